@@ -1,0 +1,2 @@
+//! The `bardo-gateway` binary.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Simulated providers: the real wire formats of the services that the gateway talks to.
