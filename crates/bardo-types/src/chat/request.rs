@@ -1,0 +1,261 @@
+use crate::chat::{Message, Part, Role, Tool, ToolChoice};
+use crate::json::RawJson;
+use crate::model::{Dialect, Effort};
+
+/// One request for an answer, free of any dialect.
+///
+/// Numbers that the wire writes as decimals are kept as JSON text, so that `1.0` stays `1.0`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChatRequest {
+    /// The dialect it was written in.
+    pub dialect: Dialect,
+    /// The model as the caller named it.
+    pub model: String,
+    /// System prompt and turns, in order.
+    pub messages: Vec<Message>,
+    /// What may be called.
+    pub tools: Vec<Tool>,
+    /// Whether something must be called.
+    pub tool_choice: Option<ToolChoice>,
+    /// Whether several calls may come at once.
+    pub parallel_tool_calls: Option<bool>,
+    /// Limit of the answer in tokens.
+    pub max_output_tokens: Option<u64>,
+    /// How words are drawn.
+    pub sampling: Sampling,
+    /// Texts that end the answer.
+    pub stop: Vec<String>,
+    /// How many answers; `None` means one.
+    pub n: Option<u32>,
+    /// Whether probabilities are wanted.
+    pub logprobs: Option<Logprobs>,
+    /// How to think.
+    pub reasoning: ReasoningRequest,
+    /// Shape of the answer.
+    pub output: OutputFormat,
+    /// How wordy the answer shall be.
+    pub verbosity: Option<Verbosity>,
+    /// Answer piece by piece.
+    pub stream: bool,
+    /// The caller wants usage at the end of the stream (OpenAI `stream_options.include_usage`;
+    /// other dialects always send it).
+    pub include_usage: bool,
+    /// Who the end user is (`metadata.user_id`, `safety_identifier`, `user`).
+    pub end_user: Option<String>,
+    /// Key-value notes of the caller (OpenAI `metadata`).
+    pub metadata: Option<RawJson>,
+    /// Latency class by the caller's dialect's name.
+    pub service_tier: Option<String>,
+    /// Expected answer (OpenAI `prediction`).
+    pub prediction: Option<RawJson>,
+    /// Output kinds beside text and their settings (OpenAI `modalities`, `audio`).
+    pub modalities: Option<RawJson>,
+    /// See `modalities`.
+    pub audio: Option<RawJson>,
+    /// Prompt-cache hints for the whole request.
+    pub cache: CacheHints,
+    /// Keep the answer for later reference (OpenAI `store`).
+    pub store: Option<bool>,
+    /// Members that have no neutral meaning, in order, as written. They reach an upstream of the
+    /// same dialect and are named in `degraded` for any other.
+    pub extra: Vec<(String, RawJson)>,
+}
+
+impl ChatRequest {
+    /// An empty request for `model` in `dialect`.
+    #[must_use]
+    pub fn new(dialect: Dialect, model: impl Into<String>) -> Self {
+        Self {
+            dialect,
+            model: model.into(),
+            messages: Vec::new(),
+            tools: Vec::new(),
+            tool_choice: None,
+            parallel_tool_calls: None,
+            max_output_tokens: None,
+            sampling: Sampling::default(),
+            stop: Vec::new(),
+            n: None,
+            logprobs: None,
+            reasoning: ReasoningRequest::default(),
+            output: OutputFormat::Text,
+            verbosity: None,
+            stream: false,
+            include_usage: false,
+            end_user: None,
+            metadata: None,
+            service_tier: None,
+            prediction: None,
+            modalities: None,
+            audio: None,
+            cache: CacheHints::default(),
+            store: None,
+            extra: Vec::new(),
+        }
+    }
+
+    /// The system messages before the first turn.
+    #[must_use]
+    pub fn leading_system(&self) -> &[Message] {
+        let end = self
+            .messages
+            .iter()
+            .position(|m| m.role != Role::System)
+            .unwrap_or(self.messages.len());
+        &self.messages[..end]
+    }
+
+    /// Everything after the leading system messages.
+    #[must_use]
+    pub fn turns(&self) -> &[Message] {
+        &self.messages[self.leading_system().len()..]
+    }
+
+    /// The custom (free text) tool of that name, if the caller declared one.
+    #[must_use]
+    pub fn is_custom_tool(&self, called: &str) -> bool {
+        self.tools
+            .iter()
+            .any(|tool| matches!(tool, Tool::Custom { name, .. } if name == called))
+    }
+
+    /// Whether any turn carries a part that `wanted` accepts, tool results included.
+    #[must_use]
+    pub fn any_part(&self, wanted: impl Fn(&Part) -> bool + Copy) -> bool {
+        fn within(parts: &[Part], wanted: impl Fn(&Part) -> bool + Copy) -> bool {
+            parts.iter().any(|part| {
+                wanted(part)
+                    || matches!(part, Part::ToolResult(result) if within(&result.parts, wanted))
+            })
+        }
+        self.messages
+            .iter()
+            .any(|message| within(&message.parts, wanted))
+    }
+}
+
+/// How words are drawn. Values are JSON numbers as written.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sampling {
+    /// 0–2 in OpenAI and Gemini, 0–1 in Anthropic.
+    pub temperature: Option<RawJson>,
+    /// Nucleus.
+    pub top_p: Option<RawJson>,
+    /// Candidates.
+    pub top_k: Option<RawJson>,
+    /// Least probability relative to the best candidate.
+    pub min_p: Option<RawJson>,
+    /// −2–2.
+    pub presence_penalty: Option<RawJson>,
+    /// −2–2.
+    pub frequency_penalty: Option<RawJson>,
+    /// Around 1 (open models).
+    pub repetition_penalty: Option<RawJson>,
+    /// For repeatable answers.
+    pub seed: Option<RawJson>,
+    /// Token id → bias.
+    pub logit_bias: Option<RawJson>,
+}
+
+/// Whether token probabilities are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Logprobs {
+    /// Of how many alternatives per token, 0–20.
+    pub top: Option<u8>,
+}
+
+/// Anthropic's `thinking.type`, or what another dialect's members amount to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThinkingMode {
+    /// The model decides how long; effort steers.
+    Adaptive,
+    /// Up to so many tokens.
+    Budget(u64),
+    /// Off.
+    Disabled,
+    /// Only between tool calls.
+    BetweenTools,
+}
+
+/// How thinking is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThinkingDisplay {
+    /// As a summary.
+    Summarized,
+    /// Not at all; only the state comes.
+    Omitted,
+}
+
+/// How to think.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ReasoningRequest {
+    /// The explicit mode, if any.
+    pub mode: Option<ThinkingMode>,
+    /// How hard.
+    pub effort: Option<Effort>,
+    /// How it is shown.
+    pub display: Option<ThinkingDisplay>,
+    /// OpenAI Responses `reasoning.summary` as written (`auto`, `concise`, `detailed`).
+    pub summary: Option<String>,
+    /// The caller wants encrypted state it can hand back (`include:
+    /// ["reasoning.encrypted_content"]`).
+    pub encrypted: bool,
+}
+
+/// Shape of the answer.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum OutputFormat {
+    /// Words.
+    #[default]
+    Text,
+    /// Any JSON object.
+    JsonObject,
+    /// JSON that satisfies a schema.
+    JsonSchema {
+        /// OpenAI wants a name; Anthropic and Gemini have none.
+        name: Option<String>,
+        /// What it is for.
+        description: Option<String>,
+        /// The schema.
+        schema: RawJson,
+        /// Must satisfy it exactly.
+        strict: Option<bool>,
+    },
+}
+
+/// OpenAI `verbosity`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Short.
+    Low,
+    /// Usual.
+    Medium,
+    /// Long.
+    High,
+}
+
+impl Verbosity {
+    /// The wire name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// OpenAI `image_url.detail`, kept as written because its values grow.
+pub type ImageDetail = String;
+
+/// Prompt-cache hints for the whole request.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CacheHints {
+    /// OpenAI, Venice and OpenRouter `prompt_cache_key`.
+    pub key: Option<String>,
+    /// OpenAI `prompt_cache_options`, as written.
+    pub options: Option<RawJson>,
+    /// Top-level `cache_control` (Anthropic, OpenRouter), as written.
+    pub automatic: Option<RawJson>,
+}

@@ -1,0 +1,114 @@
+//! What goes wrong, in one vocabulary for every provider and every dialect.
+
+use std::borrow::Cow;
+
+/// The kind of a failure; decides status, error type and whether another attempt can help
+/// (translation §5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FaultClass {
+    /// The request is wrong and will be wrong everywhere.
+    BadRequest,
+    /// The prompt does not fit the model's context.
+    ContextTooLong,
+    /// The caller's key was refused, or the provider refused ours.
+    Authentication,
+    /// Money is missing.
+    Payment,
+    /// The key may not do this.
+    Permission,
+    /// No such model or resource.
+    NotFound,
+    /// Clashes with another request.
+    Conflict,
+    /// The body is too large.
+    TooLarge,
+    /// Well formed, but refused by a content rule or constraint.
+    Unprocessable,
+    /// Too many requests.
+    RateLimit,
+    /// The provider failed.
+    Server,
+    /// The provider has no capacity.
+    Overloaded,
+    /// A deadline passed.
+    Timeout,
+    /// The provider could not be reached, or the connection broke.
+    Connection,
+    /// The provider answered something that its protocol does not allow.
+    Malformed,
+}
+
+/// A failure as a provider or the gateway tells it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// The kind.
+    pub class: FaultClass,
+    /// The HTTP status the provider used, where it used one.
+    pub status: Option<u16>,
+    /// Text for people; scrubbed of secrets and bounded before it gets here.
+    pub message: Cow<'static, str>,
+    /// The provider's own code or type, e.g. `context_length_exceeded`.
+    pub code: Option<String>,
+    /// The field at fault, in the provider's spelling.
+    pub param: Option<String>,
+    /// How long to wait before the same provider may be asked again, in milliseconds.
+    pub retry_after_ms: Option<u64>,
+}
+
+impl Fault {
+    /// A failure with only a kind and a text.
+    #[must_use]
+    pub fn new(class: FaultClass, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            class,
+            status: None,
+            message: message.into(),
+            code: None,
+            param: None,
+            retry_after_ms: None,
+        }
+    }
+
+    /// Adds the code.
+    #[must_use]
+    pub fn with_code(mut self, code: impl Into<String>) -> Self {
+        self.code = Some(code.into());
+        self
+    }
+
+    /// Adds the field at fault.
+    #[must_use]
+    pub fn with_param(mut self, param: impl Into<String>) -> Self {
+        self.param = Some(param.into());
+        self
+    }
+
+    /// Adds the provider's HTTP status.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.status = Some(status);
+        self
+    }
+}
+
+impl FaultClass {
+    /// The kind that an HTTP status alone tells.
+    #[must_use]
+    pub const fn of_status(status: u16) -> Self {
+        match status {
+            401 => Self::Authentication,
+            402 => Self::Payment,
+            403 => Self::Permission,
+            404 | 410 => Self::NotFound,
+            408 | 504 | 524 => Self::Timeout,
+            409 => Self::Conflict,
+            413 => Self::TooLarge,
+            422 => Self::Unprocessable,
+            429 => Self::RateLimit,
+            503 | 529 => Self::Overloaded,
+            400..=499 => Self::BadRequest,
+            _ => Self::Server,
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! What a model is, can do and costs: catalog data, never branches in code (decisions §1).
+
+use serde::{Deserialize, Serialize};
+
+use crate::money::PricePerMillion;
+
+/// A wire format that the gateway speaks, as a client dialect, an upstream dialect, or both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// OpenAI Chat Completions.
+    Chat,
+    /// OpenAI Responses.
+    Responses,
+    /// Anthropic Messages.
+    Anthropic,
+    /// Gemini `generateContent`; upstream only.
+    Gemini,
+    /// OpenAI legacy completions (`prompt`); client only, served as a chat.
+    Completions,
+}
+
+impl Dialect {
+    /// The name used in configuration, logs and headers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Responses => "responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Completions => "completions",
+        }
+    }
+}
+
+/// Who runs the endpoint. Decides the peculiarities within a dialect, e.g. where usage hides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Service {
+    /// api.openai.com.
+    OpenAi,
+    /// api.anthropic.com.
+    Anthropic,
+    /// Gemini API.
+    Google,
+    /// api.deepseek.com.
+    DeepSeek,
+    /// An OpenAI-compatible server of the owner's own: Ollama, llama.cpp, vLLM, SGLang.
+    Local,
+    /// openrouter.ai.
+    OpenRouter,
+    /// api.venice.ai.
+    Venice,
+    /// llm.bankr.bot.
+    Bankr,
+    /// blockrun.ai, paid by x402.
+    BlockRun,
+}
+
+impl Service {
+    /// The lower-case name used in configuration, logs and headers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Google => "google",
+            Self::DeepSeek => "deepseek",
+            Self::Local => "local",
+            Self::OpenRouter => "openrouter",
+            Self::Venice => "venice",
+            Self::Bankr => "bankr",
+            Self::BlockRun => "blockrun",
+        }
+    }
+}
+
+/// How hard a model should think, over all dialects, in rising order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Not at all.
+    None,
+    /// The least that still thinks.
+    Minimal,
+    /// Little.
+    Low,
+    /// The usual.
+    Medium,
+    /// Much.
+    High,
+    /// Very much.
+    Xhigh,
+    /// All it can.
+    Max,
+}
+
+impl Effort {
+    /// The name on the wire (OpenAI and Anthropic spell them alike).
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
+
+    /// Reads a wire name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [
+            Self::None,
+            Self::Minimal,
+            Self::Low,
+            Self::Medium,
+            Self::High,
+            Self::Xhigh,
+            Self::Max,
+        ]
+        .into_iter()
+        .find(|effort| effort.as_str() == name)
+    }
+
+    /// The effort that a thinking budget stands for (translation §1, "budget_tokens -> effort").
+    #[must_use]
+    pub const fn of_budget(tokens: u64) -> Self {
+        match tokens {
+            0 => Self::None,
+            1..=2_048 => Self::Low,
+            2_049..=8_192 => Self::Medium,
+            8_193..=24_576 => Self::High,
+            _ => Self::Xhigh,
+        }
+    }
+}
+
+/// Which ways of thinking a model accepts, as Anthropic's `capabilities.thinking.types` lists
+/// them; other families use the part that fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ThinkingModes {
+    /// `{"type":"adaptive"}`; effort decides.
+    pub adaptive: bool,
+    /// `{"type":"enabled","budget_tokens":n}`, or a numeric budget (Gemini 2.5).
+    pub budget: bool,
+    /// Thinking can be turned off.
+    pub disabled: bool,
+    /// `{"type":"between_tools"}`.
+    pub between_tools: bool,
+    /// The model thinks when the request says nothing about it.
+    pub by_default: bool,
+}
+
+impl ThinkingModes {
+    /// Whether the model can think at all.
+    #[must_use]
+    pub const fn any(self) -> bool {
+        self.adaptive || self.budget || self.between_tools || self.by_default
+    }
+}
+
+/// How a model writes its tool calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolFormat {
+    /// In the dialect's own members.
+    #[default]
+    Native,
+    /// As `<tool_call>{json}</tool_call>` in the text (Hermes, Qwen).
+    Hermes,
+    /// As `<tool_call><function=name><parameter=key>…` in the text (Qwen3-Coder).
+    QwenXml,
+    /// The model has no tools.
+    Unsupported,
+}
+
+/// Where reasoning hides in an OpenAI-format answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningFormat {
+    /// In `reasoning_content`, `reasoning` or `reasoning_details`.
+    #[default]
+    Member,
+    /// Inline in the content between `<think>` tags, the opening one possibly missing.
+    ThinkTags,
+}
+
+/// What a model can do. A model that no catalog names gets [`Capabilities::default`]: like the
+/// newest of its family, so that new models work the day they appear (translation §7, 32).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Capabilities {
+    /// Ways of thinking.
+    pub thinking: ThinkingModes,
+    /// Efforts the model accepts, rising; empty: it has no such knob.
+    pub efforts: Vec<Effort>,
+    /// Accepts `temperature`, `top_p`, `top_k` other than their defaults.
+    pub sampling: bool,
+    /// Accepts a tool choice that forces a call.
+    pub forced_tool_choice: bool,
+    /// Accepts `role: system` messages inside the conversation (Anthropic).
+    pub mid_system: bool,
+    /// Signatures bind the whole conversation before them (Anthropic "preserved thinking").
+    pub bound_thinking: bool,
+    /// Accepts a final assistant message to continue.
+    pub prefill: bool,
+    /// Accepts images.
+    pub images: bool,
+    /// Accepts PDF documents.
+    pub documents: bool,
+    /// Accepts audio parts.
+    pub audio: bool,
+    /// Accepts a JSON schema for the answer.
+    pub structured_output: bool,
+    /// How tool calls are written.
+    pub tool_format: ToolFormat,
+    /// Where reasoning is written (OpenAI-format servers).
+    pub reasoning_format: ReasoningFormat,
+    /// Takes the limit as `max_completion_tokens` and refuses `max_tokens` (OpenAI reasoning
+    /// models).
+    pub max_completion_tokens: bool,
+    /// Prompt caching is asked for with `cache_control` marks on blocks.
+    pub cache_marks: bool,
+    /// Largest prompt plus answer, in tokens; 0: unknown.
+    pub context_tokens: u64,
+    /// Largest answer, in tokens; 0: unknown.
+    pub max_output_tokens: u64,
+}
+
+impl Default for Capabilities {
+    fn default() -> Self {
+        Self {
+            thinking: ThinkingModes::default(),
+            efforts: Vec::new(),
+            sampling: true,
+            forced_tool_choice: true,
+            mid_system: false,
+            bound_thinking: false,
+            prefill: true,
+            images: true,
+            documents: true,
+            audio: true,
+            structured_output: true,
+            tool_format: ToolFormat::Native,
+            reasoning_format: ReasoningFormat::Member,
+            max_completion_tokens: false,
+            cache_marks: false,
+            context_tokens: 0,
+            max_output_tokens: 0,
+        }
+    }
+}
+
+impl Capabilities {
+    /// The accepted effort nearest to `wanted`: itself, else the next lower that thinks, else the
+    /// lowest accepted; `None` when the model has no such knob.
+    #[must_use]
+    pub fn nearest_effort(&self, wanted: Effort) -> Option<Effort> {
+        if self.efforts.contains(&wanted) {
+            return Some(wanted);
+        }
+        let lower = self
+            .efforts
+            .iter()
+            .copied()
+            .filter(|&effort| effort < wanted && effort != Effort::None)
+            .max();
+        let higher = self
+            .efforts
+            .iter()
+            .copied()
+            .filter(|&effort| effort > wanted)
+            .min();
+        if wanted == Effort::None {
+            higher
+        } else {
+            lower.or(higher)
+        }
+    }
+}
+
+/// List prices of a model at one backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Price {
+    /// Per million fresh prompt tokens.
+    pub input: PricePerMillion,
+    /// Per million completion tokens, reasoning included.
+    pub output: PricePerMillion,
+    /// Per million prompt tokens read from cache.
+    pub cache_read: Option<PricePerMillion>,
+    /// Per million prompt tokens written to a 5-minute cache.
+    pub cache_write_5m: Option<PricePerMillion>,
+    /// Per million prompt tokens written to a one-hour cache.
+    pub cache_write_1h: Option<PricePerMillion>,
+}
+
+/// The tier of a model (decisions §11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tier {
+    /// Cheap and quick.
+    Small,
+    /// The usual workhorse.
+    Strong,
+    /// The best there is.
+    Frontier,
+}
+
+/// One model as one backend serves it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelEntry {
+    /// The name this gateway lists it under, e.g. `claude-opus-5-5`.
+    pub id: String,
+    /// The name the backend wants, e.g. `anthropic/claude-opus-5.5`.
+    pub upstream_id: String,
+    /// A name for people.
+    pub display_name: String,
+    /// Who made it, e.g. `anthropic`.
+    pub vendor: String,
+    /// The tier, where known.
+    pub tier: Option<Tier>,
+    /// What it can do.
+    pub capabilities: Capabilities,
+    /// What it costs there; `None`: nobody said, so it must not be billed.
+    pub price: Option<Price>,
+    /// Unix seconds of its creation, 0 where unknown.
+    pub created: u64,
+    /// Whether it makes embeddings instead of answers.
+    pub embeddings: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_effort_never_rises_unless_it_must() {
+        let with = |efforts: &[Effort]| Capabilities {
+            efforts: efforts.to_vec(),
+            ..Capabilities::default()
+        };
+        let claude = with(&[Effort::Low, Effort::Medium, Effort::High]);
+        assert_eq!(claude.nearest_effort(Effort::Max), Some(Effort::High));
+        assert_eq!(claude.nearest_effort(Effort::Minimal), Some(Effort::Low));
+        assert_eq!(claude.nearest_effort(Effort::None), Some(Effort::Low));
+        assert_eq!(
+            with(&[Effort::None, Effort::High]).nearest_effort(Effort::Low),
+            Some(Effort::High)
+        );
+        assert_eq!(with(&[]).nearest_effort(Effort::Low), None);
+    }
+
+    #[test]
+    fn budgets_map_to_efforts_at_the_documented_edges() {
+        assert_eq!(Effort::of_budget(2_048), Effort::Low);
+        assert_eq!(Effort::of_budget(2_049), Effort::Medium);
+        assert_eq!(Effort::of_budget(8_193), Effort::High);
+        assert_eq!(Effort::of_budget(24_577), Effort::Xhigh);
+    }
+}

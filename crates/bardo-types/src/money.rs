@@ -1,0 +1,187 @@
+//! Exact money: integers only, rounded up once, at the charge (decisions §4).
+
+use std::fmt;
+
+/// An amount of 10⁻⁶ USD.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct MicroUsd(u64);
+
+/// A price in 10⁻⁶ USD per million tokens, i.e. 10⁻¹² USD per token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct PricePerMillion(u64);
+
+/// A cost in 10⁻¹² USD, not yet rounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ExactCost(u128);
+
+/// Why a decimal amount was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a decimal amount of at most 6 fractional digits within range")]
+pub struct InvalidAmount(String);
+
+impl MicroUsd {
+    /// So many 10⁻⁶ USD.
+    #[must_use]
+    pub const fn new(micro: u64) -> Self {
+        Self(micro)
+    }
+
+    /// The number of 10⁻⁶ USD.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for MicroUsd {
+    /// Decimal USD with six digits, as headers and receipts show it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
+    }
+}
+
+impl PricePerMillion {
+    /// So many 10⁻⁶ USD per million tokens.
+    #[must_use]
+    pub const fn from_micro(micro: u64) -> Self {
+        Self(micro)
+    }
+
+    /// The number of 10⁻⁶ USD per million tokens.
+    #[must_use]
+    pub const fn micro(self) -> u64 {
+        self.0
+    }
+
+    /// Reads a decimal price in USD per million tokens, exactly or not at all.
+    ///
+    /// # Errors
+    /// On a sign, an exponent, more than 6 fractional digits that are not zero, or overflow.
+    pub fn from_usd_per_million(decimal: &str) -> Result<Self, InvalidAmount> {
+        parse_scaled(decimal, 6)
+            .map(Self)
+            .ok_or_else(|| InvalidAmount(decimal.to_owned()))
+    }
+
+    /// Reads a decimal price in USD per token, as OpenRouter lists them.
+    ///
+    /// # Errors
+    /// As [`Self::from_usd_per_million`], at 12 fractional digits; negative sentinels are errors.
+    pub fn from_usd_per_token(decimal: &str) -> Result<Self, InvalidAmount> {
+        parse_scaled(decimal, 12)
+            .map(Self)
+            .ok_or_else(|| InvalidAmount(decimal.to_owned()))
+    }
+}
+
+impl ExactCost {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// Adds `tokens` at `price`; `None` on overflow.
+    #[must_use]
+    pub fn plus(self, price: PricePerMillion, tokens: u64) -> Option<Self> {
+        u128::from(price.0)
+            .checked_mul(u128::from(tokens))
+            .and_then(|cost| self.0.checked_add(cost))
+            .map(Self)
+    }
+
+    /// Rounds up to 10⁻⁶ USD, once; `None` when it does not fit.
+    #[must_use]
+    pub fn charge(self) -> Option<MicroUsd> {
+        u64::try_from(self.0.div_ceil(1_000_000)).ok().map(MicroUsd)
+    }
+
+    /// The number of 10⁻¹² USD.
+    #[must_use]
+    pub const fn pico(self) -> u128 {
+        self.0
+    }
+}
+
+fn parse_scaled(decimal: &str, digits: usize) -> Option<u64> {
+    let (mantissa, exponent) = match decimal.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (decimal, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.is_empty() && fraction.is_empty()
+        || !whole
+            .bytes()
+            .chain(fraction.bytes())
+            .all(|b| b.is_ascii_digit())
+    {
+        return None;
+    }
+    let all: String = format!("{whole}{fraction}");
+    let scale =
+        i32::try_from(digits).ok()?.checked_add(exponent)? - i32::try_from(fraction.len()).ok()?;
+    let value = all.trim_start_matches('0');
+    if value.is_empty() {
+        return Some(0);
+    }
+    if scale >= 0 {
+        let factor = 10u64.checked_pow(u32::try_from(scale).ok()?)?;
+        value.parse::<u64>().ok()?.checked_mul(factor)
+    } else {
+        let cut = value.len().checked_sub(usize::try_from(-scale).ok()?)?;
+        let (kept, lost) = value.split_at(cut);
+        if lost.bytes().any(|b| b != b'0') {
+            return None;
+        }
+        if kept.is_empty() {
+            Some(0)
+        } else {
+            kept.parse().ok()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_parse_exactly_or_not_at_all() {
+        let per_million = |s| {
+            PricePerMillion::from_usd_per_million(s)
+                .ok()
+                .map(PricePerMillion::micro)
+        };
+        assert_eq!(per_million("0.286"), Some(286_000));
+        assert_eq!(per_million("15"), Some(15_000_000));
+        assert_eq!(per_million("0.50"), Some(500_000));
+        assert_eq!(per_million("0.0000001"), None);
+        assert_eq!(per_million("-1"), None);
+        assert_eq!(per_million("1,5"), None);
+        assert_eq!(per_million(""), None);
+        let per_token = |s| {
+            PricePerMillion::from_usd_per_token(s)
+                .ok()
+                .map(PricePerMillion::micro)
+        };
+        assert_eq!(per_token("0.000004"), Some(4_000_000));
+        assert_eq!(per_token("4e-6"), Some(4_000_000));
+        assert_eq!(per_token("-1"), None);
+    }
+
+    #[test]
+    fn the_charge_is_rounded_up_once() {
+        let price = PricePerMillion::from_micro(1);
+        let cost = ExactCost::ZERO
+            .plus(price, 1)
+            .unwrap()
+            .plus(price, 1)
+            .unwrap();
+        assert_eq!(cost.charge(), Some(MicroUsd::new(1)));
+        assert_eq!(MicroUsd::new(1_858).to_string(), "0.001858");
+        assert_eq!(
+            ExactCost::ZERO
+                .plus(PricePerMillion::from_micro(u64::MAX), u64::MAX)
+                .unwrap()
+                .charge(),
+            None
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! What every dialect offers, and what it is told.
+
+use std::sync::Arc;
+
+use bardo_types::Degradation;
+use bardo_types::chat::{ChatRequest, StreamEvent};
+use bardo_types::fault::Fault;
+use bardo_types::model::{Capabilities, Service};
+use bardo_types::usage::Usage;
+
+use crate::sse::SseEvent;
+
+/// Why a caller's body was refused: the field and the fix, for a 400 in the caller's dialect.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct BadRequest {
+    /// The field at fault as a path, e.g. `messages[2].content[0].source`; empty when the body as
+    /// a whole is at fault.
+    pub param: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl BadRequest {
+    /// A refusal naming a field.
+    #[must_use]
+    pub fn new(param: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            param: param.into(),
+            message: message.into(),
+        }
+    }
+}
+
+/// The model and endpoint that a request is written for.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The model id as the endpoint wants it.
+    pub model: String,
+    /// Who runs the endpoint; decides peculiarities within the dialect.
+    pub service: Service,
+    /// What the model can do.
+    pub capabilities: Arc<Capabilities>,
+}
+
+/// A request in an upstream's dialect.
+#[derive(Debug, Clone, Default)]
+pub struct Encoded {
+    /// The JSON body.
+    pub body: Vec<u8>,
+    /// What it could not carry.
+    pub degraded: Vec<Degradation>,
+    /// Tool names that had to change for the upstream, as (sent, original).
+    pub renamed_tools: Vec<(String, String)>,
+}
+
+/// What a decoder of answers has to know about the request it belongs to.
+#[derive(Debug, Clone)]
+pub struct DecodeContext {
+    /// What was asked, and of whom.
+    pub target: Target,
+    /// The request, for tool kinds and output formats.
+    pub request: Arc<ChatRequest>,
+    /// As in [`Encoded::renamed_tools`]; decoders restore the original names.
+    pub renamed_tools: Vec<(String, String)>,
+    /// Makes ids unique where the provider gives none, e.g. the request id without its prefix.
+    pub id_seed: String,
+}
+
+impl DecodeContext {
+    /// The caller's name for a tool that the upstream calls `name`.
+    #[must_use]
+    pub fn original_tool_name<'a>(&'a self, name: &'a str) -> &'a str {
+        self.renamed_tools
+            .iter()
+            .find(|(sent, _)| sent == name)
+            .map_or(name, |(_, original)| original)
+    }
+}
+
+/// What an encoder of answers has to know about the caller.
+#[derive(Debug, Clone)]
+pub struct ReplyContext {
+    /// What the caller asked, in the caller's words: model name, tools, include_usage….
+    pub request: Arc<ChatRequest>,
+    /// Unique text for ids that the caller's dialect wants and the provider did not give.
+    pub id_seed: String,
+    /// Unix seconds, for `created` members.
+    pub created: u64,
+    /// The model name shown to the caller when the provider names none.
+    pub model: String,
+}
+
+/// Turns an upstream's events into neutral steps. Bytes are framed by [`crate::sse::SseParser`]
+/// before they get here.
+pub trait StreamDecoder: Send {
+    /// Takes one complete event and appends the steps it stands for. After a
+    /// [`StreamEvent::Done`] or [`StreamEvent::Failed`] nothing more is appended.
+    fn event(&mut self, event: SseEvent<'_>, out: &mut Vec<StreamEvent>);
+
+    /// The upstream closed. Appends [`StreamEvent::Failed`] unless the stream was complete, or
+    /// [`StreamEvent::Done`] when the dialect ends by closing (Gemini).
+    fn end(&mut self, out: &mut Vec<StreamEvent>);
+}
+
+/// Turns neutral steps into the caller's stream.
+pub trait StreamEncoder: Send {
+    /// Appends the bytes of one step. [`StreamEvent::Done`] closes open blocks and writes the
+    /// terminal event with `trailer` (complete SSE comment lines, possibly empty) immediately
+    /// before it; [`StreamEvent::Failed`] writes an error event and no terminal.
+    fn encode(&mut self, event: StreamEvent, trailer: &str, out: &mut Vec<u8>);
+}
+
+/// A failure as the caller's dialect shows it.
+#[derive(Debug, Clone)]
+pub struct ErrorView<'a> {
+    /// What went wrong.
+    pub fault: &'a Fault,
+    /// The status that the response carries.
+    pub status: u16,
+    /// The gateway's stable code, e.g. `model_not_found`.
+    pub bardo_code: &'a str,
+    /// The request id.
+    pub request_id: &'a str,
+}
+
+/// What a relay learns from bytes that it passes on unchanged.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observed {
+    /// The latest counts, merged as the dialect's rules say.
+    pub usage: Option<Usage>,
+    /// Content (text, thinking, a call) has begun: from here on no other provider may answer.
+    pub content: bool,
+    /// A finish or stop reason was seen.
+    pub finished: bool,
+    /// The dialect's terminal event was seen.
+    pub terminal: bool,
+    /// The model that answered.
+    pub model: Option<String>,
+    /// The stream, or a 200 body, told of a failure.
+    pub fault: Option<Fault>,
+}

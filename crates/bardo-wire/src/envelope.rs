@@ -1,0 +1,122 @@
+//! State of one provider inside the slot of another's dialect (translation §6).
+//!
+//! A client that speaks Anthropic hands back a thinking block's `signature`, one that speaks
+//! Responses a reasoning item's `encrypted_content`. When the state in it is not that dialect's
+//! own, it travels in an envelope: `bardo1.` and base64 of a small JSON object. An envelope must
+//! never reach a provider.
+
+use bardo_types::chat::Opaque;
+use bardo_types::json::RawJson;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+/// How every envelope begins.
+pub const PREFIX: &str = "bardo1.";
+
+#[derive(Serialize, Deserialize)]
+struct Content {
+    #[serde(rename = "k")]
+    kind: Kind,
+    #[serde(rename = "d", default, skip_serializing_if = "String::is_empty")]
+    data: String,
+    /// The thinking text, where the slot itself cannot hold it.
+    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    AnthropicSignature,
+    AnthropicRedacted,
+    OpenaiReasoning,
+    GeminiSignature,
+    ReasoningContent,
+    ReasoningDetail,
+}
+
+/// Puts state, and optionally the thinking text that it belongs to, in an envelope.
+#[must_use]
+pub fn seal(opaque: &Opaque, text: Option<&str>) -> String {
+    let (kind, data) = match opaque {
+        Opaque::AnthropicSignature(data) => (Kind::AnthropicSignature, data.clone()),
+        Opaque::AnthropicRedacted(data) => (Kind::AnthropicRedacted, data.clone()),
+        Opaque::OpenAiReasoning(raw) => (Kind::OpenaiReasoning, raw.as_str().to_owned()),
+        Opaque::GeminiSignature(data) => (Kind::GeminiSignature, data.clone()),
+        Opaque::ReasoningContent => (Kind::ReasoningContent, String::new()),
+        Opaque::ReasoningDetail(raw) => (Kind::ReasoningDetail, raw.as_str().to_owned()),
+    };
+    let content = Content {
+        kind,
+        data,
+        text: text.map(str::to_owned),
+    };
+    let json = serde_json::to_vec(&content).expect("strings always serialize");
+    format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(json))
+}
+
+/// What an envelope holds: the state, and the thinking text if it was put in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opened {
+    /// The state.
+    pub opaque: Opaque,
+    /// The thinking text.
+    pub text: Option<String>,
+}
+
+/// Whether `text` claims to be an envelope, broken or not.
+#[must_use]
+pub fn is_envelope(text: &str) -> bool {
+    text.starts_with(PREFIX)
+}
+
+/// Opens an envelope; `None` when `text` is none, or a broken one.
+#[must_use]
+pub fn open(text: &str) -> Option<Opened> {
+    let json = URL_SAFE_NO_PAD.decode(text.strip_prefix(PREFIX)?).ok()?;
+    let content: Content = serde_json::from_slice(&json).ok()?;
+    let opaque = match content.kind {
+        Kind::AnthropicSignature => Opaque::AnthropicSignature(content.data),
+        Kind::AnthropicRedacted => Opaque::AnthropicRedacted(content.data),
+        Kind::OpenaiReasoning => Opaque::OpenAiReasoning(RawJson::parse(content.data).ok()?),
+        Kind::GeminiSignature => Opaque::GeminiSignature(content.data),
+        Kind::ReasoningContent => Opaque::ReasoningContent,
+        Kind::ReasoningDetail => Opaque::ReasoningDetail(RawJson::parse(content.data).ok()?),
+    };
+    Some(Opened {
+        opaque,
+        text: content.text,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sealed_comes_out_again() {
+        let raw = RawJson::parse(r#"{"type":"reasoning","id":"rs_1","encrypted_content":"gAAA="}"#)
+            .unwrap();
+        for opaque in [
+            Opaque::AnthropicSignature("EqQB/+=".into()),
+            Opaque::AnthropicRedacted("x".into()),
+            Opaque::OpenAiReasoning(raw.clone()),
+            Opaque::GeminiSignature("CiQ=".into()),
+            Opaque::ReasoningContent,
+            Opaque::ReasoningDetail(raw),
+        ] {
+            let sealed = seal(&opaque, Some("thought"));
+            assert!(is_envelope(&sealed));
+            assert_eq!(
+                open(&sealed),
+                Some(Opened {
+                    opaque,
+                    text: Some("thought".into())
+                })
+            );
+        }
+        assert_eq!(open("bardo1.%%%"), None);
+        assert_eq!(open("EqQBCkYI"), None);
+    }
+}

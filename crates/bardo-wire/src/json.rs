@@ -1,0 +1,8 @@
+//! JSON without copies: one pass over a body, borrowing where the text allows it.
+
+mod object;
+mod scan;
+
+pub(crate) use object::wire_object;
+pub use object::{Str, explain};
+pub use scan::{JsonError, Member, TopLevel, scan};

@@ -1,0 +1,163 @@
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+use crate::codec::BadRequest;
+
+/// A string that borrows from the body unless an escape forced a copy.
+///
+/// Serde's own `Cow<str>` always copies; this one does not.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Str<'a>(Cow<'a, str>);
+
+impl Str<'_> {
+    /// The text, owned.
+    #[must_use]
+    pub fn into_string(self) -> String {
+        self.0.into_owned()
+    }
+}
+
+impl Deref for Str<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Str<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StrVisitor;
+        impl<'de> Visitor<'de> for StrVisitor {
+            type Value = Str<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Borrowed(text)))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(text.to_owned())))
+            }
+            fn visit_string<E: Error>(self, text: String) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(text)))
+            }
+        }
+        deserializer.deserialize_str(StrVisitor)
+    }
+}
+
+/// Turns a serde failure on a caller's body into a refusal that a person can act on.
+///
+/// Serde tells line and column; the message keeps both and drops Rust's vocabulary.
+#[must_use]
+pub fn explain(error: &serde_json::Error) -> BadRequest {
+    let text = error.to_string();
+    BadRequest::new(
+        "",
+        format!("the request body is not what this endpoint takes: {text}"),
+    )
+}
+
+/// Declares a struct for a JSON object: known members by name, and everything else kept in
+/// `extra` as raw text, in order. Unlike serde's `flatten` it borrows and costs one pass.
+///
+/// Every field type has to be `Default` (absent and `null` members stay at their default when the
+/// type is an `Option`). A member given twice is refused.
+///
+/// ```text
+/// wire_object! {
+///     struct Part<'a> {
+///         "type" => kind: Option<Str<'a>>,
+///         "text" => text: Option<Str<'a>>,
+///     }
+/// }
+/// ```
+macro_rules! wire_object {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident<$life:lifetime> {
+        $( $(#[$field_meta:meta])* $key:literal => $field:ident : $type:ty ),* $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Debug, Default)]
+        $vis struct $name<$life> {
+            $( $(#[$field_meta])* pub(crate) $field: $type, )*
+            /// Members without a name above, as written.
+            pub(crate) extra: Vec<($crate::json::Str<$life>, &$life serde_json::value::RawValue)>,
+        }
+
+        impl<'de: $life, $life> serde::Deserialize<'de> for $name<$life> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct ObjectVisitor<$life>(std::marker::PhantomData<&$life ()>);
+                impl<'de: $life, $life> serde::de::Visitor<'de> for ObjectVisitor<$life> {
+                    type Value = $name<$life>;
+
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("an object")
+                    }
+
+                    #[allow(clippy::too_many_lines, unused_mut, unused_variables, non_snake_case, reason = "generated per object")]
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                        let mut object = $name::default();
+                        #[derive(Default)]
+                        struct Seen { $( $field: bool, )* }
+                        let mut seen = Seen::default();
+                        while let Some(key) = map.next_key::<$crate::json::Str<'de>>()? {
+                            match &*key {
+                                $( $key => {
+                                    if std::mem::replace(&mut seen.$field, true) {
+                                        return Err(serde::de::Error::duplicate_field($key));
+                                    }
+                                    object.$field = map.next_value()?;
+                                } )*
+                                _ => {
+                                    let raw: &'de serde_json::value::RawValue = map.next_value()?;
+                                    object.extra.push((key, raw));
+                                }
+                            }
+                        }
+                        Ok(object)
+                    }
+                }
+                deserializer.deserialize_map(ObjectVisitor(std::marker::PhantomData))
+            }
+        }
+    };
+}
+pub(crate) use wire_object;
+
+#[cfg(test)]
+mod tests {
+    use super::Str;
+
+    wire_object! {
+        struct Sample<'a> {
+            "type" => kind: Option<Str<'a>>,
+            "n" => n: Option<u64>,
+            "inner" => inner: Option<Vec<Sample<'a>>>,
+        }
+    }
+
+    #[test]
+    fn known_members_are_typed_and_the_rest_is_kept_as_written() {
+        let text = r#"{"x":1.0,"type":"t","inner":[{"n":null,"y":{"k":[1, 2]}}]}"#;
+        let sample: Sample<'_> = serde_json::from_str(text).unwrap();
+        assert_eq!(sample.kind.as_deref(), Some("t"));
+        assert_eq!((&*sample.extra[0].0, sample.extra[0].1.get()), ("x", "1.0"));
+        assert_eq!(sample.inner.unwrap()[0].extra[0].1.get(), r#"{"k":[1, 2]}"#);
+    }
+
+    #[test]
+    fn a_member_given_twice_is_refused() {
+        assert!(serde_json::from_str::<Sample<'_>>(r#"{"n":1,"n":2}"#).is_err());
+    }
+}

@@ -1,0 +1,191 @@
+//! Edits of single top-level members in place: every other byte of a relayed body stays as the
+//! caller wrote it (translation principle 1).
+
+use crate::json::TopLevel;
+
+/// One edit of a top-level member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit {
+    /// Replaces the value, or adds the member at the end.
+    Set {
+        /// The member.
+        key: &'static str,
+        /// JSON text.
+        value: String,
+    },
+    /// Takes the member out.
+    Remove {
+        /// The member.
+        key: &'static str,
+    },
+}
+
+impl Edit {
+    /// Sets `key` to a JSON text.
+    #[must_use]
+    pub fn set(key: &'static str, value: impl Into<String>) -> Self {
+        Self::Set {
+            key,
+            value: value.into(),
+        }
+    }
+
+    /// Sets `key` to a string.
+    #[must_use]
+    pub fn set_string(key: &'static str, value: &str) -> Self {
+        Self::Set {
+            key,
+            value: serde_json::to_string(value).expect("a string always serializes"),
+        }
+    }
+
+    fn key(&self) -> &'static str {
+        match self {
+            Self::Set { key, .. } | Self::Remove { key } => key,
+        }
+    }
+}
+
+/// The body with `edits` applied; each key at most once.
+#[must_use]
+pub fn splice(top: &TopLevel<'_>, edits: &[Edit]) -> Vec<u8> {
+    let text = top.text();
+    let added: usize = edits
+        .iter()
+        .map(|edit| {
+            if let Edit::Set { value, key } = edit {
+                value.len() + key.len() + 4
+            } else {
+                0
+            }
+        })
+        .sum();
+    let mut out = Vec::with_capacity(text.len() + added);
+    let mut copied = 0;
+    let members = top.members();
+    // Whether a member before the present one is kept, so that commas stay right.
+    let mut kept_before = false;
+    for (index, member) in members.iter().enumerate() {
+        let quoted = &text[member.key.clone()];
+        let edit = edits
+            .iter()
+            .find(|edit| edit.key() == &quoted[1..quoted.len() - 1]);
+        match edit {
+            Some(Edit::Set { value, .. }) => {
+                out.extend_from_slice(text[copied..member.value.start].as_bytes());
+                out.extend_from_slice(value.as_bytes());
+                copied = member.value.end;
+                kept_before = true;
+            }
+            Some(Edit::Remove { .. }) => {
+                // With something kept before, the comma in front goes too; else the one behind.
+                let (from, to) = if kept_before {
+                    (members[index - 1].value.end.max(copied), member.value.end)
+                } else {
+                    let next = members
+                        .get(index + 1)
+                        .map_or(member.value.end, |next| next.key.start);
+                    (member.key.start, next)
+                };
+                out.extend_from_slice(text[copied..from].as_bytes());
+                copied = to;
+            }
+            None => kept_before = true,
+        }
+    }
+    let close = text.rfind('}').expect("a scanned body is an object");
+    let last = members
+        .last()
+        .map_or(close, |member| member.value.end)
+        .max(copied);
+    out.extend_from_slice(text[copied..last.min(close)].as_bytes());
+    for edit in edits {
+        if let Edit::Set { key, value } = edit
+            && top.member(key).is_none()
+        {
+            if kept_before {
+                out.push(b',');
+            }
+            out.push(b'"');
+            out.extend_from_slice(key.as_bytes());
+            out.extend_from_slice(b"\":");
+            out.extend_from_slice(value.as_bytes());
+            kept_before = true;
+        }
+    }
+    out.extend_from_slice(text[last.min(close)..].as_bytes());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::scan;
+
+    #[track_caller]
+    fn check(body: &str, edits: &[Edit], expected: &str) {
+        let top = scan(body.as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(splice(&top, edits)).unwrap(), expected);
+        assert!(scan(expected.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn a_value_is_replaced_and_nothing_else_moves() {
+        check(
+            r#"{ "n":1.0, "model" : "a" ,"x":[ ]}"#,
+            &[Edit::set_string("model", "b")],
+            r#"{ "n":1.0, "model" : "b" ,"x":[ ]}"#,
+        );
+    }
+
+    #[test]
+    fn members_go_with_their_comma_wherever_they_stand() {
+        let remove = |key| [Edit::Remove { key }];
+        check(
+            r#"{"a":1, "b":2, "c":3}"#,
+            &remove("a"),
+            r#"{"b":2, "c":3}"#,
+        );
+        check(
+            r#"{"a":1, "b":2, "c":3}"#,
+            &remove("b"),
+            r#"{"a":1, "c":3}"#,
+        );
+        check(
+            r#"{"a":1, "b":2, "c":3}"#,
+            &remove("c"),
+            r#"{"a":1, "b":2}"#,
+        );
+        check(r#"{"a":1}"#, &remove("a"), r#"{}"#);
+        check(
+            r#"{"a":1, "b":2}"#,
+            &[Edit::Remove { key: "a" }, Edit::Remove { key: "b" }],
+            r#"{}"#,
+        );
+        check(
+            r#"{"a":1, "b":2, "c":3}"#,
+            &[Edit::Remove { key: "b" }, Edit::Remove { key: "c" }],
+            r#"{"a":1}"#,
+        );
+        check(
+            r#"{"a":1, "b":2, "c":3}"#,
+            &[Edit::Remove { key: "a" }, Edit::Remove { key: "b" }],
+            r#"{"c":3}"#,
+        );
+    }
+
+    #[test]
+    fn new_members_are_added_at_the_end() {
+        check(r#"{"a":1 }"#, &[Edit::set("s", "{}")], r#"{"a":1,"s":{} }"#);
+        check(
+            "{ }",
+            &[Edit::set("s", "1"), Edit::set("t", "2")],
+            r#"{ "s":1,"t":2}"#,
+        );
+        check(
+            r#"{"a":1}"#,
+            &[Edit::Remove { key: "a" }, Edit::set("s", "1")],
+            r#"{"s":1}"#,
+        );
+    }
+}
