@@ -1,0 +1,54 @@
+//! The Gemini API (reference sheet `gemini.md` §1).
+
+use bardo_router::Catalog;
+use bardo_types::model::{Dialect, ModelEntry, Service};
+use bardo_types::secret::Secret;
+use http::header::{HeaderMap, HeaderName};
+
+use crate::model_list::{ListError, google_rows};
+use crate::provider::{Call, Operation, Provider, insert_secret};
+
+pub(crate) struct Google;
+
+impl Provider for Google {
+    fn service(&self) -> Service {
+        Service::Google
+    }
+
+    fn dialects(&self, _: &ModelEntry) -> &'static [Dialect] {
+        &[Dialect::Gemini]
+    }
+
+    fn path(&self, call: &Call<'_>) -> Option<String> {
+        let method = match call.operation {
+            Operation::Generate { stream: true } => "streamGenerateContent?alt=sse",
+            Operation::Generate { stream: false } => "generateContent",
+            Operation::CountTokens => "countTokens",
+            Operation::Embeddings => "batchEmbedContents",
+        };
+        let model: String = call
+            .model
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || "-._".contains(*c))
+            .collect();
+        Some(format!("/v1beta/models/{model}:{method}"))
+    }
+
+    fn authorize(&self, key: &Secret, _: Dialect, headers: &mut HeaderMap) {
+        if !key.is_empty() {
+            insert_secret(
+                headers,
+                HeaderName::from_static("x-goog-api-key"),
+                key.expose(),
+            );
+        }
+    }
+
+    fn list_path(&self) -> &'static str {
+        "/v1beta/models?pageSize=1000"
+    }
+
+    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError> {
+        google_rows(body, catalog)
+    }
+}

@@ -1,0 +1,123 @@
+//! What a service is, as data and small pure functions.
+
+use bardo_router::Catalog;
+use bardo_types::model::{Dialect, ModelEntry, Service};
+use bardo_types::secret::Secret;
+use bardo_wire::json::TopLevel;
+use bardo_wire::splice::Edit;
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+
+pub use crate::model_list::ListError;
+
+/// What is asked of a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// An answer.
+    Generate {
+        /// Piece by piece.
+        stream: bool,
+    },
+    /// The size of a prompt.
+    CountTokens,
+    /// Vectors.
+    Embeddings,
+}
+
+/// One call, as far as its address depends on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// What is asked.
+    pub operation: Operation,
+    /// In which dialect.
+    pub dialect: Dialect,
+    /// The model as the service names it.
+    pub model: &'a str,
+}
+
+/// One service.
+pub trait Provider: Send + Sync {
+    /// Which one.
+    fn service(&self) -> Service;
+
+    /// The dialects it serves for `model`. The first is the one to translate to; a caller whose
+    /// own dialect is among them is relayed.
+    fn dialects(&self, model: &ModelEntry) -> &'static [Dialect];
+
+    /// The path and query below the base URL; `None` where the service has no such operation.
+    fn path(&self, call: &Call<'_>) -> Option<String>;
+
+    /// Adds the credentials, and headers that the service demands.
+    fn authorize(&self, key: &Secret, dialect: Dialect, headers: &mut HeaderMap) {
+        let _ = dialect;
+        bearer(key, headers);
+    }
+
+    /// Edits that a relayed body needs at this service beyond the model's name, each documented in
+    /// `docs/relay.md`.
+    fn edits(&self, dialect: Dialect, body: &TopLevel<'_>) -> Vec<Edit> {
+        let _ = (dialect, body);
+        Vec::new()
+    }
+
+    /// Whether a relayed chat stream has to be asked for usage.
+    fn usage_on_request(&self) -> bool {
+        true
+    }
+
+    /// The path of the list of models.
+    fn list_path(&self) -> &'static str {
+        "/models"
+    }
+
+    /// Reads the list of models.
+    ///
+    /// # Errors
+    /// When the body is no such list. Single malformed rows are left out.
+    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError>;
+}
+
+/// The description of a service.
+#[must_use]
+pub fn provider(service: Service) -> &'static dyn Provider {
+    match service {
+        Service::OpenAi => &crate::openai::OpenAi,
+        Service::Anthropic => &crate::anthropic::Anthropic,
+        Service::Google => &crate::google::Google,
+        Service::DeepSeek => &crate::deepseek::DeepSeek,
+        Service::Local => &crate::local::Local,
+        Service::OpenRouter => &crate::openrouter::OpenRouter,
+        Service::Venice => &crate::venice::Venice,
+        Service::Bankr => &crate::bankr::Bankr,
+        Service::BlockRun => &crate::blockrun::BlockRun,
+    }
+}
+
+/// `Authorization: Bearer <key>`.
+pub(crate) fn bearer(key: &Secret, headers: &mut HeaderMap) {
+    if !key.is_empty() {
+        insert_secret(headers, AUTHORIZATION, &format!("Bearer {}", key.expose()));
+    }
+}
+
+/// A header that logs must not show. A key with bytes that no header may hold is left out, so that
+/// the service answers 401 instead of us sending half of it.
+pub(crate) fn insert_secret(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(mut value) = HeaderValue::from_str(value) {
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+}
+
+/// The usual path of OpenAI-format operations below a base URL that ends in `/v1`.
+pub(crate) fn openai_path(call: &Call<'_>) -> Option<String> {
+    let path = match (call.operation, call.dialect) {
+        (Operation::Generate { .. }, Dialect::Chat) => "/chat/completions",
+        (Operation::Generate { .. }, Dialect::Responses) => "/responses",
+        (Operation::CountTokens, Dialect::Responses) => "/responses/input_tokens",
+        (Operation::Generate { .. }, Dialect::Anthropic) => "/messages",
+        (Operation::CountTokens, Dialect::Anthropic) => "/messages/count_tokens",
+        (Operation::Embeddings, _) => "/embeddings",
+        _ => return None,
+    };
+    Some(path.to_owned())
+}

@@ -1,0 +1,96 @@
+//! The only way out to a provider: connections, pools, TLS, and where they may go.
+//!
+//! Each worker thread keeps its own idle connections, so a request never crosses threads. HTTP/1.1
+//! with keep-alive, `TCP_NODELAY`, no redirects (they would carry prompt and key to another host),
+//! no decompression (nothing is asked for). Deadlines beyond connecting belong to the caller.
+
+mod connect;
+mod pool;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::http1::SendRequest;
+use hyper::{Request, Response};
+
+pub use connect::{ConnectError, Origin};
+pub use pool::UpstreamBody;
+
+/// What a request is sent as.
+pub type Outgoing = Request<Full<Bytes>>;
+
+/// Why there is no answer. The two kinds differ in what may be done next: repeat, or not.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    /// Nothing of the request reached the provider.
+    #[error("could not connect")]
+    NotSent(#[from] ConnectError),
+    /// The request may have been received and billed; it must not be repeated blindly
+    /// (quality P-07).
+    #[error("the connection failed after the request was sent")]
+    Unknown(#[source] hyper::Error),
+}
+
+/// Sends requests.
+#[derive(Debug, Clone)]
+pub struct Transport {
+    tls: Arc<rustls::ClientConfig>,
+    connect_timeout: Duration,
+}
+
+impl Transport {
+    /// A transport that gives up connecting after `connect_timeout`.
+    #[must_use]
+    pub fn new(connect_timeout: Duration) -> Self {
+        Self {
+            tls: connect::tls_config(),
+            connect_timeout,
+        }
+    }
+
+    /// Sends one request to `origin` and answers the response's head with its body still coming.
+    ///
+    /// Dropping the future, or the body before its end, closes the connection.
+    ///
+    /// # Errors
+    /// See [`SendError`].
+    pub async fn send(
+        &self,
+        origin: &Arc<Origin>,
+        request: Outgoing,
+    ) -> Result<Response<UpstreamBody>, SendError> {
+        let mut request = request;
+        while let Some(sender) = pool::take(origin) {
+            match Self::send_on(origin, sender, request).await {
+                Ok(response) => return Ok(response),
+                // The idle connection had been closed by the other side before anything was
+                // written: another one is as good.
+                Err(mut error) => match error.take_message() {
+                    Some(unsent) => request = unsent,
+                    None => return Err(SendError::Unknown(error.into_error())),
+                },
+            }
+        }
+        let sender = connect::connect(origin, &self.tls, self.connect_timeout).await?;
+        Self::send_on(origin, sender, request)
+            .await
+            .map_err(|mut error| match error.take_message() {
+                Some(_) => SendError::NotSent(ConnectError::Closed),
+                None => SendError::Unknown(error.into_error()),
+            })
+    }
+
+    async fn send_on(
+        origin: &Arc<Origin>,
+        mut sender: SendRequest<Full<Bytes>>,
+        request: Outgoing,
+    ) -> Result<Response<UpstreamBody>, hyper::client::conn::TrySendError<Outgoing>> {
+        let response = sender.try_send_request(request).await?;
+        Ok(response.map(|body| UpstreamBody::new(body, Arc::clone(origin), sender)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,252 @@
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::http1::{Builder, SendRequest};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use crate::endpoint::BaseUrl;
+
+/// A scheme, host and port that connections go to.
+#[derive(Debug)]
+pub struct Origin {
+    id: u64,
+    https: bool,
+    host: String,
+    port: u16,
+    allow_private: bool,
+}
+
+impl Origin {
+    /// The origin of a configured base URL.
+    ///
+    /// A host that the owner wrote as an address, or as `localhost`, is taken at its word. A name
+    /// that resolves to a private address is refused, because DNS is not the owner's to trust
+    /// (quality P-37), unless `allow_private` says that this name is meant to.
+    #[must_use]
+    pub fn new(base: &BaseUrl, allow_private: bool) -> Arc<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Arc::new(Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            https: base.https,
+            host: base.host.clone(),
+            port: base.port,
+            allow_private: allow_private
+                || base.host == "localhost"
+                || base.host.parse::<IpAddr>().is_ok(),
+        })
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    #[cfg(test)]
+    pub(super) fn allows_private(&self) -> bool {
+        self.allow_private
+    }
+
+    #[cfg(test)]
+    pub(super) fn forbid_private(&mut self) {
+        self.allow_private = false;
+    }
+
+    /// The `Host` header: host, and port where it is not the scheme's own.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        let host = if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
+        };
+        match (self.https, self.port) {
+            (true, 443) | (false, 80) => host,
+            (_, port) => format!("{host}:{port}"),
+        }
+    }
+}
+
+/// Why there is no connection. Nothing was sent in any case.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The name has no address.
+    #[error("the host name did not resolve")]
+    Resolve(#[source] std::io::Error),
+    /// The name resolves to an address inside somebody's network.
+    #[error("the host name resolves to a private address, which the configuration does not allow")]
+    Private,
+    /// No address took the connection.
+    #[error("no connection")]
+    Tcp(#[source] std::io::Error),
+    /// The TLS handshake failed.
+    #[error("no TLS session")]
+    Tls(#[source] std::io::Error),
+    /// The HTTP handshake failed.
+    #[error("no HTTP session")]
+    Http(#[source] hyper::Error),
+    /// It took too long.
+    #[error("connecting took longer than {0:?}")]
+    Timeout(Duration),
+    /// The connection closed before the request was written.
+    #[error("the connection closed before the request was written")]
+    Closed,
+}
+
+pub(super) fn tls_config() -> Arc<rustls::ClientConfig> {
+    let roots = rustls::RootCertStore {
+        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
+    };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring supports the default protocol versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Arc::new(config)
+}
+
+pub(super) async fn connect(
+    origin: &Origin,
+    tls: &Arc<rustls::ClientConfig>,
+    timeout: Duration,
+) -> Result<SendRequest<Full<Bytes>>, ConnectError> {
+    tokio::time::timeout(timeout, open(origin, tls))
+        .await
+        .map_err(|_| ConnectError::Timeout(timeout))?
+}
+
+async fn open(
+    origin: &Origin,
+    tls: &Arc<rustls::ClientConfig>,
+) -> Result<SendRequest<Full<Bytes>>, ConnectError> {
+    let tcp = open_tcp(origin).await?;
+    if !origin.https {
+        return handshake(tcp).await;
+    }
+    let invalid =
+        |error| ConnectError::Tls(std::io::Error::new(std::io::ErrorKind::InvalidInput, error));
+    let name = ServerName::try_from(origin.host.clone()).map_err(invalid)?;
+    let session = tokio_rustls::TlsConnector::from(Arc::clone(tls))
+        .connect(name, tcp)
+        .await
+        .map_err(ConnectError::Tls)?;
+    handshake(session).await
+}
+
+async fn open_tcp(origin: &Origin) -> Result<TcpStream, ConnectError> {
+    let addresses: Vec<SocketAddr> = match origin.host.parse::<IpAddr>() {
+        Ok(address) => vec![SocketAddr::new(address, origin.port)],
+        Err(_) => tokio::net::lookup_host((origin.host.as_str(), origin.port))
+            .await
+            .map_err(ConnectError::Resolve)?
+            .collect(),
+    };
+    // One private address spoils the name: which one answers is not ours to choose later.
+    if !origin.allow_private && addresses.iter().any(|address| is_private(address.ip())) {
+        return Err(ConnectError::Private);
+    }
+    let stream = TcpStream::connect(&addresses[..])
+        .await
+        .map_err(ConnectError::Tcp)?;
+    stream.set_nodelay(true).map_err(ConnectError::Tcp)?;
+    Ok(stream)
+}
+
+async fn handshake<T>(io: T) -> Result<SendRequest<Full<Bytes>>, ConnectError>
+where
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (sender, connection) = Builder::new()
+        .max_headers(256)
+        .handshake(TokioIo::new(io))
+        .await
+        .map_err(ConnectError::Http)?;
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "connection to a provider ended");
+        }
+    });
+    Ok(sender)
+}
+
+/// Whether an address lies inside a network that outsiders cannot reach: loopback, private,
+/// link-local (cloud metadata), shared, unspecified, multicast, or reserved.
+fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => is_private_v4(v4),
+        IpAddr::V6(v6) => v6
+            .to_ipv4_mapped()
+            .map_or_else(|| is_private_v6(v6), is_private_v4),
+    }
+}
+
+fn is_private_v4(v4: Ipv4Addr) -> bool {
+    let [a, b, ..] = v4.octets();
+    v4.is_loopback()
+        || v4.is_private()
+        || v4.is_link_local()
+        || v4.is_unspecified()
+        || v4.is_broadcast()
+        || v4.is_multicast()
+        || v4.is_documentation()
+        || a == 0
+        || a == 100 && (64..128).contains(&b)
+        || a == 192 && b == 0
+        || a == 198 && (18..20).contains(&b)
+        || a >= 240
+}
+
+fn is_private_v6(v6: Ipv6Addr) -> bool {
+    let [a, b, ..] = v6.segments();
+    v6.is_loopback()
+        || v6.is_unspecified()
+        || v6.is_multicast()
+        || a & 0xfe00 == 0xfc00
+        || a & 0xffc0 == 0xfe80
+        || a == 0x2001 && b == 0xdb8
+        // NAT64 and 6to4 wrap an IPv4 address that may be private.
+        || a == 0x64 && b == 0xff9b
+        || a == 0x2002
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_inside_networks_are_told_from_public_ones() {
+        for inside in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "0.0.0.0",
+            "::1",
+            "fd00::1",
+            "fe80::1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::a00:1",
+            "2002:a00:1::",
+        ] {
+            assert!(is_private(inside.parse().unwrap()), "{inside}");
+        }
+        for outside in [
+            "1.1.1.1",
+            "104.18.0.1",
+            "2606:4700::1111",
+            "100.128.0.1",
+            "172.32.0.1",
+        ] {
+            assert!(!is_private(outside.parse().unwrap()), "{outside}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! api.venice.ai (reference sheet `venice.md`).
+
+use bardo_router::Catalog;
+use bardo_types::model::{Dialect, ModelEntry, Service};
+use bardo_wire::json::TopLevel;
+use bardo_wire::splice::Edit;
+
+use crate::model_list::{ListError, venice_rows};
+use crate::provider::{Call, Operation, Provider, openai_path};
+
+pub(crate) struct Venice;
+
+impl Provider for Venice {
+    fn service(&self) -> Service {
+        Service::Venice
+    }
+
+    fn dialects(&self, _: &ModelEntry) -> &'static [Dialect] {
+        &[Dialect::Chat]
+    }
+
+    fn path(&self, call: &Call<'_>) -> Option<String> {
+        match (call.operation, call.dialect) {
+            (Operation::CountTokens, _) | (_, Dialect::Anthropic) => None,
+            _ => openai_path(call),
+        }
+    }
+
+    /// Venice puts a prompt of its own before the caller's unless told not to; that changes the
+    /// answer and the cache prefix (sheet §3). A caller who sets `venice_parameters` decides.
+    fn edits(&self, dialect: Dialect, body: &TopLevel<'_>) -> Vec<Edit> {
+        if dialect == Dialect::Chat && body.get("venice_parameters").is_none() {
+            vec![Edit::set(
+                "venice_parameters",
+                r#"{"include_venice_system_prompt":false}"#,
+            )]
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError> {
+        venice_rows(body, catalog)
+    }
+}

@@ -1,0 +1,455 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bardo_types::model::{ModelEntry, Service, Tier};
+
+use crate::catalog::{Catalog, KnownModel};
+use crate::name::normalize;
+
+/// Which models a backend is configured for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelFilter(Vec<String>);
+
+impl ModelFilter {
+    /// A filter over names; a trailing `*` matches any ending, an empty list is no filter.
+    #[must_use]
+    pub fn new(patterns: Vec<String>) -> Self {
+        Self(patterns)
+    }
+
+    fn is_open(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn has_wildcard(&self) -> bool {
+        self.0.iter().any(|pattern| pattern.ends_with('*'))
+    }
+
+    fn exact(&self) -> impl Iterator<Item = &str> {
+        self.0
+            .iter()
+            .map(String::as_str)
+            .filter(|pattern| !pattern.ends_with('*'))
+    }
+
+    fn admits(&self, name: &str) -> bool {
+        let normal = normalize(name);
+        self.is_open()
+            || self
+                .0
+                .iter()
+                .any(|pattern| match pattern.strip_suffix('*') {
+                    Some(prefix) => {
+                        name.starts_with(prefix) || normal.starts_with(&normalize(prefix))
+                    }
+                    None => normalize(pattern) == normal,
+                })
+    }
+}
+
+/// One configured backend, as far as choosing goes.
+#[derive(Debug, Clone)]
+pub struct BackendSpec {
+    /// Its name, e.g. `openrouter` or `direct/openai`; `<name>/<model>` pins it.
+    pub name: String,
+    /// Who runs it.
+    pub service: Service,
+    /// What it is configured for.
+    pub filter: ModelFilter,
+}
+
+/// Where the list of a backend's models comes from.
+#[derive(Debug, Clone)]
+pub enum BackendModels {
+    /// No live list yet: the snapshot and the filter decide.
+    Snapshot,
+    /// The backend's own list, as last fetched.
+    Live(Vec<ModelEntry>),
+}
+
+/// One backend that can answer, and the model it would answer with.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// Index of the backend in the owner's order.
+    pub backend: usize,
+    /// The model as that backend serves it.
+    pub entry: Arc<ModelEntry>,
+}
+
+/// Why nobody can answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoRoute {
+    /// No configured backend has the model.
+    #[error("no configured backend serves the model `{model}`")]
+    UnknownModel {
+        /// As the caller named it.
+        model: String,
+        /// The nearest name that is served.
+        nearest: Option<String>,
+    },
+    /// The request pins a backend that is not configured.
+    #[error("the backend `{backend}` is not configured")]
+    UnknownBackend {
+        /// The name in the pin.
+        backend: String,
+    },
+}
+
+/// The models that the configured backends serve, ready for look-up. Immutable: a refresh builds
+/// a new one, so a request sees one world.
+#[derive(Debug)]
+pub struct Roster {
+    specs: Vec<BackendSpec>,
+    /// By raw and by spelling-free name; candidates in the owner's order.
+    by_name: HashMap<String, Vec<Candidate>>,
+    /// Backends that take any name.
+    open: Vec<usize>,
+    /// What the owner calls models.
+    aliases: HashMap<String, String>,
+    /// Listed models in order, without repeats.
+    listed: Vec<Arc<ModelEntry>>,
+    catalog: Arc<Catalog>,
+}
+
+/// Collects what a [`Roster`] is made of.
+#[derive(Debug)]
+pub struct RosterBuilder {
+    catalog: Arc<Catalog>,
+    backends: Vec<(BackendSpec, BackendModels)>,
+    aliases: HashMap<String, String>,
+}
+
+impl RosterBuilder {
+    /// Starts from a catalog.
+    #[must_use]
+    pub fn new(catalog: Arc<Catalog>) -> Self {
+        Self {
+            catalog,
+            backends: Vec::new(),
+            aliases: HashMap::new(),
+        }
+    }
+
+    /// Adds a backend behind those already there in the owner's order.
+    pub fn backend(&mut self, spec: BackendSpec, models: BackendModels) -> &mut Self {
+        self.backends.push((spec, models));
+        self
+    }
+
+    /// Adds a name of the owner's own for a model.
+    pub fn alias(&mut self, name: String, model: String) -> &mut Self {
+        self.aliases.insert(name, model);
+        self
+    }
+
+    /// Makes the roster.
+    #[must_use]
+    pub fn build(self) -> Roster {
+        let mut roster = Roster {
+            specs: Vec::new(),
+            by_name: HashMap::new(),
+            open: Vec::new(),
+            aliases: self.aliases,
+            listed: Vec::new(),
+            catalog: self.catalog,
+        };
+        for (index, (spec, models)) in self.backends.into_iter().enumerate() {
+            for entry in roster.entries(&spec, models) {
+                roster.add(index, Arc::new(entry));
+            }
+            if spec.filter.has_wildcard()
+                || spec.service == Service::OpenRouter && spec.filter.is_open()
+            {
+                roster.open.push(index);
+            }
+            roster.specs.push(spec);
+        }
+        roster
+    }
+}
+
+fn entry(known: &KnownModel, upstream: &str) -> ModelEntry {
+    ModelEntry {
+        id: known.id.clone(),
+        upstream_id: upstream.to_owned(),
+        display_name: known.display_name.clone(),
+        vendor: known.vendor.clone(),
+        tier: known.tier,
+        capabilities: known.capabilities.clone(),
+        price: known.price,
+        created: 0,
+        embeddings: known.embeddings,
+    }
+}
+
+impl Roster {
+    fn entries(&self, spec: &BackendSpec, models: BackendModels) -> Vec<ModelEntry> {
+        let mut entries: Vec<ModelEntry> = match models {
+            BackendModels::Live(live) => live,
+            BackendModels::Snapshot => match spec.service {
+                Service::OpenAi | Service::Anthropic | Service::Google | Service::DeepSeek => self
+                    .catalog
+                    .models()
+                    .filter(|known| known.vendor == spec.service.as_str())
+                    .map(|known| entry(known, &known.id))
+                    .collect(),
+                Service::OpenRouter | Service::Venice | Service::Bankr | Service::BlockRun => self
+                    .catalog
+                    .resold_by(spec.service)
+                    .iter()
+                    .map(|(id, upstream)| ModelEntry {
+                        id: id.clone(),
+                        ..entry(&self.catalog.describe(id), upstream)
+                    })
+                    .collect(),
+                Service::Local => Vec::new(),
+            },
+        };
+        entries.retain(|entry| {
+            spec.filter.admits(&entry.id) || spec.filter.admits(&entry.upstream_id)
+        });
+        // A name the owner wrote is served whether or not anybody lists it.
+        for name in spec.filter.exact() {
+            let normal = normalize(name);
+            match entries.iter_mut().find(|entry| {
+                normalize(&entry.upstream_id) == normal || normalize(&entry.id) == normal
+            }) {
+                Some(entry) if !matches!(spec.service, Service::OpenRouter | Service::BlockRun) => {
+                    entry.upstream_id = name.to_owned();
+                }
+                Some(_) => {}
+                None => {
+                    let known = self.catalog.describe(name);
+                    entries.push(ModelEntry {
+                        id: name.to_owned(),
+                        ..entry(&known, name)
+                    });
+                }
+            }
+        }
+        entries
+    }
+
+    fn add(&mut self, backend: usize, entry: Arc<ModelEntry>) {
+        if !self.listed.iter().any(|listed| listed.id == entry.id) {
+            self.listed.push(Arc::clone(&entry));
+        }
+        let mut names = vec![
+            entry.id.clone(),
+            entry.upstream_id.clone(),
+            normalize(&entry.id),
+            normalize(&entry.upstream_id),
+        ];
+        if let Some(known) = self.catalog.find(&entry.id) {
+            names.push(normalize(&known.id));
+        }
+        names.sort();
+        names.dedup();
+        for name in names {
+            let candidates = self.by_name.entry(name).or_default();
+            if !candidates
+                .iter()
+                .any(|candidate| candidate.backend == backend)
+            {
+                candidates.push(Candidate {
+                    backend,
+                    entry: Arc::clone(&entry),
+                });
+            }
+        }
+    }
+
+    /// The backends that can serve the model named in a request, in the owner's order.
+    ///
+    /// A `<backend>/<model>` pin binds; a name, in any spelling, goes to each backend that has the
+    /// model; backends that take any name come last (decisions §11, first ruling).
+    ///
+    /// # Errors
+    /// When nobody serves it; see [`NoRoute`].
+    pub fn resolve(&self, requested: &str) -> Result<Vec<Candidate>, NoRoute> {
+        let name = self
+            .aliases
+            .get(requested)
+            .map_or(requested, String::as_str);
+        if let Some(tier) = name.strip_prefix("bardo/") {
+            return self.of_tier(tier, requested);
+        }
+        // `openrouter/auto` is a model of that name where it is listed, a pin elsewhere.
+        if !self.by_name.contains_key(name)
+            && let Some(pinned) = self.pinned(name)
+        {
+            return pinned;
+        }
+        if let Some(found) = self.find(name) {
+            return Ok(found.to_vec());
+        }
+        let open: Vec<Candidate> = self
+            .open
+            .iter()
+            .filter(|&&index| self.specs[index].filter.admits(name))
+            .map(|&index| Candidate {
+                backend: index,
+                entry: Arc::new(self.unlisted(name)),
+            })
+            .collect();
+        if open.is_empty() {
+            return Err(NoRoute::UnknownModel {
+                model: requested.to_owned(),
+                nearest: self.nearest(name),
+            });
+        }
+        Ok(open)
+    }
+
+    fn find(&self, name: &str) -> Option<&[Candidate]> {
+        // A vendor's prefix says nothing about the backend, so such a name is not looked up raw.
+        if let Some(found) = self.by_name.get(name).filter(|_| !name.contains('/')) {
+            return Some(found);
+        }
+        let normal = normalize(name);
+        if let Some(found) = self.by_name.get(&normal) {
+            return Some(found);
+        }
+        let known = self.catalog.find(name)?;
+        self.by_name.get(&normalize(&known.id)).map(Vec::as_slice)
+    }
+
+    fn pinned(&self, name: &str) -> Option<Result<Vec<Candidate>, NoRoute>> {
+        let is_pin = |spec: &BackendSpec, prefix: &str| {
+            spec.name == prefix || prefix == "direct" && spec.name.starts_with("direct/")
+        };
+        // The longest prefix that names a backend: `direct/openai/gpt-5.5` before `direct/…`.
+        for (at, _) in name.rmatch_indices('/') {
+            let (prefix, model) = (&name[..at], &name[at + 1..]);
+            let mut candidates = Vec::new();
+            for (index, _) in self
+                .specs
+                .iter()
+                .enumerate()
+                .filter(|(_, spec)| is_pin(spec, prefix))
+            {
+                let listed = self
+                    .find(model)
+                    .into_iter()
+                    .flatten()
+                    .find(|candidate| candidate.backend == index);
+                candidates.push(listed.cloned().unwrap_or_else(|| Candidate {
+                    backend: index,
+                    entry: Arc::new(self.unlisted(model)),
+                }));
+            }
+            if !candidates.is_empty() {
+                // Where one of several pinned backends lists the model, the others do not have it.
+                let lists = |candidate: &Candidate| {
+                    self.find(model)
+                        .into_iter()
+                        .flatten()
+                        .any(|listed| listed.backend == candidate.backend)
+                };
+                if candidates.iter().any(lists) {
+                    candidates.retain(lists);
+                }
+                return Some(Ok(candidates));
+            }
+        }
+        let (prefix, _) = name.split_once('/')?;
+        [
+            "blockrun",
+            "openrouter",
+            "venice",
+            "bankr",
+            "direct",
+            "local",
+        ]
+        .contains(&prefix)
+        .then(|| {
+            Err(NoRoute::UnknownBackend {
+                backend: prefix.to_owned(),
+            })
+        })
+    }
+
+    fn unlisted(&self, name: &str) -> ModelEntry {
+        let known = self.catalog.describe(name);
+        ModelEntry {
+            id: name.to_owned(),
+            ..entry(&known, name)
+        }
+    }
+
+    /// `bardo/auto` is a strong model, `bardo/t1` a small and `bardo/t2` a frontier one; where the
+    /// tier is empty, the next better, else the best there is.
+    fn of_tier(&self, tier: &str, requested: &str) -> Result<Vec<Candidate>, NoRoute> {
+        let wanted = match tier {
+            "t1" => Tier::Small,
+            "auto" => Tier::Strong,
+            "t2" => Tier::Frontier,
+            _ => {
+                return Err(NoRoute::UnknownModel {
+                    model: requested.to_owned(),
+                    nearest: Some("bardo/auto".into()),
+                });
+            }
+        };
+        let rated = || {
+            self.listed
+                .iter()
+                .filter(|entry| !entry.embeddings)
+                .filter_map(|entry| Some((entry.tier?, entry)))
+        };
+        let chosen = rated()
+            .filter(|(tier, _)| *tier >= wanted)
+            .min_by_key(|(tier, _)| *tier)
+            .or_else(|| rated().max_by_key(|(tier, _)| *tier))
+            .map(|(_, entry)| entry)
+            .or_else(|| self.listed.iter().find(|entry| !entry.embeddings));
+        chosen
+            .and_then(|entry| self.find(&entry.id))
+            .map(<[Candidate]>::to_vec)
+            .ok_or_else(|| NoRoute::UnknownModel {
+                model: requested.to_owned(),
+                nearest: None,
+            })
+    }
+
+    fn nearest(&self, name: &str) -> Option<String> {
+        let normal = normalize(name);
+        self.listed
+            .iter()
+            .map(|entry| (edit_distance(&normal, &normalize(&entry.id)), entry))
+            .filter(|(distance, _)| *distance <= normal.len().max(4) / 2)
+            .min_by_key(|(distance, _)| *distance)
+            .map(|(_, entry)| entry.id.clone())
+    }
+
+    /// Every model somebody serves, once, in the owner's order of backends.
+    #[must_use]
+    pub fn listed(&self) -> &[Arc<ModelEntry>] {
+        &self.listed
+    }
+
+    /// The backends in the owner's order.
+    #[must_use]
+    pub fn backends(&self) -> &[BackendSpec] {
+        &self.specs
+    }
+}
+
+/// Levenshtein distance, bounded by the lengths of model names.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(80).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().take(80).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests;

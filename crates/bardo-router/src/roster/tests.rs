@@ -1,0 +1,152 @@
+use super::*;
+
+fn spec(name: &str, service: Service, models: &[&str]) -> (BackendSpec, BackendModels) {
+    let filter = ModelFilter::new(models.iter().map(|&model| model.to_owned()).collect());
+    (
+        BackendSpec {
+            name: name.into(),
+            service,
+            filter,
+        },
+        BackendModels::Snapshot,
+    )
+}
+
+fn roster(backends: Vec<(BackendSpec, BackendModels)>) -> Roster {
+    let mut builder = RosterBuilder::new(Arc::new(Catalog::embedded()));
+    for (spec, models) in backends {
+        builder.backend(spec, models);
+    }
+    builder.alias("fast".into(), "gpt-5.5".into());
+    builder.build()
+}
+
+#[track_caller]
+fn check(roster: &Roster, name: &str, expected: &[(&str, &str)]) {
+    let found = roster.resolve(name).unwrap();
+    let seen: Vec<(&str, &str)> = found
+        .iter()
+        .map(|c| {
+            (
+                roster.backends()[c.backend].name.as_str(),
+                c.entry.upstream_id.as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(seen, expected, "{name}");
+}
+
+fn full() -> Roster {
+    roster(vec![
+        spec("direct/openai", Service::OpenAi, &["gpt-5.5"]),
+        spec(
+            "direct/anthropic",
+            Service::Anthropic,
+            &["claude-sonnet-5-5"],
+        ),
+        spec("local", Service::Local, &["*"]),
+        spec("openrouter", Service::OpenRouter, &[]),
+        spec("blockrun", Service::BlockRun, &[]),
+    ])
+}
+
+#[test]
+fn a_named_model_goes_to_every_backend_that_has_it_in_the_owners_order() {
+    let roster = full();
+    check(
+        &roster,
+        "gpt-5.5",
+        &[
+            ("direct/openai", "gpt-5.5"),
+            ("openrouter", "openai/gpt-5.5"),
+            ("blockrun", "openai/gpt-5.5"),
+        ],
+    );
+    check(
+        &roster,
+        "claude-sonnet-5-5-20261001",
+        &[
+            ("direct/anthropic", "claude-sonnet-5-5"),
+            ("openrouter", "anthropic/claude-sonnet-5.5"),
+        ],
+    );
+    check(
+        &roster,
+        "fast",
+        &[
+            ("direct/openai", "gpt-5.5"),
+            ("openrouter", "openai/gpt-5.5"),
+            ("blockrun", "openai/gpt-5.5"),
+        ],
+    );
+}
+
+#[test]
+fn a_pin_names_one_backend_even_for_unlisted_models() {
+    let roster = full();
+    check(
+        &roster,
+        "openrouter/gpt-5.5",
+        &[("openrouter", "openai/gpt-5.5")],
+    );
+    check(&roster, "local/llama3:8b", &[("local", "llama3:8b")]);
+    check(
+        &roster,
+        "direct/openai/gpt-9",
+        &[("direct/openai", "gpt-9")],
+    );
+    check(&roster, "direct/gpt-5.5", &[("direct/openai", "gpt-5.5")]);
+    assert_eq!(
+        roster.resolve("venice/kimi-k3").unwrap_err(),
+        NoRoute::UnknownBackend {
+            backend: "venice".into()
+        }
+    );
+}
+
+#[test]
+fn unlisted_names_go_to_open_backends_only() {
+    let roster = full();
+    check(
+        &roster,
+        "llama3:8b",
+        &[("local", "llama3:8b"), ("openrouter", "llama3:8b")],
+    );
+    let closed = self::roster(vec![spec("direct/openai", Service::OpenAi, &["gpt-5.5"])]);
+    let refusal = closed.resolve("gpt-5.6").unwrap_err();
+    assert_eq!(
+        refusal,
+        NoRoute::UnknownModel {
+            model: "gpt-5.6".into(),
+            nearest: Some("gpt-5.5".into())
+        }
+    );
+}
+
+#[test]
+fn tiers_pick_a_listed_model() {
+    let roster = full();
+    check(
+        &roster,
+        "bardo/t2",
+        &[
+            ("openrouter", "anthropic/claude-opus-5.5"),
+            ("blockrun", "anthropic/claude-opus-5.5"),
+        ],
+    );
+    assert!(roster.resolve("bardo/auto").is_ok());
+    assert!(roster.resolve("bardo/t9").is_err());
+}
+
+#[test]
+fn a_live_list_replaces_the_snapshot() {
+    let catalog = Catalog::embedded();
+    let live = vec![ModelEntry {
+        id: "new-model".into(),
+        ..entry(&catalog.describe("x/new-model"), "x/new-model")
+    }];
+    let (spec, _) = spec("openrouter", Service::OpenRouter, &["*"]);
+    let roster = roster(vec![(spec, BackendModels::Live(live))]);
+    check(&roster, "new-model", &[("openrouter", "x/new-model")]);
+    assert_eq!(roster.listed().len(), 1);
+}
