@@ -9,9 +9,11 @@
 
 pub mod codec;
 pub mod envelope;
+pub mod headers;
 pub mod json;
 pub mod splice;
 pub mod sse;
+pub mod table;
 
 pub mod anthropic;
 pub mod chat;

@@ -49,7 +49,7 @@ impl Edit {
 /// The body with `edits` applied; each key at most once.
 #[must_use]
 pub fn splice(top: &TopLevel<'_>, edits: &[Edit]) -> Vec<u8> {
-    let text = top.text();
+    let body = top.bytes();
     let added: usize = edits
         .iter()
         .map(|edit| {
@@ -60,19 +60,19 @@ pub fn splice(top: &TopLevel<'_>, edits: &[Edit]) -> Vec<u8> {
             }
         })
         .sum();
-    let mut out = Vec::with_capacity(text.len() + added);
+    let mut out = Vec::with_capacity(body.len() + added);
     let mut copied = 0;
     let members = top.members();
     // Whether a member before the present one is kept, so that commas stay right.
     let mut kept_before = false;
     for (index, member) in members.iter().enumerate() {
-        let quoted = &text[member.key.clone()];
+        let quoted = &body[member.key.clone()];
         let edit = edits
             .iter()
-            .find(|edit| edit.key() == &quoted[1..quoted.len() - 1]);
+            .find(|edit| edit.key().as_bytes() == &quoted[1..quoted.len() - 1]);
         match edit {
             Some(Edit::Set { value, .. }) => {
-                out.extend_from_slice(text[copied..member.value.start].as_bytes());
+                out.extend_from_slice(&body[copied..member.value.start]);
                 out.extend_from_slice(value.as_bytes());
                 copied = member.value.end;
                 kept_before = true;
@@ -87,18 +87,18 @@ pub fn splice(top: &TopLevel<'_>, edits: &[Edit]) -> Vec<u8> {
                         .map_or(member.value.end, |next| next.key.start);
                     (member.key.start, next)
                 };
-                out.extend_from_slice(text[copied..from].as_bytes());
+                out.extend_from_slice(&body[copied..from]);
                 copied = to;
             }
             None => kept_before = true,
         }
     }
-    let close = text.rfind('}').expect("a scanned body is an object");
+    let close = memchr::memrchr(b'}', body).expect("a scanned body is an object");
     let last = members
         .last()
         .map_or(close, |member| member.value.end)
         .max(copied);
-    out.extend_from_slice(text[copied..last.min(close)].as_bytes());
+    out.extend_from_slice(&body[copied..last.min(close)]);
     for edit in edits {
         if let Edit::Set { key, value } = edit
             && top.member(key).is_none()
@@ -113,7 +113,7 @@ pub fn splice(top: &TopLevel<'_>, edits: &[Edit]) -> Vec<u8> {
             kept_before = true;
         }
     }
-    out.extend_from_slice(text[last.min(close)..].as_bytes());
+    out.extend_from_slice(&body[last.min(close)..]);
     out
 }
 

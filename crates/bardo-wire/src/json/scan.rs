@@ -47,7 +47,7 @@ pub struct Member {
 /// The top level of a body: where each member is, nothing copied.
 #[derive(Debug, Clone)]
 pub struct TopLevel<'a> {
-    text: &'a str,
+    bytes: &'a [u8],
     members: Vec<Member>,
 }
 
@@ -55,8 +55,7 @@ impl<'a> TopLevel<'a> {
     /// The value of `key` as written, where the key has no escapes.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&'a str> {
-        self.member(key)
-            .map(|member| &self.text[member.value.clone()])
+        std::str::from_utf8(&self.bytes[self.member(key)?.value.clone()]).ok()
     }
 
     /// The string value of `key`, unescaped; `None` when absent or not a string.
@@ -69,8 +68,8 @@ impl<'a> TopLevel<'a> {
     #[must_use]
     pub fn member(&self, key: &str) -> Option<&Member> {
         self.members.iter().find(|member| {
-            let quoted = &self.text[member.key.clone()];
-            &quoted[1..quoted.len() - 1] == key
+            let quoted = &self.bytes[member.key.clone()];
+            &quoted[1..quoted.len() - 1] == key.as_bytes()
         })
     }
 
@@ -82,8 +81,20 @@ impl<'a> TopLevel<'a> {
 
     /// The whole body.
     #[must_use]
-    pub fn text(&self) -> &'a str {
-        self.text
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The places alone, to be put [`over`](Self::over) the same body again later.
+    #[must_use]
+    pub fn into_members(self) -> Vec<Member> {
+        self.members
+    }
+
+    /// Puts places over the body that they were found in.
+    #[must_use]
+    pub fn over(bytes: &'a [u8], members: Vec<Member>) -> Self {
+        Self { bytes, members }
     }
 }
 
@@ -92,7 +103,7 @@ impl<'a> TopLevel<'a> {
 /// # Errors
 /// See [`JsonError`]; the first problem found is told.
 pub fn scan(body: &[u8]) -> Result<TopLevel<'_>, JsonError> {
-    let text = std::str::from_utf8(body).map_err(|error| JsonError::Utf8 {
+    std::str::from_utf8(body).map_err(|error| JsonError::Utf8 {
         at: error.valid_up_to(),
     })?;
     let mut scanner = Scanner { bytes: body, at: 0 };
@@ -145,7 +156,10 @@ pub fn scan(body: &[u8]) -> Result<TopLevel<'_>, JsonError> {
     if scanner.at != body.len() {
         return Err(scanner.syntax());
     }
-    Ok(TopLevel { text, members })
+    Ok(TopLevel {
+        bytes: body,
+        members,
+    })
 }
 
 struct Scanner<'a> {

@@ -1,0 +1,41 @@
+//! From backend to backend until one answers, before the caller has seen a byte.
+
+use bardo_types::fault::{Fault, FaultClass};
+
+use crate::attempt::{Failure, Next};
+use crate::error::{EngineError, UpstreamFailure};
+use crate::respond::Answer;
+use crate::run::{Admitted, Engine};
+use crate::shape::{Decoded, shape};
+
+impl Engine {
+    /// Asks the candidates in order. Another backend is asked only where the one before surely did
+    /// not carry the request out (decisions §3, stage 10).
+    pub(crate) async fn dispatch(self: &std::sync::Arc<Self>, admitted: &Admitted) -> Result<Answer, EngineError> {
+        let mut decoded = Decoded::default();
+        let mut refusal: Option<EngineError> = None;
+        let mut last: Option<UpstreamFailure> = None;
+        let mut attempts = 0;
+        for candidate in &admitted.candidates {
+            if attempts as usize >= admitted.world.max_attempts {
+                break;
+            }
+            let mut shaped = match shape(admitted, candidate, &mut decoded, &self.memory) {
+                Ok(shaped) => shaped,
+                // Another backend may take what this one cannot.
+                Err(error) => {
+                    refusal.get_or_insert(error);
+                    continue;
+                }
+            };
+            attempts += 1;
+            let failure = match self.attempt(admitted, &mut shaped).await {
+                Ok(response) => match self.respond(admitted, candidate, shaped, response, attempts).await {
+                    Ok(answer) => return Ok(answer),
+                    Err(failure) => failure,
+                },
+                Err(failure) => failure,
+            };
+            let backend = admitted.world.endpoints[candidate.backend].name.clone();
+            self.note_failure(admitted, &backend, &failure.fault);
+            let Failure { fault, next } = failure;

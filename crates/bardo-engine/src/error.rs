@@ -1,0 +1,75 @@
+use bardo_router::NoRoute;
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_wire::codec::BadRequest;
+use bardo_wire::json::JsonError;
+
+/// A provider's failure, with what the caller and the operator need to see of it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{backend}: {fault}")]
+pub struct UpstreamFailure {
+    /// The backend that failed last.
+    pub backend: String,
+    /// What it said, or what happened to the connection.
+    pub fault: Fault,
+    /// How many backends were tried.
+    pub attempts: u32,
+    /// The request may have been carried out and billed.
+    pub unknown_outcome: bool,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The body is not JSON that we take.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    /// A field is wrong.
+    #[error(transparent)]
+    Invalid(#[from] BadRequest),
+    /// Nobody serves the model.
+    #[error(transparent)]
+    NoRoute(#[from] NoRoute),
+    /// The model's backends cannot do that at all.
+    #[error("no backend of the model `{model}` offers {operation}")]
+    NoOperation {
+        /// As the caller named it.
+        model: String,
+        /// What was asked.
+        operation: &'static str,
+    },
+    /// A feature that the caller requires would be lost.
+    #[error("the request requires `{feature}`, which the chosen backend cannot give: {detail}")]
+    Required {
+        /// The feature.
+        feature: String,
+        /// What would have happened.
+        detail: String,
+    },
+    /// The provider failed, or all that were tried.
+    #[error(transparent)]
+    Upstream(#[from] Box<UpstreamFailure>),
+    /// A response of the same caller that this request builds on is not known here.
+    #[error("no response `{0}` is stored here")]
+    UnknownResponse(String),
+}
+
+/// The stable code of a provider's failure, as `error.bardo_code` shows it.
+#[must_use]
+pub const fn code_of(class: FaultClass) -> &'static str {
+    match class {
+        FaultClass::BadRequest => "upstream_rejected",
+        FaultClass::ContextTooLong => "context_too_long",
+        FaultClass::Authentication | FaultClass::Permission => "upstream_refused_key",
+        FaultClass::Payment => "upstream_out_of_funds",
+        FaultClass::NotFound => "upstream_not_found",
+        FaultClass::Conflict => "upstream_conflict",
+        FaultClass::TooLarge => "upstream_too_large",
+        FaultClass::Unprocessable => "upstream_unprocessable",
+        FaultClass::RateLimit => "upstream_rate_limit",
+        FaultClass::Server => "upstream_failed",
+        FaultClass::Overloaded => "upstream_overloaded",
+        FaultClass::Timeout => "upstream_timeout",
+        FaultClass::Connection => "upstream_connection",
+        FaultClass::Malformed => "upstream_malformed",
+    }
+}

@@ -1,0 +1,232 @@
+//! What has to be remembered between requests of one caller because its client cannot carry it:
+//! thinking state beside tool calls (translation §6), and the items of stored responses.
+//!
+//! Bounded in bytes and time; losing an entry degrades an answer, never fails one.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bardo_types::chat::{ChatRequest, ChatResponse, Opaque, Part, Reasoning, Role};
+use bardo_types::json::RawJson;
+
+const SHARDS: usize = 16;
+const SHARD_BYTES: usize = 4 << 20;
+const KEEP: Duration = Duration::from_secs(6 * 3600);
+
+/// State of one tool call: the thinking before it, and what is bound to the call itself.
+#[derive(Debug, Clone, PartialEq)]
+struct CallState {
+    reasoning: Vec<Reasoning>,
+    opaque: Option<Opaque>,
+}
+
+#[derive(Debug)]
+enum Value {
+    Call(CallState),
+    Items(Vec<RawJson>),
+}
+
+#[derive(Debug)]
+struct Entry {
+    value: Value,
+    bytes: usize,
+    since: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    entries: HashMap<String, Entry>,
+    /// Keys in the order they came, the oldest first.
+    order: VecDeque<String>,
+    bytes: usize,
+}
+
+/// The store, shared by all workers.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    shards: Vec<Mutex<Shard>>,
+    hasher: RandomState,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), hasher: RandomState::new() }
+    }
+}
+
+impl Memory {
+    /// Remembers the state that `response` made for its calls.
+    pub(crate) fn keep_calls(&self, principal: &str, response: &ChatResponse) {
+        for choice in &response.choices {
+            let mut reasoning: Vec<Reasoning> = Vec::new();
+            for part in &choice.parts {
+                match part {
+                    Part::Reasoning(thought) => reasoning.push(thought.clone()),
+                    Part::ToolCall(call) => {
+                        // Only the first call of a batch carries the thinking before it.
+                        let state = CallState { reasoning: std::mem::take(&mut reasoning), opaque: call.opaque.clone() };
+                        if !state.reasoning.is_empty() || state.opaque.is_some() {
+                            let bytes = state.reasoning.iter().map(size).sum::<usize>() + 256;
+                            self.put(format!("call\0{principal}\0{}", call.id), Value::Call(state), bytes);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Puts remembered state back into assistant turns whose client dropped it.
+    pub(crate) fn restore_calls(&self, principal: &str, request: &mut ChatRequest) {
+        for message in request.messages.iter_mut().filter(|message| message.role == Role::Assistant) {
+            let has_state = message.parts.iter().any(|part| matches!(part, Part::Reasoning(_)));
+            let mut at = 0;
+            while at < message.parts.len() {
+                if let Part::ToolCall(call) = &mut message.parts[at]
+                    && let Some(state) = self.call(principal, &call.id)
+                {
+                    if call.opaque.is_none() {
+                        call.opaque = state.opaque;
+                    }
+                    if !has_state {
+                        let count = state.reasoning.len();
+                        message.parts.splice(at..at, state.reasoning.into_iter().map(Part::Reasoning));
+                        at += count;
+                    }
+                }
+                at += 1;
+            }
+        }
+    }
+
+    fn call(&self, principal: &str, id: &str) -> Option<CallState> {
+        self.get(&format!("call\0{principal}\0{id}"), |value| match value {
+            Value::Call(state) => Some(state.clone()),
+            Value::Items(_) => None,
+        })
+    }
+
+    /// Remembers the items of a response, its input included, under its id.
+    pub(crate) fn keep_items(&self, principal: &str, response_id: &str, items: Vec<RawJson>) {
+        let bytes = items.iter().map(|item| item.as_str().len() + 32).sum::<usize>() + 256;
+        self.put(format!("items\0{principal}\0{response_id}"), Value::Items(items), bytes);
+    }
+
+    /// The items of an earlier response of the same caller.
+    pub(crate) fn items(&self, principal: &str, response_id: &str) -> Option<Vec<RawJson>> {
+        self.get(&format!("items\0{principal}\0{response_id}"), |value| match value {
+            Value::Items(items) => Some(items.clone()),
+            Value::Call(_) => None,
+        })
+    }
+
+    fn shard(&self, key: &str) -> std::sync::MutexGuard<'_, Shard> {
+        let index = usize::try_from(self.hasher.hash_one(key) % SHARDS as u64).expect("less than the number of shards");
+        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get<T>(&self, key: &str, read: impl FnOnce(&Value) -> Option<T>) -> Option<T> {
+        let shard = self.shard(key);
+        let entry = shard.entries.get(key).filter(|entry| entry.since.elapsed() < KEEP)?;
+        read(&entry.value)
+    }
+
+    fn put(&self, key: String, value: Value, bytes: usize) {
+        if bytes > SHARD_BYTES {
+            return;
+        }
+        let mut guard = self.shard(&key);
+        let shard = &mut *guard;
+        if let Some(replaced) = shard.entries.insert(key.clone(), Entry { value, bytes, since: Instant::now() }) {
+            shard.bytes -= replaced.bytes;
+        } else {
+            shard.order.push_back(key);
+        }
+        shard.bytes += bytes;
+        while shard.bytes > SHARD_BYTES || shard.order.front().is_some_and(|oldest| is_stale(shard, oldest)) {
+            let Some(oldest) = shard.order.pop_front() else { break };
+            if let Some(gone) = shard.entries.remove(&oldest) {
+                shard.bytes -= gone.bytes;
+            }
+        }
+    }
+}
+
+fn is_stale(shard: &Shard, key: &str) -> bool {
+    shard.entries.get(key).is_none_or(|entry| entry.since.elapsed() >= KEEP)
+}
+
+fn size(reasoning: &Reasoning) -> usize {
+    let opaque = match &reasoning.opaque {
+        Some(Opaque::AnthropicSignature(data) | Opaque::AnthropicRedacted(data) | Opaque::GeminiSignature(data)) => data.len(),
+        Some(Opaque::OpenAiReasoning(raw) | Opaque::ReasoningDetail(raw)) => raw.as_str().len(),
+        Some(Opaque::ReasoningContent) | None => 0,
+    };
+    reasoning.text.len() + opaque + 64
+}
+
+#[cfg(test)]
+mod tests {
+    use bardo_types::chat::{Choice, Message, ToolCall};
+    use bardo_types::model::Dialect;
+
+    use super::*;
+
+    fn thought() -> Reasoning {
+        Reasoning { text: "hm".into(), summary: false, opaque: Some(Opaque::AnthropicSignature("sig".into())) }
+    }
+
+    fn response() -> ChatResponse {
+        let parts = vec![
+            Part::Reasoning(thought()),
+            Part::ToolCall(ToolCall::new("call_1", "f", "{}")),
+            Part::ToolCall(ToolCall::new("call_2", "f", "{}")),
+        ];
+        ChatResponse { choices: vec![Choice { parts, ..Choice::default() }], ..ChatResponse::default() }
+    }
+
+    fn turn() -> ChatRequest {
+        let calls = ["call_1", "call_2"].map(|id| Part::ToolCall(ToolCall::new(id, "f", "{}")));
+        ChatRequest { messages: vec![Message::new(Role::Assistant, calls.to_vec())], ..ChatRequest::new(Dialect::Chat, "m") }
+    }
+
+    #[test]
+    fn thinking_that_the_client_dropped_comes_back_before_its_call() {
+        let memory = Memory::default();
+        memory.keep_calls("alice", &response());
+        let mut request = turn();
+        memory.restore_calls("alice", &mut request);
+        assert_eq!(request.messages[0].parts.len(), 3);
+        assert_eq!(request.messages[0].parts[0], Part::Reasoning(thought()));
+        // Kept by the client: nothing is doubled.
+        memory.restore_calls("alice", &mut request);
+        assert_eq!(request.messages[0].parts.len(), 3);
+    }
+
+    #[test]
+    fn nobody_gets_what_another_left() {
+        let memory = Memory::default();
+        memory.keep_calls("alice", &response());
+        let mut request = turn();
+        memory.restore_calls("bob", &mut request);
+        assert_eq!(request, turn());
+        memory.keep_items("alice", "resp_1", vec![RawJson::empty_object()]);
+        assert_eq!(memory.items("bob", "resp_1"), None);
+        assert_eq!(memory.items("alice", "resp_1").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn it_stays_within_its_bytes() {
+        let memory = Memory::default();
+        let item = RawJson::string(&"x".repeat(100_000));
+        for n in 0..2_000 {
+            memory.keep_items("alice", &format!("resp_{n}"), vec![item.clone()]);
+        }
+        let held: usize = memory.shards.iter().map(|shard| shard.lock().unwrap().bytes).sum();
+        assert!(held <= SHARDS * SHARD_BYTES && held > SHARD_BYTES);
+        assert!(memory.items("alice", "resp_1999").is_some());
+        assert!(memory.items("alice", "resp_0").is_none());
+    }
+}

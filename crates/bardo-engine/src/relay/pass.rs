@@ -1,0 +1,145 @@
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::model::{Dialect, Service};
+use bardo_wire::codec::{ErrorView, Observed};
+use bardo_wire::sse::{SseEvent, SseParser, event_end};
+use bardo_wire::{chat, table};
+use bytes::{Bytes, BytesMut};
+
+use super::{EVENT_MAX, Output, Progress, Settlement};
+use crate::error::code_of;
+
+/// Same dialect in and out: whole events are handed on as they came. Only three things are done to
+/// them: a usage chunk that the caller did not ask for is left out, the closing comment is put
+/// before the terminal event, and what follows the terminal event is dropped.
+pub(crate) struct Pass {
+    dialect: Dialect,
+    service: Service,
+    hide_usage: bool,
+    /// The unfinished event.
+    tail: BytesMut,
+    seen: Observed,
+}
+
+impl Pass {
+    pub(crate) fn new(dialect: Dialect, service: Service, hide_usage: bool) -> Self {
+        Self { dialect, service, hide_usage, tail: BytesMut::new(), seen: Observed::default() }
+    }
+
+    pub(super) fn data(&mut self, bytes: Bytes, progress: &mut Progress, out: &mut Output, settlement: &mut Settlement) {
+        if progress.done {
+            return;
+        }
+        let searched = self.tail.len();
+        let input = if searched == 0 {
+            bytes
+        } else {
+            self.tail.extend_from_slice(&bytes);
+            self.tail.split().freeze()
+        };
+        // Everything before `kept` is handed on or dropped; `at` is where the next event begins.
+        let (mut kept, mut at, mut from) = (0, 0, searched);
+        while let Some(length) = event_end(&input[at..], from) {
+            from = 0;
+            let block = &input[at..at + length];
+            let mut verdict = Verdict::Keep;
+            with_event(block, |event| verdict = self.look(event, progress));
+            match verdict {
+                Verdict::Keep => {}
+                Verdict::Drop => {
+                    out.push(input.slice(kept..at));
+                    kept = at + length;
+                }
+                Verdict::Fault(fault) => {
+                    out.push(input.slice(kept..at));
+                    progress.fault = Some(fault);
+                    return;
+                }
+                Verdict::Terminal => {
+                    out.push(input.slice(kept..at));
+                    settlement.observe(&self.seen);
+                    out.buffer().extend_from_slice(settlement.finished().as_bytes());
+                    out.push(input.slice(at..at + length));
+                    progress.done = true;
+                    return;
+                }
+            }
+            at += length;
+        }
+        out.push(input.slice(kept..at));
+        self.tail.extend_from_slice(&input[at..]);
+        settlement.observe(&self.seen);
+        if self.tail.len() > EVENT_MAX {
+            progress.fault = Some(Fault::new(FaultClass::Malformed, "the provider sent an event of more than 16 MiB"));
+        }
+    }
+
+    fn look(&mut self, event: SseEvent<'_>, progress: &mut Progress) -> Verdict {
+        if event.name == "ping" {
+            return Verdict::Keep;
+        }
+        progress.events += 1;
+        table::observe(self.dialect, event, &mut self.seen);
+        progress.content |= self.seen.content;
+        if let Some(fault) = self.seen.fault.take() {
+            return Verdict::Fault(fault);
+        }
+        if self.seen.terminal {
+            return Verdict::Terminal;
+        }
+        if self.hide_usage && chat::usage_only_chunk(event) { Verdict::Drop } else { Verdict::Keep }
+    }
+
+    /// The provider closed. A chat stream of a local server may lack its `[DONE]`; for everybody
+    /// else a missing terminal event is a failure (translation §7, 21).
+    pub(super) fn end(&mut self, progress: &mut Progress) {
+        if !progress.done && self.seen.finished && self.service == Service::Local && self.tail.is_empty() {
+            progress.done = true;
+        }
+    }
+
+    pub(super) fn fail(&mut self, fault: &Fault, out: &mut Output, settlement: &Settlement) {
+        let view = ErrorView {
+            fault,
+            status: fault.status.unwrap_or(502),
+            bardo_code: code_of(fault.class),
+            request_id: settlement.request_id(),
+        };
+        out.push(table::encode_stream_error(self.dialect, &view).into());
+    }
+}
+
+enum Verdict {
+    Keep,
+    Drop,
+    Terminal,
+    Fault(Fault),
+}
+
+/// Hands the event in `block` to `take`, without copying where it has one data line, as nearly
+/// all have.
+fn with_event(block: &[u8], mut take: impl FnMut(SseEvent<'_>)) {
+    let (name, rest) = match block.strip_prefix(b"event: ") {
+        Some(rest) => match memchr(rest) {
+            Some(end) => (&rest[..end], &rest[end + 1..]),
+            None => (&b""[..], block),
+        },
+        None => (&b""[..], block),
+    };
+    if let Some(line) = rest.strip_prefix(b"data: ")
+        && let Some(end) = memchr(line)
+        && line[end..].iter().all(|&byte| byte == b'\n')
+        && !line[..end].contains(&b'\r')
+        && let Ok(name) = std::str::from_utf8(name)
+    {
+        take(SseEvent { name, data: &line[..end] });
+        return;
+    }
+    let mut parser = SseParser::new(EVENT_MAX);
+    // The block is complete, so it cannot outgrow the limit without having done so before.
+    let _ = parser.push(block, &mut take);
+    parser.finish(&mut take);
+}
+
+fn memchr(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|&byte| byte == b'\n')
+}

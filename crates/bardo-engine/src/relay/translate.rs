@@ -1,0 +1,111 @@
+use bardo_types::chat::{Assembler, StreamEvent};
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::model::Dialect;
+use bardo_wire::codec::{StreamDecoder, StreamEncoder};
+use bardo_wire::sse::SseParser;
+use bardo_wire::table;
+use bardo_wire::textual::EventFilter;
+
+use super::{EVENT_MAX, Output, Progress, Settlement};
+use crate::shape::Translation;
+
+/// From one dialect to another, event by event.
+pub(crate) struct Translate {
+    parser: SseParser,
+    decoder: Box<dyn StreamDecoder>,
+    filter: Option<EventFilter>,
+    encoder: Box<dyn StreamEncoder>,
+    steps: Vec<StreamEvent>,
+    filtered: Vec<StreamEvent>,
+    written: Vec<u8>,
+    assembler: Option<Assembler>,
+}
+
+impl Translate {
+    pub(crate) fn new(upstream: Dialect, caller: Dialect, translation: &Translation, keep: bool) -> Self {
+        Self {
+            parser: SseParser::new(EVENT_MAX),
+            decoder: table::stream_decoder(upstream, translation.decode.clone()),
+            filter: translation.textual.then(|| EventFilter::new(&translation.decode)),
+            encoder: table::stream_encoder(caller, translation.reply.clone()),
+            steps: Vec::new(),
+            filtered: Vec::new(),
+            written: Vec::new(),
+            assembler: keep.then(Assembler::default),
+        }
+    }
+
+    pub(super) fn data(&mut self, bytes: &[u8], progress: &mut Progress, out: &mut Output, settlement: &mut Settlement) {
+        if progress.done || progress.fault.is_some() {
+            return;
+        }
+        let Self { parser, decoder, steps, .. } = self;
+        let framed = parser.push(bytes, |event| {
+            if event.name != "ping" {
+                progress.events += 1;
+            }
+            decoder.event(event, steps);
+        });
+        if framed.is_err() {
+            let fault = Fault::new(FaultClass::Malformed, "the provider sent an event of more than 16 MiB");
+            self.steps.push(StreamEvent::Failed(fault));
+        }
+        self.write(progress, out, settlement);
+    }
+
+    pub(super) fn end(&mut self, progress: &mut Progress, out: &mut Output, settlement: &mut Settlement) {
+        if progress.done || progress.fault.is_some() {
+            return;
+        }
+        let Self { parser, decoder, steps, .. } = self;
+        parser.finish(|event| decoder.event(event, steps));
+        self.decoder.end(&mut self.steps);
+        self.write(progress, out, settlement);
+    }
+
+    fn write(&mut self, progress: &mut Progress, out: &mut Output, settlement: &mut Settlement) {
+        if let Some(filter) = &mut self.filter {
+            for step in self.steps.drain(..) {
+                filter.push(step, &mut self.filtered);
+            }
+            std::mem::swap(&mut self.steps, &mut self.filtered);
+        }
+        for step in self.steps.drain(..) {
+            if progress.done || progress.fault.is_some() {
+                break;
+            }
+            if let Some(assembler) = &mut self.assembler {
+                assembler.push(step.clone());
+            }
+            match step {
+                StreamEvent::Failed(fault) => progress.fault = Some(fault),
+                StreamEvent::Done => {
+                    let answer = self.assembler.take().map(Assembler::finish);
+                    settlement.keep(answer.and_then(Result::ok));
+                    self.encoder.encode(StreamEvent::Done, &settlement.finished(), &mut self.written);
+                    progress.done = true;
+                }
+                step => {
+                    match &step {
+                        StreamEvent::Start { model: Some(model), .. } => settlement.answered_by(model),
+                        StreamEvent::Usage(usage) => settlement.count(usage),
+                        StreamEvent::Start { .. } => {}
+                        _ => progress.content = true,
+                    }
+                    self.encoder.encode(step, "", &mut self.written);
+                }
+            }
+        }
+        self.steps.clear();
+        if !self.written.is_empty() {
+            out.buffer().extend_from_slice(&self.written);
+            self.written.clear();
+        }
+    }
+
+    pub(super) fn fail(&mut self, fault: Fault, out: &mut Output) {
+        self.encoder.encode(StreamEvent::Failed(fault), "", &mut self.written);
+        out.buffer().extend_from_slice(&self.written);
+        self.written.clear();
+    }
+}

@@ -1,0 +1,202 @@
+//! From a caller's request to the bytes that one backend gets: relayed with single members edited,
+//! or decoded and written in the backend's dialect.
+
+use std::sync::Arc;
+
+use bardo_providers::{Call, Endpoint, Operation};
+use bardo_router::Candidate;
+use bardo_types::Degradation;
+use bardo_types::chat::ChatRequest;
+use bardo_types::model::{Dialect, ToolFormat};
+use bardo_wire::codec::{DecodeContext, ReplyContext, Target};
+use bardo_wire::splice::{Edit, splice};
+use bardo_wire::{responses, table, textual};
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT};
+
+use crate::error::EngineError;
+use crate::memory::Memory;
+use crate::received::Task;
+use crate::run::Admitted;
+
+/// A request as one backend gets it.
+pub(crate) struct Shaped {
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) dialect: Dialect,
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) degraded: Vec<Degradation>,
+    pub(crate) mode: Mode,
+}
+
+/// How the answer gets back to the caller.
+#[derive(Clone)]
+pub(crate) enum Mode {
+    /// Byte for byte.
+    Relay {
+        /// The caller did not ask for the usage chunk that we asked for.
+        hide_usage: bool,
+    },
+    /// Decoded and written in the caller's dialect.
+    Translate(Box<Translation>),
+}
+
+/// What both codecs need to know.
+#[derive(Clone)]
+pub(crate) struct Translation {
+    pub(crate) decode: DecodeContext,
+    pub(crate) reply: ReplyContext,
+    /// The model writes thinking or calls into its text.
+    pub(crate) textual: bool,
+}
+
+/// The caller's request in neutral form, decoded at most once.
+#[derive(Default)]
+pub(crate) struct Decoded(Option<Arc<ChatRequest>>);
+
+impl Decoded {
+    pub(crate) fn get(&mut self, admitted: &Admitted, memory: &Memory) -> Result<Arc<ChatRequest>, EngineError> {
+        if let Some(request) = &self.0 {
+            return Ok(Arc::clone(request));
+        }
+        let mut request = match admitted.task {
+            Task::CountTokens if admitted.dialect == Dialect::Anthropic => {
+                bardo_wire::anthropic::decode_count_request(&admitted.body)?
+            }
+            _ => match earlier_items(admitted, memory)? {
+                Some(body) => table::decode_request(admitted.dialect, &body)?,
+                None => table::decode_request(admitted.dialect, &admitted.body)?,
+            },
+        };
+        request.extra.retain(|(name, _)| name != "bardo");
+        memory.restore_calls(&admitted.principal.id, &mut request);
+        let request = Arc::new(request);
+        self.0 = Some(Arc::clone(&request));
+        Ok(request)
+    }
+}
+
+/// For a request that builds on a stored response: the body with that response's items in front.
+fn earlier_items(admitted: &Admitted, memory: &Memory) -> Result<Option<Vec<u8>>, EngineError> {
+    if admitted.dialect != Dialect::Responses {
+        return Ok(None);
+    }
+    let Some(id) = responses::previous_response_id(&admitted.top()) else { return Ok(None) };
+    let items = memory.items(&admitted.principal.id, &id).ok_or(EngineError::UnknownResponse(id))?;
+    Ok(Some(responses::prepend_items(&admitted.body, &items)?))
+}
+
+pub(crate) fn shape(
+    admitted: &Admitted,
+    candidate: &Candidate,
+    decoded: &mut Decoded,
+    memory: &Memory,
+) -> Result<Shaped, EngineError> {
+    let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
+    let dialect = endpoint.dialect_for(admitted.dialect, &candidate.entry);
+    let operation = Operation::Generate { stream: admitted.stream };
+    let call = Call { operation, dialect, model: &candidate.entry.upstream_id };
+    let path = endpoint
+        .target(&call)
+        .ok_or_else(|| EngineError::NoOperation { model: admitted.model.clone(), operation: "answers" })?;
+    let is_textual = textual::EventFilter::needed(&candidate.entry.capabilities);
+    let (body, degraded, mode) = if dialect == admitted.dialect && !is_textual {
+        relayed(admitted, candidate, &endpoint)
+    } else {
+        translated(admitted, candidate, &endpoint, dialect, decoded, memory)?
+    };
+    for lost in &degraded {
+        if admitted.hints.require.iter().any(|required| *required == lost.feature) {
+            return Err(EngineError::Required { feature: lost.feature.to_string(), detail: lost.detail.to_string() });
+        }
+    }
+    let headers = headers(admitted, &endpoint, dialect);
+    Ok(Shaped { endpoint, dialect, path, headers, body, degraded, mode })
+}
+
+/// The caller's bytes with as few members changed as possible, each change listed in
+/// `docs/relay.md`.
+fn relayed(admitted: &Admitted, candidate: &Candidate, endpoint: &Endpoint) -> (Bytes, Vec<Degradation>, Mode) {
+    let top = admitted.top();
+    let mut edits = endpoint.provider().edits(admitted.dialect, &top);
+    if admitted.model != candidate.entry.upstream_id {
+        edits.push(Edit::set_string("model", &candidate.entry.upstream_id));
+    }
+    if top.member("bardo").is_some() {
+        edits.push(Edit::Remove { key: "bardo" });
+    }
+    let ask_for_usage = admitted.dialect == Dialect::Chat
+        && admitted.stream
+        && !admitted.include_usage
+        && endpoint.provider().usage_on_request();
+    if ask_for_usage {
+        edits.push(Edit::set("stream_options", with_usage(top.get("stream_options"))));
+    }
+    let body = if edits.is_empty() { admitted.body.clone() } else { splice(&top, &edits).into() };
+    (body, Vec::new(), Mode::Relay { hide_usage: ask_for_usage })
+}
+
+fn with_usage(options: Option<&str>) -> String {
+    let mut options: serde_json::Map<String, serde_json::Value> =
+        options.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+    options.insert("include_usage".into(), true.into());
+    serde_json::to_string(&options).expect("a map of JSON values always serializes")
+}
+
+fn translated(
+    admitted: &Admitted,
+    candidate: &Candidate,
+    endpoint: &Endpoint,
+    dialect: Dialect,
+    decoded: &mut Decoded,
+    memory: &Memory,
+) -> Result<(Bytes, Vec<Degradation>, Mode), EngineError> {
+    let request = decoded.get(admitted, memory)?;
+    let capabilities = Arc::new(candidate.entry.capabilities.clone());
+    let target =
+        Target { model: candidate.entry.upstream_id.clone(), service: endpoint.service, capabilities: Arc::clone(&capabilities) };
+    let encoded = if matches!(capabilities.tool_format, ToolFormat::Native) {
+        table::encode_request(dialect, &request, &target)?
+    } else {
+        table::encode_request(dialect, &textual::lower(&request, capabilities.tool_format), &target)?
+    };
+    let id_seed = admitted.request_id.trim_start_matches("req_").to_owned();
+    let translation = Translation {
+        textual: textual::EventFilter::needed(&capabilities),
+        decode: DecodeContext {
+            target,
+            request: Arc::clone(&request),
+            renamed_tools: encoded.renamed_tools,
+            id_seed: id_seed.clone(),
+        },
+        reply: ReplyContext { request, id_seed, created: unix_now(), model: candidate.entry.id.clone() },
+    };
+    Ok((encoded.body.into(), encoded.degraded, Mode::Translate(Box::new(translation))))
+}
+
+pub(crate) fn unix_now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// What travels on: an allow-list of the caller's headers, and ours (quality P-40).
+pub(crate) fn headers(admitted: &Admitted, endpoint: &Endpoint, dialect: Dialect) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(12);
+    if let Ok(host) = HeaderValue::from_str(&endpoint.origin.authority()) {
+        headers.insert(HOST, host);
+    }
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let accept = if admitted.stream { "text/event-stream" } else { "application/json" };
+    headers.insert(ACCEPT, HeaderValue::from_static(accept));
+    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("bardo-gateway/", env!("CARGO_PKG_VERSION"))));
+    // Version and betas of the caller mean something only to Anthropic's own format.
+    let same = dialect == admitted.dialect;
+    for (name, value) in &admitted.forward {
+        let anthropic_only = name.as_str().starts_with("anthropic-");
+        if !anthropic_only || same && dialect == Dialect::Anthropic {
+            headers.append(name, value.clone());
+        }
+    }
+    endpoint.provider().authorize(&endpoint.key, dialect, &mut headers);
+    headers
+}

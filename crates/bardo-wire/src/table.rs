@@ -1,0 +1,137 @@
+//! The dialect modules by name, for callers that learn the dialect at run time.
+//!
+//! No caller speaks Gemini; where a function for callers meets it, chat stands in.
+
+use bardo_types::chat::{ChatRequest, ChatResponse};
+use bardo_types::fault::Fault;
+use bardo_types::model::{Dialect, Service};
+
+use crate::codec::{
+    BadRequest, DecodeContext, Encoded, ErrorView, Observed, ReplyContext, StreamDecoder, StreamEncoder, Target,
+};
+use crate::sse::SseEvent;
+use crate::{anthropic, chat, gemini, responses};
+
+/// Reads a caller's request.
+///
+/// # Errors
+/// When a field is wrong; the refusal names it.
+pub fn decode_request(dialect: Dialect, body: &[u8]) -> Result<ChatRequest, BadRequest> {
+    match dialect {
+        Dialect::Anthropic => anthropic::decode_request(body),
+        Dialect::Responses => responses::decode_request(body),
+        Dialect::Completions => chat::completions::decode_request(body),
+        Dialect::Chat | Dialect::Gemini => chat::decode_request(body),
+    }
+}
+
+/// Writes an answer for a caller.
+#[must_use]
+pub fn encode_response(dialect: Dialect, response: &ChatResponse, context: &ReplyContext) -> Vec<u8> {
+    match dialect {
+        Dialect::Anthropic => anthropic::encode_response(response, context),
+        Dialect::Responses => responses::encode_response(response, context),
+        Dialect::Completions => chat::completions::encode_response(response, context),
+        Dialect::Chat | Dialect::Gemini => chat::encode_response(response, context),
+    }
+}
+
+/// Writes a stream for a caller.
+#[must_use]
+pub fn stream_encoder(dialect: Dialect, context: ReplyContext) -> Box<dyn StreamEncoder> {
+    match dialect {
+        Dialect::Anthropic => anthropic::stream_encoder(context),
+        Dialect::Responses => responses::stream_encoder(context),
+        Dialect::Completions => chat::completions::stream_encoder(context),
+        Dialect::Chat | Dialect::Gemini => chat::stream_encoder(context),
+    }
+}
+
+/// Writes a failure as the whole body of an answer.
+#[must_use]
+pub fn encode_error(dialect: Dialect, view: &ErrorView<'_>) -> Vec<u8> {
+    match dialect {
+        Dialect::Anthropic => anthropic::encode_error(view),
+        Dialect::Responses => responses::encode_error(view),
+        Dialect::Chat | Dialect::Completions | Dialect::Gemini => chat::encode_error(view),
+    }
+}
+
+/// Writes a failure as the last event of a stream that has begun.
+#[must_use]
+pub fn encode_stream_error(dialect: Dialect, view: &ErrorView<'_>) -> Vec<u8> {
+    match dialect {
+        Dialect::Anthropic => anthropic::encode_stream_error(view),
+        Dialect::Responses => responses::encode_stream_error(view),
+        Dialect::Chat | Dialect::Completions | Dialect::Gemini => chat::encode_stream_error(view),
+    }
+}
+
+/// Writes a request for an upstream.
+///
+/// # Errors
+/// When something the caller cannot do without has no form there.
+pub fn encode_request(dialect: Dialect, request: &ChatRequest, target: &Target) -> Result<Encoded, BadRequest> {
+    match dialect {
+        Dialect::Anthropic => anthropic::encode_request(request, target),
+        Dialect::Responses => responses::encode_request(request, target),
+        Dialect::Gemini => gemini::encode_request(request, target),
+        Dialect::Chat | Dialect::Completions => chat::encode_request(request, target),
+    }
+}
+
+/// Reads an upstream's whole answer.
+///
+/// # Errors
+/// When it is malformed, or tells of a failure in spite of its status.
+pub fn decode_response(dialect: Dialect, body: &[u8], context: &DecodeContext) -> Result<ChatResponse, Fault> {
+    match dialect {
+        Dialect::Anthropic => anthropic::decode_response(body, context),
+        Dialect::Responses => responses::decode_response(body, context),
+        Dialect::Gemini => gemini::decode_response(body, context),
+        Dialect::Chat | Dialect::Completions => chat::decode_response(body, context),
+    }
+}
+
+/// Reads an upstream's stream.
+#[must_use]
+pub fn stream_decoder(dialect: Dialect, context: DecodeContext) -> Box<dyn StreamDecoder> {
+    match dialect {
+        Dialect::Anthropic => anthropic::stream_decoder(context),
+        Dialect::Responses => responses::stream_decoder(context),
+        Dialect::Gemini => gemini::stream_decoder(context),
+        Dialect::Chat | Dialect::Completions => chat::stream_decoder(context),
+    }
+}
+
+/// Reads an upstream's error answer.
+#[must_use]
+pub fn decode_error(dialect: Dialect, status: u16, body: &[u8], service: Service) -> Fault {
+    match dialect {
+        Dialect::Anthropic => anthropic::decode_error(status, body, service),
+        Dialect::Responses => responses::decode_error(status, body, service),
+        Dialect::Gemini => gemini::decode_error(status, body, service),
+        Dialect::Chat | Dialect::Completions => chat::decode_error(status, body, service),
+    }
+}
+
+/// Looks at one event of a relayed stream.
+pub fn observe(dialect: Dialect, event: SseEvent<'_>, seen: &mut Observed) {
+    match dialect {
+        Dialect::Anthropic => anthropic::observe(event, seen),
+        Dialect::Responses => responses::observe(event, seen),
+        Dialect::Gemini => gemini::observe(event, seen),
+        Dialect::Chat | Dialect::Completions => chat::observe(event, seen),
+    }
+}
+
+/// Looks at a relayed answer.
+#[must_use]
+pub fn observe_response(dialect: Dialect, body: &[u8]) -> Observed {
+    match dialect {
+        Dialect::Anthropic => anthropic::observe_response(body),
+        Dialect::Responses => responses::observe_response(body),
+        Dialect::Gemini => gemini::observe_response(body),
+        Dialect::Chat | Dialect::Completions => chat::observe_response(body),
+    }
+}
