@@ -237,11 +237,11 @@ impl Client {
     pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<(u16, &[u8])> {
         self.body.clear();
         let head = self.begin(request).await?;
-        if let Some((stream, reader)) = &mut self.open {
-            if let Err(error) = reader.body(stream, head.framing, &mut self.body).await {
-                self.open = None;
-                return Err(error);
-            }
+        if let Some((stream, reader)) = &mut self.open
+            && let Err(error) = reader.body(stream, head.framing, &mut self.body).await
+        {
+            self.open = None;
+            return Err(error);
         }
         if head.last {
             self.open = None;

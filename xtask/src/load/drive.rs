@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use tokio::{
     sync::Semaphore,
     task::{JoinSet, LocalSet},
@@ -25,6 +25,9 @@ use crate::histogram::Histogram;
 pub(crate) async fn local<T>(future: impl Future<Output = T>) -> T {
     LocalSet::new().run_until(future).await
 }
+
+/// A server that hangs must show as errors, not as a load that never ends.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// A number no earlier request carried, in this run or one before it.
 pub(crate) fn next_number() -> u64 {
@@ -167,7 +170,10 @@ impl Fleet {
 }
 
 async fn once(client: &mut Client, template: &mut Template, expect: &Expect) -> Result<()> {
-    let (status, body) = client.exchange(template.stamped(next_number())).await?;
+    let exchange = client.exchange(template.stamped(next_number()));
+    let (status, body) = tokio::time::timeout(ANSWER_WITHIN, exchange)
+        .await
+        .with_context(|| format!("no answer within {ANSWER_WITHIN:?}"))??;
     expect.check(status, body)
 }
 
