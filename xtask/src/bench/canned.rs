@@ -10,6 +10,11 @@ pub(super) const STREAM_CHUNKS: usize = 50;
 /// caller leaves.
 pub(super) const SLOW: &str = "bench-slow-stream";
 
+/// Each dialect's path knows one model and refuses the other's, so that an
+/// untranslated request cannot pass for a translated one.
+pub(super) const OPENAI_MODEL: &str = "gpt-5.5";
+pub(super) const ANTHROPIC_MODEL: &str = "claude-sonnet-5-5";
+
 const CREATED: u64 = 1_790_000_000;
 
 /// The text of one content chunk of a stream.
@@ -35,7 +40,7 @@ pub(super) const STREAM_END: &[u8] = b"0\r\n\r\n";
 pub(super) fn openai() -> Value {
     json!({
         "id": "chatcmpl-bench0000000000000000", "object": "chat.completion", "created": CREATED,
-        "model": "gpt-5.5", "system_fingerprint": null, "service_tier": "default",
+        "model": OPENAI_MODEL, "system_fingerprint": null, "service_tier": "default",
         "choices": [{"index": 0, "finish_reason": "stop", "logprobs": null,
             "message": {"role": "assistant", "content": TEXT, "refusal": null, "annotations": []}}],
         "usage": openai_usage(),
@@ -55,7 +60,7 @@ pub(super) fn openai_events(with_usage: bool) -> Vec<Vec<u8>> {
     let event = |choices: Value, usage: Value| {
         let mut event = json!({
             "id": "chatcmpl-bench0000000000000000", "object": "chat.completion.chunk",
-            "created": CREATED, "model": "gpt-5.5", "system_fingerprint": null, "choices": choices,
+            "created": CREATED, "model": OPENAI_MODEL, "system_fingerprint": null, "choices": choices,
         });
         if with_usage {
             event["usage"] = usage;
@@ -82,7 +87,7 @@ pub(super) fn openai_events(with_usage: bool) -> Vec<Vec<u8>> {
 pub(super) fn anthropic() -> Value {
     json!({
         "id": "msg_bench00000000000000000", "type": "message", "role": "assistant",
-        "model": "claude-sonnet-5-5", "content": [{"type": "text", "text": TEXT}],
+        "model": ANTHROPIC_MODEL, "content": [{"type": "text", "text": TEXT}],
         "stop_reason": "end_turn", "stop_sequence": null, "stop_details": null, "container": null,
         "usage": anthropic_usage(24),
     })

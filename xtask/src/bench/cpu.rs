@@ -13,10 +13,6 @@ use crate::load::{
     request::{Expect, Template},
 };
 
-/// Few enough that neither side gains much from serving several requests per
-/// wake-up, enough to keep both cores busy.
-const CONNECTIONS: usize = 8;
-
 /// One subject made ready for one case.
 pub(super) struct Prepared<'a> {
     subject: &'a Subject,
@@ -101,10 +97,10 @@ async fn compare(
 ) -> Result<[Vec<f64>; 2]> {
     let requests = effort.scaled(case.shape.requests());
     let mut both = [
-        Prepared::new(floor, case, CONNECTIONS)
+        Prepared::new(floor, case, effort.connections)
             .await
             .context("the floor")?,
-        Prepared::new(candidate, case, CONNECTIONS).await?,
+        Prepared::new(candidate, case, effort.connections).await?,
     ];
     let mut spent = [Vec::new(), Vec::new()];
     for round in 0..effort.rounds {

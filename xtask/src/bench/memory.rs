@@ -31,16 +31,11 @@ pub(super) async fn measure(lab: &Lab, effort: Effort, report: &mut Report) -> R
         Ok(figures) => {
             for index in 0..names.len() {
                 let name = names[index].to_owned();
-                let row = Row::value(SECTION, name, "MiB", figures[index], Some(goals[index]));
+                let row = Row::value(SECTION, name, "MiB", figures[index], goals[index]);
                 report.add(row.beside(floor[index]));
             }
         }
-        Err(error) => report.add(Row::failed(
-            SECTION,
-            names.join(", "),
-            Some(goals[0]),
-            &error,
-        )),
+        Err(error) => report.add(Row::failed(SECTION, names.join(", "), goals[0], &error)),
     }
     Ok(())
 }

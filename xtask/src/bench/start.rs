@@ -24,14 +24,14 @@ pub(super) async fn measure(lab: &Lab, effort: Effort, report: &mut Report) -> R
         match start(lab).await {
             Ok(millis) => took.push(millis),
             Err(error) => {
-                report.add(Row::failed(section, "chat".into(), Some(goal), &error));
+                report.add(Row::failed(section, "chat".into(), goal, &error));
                 return Ok(());
             }
         }
     }
     let slowest = took.iter().copied().fold(0.0, f64::max);
     let name = format!("median of {starts}");
-    let row = Row::value(section, name, "ms", median(took), Some(goal));
+    let row = Row::value(section, name, "ms", median(took), goal);
     report.add(row.noted(format!("slowest {slowest:.1} ms")));
     Ok(())
 }
@@ -55,7 +55,7 @@ pub(super) fn size(lab: &Lab, report: &mut Report) -> Result<()> {
     let bytes = fs::metadata(gateway)
         .with_context(|| format!("look at {}", gateway.display()))?
         .len();
-    let goal = Some(report.goals().binary_mebibytes());
+    let goal = report.goals().binary_mebibytes();
     let size = bytes as f64 / f64::from(1 << 20);
     report.add(Row::value(
         "Release binary",

@@ -10,7 +10,10 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::process::{Process, Scratch};
+use super::{
+    canned::{ANTHROPIC_MODEL, OPENAI_MODEL},
+    process::{Process, Scratch},
+};
 
 /// The provider all subjects forward to, and the means to start subjects.
 pub(super) struct Lab {
@@ -158,8 +161,8 @@ fn configuration(upstream: SocketAddr) -> String {
         r#"providers:
   direct:
     keys:
-      - {{ provider: openai, api_key: "bench-key", base_url: "http://{upstream}/v1", models: ["gpt-5.5"] }}
-      - {{ provider: anthropic, api_key: "bench-key", base_url: "http://{upstream}", models: ["claude-sonnet-5-5"] }}
+      - {{ provider: openai, api_key: "bench-key", base_url: "http://{upstream}/v1", models: ["{OPENAI_MODEL}"] }}
+      - {{ provider: anthropic, api_key: "bench-key", base_url: "http://{upstream}", models: ["{ANTHROPIC_MODEL}"] }}
 "#
     )
 }

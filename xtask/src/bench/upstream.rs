@@ -14,7 +14,10 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use super::{canned, process};
+use super::{
+    canned::{self, ANTHROPIC_MODEL, OPENAI_MODEL},
+    process,
+};
 use crate::load::{self, connection::Reader, drive};
 
 /// Options of the hidden `bench-upstream`.
@@ -99,7 +102,7 @@ async fn converse(mut stream: TcpStream, answers: &Answers) -> Result<()> {
 
 impl Answers {
     fn new() -> Self {
-        let error = json!({"error": {"message": "no such path", "type": "invalid_request_error", "param": null, "code": null}}).to_string();
+        let error = json!({"error": {"message": "no such path or model", "type": "invalid_request_error", "param": null, "code": null}}).to_string();
         let unknown = format!(
             "HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{error}",
             error.len()
@@ -119,7 +122,8 @@ impl Answers {
     fn choose(&self, target: &str, body: &[u8]) -> Answer<'_> {
         let path = target.split('?').next().unwrap_or(target);
         let streams = is_set(body, b"\"stream\"");
-        let (whole, events) = if path.ends_with("/chat/completions") {
+        let names = |model: &str| memmem::find(body, format!("\"{model}\"").as_bytes()).is_some();
+        let (whole, events) = if path.ends_with("/chat/completions") && names(OPENAI_MODEL) {
             let with_usage = streams && is_set(body, b"\"include_usage\"");
             let events = if with_usage {
                 &self.openai_events_with_usage
@@ -127,7 +131,7 @@ impl Answers {
                 &self.openai_events
             };
             (&self.openai, events)
-        } else if path.ends_with("/messages") {
+        } else if path.ends_with("/messages") && names(ANTHROPIC_MODEL) {
             (&self.anthropic, &self.anthropic_events)
         } else if path.ends_with("/embeddings") {
             return Answer::Whole(&self.embeddings);
@@ -174,25 +178,32 @@ mod tests {
             Answer::Events(events) => events.concat(),
             Answer::Whole(_) | Answer::Slow(_) => panic!("not a stream"),
         };
-        let plain = events(br#"{"stream":true}"#);
+        let plain = events(br#"{"model":"gpt-5.5","stream":true}"#);
         assert!(memmem::find(&plain, b"usage").is_none());
-        let asked = events(br#"{"stream":true,"stream_options":{"include_usage":true}}"#);
+        let asked =
+            events(br#"{"model":"gpt-5.5","stream":true,"stream_options":{"include_usage":true}}"#);
         assert!(memmem::find(&asked, b"\"total_tokens\":124").is_some());
     }
 
     #[test]
-    fn paths_choose_the_dialect() {
+    fn a_path_with_its_model_chooses_the_dialect() {
         let answers = Answers::new();
-        for (path, mark) in [
-            ("/v1/chat/completions", "chat.completion"),
-            ("/v1/messages?beta=true", "end_turn"),
-            ("/v1/embeddings", "embedding"),
-            ("/elsewhere", "404 Not Found"),
+        for (path, model, mark) in [
+            ("/v1/chat/completions", OPENAI_MODEL, "chat.completion"),
+            ("/v1/messages?beta=true", ANTHROPIC_MODEL, "end_turn"),
+            ("/v1/embeddings", "any", "embedding"),
+            ("/elsewhere", OPENAI_MODEL, "404 Not Found"),
+            ("/v1/chat/completions", ANTHROPIC_MODEL, "404 Not Found"),
+            ("/v1/messages", OPENAI_MODEL, "404 Not Found"),
         ] {
-            let Answer::Whole(answer) = answers.choose(path, b"{}") else {
+            let body = json!({"model": model}).to_string();
+            let Answer::Whole(answer) = answers.choose(path, body.as_bytes()) else {
                 panic!("{path} streams");
             };
-            assert!(memmem::find(answer, mark.as_bytes()).is_some(), "{path}");
+            assert!(
+                memmem::find(answer, mark.as_bytes()).is_some(),
+                "{path} {model}"
+            );
         }
     }
 }

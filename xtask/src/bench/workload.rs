@@ -59,13 +59,14 @@ impl Shape {
         matches!(self, Self::Agent | Self::AgentStream)
     }
 
-    /// Requests of one full round: about half a second of work for the floor.
+    /// Requests of one full round, a fraction of a second of work: many short
+    /// rounds see through a machine that is busy with other things by turns.
     pub(super) fn requests(self) -> u64 {
         match self {
-            Self::Chat => 8000,
-            Self::Stream => 800,
-            Self::Agent => 3000,
-            Self::AgentStream => 800,
+            Self::Chat => 3000,
+            Self::Stream => 300,
+            Self::Agent => 1000,
+            Self::AgentStream => 250,
         }
     }
 }
@@ -105,8 +106,17 @@ impl Route {
 
     fn model(self) -> &'static str {
         match self {
-            Self::OpenAi | Self::AnthropicToOpenAi => "gpt-5.5",
-            Self::Anthropic | Self::OpenAiToAnthropic => "claude-sonnet-5-5",
+            Self::OpenAi | Self::AnthropicToOpenAi => canned::OPENAI_MODEL,
+            Self::Anthropic | Self::OpenAiToAnthropic => canned::ANTHROPIC_MODEL,
+        }
+    }
+
+    /// The route with the same request and no translation.
+    fn untranslated(self) -> Self {
+        if self.speaks_openai() {
+            Self::OpenAi
+        } else {
+            Self::Anthropic
         }
     }
 }
@@ -126,9 +136,15 @@ impl Case {
         format!("{}, {}", self.shape.name(), self.route.name())
     }
 
-    /// The request as `subject` takes it.
+    /// The request as `subject` takes it: one that cannot translate is asked
+    /// for a model that speaks the caller's dialect.
     pub(super) fn template(self, subject: &Subject) -> Template {
-        self.template_with(subject, &self.body())
+        let route = if subject.translates {
+            self.route
+        } else {
+            self.route.untranslated()
+        };
+        self.template_with(subject, &Self { route, ..self }.body())
     }
 
     fn template_with(self, subject: &Subject, body: &Value) -> Template {
@@ -248,7 +264,7 @@ mod agent {
     const TOOLS: usize = 30;
     const TURNS: usize = 40;
     const SYSTEM_BYTES: usize = 6_000;
-    const RESULT_BYTES: usize = 1_350;
+    const RESULT_BYTES: usize = 1_440;
     const DESCRIPTION_BYTES: usize = 520;
 
     pub(super) fn openai() -> Value {
