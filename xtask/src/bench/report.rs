@@ -186,20 +186,25 @@ impl Row {
             format!("{:.2} ({:.2}–{:.2})", ratio.median, ratio.min, ratio.max)
         });
         let goal = self.goal.map_or_else(String::new, |goal| match self.ratio {
-            Some(_) => format!("{goal:.2}"),
-            None => format!("{goal:.0} {}", self.unit),
+            None if !self.unit.is_empty() => format!("{goal:.0} {}", self.unit),
+            _ => format!("{goal:.2}"),
         });
+        let note = self.note.as_deref().unwrap_or_default();
+        let note: String = note.chars().take(NOTE_CHARS).collect();
         let line = format!(
             "  {:<42} {:>12} {:>12}  {ratio:<18} {goal:>8}  {:<4}  {}",
             self.name,
             figure(self.floor),
             figure(self.gateway),
             self.verdict(),
-            self.note.as_deref().unwrap_or_default(),
+            note,
         );
         line.trim_end().to_owned()
     }
 }
+
+/// Of a note in the table; the JSON has all of it.
+const NOTE_CHARS: usize = 100;
 
 /// Three digits that matter.
 fn short(value: f64) -> String {
