@@ -1,2 +1,67 @@
-//! Development tasks.
-fn main() {}
+//! Development tasks, run as `cargo xtask <task>`.
+//!
+//! Nothing here ships. A task prints what it does, and its exit code is 0 only
+//! when everything it was asked to check holds.
+#![expect(
+    clippy::print_stdout,
+    reason = "printing is what a terminal program is for; the ban protects the server's stdout contract"
+)]
+
+mod bench;
+mod fuzz;
+mod histogram;
+mod load;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Development tasks for Bardo Inference")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Install what the tests need and run every test.
+    Test(test::Args),
+    /// Check the conventions a machine can check.
+    Tidy(tidy::Args),
+    /// Measure the gateway against a bare forwarding proxy.
+    Bench(bench::Args),
+    /// Put a simple load on any HTTP endpoint and print latencies.
+    Load(load::Args),
+    /// Run the fuzz targets under `fuzz/`.
+    Fuzz(fuzz::Args),
+    /// The forwarding proxy the benchmark compares with.
+    #[command(hide = true)]
+    BenchFloor(bench::floor::Args),
+    /// The canned provider behind the benchmark.
+    #[command(hide = true)]
+    BenchUpstream(bench::upstream::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().task {
+        Task::Test(args) => test::run(&args),
+        Task::Tidy(args) => tidy::run(&args),
+        Task::Bench(args) => bench::run(&args),
+        Task::Load(args) => load::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
+        Task::BenchFloor(args) => bench::floor::run(&args),
+        Task::BenchUpstream(args) => bench::upstream::run(&args),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! How many tokens a prompt has: the provider's own count where it answers one, else ours.
+//!
+//! Our count is an estimate by a public tokenizer; money never rests on it.
+
+use std::sync::{Arc, OnceLock};
+
+use bardo_providers::{Call, Operation};
+use bardo_router::Candidate;
+use bardo_types::chat::{ChatRequest, DocumentSource, MediaSource, Part, Tool, ToolInput};
+use bardo_types::model::Dialect;
+use bardo_wire::codec::Target;
+use bardo_wire::{anthropic, gemini, responses, table};
+use bytes::Bytes;
+use tiktoken_rs::CoreBPE;
+
+use crate::error::{EngineError, UpstreamFailure};
+use crate::receipt::degraded_list;
+use crate::respond::{Answer, AnswerBody, AnswerHead, read_whole};
+use crate::run::{Admitted, Engine};
+use crate::shape::{Decoded, Mode, Shaped, headers};
+
+/// Tokens that an image is taken for; providers use between 85 and about 1,600.
+const IMAGE_TOKENS: u64 = 1_200;
+/// Tokens around each message.
+const MESSAGE_TOKENS: u64 = 4;
+
+impl Engine {
+    pub(crate) async fn count(self: &Arc<Self>, admitted: &Admitted) -> Result<Answer, EngineError> {
+        let mut decoded = Decoded::default();
+        // Malformed requests are refused here, whoever counts.
+        let request = decoded.get(admitted, &self.memory)?;
+        let candidate = &admitted.candidates[0];
+        let endpoint = &admitted.world.endpoints[candidate.backend];
+        let dialect = endpoint.dialect_for(admitted.dialect, &candidate.entry);
+        let mut head = AnswerHead {
+            model_requested: admitted.model.clone(),
+            model: candidate.entry.id.clone(),
+            backend: endpoint.name.clone(),
+            ..AnswerHead::default()
+        };
+        if let Some(shaped) = self.shape_count(admitted, candidate, dialect, &request)? {
+            match self.provider_count(admitted, candidate, shaped, &mut head).await {
+                Ok(body) => return Ok(Answer { head, body: AnswerBody::Whole(body) }),
+                // A provider that says the prompt is wrong is right; one that cannot count is not
+                // needed.
+                Err(failure) if failure.fault.status == Some(400) => return Err(Box::new(failure).into()),
+                Err(failure) => tracing::debug!(%failure, "counted here instead"),
+            }
+        }
+        let tokens = estimate(&request);
+        head.degraded = degraded_list(&[bardo_types::Degradation::new("token_count", "estimated by a public tokenizer")]);
+        Ok(Answer { head, body: AnswerBody::Whole(encode(admitted.dialect, tokens)) })
+    }
+
+    fn shape_count(
+        &self,
+        admitted: &Admitted,
+        candidate: &Candidate,
+        dialect: Dialect,
+        request: &ChatRequest,
+    ) -> Result<Option<Shaped>, EngineError> {
+        let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
+        let call = Call { operation: Operation::CountTokens, dialect, model: &candidate.entry.upstream_id };
+        let Some(path) = endpoint.target(&call) else { return Ok(None) };
+        let body: Bytes = if dialect == admitted.dialect {
+            let top = admitted.top();
+            let mut edits = vec![bardo_wire::splice::Edit::set_string("model", &candidate.entry.upstream_id)];
+            if top.member("bardo").is_some() {
+                edits.push(bardo_wire::splice::Edit::Remove { key: "bardo" });
+            }
+            bardo_wire::splice::splice(&top, &edits).into()
+        } else {
+            let target = Target {
+                model: candidate.entry.upstream_id.clone(),
+                service: endpoint.service,
+                capabilities: Arc::new(candidate.entry.capabilities.clone()),
+            };
+            match dialect {
+                Dialect::Anthropic => anthropic::encode_count_request(request, &target)?.body.into(),
+                Dialect::Gemini => gemini::encode_count_request(request, &target)?.body.into(),
+                Dialect::Chat | Dialect::Completions | Dialect::Responses => return Ok(None),
+            }
+        };
+        let headers = headers(admitted, &endpoint, dialect);
+        let mode = Mode::Relay { hide_usage: false };
+        Ok(Some(Shaped { endpoint, dialect, path, headers, body, degraded: Vec::new(), mode }))
+    }
+
+    async fn provider_count(
+        self: &Arc<Self>,
+        admitted: &Admitted,
+        candidate: &Candidate,
+        mut shaped: Shaped,
+        head: &mut AnswerHead,
+    ) -> Result<Bytes, UpstreamFailure> {
+        let backend = admitted.world.endpoints[candidate.backend].name.clone();
+        let failed = |fault| UpstreamFailure { backend: backend.clone(), fault, attempts: 1, unknown_outcome: false };
+        let response = self.attempt(admitted, &mut shaped).await.map_err(|failure| failed(failure.fault))?;
+        head.upstream_request_id =
+            response.headers().get("request-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let bytes = read_whole(response.into_body()).await.map_err(|failure| failed(failure.fault))?;
+        if shaped.dialect == admitted.dialect {
+            let fault = table::observe_response(shaped.dialect, &bytes).fault;
+            return fault.map_or(Ok(bytes), |fault| Err(failed(fault)));
+        }
+        let tokens = match shaped.dialect {
+            Dialect::Gemini => gemini::decode_count(&bytes).map_err(failed)?,
+            _ => read_count(&bytes).ok_or_else(|| {
+                failed(bardo_types::fault::Fault::new(bardo_types::fault::FaultClass::Malformed, "no count in the answer"))
+            })?,
+        };
+        Ok(encode(admitted.dialect, tokens))
+    }
+}
+
+fn read_count(body: &[u8]) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    struct Count {
+        input_tokens: u64,
+    }
+    serde_json::from_slice::<Count>(body).ok().map(|count| count.input_tokens)
+}
+
+fn encode(dialect: Dialect, tokens: u64) -> Bytes {
+    match dialect {
+        Dialect::Responses => responses::input_tokens(tokens).into(),
+        _ => anthropic::encode_count(tokens).into(),
+    }
+}
+
+/// The size of a prompt by a public tokenizer; at least 1.
+pub(crate) fn estimate(request: &ChatRequest) -> u64 {
+    let mut counter = Counter { tokenizer: tokenizer(), tokens: 3 };
+    for message in &request.messages {
+        counter.tokens += MESSAGE_TOKENS;
+        counter.parts(&message.parts);
+    }
+    for tool in &request.tools {
+        counter.tool(tool);
+    }
+    counter.tokens.max(1)
+}
+
+/// Loaded at the first use: its tables take about 45 MB.
+fn tokenizer() -> Option<&'static CoreBPE> {
+    static TOKENIZER: OnceLock<Option<CoreBPE>> = OnceLock::new();
+    TOKENIZER.get_or_init(|| tiktoken_rs::o200k_base().ok()).as_ref()
+}
+
+struct Counter {
+    tokenizer: Option<&'static CoreBPE>,
+    tokens: u64,
+}
+
+impl Counter {
+    fn text(&mut self, text: &str) {
+        self.tokens += match self.tokenizer {
+            Some(tokenizer) => tokenizer.encode_ordinary(text).len() as u64,
+            None => text.len() as u64 / 3 + 1,
+        };
+    }
+
+    fn parts(&mut self, parts: &[Part]) {
+        for part in parts {
+            match part {
+                Part::Text(text) => self.text(&text.text),
+                Part::Refusal(text) => self.text(text),
+                Part::Image(_) => self.tokens += IMAGE_TOKENS,
+                Part::Audio(audio) => self.tokens += audio.data.len() as u64 / 400 + 1,
+                Part::Document(document) => match &document.source {
+                    DocumentSource::Text(text) => self.text(text),
+                    DocumentSource::Parts(parts) => self.parts(parts),
+                    // About three bytes of base64 in a hundred become tokens in usual PDFs.
+                    DocumentSource::Media(MediaSource::Base64 { data, .. }) => self.tokens += data.len() as u64 / 32 + 1,
+                    DocumentSource::Media(_) => self.tokens += IMAGE_TOKENS,
+                },
+                Part::SearchResult(result) => {
+                    self.text(&result.title);
+                    for text in &result.content {
+                        self.text(&text.text);
+                    }
+                }
+                Part::Reasoning(reasoning) => self.text(&reasoning.text),
+                Part::ToolCall(call) => {
+                    self.text(&call.name);
+                    match &call.input {
+                        ToolInput::Json(text) | ToolInput::Text(text) => self.text(text),
+                    }
+                }
+                Part::ToolResult(result) => self.parts(&result.parts),
+                Part::Server(block) => self.text(block.raw.as_str()),
+            }
+        }
+    }
+
+    fn tool(&mut self, tool: &Tool) {
+        self.tokens += MESSAGE_TOKENS;
+        match tool {
+            Tool::Function { name, description, schema, .. } => {
+                self.text(name);
+                self.text(description.as_deref().unwrap_or_default());
+                self.text(schema.as_ref().map_or("", |schema| schema.as_str()));
+            }
+            Tool::Custom { name, description, .. } => {
+                self.text(name);
+                self.text(description.as_deref().unwrap_or_default());
+            }
+            Tool::Server { raw, .. } => self.text(raw.as_str()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bardo_types::chat::{Message, Role, Text};
+
+    use super::*;
+
+    #[test]
+    fn counts_grow_with_the_prompt_and_are_never_zero() {
+        let request = |text: &str| ChatRequest {
+            messages: vec![Message::new(Role::User, vec![Text::new(text).into()])],
+            ..ChatRequest::new(Dialect::Anthropic, "m")
+        };
+        assert!(estimate(&ChatRequest::new(Dialect::Anthropic, "m")) >= 1);
+        assert_eq!(estimate(&request("hello world")) + 1, estimate(&request("hello world again")));
+    }
+}

@@ -1,0 +1,159 @@
+//! Embeddings, in OpenAI's form at the caller's side.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bardo_providers::{Call, Operation};
+use bardo_types::model::Dialect;
+use bardo_wire::codec::BadRequest;
+use bardo_wire::splice::{Edit, splice};
+use bardo_wire::{gemini, table};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::attempt::{Failure, Next, scrub};
+use crate::error::{EngineError, UpstreamFailure};
+use crate::respond::{Answer, AnswerBody, AnswerHead, read_whole};
+use crate::run::{Admitted, Engine};
+use crate::shape::{Mode, Shaped, headers};
+
+/// What the translated form needs of the caller's request.
+#[derive(Deserialize)]
+struct Wanted {
+    input: Input,
+    dimensions: Option<u64>,
+    encoding_format: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Input {
+    One(String),
+    Many(Vec<String>),
+    Tokens(serde_json::Value),
+}
+
+impl Engine {
+    pub(crate) async fn embed(self: &Arc<Self>, admitted: &Admitted) -> Result<Answer, EngineError> {
+        if admitted.top().get("input").is_none() {
+            return Err(BadRequest::new("input", "`input` is required: a text or a list of texts").into());
+        }
+        let mut attempts = 0;
+        let mut last = None;
+        for candidate in &admitted.candidates {
+            let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
+            let dialect = if endpoint.dialect_for(Dialect::Chat, &candidate.entry) == Dialect::Gemini {
+                Dialect::Gemini
+            } else {
+                Dialect::Chat
+            };
+            let call = Call { operation: Operation::Embeddings, dialect, model: &candidate.entry.upstream_id };
+            let Some(path) = endpoint.target(&call) else { continue };
+            let body = body(admitted, dialect, &candidate.entry.upstream_id)?;
+            let headers = headers(admitted, &endpoint, dialect);
+            let mode = Mode::Relay { hide_usage: false };
+            let mut shaped = Shaped { endpoint, dialect, path, headers, body, degraded: Vec::new(), mode };
+            attempts += 1;
+            let backend = shaped.endpoint.name.clone();
+            match self.embed_at(admitted, &mut shaped).await {
+                Ok(body) => {
+                    let head = AnswerHead {
+                        model_requested: admitted.model.clone(),
+                        model: candidate.entry.id.clone(),
+                        backend,
+                        ..AnswerHead::default()
+                    };
+                    return Ok(Answer { head, body: AnswerBody::Whole(body) });
+                }
+                Err(failure) => {
+                    self.note_failure(admitted, &backend, &failure.fault);
+                    let unknown_outcome = failure.next == Next::Unknown;
+                    let stop = failure.next != Next::Other;
+                    last = Some(UpstreamFailure { backend, fault: failure.fault, attempts, unknown_outcome });
+                    if stop {
+                        break;
+                    }
+                }
+            }
+        }
+        match last {
+            Some(failure) => Err(EngineError::Upstream(Box::new(failure))),
+            None => Err(EngineError::NoOperation { model: admitted.model.clone(), operation: "embeddings" }),
+        }
+    }
+
+    async fn embed_at(&self, admitted: &Admitted, shaped: &mut Shaped) -> Result<Bytes, Failure> {
+        let response = self.attempt(admitted, shaped).await?;
+        let bytes = read_whole(response.into_body()).await?;
+        let told = |mut fault| {
+            scrub(&mut fault, shaped);
+            Failure::told(fault)
+        };
+        if shaped.dialect == Dialect::Chat {
+            return match table::observe_response(Dialect::Chat, &bytes).fault.map(told) {
+                // A list of vectors is no chat answer; only a failure in words counts here.
+                Some(failure) if !bytes.trim_ascii_start().starts_with(b"{\"object\":\"list\"") && is_error(&bytes) => {
+                    Err(failure)
+                }
+                _ => Ok(bytes),
+            };
+        }
+        let vectors = gemini::decode_embeddings(&bytes).map_err(told)?;
+        Ok(encode(admitted, &vectors))
+    }
+}
+
+fn is_error(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Shape {
+        data: Option<serde::de::IgnoredAny>,
+    }
+    !serde_json::from_slice::<Shape>(body).is_ok_and(|shape| shape.data.is_some())
+}
+
+fn body(admitted: &Admitted, dialect: Dialect, model: &str) -> Result<Bytes, BadRequest> {
+    let top = admitted.top();
+    if dialect == Dialect::Chat {
+        let mut edits = vec![Edit::set_string("model", model)];
+        if top.member("bardo").is_some() {
+            edits.push(Edit::Remove { key: "bardo" });
+        }
+        return Ok(splice(&top, &edits).into());
+    }
+    let wanted = wanted(admitted)?;
+    let inputs = match wanted.input {
+        Input::One(text) => vec![text],
+        Input::Many(texts) => texts,
+        Input::Tokens(_) => {
+            return Err(BadRequest::new("input", "this model takes text, not token ids; send `input` as text"));
+        }
+    };
+    Ok(gemini::encode_embeddings(model, &inputs, wanted.dimensions).into())
+}
+
+fn wanted(admitted: &Admitted) -> Result<Wanted, BadRequest> {
+    serde_json::from_slice(&admitted.body).map_err(|error| bardo_wire::json::explain(&error))
+}
+
+fn encode(admitted: &Admitted, vectors: &[Vec<f32>]) -> Bytes {
+    let base64 = wanted(admitted).is_ok_and(|wanted| wanted.encoding_format.as_deref() == Some("base64"));
+    let data: Vec<serde_json::Value> = vectors
+        .iter()
+        .enumerate()
+        .map(|(index, vector)| {
+            let embedding = if base64 {
+                let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
+                json!(STANDARD.encode(bytes))
+            } else {
+                json!(vector)
+            };
+            json!({ "object": "embedding", "index": index, "embedding": embedding })
+        })
+        .collect();
+    // The Gemini answer has no counts; a quarter of the bytes is the usual rough measure.
+    let tokens = admitted.top().get("input").map_or(0, str::len) / 4;
+    let usage = json!({ "prompt_tokens": tokens, "total_tokens": tokens });
+    json!({ "object": "list", "data": data, "model": admitted.model, "usage": usage }).to_string().into()
+}

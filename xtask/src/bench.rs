@@ -1,0 +1,193 @@
+//! `cargo xtask bench`: what the gateway costs beside a bare forwarding proxy.
+//!
+//! Everything runs on loopback as its own process: a canned provider, the
+//! floor (a hyper proxy that only forwards) and the gateway. Floor and gateway
+//! take turns within one run, so a busy machine slows both, and the ratio of
+//! their CPU time per request is the figure to watch.
+
+mod canned;
+mod cpu;
+pub(crate) mod floor;
+mod latency;
+mod memory;
+mod process;
+mod report;
+mod start;
+mod subject;
+mod throughput;
+pub(crate) mod upstream;
+mod workload;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+
+use self::{
+    report::{Goals, Report},
+    subject::{Lab, Subject},
+};
+use crate::{
+    load::{self, drive},
+    workspace::Workspace,
+};
+
+/// Options of `cargo xtask bench`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A short run with wider error bars.
+    #[arg(long)]
+    quick: bool,
+    /// Also write the figures as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// The gateway binary; built in release mode when left out.
+    #[arg(long, value_name = "FILE")]
+    gateway: Option<PathBuf>,
+    /// A gateway key, where the configuration under test needs a given one.
+    #[arg(long)]
+    key: Option<String>,
+    /// Compare the floor with a second floor: ratios near 1 show that the
+    /// method measures what it says.
+    #[arg(long, conflicts_with = "gateway")]
+    self_check: bool,
+    /// Which column of goals to compare with.
+    #[arg(long, value_enum, default_value_t = Goals::Foundation)]
+    goals: Goals,
+    /// Rounds per comparison.
+    #[arg(long)]
+    rounds: Option<usize>,
+    /// Connections while CPU time is measured.
+    #[arg(long, default_value_t = 8)]
+    connections: usize,
+    /// Measure only this; may be repeated.
+    #[arg(long, value_name = "SECTION")]
+    only: Vec<Section>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Section {
+    Cpu,
+    Throughput,
+    Latency,
+    Memory,
+    Start,
+    Size,
+}
+
+/// How long to measure.
+#[derive(Clone, Copy)]
+struct Effort {
+    rounds: usize,
+    /// While CPU time is measured: few enough that neither side gains much
+    /// from serving several requests per wake-up, enough to keep both cores busy.
+    connections: usize,
+    quick: bool,
+}
+
+impl Effort {
+    /// A full run's amount, or the part of it a quick run takes.
+    fn scaled(self, full: u64) -> u64 {
+        if self.quick { full.div_ceil(2) } else { full }
+    }
+}
+
+/// Measures, prints the table and says whether every goal was met.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let workspace = Workspace::find()?;
+    if let Some(done) = workspace.rerun_in_release()? {
+        return Ok(done);
+    }
+    process::allow_many_files()?;
+    let binary = match (&args.gateway, args.self_check) {
+        (Some(binary), _) => Some(binary.clone()),
+        (None, true) => None,
+        (None, false) => {
+            workspace.build_release("bardo-gateway")?;
+            Some(workspace.release_binary("bardo-gateway"))
+        }
+    };
+    let lab = Lab::open(binary, args.key.clone())?;
+    let mut report = Report::new(if args.self_check {
+        Goals::None
+    } else {
+        args.goals
+    });
+    load::runtime()?.block_on(drive::local(measure(args, &lab, &mut report)))?;
+    report.print();
+    if let Some(path) = &args.json {
+        report.write(path)?;
+    }
+    Ok(report.all_met())
+}
+
+async fn measure(args: &Args, lab: &Lab, report: &mut Report) -> Result<()> {
+    let effort = Effort {
+        rounds: args
+            .rounds
+            .unwrap_or(if args.quick { 7 } else { 21 })
+            .max(1),
+        connections: args.connections.max(1),
+        quick: args.quick,
+    };
+    let wanted = |section| args.only.is_empty() || args.only.contains(&section);
+    let floor = lab.floor().context("start the floor")?;
+    let candidate = lab.candidate().context("start the gateway")?;
+    if wanted(Section::Cpu) {
+        cpu::measure(&floor, &candidate, effort, report).await?;
+    }
+    if wanted(Section::Throughput) {
+        throughput::measure(&floor, &candidate, effort, report).await?;
+    }
+    if wanted(Section::Latency) {
+        let direct = lab.direct();
+        latency::measure(&direct, &floor, &candidate, effort, report).await?;
+    }
+    // The rest looks at fresh processes.
+    drop((floor, candidate));
+    if wanted(Section::Memory) {
+        memory::measure(lab, effort, report).await?;
+    }
+    if wanted(Section::Start) {
+        start::measure(lab, effort, report).await?;
+    }
+    if wanted(Section::Size) {
+        start::size(lab, report)?;
+    }
+    Ok(())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[n / 2],
+        n => f64::midpoint(values[n / 2 - 1], values[n / 2]),
+    }
+}
+
+/// The two subjects in the order of a round: who goes first alternates, so
+/// that neither always runs on the warmer machine.
+fn turns(round: usize) -> [usize; 2] {
+    if round.is_multiple_of(2) {
+        [0, 1]
+    } else {
+        [1, 0]
+    }
+}
+
+/// Says on stderr what is being measured, since a full run takes minutes.
+fn progress(what: &str) {
+    eprintln!("measuring {what}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_odd_and_even_counts() {
+        assert!((median(vec![3.0, 1.0, 2.0]) - 2.0).abs() < 1e-9);
+        assert!((median(vec![4.0, 1.0, 2.0, 3.0]) - 2.5).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,112 @@
+//! CPU time per request, gateway beside floor.
+
+use anyhow::{Context, Result};
+
+use super::{
+    Effort, Subject, median, progress,
+    report::{Report, Row, Spread},
+    turns,
+    workload::Case,
+};
+use crate::load::{
+    drive::{Amount, Fleet},
+    request::{Expect, Template},
+};
+
+/// One subject made ready for one case.
+pub(super) struct Prepared<'a> {
+    subject: &'a Subject,
+    template: Template,
+    expect: Expect,
+    fleet: Fleet,
+}
+
+impl<'a> Prepared<'a> {
+    /// Checks one answer in full and warms the connections.
+    pub(super) async fn new(subject: &'a Subject, case: Case, connections: usize) -> Result<Self> {
+        let mut prepared = Self {
+            subject,
+            template: case.template(subject),
+            expect: case.preflight(subject).await?,
+            fleet: Fleet::new(subject.address, connections),
+        };
+        prepared.send(case.shape.requests() / 10).await?;
+        Ok(prepared)
+    }
+
+    /// Sends requests and returns how many per second were answered.
+    pub(super) async fn send(&mut self, requests: u64) -> Result<f64> {
+        let amount = Amount::Requests(requests);
+        let tally = self
+            .fleet
+            .closed_loop(&self.template, &self.expect, amount)
+            .await
+            .clean()?;
+        Ok(requests as f64 / tally.elapsed.as_secs_f64())
+    }
+
+    /// CPU microseconds per request over one round.
+    async fn round(&mut self, requests: u64) -> Result<f64> {
+        let process = self.subject.process()?;
+        let before = process.cpu_time()?;
+        self.send(requests).await?;
+        let spent = process.cpu_time()? - before;
+        Ok(spent.as_secs_f64() * 1e6 / requests as f64)
+    }
+}
+
+pub(super) async fn measure(
+    floor: &Subject,
+    candidate: &Subject,
+    effort: Effort,
+    report: &mut Report,
+) -> Result<()> {
+    for case in Case::all() {
+        if case.route.translates() && !candidate.translates {
+            continue;
+        }
+        progress(&format!("CPU: {}", case.name()));
+        let goal = report.goals().cpu(case);
+        let row = match compare(floor, candidate, case, effort).await {
+            Ok([floor, candidate]) => {
+                let ratios = candidate.iter().zip(&floor).map(|(c, f)| c / f);
+                let ratio = Spread::of(ratios.collect());
+                Row::ratio(
+                    "CPU per request",
+                    case.name(),
+                    "µs",
+                    median(floor),
+                    median(candidate),
+                    ratio,
+                    goal,
+                )
+            }
+            Err(error) => Row::failed("CPU per request", case.name(), goal, &error),
+        };
+        report.add(row);
+    }
+    Ok(())
+}
+
+/// Microseconds per request of floor and candidate, round by round.
+async fn compare(
+    floor: &Subject,
+    candidate: &Subject,
+    case: Case,
+    effort: Effort,
+) -> Result<[Vec<f64>; 2]> {
+    let requests = effort.scaled(case.shape.requests());
+    let mut both = [
+        Prepared::new(floor, case, effort.connections)
+            .await
+            .context("the floor")?,
+        Prepared::new(candidate, case, effort.connections).await?,
+    ];
+    let mut spent = [Vec::new(), Vec::new()];
+    for round in 0..effort.rounds {
+        for turn in turns(round) {
+            spent[turn].push(both[turn].round(requests).await?);
+        }
+    }
+    Ok(spent)
+}

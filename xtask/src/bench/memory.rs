@@ -1,0 +1,86 @@
+//! Resident memory: idle, after load, and with many streams open.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use tokio::task::JoinSet;
+
+use super::{
+    Effort, Lab, Subject,
+    cpu::Prepared,
+    progress,
+    report::{Report, Row},
+    workload::{self, Case, Shape},
+};
+use crate::load::{connection::Client, drive::next_number};
+
+const SECTION: &str = "Resident memory";
+const STREAMS: usize = 2000;
+/// Streams opened at a time; a listener's backlog is shorter than 2,000.
+const OPENING: usize = 100;
+/// What a server gets to put its things in order before it is looked at.
+const SETTLE: Duration = Duration::from_secs(1);
+
+pub(super) async fn measure(lab: &Lab, effort: Effort, report: &mut Report) -> Result<()> {
+    progress("memory");
+    let goals = report.goals().memory_mebibytes();
+    let floor = figures(&lab.floor()?, effort).await.context("the floor")?;
+    let candidate = lab.candidate()?;
+    let names = ["idle", "after load", "2,000 open streams"];
+    match figures(&candidate, effort).await {
+        Ok(figures) => {
+            for index in 0..names.len() {
+                let name = names[index].to_owned();
+                let row = Row::value(SECTION, name, "MiB", figures[index], goals[index]);
+                report.add(row.beside(floor[index]));
+            }
+        }
+        Err(error) => report.add(Row::failed(SECTION, names.join(", "), goals[0], &error)),
+    }
+    Ok(())
+}
+
+async fn figures(subject: &Subject, effort: Effort) -> Result<[f64; 3]> {
+    let idle = resident(subject).await?;
+    for case in Case::all()
+        .into_iter()
+        .filter(|case| !case.route.translates())
+    {
+        let mut prepared = Prepared::new(subject, case, 64).await?;
+        prepared.send(effort.scaled(case.shape.requests())).await?;
+    }
+    let loaded = resident(subject).await?;
+    let streams = open_streams(subject).await?;
+    let streaming = resident(subject).await?;
+    drop(streams);
+    Ok([idle, loaded, streaming])
+}
+
+async fn resident(subject: &Subject) -> Result<f64> {
+    tokio::time::sleep(SETTLE).await;
+    Ok(subject.process()?.resident()? as f64 / f64::from(1 << 20))
+}
+
+async fn open_streams(subject: &Subject) -> Result<Vec<Client>> {
+    let mut streams = Vec::with_capacity(STREAMS);
+    while streams.len() < STREAMS {
+        let mut opening = JoinSet::new();
+        for _ in 0..OPENING {
+            let mut template = workload::slow_stream(subject);
+            let mut client = Client::new(subject.address);
+            opening.spawn_local(async move {
+                let status = client.open_stream(template.stamped(next_number())).await?;
+                if status != 200 {
+                    bail!("a stream was refused with {status}");
+                }
+                Ok(client)
+            });
+        }
+        for opened in opening.join_all().await {
+            streams.push(
+                opened.with_context(|| format!("{:?} {} open", Shape::Stream, streams.len()))?,
+            );
+        }
+    }
+    Ok(streams)
+}

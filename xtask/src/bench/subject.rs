@@ -1,0 +1,168 @@
+//! Who is measured, and how each is set up.
+
+use std::{
+    env, fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::{
+    canned::{ANTHROPIC_MODEL, OPENAI_MODEL},
+    process::{Process, Scratch},
+};
+
+/// The provider all subjects forward to, and the means to start subjects.
+pub(super) struct Lab {
+    upstream: Process,
+    /// The gateway binary; without one the candidate is a second floor.
+    pub(super) gateway: Option<PathBuf>,
+    key: String,
+    scratch: Scratch,
+}
+
+/// A server that takes the benchmark's requests.
+pub(super) struct Subject {
+    pub(super) address: SocketAddr,
+    pub(super) key: String,
+    /// Whether it can answer in another dialect than its upstream's.
+    pub(super) translates: bool,
+    process: Option<Process>,
+}
+
+impl Subject {
+    pub(super) fn process(&self) -> Result<&Process> {
+        self.process
+            .as_ref()
+            .context("the upstream itself is not a subject")
+    }
+}
+
+impl Lab {
+    /// Starts the provider and prepares the gateway's configuration.
+    pub(super) fn open(gateway: Option<PathBuf>, key: Option<String>) -> Result<Self> {
+        let scratch = Scratch::new()?;
+        let log = scratch.path().join("upstream.log");
+        let upstream = Process::start(ourselves()?.arg("bench-upstream"), &log)
+            .context("start the canned provider")?;
+        let config = scratch.path().join("bench.yaml");
+        fs::write(&config, configuration(upstream.listen)).context("write the configuration")?;
+        let mut lab = Self {
+            upstream,
+            gateway,
+            key: key.unwrap_or_default(),
+            scratch,
+        };
+        if lab.key.is_empty() && lab.gateway.is_some() {
+            lab.key = lab.create_key().unwrap_or_else(|error| {
+                eprintln!("no key was created ({error:#}); requests carry a made-up one");
+                "bench".to_owned()
+            });
+        }
+        Ok(lab)
+    }
+
+    /// The provider itself, without a proxy before it.
+    pub(super) fn direct(&self) -> Subject {
+        Subject {
+            address: self.upstream.listen,
+            key: "bench".to_owned(),
+            translates: false,
+            process: None,
+        }
+    }
+
+    pub(super) fn floor(&self) -> Result<Subject> {
+        let upstream = self.upstream.listen.to_string();
+        let mut command = ourselves()?;
+        command.args(["bench-floor", "--upstream", &upstream]);
+        let process = Process::start(&mut command, &self.scratch.path().join("floor.log"))?;
+        Ok(Subject {
+            address: process.listen,
+            key: "bench".to_owned(),
+            translates: false,
+            process: Some(process),
+        })
+    }
+
+    /// The gateway, or a second floor when the method checks itself.
+    pub(super) fn candidate(&self) -> Result<Subject> {
+        let Some(gateway) = &self.gateway else {
+            return self.floor();
+        };
+        let mut command = self.gateway_command(gateway);
+        command.args(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+        let process = Process::start(&mut command, &self.scratch.path().join("gateway.log"))?;
+        let key = process.ready["key"]
+            .as_str()
+            .unwrap_or(&self.key)
+            .to_owned();
+        Ok(Subject {
+            address: process.listen,
+            key,
+            translates: true,
+            process: Some(process),
+        })
+    }
+
+    fn gateway_command(&self, gateway: &Path) -> Command {
+        let mut command = Command::new(gateway);
+        command.args(["serve", "--json"]);
+        self.place(&mut command);
+        command
+    }
+
+    /// The options every verb of the gateway takes here.
+    fn place(&self, command: &mut Command) {
+        command
+            .arg("--config")
+            .arg(self.scratch.path().join("bench.yaml"))
+            .arg("--data-dir")
+            .arg(self.scratch.path().join("data"));
+    }
+
+    fn create_key(&self) -> Result<String> {
+        let Some(gateway) = &self.gateway else {
+            bail!("there is no gateway");
+        };
+        let mut command = Command::new(gateway);
+        command.args(["keys", "create", "--json", "--name", "bench"]);
+        command.args(["--deposit-usd", "1000000"]);
+        self.place(&mut command);
+        let output = command.output().context("run `keys create`")?;
+        let answer: Option<Value> = serde_json::from_slice(&output.stdout).ok();
+        let key = answer.as_ref().and_then(|answer| answer["key"].as_str());
+        match key {
+            Some(key) if output.status.success() => Ok(key.to_owned()),
+            _ => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                bail!(
+                    "`keys create` ended with {}: {}",
+                    output.status,
+                    said.trim()
+                )
+            }
+        }
+    }
+}
+
+fn ourselves() -> Result<Command> {
+    Ok(Command::new(
+        env::current_exe().context("find this program")?,
+    ))
+}
+
+/// The operator's own keys at one provider that speaks both dialects.
+fn configuration(upstream: SocketAddr) -> String {
+    format!(
+        r#"providers:
+  direct:
+    keys:
+      - {{ provider: openai, api_key: "bench-key", base_url: "http://{upstream}/v1", models: ["{OPENAI_MODEL}"] }}
+      - {{ provider: anthropic, api_key: "bench-key", base_url: "http://{upstream}", models: ["{ANTHROPIC_MODEL}"] }}
+"#
+    )
+}

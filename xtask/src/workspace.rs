@@ -1,0 +1,107 @@
+//! Where things are: the workspace root, the target directory, the tools.
+
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, bail};
+
+/// The workspace this task was started for.
+pub(crate) struct Workspace {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+impl Workspace {
+    /// Finds the workspace above the current directory, falling back to the
+    /// place this program was built from.
+    pub(crate) fn find() -> Result<Self> {
+        let here = env::current_dir().context("read the current directory")?;
+        let built_from = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = here
+            .ancestors()
+            .chain(built_from.ancestors())
+            .find(|dir| dir.join("Cargo.lock").is_file() && dir.join("xtask").is_dir())
+            .context("find the workspace root (a directory with Cargo.lock and xtask/)")?
+            .to_path_buf();
+        let target = match env::var_os("CARGO_TARGET_DIR") {
+            Some(dir) => root.join(dir),
+            None => root.join("target"),
+        };
+        Ok(Self { root, target })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A release binary, whether or not it has been built yet.
+    pub(crate) fn release_binary(&self, name: &str) -> PathBuf {
+        self.target
+            .join("release")
+            .join(format!("{name}{}", env::consts::EXE_SUFFIX))
+    }
+
+    /// A cargo call in the workspace root that shares our target directory.
+    ///
+    /// Variables that describe the *xtask* package are removed: build scripts
+    /// of other packages watch them and would be rebuilt for no reason.
+    pub(crate) fn cargo(&self) -> Command {
+        let mut command = Command::new(cargo_program());
+        command
+            .current_dir(&self.root)
+            .env("CARGO_TARGET_DIR", &self.target);
+        for (name, _) in env::vars_os() {
+            let text = name.to_string_lossy();
+            if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+                command.env_remove(&name);
+            }
+        }
+        command
+    }
+
+    /// Builds one package in release mode, showing cargo's own progress.
+    pub(crate) fn build_release(&self, package: &str) -> Result<()> {
+        let status = self
+            .cargo()
+            .args(["build", "--release", "--package", package])
+            .status()
+            .context("start cargo build")?;
+        if !status.success() {
+            bail!("cargo build --release -p {package} failed");
+        }
+        Ok(())
+    }
+
+    /// Starts this same task again from a release build when we are a debug
+    /// build, and returns its outcome; a measuring program must not be the slow part.
+    pub(crate) fn rerun_in_release(&self) -> Result<Option<bool>> {
+        if !cfg!(debug_assertions) {
+            return Ok(None);
+        }
+        self.build_release("xtask")?;
+        let status = Command::new(self.release_binary("xtask"))
+            .args(env::args_os().skip(1))
+            .env("CARGO_TARGET_DIR", &self.target)
+            .status()
+            .context("start the release build of xtask")?;
+        Ok(Some(status.success()))
+    }
+}
+
+fn cargo_program() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Whether a program answers when asked for its version.
+pub(crate) fn answers(command: &mut Command) -> bool {
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .stdin(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
