@@ -1,0 +1,440 @@
+//! Turns of a conversation as `contents`.
+
+use std::borrow::Cow;
+
+use bardo_types::chat::{
+    CacheMark, ChatRequest, Message, Opaque, Part as Said, Role, Text, ToolCall, ToolInput,
+    ToolResult,
+};
+use bardo_types::json::RawJson;
+use bardo_types::model::{Capabilities, Dialect};
+
+use super::body::{Content, FunctionCall, FunctionResponse, Outcome, Part, Plain, Speaker};
+use super::media::{self, Place};
+use super::request::{Losses, thinks};
+use super::tools::Names;
+use crate::codec::BadRequest;
+
+/// What Gemini documents for calls that another model made.
+const FOREIGN_CALL_SIGNATURE: &str = "skip_thought_signature_validator";
+
+pub(super) struct Contents<'a> {
+    pub(super) system: Vec<Part<'a>>,
+    pub(super) turns: Vec<Content<'a>>,
+}
+
+struct Builder<'a, 'b> {
+    request: &'a ChatRequest,
+    capabilities: &'b Capabilities,
+    names: &'a Names,
+    losses: &'b mut Losses,
+    turns: Vec<Content<'a>>,
+    /// Calls of the latest model turn, with their results.
+    calls: Vec<Awaited<'a>>,
+}
+
+struct Awaited<'a> {
+    id: &'a str,
+    name: &'a str,
+    result: Option<Outcome<'a>>,
+}
+
+/// One user turn while it is gathered: results have to come first and together.
+#[derive(Default)]
+struct UserTurn<'a> {
+    attached: Vec<Part<'a>>,
+    words: Vec<Part<'a>>,
+}
+
+pub(super) fn encode<'a>(
+    request: &'a ChatRequest,
+    capabilities: &Capabilities,
+    names: &'a Names,
+    losses: &mut Losses,
+) -> Result<Contents<'a>, BadRequest> {
+    let leading = request.leading_system();
+    let mut system: Vec<Part<'a>> = Vec::new();
+    for part in leading.iter().flat_map(|message| &message.parts) {
+        match part {
+            Said::Text(text) => {
+                note_mark(text.cache.as_ref(), losses);
+                if !text.text.is_empty() {
+                    system.push(Part::text(text.text.as_str()));
+                }
+            }
+            _ => losses.note("system_media", "Gemini takes only words as system prompt"),
+        }
+    }
+    let mut builder = Builder {
+        request,
+        capabilities,
+        names,
+        losses,
+        turns: Vec::new(),
+        calls: Vec::new(),
+    };
+    builder.turns(leading.len())?;
+    let mut turns = builder.turns;
+    if turns.is_empty() {
+        if system.is_empty() {
+            return Err(BadRequest::new(
+                "messages",
+                "there is nothing to answer; add a user message",
+            ));
+        }
+        losses.note(
+            "system",
+            "without a user message the system prompt is sent as one",
+        );
+        turns.push(Content {
+            role: Speaker::User,
+            parts: std::mem::take(&mut system),
+        });
+    }
+    if thinks(capabilities) {
+        sign_foreign_calls(&mut turns);
+    }
+    if !capabilities.prefill && turns.last().is_some_and(|turn| turn.role == Speaker::Model) {
+        losses.note(
+            "prefill",
+            "this model cannot continue a message; it was asked to",
+        );
+        turns.push(Content {
+            role: Speaker::User,
+            parts: vec![Part::text(
+                "Continue your last message exactly where it stops, without repeating it.",
+            )],
+        });
+    }
+    Ok(Contents { system, turns })
+}
+
+/// Models that think refuse a call of the running turn without a signature. A batch of parallel
+/// calls is signed on its first.
+fn sign_foreign_calls(turns: &mut [Content<'_>]) {
+    let current = turns
+        .iter()
+        .rposition(|turn| turn.role == Speaker::User && !turn.parts.iter().any(Part::is_response))
+        .map_or(0, |place| place + 1);
+    for turn in &mut turns[current..] {
+        if let Some(call) = turn.parts.iter_mut().find_map(Part::as_call) {
+            call.thought_signature.get_or_insert(FOREIGN_CALL_SIGNATURE);
+        }
+    }
+}
+
+impl<'a> Builder<'a, '_> {
+    fn turns(&mut self, from: usize) -> Result<(), BadRequest> {
+        let messages = &self.request.messages;
+        let mut at = from;
+        while at < messages.len() {
+            let by_model = messages[at].role == Role::Assistant;
+            let mut user = UserTurn::default();
+            let mut said = Vec::new();
+            while at < messages.len() && (messages[at].role == Role::Assistant) == by_model {
+                if messages[at].name.is_some() {
+                    self.losses.note("name", "Gemini has no names of speakers");
+                }
+                if by_model {
+                    self.model_message(at, &mut said)?;
+                } else {
+                    self.user_message(at, &mut user)?;
+                }
+                at += 1;
+            }
+            if by_model {
+                self.push(Speaker::Model, said);
+            } else {
+                self.push_user(user);
+            }
+        }
+        // Calls at the very end were never answered either.
+        self.push_user(UserTurn::default());
+        Ok(())
+    }
+
+    fn push(&mut self, role: Speaker, parts: Vec<Part<'a>>) {
+        match self.turns.last_mut() {
+            _ if parts.is_empty() => {}
+            Some(last) if last.role == role => last.parts.extend(parts),
+            _ => self.turns.push(Content { role, parts }),
+        }
+    }
+
+    fn push_user(&mut self, user: UserTurn<'a>) {
+        let mut parts = Vec::with_capacity(self.calls.len() + user.words.len());
+        for call in std::mem::take(&mut self.calls) {
+            let response = call.result.unwrap_or_else(|| {
+                self.losses.note(
+                    "tool_result",
+                    "a call without a result was answered with an error, as Gemini needs one",
+                );
+                Outcome::Error("the tool gave no result".into())
+            });
+            let response = FunctionResponse {
+                id: call.id,
+                name: call.name,
+                response,
+            };
+            parts.push(
+                Plain {
+                    function_response: Some(response),
+                    ..Plain::default()
+                }
+                .into(),
+            );
+        }
+        parts.extend(user.attached);
+        parts.extend(user.words);
+        self.push(Speaker::User, parts);
+    }
+
+    fn model_message(&mut self, at: usize, out: &mut Vec<Part<'a>>) -> Result<(), BadRequest> {
+        let message: &'a Message = &self.request.messages[at];
+        // State of a call that a caller's dialect could only carry as a thinking block before it.
+        let mut carried: Option<&'a str> = None;
+        for (place, part) in message.parts.iter().enumerate() {
+            match part {
+                Said::Reasoning(reasoning) => {
+                    let text = reasoning.text.as_str();
+                    let state = reasoning.opaque.as_ref();
+                    let signature = self.signature(state);
+                    if state.is_some() && signature.is_none() {
+                        continue;
+                    }
+                    let unsigned_call = matches!(
+                        message.parts.get(place + 1),
+                        Some(Said::ToolCall(call)) if call.opaque.is_none()
+                    );
+                    if signature.is_some() && unsigned_call {
+                        carried = signature;
+                    }
+                    let own = signature.filter(|_| !unsigned_call);
+                    if !text.is_empty() || own.is_some() {
+                        out.push(thought(text, own));
+                    }
+                }
+                Said::ToolCall(call) => {
+                    let own = self.signature(call.opaque.as_ref());
+                    out.push(self.call(call, own.or(carried.take())));
+                }
+                Said::Text(text) => self.words(text, out),
+                Said::Refusal(words) => out.push(Part::text(words.as_str())),
+                Said::Server(block) if block.dialect == Dialect::Gemini => {
+                    out.push(Part::Raw(&block.raw));
+                }
+                Said::Audio(audio) if audio.data.is_empty() => self.losses.note(
+                    "audio",
+                    "audio that another provider keeps was left out of the history",
+                ),
+                other => self.other(other, Place::new(self.request, at, place), out)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn user_message(&mut self, at: usize, turn: &mut UserTurn<'a>) -> Result<(), BadRequest> {
+        let message: &'a Message = &self.request.messages[at];
+        if message.role == Role::System {
+            self.losses.note(
+                "mid_system",
+                "instructions within the conversation were sent as words of the user",
+            );
+        }
+        for (index, part) in message.parts.iter().enumerate() {
+            let place = Place::new(self.request, at, index);
+            match part {
+                Said::ToolResult(result) => self.result(result, place, turn)?,
+                Said::Text(text) => self.words(text, &mut turn.words),
+                other => self.other(other, place, &mut turn.words)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Parts that both speakers may say.
+    fn other(
+        &mut self,
+        part: &'a Said,
+        place: Place,
+        out: &mut Vec<Part<'a>>,
+    ) -> Result<(), BadRequest> {
+        let capabilities = self.capabilities;
+        match part {
+            Said::Text(text) => self.words(text, out),
+            Said::Image(image) => {
+                note_mark(image.cache.as_ref(), self.losses);
+                out.push(media::image(image, place, capabilities, self.losses)?);
+            }
+            Said::Document(document) => {
+                note_mark(document.cache.as_ref(), self.losses);
+                media::document(document, place, capabilities, self.losses, out)?;
+            }
+            Said::Audio(audio) => out.push(media::audio(audio, place, capabilities)?),
+            Said::SearchResult(result) => {
+                note_mark(result.cache.as_ref(), self.losses);
+                out.push(Part::text(media::search_result(result, self.losses)));
+            }
+            Said::Refusal(words) => out.push(Part::text(words.as_str())),
+            Said::Server(_) => self.losses.note(
+                "server_tools",
+                "blocks of another provider's own tools were left out of the history",
+            ),
+            Said::Reasoning(_) | Said::ToolCall(_) | Said::ToolResult(_) => {
+                return Err(BadRequest::new(
+                    place.to_string(),
+                    "this kind of content cannot come from this speaker",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn words(&mut self, text: &'a Text, out: &mut Vec<Part<'a>>) {
+        note_mark(text.cache.as_ref(), self.losses);
+        if !text.citations.is_empty() {
+            self.losses.note(
+                "citations",
+                "citations of earlier answers were left out of the history",
+            );
+        }
+        let signature = self.signature(text.opaque.as_ref());
+        if !text.text.is_empty() || signature.is_some() {
+            out.push(
+                Plain {
+                    text: Some(text.text.as_str().into()),
+                    thought_signature: signature,
+                    ..Plain::default()
+                }
+                .into(),
+            );
+        }
+    }
+
+    /// Gemini's own state; that of others is dropped and named.
+    fn signature(&mut self, state: Option<&'a Opaque>) -> Option<&'a str> {
+        match state? {
+            Opaque::GeminiSignature(signature) if !crate::envelope::is_envelope(signature) => {
+                Some(signature)
+            }
+            _ => {
+                self.losses.note(
+                    "thinking_state",
+                    "thinking that another model made cannot be handed to Gemini",
+                );
+                None
+            }
+        }
+    }
+
+    fn call(&mut self, call: &'a ToolCall, signature: Option<&'a str>) -> Part<'a> {
+        note_mark(call.cache.as_ref(), self.losses);
+        let name = self.names.sent(&call.name);
+        self.calls.push(Awaited {
+            id: &call.id,
+            name,
+            result: None,
+        });
+        let args = call.input.as_object().unwrap_or_else(|| {
+            self.losses.note(
+                "tool_arguments",
+                "arguments of an earlier call are no JSON object and were sent as one string",
+            );
+            let (ToolInput::Json(text) | ToolInput::Text(text)) = &call.input;
+            RawJson::of(&serde_json::json!({ "arguments": text }))
+                .expect("a string always serializes")
+        });
+        Plain {
+            function_call: Some(FunctionCall {
+                id: &call.id,
+                name,
+                args,
+            }),
+            thought_signature: signature,
+            ..Plain::default()
+        }
+        .into()
+    }
+
+    fn result(
+        &mut self,
+        result: &'a ToolResult,
+        place: Place,
+        turn: &mut UserTurn<'a>,
+    ) -> Result<(), BadRequest> {
+        note_mark(result.cache.as_ref(), self.losses);
+        let mut text: Cow<'a, str> = Cow::Borrowed("");
+        let before = turn.attached.len();
+        for (index, part) in result.parts.iter().enumerate() {
+            let words: Cow<'a, str> = match part {
+                Said::Text(text) => {
+                    note_mark(text.cache.as_ref(), self.losses);
+                    text.text.as_str().into()
+                }
+                Said::SearchResult(found) => media::search_result(found, self.losses).into(),
+                Said::Server(block) => block.raw.as_str().into(),
+                other => {
+                    self.other(other, place.inside(index), &mut turn.attached)?;
+                    continue;
+                }
+            };
+            if text.is_empty() {
+                text = words;
+            } else if !words.is_empty() {
+                text.to_mut().push('\n');
+                text.to_mut().push_str(&words);
+            }
+        }
+        if text.is_empty() && turn.attached.len() > before {
+            text = "[attached below]".into();
+        }
+        // Ids are unique only within a turn for some servers, so the first open call wins.
+        let open = |call: &Awaited<'_>| call.result.is_none();
+        let found = self
+            .calls
+            .iter()
+            .position(|call| open(call) && call.id == result.call_id)
+            .or_else(|| {
+                self.calls.iter().position(|call| {
+                    open(call) && (call.id.is_empty() || result.call_id.is_empty())
+                })
+            });
+        let Some(found) = found else {
+            return Err(BadRequest::new(
+                place.to_string(),
+                format!(
+                    "this tool result answers no call of the assistant message before it \
+                     (call id `{}`); results must follow the message that made the calls",
+                    result.call_id
+                ),
+            ));
+        };
+        self.calls[found].result = Some(if result.is_error {
+            Outcome::Error(text)
+        } else {
+            Outcome::Output(text)
+        });
+        Ok(())
+    }
+}
+
+fn thought<'a>(text: &'a str, signature: Option<&'a str>) -> Part<'a> {
+    Plain {
+        text: Some(text.into()),
+        // State without words belongs to the text before it, and Gemini takes it as an empty
+        // text part.
+        thought: (!text.is_empty()).then_some(true),
+        thought_signature: signature,
+        ..Plain::default()
+    }
+    .into()
+}
+
+fn note_mark(mark: Option<&CacheMark>, losses: &mut Losses) {
+    if mark.is_some() {
+        losses.note(
+            "cache_control",
+            "Gemini caches prompts by itself; marks on blocks are not sent",
+        );
+    }
+}

@@ -1,0 +1,80 @@
+use std::borrow::Cow;
+
+use bardo_types::fault::{Fault, FaultClass};
+use serde::{Deserialize, Serialize};
+
+/// Encodes a `batchEmbedContents` body.
+#[must_use]
+pub fn encode_embeddings(model: &str, inputs: &[String], dimensions: Option<u64>) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Batch<'a> {
+        requests: Vec<Embed<'a>>,
+    }
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Embed<'a> {
+        model: &'a str,
+        content: Content<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        output_dimensionality: Option<u64>,
+    }
+    #[derive(Serialize)]
+    struct Content<'a> {
+        parts: [Part<'a>; 1],
+    }
+    #[derive(Serialize)]
+    struct Part<'a> {
+        text: &'a str,
+    }
+    let model = resource_name(model);
+    let batch = Batch {
+        requests: inputs
+            .iter()
+            .map(|text| Embed {
+                model: &model,
+                content: Content {
+                    parts: [Part { text }],
+                },
+                output_dimensionality: dimensions,
+            })
+            .collect(),
+    };
+    serde_json::to_vec(&batch).expect("strings and numbers always serialize")
+}
+
+/// Reads a `batchEmbedContents` answer, or that of a single `embedContent`.
+///
+/// # Errors
+/// The fault that the body tells of, or a malformed answer.
+pub fn decode_embeddings(body: &[u8]) -> Result<Vec<Vec<f32>>, Fault> {
+    #[derive(Deserialize)]
+    struct Answer {
+        embeddings: Option<Vec<Embedding>>,
+        embedding: Option<Embedding>,
+    }
+    #[derive(Deserialize)]
+    struct Embedding {
+        #[serde(default)]
+        values: Vec<f32>,
+    }
+    let answer = serde_json::from_slice::<Answer>(body).map_err(|_| {
+        Fault::new(
+            FaultClass::Malformed,
+            "the provider's embeddings cannot be read",
+        )
+    })?;
+    let list = answer
+        .embeddings
+        .or_else(|| answer.embedding.map(|one| vec![one]))
+        .ok_or_else(|| super::error::told_in_200(body))?;
+    Ok(list.into_iter().map(|embedding| embedding.values).collect())
+}
+
+/// `models/x`, as bodies name models.
+pub(super) fn resource_name(model: &str) -> Cow<'_, str> {
+    if model.contains('/') {
+        Cow::Borrowed(model)
+    } else {
+        Cow::Owned(format!("models/{model}"))
+    }
+}

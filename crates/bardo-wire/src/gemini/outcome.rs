@@ -1,0 +1,160 @@
+//! What an answer reports beside its content: why it ended, what was counted, probabilities.
+
+use bardo_types::chat::Finish;
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::json::RawJson;
+use bardo_types::usage::Usage;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::error::bounded;
+use super::wire::{
+    Count, LogprobsResult, ModalityCount, PromptFeedback, TokenProbability, UsageMetadata,
+};
+
+/// Rebuilds a part that only Gemini understands.
+pub(super) fn server_part(
+    kind: &'static str,
+    value: &RawValue,
+    signature: Option<&str>,
+) -> RawJson {
+    let mut part = serde_json::Map::new();
+    if let Some(signature) = signature {
+        part.insert("thoughtSignature".to_owned(), signature.into());
+    }
+    let rest = serde_json::to_string(&part).expect("strings always serialize");
+    let comma = if part.is_empty() { "" } else { "," };
+    RawJson::parse(format!("{{\"{kind}\":{}{comma}{}", value.get(), &rest[1..]))
+        .expect("members of JSON make an object")
+}
+
+/// Why the answer ended; an error where Gemini gave up on it.
+pub(super) fn read_finish(reason: &str, message: Option<&str>) -> Result<Finish, Fault> {
+    Ok(match reason {
+        "STOP" => Finish::Stop,
+        "MAX_TOKENS" => Finish::Length,
+        "SAFETY" | "PROHIBITED_CONTENT" | "BLOCKLIST" | "SPII" | "RECITATION" | "LANGUAGE"
+        | "NO_IMAGE" | "MODEL_ARMOR" => Finish::Refusal,
+        image if image.starts_with("IMAGE_") => Finish::Refusal,
+        // The turn may be sent again to go on.
+        "CONTINUATION" => Finish::Pause,
+        other => {
+            let text = message.map_or_else(
+                || format!("the provider ended the answer with {other}"),
+                |message| format!("the provider ended the answer with {other}: {message}"),
+            );
+            let text = bounded(&text);
+            return Err(Fault::new(FaultClass::Malformed, text).with_code(other));
+        }
+    })
+}
+
+/// What a refused prompt tells, as Anthropic writes `stop_details`.
+pub(super) fn blocked(feedback: &PromptFeedback<'_>) -> Option<RawJson> {
+    #[derive(Serialize)]
+    struct Details<'a> {
+        r#type: &'static str,
+        category: Option<&'static str>,
+        explanation: &'a str,
+    }
+    let reason = feedback
+        .block_reason
+        .as_deref()
+        .filter(|reason| !reason.is_empty() && *reason != "BLOCKED_REASON_UNSPECIFIED")?;
+    let explanation = feedback.block_reason_message.as_deref().map_or_else(
+        || format!("the prompt was blocked: {reason}"),
+        |message| format!("the prompt was blocked: {reason}: {message}"),
+    );
+    RawJson::of(&Details {
+        r#type: "refusal",
+        category: None,
+        explanation: &bounded(&explanation),
+    })
+    .ok()
+}
+
+/// Counts in disjoint classes: Gemini's prompt includes cached tokens, its candidates exclude
+/// thoughts, and what server tools read is told apart.
+pub(super) fn read_usage(meta: &UsageMetadata<'_>) -> Usage {
+    let count = |value: Option<Count>| value.map_or(0, |count| count.0);
+    let prompt = count(meta.prompt_token_count);
+    let cached = count(meta.cached_content_token_count);
+    let tool_use = count(meta.tool_use_prompt_token_count);
+    let thoughts = count(meta.thoughts_token_count);
+    let input = prompt.saturating_add(tool_use);
+    let mut output = count(meta.candidates_token_count).saturating_add(thoughts);
+    if meta.candidates_token_count.is_none() {
+        // Then only the total tells what was written.
+        output = output.max(count(meta.total_token_count).saturating_sub(input));
+    }
+    let audio = |details: &Option<Vec<ModalityCount<'_>>>| {
+        details.as_ref().and_then(|details| {
+            details
+                .iter()
+                .find(|detail| detail.modality.as_deref() == Some("AUDIO"))
+                .map(|detail| count(detail.token_count))
+        })
+    };
+    Usage {
+        fresh_input: prompt.saturating_sub(cached).saturating_add(tool_use),
+        cache_read: cached,
+        output,
+        reasoning: meta.thoughts_token_count.map(|count| count.0),
+        audio_input: audio(&meta.prompt_tokens_details),
+        audio_output: audio(&meta.candidates_tokens_details),
+        ..Usage::default()
+    }
+}
+
+/// Token probabilities in OpenAI's shape.
+pub(super) fn logprobs(result: &LogprobsResult<'_>) -> Option<RawJson> {
+    #[derive(Serialize)]
+    struct Logprobs<'a> {
+        content: Vec<Entry<'a>>,
+        refusal: Option<()>,
+    }
+    #[derive(Serialize)]
+    struct Entry<'a> {
+        #[serde(flatten)]
+        token: Token<'a>,
+        top_logprobs: Vec<Token<'a>>,
+    }
+    #[derive(Serialize)]
+    struct Token<'a> {
+        token: &'a str,
+        logprob: serde_json::Value,
+        bytes: &'a [u8],
+    }
+    fn token<'a>(from: &'a TokenProbability<'_>) -> Token<'a> {
+        let text = from.token.as_deref().unwrap_or_default();
+        Token {
+            token: text,
+            logprob: from
+                .log_probability
+                .and_then(|raw| serde_json::from_str(raw.get()).ok())
+                .unwrap_or_default(),
+            bytes: text.as_bytes(),
+        }
+    }
+    let chosen = result.chosen_candidates.as_deref()?;
+    let top = result.top_candidates.as_deref().unwrap_or_default();
+    let content = chosen
+        .iter()
+        .enumerate()
+        .map(|(place, chosen)| Entry {
+            token: token(chosen),
+            top_logprobs: top
+                .get(place)
+                .and_then(|top| top.candidates.as_deref())
+                .unwrap_or_default()
+                .iter()
+                .map(token)
+                .collect(),
+        })
+        .collect();
+    RawJson::of(&Logprobs {
+        content,
+        refusal: None,
+    })
+    .ok()
+}

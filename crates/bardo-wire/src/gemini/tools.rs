@@ -1,0 +1,351 @@
+//! Tools, their names, and which of them must be called.
+
+use std::borrow::Cow;
+
+use bardo_types::chat::{ChatRequest, Part, Tool, ToolChoice};
+use bardo_types::json::RawJson;
+use bardo_types::model::{Capabilities, Dialect};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use super::body::{CallingConfig, Declaration, ToolConfig, ToolSet};
+use super::request::Losses;
+
+/// Gemini's limit for function names.
+const MAX_NAME: usize = 128;
+
+/// The names that tools have upstream.
+pub(super) struct Names {
+    /// (sent, original) of those that had to change.
+    renamed: Vec<(String, String)>,
+}
+
+impl Names {
+    /// Names of all tools and of all calls in the history.
+    pub(super) fn of(request: &ChatRequest) -> Self {
+        let declared = request.tools.iter().filter_map(|tool| match tool {
+            Tool::Function { name, .. } | Tool::Custom { name, .. } => Some(name),
+            Tool::Server { .. } => None,
+        });
+        let called = request
+            .messages
+            .iter()
+            .flat_map(|message| &message.parts)
+            .filter_map(|part| match part {
+                Part::ToolCall(call) => Some(&call.name),
+                _ => None,
+            });
+        let mut renamed: Vec<(String, String)> = Vec::new();
+        for name in declared.chain(called) {
+            if !is_valid(name) && !renamed.iter().any(|(_, original)| original == name) {
+                renamed.push((valid_name(name), name.clone()));
+            }
+        }
+        Self { renamed }
+    }
+
+    pub(super) fn sent<'a>(&'a self, original: &'a str) -> &'a str {
+        self.renamed
+            .iter()
+            .find(|(_, name)| name == original)
+            .map_or(original, |(sent, _)| sent)
+    }
+
+    pub(super) fn into_renamed(self) -> Vec<(String, String)> {
+        self.renamed
+    }
+}
+
+fn is_valid(name: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
+    name.len() <= MAX_NAME
+        && name.bytes().all(allowed)
+        && name
+            .bytes()
+            .next()
+            .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+}
+
+/// A name made of allowed characters. The digest of the original keeps two names that look alike
+/// after cleaning apart.
+fn valid_name(original: &str) -> String {
+    let digest = Sha256::digest(original.as_bytes());
+    let mut name: String = original
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') {
+                c
+            } else {
+                '_'
+            }
+        })
+        .take(MAX_NAME - 10)
+        .collect();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        name.insert(0, '_');
+    }
+    for byte in &digest[..4] {
+        name.push_str(&format!("{byte:02x}"));
+    }
+    name
+}
+
+pub(super) fn encode<'a>(
+    request: &'a ChatRequest,
+    capabilities: &Capabilities,
+    names: &'a Names,
+    notes: &mut Vec<String>,
+    losses: &mut Losses,
+) -> (Vec<ToolSet<'a>>, Option<ToolConfig<'a>>) {
+    let choice = request.tool_choice.as_ref();
+    let mut declarations = Vec::new();
+    let mut strict = false;
+    for tool in &request.tools {
+        if let Tool::Function {
+            strict: Some(true), ..
+        } = tool
+        {
+            strict = true;
+        }
+        if is_left_out(tool, choice) {
+            continue;
+        }
+        declarations.extend(declaration(tool, names, losses));
+    }
+    let mut sets = Vec::new();
+    let config = if declarations.is_empty() {
+        None
+    } else {
+        if request.parallel_tool_calls == Some(false) {
+            losses.note(
+                "parallel_tool_calls",
+                "Gemini may call several tools at once",
+            );
+        }
+        sets.push(ToolSet::FunctionDeclarations(declarations));
+        calling(choice, strict, capabilities, names, notes, losses)
+    };
+    let has_functions = !sets.is_empty();
+    for tool in &request.tools {
+        if let Tool::Server {
+            dialect, kind, raw, ..
+        } = tool
+        {
+            server_tool(*dialect, kind, raw, has_functions, &mut sets, losses);
+        }
+    }
+    for (name, raw) in &request.extra {
+        if is_web_search_member(name) && !raw.is_null() {
+            server_tool(
+                request.dialect,
+                "web_search",
+                raw,
+                has_functions,
+                &mut sets,
+                losses,
+            );
+        }
+    }
+    (sets, config)
+}
+
+/// Whether an "any of these, or none" choice excludes the tool. Gemini restricts names only where
+/// a call is forced, so the others are not declared.
+fn is_left_out(tool: &Tool, choice: Option<&ToolChoice>) -> bool {
+    match choice {
+        Some(ToolChoice::Allowed {
+            required: false,
+            names,
+        }) => tool
+            .name()
+            .is_some_and(|name| !names.iter().any(|allowed| allowed == name)),
+        _ => false,
+    }
+}
+
+fn declaration<'a>(
+    tool: &'a Tool,
+    names: &'a Names,
+    losses: &mut Losses,
+) -> Option<Declaration<'a>> {
+    match tool {
+        Tool::Function {
+            name,
+            description,
+            schema,
+            cache,
+            extra,
+            ..
+        } => {
+            if cache.is_some() {
+                losses.note(
+                    "cache_control",
+                    "Gemini caches prompts by itself; marks on blocks are not sent",
+                );
+            }
+            for (member, value) in extra {
+                if !matches!(value.as_str(), "null" | "false") {
+                    losses.field(
+                        member,
+                        "Gemini's tools have no such member; it was left out",
+                    );
+                }
+            }
+            Some(Declaration {
+                name: names.sent(name),
+                description: description.as_deref(),
+                parameters_json_schema: schema.as_ref().map(Cow::Borrowed),
+            })
+        }
+        Tool::Custom {
+            name,
+            description,
+            format,
+        } => {
+            if format.as_ref().is_some_and(is_grammar) {
+                losses.note(
+                    "custom_tool_format",
+                    "Gemini cannot hold a tool's input to a grammar",
+                );
+            }
+            let schema = RawJson::parse(
+                r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}"#,
+            );
+            Some(Declaration {
+                name: names.sent(name),
+                description: description.as_deref(),
+                parameters_json_schema: schema.ok().map(Cow::Owned),
+            })
+        }
+        Tool::Server { .. } => None,
+    }
+}
+
+fn is_grammar(format: &RawJson) -> bool {
+    #[derive(Deserialize)]
+    struct Format<'a> {
+        #[serde(borrow)]
+        r#type: Option<Cow<'a, str>>,
+    }
+    format
+        .read::<Format<'_>>()
+        .ok()
+        .and_then(|format| format.r#type)
+        .is_some_and(|kind| kind != "text")
+}
+
+fn calling<'a>(
+    choice: Option<&'a ToolChoice>,
+    strict: bool,
+    capabilities: &Capabilities,
+    names: &'a Names,
+    notes: &mut Vec<String>,
+    losses: &mut Losses,
+) -> Option<ToolConfig<'a>> {
+    let free = if strict { "VALIDATED" } else { "AUTO" };
+    let config = |mode, allowed_function_names| {
+        Some(ToolConfig {
+            function_calling_config: CallingConfig {
+                mode,
+                allowed_function_names,
+            },
+        })
+    };
+    let wanted: &[String] = match choice {
+        None if strict => return config(free, Vec::new()),
+        None => return None,
+        Some(
+            ToolChoice::Auto
+            | ToolChoice::Allowed {
+                required: false, ..
+            },
+        ) => {
+            return config(free, Vec::new());
+        }
+        Some(ToolChoice::None) => return config("NONE", Vec::new()),
+        Some(ToolChoice::Required) => &[],
+        Some(ToolChoice::Named(name)) => std::slice::from_ref(name),
+        Some(ToolChoice::Allowed { names, .. }) => names,
+    };
+    if !capabilities.forced_tool_choice {
+        losses.note(
+            "forced_tool_choice",
+            "this model cannot be forced to call a tool; it was asked to",
+        );
+        notes.push(match wanted {
+            [] => "You must call one of the tools.".to_owned(),
+            names => format!("You must call one of these tools: {}.", names.join(", ")),
+        });
+        return config(free, Vec::new());
+    }
+    config("ANY", wanted.iter().map(|name| names.sent(name)).collect())
+}
+
+/// Whether a member is OpenAI's way to ask a chat model for web search.
+pub(super) fn is_web_search_member(name: &str) -> bool {
+    name == "web_search_options"
+}
+
+/// Adds the tool of Gemini's own that does the same, if one does.
+fn server_tool<'a>(
+    dialect: Dialect,
+    kind: &str,
+    raw: &'a RawJson,
+    has_functions: bool,
+    sets: &mut Vec<ToolSet<'a>>,
+    losses: &mut Losses,
+) {
+    if dialect == Dialect::Gemini {
+        sets.push(ToolSet::Raw(Cow::Borrowed(raw)));
+        return;
+    }
+    let own = if kind.starts_with("web_search") {
+        Some(r#"{"googleSearch":{}}"#)
+    } else if kind.starts_with("code_execution") || kind == "code_interpreter" {
+        Some(r#"{"codeExecution":{}}"#)
+    } else if kind.starts_with("web_fetch") {
+        Some(r#"{"urlContext":{}}"#)
+    } else {
+        None
+    };
+    // Most Gemini models refuse their own tools beside functions.
+    let own = own.filter(|_| !has_functions && is_unrestricted(raw, losses));
+    match own.and_then(|own| RawJson::parse(own).ok()) {
+        Some(own) => sets.push(ToolSet::Raw(Cow::Owned(own))),
+        None => losses.note(
+            "server_tools",
+            "Gemini has no tool that does the same; it was left out",
+        ),
+    }
+}
+
+/// Whether a tool has no limits that its counterpart could not keep. Limits that only steer are
+/// named and dropped.
+fn is_unrestricted(raw: &RawJson, losses: &mut Losses) -> bool {
+    let Ok(members) = raw.read::<std::collections::BTreeMap<String, &RawValue>>() else {
+        return false;
+    };
+    let mut unrestricted = true;
+    for (name, value) in members {
+        let empty = matches!(value.get(), "null" | "[]" | "{}" | "false");
+        match name.as_str() {
+            "type" | "name" => {}
+            _ if empty => {}
+            "max_uses" | "user_location" | "search_context_size" | "max_content_tokens" => {
+                losses.field(&name, "Gemini's own tool has no such setting");
+            }
+            "cache_control" => losses.note(
+                "cache_control",
+                "Gemini caches prompts by itself; marks on blocks are not sent",
+            ),
+            "container" if is_auto_container(value) => {}
+            _ => unrestricted = false,
+        }
+    }
+    unrestricted
+}
+
+fn is_auto_container(value: &RawValue) -> bool {
+    value.get().replace([' ', '\n'], "") == r#"{"type":"auto"}"#
+}
