@@ -1,0 +1,259 @@
+//! Output items: what a caller gets for the parts of an answer.
+
+use bardo_types::chat::{ChatResponse, Choice, Citation, Finish, Part, ToolCall, ToolInput};
+use bardo_types::json::RawJson;
+use bardo_types::model::Dialect;
+use serde_json::value::RawValue;
+
+use super::writer::{self, ArrayWriter};
+use super::{annotations, reasoning_item};
+use crate::codec::ReplyContext;
+use crate::json::{Str, wire_object};
+
+/// Makes the ids of items; numbered, because each item of an answer has its own.
+pub(super) fn item_id(prefix: &str, seed: &str, index: usize) -> String {
+    format!("{prefix}{seed}_{index}")
+}
+
+/// The part of a message that holds words.
+pub(super) fn text_part(text: &str, annotations: &[RawJson], logprobs: &[RawJson]) -> RawJson {
+    writer::object(|object| {
+        object.string("type", "output_text");
+        object.string("text", text);
+        object.serialize("annotations", &annotations);
+        object.serialize("logprobs", &logprobs);
+    })
+}
+
+/// The part of a message that holds a refusal.
+pub(super) fn refusal_part(refusal: &str) -> RawJson {
+    writer::object(|object| {
+        object.string("type", "refusal");
+        object.string("refusal", refusal);
+    })
+}
+
+/// A message of the model.
+pub(super) fn message(id: &str, status: &str, content: &[RawJson]) -> RawJson {
+    writer::object(|object| {
+        object.string("id", id);
+        object.string("type", "message");
+        object.string("status", status);
+        object.string("role", "assistant");
+        object.serialize("content", &content);
+    })
+}
+
+/// A call of a function.
+pub(super) fn function_call(
+    id: &str,
+    status: &str,
+    call_id: &str,
+    name: &str,
+    arguments: &str,
+) -> RawJson {
+    writer::object(|object| {
+        object.string("id", id);
+        object.string("type", "function_call");
+        object.string("status", status);
+        object.string("arguments", arguments);
+        object.string("call_id", call_id);
+        object.string("name", name);
+    })
+}
+
+/// A call of a custom tool.
+pub(super) fn custom_call(
+    id: &str,
+    status: &str,
+    call_id: &str,
+    name: &str,
+    input: &str,
+) -> RawJson {
+    writer::object(|object| {
+        object.string("id", id);
+        object.string("type", "custom_tool_call");
+        object.string("status", status);
+        object.string("call_id", call_id);
+        object.string("input", input);
+        object.string("name", name);
+    })
+}
+
+/// The free text within the JSON that a model without custom tools was made to write.
+pub(super) fn unwrapped(arguments: &str) -> String {
+    wire_object! {
+        struct Wrapped<'a> {
+            "input" => input: Option<Str<'a>>,
+        }
+    }
+    match serde_json::from_str::<Wrapped<'_>>(arguments) {
+        Ok(Wrapped {
+            input: Some(input), ..
+        }) => input.into_string(),
+        _ => arguments.to_owned(),
+    }
+}
+
+/// The arguments of a call as this dialect shows them: never empty.
+pub(super) fn arguments(text: &str) -> &str {
+    if text.trim().is_empty() { "{}" } else { text }
+}
+
+/// The entries of a `logprobs` object in the form of Chat Completions.
+pub(super) fn logprob_entries(raw: &RawJson) -> Vec<RawJson> {
+    wire_object! {
+        struct Logprobs<'a> {
+            "content" => content: Option<Vec<&'a RawValue>>,
+        }
+    }
+    let logprobs: Logprobs<'_> = raw.read().unwrap_or_default();
+    let content = logprobs.content.unwrap_or_default();
+    content.into_iter().map(RawJson::from).collect()
+}
+
+/// Annotations for a part of `length` characters after `before` others.
+pub(super) fn annotations_of(citations: &[Citation], before: u64, length: u64) -> Vec<RawJson> {
+    citations
+        .iter()
+        .filter_map(|citation| annotations::write(citation, before, length))
+        .collect()
+}
+
+/// The number of characters, as offsets of annotations count them.
+pub(super) fn characters(text: &str) -> u64 {
+    text.chars().count() as u64
+}
+
+/// Whether the answer was cut off.
+pub(super) fn is_cut(finish: Option<Finish>) -> bool {
+    matches!(finish, Some(Finish::Length | Finish::ContextWindow))
+}
+
+/// All items of an answer.
+pub(super) fn items(response: &ChatResponse, context: &ReplyContext) -> Vec<RawJson> {
+    let Some(choice) = response.choices.first() else {
+        return Vec::new();
+    };
+    let mut builder = Builder {
+        context,
+        items: Vec::new(),
+        content: Vec::new(),
+        before: 0,
+        logprobs: choice
+            .logprobs
+            .as_ref()
+            .map(logprob_entries)
+            .unwrap_or_default(),
+    };
+    builder.choice(choice);
+    builder.items
+}
+
+struct Builder<'a> {
+    context: &'a ReplyContext,
+    items: Vec<RawJson>,
+    /// Parts of the message under construction.
+    content: Vec<RawJson>,
+    before: u64,
+    logprobs: Vec<RawJson>,
+}
+
+impl Builder<'_> {
+    fn choice(&mut self, choice: &Choice) {
+        let cut = is_cut(choice.finish);
+        let last = choice.parts.len().saturating_sub(1);
+        for (index, part) in choice.parts.iter().enumerate() {
+            let status = if cut && index == last {
+                "incomplete"
+            } else {
+                "completed"
+            };
+            self.part(part, status);
+        }
+        self.message(if cut { "incomplete" } else { "completed" });
+    }
+
+    fn id(&self, prefix: &str) -> String {
+        item_id(prefix, &self.context.id_seed, self.items.len())
+    }
+
+    fn message(&mut self, status: &str) {
+        if !self.content.is_empty() {
+            let content = std::mem::take(&mut self.content);
+            let id = self.id("msg_");
+            self.items.push(message(&id, status, &content));
+        }
+    }
+
+    fn part(&mut self, part: &Part, status: &str) {
+        match part {
+            Part::Text(text) => {
+                let length = characters(&text.text);
+                if length > 0 {
+                    let annotations = annotations_of(&text.citations, self.before, length);
+                    let logprobs = std::mem::take(&mut self.logprobs);
+                    self.content
+                        .push(text_part(&text.text, &annotations, &logprobs));
+                    self.before += length;
+                }
+                if let Some(opaque) = &text.opaque {
+                    self.message("completed");
+                    let id = self.id(reasoning_item::OWN_ID);
+                    let item = reasoning_item::of_text_state(opaque, &text.text, &id);
+                    self.items.push(item);
+                }
+            }
+            Part::Refusal(refusal) => self.content.push(refusal_part(refusal)),
+            Part::Reasoning(reasoning) => {
+                self.message("completed");
+                let id = self.id(reasoning_item::OWN_ID);
+                self.items
+                    .push(reasoning_item::of_reasoning(reasoning, &id));
+            }
+            Part::ToolCall(call) => {
+                self.message("completed");
+                self.call(call, status);
+            }
+            Part::Server(block) if block.dialect == Dialect::Responses => {
+                self.message("completed");
+                self.items.push(block.raw.clone());
+            }
+            // Another dialect's blocks and the rest have no item here.
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, call: &ToolCall, status: &str) {
+        if let Some(opaque) = &call.opaque {
+            let id = self.id(reasoning_item::OWN_ID);
+            self.items.push(reasoning_item::of_call_state(opaque, &id));
+        }
+        let custom = |text: &str, builder: &Self| {
+            custom_call(&builder.id("ctc_"), status, &call.id, &call.name, text)
+        };
+        let item = match &call.input {
+            ToolInput::Text(text) => custom(text, self),
+            ToolInput::Json(text) if self.context.request.is_custom_tool(&call.name) => {
+                custom(&unwrapped(text), self)
+            }
+            ToolInput::Json(text) => function_call(
+                &self.id("fc_"),
+                status,
+                &call.id,
+                &call.name,
+                arguments(text),
+            ),
+        };
+        self.items.push(item);
+    }
+}
+
+/// Writes items as an array.
+pub(super) fn write_items(items: &[RawJson], out: &mut Vec<u8>) {
+    let mut list = ArrayWriter::new(out);
+    for item in items {
+        list.raw(item.as_str());
+    }
+    list.end();
+}

@@ -1,0 +1,113 @@
+//! What a store of earlier turns needs: input and output as items, to be put before a later
+//! request's own input.
+
+use bardo_types::chat::ChatResponse;
+use bardo_types::json::RawJson;
+
+use super::output;
+use super::writer::{self, ArrayWriter};
+use crate::codec::{BadRequest, ReplyContext};
+use crate::json::{TopLevel, scan};
+use crate::splice::{Edit, splice};
+
+/// The answer that a request goes on from, if it names one.
+#[must_use]
+pub fn previous_response_id(top: &TopLevel<'_>) -> Option<String> {
+    top.string("previous_response_id")
+}
+
+/// The conversation that a request belongs to, given as a string or as an object with `id`.
+#[must_use]
+pub fn conversation_id(top: &TopLevel<'_>) -> Option<String> {
+    top.string("conversation").or_else(|| {
+        let object = scan(top.get("conversation")?.as_bytes()).ok()?;
+        object.string("id")
+    })
+}
+
+fn top_level(body: &[u8]) -> Result<TopLevel<'_>, BadRequest> {
+    scan(body).map_err(|problem| {
+        BadRequest::new("", format!("the request body cannot be read: {problem}"))
+    })
+}
+
+fn items_of(top: &TopLevel<'_>) -> Result<Vec<RawJson>, BadRequest> {
+    let Some(input) = top.get("input").filter(|input| *input != "null") else {
+        return Ok(Vec::new());
+    };
+    if let Ok(text) = serde_json::from_str::<String>(input) {
+        return Ok(vec![writer::object(|object| {
+            object.string("type", "message");
+            object.string("role", "user");
+            object.string("content", &text);
+        })]);
+    }
+    serde_json::from_str(input)
+        .map_err(|_| BadRequest::new("input", "`input` must be a string or a list of input items"))
+}
+
+/// The input of a request as items; a plain string is one user message.
+///
+/// # Errors
+/// When the body is not a JSON object, or its `input` is neither a string nor a list.
+pub fn input_items(body: &[u8]) -> Result<Vec<RawJson>, BadRequest> {
+    items_of(&top_level(body)?)
+}
+
+/// The body with `earlier_items` before its own input, and without the `previous_response_id` or
+/// `conversation` that they stand for. References to earlier items give way to the items
+/// themselves, which are there already.
+///
+/// # Errors
+/// As [`input_items`].
+pub fn prepend_items(body: &[u8], earlier_items: &[RawJson]) -> Result<Vec<u8>, BadRequest> {
+    let top = top_level(body)?;
+    let own = items_of(&top)?;
+    let mut out = Vec::with_capacity(body.len());
+    let mut list = ArrayWriter::new(&mut out);
+    for item in earlier_items {
+        list.raw(item.as_str());
+    }
+    for item in &own {
+        let repeats = reference(item).is_some_and(|id| {
+            earlier_items
+                .iter()
+                .any(|item| item_id(item).as_ref() == Some(&id))
+        });
+        if !repeats {
+            list.raw(item.as_str());
+        }
+    }
+    list.end();
+    let input = String::from_utf8(out).expect("items are JSON text");
+    let edits = [
+        Edit::set("input", input),
+        Edit::Remove {
+            key: "previous_response_id",
+        },
+        Edit::Remove {
+            key: "conversation",
+        },
+    ];
+    Ok(splice(&top, &edits))
+}
+
+fn item_id(item: &RawJson) -> Option<String> {
+    scan(item.as_str().as_bytes()).ok()?.string("id")
+}
+
+/// The id that an `item_reference` points at. The `type` of a reference may be missing.
+fn reference(item: &RawJson) -> Option<String> {
+    let top = scan(item.as_str().as_bytes()).ok()?;
+    match top.string("type").as_deref() {
+        Some("item_reference") => top.string("id"),
+        None if top.get("role").is_none() => top.string("id"),
+        _ => None,
+    }
+}
+
+/// The output items of an answer, as [`super::encode_response`] shows them.
+#[must_use]
+pub fn output_items_of(response: &ChatResponse, context: &ReplyContext) -> Vec<RawJson> {
+    output::items(response, context)
+}

@@ -1,0 +1,449 @@
+//! Tools and tool choice, in both directions.
+
+use bardo_types::Degradation;
+use bardo_types::chat::{ChatRequest, Tool, ToolChoice};
+use bardo_types::json::RawJson;
+use bardo_types::model::{Dialect, Service};
+use serde_json::value::RawValue;
+
+use super::names::Names;
+use super::writer::{ArrayWriter, ObjectWriter};
+use crate::codec::{BadRequest, Target};
+use crate::json::{Str, wire_object};
+
+wire_object! {
+    /// Any tool definition.
+    struct Definition<'a> {
+        "type" => kind: Option<Str<'a>>,
+        "name" => name: Option<Str<'a>>,
+        "description" => description: Option<Str<'a>>,
+        "parameters" => parameters: Option<&'a RawValue>,
+        "strict" => strict: Option<bool>,
+        "format" => format: Option<&'a RawValue>,
+        "server_label" => server_label: Option<Str<'a>>,
+    }
+}
+
+wire_object! {
+    /// An object as `tool_choice`.
+    struct Choice<'a> {
+        "type" => kind: Option<Str<'a>>,
+        "name" => name: Option<Str<'a>>,
+        "mode" => mode: Option<Str<'a>>,
+        "tools" => tools: Option<Vec<Definition<'a>>>,
+        "server_label" => server_label: Option<Str<'a>>,
+    }
+}
+
+/// Reads the `tools` list.
+pub(super) fn decode(list: &[&RawValue]) -> Result<Vec<Tool>, BadRequest> {
+    list.iter()
+        .enumerate()
+        .map(|(index, raw)| tool(index, raw))
+        .collect()
+}
+
+fn tool(index: usize, raw: &RawValue) -> Result<Tool, BadRequest> {
+    let path = format!("tools[{index}]");
+    let definition: Definition<'_> = serde_json::from_str(raw.get()).map_err(|error| {
+        BadRequest::new(
+            path.clone(),
+            format!("`{path}` is not a tool definition: {error}"),
+        )
+    })?;
+    let Some(kind) = definition.kind.as_deref() else {
+        return Err(BadRequest::new(
+            format!("{path}.type"),
+            format!("`{path}.type` is missing; use \"function\" with `name` and `parameters`"),
+        ));
+    };
+    let described = definition.description.as_ref().map(|text| text.to_string());
+    let plain = definition.extra.iter().all(|(_, raw)| raw.get() == "null");
+    match kind {
+        "function" => Ok(Tool::Function {
+            name: required_name(&path, definition.name.as_deref())?,
+            description: described,
+            schema: definition
+                .parameters
+                .filter(|raw| raw.get() != "null")
+                .map(RawJson::from),
+            strict: definition.strict,
+            cache: None,
+            extra: definition
+                .extra
+                .into_iter()
+                .filter(|(_, raw)| raw.get() != "null")
+                .map(|(key, raw)| (key.into_string(), raw.into()))
+                .collect(),
+        }),
+        "custom" if plain => Ok(Tool::Custom {
+            name: required_name(&path, definition.name.as_deref())?,
+            description: described,
+            format: definition.format.map(RawJson::from),
+        }),
+        kind => Ok(Tool::Server {
+            dialect: Dialect::Responses,
+            kind: kind.to_owned(),
+            name: Some(server_name(&definition, kind)),
+            raw: raw.into(),
+        }),
+    }
+}
+
+/// What `tool_choice` can name a provider's tool by.
+fn server_name(definition: &Definition<'_>, kind: &str) -> String {
+    definition
+        .name
+        .as_deref()
+        .or(definition.server_label.as_deref())
+        .unwrap_or(kind)
+        .to_owned()
+}
+
+fn required_name(path: &str, name: Option<&str>) -> Result<String, BadRequest> {
+    match name {
+        Some(name) if !name.is_empty() => Ok(name.to_owned()),
+        _ => Err(BadRequest::new(
+            format!("{path}.name"),
+            format!(
+                "`{path}.name` is missing; in this API it stands beside `type`, not within `function`"
+            ),
+        )),
+    }
+}
+
+/// Reads `tool_choice`. Forms with more in them than the neutral choice also stay as written.
+pub(super) fn decode_choice(raw: &RawValue, request: &mut ChatRequest) -> Result<(), BadRequest> {
+    let refused = || {
+        BadRequest::new(
+            "tool_choice",
+            "`tool_choice` must be \"auto\", \"none\", \"required\" or an object with `type`, such as {\"type\":\"function\",\"name\":\"…\"}",
+        )
+    };
+    if raw.get() == "null" {
+        return Ok(());
+    }
+    if let Ok(word) = serde_json::from_str::<Str<'_>>(raw.get()) {
+        request.tool_choice = Some(match &*word {
+            "auto" => ToolChoice::Auto,
+            "none" => ToolChoice::None,
+            "required" => ToolChoice::Required,
+            _ => return Err(refused()),
+        });
+        return Ok(());
+    }
+    let choice: Choice<'_> = serde_json::from_str(raw.get()).map_err(|_| refused())?;
+    let (neutral, as_written) = match choice.kind.as_deref() {
+        Some("function" | "custom") => {
+            let name = choice.name.ok_or_else(refused)?;
+            (ToolChoice::Named(name.into_string()), false)
+        }
+        Some("allowed_tools") => {
+            let tools = choice.tools.ok_or_else(refused)?;
+            let hosted = tools
+                .iter()
+                .any(|tool| !matches!(tool.kind.as_deref(), Some("function" | "custom")));
+            let names = tools
+                .iter()
+                .map(|tool| server_name(tool, tool.kind.as_deref().unwrap_or_default()))
+                .collect();
+            let required = choice.mode.as_deref() == Some("required");
+            (ToolChoice::Allowed { required, names }, hosted)
+        }
+        Some(kind) => {
+            let label = choice.server_label.as_deref().unwrap_or(kind);
+            (ToolChoice::Named(label.to_owned()), true)
+        }
+        None => return Err(refused()),
+    };
+    request.tool_choice = Some(neutral);
+    if as_written {
+        request.extra.push(("tool_choice".to_owned(), raw.into()));
+    }
+    Ok(())
+}
+
+/// Writes one tool the way this API defines it.
+fn write(tool: &Tool, name: &str, strict: Option<bool>, nested: bool, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::new(out);
+    match tool {
+        Tool::Function {
+            description,
+            schema,
+            extra,
+            ..
+        } => {
+            object.string("type", "function");
+            if nested {
+                let mut inner = ObjectWriter::new(object.value("function"));
+                function(
+                    &mut inner,
+                    name,
+                    description.as_deref(),
+                    schema.as_ref(),
+                    strict,
+                );
+                inner.end();
+            } else {
+                function(
+                    &mut object,
+                    name,
+                    description.as_deref(),
+                    schema.as_ref(),
+                    strict,
+                );
+                object.members(extra);
+            }
+        }
+        Tool::Custom {
+            description,
+            format,
+            ..
+        } => {
+            object.string("type", "custom");
+            object.string("name", name);
+            object.string_if("description", description.as_deref());
+            if let Some(format) = format {
+                object.raw("format", flat_format(format).as_str());
+            }
+        }
+        // Those are written as they came, by the caller of this function.
+        Tool::Server { .. } => {}
+    }
+    object.end();
+}
+
+fn function(
+    object: &mut ObjectWriter<'_>,
+    name: &str,
+    description: Option<&str>,
+    schema: Option<&RawJson>,
+    strict: Option<bool>,
+) {
+    object.string("name", name);
+    object.string_if("description", description);
+    match schema {
+        Some(schema) => object.raw("parameters", schema.as_str()),
+        None => object.raw("parameters", r#"{"type":"object","properties":{}}"#),
+    }
+    if let Some(strict) = strict {
+        object.bool("strict", strict);
+    }
+}
+
+/// Chat Completions nests a grammar one level deeper than this API does.
+fn flat_format(format: &RawJson) -> RawJson {
+    wire_object! {
+        struct Nested<'a> {
+            "type" => kind: Option<Str<'a>>,
+            "grammar" => grammar: Option<&'a RawValue>,
+        }
+    }
+    wire_object! {
+        struct Grammar<'a> {}
+    }
+    let Ok(Nested {
+        grammar: Some(grammar),
+        ..
+    }) = format.read::<Nested<'_>>()
+    else {
+        return format.clone();
+    };
+    let inner: Grammar<'_> = serde_json::from_str(grammar.get()).unwrap_or_default();
+    super::writer::object(|object| {
+        object.string("type", "grammar");
+        for (key, raw) in &inner.extra {
+            object.raw(key, raw.get());
+        }
+    })
+}
+
+/// Writes the tools as a caller defined them, for the response object.
+pub(super) fn echo(request: &ChatRequest, out: &mut Vec<u8>) {
+    let mut list = ArrayWriter::new(out);
+    for tool in &request.tools {
+        match tool {
+            Tool::Server { dialect, raw, .. } if *dialect == Dialect::Responses => {
+                list.raw(raw.as_str());
+            }
+            Tool::Server { .. } => {}
+            Tool::Function { name, strict, .. } => {
+                write(tool, name, *strict, false, list.item());
+            }
+            Tool::Custom { name, .. } => write(tool, name, None, false, list.item()),
+        }
+    }
+    list.end();
+}
+
+/// Writes the tool choice in the caller's names.
+pub(super) fn echo_choice(request: &ChatRequest, out: &mut Vec<u8>) {
+    match &request.tool_choice {
+        Some(choice) => write_choice(choice, request, |name| name.to_owned(), out),
+        None => out.extend_from_slice(b"\"auto\""),
+    }
+}
+
+/// Writes `tools`, `tool_choice` and `parallel_tool_calls` for an upstream.
+pub(super) fn encode(
+    request: &ChatRequest,
+    target: &Target,
+    names: &Names,
+    body: &mut ObjectWriter<'_>,
+    degraded: &mut Vec<Degradation>,
+) -> Result<(), BadRequest> {
+    let same = request.dialect == Dialect::Responses;
+    let kept: Vec<&Tool> = request
+        .tools
+        .iter()
+        .filter(
+            |tool| !matches!(tool, Tool::Server { dialect, .. } if *dialect != Dialect::Responses),
+        )
+        .collect();
+    if kept.len() < request.tools.len() {
+        if let Some(ToolChoice::Named(name)) = &request.tool_choice
+            && !kept.iter().any(|tool| tool.name() == Some(name))
+        {
+            return Err(BadRequest::new(
+                "tool_choice",
+                format!(
+                    "`tool_choice` demands `{name}`, a tool that only another provider runs; name one of your own tools or pick a model of that provider"
+                ),
+            ));
+        }
+        degraded.push(Degradation::new(
+            "server_tools",
+            "tools that only another provider runs were left out",
+        ));
+    }
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let mut list = ArrayWriter::new(body.value("tools"));
+    for tool in &kept {
+        match tool {
+            Tool::Server { raw, .. } => list.raw(raw.as_str()),
+            Tool::Function { strict, extra, .. } if !same => {
+                let bare = without_extra(tool);
+                for (key, _) in extra {
+                    degraded.push(Degradation::field(
+                        key,
+                        "this API's tools have no such member",
+                    ));
+                }
+                // Left out, this API would take `true`, which no other dialect means.
+                let strict = Some(strict.unwrap_or(false));
+                let nested = target.service == Service::Venice;
+                write(&bare, &names.sent(&bare), strict, nested, list.item());
+            }
+            Tool::Function { strict, .. } => {
+                let nested = target.service == Service::Venice;
+                write(tool, &names.sent(tool), *strict, nested, list.item());
+            }
+            Tool::Custom { .. } => write(tool, &names.sent(tool), None, false, list.item()),
+        }
+    }
+    list.end();
+    if request.tools.iter().any(has_cache_mark) {
+        super::encode::once(
+            degraded,
+            Degradation::new("cache_control", super::encode::CACHE_MARKS),
+        );
+    }
+    choice(request, target, names, same, body, degraded);
+    if let Some(parallel) = request.parallel_tool_calls {
+        body.bool("parallel_tool_calls", parallel);
+    }
+    Ok(())
+}
+
+fn has_cache_mark(tool: &Tool) -> bool {
+    matches!(tool, Tool::Function { cache: Some(_), .. })
+}
+
+fn without_extra(tool: &Tool) -> Tool {
+    let mut tool = tool.clone();
+    if let Tool::Function { extra, .. } = &mut tool {
+        extra.clear();
+    }
+    tool
+}
+
+fn choice(
+    request: &ChatRequest,
+    target: &Target,
+    names: &Names,
+    same: bool,
+    body: &mut ObjectWriter<'_>,
+    degraded: &mut Vec<Degradation>,
+) {
+    let Some(choice) = &request.tool_choice else {
+        return;
+    };
+    if same && let Some((_, raw)) = request.extra.iter().find(|(key, _)| key == "tool_choice") {
+        body.raw("tool_choice", raw.as_str());
+    } else if choice.forces() && !target.capabilities.forced_tool_choice {
+        body.string("tool_choice", "auto");
+        degraded.push(Degradation::new(
+            "forced_tool_choice",
+            "this model decides itself whether to call a tool",
+        ));
+    } else {
+        let sent = |name: &str| names.of(name).to_owned();
+        write_choice(choice, request, sent, body.value("tool_choice"));
+    }
+}
+
+fn write_choice(
+    choice: &ToolChoice,
+    request: &ChatRequest,
+    sent: impl Fn(&str) -> String,
+    out: &mut Vec<u8>,
+) {
+    match choice {
+        ToolChoice::Auto => out.extend_from_slice(b"\"auto\""),
+        ToolChoice::None => out.extend_from_slice(b"\"none\""),
+        ToolChoice::Required => out.extend_from_slice(b"\"required\""),
+        ToolChoice::Named(name) => write_named(name, request, &sent, out),
+        ToolChoice::Allowed { required, names } => {
+            let mut object = ObjectWriter::new(out);
+            object.string("type", "allowed_tools");
+            object.string("mode", if *required { "required" } else { "auto" });
+            let mut list = ArrayWriter::new(object.value("tools"));
+            for name in names {
+                write_named(name, request, &sent, list.item());
+            }
+            list.end();
+            object.end();
+        }
+    }
+}
+
+fn write_named(
+    name: &str,
+    request: &ChatRequest,
+    sent: &impl Fn(&str) -> String,
+    out: &mut Vec<u8>,
+) {
+    let tool = request.tools.iter().find(|tool| tool.name() == Some(name));
+    let mut object = ObjectWriter::new(out);
+    match tool {
+        Some(Tool::Server { kind, .. }) => {
+            object.string("type", kind);
+            if kind == "mcp" {
+                object.string("server_label", name);
+            } else if kind != name {
+                object.string("name", name);
+            }
+        }
+        Some(Tool::Custom { .. }) => {
+            object.string("type", "custom");
+            object.string("name", &sent(name));
+        }
+        _ => {
+            object.string("type", "function");
+            object.string("name", &sent(name));
+        }
+    }
+    object.end();
+}
