@@ -82,7 +82,9 @@ fn version(value: Option<&str>, strictness: Strictness) -> Result<Version, ApiEr
         (Some("2023-06-01"), _) => Ok(Version::V2023),
         (Some("2026-10-21"), _) => Ok(Version::V2026),
         (None, Strictness::Reseller) => Ok(Version::V2023),
-        (None, Strictness::Anthropic) => Err(ApiError::at("anthropic-version", "header is required")),
+        (None, Strictness::Anthropic) => {
+            Err(ApiError::at("anthropic-version", "header is required"))
+        }
         (Some(other), _) => Err(ApiError::at(
             "anthropic-version",
             format!("\"{other}\" is not a valid version"),
@@ -136,10 +138,7 @@ mod tests {
             ("anthropic-version", "2026-10-21"),
         ]);
         assert_eq!(access.expect("accepted").version, Version::V2026);
-        let access = read(&[
-            ("x-api-key", "k@acme"),
-            ("anthropic-version", "2023-06-01"),
-        ]);
+        let access = read(&[("x-api-key", "k@acme"), ("anthropic-version", "2023-06-01")]);
         assert_eq!(access.expect("accepted").organization, "acme");
     }
 

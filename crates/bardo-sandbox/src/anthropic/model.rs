@@ -75,6 +75,41 @@ pub(crate) fn find(id: &str) -> Option<&'static Model> {
         .find(|model| model.id == dashed || model.aliases.contains(&dashed))
 }
 
+/// The row for models of other makers, which a reseller serves through the same endpoint: it
+/// takes whatever the protocol has.
+pub(crate) fn foreign() -> &'static Model {
+    &FOREIGN
+}
+
+static FOREIGN: LazyLock<Model> = LazyLock::new(|| Model {
+    id: "foreign".to_owned(),
+    display_name: String::new(),
+    created_at: String::new(),
+    line: String::new(),
+    lifecycle: "active".to_owned(),
+    max_input_tokens: 1_000_000,
+    max_tokens: 1_000_000,
+    thinking: Thinking {
+        types: ["adaptive", "enabled", "disabled", "between_tools"]
+            .map(str::to_owned)
+            .into(),
+        when_omitted: WhenOmitted::Off,
+        display: Display::Summarized,
+        off_needs_effort_at_most: None,
+    },
+    effort: ["low", "medium", "high", "xhigh", "max"]
+        .map(str::to_owned)
+        .into(),
+    sampling: true,
+    forced_tool_choice: true,
+    system_role: true,
+    prefill: true,
+    prefix_bound: false,
+    structured_outputs: true,
+    cache_minimum_tokens: 1024,
+    aliases: Vec::new(),
+});
+
 impl Model {
     pub(crate) fn takes_thinking(&self, kind: &str) -> bool {
         self.thinking.types.iter().any(|known| known == kind)
@@ -165,6 +200,10 @@ mod tests {
         for id in ["claude-opus-4-7", "claude-sonnet-5", "claude-haiku-5-5"] {
             assert!(!find(id).expect(id).takes_thinking("enabled"), "{id}");
         }
-        assert!(find("claude-haiku-4-5").expect("row").takes_thinking("enabled"));
+        assert!(
+            find("claude-haiku-4-5")
+                .expect("row")
+                .takes_thinking("enabled")
+        );
     }
 }

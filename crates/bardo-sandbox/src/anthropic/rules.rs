@@ -69,7 +69,8 @@ pub(crate) fn is_beta(value: &str) -> bool {
     let [name, year, month, day] = parts.as_slice() else {
         return false;
     };
-    let digits = |text: &str, count| text.len() == count && text.bytes().all(|b| b.is_ascii_digit());
+    let digits =
+        |text: &str, count| text.len() == count && text.bytes().all(|b| b.is_ascii_digit());
     !name.is_empty()
         && name
             .bytes()
@@ -92,7 +93,13 @@ mod tests {
         ] {
             assert!(is_beta(value), "{value}");
         }
-        for value in ["", "bogus", "thing-26-11-01", "-2026-11-01", "Thing-2026-11-01"] {
+        for value in [
+            "",
+            "bogus",
+            "thing-26-11-01",
+            "-2026-11-01",
+            "Thing-2026-11-01",
+        ] {
             assert!(!is_beta(value), "{value}");
         }
     }

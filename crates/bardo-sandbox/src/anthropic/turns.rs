@@ -69,14 +69,15 @@ pub(crate) fn merged(messages: &[Value]) -> Vec<Turn> {
             .as_str()
             .and_then(Role::parse)
             .unwrap_or(Role::User);
-        let blocks = blocks_of(&value["content"])
-            .into_iter()
-            .enumerate()
-            .map(|(position, value)| Block {
-                value,
-                message,
-                position,
-            });
+        let blocks =
+            blocks_of(&value["content"])
+                .into_iter()
+                .enumerate()
+                .map(|(position, value)| Block {
+                    value,
+                    message,
+                    position,
+                });
         match turns.last_mut() {
             Some(turn) if turn.role == role => turn.blocks.extend(blocks),
             _ => turns.push(Turn {

@@ -4,7 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::fields::{self, Fields, array, boolean, join, object, one_of, present, required, string};
+use super::fields::{
+    self, Fields, array, boolean, join, object, one_of, present, required, string,
+};
 use crate::anthropic::access::{Access, Version};
 use crate::anthropic::error::ApiError;
 use crate::anthropic::rules::rules;
@@ -13,7 +15,12 @@ use crate::anthropic::turns::Role;
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /// Checks one block of a message of `role`.
-pub(super) fn check(path: &str, block: &Value, role: Role, access: &Access) -> Result<(), ApiError> {
+pub(super) fn check(
+    path: &str,
+    block: &Value,
+    role: Role,
+    access: &Access,
+) -> Result<(), ApiError> {
     let fields = object(path, block)?;
     let kind = fields::tag(path, fields)?;
     let allowed_here = |rule: &&crate::anthropic::rules::BlockRule| {
@@ -42,6 +49,16 @@ pub(super) fn check(path: &str, block: &Value, role: Role, access: &Access) -> R
         }
         "redacted_thinking" => string(&join(&path, "data"), &fields["data"]).map(drop),
         _ => Ok(()),
+    }
+}
+
+/// Checks one block of the top-level `system` prompt, where only text is legal.
+pub(super) fn system(path: &str, block: &Value, access: &Access) -> Result<(), ApiError> {
+    let kind = fields::tag(path, object(path, block)?)?;
+    if kind == "text" {
+        check(path, block, Role::System, access)
+    } else {
+        Err(ApiError::at(join(path, "type"), "Input should be 'text'"))
     }
 }
 
@@ -114,7 +131,9 @@ fn linked(path: &str, source: &Fields, kind: &str) -> Result<(), ApiError> {
         _ => {
             return Err(ApiError::at(
                 path,
-                format!("Input tag '{kind}' found using 'type' does not match any of the expected tags"),
+                format!(
+                    "Input tag '{kind}' found using 'type' does not match any of the expected tags"
+                ),
             ));
         }
     };
@@ -122,7 +141,10 @@ fn linked(path: &str, source: &Fields, kind: &str) -> Result<(), ApiError> {
     fields::only(&path, source, [name])?;
     let value = string(&join(&path, name), required(&path, source, name)?)?;
     if kind == "url" && !value.starts_with("https://") && !value.starts_with("http://") {
-        return Err(ApiError::at(join(&path, "url"), "Only HTTPS URLs are supported."));
+        return Err(ApiError::at(
+            join(&path, "url"),
+            "Only HTTPS URLs are supported.",
+        ));
     }
     Ok(())
 }
@@ -271,7 +293,21 @@ fn sniffed(bytes: &[u8]) -> Option<&'static str> {
         [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
         [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
         [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => Some("image/webp"),
         _ => None,
     }
 }

@@ -50,10 +50,7 @@ fn message_fields(
             known.push("clear_at");
         }
     }
-    match fields
-        .keys()
-        .find(|name| !known.contains(&name.as_str()))
-    {
+    match fields.keys().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),
         Some(name) => Err(ApiError::at(
             fields::join(path, name),
@@ -69,7 +66,10 @@ fn content(
     last: bool,
     subject: &Subject<'_>,
 ) -> Result<(), ApiError> {
-    if role == Role::System && fields.contains_key("output_config") && !fields.contains_key("content") {
+    if role == Role::System
+        && fields.contains_key("output_config")
+        && !fields.contains_key("content")
+    {
         return Ok(());
     }
     let content = required(path, fields, "content")?;
@@ -134,9 +134,10 @@ fn system_placement(
 
 fn ends_in_server_tool(content: &Value) -> bool {
     let last = content.as_array().and_then(|blocks| blocks.last());
-    last.and_then(|block| block["type"].as_str()).is_some_and(|kind| {
-        kind == "server_tool_use" || (kind != "tool_result" && kind.ends_with("_tool_result"))
-    })
+    last.and_then(|block| block["type"].as_str())
+        .is_some_and(|kind| {
+            kind == "server_tool_use" || (kind != "tool_result" && kind.ends_with("_tool_result"))
+        })
 }
 
 /// Checks what only the merged turns show: tool results and prefill.
@@ -255,19 +256,19 @@ fn prefill(turns: &[Turn], subject: &Subject<'_>) -> Result<(), ApiError> {
     let Some(last) = turns.last().filter(|turn| turn.role == Role::Assistant) else {
         return Ok(());
     };
-    let resumes = last.blocks.iter().any(|block| {
-        block.kind() == "server_tool_use" || block.kind().ends_with("_tool_result")
-    });
+    let resumes = last
+        .blocks
+        .iter()
+        .any(|block| block.kind() == "server_tool_use" || block.kind().ends_with("_tool_result"));
     if !subject.model.prefill && !resumes {
         return Err(ApiError::invalid(
             "This model does not support assistant message prefill. The conversation must end \
              with a user message.",
         ));
     }
-    let ends_blank = last
-        .blocks
-        .last()
-        .is_some_and(|block| block.kind() == "text" && block.text("text").ends_with(char::is_whitespace));
+    let ends_blank = last.blocks.last().is_some_and(|block| {
+        block.kind() == "text" && block.text("text").ends_with(char::is_whitespace)
+    });
     if ends_blank {
         return Err(ApiError::at(
             "messages",
