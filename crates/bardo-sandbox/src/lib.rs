@@ -24,6 +24,7 @@ mod journal;
 mod services;
 
 mod cache;
+mod chat;
 mod schema;
 mod script;
 mod seal;

@@ -28,3 +28,11 @@ pub(crate) fn stream_error(_request: &Recorded) -> Piece {
 pub(crate) fn ping(_request: &Recorded) -> Bytes {
     Bytes::from_static(b": ping\n\n")
 }
+
+pub(crate) fn reasoning_details(_: &World, _: &str, _: &str) -> serde_json::Value {
+    serde_json::Value::Null
+}
+
+pub(crate) fn reasoning_deltas(_: &World, _: &str, _: &str, _: usize) -> Vec<serde_json::Value> {
+    Vec::new()
+}
