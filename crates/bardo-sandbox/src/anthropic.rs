@@ -15,6 +15,7 @@ mod server_tools;
 #[cfg(test)]
 mod tests;
 mod thinking;
+mod threads;
 mod turns;
 mod usage;
 
@@ -90,15 +91,12 @@ fn messages_as(
     strictness: Strictness,
 ) -> Result<Reply, ApiError> {
     let checked = checked(request, world, strictness, false)?;
-    thread_exists(&checked, world)?;
     let answer = answer::answer(&checked, request, world)?;
     let id = world.id("msg_01", 22, &[request.service.as_bytes(), &request.body]);
-    if checked.body.contains_key("thread") {
-        world
-            .shelf
-            .put(&format!("anthropic/thread/{id}"), json!(true));
-    }
     let faults = answer.faults.clone().and(&request.faults);
+    if faults.status().is_none() {
+        threads::hold(&id, &checked, &answer, world);
+    }
     let reply = if checked.stream {
         Reply::stream(render::events(&id, &answer, &checked, &faults))
     } else {
@@ -139,21 +137,6 @@ fn checked(
     let checked = check::check(&request.body, access, counting, find, world)?;
     server_tools::verify(&checked.turns, world)?;
     Ok(checked)
-}
-
-/// A thread goes on only from a message that this sandbox remembers.
-fn thread_exists(checked: &Checked, world: &World) -> Result<(), ApiError> {
-    let thread = checked
-        .body
-        .get("thread")
-        .filter(|thread| thread["type"] == "continue");
-    let Some(id) = thread.and_then(|thread| thread["previous_message_id"].as_str()) else {
-        return Ok(());
-    };
-    match world.shelf.get(&format!("anthropic/thread/{id}")) {
-        Some(_) => Ok(()),
-        None => Err(ApiError::thread_not_found(id)),
-    }
 }
 
 fn request_id(request: &Recorded) -> String {

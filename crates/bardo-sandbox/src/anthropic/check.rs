@@ -18,6 +18,7 @@ use super::error::ApiError;
 use super::model::{self, Model};
 use super::rules::{self, rules};
 use super::thinking::{self, Mode, ThinkingPlan, Transformation};
+use super::threads;
 use super::turns::{self, Role, Turn};
 use crate::world::World;
 
@@ -62,6 +63,7 @@ pub(crate) fn check(
     for name in ["model", "messages"] {
         fields::required("", &body, name)?;
     }
+    let body = threads::expanded(body, world)?;
     let asked_model = fields::string("model", &body["model"])?.to_owned();
     let model =
         find(&asked_model).ok_or_else(|| ApiError::not_found(format!("model: {asked_model}")))?;

@@ -39,11 +39,12 @@ impl ApiError {
         Self::new(404, "not_found_error", message)
     }
 
-    /// The 404 of a conversation that the service does not hold.
-    pub(crate) fn thread_not_found(id: &str) -> Self {
+    /// Why a thread cannot go on, with the code that clients act on.
+    pub(crate) fn thread(status: u16, code: &str, id: &str) -> Self {
         Self {
-            details: Some(json!({"error_code": "thread_not_found"})),
-            ..Self::not_found(format!("thread.previous_message_id: {id} was not found"))
+            details: Some(json!({"error_code": code})),
+            message: format!("thread.previous_message_id: {id}: {code}"),
+            ..Self::for_status(status)
         }
     }
 

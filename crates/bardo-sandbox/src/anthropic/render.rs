@@ -102,10 +102,8 @@ pub(crate) fn events(id: &str, answer: &Answer, checked: &Checked, faults: &Faul
     for (index, block) in answer.content.iter().enumerate() {
         let broken = answer.broken_inputs.get(&index).map(String::as_str);
         block_events(index, block, broken, answer.chunk, &mut pieces);
-        if index == 0 {
-            pieces.insert(2, ping());
-        }
     }
+    pieces.insert(pieces.len().min(2), ping());
     pieces.push(message_delta(answer, faults));
     pieces.push(event(Part::Done, json!({"type": "message_stop"})));
     pieces
