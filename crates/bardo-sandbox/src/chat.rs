@@ -4,6 +4,7 @@
 //! What an answer looks like is the same grammar with small differences, which [`Flavor`] names.
 
 pub(crate) mod facts;
+pub(crate) mod order;
 mod stream;
 mod usage;
 mod whole;

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::chat::facts::media_type;
+use crate::chat::order::{self, Broken};
 use crate::openai::error::Problem;
 use crate::openai::models::Card;
 use crate::openai::validate::{missing, unknown_parameter, wrong_type};
@@ -51,7 +52,7 @@ pub(super) fn check(body: &Value, card: &Card) -> Result<(), Problem> {
             "A request can have at most 4 prompt cache breakpoints.",
         ));
     }
-    order(messages)
+    ordered(messages)
 }
 
 fn one(at: usize, message: &Value, card: &Card) -> Result<(), Problem> {
@@ -255,55 +256,32 @@ fn calls(path: &str, message: &Value) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Every call is answered by the tool messages right behind it, and none comes from nowhere.
-fn order(messages: &[Value]) -> Result<(), Problem> {
-    let mut open: Vec<&str> = Vec::new();
-    let mut answered: Vec<&str> = Vec::new();
-    let unanswered = |open: &[&str], at: usize| {
-        Problem::new(
+/// The refusal of a broken order, in the service's words.
+fn ordered(messages: &[Value]) -> Result<(), Problem> {
+    let broken = match order::check(messages) {
+        Ok(()) => return Ok(()),
+        Err(broken) => broken,
+    };
+    Err(match broken {
+        Broken::Unanswered { at, ids } => Problem::new(
             400,
             &format!(
                 "An assistant message with 'tool_calls' must be followed by tool messages \
                  responding to each 'tool_call_id'. The following tool_call_ids did not have \
                  response messages: {}",
-                open.join(", "),
+                ids.join(", "),
             ),
         )
-        .param(format!("messages.[{at}].role"))
-    };
-    for (at, message) in messages.iter().enumerate() {
-        if message["role"] == "tool" {
-            let id = message["tool_call_id"].as_str().unwrap_or_default();
-            let Some(found) = open.iter().position(|held| *held == id) else {
-                if answered.contains(&id) {
-                    return Err(Problem::invalid(
-                        &format!("messages.[{at}].tool_call_id"),
-                        &format!("Duplicate tool message for tool_call_id '{id}'."),
-                    ));
-                }
-                return Err(Problem::new(
-                    400,
-                    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
-                )
-                .param(format!("messages.[{at}].role")));
-            };
-            answered.push(open.remove(found));
-            continue;
-        }
-        if !open.is_empty() {
-            return Err(unanswered(&open, at));
-        }
-        answered.clear();
-        let calls = message.get("tool_calls").and_then(Value::as_array);
-        open = calls
-            .into_iter()
-            .flatten()
-            .filter_map(|call| call["id"].as_str())
-            .collect();
-    }
-    if open.is_empty() {
-        Ok(())
-    } else {
-        Err(unanswered(&open, messages.len()))
-    }
+        .param(format!("messages.[{at}].role")),
+        Broken::Twice { at, id } => Problem::invalid(
+            &format!("messages.[{at}].tool_call_id"),
+            &format!("Duplicate tool message for tool_call_id '{id}'."),
+        ),
+        Broken::Orphan { at } => Problem::new(
+            400,
+            "Invalid parameter: messages with role 'tool' must be a response to a preceeding \
+             message with 'tool_calls'.",
+        )
+        .param(format!("messages.[{at}].role")),
+    })
 }
