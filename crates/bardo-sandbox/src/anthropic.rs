@@ -186,7 +186,7 @@ fn with_limits(mut reply: Reply, answer: &Answer, world: &World) -> Reply {
 }
 
 /// Seconds since the epoch as an RFC 3339 time in UTC.
-fn rfc3339(seconds: u64) -> String {
+pub(crate) fn rfc3339(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Civil date from days, after Howard Hinnant's algorithm.
     let shifted = days + 719_468;

@@ -1,4 +1,4 @@
-//! What each Claude model accepts, read from `data/models.json`.
+//! What each Claude model accepts, read from `data/anthropic_models.json`.
 
 use std::sync::LazyLock;
 
@@ -55,7 +55,7 @@ pub(crate) enum Display {
 }
 
 static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("data/models.json"))
+    serde_json::from_str(include_str!("../../data/anthropic_models.json"))
         .expect("the embedded model table is valid, a test parses it")
 });
 

@@ -1,4 +1,4 @@
-//! The names that a request may use, read from `data/request.json`.
+//! The names that a request may use, read from `data/anthropic_request.json`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -42,7 +42,7 @@ pub(crate) struct ToolRule {
 }
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("data/request.json"))
+    serde_json::from_str(include_str!("../../data/anthropic_request.json"))
         .expect("the embedded request table is valid, a test parses it")
 });
 
