@@ -65,11 +65,14 @@ def venv(name: str) -> pathlib.Path:
     return python
 
 
-def npm(name: str) -> pathlib.Path:
-    """A directory whose `node_modules` is what `js/<name>/package-lock.json` says."""
+def npm(name: str, after: pathlib.Path | None = None) -> pathlib.Path:
+    """A directory whose `node_modules` is what `js/<name>/package-lock.json` says.
+
+    `after` is a script run once on the finished directory.
+    """
     source = HERE / "js" / name
     pins = [source / "package.json", source / "package-lock.json"]
-    place = target_dir() / f"js-{name}-{digest(*pins)}"
+    place = target_dir() / f"js-{name}-{digest(*pins, *([after] if after else []))}"
     with locked(place):
         if not (place / ".complete").exists():
             shutil.rmtree(place, ignore_errors=True)
@@ -78,6 +81,8 @@ def npm(name: str) -> pathlib.Path:
                 shutil.copy(pin, place)
             argv = ["npm", "ci", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
             _checked(f"npm ci {name}", argv, cwd=place)
+            if after is not None:
+                _checked(after.name, ["node", after, place])
             (place / ".complete").touch()
     return place
 
