@@ -60,10 +60,15 @@ class JavaScriptSdks:
         self.dialects = dialects
 
     def install(self) -> None:
-        self.place = install.npm(self.package, after=HERE / "sdk" / "js" / "derive.mjs")
+        self.place = install.npm(self.package)
+        install.derived(self.place, HERE / "sdk" / "js" / "derive.mjs")
 
     def cells(self, world, pattern) -> list:
-        return scenarios.plan(self.name, self.dialects, world, pattern)
+        cells = scenarios.plan(self.name, self.dialects, world, pattern)
+        return [cell for cell in cells if self.has(cell, world)]
+
+    def has(self, cell, world) -> bool:
+        return True
 
     def run(self, cells, world, scratch) -> dict:
         # Node finds packages from where the importing file lies, so the programs go beside them.
@@ -75,9 +80,24 @@ class JavaScriptSdks:
         return read_outcomes(done, cells)
 
 
+class VercelSdk(JavaScriptSdks):
+    """The Vercel AI SDK, which has its own loop and its own validation."""
+
+    def __init__(self) -> None:
+        super().__init__("vercel", "current", "vercel.mjs", ("chat", "responses", "messages", "compatible"))
+
+    def has(self, cell, world) -> bool:
+        if cell["kind"] in ("models", "count_tokens", "embeddings") or cell["scenario"] == "thinking-dropped":
+            return False
+        # Its Chat Completions provider never sends reasoning back, which DeepSeek itself refuses.
+        forgets = cell["dialect"] == "chat" and cell["backend"] == "deepseek"
+        return not (world.direct and forgets and cell["options"].get("thinking"))
+
+
 CLIENTS = [
     PythonSdks("py-current", "current"),
     PythonSdks("py-previous", "previous"),
     JavaScriptSdks("js-current", "current", "main.mjs", ("chat", "responses", "messages")),
     JavaScriptSdks("js-previous", "previous", "main.mjs", ("chat", "responses", "messages")),
+    VercelSdk(),
 ]

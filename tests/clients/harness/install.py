@@ -65,14 +65,11 @@ def venv(name: str) -> pathlib.Path:
     return python
 
 
-def npm(name: str, after: pathlib.Path | None = None) -> pathlib.Path:
-    """A directory whose `node_modules` is what `js/<name>/package-lock.json` says.
-
-    `after` is a script run once on the finished directory.
-    """
+def npm(name: str) -> pathlib.Path:
+    """A directory whose `node_modules` is what `js/<name>/package-lock.json` says."""
     source = HERE / "js" / name
     pins = [source / "package.json", source / "package-lock.json"]
-    place = target_dir() / f"js-{name}-{digest(*pins, *([after] if after else []))}"
+    place = target_dir() / f"js-{name}-{digest(*pins)}"
     with locked(place):
         if not (place / ".complete").exists():
             shutil.rmtree(place, ignore_errors=True)
@@ -81,10 +78,17 @@ def npm(name: str, after: pathlib.Path | None = None) -> pathlib.Path:
                 shutil.copy(pin, place)
             argv = ["npm", "ci", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
             _checked(f"npm ci {name}", argv, cwd=place)
-            if after is not None:
-                _checked(after.name, ["node", after, place])
             (place / ".complete").touch()
     return place
+
+
+def derived(place: pathlib.Path, script: pathlib.Path) -> None:
+    """Runs a script once on an installed directory, and again when the script changed."""
+    mark = place / f".{script.stem}-{digest(script)}"
+    with locked(place):
+        if not mark.exists():
+            _checked(script.name, ["node", script, place])
+            mark.touch()
 
 
 def platform_binary(modules: pathlib.Path, package: str) -> pathlib.Path:

@@ -81,6 +81,7 @@ BACKEND = {backend.name: backend for backend in BACKENDS}
 # Which services speak a client's dialect natively; `--direct` runs these alone.
 NATIVE = {
     "chat": ("openai-chat", "deepseek"),
+    "compatible": ("openai-chat", "deepseek"),
     "responses": ("responses",),
     "messages": ("anthropic",),
 }

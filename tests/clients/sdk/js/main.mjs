@@ -1,9 +1,7 @@
 // Runs the cells of a plan with the JavaScript SDKs that lie beside it.
-//
-// Reads one JSON plan on stdin, writes one JSON line per cell:
-// `{"id", "ok", "detail", "seconds"}`.
 import { Chat } from "./chat.mjs";
 import { Messages } from "./messages.mjs";
+import { serve } from "./plan.mjs";
 import { Unmet, checkLoop, same, toolResult } from "./replies.mjs";
 import { Responses } from "./responses.mjs";
 
@@ -67,26 +65,4 @@ const RUNNERS = {
   embeddings: (adapter, cell) => adapter.embeddings(cell),
 };
 
-async function run(cell) {
-  const started = performance.now();
-  let detail = null;
-  try {
-    await RUNNERS[cell.kind](new ADAPTERS[cell.dialect](cell), cell);
-  } catch (caught) {
-    detail = caught instanceof Unmet ? caught.message : described(caught);
-  }
-  return { id: cell.id, ok: detail === null, detail, seconds: (performance.now() - started) / 1000 };
-}
-
-function described(caught) {
-  const cause = caught.cause ? `\nbecause of ${caught.cause}` : "";
-  return `${caught.stack ?? caught}${cause}`.slice(0, 2500);
-}
-
-const chunks = [];
-for await (const chunk of process.stdin) chunks.push(chunk);
-for (const cell of JSON.parse(Buffer.concat(chunks))) {
-  console.log(JSON.stringify(await run(cell)));
-}
-// Idle keep-alive sockets would hold the process open.
-process.exit(0);
+await serve((cell) => RUNNERS[cell.kind](new ADAPTERS[cell.dialect](cell), cell));
