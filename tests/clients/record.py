@@ -119,7 +119,7 @@ def main() -> int:
         write("claude-code-request.json", "claude-code", pins["@anthropic-ai/claude-code"], first, places)
         for model, name in (("gpt-5.5", "codex-request.json"), ("gpt-6-sol", "codex-request-gpt-6.json")):
             recorder.seen.clear()
-            codex.start(modules, recorder.url, "k", model, PROMPT, home, work)
+            codex.start(modules, recorder.url + "/v1", "k", model, PROMPT, home, work)
             first = next(entry for entry in recorder.seen if entry[1].startswith("/v1/responses"))
             write(name, "codex", pins["@openai/codex"], first, places)
         recorder.shutdown()

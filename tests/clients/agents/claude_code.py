@@ -36,16 +36,19 @@ def start(modules, root_url: str, key: str, model: str, prompt: str, home: pathl
     return process.run(argv, timeout=TIMEOUT, cwd=work, env=env)
 
 
-def steps(work: pathlib.Path) -> list:
+# Stands in the script for the project's directory, which is not known yet when it is written.
+PROJECT = "/project-directory"
+
+
+def steps() -> list:
     """Three tool turns and an answer, in the shape of Claude Code's own tools."""
-    notes, report = str(work / "notes.txt"), str(work / "report.txt")
+    notes, report = f"{PROJECT}/notes.txt", f"{PROJECT}/report.txt"
+    content = "Copied: the harbor opens at six.\n"
+    count = {"command": "wc -l < report.txt > count.txt", "description": "Count lines"}
     return [
         {"think": "Look first.", "text": "Reading the notes.", "tools": [{"name": "Read", "args": {"file_path": notes}}]},
-        {
-            "think": "Now write.",
-            "tools": [{"name": "Write", "args": {"file_path": report, "content": "Copied: the harbor opens at six.\n"}}],
-        },
-        {"tools": [{"name": "Bash", "args": {"command": "wc -l < report.txt > count.txt", "description": "Count lines"}}]},
+        {"think": "Now write.", "tools": [{"name": "Write", "args": {"file_path": report, "content": content}}]},
+        {"think": "Now count.", "tools": [{"name": "Bash", "args": count}]},
         {"text": "Report written and counted."},
     ]
 

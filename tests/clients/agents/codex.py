@@ -14,7 +14,7 @@ model_provider = "bardo"
 
 [model_providers.bardo]
 name = "Bardo"
-base_url = "{root}/v1"
+base_url = "{base}"
 env_key = "BARDO_KEY"
 wire_api = "responses"
 request_max_retries = 0
@@ -22,11 +22,11 @@ stream_max_retries = 0
 """
 
 
-def start(modules, root_url: str, key: str, model: str, prompt: str, home: pathlib.Path, work: pathlib.Path):
+def start(modules, base_url: str, key: str, model: str, prompt: str, home: pathlib.Path, work: pathlib.Path):
     """Runs `codex exec` to its end, with its own sandbox off: the directory is a throw-away one."""
     settings = home / ".codex"
     settings.mkdir(parents=True, exist_ok=True)
-    (settings / "config.toml").write_text(CONFIG.format(root=root_url))
+    (settings / "config.toml").write_text(CONFIG.format(base=base_url))
     env = environment(home, CODEX_HOME=str(settings), BARDO_KEY=key)
     argv = [
         *(modules / "node_modules" / ".bin" / "codex", "exec"),

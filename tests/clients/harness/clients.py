@@ -4,7 +4,7 @@ import json
 import pathlib
 import shutil
 
-from . import install, process, scenarios
+from . import agents, install, process, scenarios
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM_TIMEOUT = 600
@@ -91,7 +91,7 @@ class VercelSdk(JavaScriptSdks):
             return False
         # Its Chat Completions provider never sends reasoning back, which DeepSeek itself refuses.
         forgets = cell["dialect"] == "chat" and cell["backend"] == "deepseek"
-        return not (world.direct and forgets and cell["options"].get("thinking"))
+        return not (world.direct and forgets and cell["options"].get("tools"))
 
 
 CLIENTS = [
@@ -100,4 +100,5 @@ CLIENTS = [
     JavaScriptSdks("js-current", "current", "main.mjs", ("chat", "responses", "messages")),
     JavaScriptSdks("js-previous", "previous", "main.mjs", ("chat", "responses", "messages")),
     VercelSdk(),
+    *agents.AGENTS,
 ]

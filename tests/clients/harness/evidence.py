@@ -7,7 +7,7 @@ earlier turns and without anything of the caller's that is not its business.
 
 import json
 
-from . import scenarios, targets
+from . import targets
 
 
 def strings(value):
@@ -54,6 +54,8 @@ def problems(cell: dict, entries: list, world: targets.World) -> list:
             out.append(f"the caller's gateway key reached {entry['service']}")
     if kind in ("loop", "structured"):
         out += loop_problems(cell, entries, backend)
+    if kind == "agent":
+        out += agent_problems(cell, entries, backend)
     if cell["scenario"] in ("error-400", "error-404") and len(entries) != 1:
         out.append(f"a refusal was tried {len(entries)} times")
     if kind == "midstream" and len(entries) != 1:
@@ -90,9 +92,28 @@ def loop_problems(cell: dict, entries: list, backend: targets.Backend) -> list:
     if cell["kind"] == "structured" and backend.name != "deepseek":
         if not any(text == "verdict_kind" for text in last):
             out.append("the schema did not arrive")
-    if cell["options"].get("thinking"):
-        out += STATE.get(backend.name, lambda *_: [])(bodies[-1], cell)
-    return out
+    return out + state_problems(bodies[-1], cell, backend)
+
+
+def agent_problems(cell: dict, entries: list, backend: targets.Backend) -> list:
+    """An agent may ask for more than its turns (a title, a count); the turns must be among it."""
+    refused = [entry["status"] for entry in entries if entry["status"] != 200]
+    if refused:
+        return [f"the provider answered {refused}"]
+    if len(entries) < cell["turns"]:
+        return [f"{len(entries)} requests for {cell['turns']} turns"]
+    bodies = [json.loads(entry["body"]) for entry in entries]
+    last = max(bodies, key=lambda body: len(list(strings(body))))
+    out = []
+    if cell["reads"] and not any(cell["reads"] in text for text in strings(last)):
+        out.append("what the agent read did not arrive")
+    return out + state_problems(last, cell, backend)
+
+
+def state_problems(body: dict, cell: dict, backend: targets.Backend) -> list:
+    """The opaque state of the turns before, where the model was made to think."""
+    check = STATE.get(backend.name)
+    return check(body, cell) if check and any(cell["thoughts"]) else []
 
 
 def anthropic_state(body: dict, _cell: dict) -> list:
@@ -141,7 +162,7 @@ def gemini_state(body: dict, _cell: dict) -> list:
 
 def deepseek_state(body: dict, cell: dict) -> list:
     """Tool turns carry the reasoning text they came with."""
-    thoughts = [step["think"] for step in scenarios.think(scenarios.LOOP)]
+    thoughts = cell["thoughts"]
     out, number = [], 0
     for message in body["messages"]:
         if message["role"] == "assistant" and message.get("tool_calls"):

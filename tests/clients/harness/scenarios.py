@@ -133,7 +133,8 @@ SCENARIOS = {
 def applies(scenario: str, dialect: str, backend: Backend, world: World) -> bool:
     """Whether a cell means anything."""
     if scenario == "models":
-        return world.direct or backend.name == "openai-chat"
+        # DeepSeek's own list lacks a key the SDK's types require.
+        return backend.name != "deepseek" if world.direct else backend.name == "openai-chat"
     if scenario == "count-tokens":
         return dialect == "messages"
     if scenario == "embeddings":
@@ -168,8 +169,15 @@ def cell(client: str, dialect: str, backend: Backend, scenario: str, world: Worl
         # A model that cannot see must be refused, never answered as if there were no image.
         kind, expect, options["status"] = "error", {}, [400, 404, 415, 422]
     prompt = f"[cell {name}] Please answer."
+    # DeepSeek's own answers lack the header; everyone else, and the gateway always, sends it.
+    options["request_id"] = not (world.direct and backend.name == "deepseek")
+    # Only DeepSeek puts the usage of a stream on the chunk that finishes it.
+    options["usage_on_finish"] = backend.name == "deepseek"
     if steps is not None:
         steps = json.loads(json.dumps(steps))
+        if backend.name == "deepseek" and "tools" in options:
+            # It thinks unless told not to, and asks for the thoughts of its tool turns back.
+            steps = think(steps)
         for step in steps:
             if step.get("fault", {}).get("status") == 0:
                 step["fault"]["status"] = backend.overloaded
@@ -190,6 +198,7 @@ def cell(client: str, dialect: str, backend: Backend, scenario: str, world: Worl
         "api_key": key,
         "prompt": prompt,
         "expect": expect,
+        "thoughts": [step.get("think") for step in steps or []],
         "options": options,
         "direct": world.direct,
     }

@@ -75,7 +75,7 @@ export class Chat {
       stream: true,
       stream_options: { include_usage: true },
     });
-    const merged = new Merged();
+    const merged = new Merged(this.options);
     for await (const chunk of stream) merged.add(hold("openai/ChatChunk", chunk));
     if (merged.ids.size !== 1 || merged.finish === null || merged.usage === null) {
       throw new Unmet(`ids ${merged.ids.size}, finish ${merged.finish}, usage ${merged.usage}`);
@@ -142,6 +142,10 @@ class Merged {
   usage = null;
   extras = {};
 
+  constructor(options) {
+    this.usageOnFinish = options.usage_on_finish;
+  }
+
   add(chunk) {
     this.ids.add(`${chunk.id} ${chunk.created}`);
     if (this.usage) throw new Unmet("a chunk after the usage chunk");
@@ -150,6 +154,10 @@ class Merged {
       return;
     }
     const [{ delta, finish_reason: finish }] = chunk.choices;
+    if (chunk.usage) {
+      if (!this.usageOnFinish || finish === null) throw new Unmet("usage on a chunk with choices");
+      this.usage = chunk.usage;
+    }
     if (this.finish !== null) throw new Unmet("a choice after finish_reason");
     this.text += delta.content ?? "";
     for (const { index, ...fragment } of delta.tool_calls ?? []) this.addFragment(index, fragment);

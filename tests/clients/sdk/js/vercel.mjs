@@ -98,7 +98,7 @@ async function error(cell) {
     const { statusCode, responseHeaders, message } = caught;
     if (!cell.options.status.includes(statusCode)) throw new Unmet(`status ${statusCode}: ${message}`);
     const id = responseHeaders?.[cell.dialect === "messages" ? "request-id" : "x-request-id"];
-    if (!id) throw new Unmet("no request id on the error");
+    if (cell.options.request_id && !id) throw new Unmet("no request id on the error");
     // Where the body is not in the provider's shape, the SDK falls back on the bare status text.
     if (caught.data?.error?.message === undefined) throw new Unmet(`the body was not understood: ${caught.responseBody}`);
     if (cell.options.retry_after && !responseHeaders["retry-after"]) throw new Unmet("429 without retry-after");

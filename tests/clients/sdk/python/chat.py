@@ -88,7 +88,7 @@ class Chat:
         stream = self.client.chat.completions.create(
             **self.request(history), stream=True, stream_options={"include_usage": True}
         )
-        merged = Merged()
+        merged = Merged(self.options)
         for chunk in stream:
             merged.add(chunk)
         return merged.reply()
@@ -143,7 +143,8 @@ class Chat:
 class Merged:
     """A chat stream put together again, as a careful client does it."""
 
-    def __init__(self) -> None:
+    def __init__(self, options) -> None:
+        self.usage_on_finish = options["usage_on_finish"]
         self.ids: set = set()
         self.text, self.calls = "", {}
         self.finish, self.usage = None, None
@@ -157,9 +158,11 @@ class Merged:
         if not chunk.choices:
             self.usage = chunk.usage
             return
-        if chunk.usage is not None:
-            raise Unmet("usage on a chunk with choices")
         (choice,) = chunk.choices
+        if chunk.usage is not None:
+            if not self.usage_on_finish or choice.finish_reason is None:
+                raise Unmet("usage on a chunk with choices")
+            self.usage = chunk.usage
         delta = choice.delta
         if self.finish is not None:
             raise Unmet("a choice after finish_reason")
