@@ -1,0 +1,1 @@
+"""Drives unmodified clients against the gateway and checks what both sides saw."""

@@ -1,0 +1,130 @@
+"""The command-line agents as clients of the matrix: one cell per backend, in the slow stage."""
+
+import json
+import pathlib
+
+from agents import aider, claude_code, codex
+
+from . import install, targets
+
+NOTES = "The harbor opens at six.\n"
+
+
+def cell(client: str, dialect: str, backend: targets.Backend, scenario: str, steps: list) -> dict:
+    """A cell whose work is done in a project directory; the script names the files in it."""
+    name = f"{client}.{dialect}.{backend.name}.{scenario}"
+    return {
+        "id": name,
+        "client": client,
+        "dialect": dialect,
+        "backend": backend.name,
+        "scenario": scenario,
+        "kind": "agent",
+        "model": backend.model,
+        "prompt": f"[cell {name}] Do it. bardo-script: " + json.dumps({"steps": steps}, ensure_ascii=False),
+        "thoughts": [step.get("think") for step in steps],
+        "turns": len(steps),
+        "reads": NOTES.strip() if any("tools" in step for step in steps) else None,
+        "options": {"thinking": any("think" in step for step in steps)},
+        "expect": {},
+    }
+
+
+class Agent:
+    """Runs each of its cells in a directory and a home of its own."""
+
+    stage = "slow"
+    scenario = "tool-loop"
+
+    def chosen(self, entries: list, pattern) -> list:
+        return [entry for entry in entries if pattern is None or pattern.search(entry["id"])]
+
+    def run(self, cells, world, scratch: pathlib.Path) -> dict:
+        outcomes = {}
+        for entry in cells:
+            place = scratch / entry["id"]
+            home, work = place / "home", self.project(place)
+            work.mkdir(parents=True, exist_ok=True)
+            (work / "notes.txt").write_text(NOTES)
+            try:
+                done = self.session(entry, world, home, work)
+                (place / "stdout.log").write_text(done.stdout)
+                (place / "stderr.log").write_text(done.stderr)
+                outcomes[entry["id"]] = {"ok": True, "detail": None, "seconds": done.seconds}
+                self.check(done, work)
+            except (AssertionError, OSError, KeyError, ValueError) as error:
+                outcomes[entry["id"]] = {"ok": False, "detail": f"{type(error).__name__}: {error}"}
+        return outcomes
+
+    @staticmethod
+    def project(place: pathlib.Path) -> pathlib.Path:
+        return place / "project"
+
+
+class ClaudeCode(Agent):
+    name = "claude-code"
+
+    def install(self) -> None:
+        self.modules = install.npm("agents")
+
+    def cells(self, world, pattern) -> list:
+        entries = [
+            cell(self.name, "messages", backend, self.scenario, claude_code.steps())
+            for backend in world.backends("messages")
+        ]
+        return self.chosen(entries, pattern)
+
+    def session(self, entry, world, home, work):
+        root = world.root(targets.BACKEND[entry["backend"]])
+        prompt = entry["prompt"].replace(claude_code.PROJECT, str(work))
+        return claude_code.start(self.modules, root, world.key, entry["model"], prompt, home, work)
+
+    check = staticmethod(claude_code.check)
+
+
+class Codex(Agent):
+    name = "codex"
+
+    def install(self) -> None:
+        self.modules = install.npm("agents")
+
+    def cells(self, world, pattern) -> list:
+        entries = [
+            cell(self.name, "responses", backend, self.scenario, codex.steps(backend.model))
+            for backend in world.backends("responses")
+        ]
+        return self.chosen(entries, pattern)
+
+    def session(self, entry, world, home, work):
+        base = world.openai_base(targets.BACKEND[entry["backend"]])
+        return codex.start(self.modules, base, world.key, entry["model"], entry["prompt"], home, work)
+
+    check = staticmethod(codex.check)
+
+
+class Aider(Agent):
+    name = "aider"
+    scenario = "edit"
+
+    def install(self) -> None:
+        self.python = install.venv("aider")
+
+    def cells(self, world, pattern) -> list:
+        entries = [
+            cell(self.name, dialect, backend, self.scenario, aider.steps())
+            for dialect in ("chat", "messages")
+            for backend in world.backends(dialect)
+        ]
+        return self.chosen(entries, pattern)
+
+    def session(self, entry, world, home, work):
+        backend = targets.BACKEND[entry["backend"]]
+        aider.prepare(work)
+        model = ("openai/" if entry["dialect"] == "chat" else "anthropic/") + entry["model"]
+        root, base = world.root(backend), world.openai_base(backend)
+        return aider.start(self.python, root, base, world.key, model, entry["prompt"], home, work)
+
+    check = staticmethod(aider.check)
+
+
+AGENTS = [ClaudeCode(), Codex(), Aider()]
