@@ -7,7 +7,9 @@ mod access;
 mod answer;
 mod catalog;
 mod check;
+mod context;
 mod error;
+mod facts;
 mod model;
 mod render;
 mod rules;
@@ -120,7 +122,11 @@ fn count_tokens(
     if checked.body.contains_key("context_management") {
         body["context_management"] = json!({"original_input_tokens": tokens});
     }
-    Ok(with_headers(Reply::json(200, &body), request))
+    let reply = Reply::json(200, &body);
+    Ok(match strictness {
+        Strictness::Anthropic => with_headers(reply, request),
+        Strictness::Reseller => reply,
+    })
 }
 
 fn checked(

@@ -122,7 +122,9 @@ mod tests {
 
     use super::*;
 
-    fn read(headers: &[(&'static str, &'static str)]) -> Result<Access, ApiError> {
+    type Headers = &'static [(&'static str, &'static str)];
+
+    fn read(headers: Headers) -> Result<Access, ApiError> {
         let mut request = Recorded::test("anthropic", "/v1/messages", &json!({}));
         request.headers.clear();
         for (name, value) in headers {
@@ -144,7 +146,7 @@ mod tests {
 
     #[test]
     fn refuses_in_the_services_words() {
-        let cases: [(&[(&'static str, &'static str)], u16, &str); 5] = [
+        let cases: [(Headers, u16, &str); 5] = [
             (
                 &[("anthropic-version", "2023-06-01")],
                 401,

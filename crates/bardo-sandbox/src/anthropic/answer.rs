@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::check::{Checked, Edit};
+use super::check::Checked;
 use super::error::ApiError;
-use super::server_tools;
-use super::thinking::{self, Maker, Mode, Prefix};
+use super::facts::tools;
+use super::thinking::{self, Maker, Prefix};
 use super::turns::Role;
-use super::usage::{self, InputTokens, Prompt};
+use super::usage::{InputTokens, Prompt};
+use super::{context, facts, server_tools};
 use crate::fault::Faults;
 use crate::recorded::Recorded;
-use crate::script::{self, Call, Choice, Facts, Input, Output, Said, Stop, Tool};
+use crate::script::{self, Call, Input, Stop};
 use crate::tokens;
 use crate::world::World;
 
@@ -43,7 +44,7 @@ pub(crate) fn answer(
     request: &Recorded,
     world: &World,
 ) -> Result<Answer, ApiError> {
-    let facts = facts(checked, request);
+    let facts = facts::of(checked, request);
     let turn = script::play(&facts, world).map_err(ApiError::invalid)?;
     let prompt = Prompt::of(checked);
     let most = checked.model.max_input_tokens;
@@ -79,7 +80,7 @@ pub(crate) fn answer(
         return Ok(answer);
     }
     Composer::new(checked, world, &mut answer).compose(turn);
-    manage_context(&mut answer, checked, world);
+    context::manage(&mut answer, checked, world);
     Ok(answer)
 }
 
@@ -90,103 +91,6 @@ fn override_input(input: &mut InputTokens, by: &script::UsageOverride) {
         input.written_5m = written;
         input.written_1h = 0;
     }
-}
-
-/// What the scripted model gets to see of a request.
-fn facts(checked: &Checked, request: &Recorded) -> Facts {
-    let body = &checked.body;
-    let mut facts = Facts {
-        service: request.service,
-        model: checked.asked_model.clone(),
-        messages: body["messages"].as_array().map_or(0, Vec::len),
-        tools: custom_tools(body),
-        choice: choice(body),
-        output: output(body),
-        can_think: checked.plan.mode != Mode::Off,
-        thinking: checked.plan.mode == Mode::Manual
-            || (checked.plan.mode == Mode::Adaptive
-                && checked.max_tokens.is_none_or(|limit| limit >= 64)),
-        max_tokens: checked.max_tokens.filter(|limit| *limit > 0),
-        ..Facts::default()
-    };
-    let stops = body.get("stop_sequences").and_then(Value::as_array);
-    facts.stop = stops
-        .into_iter()
-        .flatten()
-        .filter_map(|stop| stop.as_str().map(str::to_owned))
-        .collect();
-    for turn in &checked.turns {
-        if turn.role == Role::Assistant {
-            facts.said.push(Said::Assistant);
-            continue;
-        }
-        for block in &turn.blocks {
-            note_attachments(&block.value, &mut facts);
-            if turn.role == Role::User && block.kind() == "text" {
-                facts.said.push(Said::User(block.text("text").to_owned()));
-            }
-        }
-    }
-    facts
-}
-
-fn note_attachments(block: &Value, facts: &mut Facts) {
-    match block["type"].as_str() {
-        Some("image") => {
-            let media_type = block["source"]["media_type"].as_str();
-            let kind = media_type.or(block["source"]["type"].as_str());
-            facts.images.push(kind.unwrap_or_default().to_owned());
-        }
-        Some("document") => facts.documents += 1,
-        Some("tool_result") => {
-            for inner in block["content"].as_array().into_iter().flatten() {
-                note_attachments(inner, facts);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn tools(body: &Map<String, Value>) -> &[Value] {
-    body.get("tools")
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-fn custom_tools(body: &Map<String, Value>) -> Vec<Tool> {
-    tools(body)
-        .iter()
-        .filter(|tool| server_tools::family(tool).is_none())
-        .filter_map(|tool| {
-            Some(Tool {
-                name: tool["name"].as_str()?.to_owned(),
-                schema: tool.get("input_schema").cloned(),
-                custom: false,
-            })
-        })
-        .collect()
-}
-
-fn choice(body: &Map<String, Value>) -> Choice {
-    let Some(choice) = body.get("tool_choice") else {
-        return Choice::Auto;
-    };
-    match choice["type"].as_str() {
-        Some("any") => Choice::Any,
-        Some("none") => Choice::None,
-        Some("tool") => Choice::Named(choice["name"].as_str().unwrap_or_default().to_owned()),
-        _ => Choice::Auto,
-    }
-}
-
-fn output(body: &Map<String, Value>) -> Output {
-    let format = match body.get("output_config").map(|config| &config["format"]) {
-        Some(format) if !format.is_null() => Some(format),
-        _ => body.get("output_format").filter(|format| !format.is_null()),
-    };
-    format.map_or(Output::Free, |format| {
-        Output::Schema(format["schema"].clone())
-    })
 }
 
 /// Builds the content block by block, because each thinking block signs what stands before it.
@@ -446,103 +350,4 @@ fn cite_document(checked: &Checked) -> Option<Value> {
             json!({"start_page_number": 1, "end_page_number": 2}),
         ),
     })
-}
-
-/// Applies context edits and compaction to the finished answer.
-fn manage_context(answer: &mut Answer, checked: &Checked, world: &World) {
-    let total = answer.input.total();
-    if checked
-        .body
-        .get("compaction")
-        .is_some_and(|value| !value.is_null())
-    {
-        answer.content = vec![compaction(checked, world)];
-        "compaction".clone_into(&mut answer.stop_reason);
-    }
-    if !checked.body.contains_key("context_management") {
-        return;
-    }
-    let mut applied = Vec::new();
-    for edit in &checked.edits {
-        match edit {
-            Edit::ClearThinking { keep_turns } => {
-                let Some(keep) = keep_turns else { continue };
-                let (cleared, turns) = usage::old_thinking(checked, *keep);
-                if turns > 0 {
-                    answer.input.plain = answer.input.plain.saturating_sub(cleared);
-                    applied.push(json!({"type": "clear_thinking_20251015",
-                        "cleared_thinking_turns": turns, "cleared_input_tokens": cleared}));
-                }
-            }
-            Edit::ClearToolUses {
-                trigger_tokens,
-                trigger_uses,
-                keep,
-            } => {
-                let (cleared, uses) = old_tool_results(checked, *keep);
-                let all = uses + keep;
-                let due = trigger_tokens.is_some_and(|trigger| total >= trigger)
-                    || trigger_uses.is_some_and(|trigger| all >= trigger);
-                if due && uses > 0 {
-                    answer.input.plain = answer.input.plain.saturating_sub(cleared);
-                    applied.push(json!({"type": "clear_tool_uses_20250919",
-                        "cleared_tool_uses": uses, "cleared_input_tokens": cleared}));
-                }
-            }
-            Edit::Compact {
-                trigger_tokens,
-                pause,
-            } if total >= *trigger_tokens => compact(answer, checked, *pause, world),
-            Edit::Compact { .. } => {}
-        }
-    }
-    answer.applied_edits = Some(json!({"applied_edits": applied}));
-}
-
-fn compaction(checked: &Checked, world: &World) -> Value {
-    let summary = format!("Summary of {} turns, by the sandbox.", checked.turns.len());
-    let signature = world
-        .seals
-        .mint("anthropic.compaction", &[summary.as_bytes()], b"");
-    json!({"type": "compaction", "content": summary, "encrypted_content": null,
-        "signature": signature})
-}
-
-/// Puts a summary before the answer; what it cost is listed apart and not in the totals.
-fn compact(answer: &mut Answer, checked: &Checked, pause: bool, world: &World) {
-    answer.content.insert(0, compaction(checked, world));
-    answer.broken_inputs.clear();
-    let entry = |kind: &str, input: u64, output: u64| {
-        json!({"type": kind, "input_tokens": input, "output_tokens": output,
-            "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0})
-    };
-    let before = answer.input.total();
-    answer.input = InputTokens {
-        plain: 200,
-        ..InputTokens::default()
-    };
-    let mut iterations = vec![entry("compaction", before, 40)];
-    if pause {
-        answer.content.truncate(1);
-        "compaction".clone_into(&mut answer.stop_reason);
-        answer.output_tokens = 0;
-    } else {
-        iterations.push(entry("message", 200, answer.output_tokens));
-    }
-    answer.iterations = Some(Value::Array(iterations));
-}
-
-/// Tokens and number of tool results before the last `keep`.
-fn old_tool_results(checked: &Checked, keep: u64) -> (u64, u64) {
-    let results: Vec<u64> = checked
-        .turns
-        .iter()
-        .flat_map(|turn| &turn.blocks)
-        .filter(|block| block.kind() == "tool_result")
-        .map(|block| tokens::count(&tokens::render(&block.value["content"])))
-        .collect();
-    let old = results
-        .len()
-        .saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
-    (results[..old].iter().sum(), old as u64)
 }

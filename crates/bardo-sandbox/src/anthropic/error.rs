@@ -77,7 +77,7 @@ impl ApiError {
             ),
             504 => ("timeout_error", "Request timed out"),
             529 => ("overloaded_error", "Overloaded"),
-            400..=499 => ("invalid_request_error", "The request was refused."),
+            ..500 => ("invalid_request_error", "The request was refused."),
             _ => ("api_error", "Internal server error"),
         };
         Self::new(status, kind, message)

@@ -96,7 +96,8 @@ fn a_tampered_signature_is_always_refused() {
 #[test]
 fn bound_models_notice_an_edited_prefix() {
     let world = world();
-    let edits: [(&str, fn(&mut Value)); 3] = [
+    type Edit = fn(&mut Value);
+    let edits: [(&str, Edit); 3] = [
         ("system", |body| body["system"] = json!("new")),
         ("tools", |body| {
             drop(body["tools"].as_array_mut().expect("tools").pop())

@@ -135,19 +135,21 @@ fn facts(checked: &Checked) -> Facts {
     facts.stop = stops
         .filter_map(|stop| stop.as_str().map(str::to_owned))
         .collect();
-    for content in contents {
-        note(content, &mut facts);
+    for (index, content) in contents.iter().enumerate() {
+        if content["role"] == "model" {
+            // Neighbors of one role are one turn.
+            let goes_on = index > 0 && contents[index - 1]["role"] == "model";
+            if !goes_on {
+                facts.said.push(Said::Assistant);
+            }
+        } else {
+            note(content, &mut facts);
+        }
     }
     facts
 }
 
 fn note(content: &Value, facts: &mut Facts) {
-    if content["role"] == "model" {
-        if facts.said.last() != Some(&Said::Assistant) {
-            facts.said.push(Said::Assistant);
-        }
-        return;
-    }
     for part in content["parts"].as_array().into_iter().flatten() {
         if let Some(text) = part["text"].as_str() {
             facts.said.push(Said::User(text.to_owned()));

@@ -90,7 +90,7 @@ impl ApiError {
                 "DEADLINE_EXCEEDED",
                 "Deadline expired before operation could complete.",
             ),
-            400..=499 => ("FAILED_PRECONDITION", "Precondition check failed."),
+            ..500 => ("FAILED_PRECONDITION", "Precondition check failed."),
             _ => ("INTERNAL", "An internal error has occurred."),
         };
         let mut error = Self::new(code, status, message);

@@ -253,6 +253,17 @@ fn a_tool_loop_needs_its_signature() {
     edited[1]["parts"][0]["thoughtSignature"] = json!("skip_thought_signature_validator");
     assert_eq!(send("gemini-3-flash", &edited).status, 200);
 
+    let signature = contents[1]["parts"][0]["thoughtSignature"]
+        .as_str()
+        .expect("signed");
+    edited[1]["parts"][0]["thoughtSignature"] =
+        json!(signature.replace('+', "-").replace('/', "_"));
+    assert_eq!(
+        send("gemini-3-flash", &edited).status,
+        200,
+        "in the other alphabet of base64"
+    );
+
     let mut later = contents.clone();
     later[1]["parts"][0]
         .as_object_mut()
@@ -273,6 +284,23 @@ fn a_tool_loop_needs_its_signature() {
         refused.body()["error"]["message"],
         "Corrupted thought signature."
     );
+}
+
+#[test]
+fn a_script_goes_on_by_one_step_per_round() {
+    let world = world();
+    let steps = json!([{"tools": [{"name": "f"}]}, {"tools": [{"name": "g"}]}, {"text": "done"}]);
+    let mut contents = vec![scripted(steps)];
+    for name in ["f", "g"] {
+        let body = generate("gemini-3-pro", &with_tools(json!(contents)), &world).body();
+        let content = body["candidates"][0]["content"].clone();
+        assert_eq!(content["parts"][0]["functionCall"]["name"], name);
+        contents.push(content);
+        contents.push(json!({"role": "user", "parts": [
+            {"functionResponse": {"name": name, "response": {}}}]}));
+    }
+    let body = generate("gemini-3-pro", &with_tools(json!(contents)), &world).body();
+    assert_eq!(body["candidates"][0]["content"]["parts"][0]["text"], "done");
 }
 
 #[test]

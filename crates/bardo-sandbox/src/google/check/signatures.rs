@@ -17,10 +17,11 @@ const DUMMIES: [&str; 2] = [
 pub(super) fn check(body: &Value, model: &Model, world: &World) -> Result<(), ApiError> {
     let contents = body["contents"].as_array().map_or(&[][..], Vec::as_slice);
     for part in contents.iter().flat_map(parts) {
-        if let Some(given) = part["thoughtSignature"].as_str() {
-            if !is_dummy(given) && !signature::is_genuine(part, given, world) {
-                return Err(ApiError::invalid("Corrupted thought signature."));
-            }
+        if let Some(given) = part["thoughtSignature"].as_str()
+            && !is_dummy(given)
+            && !signature::is_genuine(part, given, world)
+        {
+            return Err(ApiError::invalid("Corrupted thought signature."));
         }
     }
     if model.generation < 3 {
