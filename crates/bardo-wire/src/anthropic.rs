@@ -1,1 +1,44 @@
-//! The anthropic dialect.
+//! Anthropic Messages, as the caller's dialect and as a provider's, in the versions `2023-06-01`
+//! and `2026-10-21`.
+//!
+//! The two versions share one body; what the later one refuses (sampling, citations in user text,
+//! documents in assistant turns) is written only where a model's capabilities allow it, or never.
+//! Start from [`decode_request`] for callers and [`encode_request`] for providers.
+
+mod block;
+mod blocks_out;
+mod citation;
+mod conversation;
+mod count;
+mod decode;
+mod encode;
+mod error;
+mod finish;
+mod lost;
+mod media;
+mod names;
+mod observe;
+mod path;
+mod response;
+mod sampling;
+mod schema;
+mod stream_decode;
+mod stream_encode;
+mod strip;
+mod thinking;
+mod tools;
+mod usage;
+mod write;
+
+pub use count::{decode_count_request, encode_count, encode_count_request};
+pub use decode::decode_request;
+pub use encode::encode_request;
+pub use error::{decode_error, encode_error, encode_stream_error, is_binding_error};
+pub use observe::{observe, observe_response};
+pub use response::{decode_response, encode_response};
+pub use stream_decode::stream_decoder;
+pub use stream_encode::stream_encoder;
+pub use strip::strip_thinking;
+
+#[cfg(test)]
+mod tests;

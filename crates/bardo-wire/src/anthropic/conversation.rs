@@ -1,0 +1,330 @@
+//! The conversation as the provider takes it.
+
+mod answers;
+mod build;
+mod marks;
+
+use std::borrow::Cow;
+
+use bardo_types::chat::{Document, DocumentSource, Image, Role, SearchResult, ToolCall, ToolInput};
+use bardo_types::json::RawJson;
+use bardo_types::model::Effort;
+use serde::de::IgnoredAny;
+
+use super::media;
+use super::write::{Array, Object};
+
+pub(super) use build::build;
+pub(super) use marks::ephemeral;
+
+/// System prompt and turns, ready to be written.
+#[derive(Debug, Default)]
+pub(super) struct Conversation<'a> {
+    pub(super) system: Vec<Sent<'a>>,
+    pub(super) turns: Vec<Turn<'a>>,
+    /// The effort that a system message within the conversation asked for, where the message
+    /// itself could not carry it.
+    pub(super) effort: Option<Effort>,
+}
+
+/// One message.
+#[derive(Debug)]
+pub(super) struct Turn<'a> {
+    pub(super) role: Role,
+    pub(super) blocks: Vec<Sent<'a>>,
+    pub(super) output_config: Option<&'a RawJson>,
+}
+
+/// One block with its cache mark.
+#[derive(Debug)]
+pub(super) struct Sent<'a> {
+    pub(super) body: Body<'a>,
+    pub(super) cache: Option<Cow<'a, RawJson>>,
+}
+
+/// What a block is.
+#[derive(Debug)]
+pub(super) enum Body<'a> {
+    Text {
+        text: Cow<'a, str>,
+        citations: Vec<&'a RawJson>,
+    },
+    Image(&'a Image),
+    Document {
+        document: &'a Document,
+        /// Text that was hidden in base64.
+        text: Option<String>,
+        /// The blocks of a document made of blocks.
+        parts: Vec<Sent<'a>>,
+        cites: bool,
+    },
+    Search {
+        result: &'a SearchResult,
+        cites: bool,
+    },
+    Thinking {
+        text: &'a str,
+        signature: &'a str,
+    },
+    Redacted(&'a str),
+    Call {
+        id: Cow<'a, str>,
+        name: &'a str,
+        call: &'a ToolCall,
+        /// Members of the call that this dialect wrote itself.
+        extra: &'a [(String, RawJson)],
+    },
+    Result {
+        id: Cow<'a, str>,
+        parts: Vec<Sent<'a>>,
+        is_error: bool,
+    },
+    Raw(&'a RawJson),
+}
+
+impl<'a> Sent<'a> {
+    /// Plain words.
+    pub(super) fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            body: Body::Text {
+                text: text.into(),
+                citations: Vec::new(),
+            },
+            cache: None,
+        }
+    }
+
+    fn is_call(&self) -> bool {
+        matches!(self.body, Body::Call { .. })
+    }
+
+    fn is_thinking(&self) -> bool {
+        matches!(self.body, Body::Thinking { .. } | Body::Redacted(_))
+    }
+
+    /// Whether a cache mark may stand here.
+    fn is_markable(&self) -> bool {
+        !self.is_thinking() && !matches!(self.body, Body::Raw(_))
+    }
+}
+
+impl<'a> Turn<'a> {
+    fn new(role: Role) -> Self {
+        Self {
+            role,
+            blocks: Vec::new(),
+            output_config: None,
+        }
+    }
+}
+
+impl<'a> Conversation<'a> {
+    /// Whether any turn carries signed thinking.
+    pub(super) fn is_signed(&self) -> bool {
+        self.turns
+            .iter()
+            .any(|turn| turn.blocks.iter().any(Sent::is_thinking))
+    }
+
+    /// Whether the calls that the last turn answers came back without the thinking before them.
+    pub(super) fn loop_lost_thinking(&self) -> bool {
+        let mut first = None;
+        for turn in self.turns.iter().rev() {
+            match turn.role {
+                Role::Assistant if turn.blocks.iter().any(Sent::is_call) => first = Some(turn),
+                Role::User
+                    if turn
+                        .blocks
+                        .iter()
+                        .any(|block| matches!(block.body, Body::Result { .. })) => {}
+                Role::System => {}
+                _ => break,
+            }
+        }
+        first.is_some_and(|turn| !turn.blocks.first().is_some_and(Sent::is_thinking))
+    }
+
+    /// Adds an instruction of the gateway: after the system prompt, or, where signed thinking is
+    /// bound to that prompt, at the end of the last user turn.
+    pub(super) fn instruct(&mut self, instruction: String, is_bound: bool) {
+        if is_bound
+            && self.is_signed()
+            && let Some(turn) = self.turns.iter_mut().rfind(|turn| turn.role == Role::User)
+        {
+            turn.blocks.push(Sent::text(instruction));
+        } else {
+            self.system.push(Sent::text(instruction));
+        }
+    }
+
+    /// Writes the messages.
+    pub(super) fn write_turns(&self, messages: &mut Array<'_>) {
+        for turn in &self.turns {
+            messages.object(|message| {
+                message.field(
+                    "role",
+                    match turn.role {
+                        Role::System => "system",
+                        Role::User => "user",
+                        Role::Assistant => "assistant",
+                    },
+                );
+                message.array("content", |blocks| write_blocks(blocks, &turn.blocks));
+                message.maybe("output_config", turn.output_config);
+            });
+        }
+    }
+}
+
+/// Writes blocks.
+pub(super) fn write_blocks(array: &mut Array<'_>, blocks: &[Sent<'_>]) {
+    for block in blocks {
+        match &block.body {
+            Body::Raw(raw) => array.raw(raw.as_str()),
+            body => array.object(|object| {
+                write_body(object, body);
+                object.maybe("cache_control", block.cache.as_deref());
+            }),
+        }
+    }
+}
+
+fn write_body(object: &mut Object<'_>, body: &Body<'_>) {
+    match body {
+        Body::Text { text, citations } => {
+            object.field("type", "text");
+            object.field("text", text);
+            if !citations.is_empty() {
+                object.field("citations", citations);
+            }
+        }
+        Body::Image(image) => {
+            object.field("type", "image");
+            object.object("source", |source| {
+                media::write_source(source, &image.source)
+            });
+        }
+        Body::Document {
+            document,
+            text,
+            parts,
+            cites,
+        } => write_document(object, document, text.as_deref(), parts, *cites),
+        Body::Search { result, cites } => {
+            object.field("type", "search_result");
+            object.field("source", &result.source);
+            object.field("title", &result.title);
+            object.array("content", |content| {
+                for text in &result.content {
+                    content.object(|block| {
+                        block.field("type", "text");
+                        block.field("text", &text.text);
+                    });
+                }
+            });
+            write_cites(object, *cites);
+        }
+        Body::Thinking { text, signature } => {
+            object.field("type", "thinking");
+            object.field("thinking", text);
+            object.field("signature", signature);
+        }
+        Body::Redacted(data) => {
+            object.field("type", "redacted_thinking");
+            object.field("data", data);
+        }
+        Body::Call {
+            id,
+            name,
+            call,
+            extra,
+        } => {
+            object.field("type", "tool_use");
+            object.field("id", id);
+            object.field("name", name);
+            write_input(object, &call.input);
+            for (name, raw) in *extra {
+                object.raw(name, raw.as_str());
+            }
+        }
+        Body::Result {
+            id,
+            parts,
+            is_error,
+        } => write_result(object, id, parts, *is_error),
+        Body::Raw(_) => {}
+    }
+}
+
+fn write_cites(object: &mut Object<'_>, cites: bool) {
+    if cites {
+        object.object("citations", |citations| citations.field("enabled", &true));
+    }
+}
+
+fn write_document(
+    object: &mut Object<'_>,
+    document: &Document,
+    text: Option<&str>,
+    parts: &[Sent<'_>],
+    cites: bool,
+) {
+    let plain = |source: &mut Object<'_>, text: &str| {
+        source.field("type", "text");
+        source.field("media_type", "text/plain");
+        source.field("data", text);
+    };
+    object.field("type", "document");
+    object.object("source", |source| match (&document.source, text) {
+        (_, Some(text)) => plain(source, text),
+        (DocumentSource::Text(text), None) => plain(source, text),
+        (DocumentSource::Media(media), None) => media::write_source(source, media),
+        (DocumentSource::Parts(_), None) => {
+            source.field("type", "content");
+            source.array("content", |blocks| write_blocks(blocks, parts));
+        }
+    });
+    object.maybe("title", document.title.as_ref());
+    object.maybe("context", document.context.as_ref());
+    write_cites(object, cites);
+}
+
+fn write_result(object: &mut Object<'_>, id: &str, parts: &[Sent<'_>], is_error: bool) {
+    object.field("type", "tool_result");
+    object.field("tool_use_id", id);
+    match parts {
+        [] => {}
+        [
+            Sent {
+                body: Body::Text { text, citations },
+                cache: None,
+            },
+        ] if citations.is_empty() => object.field("content", text),
+        parts => object.array("content", |blocks| write_blocks(blocks, parts)),
+    }
+    if is_error {
+        object.field("is_error", &true);
+    }
+}
+
+/// Writes a call's input, which has to be an object whatever the model once wrote.
+fn write_input(object: &mut Object<'_>, input: &ToolInput) {
+    match input {
+        ToolInput::Text(text) => object.object("input", |input| input.field("input", text)),
+        ToolInput::Json(json) => {
+            let json = json.trim();
+            if json.is_empty() {
+                object.raw("input", "{}");
+            } else if is_object(json) {
+                object.raw("input", json);
+            } else {
+                object.object("input", |input| input.field("input", json));
+            }
+        }
+    }
+}
+
+/// Whether a call's input is sent as the model wrote it.
+fn is_object(json: &str) -> bool {
+    json.starts_with('{') && serde_json::from_str::<IgnoredAny>(json).is_ok()
+}

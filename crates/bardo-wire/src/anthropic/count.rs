@@ -1,0 +1,30 @@
+//! `/v1/messages/count_tokens`.
+
+use bardo_types::chat::ChatRequest;
+
+use super::{decode, encode, write};
+use crate::codec::{BadRequest, Encoded, Target};
+
+/// Reads a caller's request to count tokens: a request without `max_tokens`.
+///
+/// # Errors
+/// As [`super::decode_request`], except that `max_tokens` may be missing.
+pub fn decode_count_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
+    decode::decode(body)
+}
+
+/// Writes a request to count the tokens of `request`: only the members that count.
+///
+/// # Errors
+/// As [`super::encode_request`].
+pub fn encode_count_request(request: &ChatRequest, target: &Target) -> Result<Encoded, BadRequest> {
+    encode::encode(request, target, encode::Purpose::Count)
+}
+
+/// Writes the answer to a caller who asked for a count.
+#[must_use]
+pub fn encode_count(tokens: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    write::object(&mut out, |body| body.field("input_tokens", &tokens));
+    out
+}

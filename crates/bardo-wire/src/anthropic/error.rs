@@ -1,0 +1,262 @@
+//! Failures, from providers and for callers.
+
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::model::Service;
+use serde_json::value::RawValue;
+
+use super::block::Members;
+use super::write;
+use crate::codec::ErrorView;
+
+/// Longest message taken over from a provider, in bytes.
+const MESSAGE_MAX: usize = 2048;
+
+/// Writes an error body for a caller.
+#[must_use]
+pub fn encode_error(view: &ErrorView<'_>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256);
+    write_error(
+        &mut out,
+        view.fault,
+        Some(view.bardo_code),
+        Some(view.request_id),
+    );
+    out
+}
+
+/// Writes the error event that ends a stream for a caller.
+#[must_use]
+pub fn encode_stream_error(view: &ErrorView<'_>) -> Vec<u8> {
+    let mut out = b"event: error\ndata: ".to_vec();
+    out.extend_from_slice(&encode_error(view));
+    out.extend_from_slice(b"\n\n");
+    out
+}
+
+/// Writes the error object that bodies and error events share.
+pub(super) fn write_error(
+    out: &mut Vec<u8>,
+    fault: &Fault,
+    bardo_code: Option<&str>,
+    request_id: Option<&str>,
+) {
+    write::object(out, |body| {
+        body.field("type", "error");
+        body.object("error", |error| {
+            error.field("type", type_name(fault.class));
+            error.field("message", &shown_message(fault));
+            if fault.code.is_none() && fault.param.is_none() {
+                error.raw("details", "null");
+            } else {
+                error.object("details", |details| {
+                    details.maybe("error_code", fault.code.as_ref());
+                    details.maybe("param", fault.param.as_ref());
+                });
+            }
+            error.maybe("bardo_code", bardo_code);
+        });
+        body.maybe("request_id", request_id);
+    });
+}
+
+/// Clients of this dialect know an overlong prompt by these words alone.
+fn shown_message(fault: &Fault) -> String {
+    const WORDS: &str = "prompt is too long";
+    if fault.class == FaultClass::ContextTooLong && !fault.message.contains(WORDS) {
+        format!("{WORDS}: {}", fault.message)
+    } else {
+        fault.message.clone().into_owned()
+    }
+}
+
+/// Anthropic's `error.type` for a kind of failure.
+const fn type_name(class: FaultClass) -> &'static str {
+    match class {
+        FaultClass::BadRequest | FaultClass::ContextTooLong | FaultClass::Unprocessable => {
+            "invalid_request_error"
+        }
+        FaultClass::Authentication => "authentication_error",
+        FaultClass::Payment => "billing_error",
+        FaultClass::Permission => "permission_error",
+        FaultClass::NotFound => "not_found_error",
+        FaultClass::Conflict => "conflict_error",
+        FaultClass::TooLarge => "request_too_large",
+        FaultClass::RateLimit => "rate_limit_error",
+        FaultClass::Server | FaultClass::Connection | FaultClass::Malformed => "api_error",
+        FaultClass::Overloaded => "overloaded_error",
+        FaultClass::Timeout => "timeout_error",
+    }
+}
+
+fn class_of_type(name: &str) -> Option<FaultClass> {
+    Some(match name {
+        "invalid_request_error" => FaultClass::BadRequest,
+        "authentication_error" => FaultClass::Authentication,
+        "billing_error" => FaultClass::Payment,
+        "permission_error" => FaultClass::Permission,
+        "not_found_error" => FaultClass::NotFound,
+        "conflict_error" => FaultClass::Conflict,
+        "request_too_large" => FaultClass::TooLarge,
+        "rate_limit_error" => FaultClass::RateLimit,
+        "api_error" => FaultClass::Server,
+        "overloaded_error" => FaultClass::Overloaded,
+        "timeout_error" => FaultClass::Timeout,
+        _ => return None,
+    })
+}
+
+/// Reads a provider's error body, whatever it is made of.
+#[must_use]
+pub fn decode_error(status: u16, body: &[u8], _service: Service) -> Fault {
+    let told = std::str::from_utf8(body)
+        .ok()
+        .and_then(|text| told_by_json(text.trim()))
+        .unwrap_or_else(|| Told {
+            message: plain_message(status, body),
+            ..Told::default()
+        });
+    fault_of(told, (status != 200).then_some(status))
+}
+
+/// The failure that an `error` event, or an error member of a whole answer, tells of.
+pub(super) fn fault_in_stream(data: &[u8]) -> Fault {
+    decode_error(200, data, Service::Anthropic)
+}
+
+/// What an error body says, before it is judged.
+#[derive(Default)]
+struct Told {
+    kind: Option<String>,
+    code: Option<String>,
+    param: Option<String>,
+    message: String,
+    /// A status given as `error.code` (OpenRouter).
+    status: Option<u16>,
+}
+
+fn string(members: &Members<'_>, name: &str) -> Option<String> {
+    serde_json::from_str(members.get(name)?.get()).ok()
+}
+
+fn object<'a>(raw: &'a RawValue) -> Option<Members<'a>> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+fn told_by_json(text: &str) -> Option<Told> {
+    if let Ok(message) = serde_json::from_str::<String>(text) {
+        return (!message.is_empty()).then(|| Told {
+            message,
+            ..Told::default()
+        });
+    }
+    if let Ok(list) = serde_json::from_str::<Vec<&RawValue>>(text) {
+        return told_by_json(list.first()?.get());
+    }
+    let body: Members<'_> = serde_json::from_str(text).ok()?;
+    let error = match body.get("error") {
+        Some(raw) => match object(raw) {
+            Some(error) => error,
+            None => return told_by_json(raw.get()),
+        },
+        None => body,
+    };
+    let details = error.get("details").and_then(object).unwrap_or_default();
+    let metadata = error.get("metadata").and_then(object).unwrap_or_default();
+    Some(Told {
+        kind: string(&error, "type"),
+        code: string(&details, "error_code")
+            .or_else(|| string(&metadata, "error_type"))
+            .or_else(|| string(&error, "code")),
+        param: string(&error, "param").or_else(|| string(&details, "param")),
+        status: error
+            .get("code")
+            .and_then(|raw| serde_json::from_str(raw.get()).ok()),
+        message: string(&error, "message")
+            .or_else(|| string(&error, "detail"))
+            .or_else(|| string(&error, "error_description"))
+            .filter(|message| !message.is_empty())
+            .unwrap_or_else(|| "the provider gave no reason".to_owned()),
+    })
+}
+
+/// A message for a body that is not JSON: a page of HTML helps nobody, plain words may.
+fn plain_message(status: u16, body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(MESSAGE_MAX)]);
+    let text = text.trim();
+    if text.is_empty() {
+        format!("the provider answered with status {status} and no body")
+    } else if text.starts_with('<') {
+        format!("the provider answered with status {status} and a page instead of JSON")
+    } else {
+        text.to_owned()
+    }
+}
+
+fn fault_of(told: Told, status: Option<u16>) -> Fault {
+    let by_status = status.or(told.status).map(FaultClass::of_status);
+    let by_type = told.kind.as_deref().and_then(class_of_type);
+    // The type is finer where the status says only that the request was bad or the server failed.
+    let class = match (by_status, by_type) {
+        (Some(FaultClass::BadRequest | FaultClass::Server), Some(class)) => class,
+        (Some(class), _) => class,
+        (None, by_type) => by_type.unwrap_or(FaultClass::Server),
+    };
+    let class = refined(class, &told);
+    let mut fault = Fault::new(class, bounded(told.message));
+    fault.status = status;
+    fault.code = told.code.or(told.kind);
+    fault.param = told.param;
+    fault
+}
+
+/// Failures that Anthropic tells apart in words only.
+fn refined(class: FaultClass, told: &Told) -> FaultClass {
+    let code = told.code.as_deref().unwrap_or_default();
+    let message = told.message.to_ascii_lowercase();
+    let any = |needles: &[&str]| needles.iter().any(|needle| message.contains(needle));
+    match class {
+        FaultClass::BadRequest | FaultClass::TooLarge | FaultClass::Unprocessable
+            if code == "context_length_exceeded"
+                || any(&[
+                    "prompt is too long",
+                    "exceed context limit",
+                    "context window",
+                    "maximum context length",
+                ]) =>
+        {
+            FaultClass::ContextTooLong
+        }
+        FaultClass::BadRequest if any(&["credit balance is too low"]) => FaultClass::Payment,
+        FaultClass::RateLimit if code == "enforced_spend_limit_reached" => FaultClass::Payment,
+        other => other,
+    }
+}
+
+fn bounded(mut message: String) -> String {
+    if message.len() > MESSAGE_MAX {
+        let mut end = MESSAGE_MAX - '…'.len_utf8();
+        while !message.is_char_boundary(end) {
+            end -= 1;
+        }
+        message.truncate(end);
+        message.push('…');
+    }
+    message
+}
+
+/// Whether a refusal says that signed thinking does not fit the conversation it was sent in.
+///
+/// Such a request succeeds once all thinking is taken out, and never as it is.
+#[must_use]
+pub fn is_binding_error(status: u16, body: &[u8]) -> bool {
+    if status != 400 {
+        return false;
+    }
+    let fault = decode_error(status, body, Service::Anthropic);
+    let message = fault.message.to_ascii_lowercase();
+    message.contains("bound to a different conversation")
+        || (message.contains("thinking")
+            && ["invalid `signature`", "invalid signature", "invalid `data`"]
+                .iter()
+                .any(|words| message.contains(words)))
+}

@@ -1,0 +1,122 @@
+//! Images and documents on their way to the provider.
+
+use bardo_types::chat::{Document, DocumentSource, Image, MediaSource};
+use bardo_types::model::{Capabilities, Dialect};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::lost::Lost;
+use super::write::Object;
+use crate::codec::BadRequest;
+
+/// The picture formats the API takes.
+const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+fn refuse(place: &str, what: impl std::fmt::Display) -> BadRequest {
+    BadRequest::new(place, format!("{place}: {what}"))
+}
+
+fn check_source(source: &MediaSource, from: Dialect, place: &str) -> Result<(), BadRequest> {
+    match source {
+        MediaSource::Url(url) if !url.starts_with("http") => Err(refuse(
+            place,
+            "only http and https addresses can be read by this provider; send the bytes inline",
+        )),
+        MediaSource::File(_) if from != Dialect::Anthropic => Err(refuse(
+            place,
+            "this provider cannot read a file uploaded to another; send the bytes inline",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that a picture can be sent.
+pub(super) fn check_image(
+    image: &Image,
+    from: Dialect,
+    caps: &Capabilities,
+    place: &str,
+    lost: &mut Lost,
+) -> Result<(), BadRequest> {
+    if !caps.images {
+        return Err(refuse(place, "this model takes no images"));
+    }
+    if let MediaSource::Base64 { media_type, .. } = &image.source
+        && !IMAGE_TYPES.contains(&normal_type(media_type))
+    {
+        return Err(refuse(
+            place,
+            format_args!("images must be JPEG, PNG, GIF or WebP, not `{media_type}`"),
+        ));
+    }
+    if image
+        .detail
+        .as_deref()
+        .is_some_and(|detail| detail != "auto")
+    {
+        lost.note("image_detail", "the model chooses the resolution itself");
+    }
+    check_source(&image.source, from, place)
+}
+
+fn normal_type(media_type: &str) -> &str {
+    if media_type == "image/jpg" {
+        "image/jpeg"
+    } else {
+        media_type
+    }
+}
+
+/// What a document is sent as, once checked: text that hides in base64 comes out as text.
+pub(super) fn check_document(
+    document: &Document,
+    from: Dialect,
+    caps: &Capabilities,
+    place: &str,
+) -> Result<Option<String>, BadRequest> {
+    let DocumentSource::Media(source) = &document.source else {
+        return Ok(None);
+    };
+    if let MediaSource::Base64 { media_type, data } = source
+        && media_type.starts_with("text/")
+    {
+        return STANDARD
+            .decode(data)
+            .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok())
+            .map(Some)
+            .ok_or_else(|| refuse(place, "the document is not base64 of UTF-8 text"));
+    }
+    if !caps.documents {
+        return Err(refuse(place, "this model takes no documents"));
+    }
+    if let MediaSource::Base64 { media_type, .. } = source
+        && media_type != "application/pdf"
+    {
+        return Err(refuse(
+            place,
+            format_args!("documents must be PDF or text, not `{media_type}`"),
+        ));
+    }
+    check_source(source, from, place)?;
+    Ok(None)
+}
+
+/// Writes the members of a `source` object.
+pub(super) fn write_source(object: &mut Object<'_>, source: &MediaSource) {
+    match source {
+        MediaSource::Base64 { media_type, data } => {
+            object.field("type", "base64");
+            object.field("media_type", normal_type(media_type));
+            object.field("data", data);
+        }
+        MediaSource::Url(url) => {
+            object.field("type", "url");
+            object.field("url", url);
+        }
+        MediaSource::File(id) => {
+            object.field("type", "file");
+            object.field("file_id", id);
+        }
+    }
+}

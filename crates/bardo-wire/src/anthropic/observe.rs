@@ -1,0 +1,140 @@
+//! A cheap look at traffic that is relayed unchanged.
+
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::model::Service;
+use memchr::memmem;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use super::error;
+use super::usage::UsageWire;
+use crate::codec::Observed;
+use crate::json::{Str, wire_object};
+use crate::sse::SseEvent;
+
+wire_object! {
+    struct StartWire<'a> {
+        "message" => message: Option<MessageWire<'a>>,
+    }
+}
+
+wire_object! {
+    struct MessageWire<'a> {
+        "type" => kind: Option<Str<'a>>,
+        "model" => model: Option<Str<'a>>,
+        "content" => content: Option<Vec<IgnoredAny>>,
+        "stop_reason" => stop_reason: Option<Str<'a>>,
+        "usage" => usage: Option<UsageWire<'a>>,
+        "error" => error: Option<&'a RawValue>,
+    }
+}
+
+wire_object! {
+    struct DeltaWire<'a> {
+        "delta" => delta: Option<StopWire<'a>>,
+        "usage" => usage: Option<UsageWire<'a>>,
+    }
+}
+
+wire_object! {
+    struct StopWire<'a> {
+        "stop_reason" => stop_reason: Option<Str<'a>>,
+    }
+}
+
+wire_object! {
+    struct TypeWire<'a> {
+        "type" => kind: Option<Str<'a>>,
+    }
+}
+
+/// Learns what a relay has to know from one event, parsing only the few that carry it.
+pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
+    if !event.name.is_empty() {
+        return observe_named(event.name, event.data, seen);
+    }
+    // Without an event line the type has to be read; such upstreams are rare.
+    if let Ok(TypeWire {
+        kind: Some(kind), ..
+    }) = serde_json::from_slice(event.data)
+    {
+        observe_named(&kind, event.data, seen);
+    }
+}
+
+fn observe_named(name: &str, data: &[u8], seen: &mut Observed) {
+    match name {
+        "content_block_delta" => seen.content = true,
+        "content_block_start" => {
+            // Empty text and thinking blocks say nothing yet; other blocks arrive whole.
+            let waits = [&b"\"type\":\"text\""[..], b"\"type\":\"thinking\""]
+                .iter()
+                .any(|kind| memmem::find(data, kind).is_some());
+            seen.content |= !waits;
+        }
+        "message_start" => {
+            if let Ok(StartWire {
+                message: Some(message),
+                ..
+            }) = serde_json::from_slice(data)
+            {
+                observe_message(message, seen);
+            }
+        }
+        "message_delta" => {
+            if let Ok(DeltaWire { delta, usage, .. }) = serde_json::from_slice(data) {
+                seen.finished |= delta.is_some_and(|delta| delta.stop_reason.is_some());
+                if let Some(usage) = usage {
+                    count(&usage, seen);
+                }
+            }
+        }
+        "message_stop" => seen.terminal = true,
+        "error" => seen.fault = Some(error::fault_in_stream(data)),
+        _ => {}
+    }
+}
+
+fn observe_message(message: MessageWire<'_>, seen: &mut Observed) {
+    if let Some(model) = message.model {
+        seen.model = Some(model.into_string());
+    }
+    if let Some(usage) = &message.usage {
+        count(usage, seen);
+    }
+}
+
+fn count(usage: &UsageWire<'_>, seen: &mut Observed) {
+    let counts = usage.counts();
+    match &mut seen.usage {
+        Some(known) => known.supersede(&counts),
+        empty => *empty = Some(counts),
+    }
+}
+
+/// Learns what a relay has to know from a whole answer.
+#[must_use]
+pub fn observe_response(body: &[u8]) -> Observed {
+    let mut seen = Observed::default();
+    match serde_json::from_slice::<MessageWire<'_>>(body) {
+        Ok(message) if message.error.is_some() || message.kind.as_deref() == Some("error") => {
+            seen.fault = Some(error::decode_error(200, body, Service::Anthropic));
+        }
+        Ok(message) => {
+            seen.content = message
+                .content
+                .as_ref()
+                .is_some_and(|blocks| !blocks.is_empty());
+            seen.finished = message.stop_reason.is_some();
+            seen.terminal = true;
+            observe_message(message, &mut seen);
+        }
+        Err(_) => {
+            seen.fault = Some(Fault::new(
+                FaultClass::Malformed,
+                "the provider's answer is not an Anthropic message",
+            ));
+        }
+    }
+    seen
+}

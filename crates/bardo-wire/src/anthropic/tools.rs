@@ -1,0 +1,234 @@
+//! Tools and the choice among them.
+
+use std::borrow::Cow;
+
+use bardo_types::chat::{ChatRequest, Tool, ToolChoice};
+use bardo_types::json::RawJson;
+use bardo_types::model::{Capabilities, Dialect};
+
+use super::conversation::ephemeral;
+use super::lost::Lost;
+use super::names::ToolNames;
+use super::schema;
+use super::write::{Array, Object};
+
+/// A tool ready to be written.
+pub(super) enum Definition<'a> {
+    Function {
+        name: &'a str,
+        description: Option<&'a str>,
+        schema: Cow<'a, RawJson>,
+        strict: bool,
+        cache: Option<Cow<'a, RawJson>>,
+        extra: &'a [(String, RawJson)],
+    },
+    Raw(&'a RawJson),
+}
+
+/// The tools that can be sent. `only` names those that may be called, where the caller limited
+/// them.
+pub(super) fn definitions<'a>(
+    request: &'a ChatRequest,
+    caps: &Capabilities,
+    names: &'a ToolNames,
+    only: Option<&[String]>,
+    lost: &mut Lost,
+) -> Vec<Definition<'a>> {
+    let own = request.dialect == Dialect::Anthropic;
+    let mut definitions = Vec::with_capacity(request.tools.len());
+    for tool in &request.tools {
+        if only.is_some_and(|only| {
+            !tool
+                .name()
+                .is_some_and(|name| only.iter().any(|n| n == name))
+        }) {
+            continue;
+        }
+        match tool {
+            Tool::Function {
+                name,
+                description,
+                schema,
+                strict,
+                cache,
+                extra,
+            } => {
+                let is_strict = *strict == Some(true);
+                if is_strict && !caps.structured_output {
+                    lost.note("strict", "this model does not hold tools to their schema");
+                }
+                if !own {
+                    for (name, _) in extra {
+                        lost.field(name, "the Messages API has no such member in a tool");
+                    }
+                }
+                definitions.push(Definition::Function {
+                    name: names.sent(name),
+                    description: description.as_deref(),
+                    schema: schema::for_tool(schema.as_ref()),
+                    strict: is_strict && caps.structured_output,
+                    cache: cache.as_ref().map(|mark| {
+                        if own {
+                            Cow::Borrowed(&mark.0)
+                        } else {
+                            Cow::Owned(ephemeral())
+                        }
+                    }),
+                    extra: if own { extra } else { &[] },
+                });
+            }
+            Tool::Custom {
+                name,
+                description,
+                format,
+            } => {
+                if format.is_some() {
+                    lost.note(
+                        "custom_tool_format",
+                        "the grammar of a free-text tool is not enforced",
+                    );
+                }
+                definitions.push(Definition::Function {
+                    name: names.sent(name),
+                    description: description.as_deref(),
+                    schema: Cow::Owned(free_text()),
+                    strict: false,
+                    cache: None,
+                    extra: &[],
+                });
+            }
+            Tool::Server {
+                dialect: Dialect::Anthropic,
+                raw,
+                ..
+            } => definitions.push(Definition::Raw(raw)),
+            Tool::Server { kind, .. } => {
+                lost.field(kind, "the tool runs at another provider");
+            }
+        }
+    }
+    definitions
+}
+
+/// The schema that a free-text tool is wrapped in.
+fn free_text() -> RawJson {
+    RawJson::parse(
+        r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}"#,
+    )
+    .expect("a literal is JSON")
+}
+
+impl<'a> Definition<'a> {
+    /// The tool's cache mark, if it has or may have one.
+    pub(super) fn cache(&mut self) -> Option<&mut Option<Cow<'a, RawJson>>> {
+        match self {
+            Self::Function { cache, .. } => Some(cache),
+            Self::Raw(_) => None,
+        }
+    }
+
+    pub(super) fn is_marked(&self) -> bool {
+        match self {
+            Self::Function { cache, .. } => cache.is_some(),
+            Self::Raw(raw) => raw.as_str().contains("\"cache_control\""),
+        }
+    }
+}
+
+/// Writes the tools.
+pub(super) fn write(array: &mut Array<'_>, definitions: &[Definition<'_>]) {
+    for definition in definitions {
+        match definition {
+            Definition::Raw(raw) => array.raw(raw.as_str()),
+            Definition::Function {
+                name,
+                description,
+                schema,
+                strict,
+                cache,
+                extra,
+            } => array.object(|tool| {
+                tool.field("name", name);
+                tool.maybe("description", *description);
+                tool.raw("input_schema", schema.as_str());
+                if *strict {
+                    tool.field("strict", &true);
+                }
+                for (name, raw) in *extra {
+                    tool.raw(name, raw.as_str());
+                }
+                tool.maybe("cache_control", cache.as_deref());
+            }),
+        }
+    }
+}
+
+/// The choice that is sent, and what the system prompt has to say instead of it.
+#[derive(Default)]
+pub(super) struct Choice<'a> {
+    kind: Option<&'static str>,
+    name: Option<&'a str>,
+    one_at_a_time: bool,
+    pub(super) instruction: Option<String>,
+}
+
+impl<'a> Choice<'a> {
+    /// Decides the choice; `may_force` says whether the model takes one that forces a call.
+    pub(super) fn plan(
+        request: &'a ChatRequest,
+        names: &'a ToolNames,
+        may_force: bool,
+        lost: &mut Lost,
+    ) -> Self {
+        let one_at_a_time = request.parallel_tool_calls == Some(false);
+        let mut choice = Self {
+            one_at_a_time,
+            ..Self::default()
+        };
+        (choice.kind, choice.name) = match &request.tool_choice {
+            None => (one_at_a_time.then_some("auto"), None),
+            Some(
+                ToolChoice::Auto
+                | ToolChoice::Allowed {
+                    required: false, ..
+                },
+            ) => (Some("auto"), None),
+            Some(ToolChoice::None) => (Some("none"), None),
+            Some(ToolChoice::Required) => (Some("any"), None),
+            Some(ToolChoice::Named(name)) => (Some("tool"), Some(names.sent(name))),
+            Some(ToolChoice::Allowed { names: some, .. }) => match some.as_slice() {
+                [name] => (Some("tool"), Some(names.sent(name))),
+                _ => (Some("any"), None),
+            },
+        };
+        if matches!(choice.kind, Some("any" | "tool")) && !may_force {
+            lost.note(
+                "forced_tool_choice",
+                "the model cannot be forced to call a tool; it was instructed to",
+            );
+            choice.instruction = Some(match choice.name.take() {
+                Some(name) => {
+                    format!("You must call the tool `{name}` now, and answer in no other way.")
+                }
+                None => {
+                    "You must call one of your tools now, and answer in no other way.".to_owned()
+                }
+            });
+            choice.kind = Some("auto");
+        }
+        choice
+    }
+
+    pub(super) fn is_some(&self) -> bool {
+        self.kind.is_some()
+    }
+
+    /// Writes the members of `tool_choice`.
+    pub(super) fn write(&self, object: &mut Object<'_>) {
+        object.maybe("type", self.kind);
+        object.maybe("name", self.name);
+        if self.one_at_a_time && self.kind != Some("none") {
+            object.field("disable_parallel_tool_use", &true);
+        }
+    }
+}
