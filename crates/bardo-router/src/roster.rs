@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bardo_types::model::{ModelEntry, Service, Tier};
+use bardo_types::model::{ModelEntry, Price, Service, Tier};
 
 use crate::catalog::{Catalog, KnownModel};
 use crate::name::normalize;
@@ -115,7 +115,7 @@ pub struct Roster {
 #[derive(Debug)]
 pub struct RosterBuilder {
     catalog: Arc<Catalog>,
-    backends: Vec<(BackendSpec, BackendModels)>,
+    backends: Vec<(BackendSpec, BackendModels, Option<Price>)>,
     aliases: HashMap<String, String>,
 }
 
@@ -131,8 +131,9 @@ impl RosterBuilder {
     }
 
     /// Adds a backend behind those already there in the owner's order.
-    pub fn backend(&mut self, spec: BackendSpec, models: BackendModels) -> &mut Self {
-        self.backends.push((spec, models));
+    /// `price` is the owner's own and wins over any list.
+    pub fn backend(&mut self, spec: BackendSpec, models: BackendModels, price: Option<Price>) -> &mut Self {
+        self.backends.push((spec, models, price));
         self
     }
 
@@ -153,8 +154,9 @@ impl RosterBuilder {
             listed: Vec::new(),
             catalog: self.catalog,
         };
-        for (index, (spec, models)) in self.backends.into_iter().enumerate() {
-            for entry in roster.entries(&spec, models) {
+        for (index, (spec, models, price)) in self.backends.into_iter().enumerate() {
+            for mut entry in roster.entries(&spec, models) {
+                entry.price = price.or(entry.price);
                 roster.add(index, Arc::new(entry));
             }
             if spec.filter.has_wildcard()

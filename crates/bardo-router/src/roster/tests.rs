@@ -15,7 +15,7 @@ fn spec(name: &str, service: Service, models: &[&str]) -> (BackendSpec, BackendM
 fn roster(backends: Vec<(BackendSpec, BackendModels)>) -> Roster {
     let mut builder = RosterBuilder::new(Arc::new(Catalog::embedded()));
     for (spec, models) in backends {
-        builder.backend(spec, models);
+        builder.backend(spec, models, None);
     }
     builder.alias("fast".into(), "gpt-5.5".into());
     builder.build()

@@ -1,0 +1,184 @@
+//! From settings to the world that the engine sees.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bardo_engine::{Deadlines, World};
+use bardo_providers::payment::{SandboxWallet, Wallet};
+use bardo_providers::transport::Origin;
+use bardo_providers::{BaseUrl, Endpoint};
+use bardo_router::{BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder};
+use bardo_types::model::{Dialect, ModelEntry, Price, Service};
+use bardo_types::money::PricePerMillion;
+use bardo_types::secret::Secret;
+
+use crate::config::{Config, DirectKey, DirectProvider, ServiceConfig};
+
+/// The lists that backends gave of their models, by backend name.
+pub(crate) type LiveLists = HashMap<String, Vec<ModelEntry>>;
+
+/// A backend with what choosing needs of it.
+pub(crate) struct Backend {
+    pub(crate) endpoint: Arc<Endpoint>,
+    spec: BackendSpec,
+    price: Option<Price>,
+    /// Its configuration names every model it serves, so its list tells nothing new.
+    pub(crate) closed: bool,
+}
+
+/// The configured backends in the owner's order.
+pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
+    let mut all = Vec::new();
+    let order = &config.inference.provider_order;
+    let default = ["direct", "local", "blockrun", "openrouter", "venice", "bankr"];
+    let rest = default.iter().filter(|name| !order.iter().any(|ordered| ordered == *name));
+    for name in order.iter().map(String::as_str).chain(rest.copied()) {
+        let providers = &config.providers;
+        match name {
+            "direct" => {
+                for (index, key) in providers.direct.iter().flat_map(|direct| &direct.keys).enumerate() {
+                    let twins = all.iter().filter(|backend: &&Backend| backend.endpoint.name.starts_with("direct/"));
+                    all.push(direct(key, index, twins.map(|twin| twin.endpoint.name.as_str()).collect())?);
+                }
+            }
+            "local" => all.extend(service(Service::Local, providers.local.as_ref())?),
+            "blockrun" => all.extend(service(Service::BlockRun, providers.blockrun.as_ref())?),
+            "openrouter" => all.extend(service(Service::OpenRouter, providers.openrouter.as_ref())?),
+            "venice" => all.extend(service(Service::Venice, providers.venice.as_ref())?),
+            "bankr" => all.extend(service(Service::Bankr, providers.bankr.as_ref())?),
+            _ => {}
+        }
+    }
+    Ok(all)
+}
+
+const fn usual_address(service: Service) -> Option<&'static str> {
+    match service {
+        Service::OpenAi => Some("https://api.openai.com/v1"),
+        Service::Anthropic => Some("https://api.anthropic.com"),
+        Service::Google => Some("https://generativelanguage.googleapis.com"),
+        Service::DeepSeek => Some("https://api.deepseek.com"),
+        Service::Local => None,
+        Service::OpenRouter => Some("https://openrouter.ai/api/v1"),
+        Service::Venice => Some("https://api.venice.ai/api/v1"),
+        Service::Bankr => Some("https://llm.bankr.bot/v1"),
+        Service::BlockRun => Some("https://blockrun.ai/api/v1"),
+    }
+}
+
+fn direct(key: &DirectKey, index: usize, twins: Vec<&str>) -> Result<Backend, String> {
+    let (service, name) = match key.provider {
+        DirectProvider::Openai => (Service::OpenAi, "direct/openai"),
+        DirectProvider::Anthropic => (Service::Anthropic, "direct/anthropic"),
+        DirectProvider::Google => (Service::Google, "direct/google"),
+        DirectProvider::Deepseek => (Service::DeepSeek, "direct/deepseek"),
+        DirectProvider::Local => (Service::Local, "direct/local"),
+    };
+    let config = ServiceConfig {
+        api_key: key.api_key.clone(),
+        base_url: key.base_url.clone(),
+        models: key.models.clone(),
+        allow_private: key.allow_private,
+        price: key.price.clone(),
+        bill: Some(key.bill.unwrap_or(false)),
+        api: key.api,
+    };
+    let unique = if twins.contains(&name) { format!("{name}#{}", index + 1) } else { name.to_owned() };
+    backend(service, unique, &format!("providers.direct.keys[{index}]"), &config)
+}
+
+fn service(service: Service, config: Option<&ServiceConfig>) -> Result<Option<Backend>, String> {
+    let name = service.as_str();
+    config.map(|config| backend(service, name.to_owned(), &format!("providers.{name}"), config)).transpose()
+}
+
+fn backend(service: Service, name: String, place: &str, config: &ServiceConfig) -> Result<Backend, String> {
+    let url = config.base_url.as_deref().or(usual_address(service));
+    let url = url.ok_or_else(|| format!("`{place}.base_url` is required: a local server has no usual address"))?;
+    let mut base = BaseUrl::parse(url).map_err(|error| format!("`{place}.base_url`: {error}"))?;
+    // People copy these addresses with or without the version that the service wants below it.
+    match service {
+        Service::Anthropic | Service::Google => {
+            for version in ["/v1", "/v1beta"] {
+                base.path = base.path.strip_suffix(version).unwrap_or(&base.path).to_owned();
+            }
+        }
+        Service::BlockRun if base.path == "/api" => base.path.push_str("/v1"),
+        Service::Bankr if base.path.is_empty() => base.path.push_str("/v1"),
+        _ => {}
+    }
+    if matches!(config.api, Some(Dialect::Gemini | Dialect::Completions)) {
+        return Err(format!("`{place}.api` must be chat, responses or anthropic"));
+    }
+    let key = config.api_key.clone().unwrap_or_else(|| Secret::new(String::new()));
+    let keyless = matches!(service, Service::Local | Service::BlockRun);
+    if key.is_empty() && !keyless {
+        return Err(format!("`{place}.api_key` is required"));
+    }
+    let price = match &config.price {
+        None => None,
+        Some(price) => {
+            let read = |number: &serde_json::Number| {
+                PricePerMillion::from_usd_per_million(&number.to_string())
+                    .map_err(|error| format!("`{place}.price`: {error}"))
+            };
+            Some(Price {
+                input: read(&price.input_per_million)?,
+                output: read(&price.output_per_million)?,
+                cache_read: price.cache_read_per_million.as_ref().map(read).transpose()?,
+                cache_write_5m: price.cache_write_per_million.as_ref().map(read).transpose()?,
+                cache_write_1h: None,
+            })
+        }
+    };
+    let origin = Origin::new(&base, config.allow_private);
+    let closed = !config.models.is_empty() && !config.models.iter().any(|model| model.ends_with('*'));
+    let endpoint = Endpoint {
+        name: name.clone(),
+        service,
+        base,
+        key,
+        origin,
+        dialects: config.api.map(|api| vec![api]),
+        direct: !config.bill.unwrap_or(service != Service::Local),
+    };
+    let spec = BackendSpec { name, service, filter: ModelFilter::new(config.models.clone()) };
+    Ok(Backend { endpoint: Arc::new(endpoint), spec, price, closed })
+}
+
+/// Builds the world from backends and what they listed.
+pub(crate) fn world(
+    config: &Config,
+    backends: &[Backend],
+    catalog: &Arc<Catalog>,
+    live: &LiveLists,
+    sandbox: bool,
+) -> World {
+    let mut roster = RosterBuilder::new(Arc::clone(catalog));
+    for backend in backends {
+        let models = match live.get(&backend.endpoint.name) {
+            Some(list) => BackendModels::Live(list.clone()),
+            None => BackendModels::Snapshot,
+        };
+        roster.backend(backend.spec.clone(), models, backend.price);
+    }
+    for (name, model) in &config.inference.aliases {
+        roster.alias(name.clone(), model.clone());
+    }
+    World {
+        roster: roster.build(),
+        endpoints: backends.iter().map(|backend| Arc::clone(&backend.endpoint)).collect(),
+        fallbacks: config.inference.fallbacks.clone().into_iter().collect(),
+        deadlines: Deadlines {
+            header: config.upstream.header_timeout.0,
+            first_token: config.upstream.first_token_timeout.0,
+            idle: config.upstream.idle_timeout.0,
+            total: config.upstream.total_timeout.0,
+            heartbeat: config.server.heartbeat.0,
+        },
+        max_attempts: config.upstream.max_attempts,
+        // Real payment comes with a wallet that holds money; until then only simulations are paid.
+        wallet: sandbox.then(|| Arc::new(SandboxWallet) as Arc<dyn Wallet>),
+        sandbox,
+    }
+}

@@ -1,0 +1,111 @@
+//! Configuration: one schema, TOML or YAML, the environment over it, defaults under it
+//! (decisions §2).
+
+mod layers;
+mod raw;
+mod units;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+pub(crate) use layers::{Layer, Layers};
+pub(crate) use raw::{Config, DirectKey, DirectProvider, ServiceConfig, Upstream};
+
+/// The defaults, as documented text.
+pub(crate) const DEFAULTS: &str = include_str!("../../../config/default.toml");
+
+/// Why a configuration was refused. The text names file, key, value and fix.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct ConfigError(pub(crate) String);
+
+/// A configuration that passed every check, and where it came from.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) config: Config,
+    pub(crate) layers: Layers,
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Finds, reads and checks the configuration.
+pub(crate) fn load(flag: Option<&Path>, environment: &[(String, String)]) -> Result<Loaded, ConfigError> {
+    let file = find(flag, environment)?;
+    let mut layers = Layers::default();
+    layers.push(Layer::new("default", parse(DEFAULTS, "toml").map_err(ConfigError)?));
+    match &file {
+        Some(path) => layers.push(Layer::new(path.display().to_string(), read(path)?)),
+        // Without a file, the keys that other tools use are enough to start.
+        None => layers.push(Layer::new("environment", layers::credentials(environment))),
+    }
+    layers.push(Layer::new("environment", layers::overrides(environment)));
+    let config = build(&layers, file.as_deref(), environment)?;
+    Ok(Loaded { config, layers, file })
+}
+
+/// A configuration made by the program itself, over the defaults.
+pub(crate) fn embedded(name: &str, value: Value) -> Result<Loaded, ConfigError> {
+    let mut layers = Layers::default();
+    layers.push(Layer::new("default", parse(DEFAULTS, "toml").map_err(ConfigError)?));
+    layers.push(Layer::new(name, value));
+    let config = build(&layers, None, &[])?;
+    Ok(Loaded { config, layers, file: None })
+}
+
+fn find(flag: Option<&Path>, environment: &[(String, String)]) -> Result<Option<PathBuf>, ConfigError> {
+    let variable = |name: &str| environment.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let named = flag.map(Path::to_path_buf).or_else(|| variable("BARDO_CONFIG").map(PathBuf::from));
+    if let Some(path) = named {
+        return if path.is_file() {
+            Ok(Some(path))
+        } else {
+            Err(ConfigError(format!("{}: there is no such file", path.display())))
+        };
+    }
+    let mut places: Vec<PathBuf> = vec!["bardo.toml".into(), "bardo.yaml".into()];
+    if let Some(home) = variable("HOME") {
+        places.extend(["config.toml", "config.yaml"].map(|name| Path::new(home).join(".bardo").join(name)));
+    }
+    Ok(places.into_iter().find(|path| path.is_file()))
+}
+
+fn read(path: &Path) -> Result<Value, ConfigError> {
+    let refuse = |reason: String| ConfigError(format!("{}: {reason}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("toml");
+    parse(&text, extension).map_err(refuse)
+}
+
+fn parse(text: &str, extension: &str) -> Result<Value, String> {
+    match extension {
+        "yaml" | "yml" | "json" => {
+            if text.trim().is_empty() {
+                return Ok(Value::Object(serde_json::Map::new()));
+            }
+            serde_saphyr::from_str(text).map_err(|error| error.to_string())
+        }
+        "toml" => toml::from_str(text).map_err(|error| error.to_string()),
+        other => Err(format!("a config file ends in .toml or .yaml, not .{other}")),
+    }
+}
+
+fn build(layers: &Layers, file: Option<&Path>, environment: &[(String, String)]) -> Result<Config, ConfigError> {
+    let mut merged = layers.merged();
+    layers::resolve_secrets(&mut merged, environment).map_err(|reason| located(file, &reason))?;
+    let config: Config = serde_path_to_error::deserialize(&merged).map_err(|error| {
+        let path = error.path().to_string();
+        located(file, &layers::explain(&path, &error.into_inner().to_string()))
+    })?;
+    config.check().map_err(|reason| located(file, &reason))?;
+    Ok(config)
+}
+
+fn located(file: Option<&Path>, reason: &str) -> ConfigError {
+    match file {
+        Some(path) => ConfigError(format!("{}: {reason}", path.display())),
+        None => ConfigError(format!("configuration: {reason}")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,280 @@
+//! The schema. Field docs become the JSON schema's descriptions.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use bardo_types::model::Dialect;
+use bardo_types::secret::Secret;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::units::{Size, Span};
+
+/// The whole configuration.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    /// Listeners and limits towards callers.
+    pub(crate) server: Server,
+    /// Limits towards providers.
+    pub(crate) upstream: Upstream,
+    /// The list of models.
+    pub(crate) catalog: CatalogConfig,
+    /// Who may call.
+    #[serde(default)]
+    pub(crate) auth: Auth,
+    /// The backends.
+    #[serde(default)]
+    pub(crate) providers: Providers,
+    /// Choosing among backends.
+    pub(crate) inference: Inference,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Server {
+    /// Where callers connect.
+    pub(crate) listen: SocketAddr,
+    /// Where operators connect.
+    pub(crate) admin_listen: SocketAddr,
+    /// Worker threads; 0 means one per core.
+    pub(crate) workers: usize,
+    /// Silence on a stream before a comment is sent to the caller.
+    pub(crate) heartbeat: Span,
+    /// Largest request body.
+    pub(crate) max_body: Size,
+    /// Largest request head.
+    pub(crate) max_header: Size,
+    /// How long a caller may take to send its request.
+    pub(crate) read_timeout: Span,
+    /// How long streams under way may go on after a stop signal.
+    pub(crate) drain: Span,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Upstream {
+    /// Opening a connection to a provider.
+    pub(crate) connect_timeout: Span,
+    /// From sending a request to the head of the answer.
+    pub(crate) header_timeout: Span,
+    /// From the head to the first content of a stream.
+    pub(crate) first_token_timeout: Span,
+    /// Between data on a stream; comments and pings do not count.
+    pub(crate) idle_timeout: Span,
+    /// A whole call.
+    pub(crate) total_timeout: Span,
+    /// Backends tried for one request.
+    pub(crate) max_attempts: usize,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CatalogConfig {
+    /// Ask each provider for its list of models.
+    pub(crate) live: bool,
+    /// How often.
+    pub(crate) refresh: Span,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Auth {
+    /// Keys that callers may use. Without any, everybody who can reach a loopback listener may call.
+    #[serde(default)]
+    pub(crate) keys: Vec<CallerKey>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CallerKey {
+    /// A name for logs and partitions.
+    pub(crate) id: String,
+    /// The key, by `env:NAME`, `file:PATH` or as it is.
+    #[serde(alias = "secret", deserialize_with = "secret")]
+    #[schemars(with = "String")]
+    pub(crate) key: Secret,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Providers {
+    /// BlockRun, paid by x402 or by an account key.
+    pub(crate) blockrun: Option<ServiceConfig>,
+    /// OpenRouter.
+    pub(crate) openrouter: Option<ServiceConfig>,
+    /// Venice.
+    pub(crate) venice: Option<ServiceConfig>,
+    /// Bankr.
+    pub(crate) bankr: Option<ServiceConfig>,
+    /// A server of your own in OpenAI format.
+    pub(crate) local: Option<ServiceConfig>,
+    /// Keys of your own for the makers of models.
+    pub(crate) direct: Option<Direct>,
+}
+
+/// One backend.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ServiceConfig {
+    /// The key, by `env:NAME`, `file:PATH` or as it is.
+    #[serde(default, deserialize_with = "optional_secret")]
+    #[schemars(with = "Option<String>")]
+    pub(crate) api_key: Option<Secret>,
+    /// Where it is, when not at its usual address.
+    #[serde(alias = "endpoint")]
+    pub(crate) base_url: Option<String>,
+    /// The models it shall serve; a trailing `*` matches any ending. All, if absent.
+    #[serde(default)]
+    pub(crate) models: Vec<String>,
+    /// Its host name may resolve to a private address.
+    #[serde(default)]
+    pub(crate) allow_private: bool,
+    /// Its price, where no list tells.
+    pub(crate) price: Option<PriceConfig>,
+    /// Charge callers for it.
+    pub(crate) bill: Option<bool>,
+    /// The dialect to speak to it, where its description is not what you want.
+    #[serde(alias = "dialect")]
+    pub(crate) api: Option<Dialect>,
+}
+
+/// Keys of your own.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Direct {
+    /// One entry per key, asked in this order.
+    #[serde(default)]
+    pub(crate) keys: Vec<DirectKey>,
+}
+
+/// A key of your own.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DirectKey {
+    /// Whose key it is.
+    pub(crate) provider: DirectProvider,
+    /// The key, by `env:NAME`, `file:PATH` or as it is.
+    #[serde(default, deserialize_with = "optional_secret")]
+    #[schemars(with = "Option<String>")]
+    pub(crate) api_key: Option<Secret>,
+    /// Where it is, when not at its usual address.
+    #[serde(alias = "endpoint")]
+    pub(crate) base_url: Option<String>,
+    /// The models it shall serve; a trailing `*` matches any ending. All of the maker's, if absent.
+    #[serde(default)]
+    pub(crate) models: Vec<String>,
+    /// The host name may resolve to a private address.
+    #[serde(default)]
+    pub(crate) allow_private: bool,
+    /// Its price, where no list tells.
+    pub(crate) price: Option<PriceConfig>,
+    /// Charge callers for it; by default the key's owner pays and callers are not charged.
+    pub(crate) bill: Option<bool>,
+    /// The dialect to speak to it: `chat`, `responses` or `anthropic`, where the provider has more
+    /// than one.
+    #[serde(alias = "dialect")]
+    pub(crate) api: Option<Dialect>,
+}
+
+/// Who made the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum DirectProvider {
+    /// api.openai.com, or a server that speaks its format.
+    Openai,
+    /// api.anthropic.com.
+    Anthropic,
+    /// The Gemini API.
+    #[serde(alias = "gemini")]
+    Google,
+    /// api.deepseek.com.
+    Deepseek,
+    /// A server of your own in OpenAI format.
+    Local,
+}
+
+/// A price in USD per million tokens.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PriceConfig {
+    /// Fresh prompt tokens.
+    #[schemars(with = "f64")]
+    pub(crate) input_per_million: serde_json::Number,
+    /// Completion tokens.
+    #[schemars(with = "f64")]
+    pub(crate) output_per_million: serde_json::Number,
+    /// Prompt tokens read from the provider's cache.
+    #[schemars(with = "Option<f64>")]
+    pub(crate) cache_read_per_million: Option<serde_json::Number>,
+    /// Prompt tokens written to the provider's cache.
+    #[schemars(with = "Option<f64>")]
+    pub(crate) cache_write_per_million: Option<serde_json::Number>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Inference {
+    /// The order in which backends that serve the same model are asked.
+    pub(crate) provider_order: Vec<String>,
+    /// Names of your own for models.
+    #[serde(default)]
+    pub(crate) aliases: BTreeMap<String, String>,
+    /// Other models to try when no backend of the named one answers.
+    #[serde(default)]
+    pub(crate) fallbacks: BTreeMap<String, Vec<String>>,
+}
+
+fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {
+    String::deserialize(deserializer).map(Secret::new)
+}
+
+fn optional_secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Secret>, D::Error> {
+    Option::<String>::deserialize(deserializer).map(|key| key.map(Secret::new))
+}
+
+impl Config {
+    /// Checks what types alone cannot.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.upstream.max_attempts == 0 {
+            return Err("`upstream.max_attempts` must be at least 1".into());
+        }
+        if self.server.max_header.0 > 1 << 20 {
+            return Err("`server.max_header` must be at most 1MiB".into());
+        }
+        if !self.server.admin_listen.ip().is_loopback() {
+            return Err("`server.admin_listen` must be a loopback address such as 127.0.0.1:8403".into());
+        }
+        if self.auth.keys.is_empty() && !self.server.listen.ip().is_loopback() {
+            return Err(format!(
+                "`server.listen` is {}, which others can reach, and `auth.keys` is empty; add a key or listen on \
+                 127.0.0.1",
+                self.server.listen
+            ));
+        }
+        for (index, key) in self.auth.keys.iter().enumerate() {
+            if key.key.expose().len() < 16 {
+                return Err(format!("`auth.keys[{index}].key` must have at least 16 characters"));
+            }
+            if self.auth.keys[..index].iter().any(|earlier| earlier.id == key.id) {
+                return Err(format!("`auth.keys[{index}].id`: `{}` is used twice", key.id));
+            }
+        }
+        let known = ["direct", "local", "blockrun", "openrouter", "venice", "bankr"];
+        for name in &self.inference.provider_order {
+            if !known.contains(&name.as_str()) {
+                return Err(format!("`inference.provider_order`: `{name}` is none of {}", known.join(", ")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether any backend is configured.
+    pub(crate) fn has_providers(&self) -> bool {
+        let providers = &self.providers;
+        let services =
+            [&providers.blockrun, &providers.openrouter, &providers.venice, &providers.bankr, &providers.local];
+        services.iter().any(|service| service.is_some())
+            || providers.direct.as_ref().is_some_and(|direct| !direct.keys.is_empty())
+    }
+}

@@ -1,0 +1,73 @@
+use super::*;
+
+fn check(yaml: &str, environment: &[(&str, &str)]) -> Result<Config, String> {
+    let environment: Vec<(String, String)> = environment.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let mut layers = Layers::default();
+    layers.push(Layer::new("default", parse(DEFAULTS, "toml").unwrap()));
+    layers.push(Layer::new("test", parse(yaml, "yaml").unwrap()));
+    layers.push(Layer::new("environment", layers::overrides(&environment)));
+    build(&layers, None, &environment).map_err(|error| error.0)
+}
+
+#[test]
+fn the_example_of_the_documentation_is_taken() {
+    let config = check(
+        r#"
+providers:
+  direct:
+    keys:
+      - { provider: openai,    api_key: "env:UP_KEY", base_url: "http://127.0.0.1:4010/v1", models: ["gpt-5.5"] }
+      - { provider: anthropic, api_key: "k", base_url: "http://127.0.0.1:4010", models: ["claude-sonnet-5-5"] }
+      - { provider: google,    api_key: "k", endpoint: "http://127.0.0.1:4010", models: ["gemini-3-flash"] }
+      - { provider: local,     base_url: "http://127.0.0.1:4040/v1", models: ["*"], price: { input_per_million: 0, output_per_million: 0 } }
+  openrouter: { api_key: "k", base_url: "http://127.0.0.1:4010/api/v1" }
+  venice:     { api_key: "k", base_url: "http://127.0.0.1:4020/api/v1" }
+"#,
+        &[("UP_KEY", "secret-canary")],
+    )
+    .unwrap();
+    let keys = &config.providers.direct.as_ref().unwrap().keys;
+    assert_eq!(keys[0].api_key.as_ref().unwrap().expose(), "secret-canary");
+    assert_eq!(keys[2].base_url.as_deref(), Some("http://127.0.0.1:4010"));
+    assert!(!format!("{config:?}").contains("canary"));
+}
+
+#[test]
+fn refusals_name_key_value_and_fix() {
+    let refusal = |yaml| check(yaml, &[]).unwrap_err();
+    assert_eq!(refusal("server: { hartbeat: 5s }"), "configuration: `server`: unknown key `hartbeat`; did you mean `heartbeat`?");
+    assert!(refusal("server: { heartbeat: soon }").contains("`server.heartbeat`: `soon` is no duration"));
+    assert!(refusal("providers: { direct: { keys: [ { provider: opnai } ] } }").contains("did you mean `openai`?"));
+    assert!(refusal("server: { listen: '0.0.0.0:8402' }").contains("`auth.keys` is empty"));
+    assert!(refusal("server: { admin_listen: '0.0.0.0:8403' }").contains("loopback"));
+    assert!(refusal("providers: { venice: { api_key: 'env:NOPE' } }").contains("`NOPE` is not set"));
+    assert!(refusal("auth: { keys: [ { id: a, key: short } ] }").contains("at least 16 characters"));
+    assert!(refusal("upstream: { max_attempts: 0 }").contains("at least 1"));
+}
+
+#[test]
+fn the_environment_wins_over_the_file() {
+    let config = check("server: { drain: 1m }", &[("BARDO_SERVER__DRAIN", "7s"), ("BARDO_UPSTREAM__MAX_ATTEMPTS", "2")]).unwrap();
+    assert_eq!(config.server.drain.0.as_secs(), 7);
+    assert_eq!(config.upstream.max_attempts, 2);
+}
+
+#[test]
+fn shown_settings_name_their_source_and_hide_secrets() {
+    let mut layers = Layers::default();
+    layers.push(Layer::new("default", parse(DEFAULTS, "toml").unwrap()));
+    layers.push(Layer::new("f.yaml", parse("providers: { venice: { api_key: canary } }", "yaml").unwrap()));
+    let rows = layers.effective();
+    let row = |name: &str| rows.iter().find(|row| row.0 == name).unwrap();
+    assert_eq!(row("providers.venice.api_key").1, "[redacted]");
+    assert_eq!(row("providers.venice.api_key").2, "f.yaml");
+    assert_eq!(row("server.drain").2, "default");
+}
+
+#[test]
+fn without_a_file_the_usual_variables_are_backends() {
+    let environment = vec![("OPENAI_API_KEY".to_owned(), "sk-1234".to_owned())];
+    let tree = layers::credentials(&environment);
+    assert_eq!(tree["providers"]["direct"]["keys"][0]["provider"], "openai");
+    assert_eq!(tree["providers"]["direct"]["keys"][0]["api_key"], "env:OPENAI_API_KEY");
+}

@@ -1,0 +1,90 @@
+//! Durations and sizes as people write them.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+/// A duration such as `"15s"`, `"5m"` or `"1h 30m"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span(pub(crate) Duration);
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        humantime::parse_duration(&text)
+            .map(Self)
+            .map_err(|_| D::Error::custom(format!("`{text}` is no duration; write it like \"15s\" or \"5m\"")))
+    }
+}
+
+impl JsonSchema for Span {
+    fn schema_name() -> Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "examples": ["15s", "5m"] })
+    }
+}
+
+/// A size in bytes such as `"32MiB"`, `"64KiB"` or a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size(pub(crate) usize);
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Bytes(usize),
+            Text(String),
+        }
+        let refuse = |text: &str| D::Error::custom(format!("`{text}` is no size; write it like \"32MiB\""));
+        match Written::deserialize(deserializer).map_err(|_| refuse("this"))? {
+            Written::Bytes(bytes) => Ok(Self(bytes)),
+            Written::Text(text) => parse_size(&text).map(Self).ok_or_else(|| refuse(&text)),
+        }
+    }
+}
+
+fn parse_size(text: &str) -> Option<usize> {
+    let digits = text.trim().find(|c: char| !c.is_ascii_digit()).unwrap_or(text.trim().len());
+    let (number, unit) = text.trim().split_at(digits);
+    let factor: usize = match unit.trim() {
+        "" | "B" => 1,
+        "KB" | "kB" => 1_000,
+        "KiB" => 1 << 10,
+        "MB" => 1_000_000,
+        "MiB" => 1 << 20,
+        "GB" => 1_000_000_000,
+        "GiB" => 1 << 30,
+        _ => return None,
+    };
+    number.parse::<usize>().ok()?.checked_mul(factor)
+}
+
+impl JsonSchema for Size {
+    fn schema_name() -> Cow<'static, str> {
+        "Size".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "integer"], "examples": ["32MiB", 65536] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_size;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_size("32MiB"), Some(33_554_432));
+        assert_eq!(parse_size("64 KiB"), Some(65_536));
+        assert_eq!(parse_size("10"), Some(10));
+        assert_eq!(parse_size("-1MiB"), None);
+        assert_eq!(parse_size("5XB"), None);
+    }
+}

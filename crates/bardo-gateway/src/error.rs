@@ -1,0 +1,237 @@
+//! The one place where failures become HTTP (translation §5). Each code has a page in
+//! `docs/errors/`.
+
+use bardo_engine::{EngineError, UpstreamFailure, code_of};
+use bardo_router::NoRoute;
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::model::Dialect;
+use bardo_wire::codec::ErrorView;
+use bardo_wire::json::JsonError;
+use bardo_wire::table;
+use bytes::Bytes;
+use http::StatusCode;
+
+use crate::auth::Denied;
+
+/// Every code that `error.bardo_code` can show.
+pub(crate) const CODES: &[&str] = &[
+    "body_too_large",
+    "context_too_long",
+    "draining",
+    "feature_unavailable",
+    "foreign_page",
+    "header_too_large",
+    "invalid_json",
+    "invalid_key",
+    "invalid_request",
+    "method_not_allowed",
+    "missing_key",
+    "model_not_found",
+    "operation_unavailable",
+    "read_timeout",
+    "response_not_found",
+    "unknown_endpoint",
+    "upstream_conflict",
+    "upstream_connection",
+    "upstream_failed",
+    "upstream_malformed",
+    "upstream_not_found",
+    "upstream_out_of_funds",
+    "upstream_overloaded",
+    "upstream_rate_limit",
+    "upstream_refused_key",
+    "upstream_rejected",
+    "upstream_timeout",
+    "upstream_too_large",
+    "upstream_unprocessable",
+];
+
+/// A failure as HTTP shows it.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) status: u16,
+    pub(crate) code: &'static str,
+    pub(crate) fault: Fault,
+    /// Whether SDKs shall try again, where their own rule would be wrong.
+    pub(crate) should_retry: Option<bool>,
+}
+
+impl Problem {
+    fn new(status: u16, code: &'static str, class: FaultClass, message: impl Into<String>) -> Self {
+        debug_assert!(CODES.contains(&code), "{code} is not listed");
+        Self { status, code, fault: Fault::new(class, message.into()), should_retry: None }
+    }
+
+    fn param(mut self, param: impl Into<String>) -> Self {
+        self.fault.param = Some(param.into()).filter(|param| !param.is_empty());
+        self
+    }
+
+    pub(crate) fn denied(denied: Denied) -> Self {
+        match denied {
+            Denied::Missing => Self::new(
+                401,
+                "missing_key",
+                FaultClass::Authentication,
+                "no key: send it as `Authorization: Bearer <key>` or `x-api-key: <key>`",
+            ),
+            Denied::Wrong => {
+                Self::new(401, "invalid_key", FaultClass::Authentication, "this key is not known to the gateway")
+            }
+            Denied::ForeignPage => Self::new(
+                403,
+                "foreign_page",
+                FaultClass::Permission,
+                "the gateway has no keys configured, so it serves this machine only and no web page of another origin",
+            ),
+        }
+    }
+
+    pub(crate) fn unknown_endpoint(method: &http::Method, path: &str) -> Self {
+        let message = format!(
+            "there is no `{method} {}`; see POST /v1/chat/completions, /v1/messages, /v1/responses, /v1/completions, \
+             /v1/embeddings, /v1/messages/count_tokens and GET /v1/models",
+            path.chars().take(200).collect::<String>()
+        );
+        Self::new(404, "unknown_endpoint", FaultClass::NotFound, message)
+    }
+
+    pub(crate) fn method_not_allowed(method: &http::Method, allowed: &str) -> Self {
+        let message = format!("`{method}` is not possible here; use {allowed}");
+        Self::new(405, "method_not_allowed", FaultClass::BadRequest, message)
+    }
+
+    pub(crate) fn body_too_large(limit: usize) -> Self {
+        let message = format!("the body is larger than {limit} bytes, the limit of this gateway (`server.max_body`)");
+        Self::new(413, "body_too_large", FaultClass::TooLarge, message)
+    }
+
+    pub(crate) fn header_too_large(limit: usize) -> Self {
+        let message = format!("the headers are larger than {limit} bytes together (`server.max_header`)");
+        Self::new(431, "header_too_large", FaultClass::BadRequest, message)
+    }
+
+    pub(crate) fn read_timeout() -> Self {
+        Self::new(408, "read_timeout", FaultClass::Timeout, "the body did not arrive in time (`server.read_timeout`)")
+    }
+
+    pub(crate) fn broken_body() -> Self {
+        Self::new(400, "invalid_request", FaultClass::BadRequest, "the body broke off before its end")
+    }
+
+    pub(crate) fn draining() -> Self {
+        let mut problem = Self::new(503, "draining", FaultClass::Overloaded, "the gateway is shutting down; ask again");
+        problem.fault.retry_after_ms = Some(1_000);
+        problem
+    }
+
+    pub(crate) fn model_not_found(model: &str) -> Self {
+        Self::from(EngineError::NoRoute(NoRoute::UnknownModel { model: model.to_owned(), nearest: None }))
+    }
+
+    /// The body in the caller's dialect.
+    pub(crate) fn body(&self, dialect: Dialect, request_id: &str) -> Bytes {
+        let view = ErrorView { fault: &self.fault, status: self.shown_status(dialect), bardo_code: self.code, request_id };
+        table::encode_error(dialect, &view).into()
+    }
+
+    /// The last event of a stream that has begun.
+    pub(crate) fn event(&self, dialect: Dialect, request_id: &str) -> Bytes {
+        let view = ErrorView { fault: &self.fault, status: self.shown_status(dialect), bardo_code: self.code, request_id };
+        table::encode_stream_error(dialect, &view).into()
+    }
+
+    /// 529 is Anthropic's own; everybody else reads 503.
+    fn shown_status(&self, dialect: Dialect) -> u16 {
+        match (self.status, dialect) {
+            (529, Dialect::Anthropic) | (..529, _) => self.status,
+            _ => 503,
+        }
+    }
+
+    pub(crate) fn status(&self, dialect: Dialect) -> StatusCode {
+        StatusCode::from_u16(self.shown_status(dialect)).unwrap_or(StatusCode::BAD_GATEWAY)
+    }
+}
+
+impl From<EngineError> for Problem {
+    fn from(error: EngineError) -> Self {
+        let message = error.to_string();
+        match error {
+            EngineError::Json(JsonError::TooDeep { .. } | JsonError::Duplicate { .. } | JsonError::NotAnObject) => {
+                Self::new(400, "invalid_json", FaultClass::BadRequest, format!("{message}; send a plain JSON object"))
+            }
+            EngineError::Json(JsonError::Syntax { .. } | JsonError::Utf8 { .. }) => Self::new(
+                400,
+                "invalid_json",
+                FaultClass::BadRequest,
+                format!("the body is not JSON: {message}; send a JSON object in UTF-8"),
+            ),
+            EngineError::Invalid(refusal) => {
+                Self::new(400, "invalid_request", FaultClass::BadRequest, message).param(refusal.param)
+            }
+            EngineError::NoRoute(NoRoute::UnknownModel { nearest, .. }) => {
+                let hint = nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+                let message = format!("{message}{hint} `GET /v1/models` lists what is served");
+                Self::new(404, "model_not_found", FaultClass::NotFound, message.replace("? `GET", "? `GET")).param("model")
+            }
+            EngineError::NoRoute(NoRoute::UnknownBackend { .. }) => {
+                let message = format!("{message}; leave out the prefix to let any backend answer");
+                Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
+            }
+            EngineError::NoOperation { .. } => {
+                Self::new(400, "operation_unavailable", FaultClass::BadRequest, message).param("model")
+            }
+            EngineError::Required { feature, .. } => {
+                Self::new(400, "feature_unavailable", FaultClass::BadRequest, message).param(feature)
+            }
+            EngineError::UnknownResponse(_) => {
+                let message = format!("{message}; send the whole conversation in `input` instead");
+                let mut problem = Self::new(400, "response_not_found", FaultClass::BadRequest, message);
+                problem.fault.code = Some("previous_response_not_found".into());
+                problem.param("previous_response_id")
+            }
+            EngineError::Upstream(failure) => Self::upstream(*failure),
+        }
+    }
+}
+
+impl Problem {
+    fn upstream(failure: UpstreamFailure) -> Self {
+        let UpstreamFailure { backend, mut fault, unknown_outcome, .. } = failure;
+        let status = match fault.class {
+            FaultClass::BadRequest | FaultClass::ContextTooLong => 400,
+            // The provider refused *our* key: not the caller's business beyond that.
+            FaultClass::Authentication | FaultClass::Permission => 502,
+            FaultClass::Payment => 503,
+            FaultClass::NotFound => 404,
+            FaultClass::Conflict => 409,
+            FaultClass::TooLarge => 413,
+            FaultClass::Unprocessable => 422,
+            FaultClass::RateLimit => 429,
+            FaultClass::Server | FaultClass::Connection | FaultClass::Malformed => 502,
+            FaultClass::Overloaded => 529,
+            FaultClass::Timeout => 504,
+        };
+        let code = code_of(fault.class);
+        match fault.class {
+            FaultClass::Authentication | FaultClass::Permission => {
+                fault.message = format!("{backend} refused the gateway's key; its operator has to look at it").into();
+                fault.class = FaultClass::Server;
+                fault.code = None;
+            }
+            FaultClass::Payment => {
+                fault.message = format!("the gateway's credit at {backend} is used up; its operator has to look").into();
+                fault.class = FaultClass::Overloaded;
+                fault.code = None;
+            }
+            _ => {}
+        }
+        // A second try could be billed a second time, so that is left to people to decide.
+        let should_retry = unknown_outcome.then_some(false);
+        Self { status, code, fault, should_retry }
+    }
+}
+
+#[cfg(test)]
+mod tests;

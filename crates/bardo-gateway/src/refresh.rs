@@ -1,0 +1,61 @@
+//! The live lists of models: fetched in the background, the last good one kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_providers::Endpoint;
+use bardo_providers::transport::Transport;
+use bardo_router::Catalog;
+use bardo_types::model::ModelEntry;
+use bytes::{Bytes, BytesMut};
+use http::Request;
+use http::header::{ACCEPT, HOST, HeaderValue, USER_AGENT};
+use http_body_util::{BodyExt as _, Full};
+
+/// A list may have this size.
+const LIST_MAX: usize = 64 << 20;
+/// And take so long.
+const LIST_WAIT: Duration = Duration::from_secs(20);
+
+/// Asks one backend for its models.
+pub(crate) async fn fetch(
+    transport: &Transport,
+    endpoint: &Endpoint,
+    catalog: &Arc<Catalog>,
+) -> Result<Vec<ModelEntry>, String> {
+    let body = tokio::time::timeout(LIST_WAIT, get(transport, endpoint)).await.map_err(|_| "no answer in time")??;
+    endpoint.provider().parse_list(&body, catalog).map_err(|error| error.to_string())
+}
+
+async fn get(transport: &Transport, endpoint: &Endpoint) -> Result<Bytes, String> {
+    let mut request = Request::new(Full::new(Bytes::new()));
+    let path = format!("{}{}", endpoint.base.path, endpoint.provider().list_path());
+    *request.uri_mut() = path.parse().map_err(|_| "the path does not parse")?;
+    let headers = request.headers_mut();
+    headers.insert(HOST, HeaderValue::from_str(&endpoint.origin.authority()).map_err(|_| "the host does not parse")?);
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("bardo-gateway/", env!("CARGO_PKG_VERSION"))));
+    let dialect = endpoint.provider().service();
+    let dialect = if dialect == bardo_types::model::Service::Anthropic {
+        bardo_types::model::Dialect::Anthropic
+    } else {
+        bardo_types::model::Dialect::Chat
+    };
+    endpoint.provider().authorize(&endpoint.key, dialect, headers);
+    let response = transport.send(&endpoint.origin, request).await.map_err(|error| error.to_string())?;
+    if !response.status().is_success() {
+        return Err(format!("status {}", response.status().as_u16()));
+    }
+    let mut body = response.into_body();
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| "the list broke off")?;
+        if let Some(data) = frame.data_ref() {
+            if whole.len() + data.len() > LIST_MAX {
+                return Err("the list is too large".into());
+            }
+            whole.extend_from_slice(data);
+        }
+    }
+    Ok(whole.freeze())
+}

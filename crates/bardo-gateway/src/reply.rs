@@ -1,0 +1,97 @@
+//! The body of an answer as hyper sends it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bardo_engine::{Answer, AnswerBody, EngineError, ReplyStream};
+use bardo_types::model::Dialect;
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use tokio::time::Sleep;
+
+use crate::error::Problem;
+
+/// An answer of the engine that is still being worked on.
+pub(crate) type Working = Pin<Box<dyn Future<Output = Result<Answer, EngineError>> + Send>>;
+
+/// The body of an answer.
+pub(crate) enum ReplyBody {
+    /// All of it; the length goes into the head, and head and body into one write.
+    Whole(Bytes),
+    /// Piece by piece.
+    Stream(Box<ReplyStream>),
+    /// Piece by piece, once a provider has begun. The caller was kept waiting so long that the
+    /// head was sent already, to show that somebody is at work.
+    Waiting(Box<Waiting>),
+}
+
+/// See [`ReplyBody::Waiting`].
+pub(crate) struct Waiting {
+    working: Working,
+    timer: Pin<Box<Sleep>>,
+    heartbeat: Duration,
+    dialect: Dialect,
+    request_id: String,
+    started: bool,
+}
+
+impl ReplyBody {
+    pub(crate) fn waiting(working: Working, heartbeat: Duration, dialect: Dialect, request_id: String) -> Self {
+        let timer = Box::pin(tokio::time::sleep(heartbeat));
+        Self::Waiting(Box::new(Waiting { working, timer, heartbeat, dialect, request_id, started: false }))
+    }
+}
+
+const HEARTBEAT: Bytes = Bytes::from_static(b": heartbeat\n\n");
+
+impl Body for ReplyBody {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::convert::Infallible>>> {
+        loop {
+            match &mut *self {
+                Self::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
+                Self::Whole(bytes) => return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+                Self::Stream(stream) => return stream.poll_next(cx).map(|next| next.map(|data| Ok(Frame::data(data)))),
+                Self::Waiting(waiting) => {
+                    if !std::mem::replace(&mut waiting.started, true) {
+                        return Poll::Ready(Some(Ok(Frame::data(HEARTBEAT))));
+                    }
+                    match waiting.working.as_mut().poll(cx) {
+                        Poll::Ready(Ok(Answer { body: AnswerBody::Stream(stream), .. })) => *self = Self::Stream(stream),
+                        Poll::Ready(Ok(Answer { body: AnswerBody::Whole(bytes), .. })) => *self = Self::Whole(bytes),
+                        Poll::Ready(Err(error)) => {
+                            let event = Problem::from(error).event(waiting.dialect, &waiting.request_id);
+                            *self = Self::Whole(event);
+                        }
+                        Poll::Pending => {
+                            std::task::ready!(waiting.timer.as_mut().poll(cx));
+                            let next = tokio::time::Instant::now() + waiting.heartbeat;
+                            waiting.timer.as_mut().reset(next);
+                            // Registers the new deadline for the poll after this one.
+                            cx.waker().wake_by_ref();
+                            return Poll::Ready(Some(Ok(Frame::data(HEARTBEAT))));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(bytes) if bytes.is_empty())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Stream(_) | Self::Waiting(_) => SizeHint::default(),
+        }
+    }
+}

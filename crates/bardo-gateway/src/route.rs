@@ -1,0 +1,125 @@
+//! Which endpoint a path means. Clients disagree about prefixes, so all usual ones are served.
+
+use bardo_engine::Task;
+use bardo_types::model::Dialect;
+use http::Method;
+
+/// What a request is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// Work for the engine.
+    Work {
+        /// What is wanted.
+        task: Task,
+        /// The dialect that the path means.
+        dialect: Dialect,
+        /// The body may overrule the path (`/v1/completions`).
+        detect: bool,
+    },
+    /// The list of models.
+    Models,
+    /// One model.
+    Model(String),
+    /// Alive, ready, or both.
+    Health,
+    /// A known path with another method.
+    WrongMethod(&'static str),
+    /// Nothing.
+    Unknown,
+}
+
+/// The path below the version: `/v1/v1/messages/`, `/anthropic/v1/messages` and `/messages` all
+/// give `messages`.
+fn stem(path: &str) -> &str {
+    let mut rest = path.trim_matches('/');
+    for prefix in ["anthropic", "openai", "api"] {
+        if let Some(after) = rest.strip_prefix(prefix)
+            && after.starts_with('/')
+        {
+            rest = after.trim_start_matches('/');
+            break;
+        }
+    }
+    while let Some(after) = rest.strip_prefix("v1/") {
+        rest = after.trim_start_matches('/');
+    }
+    rest
+}
+
+/// Finds the endpoint.
+pub(crate) fn route(method: &Method, path: &str) -> Route {
+    let work = |task, dialect| {
+        if method == Method::POST {
+            Route::Work { task, dialect, detect: false }
+        } else {
+            Route::WrongMethod("POST")
+        }
+    };
+    match stem(path) {
+        "chat/completions" => work(Task::Generate, Dialect::Chat),
+        "messages" => work(Task::Generate, Dialect::Anthropic),
+        "responses" => work(Task::Generate, Dialect::Responses),
+        "messages/count_tokens" => work(Task::CountTokens, Dialect::Anthropic),
+        "responses/input_tokens" => work(Task::CountTokens, Dialect::Responses),
+        "embeddings" => work(Task::Embeddings, Dialect::Chat),
+        "completions" if method == Method::POST => {
+            Route::Work { task: Task::Generate, dialect: Dialect::Completions, detect: true }
+        }
+        "completions" => Route::WrongMethod("POST"),
+        "models" if is_read(method) => Route::Models,
+        "models" => Route::WrongMethod("GET"),
+        "health/live" | "health/ready" | "healthz" | "health" | "health/liveliness" => Route::Health,
+        other => match other.strip_prefix("models/") {
+            Some(id) if is_read(method) && !id.is_empty() => Route::Model(percent_decoded(id)),
+            Some(_) => Route::WrongMethod("GET"),
+            None => Route::Unknown,
+        },
+    }
+}
+
+fn is_read(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// SDKs escape the slash in `anthropic/claude-opus-5.5`.
+fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let escaped = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
+        match escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                at += 3;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bug_59_every_usual_spelling_of_a_path_is_served() {
+        let expected = Route::Work { task: Task::Generate, dialect: Dialect::Anthropic, detect: false };
+        for path in [
+            "/v1/messages", "/v1/messages/", "/v1/v1/messages", "/anthropic/v1/messages", "/messages", "/api/v1/messages",
+            "/openai/v1/messages", "//v1/messages", "/anthropic/messages",
+        ] {
+            assert_eq!(route(&Method::POST, path), expected, "{path}");
+        }
+        assert_eq!(route(&Method::GET, "/v1/messages"), Route::WrongMethod("POST"));
+        assert_eq!(route(&Method::GET, "/v1/models/anthropic%2Fclaude-opus-5.5"), Route::Model("anthropic/claude-opus-5.5".into()));
+        assert_eq!(route(&Method::GET, "/v1/models/openai/gpt-5.5"), Route::Model("openai/gpt-5.5".into()));
+        assert_eq!(route(&Method::POST, "/v1/unknown"), Route::Unknown);
+        assert_eq!(route(&Method::GET, "/"), Route::Unknown);
+        assert_eq!(route(&Method::GET, "/v1"), Route::Unknown);
+    }
+}
