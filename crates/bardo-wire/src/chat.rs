@@ -1,1 +1,26 @@
-//! The chat dialect.
+//! OpenAI Chat Completions, as callers speak it and as upstreams do.
+//!
+//! Beside api.openai.com this serves OpenRouter, Venice, DeepSeek, Bankr, BlockRun and local
+//! servers, each with its peculiarities. [`completions`] is the legacy endpoint with `prompt`.
+
+mod answer;
+pub mod completions;
+mod decode;
+mod details;
+mod detect;
+mod observe;
+mod place;
+mod reply;
+mod upstream;
+mod wire;
+mod write;
+
+pub use answer::{decode_error, decode_response, stream_decoder};
+pub use decode::decode_request;
+pub use detect::detect_completions_body;
+pub use observe::{observe, observe_response, usage_only_chunk};
+pub use reply::{encode_error, encode_response, encode_stream_error, stream_encoder};
+pub use upstream::encode_request;
+
+#[cfg(test)]
+mod tests;

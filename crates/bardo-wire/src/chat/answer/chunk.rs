@@ -1,0 +1,186 @@
+//! An answer as it stands on the wire, whole or as one chunk of a stream.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::Deserializer;
+use serde_json::value::RawValue;
+
+use crate::json::Str;
+
+/// A chunk of a stream, or a whole answer. Members beyond these are not looked at.
+#[derive(Debug, Default, Deserialize)]
+pub(in super::super) struct Chunk<'a> {
+    #[serde(borrow, default)]
+    pub(in super::super) id: Loose<'a>,
+    #[serde(borrow, default)]
+    pub(in super::super) model: Loose<'a>,
+    #[serde(borrow, default)]
+    pub(in super::super) object: Loose<'a>,
+    #[serde(borrow)]
+    pub(in super::super) created: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(in super::super) service_tier: Loose<'a>,
+    #[serde(borrow)]
+    pub(in super::super) choices: Option<Vec<WireChoice<'a>>>,
+    #[serde(borrow)]
+    pub(in super::super) usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(in super::super) error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(in super::super) cost: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(in super::super) venice_parameters: Option<&'a RawValue>,
+}
+
+/// One choice: `delta` in chunks, `message` in whole answers; some servers mix them up.
+#[derive(Debug, Default, Deserialize)]
+pub(in super::super) struct WireChoice<'a> {
+    #[serde(default)]
+    pub(in super::super) index: Option<u32>,
+    #[serde(borrow)]
+    pub(in super::super) delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    pub(in super::super) message: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    pub(in super::super) finish_reason: Loose<'a>,
+    /// vLLM and Venice: the stop text that came up.
+    #[serde(borrow, default)]
+    pub(in super::super) stop_reason: Loose<'a>,
+    #[serde(borrow)]
+    pub(in super::super) logprobs: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(in super::super) error: Option<&'a RawValue>,
+}
+
+/// What a message holds, or what a chunk adds to it.
+#[derive(Debug, Default, Deserialize)]
+pub(in super::super) struct Delta<'a> {
+    #[serde(borrow, default)]
+    pub(in super::super) content: DeltaText<'a>,
+    #[serde(borrow, default)]
+    pub(in super::super) reasoning_content: Loose<'a>,
+    #[serde(borrow, default)]
+    pub(in super::super) reasoning: Loose<'a>,
+    #[serde(borrow)]
+    pub(in super::super) reasoning_details: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    pub(in super::super) refusal: Loose<'a>,
+    #[serde(borrow)]
+    pub(in super::super) tool_calls: Option<Vec<ToolDelta<'a>>>,
+    #[serde(borrow)]
+    pub(in super::super) function_call: Option<FunctionDelta<'a>>,
+    #[serde(borrow)]
+    pub(in super::super) annotations: Option<Vec<&'a RawValue>>,
+    #[serde(borrow)]
+    pub(in super::super) audio: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(in super::super) images: Option<&'a RawValue>,
+}
+
+impl Delta<'_> {
+    /// Whether something is in it that a reader would miss.
+    pub(in super::super) fn has_content(&self) -> bool {
+        let filled = |list: Option<usize>| list.is_some_and(|length| length > 0);
+        !self.content.get().is_empty()
+            || self.reasoning_content.get().is_some()
+            || self.reasoning.get().is_some()
+            || self.refusal.get().is_some()
+            || self.function_call.is_some()
+            || self.audio.is_some()
+            || self.images.is_some()
+            || filled(self.tool_calls.as_ref().map(Vec::len))
+            || filled(self.reasoning_details.as_ref().map(Vec::len))
+    }
+}
+
+/// A call, or a fragment of one.
+#[derive(Debug, Default, Deserialize)]
+pub(in super::super) struct ToolDelta<'a> {
+    pub(in super::super) index: Option<u64>,
+    #[serde(borrow, default)]
+    pub(in super::super) id: Loose<'a>,
+    #[serde(borrow)]
+    pub(in super::super) function: Option<FunctionDelta<'a>>,
+    #[serde(borrow)]
+    pub(in super::super) custom: Option<CustomDelta<'a>>,
+    #[serde(borrow)]
+    pub(in super::super) extra_content: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(in super::super) struct FunctionDelta<'a> {
+    #[serde(borrow, default)]
+    pub(in super::super) name: Loose<'a>,
+    /// A string, or (small servers) the object itself.
+    #[serde(borrow)]
+    pub(in super::super) arguments: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(in super::super) struct CustomDelta<'a> {
+    #[serde(borrow, default)]
+    pub(in super::super) name: Loose<'a>,
+    #[serde(borrow, default)]
+    pub(in super::super) input: Loose<'a>,
+}
+
+/// A string where there is one; a value of any other type counts as absent.
+#[derive(Debug, Default)]
+pub(in super::super) struct Loose<'a>(Option<Cow<'a, str>>);
+
+impl Loose<'_> {
+    /// The text, where there is any.
+    pub(in super::super) fn get(&self) -> Option<&str> {
+        self.0.as_deref().filter(|text| !text.is_empty())
+    }
+
+    pub(in super::super) fn to_owned_text(&self) -> Option<String> {
+        self.get().map(str::to_owned)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Loose<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&'de RawValue>::deserialize(deserializer)?;
+        Ok(Self(text_of(raw)))
+    }
+}
+
+/// The text of a JSON string, borrowed where it has no escapes; `None` for other values.
+pub(in super::super) fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let json = raw.get();
+    let inner = json.strip_prefix('"')?.strip_suffix('"')?;
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(inner));
+    }
+    let text: Str<'_> = serde_json::from_str(json).ok()?;
+    Some(Cow::Owned(text.into_string()))
+}
+
+/// Content: a string, or an array of text parts (some servers).
+#[derive(Debug, Default)]
+pub(in super::super) struct DeltaText<'a>(Cow<'a, str>);
+
+impl DeltaText<'_> {
+    pub(in super::super) fn get(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for DeltaText<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct TextPart<'a> {
+            #[serde(borrow, default)]
+            text: Loose<'a>,
+        }
+        let raw = <&'de RawValue>::deserialize(deserializer)?;
+        if let Some(text) = text_of(raw) {
+            return Ok(Self(text));
+        }
+        let parts: Vec<TextPart<'_>> = serde_json::from_str(raw.get()).unwrap_or_default();
+        let text: String = parts.iter().filter_map(|part| part.text.get()).collect();
+        Ok(Self(Cow::Owned(text)))
+    }
+}

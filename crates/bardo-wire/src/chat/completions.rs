@@ -1,0 +1,73 @@
+//! The legacy endpoint `/v1/completions` with `prompt`, served as a chat of one user message.
+
+mod logprobs;
+mod request;
+mod stream;
+
+use bardo_types::chat::{ChatResponse, Choice, Finish, Part};
+
+use super::reply::{reply_id, write_usage};
+use super::write::{Array, Object};
+use crate::codec::ReplyContext;
+
+pub use super::reply::{encode_error, encode_stream_error};
+pub use request::decode_request;
+pub use stream::stream_encoder;
+
+/// Writes a whole answer as a `text_completion`.
+#[must_use]
+pub fn encode_response(response: &ChatResponse, context: &ReplyContext) -> Vec<u8> {
+    let mut out = Vec::with_capacity(512);
+    {
+        let mut body = Object::new(&mut out);
+        body.set("id", &reply_id(response.id.as_deref(), "cmpl-", context))
+            .set("object", "text_completion")
+            .set("created", &response.created.unwrap_or(context.created))
+            .set("model", response.model.as_deref().unwrap_or(&context.model))
+            .set("system_fingerprint", &());
+        {
+            let mut choices = body.array("choices");
+            for (index, choice) in response.choices.iter().enumerate() {
+                write_choice(index, choice, &mut choices);
+            }
+        }
+        if let Some(usage) = &response.usage {
+            write_usage(usage, &mut body.object("usage"));
+        }
+    }
+    out
+}
+
+fn write_choice(index: usize, choice: &Choice, out: &mut Array<'_>) {
+    let text: String = choice
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text(text) => Some(text.text.as_str()),
+            Part::Refusal(words) => Some(words.as_str()),
+            _ => None,
+        })
+        .collect();
+    let mut object = out.object();
+    object.set("text", &text).set("index", &index);
+    let legacy = choice
+        .logprobs
+        .as_ref()
+        .map(|raw| logprobs::legacy(raw, 0).0);
+    object.set("logprobs", &legacy);
+    object.set("finish_reason", finish_reason(choice.finish));
+}
+
+/// The finish reasons of this endpoint.
+fn finish_reason(finish: Option<Finish>) -> &'static str {
+    match finish {
+        Some(Finish::Length | Finish::ContextWindow) => "length",
+        Some(Finish::Refusal) => "content_filter",
+        Some(Finish::Stop | Finish::StopSequence | Finish::ToolCalls | Finish::Pause) | None => {
+            "stop"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

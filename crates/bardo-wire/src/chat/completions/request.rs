@@ -1,0 +1,117 @@
+//! A body with `prompt`.
+
+use bardo_types::chat::{ChatRequest, Logprobs, Message, Role, Sampling, Text};
+use bardo_types::model::Dialect;
+use serde_json::value::RawValue;
+
+use super::super::decode::{extra, raw, read_n, required_model, token_limit, utf8};
+use super::super::place;
+use super::super::wire::{StreamOptions, StringOrList};
+use crate::codec::BadRequest;
+use crate::json::{Str, wire_object};
+
+wire_object! {
+    struct Body<'a> {
+        "model" => model: Option<Str<'a>>,
+        "prompt" => prompt: Option<&'a RawValue>,
+        "suffix" => suffix: Option<Str<'a>>,
+        "echo" => echo: Option<bool>,
+        "best_of" => best_of: Option<u32>,
+        "max_tokens" => max_tokens: Option<i64>,
+        "n" => n: Option<u32>,
+        "stream" => stream: Option<bool>,
+        "stream_options" => stream_options: Option<StreamOptions<'a>>,
+        "temperature" => temperature: Option<&'a RawValue>,
+        "top_p" => top_p: Option<&'a RawValue>,
+        "top_k" => top_k: Option<&'a RawValue>,
+        "min_p" => min_p: Option<&'a RawValue>,
+        "presence_penalty" => presence_penalty: Option<&'a RawValue>,
+        "frequency_penalty" => frequency_penalty: Option<&'a RawValue>,
+        "repetition_penalty" => repetition_penalty: Option<&'a RawValue>,
+        "seed" => seed: Option<&'a RawValue>,
+        "logit_bias" => logit_bias: Option<&'a RawValue>,
+        "logprobs" => logprobs: Option<u8>,
+        "stop" => stop: StringOrList,
+        "user" => user: Option<Str<'a>>,
+    }
+}
+
+/// Reads a body of the legacy endpoint as a chat of one user message.
+///
+/// # Errors
+/// When the body is not JSON of the right types, or asks for what a chat cannot do: several
+/// prompts, tokens instead of text, `suffix`, `echo`, or `best_of` beyond `n`.
+pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
+    let text = utf8(body)?;
+    let wire: Body<'_> = serde_json::from_str(text).map_err(|error| place::refuse(text, &error))?;
+    let mut request = ChatRequest::new(Dialect::Completions, required_model(wire.model)?);
+    request.messages.push(Message::new(
+        Role::User,
+        vec![Text::new(prompt(wire.prompt)?).into()],
+    ));
+    if wire.suffix.is_some_and(|suffix| !suffix.is_empty()) {
+        return Err(BadRequest::new(
+            "suffix",
+            "`suffix` is not available: models are asked through chat, which cannot fill in the middle; leave it out",
+        ));
+    }
+    if wire.echo == Some(true) {
+        return Err(BadRequest::new(
+            "echo",
+            "`echo` is not available: models are asked through chat; put the prompt before the answer yourself",
+        ));
+    }
+    request.n = read_n(wire.n)?;
+    if wire.best_of.unwrap_or(1) > request.n.unwrap_or(1) {
+        return Err(BadRequest::new(
+            "best_of",
+            "`best_of` larger than `n` is not available; ask for `n` answers and choose",
+        ));
+    }
+    request.max_output_tokens = match wire.max_tokens {
+        Some(limit) => token_limit("max_tokens", limit)?,
+        None => None,
+    };
+    request.sampling = Sampling {
+        temperature: raw(wire.temperature),
+        top_p: raw(wire.top_p),
+        top_k: raw(wire.top_k),
+        min_p: raw(wire.min_p),
+        presence_penalty: raw(wire.presence_penalty),
+        frequency_penalty: raw(wire.frequency_penalty),
+        repetition_penalty: raw(wire.repetition_penalty),
+        seed: raw(wire.seed),
+        logit_bias: raw(wire.logit_bias),
+    };
+    request.logprobs = wire.logprobs.map(|top| Logprobs {
+        top: (top > 0).then_some(top),
+    });
+    request.stop = wire.stop.0;
+    request.stream = wire.stream.unwrap_or(false);
+    request.include_usage = wire
+        .stream_options
+        .and_then(|options| options.include_usage)
+        .unwrap_or(false);
+    request.end_user = wire.user.map(Str::into_string);
+    request.extra.extend(extra(wire.extra));
+    Ok(request)
+}
+
+fn prompt(raw: Option<&RawValue>) -> Result<String, BadRequest> {
+    let refuse = |message: &str| Err(BadRequest::new("prompt", message));
+    let Some(raw) = raw else {
+        return refuse("`prompt` is missing; send the text to answer");
+    };
+    match serde_json::from_str::<StringOrList>(raw.get()) {
+        Ok(StringOrList(mut texts)) => match (texts.pop(), texts.is_empty()) {
+            (Some(text), true) => Ok(text),
+            (None, _) => refuse("`prompt` is an empty array; send the text to answer"),
+            (Some(_), false) => refuse(
+                "several prompts in one request are not available; send one request for each",
+            ),
+        },
+        Err(_) => refuse(
+            "`prompt` has to be text: a string, or an array with one string; arrays of tokens are not available",
+        ),
+    }
+}

@@ -1,0 +1,154 @@
+//! A caller's body into a neutral request.
+
+mod content;
+mod messages;
+mod options;
+mod tools;
+
+pub(super) use messages::thought_signature;
+pub(super) use tools::LEGACY_FUNCTIONS;
+
+use bardo_types::chat::{ChatRequest, Logprobs, Sampling};
+use bardo_types::json::RawJson;
+use bardo_types::model::Dialect;
+use serde_json::value::RawValue;
+
+use super::place;
+use super::wire::Body;
+use crate::codec::BadRequest;
+use crate::json::Str;
+
+/// Members that are never passed on: the gateway's own hints, and names of endpoints and keys,
+/// which must not act (and a key must not travel).
+const NEVER_PASSED_ON: [&str; 5] = ["bardo", "api_base", "base_url", "api_key", "extra_headers"];
+
+/// Reads a body of `POST /v1/chat/completions`.
+///
+/// # Errors
+/// When the body is not JSON of the right types; the refusal names the member.
+pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
+    let text = utf8(body)?;
+    let wire: Body<'_> = serde_json::from_str(text).map_err(|error| place::refuse(text, &error))?;
+    request(wire)
+}
+
+pub(super) fn utf8(body: &[u8]) -> Result<&str, BadRequest> {
+    std::str::from_utf8(body).map_err(|error| {
+        BadRequest::new(
+            "",
+            format!(
+                "the request body is not UTF-8 (byte {}); send JSON in UTF-8",
+                error.valid_up_to()
+            ),
+        )
+    })
+}
+
+fn request(mut wire: Body<'_>) -> Result<ChatRequest, BadRequest> {
+    let model = required_model(wire.model.take())?;
+    let mut request = ChatRequest::new(Dialect::Chat, model);
+    options::read_reasoning(&mut wire, &mut request);
+    options::read_format(&mut wire, &mut request)?;
+    tools::read(&mut wire, &mut request)?;
+    let Some(messages) = wire.messages.take().filter(|list| !list.is_empty()) else {
+        return Err(BadRequest::new(
+            "messages",
+            "`messages` is missing or empty; send at least one message",
+        ));
+    };
+    request.messages = messages::read(messages)?;
+    request.max_output_tokens = match wire.max_completion_tokens {
+        Some(limit) => token_limit("max_completion_tokens", limit)?,
+        None => match wire.max_tokens {
+            Some(limit) => token_limit("max_tokens", limit)?,
+            None => None,
+        },
+    };
+    request.sampling = sampling(&wire);
+    request.stop = wire.stop.0;
+    request.n = read_n(wire.n)?;
+    request.logprobs = wire.logprobs.unwrap_or(false).then_some(Logprobs {
+        top: wire.top_logprobs,
+    });
+    request.stream = wire.stream.unwrap_or(false);
+    request.include_usage = wire
+        .stream_options
+        .and_then(|options| options.include_usage)
+        .unwrap_or(false);
+    request.metadata = raw(wire.metadata);
+    request.service_tier = wire.service_tier.map(Str::into_string);
+    request.prediction = raw(wire.prediction);
+    request.modalities = raw(wire.modalities);
+    request.audio = raw(wire.audio);
+    request.cache.key = wire.prompt_cache_key.map(Str::into_string);
+    request.cache.options = raw(wire.prompt_cache_options);
+    request.cache.automatic = raw(wire.cache_control);
+    request.store = wire.store;
+    request.end_user = match (wire.safety_identifier, wire.user) {
+        (Some(identifier), user) => {
+            if let Some(user) = user {
+                request.extra.push(("user".into(), RawJson::string(&user)));
+            }
+            Some(identifier.into_string())
+        }
+        (None, user) => user.map(Str::into_string),
+    };
+    request.extra.extend(extra(wire.extra));
+    Ok(request)
+}
+
+pub(super) fn required_model(model: Option<Str<'_>>) -> Result<String, BadRequest> {
+    model
+        .map(Str::into_string)
+        .filter(|model| !model.is_empty())
+        .ok_or_else(|| BadRequest::new("model", "`model` is missing; name the model to ask"))
+}
+
+/// Reads a limit; −1 is how some clients say "no limit".
+pub(super) fn token_limit(param: &str, limit: i64) -> Result<Option<u64>, BadRequest> {
+    match u64::try_from(limit) {
+        Ok(0) => Err(BadRequest::new(
+            param,
+            format!("`{param}` is 0; it has to be at least 1"),
+        )),
+        Ok(limit) => Ok(Some(limit)),
+        Err(_) => Ok(None),
+    }
+}
+
+pub(super) fn read_n(n: Option<u32>) -> Result<Option<u32>, BadRequest> {
+    match n {
+        Some(0) => Err(BadRequest::new("n", "`n` is 0; it has to be at least 1")),
+        Some(n) if n > 128 => Err(BadRequest::new("n", "`n` is too large; 128 is the most")),
+        n => Ok(n),
+    }
+}
+
+fn sampling(wire: &Body<'_>) -> Sampling {
+    Sampling {
+        temperature: raw(wire.temperature),
+        top_p: raw(wire.top_p),
+        top_k: raw(wire.top_k),
+        min_p: raw(wire.min_p),
+        presence_penalty: raw(wire.presence_penalty),
+        frequency_penalty: raw(wire.frequency_penalty),
+        repetition_penalty: raw(wire.repetition_penalty),
+        seed: raw(wire.seed),
+        logit_bias: raw(wire.logit_bias),
+    }
+}
+
+/// Keeps an optional member as written; `null` is as good as absent.
+pub(super) fn raw(value: Option<&RawValue>) -> Option<RawJson> {
+    value.map(RawJson::from)
+}
+
+/// Members that no slot was made for.
+pub(super) fn extra<'a>(
+    members: Vec<(Str<'a>, &'a RawValue)>,
+) -> impl Iterator<Item = (String, RawJson)> + use<'a> {
+    members
+        .into_iter()
+        .filter(|(name, value)| !NEVER_PASSED_ON.contains(&&**name) && value.get() != "null")
+        .map(|(name, value)| (name.into_string(), value.into()))
+}

@@ -1,0 +1,115 @@
+//! Which dialect a body on `/v1/completions` is in.
+
+use bardo_types::model::Dialect;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::json::{Str, TopLevel};
+
+/// Tells the dialect of a body that came without a telling path: `prompt` means legacy
+/// completions; a version header, a top-level `system`, tool blocks or tools with `input_schema`
+/// mean Anthropic; everything else is Chat Completions.
+#[must_use]
+pub fn detect_completions_body(top: &TopLevel<'_>, anthropic_version: bool) -> Dialect {
+    if top.get("prompt").is_some_and(|prompt| prompt != "null") {
+        return Dialect::Completions;
+    }
+    let anthropic = anthropic_version
+        || top.get("system").is_some_and(|system| system != "null")
+        || top.get("tools").is_some_and(has_input_schema)
+        || top.get("messages").is_some_and(has_tool_blocks);
+    if anthropic {
+        Dialect::Anthropic
+    } else {
+        Dialect::Chat
+    }
+}
+
+#[derive(Deserialize)]
+struct Tool<'a> {
+    #[serde(borrow)]
+    input_schema: Option<&'a RawValue>,
+}
+
+fn has_input_schema(tools: &str) -> bool {
+    serde_json::from_str::<Vec<Tool<'_>>>(tools)
+        .is_ok_and(|tools| tools.iter().any(|tool| tool.input_schema.is_some()))
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Str<'a>>,
+}
+
+fn has_tool_blocks(messages: &str) -> bool {
+    let messages: Vec<Message<'_>> = serde_json::from_str(messages).unwrap_or_default();
+    messages.iter().any(|message| {
+        let content = message.content.map_or("", RawValue::get);
+        content.starts_with('[')
+            && serde_json::from_str::<Vec<Block<'_>>>(content).is_ok_and(|blocks| {
+                blocks
+                    .iter()
+                    .any(|block| matches!(block.kind.as_deref(), Some("tool_use" | "tool_result")))
+            })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::scan;
+
+    #[test]
+    fn the_body_tells_the_dialect_and_doubt_means_chat() {
+        for (body, header, expected) in [
+            (r#"{"model":"m","prompt":"x"}"#, false, Dialect::Completions),
+            (
+                r#"{"model":"m","prompt":"x","system":"s"}"#,
+                true,
+                Dialect::Completions,
+            ),
+            (r#"{"model":"m","messages":[]}"#, true, Dialect::Anthropic),
+            (
+                r#"{"model":"m","system":"s","messages":[]}"#,
+                false,
+                Dialect::Anthropic,
+            ),
+            (
+                r#"{"messages":[],"tools":[{"name":"f","input_schema":{"type":"object"}}]}"#,
+                false,
+                Dialect::Anthropic,
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]}]}"#,
+                false,
+                Dialect::Anthropic,
+            ),
+            (
+                r#"{"messages":[],"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{"input_schema":{}}}}}]}"#,
+                false,
+                Dialect::Chat,
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":"{\"type\":\"tool_use\"}"}]}"#,
+                false,
+                Dialect::Chat,
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"max_tokens":5}"#,
+                false,
+                Dialect::Chat,
+            ),
+            (r#"{"prompt":null,"messages":[]}"#, false, Dialect::Chat),
+        ] {
+            let top = scan(body.as_bytes()).unwrap();
+            assert_eq!(detect_completions_body(&top, header), expected, "{body}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What a relay learns from bytes that it passes on unchanged.
+
+use std::sync::LazyLock;
+
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::model::Service;
+use bardo_types::usage::Usage;
+use memchr::memmem::Finder;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::answer::{Chunk, fault_of, read_usage};
+use crate::codec::Observed;
+use crate::sse::SseEvent;
+
+static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"usage\""));
+static COST: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"cost\""));
+static FINISH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"finish_reason\""));
+static ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"error\""));
+
+/// Looks at one event. Once content has begun, an event is parsed only when it may hold a count,
+/// a finish reason or an error.
+pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
+    let data = event.data.trim_ascii();
+    if data == b"[DONE]" {
+        seen.terminal = true;
+        return;
+    }
+    let worth_parsing = !seen.content
+        || seen.model.is_none()
+        || has_value(&USAGE, data)
+        || has_value(&FINISH, data)
+        || has_value(&COST, data)
+        || ERROR.find(data).is_some();
+    if !worth_parsing || seen.fault.is_some() {
+        return;
+    }
+    match serde_json::from_slice::<Chunk<'_>>(data) {
+        Ok(chunk) => look(&chunk, data, seen),
+        // Events of other kinds pass; one that says it is an error is believed.
+        Err(_) if event.name == "error" => seen.fault = Some(unknown_fault(data)),
+        Err(_) => {}
+    }
+}
+
+/// Looks at a whole body.
+#[must_use]
+pub fn observe_response(body: &[u8]) -> Observed {
+    let mut seen = Observed::default();
+    let data = body.trim_ascii();
+    match serde_json::from_slice::<Chunk<'_>>(data) {
+        Ok(chunk) if chunk.choices.is_none() && chunk.error.is_none() => {
+            seen.fault = Some(unknown_fault(data));
+        }
+        Ok(chunk) => {
+            look(&chunk, data, &mut seen);
+            seen.terminal = seen.finished && seen.fault.is_none();
+        }
+        Err(_) => seen.fault = Some(unknown_fault(data)),
+    }
+    seen
+}
+
+/// Whether a member is there and is not `null`.
+fn has_value(finder: &Finder<'_>, data: &[u8]) -> bool {
+    finder.find_iter(data).any(|at| {
+        let rest = data[at + finder.needle().len()..].trim_ascii_start();
+        rest.strip_prefix(b":")
+            .is_some_and(|value| !value.trim_ascii_start().starts_with(b"null"))
+    })
+}
+
+fn unknown_fault(data: &[u8]) -> Fault {
+    match std::str::from_utf8(data) {
+        Ok(text) if text.starts_with(['{', '[', '"']) => fault_of(text, Service::OpenAi),
+        _ => Fault::new(
+            FaultClass::Malformed,
+            "the provider's answer is not the JSON that the protocol demands",
+        ),
+    }
+}
+
+fn look(chunk: &Chunk<'_>, data: &[u8], seen: &mut Observed) {
+    if seen.model.is_none() {
+        seen.model = chunk.model.to_owned_text();
+    }
+    if let Some(usage) = read_usage(chunk.usage, chunk.cost) {
+        seen.usage
+            .get_or_insert_with(Usage::default)
+            .supersede(&usage);
+    }
+    let choices = chunk.choices.as_deref().unwrap_or_default();
+    for choice in choices {
+        if let Some(delta) = choice.delta.as_ref().or(choice.message.as_ref()) {
+            seen.content |= delta.has_content();
+        }
+        match choice.finish_reason.get() {
+            Some("error" | "insufficient_system_resource") => {
+                seen.fault.get_or_insert_with(|| {
+                    Fault::new(
+                        FaultClass::Server,
+                        "the provider ended the answer with an error",
+                    )
+                });
+            }
+            Some(_) => seen.finished = true,
+            None => {}
+        }
+        if let Some(error) = choice.error {
+            seen.fault = Some(fault_of(error.get(), Service::OpenAi));
+        }
+    }
+    let is_error_object = chunk.object.get() == Some("error");
+    if let Some(error) = chunk.error {
+        seen.fault = Some(if error.get().starts_with('{') {
+            fault_of(error.get(), Service::OpenAi)
+        } else {
+            unknown_fault(data)
+        });
+    } else if is_error_object {
+        seen.fault = Some(unknown_fault(data));
+    }
+}
+
+/// Whether an event is the chunk that only carries usage. A relay drops it when the caller did
+/// not ask for it.
+#[must_use]
+pub fn usage_only_chunk(event: SseEvent<'_>) -> bool {
+    #[derive(Deserialize)]
+    struct Shape {
+        choices: Option<Vec<IgnoredAny>>,
+        usage: Option<IgnoredAny>,
+    }
+    if USAGE.find(event.data).is_none() {
+        return false;
+    }
+    serde_json::from_slice::<Shape>(event.data).is_ok_and(|shape| {
+        shape.usage.is_some() && shape.choices.is_some_and(|choices| choices.is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! Members without a neutral meaning, and what one service wants beside the dialect.
+
+use bardo_types::chat::{OutputFormat, ThinkingMode};
+use bardo_types::json::RawJson;
+use bardo_types::model::{Dialect, Effort, Service};
+use serde_json::{Map, Value};
+
+use super::super::decode::LEGACY_FUNCTIONS;
+use super::super::write::Object;
+use super::Job;
+use super::losses::Losses;
+
+/// Members that one or two services know and others may refuse.
+const OWNED: &[(&str, &[Service])] = &[
+    ("venice_parameters", &[Service::Venice]),
+    ("provider", &[Service::OpenRouter]),
+    ("models", &[Service::OpenRouter]),
+    ("plugins", &[Service::OpenRouter]),
+    ("route", &[Service::OpenRouter]),
+    ("transforms", &[Service::OpenRouter]),
+    ("session_id", &[Service::OpenRouter]),
+    ("usage", &[Service::OpenRouter]),
+    ("include_reasoning", &[Service::OpenRouter]),
+    ("top_a", &[Service::OpenRouter]),
+    ("trace", &[Service::OpenRouter]),
+    ("debug", &[Service::OpenRouter]),
+    ("privacy", &[Service::Bankr]),
+    ("prompt_cache", &[Service::BlockRun]),
+    ("search_parameters", &[Service::BlockRun]),
+    ("fallbacks", &[Service::Venice]),
+    ("min_temp", &[Service::Venice]),
+    ("max_temp", &[Service::Venice]),
+    ("chat_template_kwargs", &[Service::Local]),
+    ("enable_thinking", &[Service::Local]),
+    ("stop_token_ids", &[Service::Local, Service::Venice]),
+    ("moderation", &[Service::OpenAi]),
+    (
+        "web_search_options",
+        &[Service::OpenAi, Service::OpenRouter],
+    ),
+    (
+        "prompt_cache_retention",
+        &[Service::OpenAi, Service::Venice],
+    ),
+];
+
+pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
+    for (name, value) in &job.request.extra {
+        if name == LEGACY_FUNCTIONS || name == "bardo" {
+            continue;
+        }
+        if job.request.dialect != Dialect::Chat {
+            lost.lose_field(name, "this member has no form in Chat Completions");
+        } else if !is_known(job, name) {
+            lost.lose_field(name, "the target does not know this member");
+        } else if !is_written(job, name) {
+            object.raw(name, value.as_str());
+        }
+    }
+    if job.service() == Service::Venice {
+        write_venice(job, object);
+    }
+}
+
+fn is_known(job: &Job<'_>, name: &str) -> bool {
+    OWNED
+        .iter()
+        .find(|(owned, _)| *owned == name)
+        .is_none_or(|(_, services)| services.contains(&job.service()))
+}
+
+/// Whether a member was or will be written from its slot, so that it must not come twice.
+fn is_written(job: &Job<'_>, name: &str) -> bool {
+    match name {
+        "venice_parameters" => true,
+        "chat_template_kwargs" => {
+            job.request.reasoning.effort == Some(Effort::None)
+                || job.request.reasoning.mode == Some(ThinkingMode::Disabled)
+        }
+        "tool_choice" => job.request.tools.is_empty(),
+        "response_format" => job.request.output != OutputFormat::Text,
+        "reasoning_effort" => {
+            job.request.reasoning.effort.is_some() || job.request.reasoning.mode.is_some()
+        }
+        "user" => job.service() != Service::OpenAi && job.request.end_user.is_some(),
+        "prompt_cache" => job.request.cache.automatic.is_some(),
+        _ => false,
+    }
+}
+
+/// Venice puts a prompt of its own before the caller's unless told not to, which changes answers
+/// and breaks prompt caches.
+fn write_venice(job: &Job<'_>, object: &mut Object<'_>) {
+    let mut parameters: Map<String, Value> = job
+        .request
+        .extra
+        .iter()
+        .filter(|_| job.request.dialect == Dialect::Chat)
+        .find(|(name, _)| name == "venice_parameters")
+        .and_then(|(_, raw): &(String, RawJson)| raw.read().ok())
+        .unwrap_or_default();
+    parameters
+        .entry("include_venice_system_prompt")
+        .or_insert(Value::Bool(false));
+    object.set("venice_parameters", &parameters);
+}

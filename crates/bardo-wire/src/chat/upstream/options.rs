@@ -1,0 +1,389 @@
+//! Reasoning, the shape of the answer, streaming, and notes about the request.
+
+use std::borrow::Cow;
+
+use bardo_types::chat::{OutputFormat, ReasoningRequest, Role, ThinkingMode};
+use bardo_types::json::RawJson;
+use bardo_types::model::{Dialect, Effort, Service};
+
+use super::super::write::Object;
+use super::Job;
+use super::losses::Losses;
+use super::names::digest;
+use super::tools;
+use crate::codec::BadRequest;
+
+/// Longest id of an end user that OpenAI takes.
+const END_USER_LIMIT: usize = 64;
+
+/// Instructions in words for what the target cannot be asked by a member.
+pub(super) fn notes(job: &Job<'_>, lost: &mut Losses) -> Vec<String> {
+    let mut notes = Vec::new();
+    let request = job.request;
+    if let OutputFormat::JsonSchema { schema, .. } = &request.output
+        && !takes_schema(job)
+    {
+        lost.lose(
+            "json_schema",
+            "the target does not hold the model to a schema; it was asked in words",
+        );
+        notes.push(format!(
+            "Answer with one JSON object that satisfies this JSON schema, and nothing else:\n{}",
+            schema.as_str()
+        ));
+    }
+    if request.output == OutputFormat::JsonObject && !job.target.capabilities.structured_output {
+        lost.lose(
+            "json_object",
+            "the target does not hold the model to JSON; it was asked in words",
+        );
+        notes.push("Answer with one JSON object and nothing else.".to_owned());
+    }
+    notes.extend(tools::note(job));
+    notes
+}
+
+fn takes_schema(job: &Job<'_>) -> bool {
+    job.target.capabilities.structured_output && job.service() != Service::DeepSeek
+}
+
+pub(super) fn write(
+    job: &Job<'_>,
+    lost: &mut Losses,
+    object: &mut Object<'_>,
+) -> Result<(), BadRequest> {
+    write_limit(job, lost, object);
+    write_n(job, object)?;
+    write_reasoning(job, lost, object);
+    write_format(job, object);
+    write_notes(job, lost, object);
+    if job.request.stream {
+        object.set("stream", &true);
+        object.object("stream_options").set("include_usage", &true);
+    }
+    Ok(())
+}
+
+fn write_limit(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
+    let Some(mut limit) = job.request.max_output_tokens else {
+        return;
+    };
+    let most = job.target.capabilities.max_output_tokens;
+    if most > 0 && limit > most {
+        lost.lose(
+            "max_output_tokens",
+            "the limit is larger than the model's own, which was sent instead",
+        );
+        limit = most;
+    }
+    let member = match job.service() {
+        Service::Venice => "max_completion_tokens",
+        Service::Local | Service::DeepSeek => "max_tokens",
+        _ if job.target.capabilities.max_completion_tokens => "max_completion_tokens",
+        _ => "max_tokens",
+    };
+    object.set(member, &limit);
+}
+
+fn write_n(job: &Job<'_>, object: &mut Object<'_>) -> Result<(), BadRequest> {
+    match job.request.n {
+        Some(n) if n > 1 && job.service() == Service::DeepSeek => Err(BadRequest::new(
+            "n",
+            "this provider gives one answer per request; leave `n` out or choose another provider",
+        )),
+        Some(n) if n > 1 => {
+            object.set("n", &n);
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the caller wants of thinking, all spellings considered; the last instruction inside the
+/// conversation counts most.
+fn wanted(job: &Job<'_>) -> ReasoningRequest {
+    #[derive(serde::Deserialize)]
+    struct OutputConfig {
+        effort: Option<String>,
+    }
+    let mut wanted = job.request.reasoning.clone();
+    let last = job
+        .request
+        .messages
+        .iter()
+        .rev()
+        .filter(|message| message.role == Role::System)
+        .find_map(|message| message.output_config.as_ref());
+    if let Some(effort) = last
+        .and_then(|raw| raw.read::<OutputConfig>().ok()?.effort)
+        .and_then(|name| Effort::parse(&name))
+    {
+        wanted.effort = Some(effort);
+    }
+    wanted
+}
+
+fn write_reasoning(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
+    let wanted = wanted(job);
+    let off = wanted.mode == Some(ThinkingMode::Disabled) || wanted.effort == Some(Effort::None);
+    let effort = match (wanted.effort, wanted.mode) {
+        _ if off => Some(Effort::None),
+        (Some(effort), _) => Some(effort),
+        (None, Some(ThinkingMode::Budget(budget))) => Some(Effort::of_budget(budget)),
+        (None, _) => None,
+    };
+    match job.service() {
+        Service::OpenRouter => write_openrouter(job, &wanted, effort, lost, object),
+        Service::Venice => write_venice(job, effort, lost, object),
+        Service::DeepSeek => write_deepseek(effort, object),
+        Service::Local => write_local(job, effort, lost, object),
+        _ => {
+            if let Some(effort) = nearest(job, effort, lost) {
+                object.set("reasoning_effort", effort.as_str());
+            }
+        }
+    }
+}
+
+/// The effort that the model takes for the one that is wanted.
+fn nearest(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses) -> Option<Effort> {
+    let wanted = effort?;
+    let capabilities = &job.target.capabilities;
+    let taken = capabilities.nearest_effort(wanted);
+    // A model that does not think needs no telling not to.
+    let honored = taken == Some(wanted)
+        || (wanted == Effort::None && !capabilities.thinking.any() && taken.is_none());
+    if !honored {
+        lost.lose(
+            "effort",
+            "the model does not take this effort; the nearest that it takes was used, if any",
+        );
+    }
+    taken
+}
+
+fn write_openrouter(
+    job: &Job<'_>,
+    wanted: &ReasoningRequest,
+    effort: Option<Effort>,
+    lost: &mut Losses,
+    object: &mut Object<'_>,
+) {
+    let capabilities = &job.target.capabilities;
+    let budget = match wanted.mode {
+        Some(ThinkingMode::Budget(budget)) if capabilities.thinking.budget => Some(budget),
+        _ => None,
+    };
+    // Without a list of its efforts OpenRouter fits the effort to the model by itself.
+    let effort = if capabilities.efforts.is_empty() {
+        effort
+    } else if budget.is_none() {
+        nearest(job, effort, lost)
+    } else {
+        None
+    };
+    let adaptive = wanted.mode == Some(ThinkingMode::Adaptive);
+    let is_silent = budget.is_none() && effort.is_none() && !adaptive && wanted.summary.is_none();
+    if is_silent {
+        return;
+    }
+    let mut reasoning = object.object("reasoning");
+    match (budget, effort) {
+        (Some(budget), _) => {
+            reasoning.set("max_tokens", &budget);
+        }
+        (None, Some(Effort::None)) => {
+            reasoning.set("enabled", &false);
+        }
+        (None, Some(effort)) => {
+            reasoning.set("effort", effort.as_str());
+        }
+        (None, None) if adaptive => {
+            reasoning.set("enabled", &true);
+        }
+        (None, None) => {}
+    }
+    reasoning.set_some("summary", wanted.summary.as_deref());
+}
+
+fn write_venice(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses, object: &mut Object<'_>) {
+    let thinking = job.target.capabilities.thinking;
+    let takes_none = job.target.capabilities.efforts.contains(&Effort::None);
+    if effort == Some(Effort::None) && !takes_none && (thinking.disabled || !thinking.any()) {
+        object.object("reasoning").set("enabled", &false);
+    } else if let Some(effort) = nearest(job, effort, lost) {
+        object.set("reasoning_effort", effort.as_str());
+    }
+}
+
+/// DeepSeek thinks unless told not to, and knows three efforts.
+fn write_deepseek(effort: Option<Effort>, object: &mut Object<'_>) {
+    let Some(effort) = effort else {
+        return;
+    };
+    let (kind, name) = match effort {
+        Effort::None => ("disabled", None),
+        Effort::Minimal | Effort::Low => ("enabled", Some("low")),
+        Effort::Medium | Effort::High | Effort::Xhigh => ("enabled", Some("high")),
+        Effort::Max => ("enabled", Some("max")),
+    };
+    object.object("thinking").set("type", kind);
+    object.set_some("reasoning_effort", name);
+}
+
+fn write_local(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses, object: &mut Object<'_>) {
+    let capabilities = &job.target.capabilities;
+    if effort == Some(Effort::None) && capabilities.thinking.disabled {
+        object
+            .object("chat_template_kwargs")
+            .set("enable_thinking", &false);
+    } else if let Some(effort) = nearest(job, effort, lost) {
+        object.set("reasoning_effort", effort.as_str());
+    }
+}
+
+fn write_format(job: &Job<'_>, object: &mut Object<'_>) {
+    match &job.request.output {
+        OutputFormat::Text => {}
+        OutputFormat::JsonObject => {
+            if job.target.capabilities.structured_output {
+                object.object("response_format").set("type", "json_object");
+            }
+        }
+        OutputFormat::JsonSchema { .. } if !takes_schema(job) => {
+            if job.target.capabilities.structured_output {
+                object.object("response_format").set("type", "json_object");
+            }
+        }
+        OutputFormat::JsonSchema {
+            name,
+            description,
+            schema,
+            strict,
+        } => {
+            let mut format = object.object("response_format");
+            format.set("type", "json_schema");
+            let mut inner = format.object("json_schema");
+            inner
+                .set("name", &schema_name(name.as_deref()))
+                .set_some("description", description.as_deref())
+                .raw("schema", schema.as_str());
+            // Venice takes no schema that is not strict.
+            let strict = if job.service() == Service::Venice {
+                Some(true)
+            } else {
+                *strict
+            };
+            inner.set_some("strict", strict.as_ref());
+        }
+    }
+}
+
+/// OpenAI wants a name of at most 64 plain characters.
+fn schema_name(name: Option<&str>) -> String {
+    let name: String = name
+        .unwrap_or("response")
+        .chars()
+        .map(|letter| {
+            if letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-') {
+                letter
+            } else {
+                '_'
+            }
+        })
+        .take(64)
+        .collect();
+    if name.is_empty() {
+        "response".into()
+    } else {
+        name
+    }
+}
+
+/// Who asks, notes of the caller, latency class, storage and prompt-cache hints.
+fn write_notes(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
+    let request = job.request;
+    let service = job.service();
+    let is_openai = service == Service::OpenAi;
+    let is_router = service == Service::OpenRouter;
+    if let Some(user) = request.end_user.as_deref() {
+        let user = if user.len() > END_USER_LIMIT {
+            Cow::Owned(digest(user, 32))
+        } else {
+            Cow::Borrowed(user)
+        };
+        match service {
+            Service::OpenAi => object.set("safety_identifier", &user),
+            // Venice throws it away, so it is not told.
+            Service::Venice => object,
+            _ => object.set("user", &user),
+        };
+    }
+    let mut pass = |member: &'static str, json: Option<&RawJson>, takes: bool| {
+        if let Some(json) = json {
+            if takes {
+                object.raw(member, json.as_str());
+            } else {
+                lost.lose(member, "the target does not know this member");
+            }
+        }
+    };
+    let same_family = request.dialect != Dialect::Anthropic;
+    pass(
+        "metadata",
+        request.metadata.as_ref(),
+        same_family && (is_openai || is_router),
+    );
+    pass(
+        "prediction",
+        request.prediction.as_ref(),
+        is_openai || is_router,
+    );
+    pass("audio", request.audio.as_ref(), is_openai || is_router);
+    let modalities = request
+        .modalities
+        .as_ref()
+        .filter(|raw| raw.as_str() != "[\"text\"]");
+    pass("modalities", modalities, is_openai || is_router);
+    let key = request.cache.key.as_deref().map(RawJson::string);
+    let takes_key = is_openai || is_router || service == Service::Venice;
+    pass("prompt_cache_key", key.as_ref(), takes_key);
+    pass(
+        "prompt_cache_options",
+        request.cache.options.as_ref(),
+        is_openai || is_router,
+    );
+    let verbosity = request
+        .verbosity
+        .map(|wordy| RawJson::string(wordy.as_str()));
+    let takes_verbosity = takes_key || service == Service::BlockRun;
+    pass("verbosity", verbosity.as_ref(), takes_verbosity);
+    let tier = service_tier(request.service_tier.as_deref(), request.dialect);
+    pass("service_tier", tier.as_ref(), is_openai || is_router);
+    let store = request.store.filter(|store| *store || is_openai);
+    let store = store.map(|store| RawJson::parse(store.to_string()).expect("a boolean is JSON"));
+    pass("store", store.as_ref(), is_openai);
+    if let Some(automatic) = &request.cache.automatic {
+        match service {
+            Service::OpenRouter => {
+                object.raw("cache_control", automatic.as_str());
+            }
+            Service::BlockRun => {
+                object.set("prompt_cache", &true);
+            }
+            _ => lost.lose(
+                "cache_control",
+                "the target takes no prompt-cache marks; it caches by its own rules",
+            ),
+        }
+    }
+}
+
+/// The latency class by OpenAI's names; `auto` is what happens anyway.
+fn service_tier(tier: Option<&str>, dialect: Dialect) -> Option<RawJson> {
+    match (tier?, dialect) {
+        ("auto", Dialect::Anthropic) => None,
+        ("standard_only", _) => Some(RawJson::string("default")),
+        (tier, _) => Some(RawJson::string(tier)),
+    }
+}

@@ -1,0 +1,89 @@
+//! Thinking of earlier turns, where the target wants it back (translation §6).
+
+use bardo_types::chat::{Message, Opaque, Part, Reasoning, ThinkingMode};
+use bardo_types::model::{Effort, Service};
+
+use super::super::details;
+use super::super::write::Object;
+use super::Job;
+use super::assistant::STATE_LOST;
+use super::losses::Losses;
+use super::vendor::Vendor;
+
+/// What of a turn's thinking is sent back.
+#[derive(Default)]
+pub(super) struct Thinking<'a> {
+    /// The member for plain thinking, and its text.
+    text: Option<(&'static str, String)>,
+    details: Vec<&'a Reasoning>,
+}
+
+impl Thinking<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.details.is_empty() && self.text.as_ref().is_none_or(|(_, text)| text.is_empty())
+    }
+
+    pub(super) fn write(&self, object: &mut Object<'_>) {
+        if let Some((member, text)) = &self.text {
+            object.set(member, text);
+        }
+        if !self.details.is_empty() {
+            let mut list = object.array("reasoning_details");
+            let mut index = 0;
+            for reasoning in &self.details {
+                details::write(reasoning, &mut index, &mut list);
+            }
+        }
+    }
+}
+
+/// Decides what is sent back of a turn that `calls` tools or not.
+pub(super) fn plan<'a>(
+    job: &Job<'_>,
+    message: &'a Message,
+    calls: bool,
+    lost: &mut Losses,
+) -> Thinking<'a> {
+    let mut thinking = Thinking::default();
+    let mut texts = String::new();
+    let vendor = Vendor::of(&job.target.model);
+    let takes_details = matches!(job.service(), Service::OpenRouter | Service::Venice);
+    let member = match (job.service(), vendor) {
+        (Service::OpenAi | Service::Anthropic, _) => None,
+        (Service::DeepSeek | Service::Local, _) => Some("reasoning_content"),
+        // These makers read their own state and nothing else.
+        (_, Vendor::Anthropic | Vendor::OpenAi | Vendor::Google) => None,
+        (Service::OpenRouter, _) => Some("reasoning"),
+        _ => Some("reasoning_content"),
+    };
+    for part in &message.parts {
+        let Part::Reasoning(reasoning) = part else {
+            continue;
+        };
+        match &reasoning.opaque {
+            Some(opaque) if takes_details && vendor.reads(opaque) => {
+                thinking.details.push(reasoning);
+            }
+            opaque => {
+                let is_foreign = !matches!(opaque, None | Some(Opaque::ReasoningContent));
+                if is_foreign || member.is_none() {
+                    lost.lose("thinking_state", STATE_LOST);
+                }
+                texts.push_str(&reasoning.text);
+            }
+        }
+    }
+    // Without calls, services of this kind ignore the thinking of earlier turns.
+    if let Some(member) = member.filter(|_| calls) {
+        let demanded = job.service() == Service::DeepSeek && !is_off(job);
+        if demanded || !texts.is_empty() {
+            thinking.text = Some((member, texts));
+        }
+    }
+    thinking
+}
+
+fn is_off(job: &Job<'_>) -> bool {
+    let wanted = &job.request.reasoning;
+    wanted.mode == Some(ThinkingMode::Disabled) || wanted.effort == Some(Effort::None)
+}

@@ -1,0 +1,265 @@
+//! Tools, and which of them must be called.
+
+use bardo_types::chat::{Tool, ToolChoice};
+use bardo_types::json::RawJson;
+use bardo_types::model::{Dialect, Service, ToolFormat};
+
+use super::super::write::{Array, Object};
+use super::Job;
+use super::losses::Losses;
+use super::pieces;
+
+/// Arguments of a custom tool that goes as a function.
+const WRAPPED_SCHEMA: &str = r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}"#;
+
+/// Writes `tools`, `tool_choice` and `parallel_tool_calls`; none of the latter without tools,
+/// which services refuse.
+pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
+    let tools = sent(job, lost);
+    if tools.is_empty() {
+        return;
+    }
+    {
+        let mut list = object.array("tools");
+        for tool in &tools {
+            write_tool(job, tool, lost, &mut list);
+        }
+    }
+    write_choice(job, lost, object);
+    match job.request.parallel_tool_calls {
+        Some(false) if job.service() == Service::DeepSeek => lost.lose(
+            "parallel_tool_calls",
+            "the target cannot be told to make one call at a time",
+        ),
+        Some(parallel) if job.service() != Service::DeepSeek => {
+            object.set("parallel_tool_calls", &parallel);
+        }
+        _ => {}
+    }
+}
+
+/// The tools that the target gets. A choice among allowed tools is kept by sending no other,
+/// where it cannot be said.
+fn sent<'a>(job: &Job<'a>, lost: &mut Losses) -> Vec<&'a Tool> {
+    if job.target.capabilities.tool_format == ToolFormat::Unsupported
+        && !job.request.tools.is_empty()
+    {
+        lost.lose("tools", "the model has no tools");
+        return Vec::new();
+    }
+    let allowed = match &job.request.tool_choice {
+        Some(ToolChoice::Allowed { names, .. }) if job.service() != Service::OpenAi => Some(names),
+        _ => None,
+    };
+    job.request
+        .tools
+        .iter()
+        .filter(|tool| match tool {
+            Tool::Server { dialect, kind, .. } if *dialect != Dialect::Chat => {
+                lost.lose_field(
+                    kind,
+                    "this tool runs at a provider of another dialect and was left out",
+                );
+                false
+            }
+            tool => match (allowed, tool.name()) {
+                (Some(names), Some(name)) => names.iter().any(|allowed| allowed == name),
+                _ => true,
+            },
+        })
+        .collect()
+}
+
+fn write_tool(job: &Job<'_>, tool: &Tool, lost: &mut Losses, list: &mut Array<'_>) {
+    match tool {
+        Tool::Server { raw, .. } => list.raw(raw.as_str()),
+        Tool::Custom {
+            name,
+            description,
+            format,
+        } => {
+            let mut entry = list.object();
+            let name = job.names.sent(name);
+            if job.service() == Service::OpenAi {
+                entry.set("type", "custom");
+                let mut custom = entry.object("custom");
+                custom
+                    .set("name", name)
+                    .set_some("description", description.as_deref());
+                if let Some(format) = format {
+                    custom.raw("format", nested_format(format).as_str());
+                }
+                return;
+            }
+            if format.as_ref().is_some_and(has_grammar) {
+                lost.lose(
+                    "custom_tool_grammar",
+                    "the target cannot be held to the grammar of a custom tool's input",
+                );
+            }
+            entry.set("type", "function");
+            entry
+                .object("function")
+                .set("name", name)
+                .set_some("description", description.as_deref())
+                .raw("parameters", WRAPPED_SCHEMA);
+        }
+        Tool::Function {
+            name,
+            description,
+            schema,
+            strict,
+            cache,
+            extra,
+        } => {
+            let mut entry = list.object();
+            entry.set("type", "function");
+            {
+                let mut function = entry.object("function");
+                function
+                    .set("name", job.names.sent(name))
+                    .set_some("description", description.as_deref());
+                match schema {
+                    Some(schema) => {
+                        function.raw("parameters", schema.as_str());
+                    }
+                    None if matches!(job.service(), Service::Local | Service::DeepSeek) => {
+                        function.raw("parameters", r#"{"type":"object","properties":{}}"#);
+                    }
+                    None => {}
+                }
+                write_strict(job, *strict, lost, &mut function);
+                for (member, value) in extra {
+                    if job.request.dialect == Dialect::Chat {
+                        function.raw(member, value.as_str());
+                    } else {
+                        lost.lose_field(
+                            member,
+                            "this member of a tool has no form in Chat Completions",
+                        );
+                    }
+                }
+            }
+            if let Some(mark) = cache
+                && let Some((member, json)) = pieces::cache_member(job, mark, lost)
+            {
+                entry.raw(member, json);
+            }
+        }
+    }
+}
+
+fn write_strict(job: &Job<'_>, strict: Option<bool>, lost: &mut Losses, function: &mut Object<'_>) {
+    let Some(strict) = strict else {
+        return;
+    };
+    if !matches!(job.service(), Service::Local | Service::DeepSeek) {
+        function.set("strict", &strict);
+    } else if strict {
+        lost.lose(
+            "strict_tools",
+            "the target does not hold the model to the schema of its arguments",
+        );
+    }
+}
+
+fn has_grammar(format: &RawJson) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Format {
+        #[serde(rename = "type")]
+        kind: Option<String>,
+    }
+    format
+        .read::<Format>()
+        .is_ok_and(|format| format.kind.as_deref() == Some("grammar"))
+}
+
+/// The format of a custom tool as this dialect nests it; the Responses dialect writes a grammar
+/// flat.
+fn nested_format(format: &RawJson) -> RawJson {
+    #[derive(serde::Deserialize)]
+    struct Flat {
+        #[serde(rename = "type")]
+        kind: String,
+        definition: RawJson,
+        syntax: RawJson,
+    }
+    match format.read::<Flat>() {
+        Ok(flat) if flat.kind == "grammar" => {
+            let nested = serde_json::json!({
+                "type": "grammar",
+                "grammar": { "definition": flat.definition, "syntax": flat.syntax },
+            });
+            RawJson::of(&nested).unwrap_or_else(|_| format.clone())
+        }
+        _ => format.clone(),
+    }
+}
+
+fn write_choice(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
+    let Some(choice) = &job.request.tool_choice else {
+        return;
+    };
+    if choice.forces() && !job.target.capabilities.forced_tool_choice {
+        lost.lose(
+            "forced_tool_choice",
+            "the model cannot be forced to call a tool; it was asked to instead",
+        );
+        object.set("tool_choice", "auto");
+        return;
+    }
+    match choice {
+        ToolChoice::Auto => object.set("tool_choice", "auto"),
+        ToolChoice::None => object.set("tool_choice", "none"),
+        ToolChoice::Required => object.set("tool_choice", "required"),
+        ToolChoice::Named(name) => {
+            let kind = kind_of(job, name);
+            let mut named = object.object("tool_choice");
+            named.set("type", kind);
+            named.object(kind).set("name", job.names.sent(name));
+            return;
+        }
+        ToolChoice::Allowed { required, .. } if job.service() != Service::OpenAi => {
+            object.set("tool_choice", if *required { "required" } else { "auto" })
+        }
+        ToolChoice::Allowed { required, names } => {
+            let mut outer = object.object("tool_choice");
+            outer.set("type", "allowed_tools");
+            let mut inner = outer.object("allowed_tools");
+            inner.set("mode", if *required { "required" } else { "auto" });
+            let mut list = inner.array("tools");
+            for name in names {
+                let kind = kind_of(job, name);
+                let mut entry = list.object();
+                entry.set("type", kind);
+                entry.object(kind).set("name", job.names.sent(name));
+            }
+            return;
+        }
+    };
+}
+
+fn kind_of(job: &Job<'_>, name: &str) -> &'static str {
+    if job.service() == Service::OpenAi && job.request.is_custom_tool(name) {
+        "custom"
+    } else {
+        "function"
+    }
+}
+
+/// What the model is asked in words where it cannot be forced.
+pub(super) fn note(job: &Job<'_>) -> Option<String> {
+    let choice = job.request.tool_choice.as_ref()?;
+    if job.request.tools.is_empty()
+        || !choice.forces()
+        || job.target.capabilities.forced_tool_choice
+    {
+        return None;
+    }
+    Some(match choice {
+        ToolChoice::Named(name) => {
+            format!("Answer by calling the tool `{}`.", job.names.sent(name))
+        }
+        _ => "Answer by calling at least one of the tools.".to_owned(),
+    })
+}
