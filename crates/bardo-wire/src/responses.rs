@@ -36,3 +36,6 @@ pub use store::{
 };
 pub use stream_decoder::stream_decoder;
 pub use stream_encoder::stream_encoder;
+
+#[cfg(test)]
+mod tests;

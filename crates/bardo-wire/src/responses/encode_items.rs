@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use bardo_types::Degradation;
 use bardo_types::chat::{
-    Audio, CacheMark, ChatRequest, Document, DocumentSource, Image, MediaSource, Message, Opaque,
-    Part, Reasoning, Role, SearchResult, Text, ToolCall, ToolInput, ToolResult,
+    Audio, CacheMark, ChatRequest, Citation, Document, DocumentSource, Image, MediaSource, Message,
+    Opaque, Part, Reasoning, Role, SearchResult, Text, ToolCall, ToolInput, ToolResult,
 };
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
@@ -247,6 +247,14 @@ impl Encoder<'_> {
                     marked |= text.cache.is_some();
                     object.string("type", "output_text");
                     object.string("text", &text.text);
+                    let own = |citation: &Citation| match &citation.raw {
+                        Some((Dialect::Responses, raw)) => Some(raw.clone()),
+                        _ => None,
+                    };
+                    let annotations: Vec<RawJson> = text.citations.iter().filter_map(own).collect();
+                    if !annotations.is_empty() {
+                        object.serialize("annotations", &annotations);
+                    }
                 }
                 Part::Refusal(refusal) => {
                     object.string("type", "refusal");

@@ -51,10 +51,9 @@ pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
     let name = name(&event);
     match name {
         "response.created" => {
-            if let Ok(event) = serde_json::from_slice::<Event<'_>>(event.data) {
-                if let Some(answer) = event.response {
-                    seen.model = answer.model.map(Str::into_string);
-                }
+            let begun = serde_json::from_slice::<Event<'_>>(event.data).ok();
+            if let Some(answer) = begun.and_then(|event| event.response) {
+                seen.model = answer.model.map(Str::into_string);
             }
         }
         "response.completed"

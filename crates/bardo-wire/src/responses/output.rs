@@ -100,6 +100,14 @@ pub(super) fn arguments(text: &str) -> &str {
     if text.trim().is_empty() { "{}" } else { text }
 }
 
+/// How a call stands: arguments that are no JSON were cut off.
+pub(super) fn call_status(arguments: &str) -> &'static str {
+    match serde_json::from_str::<serde::de::IgnoredAny>(arguments) {
+        Ok(_) => "completed",
+        Err(_) => "incomplete",
+    }
+}
+
 /// The entries of a `logprobs` object in the form of Chat Completions.
 pub(super) fn logprob_entries(raw: &RawJson) -> Vec<RawJson> {
     wire_object! {
@@ -161,16 +169,10 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn choice(&mut self, choice: &Choice) {
-        let cut = is_cut(choice.finish);
-        let last = choice.parts.len().saturating_sub(1);
-        for (index, part) in choice.parts.iter().enumerate() {
-            let status = if cut && index == last {
-                "incomplete"
-            } else {
-                "completed"
-            };
-            self.part(part, status);
+        for part in &choice.parts {
+            self.part(part);
         }
+        let cut = is_cut(choice.finish);
         self.message(if cut { "incomplete" } else { "completed" });
     }
 
@@ -186,7 +188,7 @@ impl Builder<'_> {
         }
     }
 
-    fn part(&mut self, part: &Part, status: &str) {
+    fn part(&mut self, part: &Part) {
         match part {
             Part::Text(text) => {
                 let length = characters(&text.text);
@@ -213,7 +215,7 @@ impl Builder<'_> {
             }
             Part::ToolCall(call) => {
                 self.message("completed");
-                self.call(call, status);
+                self.call(call);
             }
             Part::Server(block) if block.dialect == Dialect::Responses => {
                 self.message("completed");
@@ -224,26 +226,25 @@ impl Builder<'_> {
         }
     }
 
-    fn call(&mut self, call: &ToolCall, status: &str) {
+    fn call(&mut self, call: &ToolCall) {
         if let Some(opaque) = &call.opaque {
             let id = self.id(reasoning_item::OWN_ID);
             self.items.push(reasoning_item::of_call_state(opaque, &id));
         }
-        let custom = |text: &str, builder: &Self| {
-            custom_call(&builder.id("ctc_"), status, &call.id, &call.name, text)
+        let custom = |text: &str| {
+            let id = self.id("ctc_");
+            custom_call(&id, "completed", &call.id, &call.name, text)
         };
         let item = match &call.input {
-            ToolInput::Text(text) => custom(text, self),
+            ToolInput::Text(text) => custom(text),
             ToolInput::Json(text) if self.context.request.is_custom_tool(&call.name) => {
-                custom(&unwrapped(text), self)
+                custom(&unwrapped(text))
             }
-            ToolInput::Json(text) => function_call(
-                &self.id("fc_"),
-                status,
-                &call.id,
-                &call.name,
-                arguments(text),
-            ),
+            ToolInput::Json(text) => {
+                let text = arguments(text);
+                let (id, status) = (self.id("fc_"), call_status(text));
+                function_call(&id, status, &call.id, &call.name, text)
+            }
         };
         self.items.push(item);
     }

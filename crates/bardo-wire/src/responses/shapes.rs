@@ -181,7 +181,7 @@ pub(super) struct Item<'a> {
     pub(super) content: Option<Content<'a>>,
     /// Of function and custom tool outputs only.
     pub(super) output: Option<Content<'a>>,
-    /// Every other member but `type`, as written.
+    /// Every other member, as written, `type` and `role` among them.
     members: Vec<(Str<'a>, &'a RawValue)>,
 }
 
@@ -233,31 +233,48 @@ impl<'a> Item<'a> {
     pub(super) fn others(&self, known: &[&str]) -> Vec<(String, RawJson)> {
         self.members
             .iter()
-            .filter(|(key, raw)| !known.contains(&&**key) && raw.get() != "null")
+            .filter(|(key, raw)| {
+                !matches!(&**key, "type" | "role")
+                    && !known.contains(&&**key)
+                    && raw.get() != "null"
+            })
             .map(|(key, raw)| (key.to_string(), RawJson::from(*raw)))
             .collect()
     }
 
-    /// The whole item put together again, `type` first.
+    /// The whole item put together again, its members in their order.
     pub(super) fn rebuilt(&self) -> RawJson {
         writer::object(|object| {
-            object.string("type", self.kind());
-            object.string_if("role", self.role.as_deref());
             for (key, raw) in &self.members {
                 object.raw(key, raw.get());
             }
         })
     }
 
-    fn keep<A: MapAccess<'a>>(&mut self, key: Str<'a>, map: &mut A) -> Result<(), A::Error> {
+    fn keep<A: MapAccess<'a>>(
+        &mut self,
+        key: Str<'a>,
+        map: &mut A,
+    ) -> Result<&'a RawValue, A::Error> {
         if self.members.iter().any(|(seen, _)| **seen == *key) {
             return Err(A::Error::custom(format_args!(
                 "duplicate field `{}`",
                 &*key
             )));
         }
-        self.members.push((key, map.next_value()?));
-        Ok(())
+        let raw: &'a RawValue = map.next_value()?;
+        self.members.push((key, raw));
+        Ok(raw)
+    }
+
+    /// Keeps a member whose text decides how the rest is read.
+    fn keep_word<A: MapAccess<'a>>(
+        &mut self,
+        key: Str<'a>,
+        map: &mut A,
+    ) -> Result<Option<Str<'a>>, A::Error> {
+        let raw = self.keep(key, map)?;
+        serde_json::from_str(raw.get()).map_err(A::Error::custom)
     }
 
     /// Types a member that came before the kind was clear.
@@ -285,14 +302,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for Item<'a> {
                 let mut state = Known::Unclear;
                 while let Some(key) = map.next_key::<Str<'de>>()? {
                     match (&*key, state) {
-                        ("type", _) if item.kind.is_none() => {
-                            item.kind = map.next_value()?;
+                        ("type", _) => {
+                            item.kind = item.keep_word(key, &mut map)?;
                             if let Some(kind) = item.kind.as_deref() {
                                 state = known(kind);
                             }
                         }
-                        ("role", _) if item.role.is_none() => {
-                            item.role = map.next_value()?;
+                        ("role", _) => {
+                            item.role = item.keep_word(key, &mut map)?;
                             if state == Known::Unclear && item.role.is_some() {
                                 state = Known::Message;
                             }
@@ -303,7 +320,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Item<'a> {
                         ("output", Known::Output) if item.output.is_none() => {
                             item.output = map.next_value_seed(Typed)?;
                         }
-                        _ => item.keep(key, &mut map)?,
+                        _ => {
+                            item.keep(key, &mut map)?;
+                        }
                     }
                 }
                 if item.kind() == "message" && item.content.is_none() {

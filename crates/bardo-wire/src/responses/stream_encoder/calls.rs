@@ -99,7 +99,8 @@ impl Call {
         });
     }
 
-    /// Closes the call; a second time changes nothing.
+    /// Closes the call; a second time changes nothing. `status` is for free text, which does not
+    /// tell by itself whether it was cut off.
     pub(super) fn end(&mut self, status: &str, events: &mut Events, out: &mut Vec<u8>) {
         if std::mem::replace(&mut self.over, true) {
             return;
@@ -129,6 +130,11 @@ impl Call {
             }
             event.string(key, &self.input);
         });
+        let status = if self.form == Form::Function {
+            output::call_status(&self.input)
+        } else {
+            status
+        };
         let item = self.item(status, &self.input);
         events.done(self.place, item, out);
     }

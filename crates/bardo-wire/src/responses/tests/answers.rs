@@ -1,0 +1,193 @@
+//! A provider's answers, streamed and whole.
+
+use bardo_types::chat::{Finish, Opaque, Part, ToolInput};
+
+use super::*;
+
+#[test]
+fn a_stream_and_its_whole_twin_are_the_same_answer() {
+    for name in twins() {
+        assert_eq!(from_stream(&name), from_whole(&name), "{name}");
+    }
+}
+
+#[test]
+fn any_split_of_the_bytes_gives_the_same_steps() {
+    for name in twins() {
+        let bytes = read(&format!("answers/{name}.sse"));
+        let whole = steps(&bytes, bytes.len());
+        for size in [1, 2, 3, 7, 64, 1021] {
+            assert_eq!(steps(&bytes, size), whole, "{name} in pieces of {size}");
+        }
+    }
+}
+
+#[test]
+fn answers_decode_as_reviewed() {
+    for name in twins() {
+        insta::assert_debug_snapshot!(name.as_str(), from_whole(&name).unwrap());
+    }
+}
+
+fn inputs(response: &ChatResponse) -> Vec<(&str, &str)> {
+    response.choices[0]
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::ToolCall(call) => match &call.input {
+                ToolInput::Json(text) | ToolInput::Text(text) => {
+                    Some((call.id.as_str(), text.as_str()))
+                }
+            },
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn bug_06_arguments_only_on_done_arrive_once() {
+    for (name, expected) in [
+        ("arguments_only_when_done", "{\"city\":\"Basel\"}"),
+        ("arguments_only_in_the_item", "{\"city\":\"Chur\"}"),
+    ] {
+        let response = from_stream(name).unwrap();
+        assert_eq!(inputs(&response), [("call_a", expected)], "{name}");
+    }
+    // With deltas as well they are not doubled.
+    let response = from_stream("parallel_tools").unwrap();
+    assert_eq!(inputs(&response)[0], ("call_a", "{\"city\":\"Zürich\"}"));
+}
+
+#[test]
+fn bug_10_parallel_calls_count_from_zero() {
+    let numbers: Vec<(u32, String)> = steps(&read("answers/parallel_tools.sse"), 4096)
+        .into_iter()
+        .filter_map(|step| match step {
+            StreamEvent::ToolStart { call, id, .. } => Some((call, id)),
+            _ => None,
+        })
+        .collect();
+    let expected = [(0, "call_a"), (1, "call_b"), (2, "call_c")];
+    assert_eq!(numbers, expected.map(|(call, id)| (call, id.to_owned())));
+}
+
+#[test]
+fn bug_13_a_call_without_arguments_is_an_empty_object() {
+    let response = from_stream("parallel_tools").unwrap();
+    let Some(Part::ToolCall(call)) = response.choices[0].parts.last() else {
+        panic!("the last part is a call");
+    };
+    assert_eq!(call.input.as_object().unwrap().as_str(), "{}");
+}
+
+#[test]
+fn bug_14_bug_15_words_and_a_call_end_as_tool_calls_without_empty_text() {
+    let response = from_stream("parallel_tools").unwrap();
+    let choice = &response.choices[0];
+    assert_eq!(choice.finish, Some(Finish::ToolCalls));
+    let empty = |part: &Part| matches!(part, Part::Text(text) if text.text.is_empty());
+    assert!(!choice.parts.iter().any(empty));
+}
+
+#[test]
+fn bug_16_a_failed_response_is_a_fault_with_the_providers_message() {
+    let fault = from_stream("failed_quota").unwrap_err();
+    assert_eq!(fault.class, bardo_types::fault::FaultClass::Payment);
+    assert_eq!(fault.code.as_deref(), Some("insufficient_quota"));
+    assert!(fault.message.starts_with("You exceeded your current quota"));
+    assert_eq!(from_whole("failed_quota").unwrap_err(), fault);
+}
+
+#[test]
+fn bug_17_bug_21_a_stream_without_its_terminal_event_failed() {
+    let all = steps(&read("answers/ends_early.sse"), 100);
+    let Some(StreamEvent::Failed(fault)) = all.last() else {
+        panic!("the last step is a failure");
+    };
+    assert_eq!(fault.class, bardo_types::fault::FaultClass::Connection);
+    assert!(!all.contains(&StreamEvent::Done));
+    // Cut anywhere, a whole stream never looks finished either.
+    let bytes = read("answers/text.sse");
+    for end in (0..bytes.len() - 2).step_by(97) {
+        assert!(assembled(steps(&bytes[..end], 4096)).is_err(), "{end}");
+    }
+}
+
+#[test]
+fn bug_22_an_error_in_a_200_is_an_error() {
+    let fault = decode_response(
+        br#"{"error":{"code":503,"message":"no provider"},"output":[]}"#,
+        &decode_context(),
+    )
+    .unwrap_err();
+    assert_eq!(fault.class, bardo_types::fault::FaultClass::Overloaded);
+    assert_eq!(fault.message, "no provider");
+}
+
+#[test]
+fn bug_37_cached_tokens_are_counted_apart() {
+    let usage = from_whole("text").unwrap().usage.unwrap();
+    assert_eq!((usage.fresh_input, usage.cache_read), (224, 3712));
+    assert_eq!((usage.prompt(), usage.output), (3936, 20));
+}
+
+#[test]
+fn an_error_event_fails_the_stream() {
+    let fault = from_stream("error_event").unwrap_err();
+    assert_eq!(fault.class, bardo_types::fault::FaultClass::Server);
+    assert_eq!(fault.message, "The server had an error");
+    assert_eq!(fault.code.as_deref(), Some("server_error"));
+}
+
+#[test]
+fn ends_map_to_finish_reasons() {
+    for (name, finish) in [
+        ("text", Finish::Stop),
+        ("cut_by_length", Finish::Length),
+        ("call_cut_by_length", Finish::Length),
+        ("content_filter", Finish::Refusal),
+        ("refusal", Finish::Refusal),
+        ("custom_tool", Finish::ToolCalls),
+        ("web_search", Finish::Stop),
+    ] {
+        let response = from_whole(name).unwrap();
+        assert_eq!(response.choices[0].finish, Some(finish), "{name}");
+    }
+}
+
+#[test]
+fn renamed_tools_get_their_names_back() {
+    let mut context = decode_context();
+    context.renamed_tools = vec![("get_weather".into(), "weather.get".into())];
+    let response = decode_response(&read("answers/parallel_tools.json"), &context).unwrap();
+    let names: Vec<&str> = response.choices[0]
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::ToolCall(call) => Some(call.name.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(names, ["weather.get", "weather.get", "now"]);
+}
+
+#[test]
+fn the_whole_reasoning_item_is_the_state() {
+    let response = from_stream("parallel_tools").unwrap();
+    let Part::Reasoning(reasoning) = &response.choices[0].parts[0] else {
+        panic!("reasoning comes first");
+    };
+    assert!(reasoning.summary);
+    assert_eq!(
+        reasoning.text,
+        "**Planning**\n\nI need two\n\n**Doing**\n\nNow"
+    );
+    let Some(Opaque::OpenAiReasoning(raw)) = &reasoning.opaque else {
+        panic!("the state is OpenAI's");
+    };
+    assert!(
+        raw.as_str()
+            .starts_with(r#"{"id":"rs_1","type":"reasoning""#)
+    );
+    assert!(raw.as_str().contains("gAAAAABo-enc=="));
+}

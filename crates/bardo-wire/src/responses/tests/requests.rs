@@ -1,0 +1,214 @@
+//! What a caller asks.
+
+use bardo_types::chat::{Opaque, Part, Role, ToolChoice};
+
+use super::*;
+
+fn decoded(name: &str) -> ChatRequest {
+    decode_request(&read(&format!("requests/{name}.json"))).unwrap()
+}
+
+#[test]
+fn requests_decode_as_reviewed() {
+    for name in ["plain", "codex", "everything"] {
+        insta::assert_debug_snapshot!(format!("request_{name}"), decoded(name));
+    }
+}
+
+#[test]
+fn a_request_of_this_dialect_survives_the_round_trip() {
+    for name in ["plain", "codex", "everything"] {
+        let request = decoded(name);
+        let encoded = encode_request(&request, &target()).unwrap();
+        assert_eq!(encoded.degraded, [], "{name}");
+        let again = decode_request(&encoded.body).unwrap();
+        assert_eq!(sorted(again), sorted(request), "{name}");
+        insta::assert_json_snapshot!(format!("upstream_{name}"), json(&encoded.body));
+    }
+}
+
+/// Members without a meaning here have no order.
+fn sorted(mut request: ChatRequest) -> ChatRequest {
+    request.extra.sort_by(|a, b| a.0.cmp(&b.0));
+    request
+}
+
+#[test]
+fn codex_keeps_its_two_developer_messages_and_its_state() {
+    let request = decoded("codex");
+    let developers = request.messages.iter().filter(|message| message.developer);
+    assert_eq!(developers.count(), 2);
+    assert_eq!(request.messages[0].text(), "You are Codex.");
+    let turn = request
+        .messages
+        .iter()
+        .find(|message| message.role == Role::Assistant)
+        .unwrap();
+    assert!(matches!(
+        &turn.parts[0],
+        Part::Reasoning(reasoning) if matches!(&reasoning.opaque, Some(Opaque::OpenAiReasoning(raw)) if raw.as_str().contains("gAAAAABo-1"))
+    ));
+    assert!(matches!(&turn.parts[1], Part::ToolCall(call) if call.id == "call_1"));
+    assert!(request.reasoning.encrypted);
+    assert!(request.is_custom_tool("apply_patch"));
+    let body = json(&encode_request(&request, &target()).unwrap().body);
+    let kinds: Vec<&str> = body["input"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "message",
+            "message",
+            "message",
+            "message",
+            "reasoning",
+            "function_call",
+            "function_call_output",
+            "reasoning",
+            "custom_tool_call",
+            "custom_tool_call_output",
+            "message",
+            "message"
+        ]
+    );
+}
+
+#[test]
+fn tool_choices_are_understood() {
+    for (text, expected) in [
+        (r#""auto""#, ToolChoice::Auto),
+        (r#""none""#, ToolChoice::None),
+        (r#""required""#, ToolChoice::Required),
+        (
+            r#"{"type":"function","name":"f"}"#,
+            ToolChoice::Named("f".into()),
+        ),
+        (
+            r#"{"type":"custom","name":"c"}"#,
+            ToolChoice::Named("c".into()),
+        ),
+        (
+            r#"{"type":"web_search"}"#,
+            ToolChoice::Named("web_search".into()),
+        ),
+        (
+            r#"{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"f"},{"type":"web_search"}]}"#,
+            ToolChoice::Allowed {
+                required: false,
+                names: vec!["f".into(), "web_search".into()],
+            },
+        ),
+    ] {
+        let body = format!(
+            r#"{{"model":"m","input":"x","tools":[{{"type":"function","name":"f"}},{{"type":"custom","name":"c"}},{{"type":"web_search"}}],"tool_choice":{text}}}"#
+        );
+        let request = decode_request(body.as_bytes()).unwrap();
+        assert_eq!(request.tool_choice, Some(expected), "{text}");
+        let sent = json(&encode_request(&request, &target()).unwrap().body);
+        assert_eq!(sent["tool_choice"], json(text.as_bytes()), "{text}");
+        assert_eq!(
+            request.tools[2].name(),
+            Some("web_search"),
+            "a forced tool can be found by its name"
+        );
+    }
+}
+
+#[test]
+fn a_refused_body_names_the_field_and_the_fix() {
+    for (body, param) in [
+        (r#"{"input":"x"}"#, "model"),
+        (r#"{"model":1,"input":"x"}"#, "model"),
+        (r#"{"model":"m","input":3}"#, "input"),
+        (r#"{"model":"m","input":["x"]}"#, "input[0]"),
+        (
+            r#"{"model":"m","input":[{"role":"user","content":5}]}"#,
+            "input[0].content",
+        ),
+        (
+            r#"{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_text","text":5}]}]}"#,
+            "input[0].content[1]",
+        ),
+        (
+            r#"{"model":"m","input":[{"role":"tool","content":"x"}]}"#,
+            "input[0].role",
+        ),
+        (
+            r#"{"model":"m","input":[{"role":"user"}]}"#,
+            "input[0].content",
+        ),
+        (
+            r#"{"model":"m","input":[{"role":"user","content":[{"type":"input_image"}]}]}"#,
+            "input[0].content[0].image_url",
+        ),
+        (
+            r#"{"model":"m","input":[{"type":"function_call","name":"f"}]}"#,
+            "input[0].call_id",
+        ),
+        (
+            r#"{"model":"m","input":[{"type":"function_call_output","call_id":"c"}]}"#,
+            "input[0].output",
+        ),
+        (
+            r#"{"model":"m","input":"x","tools":[{"name":"f"}]}"#,
+            "tools[0].type",
+        ),
+        (
+            r#"{"model":"m","input":"x","tools":[{"type":"function","function":{"name":"f"}}]}"#,
+            "tools[0].name",
+        ),
+        (
+            r#"{"model":"m","input":"x","tool_choice":"always"}"#,
+            "tool_choice",
+        ),
+        (
+            r#"{"model":"m","input":"x","temperature":"hot"}"#,
+            "temperature",
+        ),
+        (
+            r#"{"model":"m","input":"x","max_output_tokens":-1}"#,
+            "max_output_tokens",
+        ),
+        (r#"{"model":"m","input":"x","stream":"yes"}"#, "stream"),
+        (
+            r#"{"model":"m","input":"x","text":{"verbosity":"loud"}}"#,
+            "text.verbosity",
+        ),
+        (
+            r#"{"model":"m","input":"x","text":{"format":{"type":"json_schema"}}}"#,
+            "text.format.schema",
+        ),
+        (r#"{"model":"m""#, ""),
+        ("[]", ""),
+    ] {
+        let refused = decode_request(body.as_bytes()).unwrap_err();
+        assert_eq!(refused.param, param, "{body}: {refused}");
+        assert!(
+            refused.message.contains(param.rsplit('.').next().unwrap()),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn an_effort_newer_than_our_table_reaches_the_same_dialect() {
+    let body = br#"{"model":"m","input":"x","reasoning":{"effort":"ultra","summary":"auto"}}"#;
+    let request = decode_request(body).unwrap();
+    assert_eq!(request.reasoning.effort, None);
+    let sent = json(&encode_request(&request, &target()).unwrap().body);
+    assert_eq!(
+        sent["reasoning"],
+        serde_json::json!({"summary":"auto","effort":"ultra"})
+    );
+}
+
+#[test]
+fn the_order_of_an_items_members_does_not_matter() {
+    let straight = br#"{"model":"m","input":[{"type":"message","role":"user","content":"a"},{"type":"function_call_output","call_id":"c","output":"o"}]}"#;
+    let turned = br#"{"input":[{"content":"a","role":"user","type":"message"},{"output":"o","call_id":"c","type":"function_call_output"}],"model":"m"}"#;
+    assert_eq!(decode_request(straight), decode_request(turned));
+}
