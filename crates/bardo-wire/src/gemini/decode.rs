@@ -6,9 +6,9 @@ use bardo_types::usage::Usage;
 use serde_json::value::RawValue;
 
 use super::grounding::Sources;
-use super::outcome::{blocked, logprobs, read_finish, read_usage, server_part};
+use super::outcome::{blocked, logprobs, read_finish, read_usage, refusal, server_part};
 use super::partial::PartialArgs;
-use super::wire::{Candidate, Chunk, FunctionCall, Part};
+use super::wire::{Candidate, Chunk, FunctionCall, Part, compact};
 use crate::codec::{DecodeContext, StreamDecoder};
 use crate::sse::SseEvent;
 
@@ -58,6 +58,7 @@ struct Progress {
     /// A signature that closes the open text, kept back until its citations are known.
     text_signature: Option<String>,
     finish: Option<Finish>,
+    details: Option<RawJson>,
     sources: Sources,
 }
 
@@ -106,10 +107,10 @@ impl StreamDecoder for Decoder {
             }));
             return;
         }
+        self.report_searches(out);
         for index in 0..self.candidates.len() {
             self.finish(index, out);
         }
-        self.report_searches(out);
         if let Some(details) = self.blocked.take() {
             out.push(StreamEvent::Finish {
                 choice: 0,
@@ -239,7 +240,11 @@ impl Decoder {
         }
         if let Some(reason) = candidate.finish_reason.as_deref() {
             let message = candidate.finish_message.as_deref();
-            self.candidates[index].finish = Some(read_finish(reason, message)?);
+            let finish = read_finish(reason, message)?;
+            let progress = &mut self.candidates[index];
+            progress.finish = Some(finish);
+            progress.details = (finish == Finish::Refusal)
+                .then(|| refusal("the answer was stopped", reason, message));
         }
         Ok(())
     }
@@ -434,14 +439,14 @@ impl Decoder {
             out.push(StreamEvent::Citation { choice, citation });
         }
         self.close_text(index, out);
-        let progress = &self.candidates[index];
+        let progress = &mut self.candidates[index];
         let called = progress.calls > 0
             && (reason == Finish::Stop || reason == Finish::Length && !progress.cut_call);
         out.push(StreamEvent::Finish {
             choice,
             reason: if called { Finish::ToolCalls } else { reason },
             stop_sequence: None,
-            details: None,
+            details: progress.details.take(),
         });
     }
 }
@@ -458,7 +463,7 @@ fn push_input(choice: u32, call: u32, custom: bool, args: &str, out: &mut Vec<St
     }
     let fragment = match serde_json::from_str::<Wrapped>(args) {
         Ok(wrapped) if custom => wrapped.input,
-        _ => args.to_owned(),
+        _ => compact(args),
     };
     out.push(StreamEvent::ToolInput {
         choice,

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::error::bounded;
 use super::wire::{
-    Count, LogprobsResult, ModalityCount, PromptFeedback, TokenProbability, UsageMetadata,
+    Count, LogprobsResult, ModalityCount, PromptFeedback, TokenProbability, UsageMetadata, compact,
 };
 
 /// Rebuilds a part that only Gemini understands.
@@ -24,8 +24,12 @@ pub(super) fn server_part(
     }
     let rest = serde_json::to_string(&part).expect("strings always serialize");
     let comma = if part.is_empty() { "" } else { "," };
-    RawJson::parse(format!("{{\"{kind}\":{}{comma}{}", value.get(), &rest[1..]))
-        .expect("members of JSON make an object")
+    RawJson::parse(format!(
+        "{{\"{kind}\":{}{comma}{}",
+        compact(value.get()),
+        &rest[1..]
+    ))
+    .expect("members of JSON make an object")
 }
 
 /// Why the answer ended; an error where Gemini gave up on it.
@@ -49,28 +53,34 @@ pub(super) fn read_finish(reason: &str, message: Option<&str>) -> Result<Finish,
     })
 }
 
-/// What a refused prompt tells, as Anthropic writes `stop_details`.
+/// What a refused prompt tells; `None` when it was not refused.
 pub(super) fn blocked(feedback: &PromptFeedback<'_>) -> Option<RawJson> {
+    let reason = feedback
+        .block_reason
+        .as_deref()
+        .filter(|reason| !reason.is_empty() && *reason != "BLOCKED_REASON_UNSPECIFIED")?;
+    let message = feedback.block_reason_message.as_deref();
+    Some(refusal("the prompt was blocked", reason, message))
+}
+
+/// Details of a refusal, as Anthropic writes `stop_details`.
+pub(super) fn refusal(what: &str, reason: &str, message: Option<&str>) -> RawJson {
     #[derive(Serialize)]
     struct Details<'a> {
         r#type: &'static str,
         category: Option<&'static str>,
         explanation: &'a str,
     }
-    let reason = feedback
-        .block_reason
-        .as_deref()
-        .filter(|reason| !reason.is_empty() && *reason != "BLOCKED_REASON_UNSPECIFIED")?;
-    let explanation = feedback.block_reason_message.as_deref().map_or_else(
-        || format!("the prompt was blocked: {reason}"),
-        |message| format!("the prompt was blocked: {reason}: {message}"),
-    );
+    let explanation = match message {
+        Some(message) => format!("{what}: {reason}: {message}"),
+        None => format!("{what}: {reason}"),
+    };
     RawJson::of(&Details {
         r#type: "refusal",
         category: None,
         explanation: &bounded(&explanation),
     })
-    .ok()
+    .expect("strings always serialize")
 }
 
 /// Counts in disjoint classes: Gemini's prompt includes cached tokens, its candidates exclude

@@ -273,3 +273,23 @@ impl<'de> Deserialize<'de> for Count {
         deserializer.deserialize_any(CountVisitor)
     }
 }
+
+/// JSON without the space between its tokens. Buffered answers are written for people to read,
+/// events are not, and both have to give the same arguments.
+pub(super) fn compact(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    let mut in_string = false;
+    let mut escaped = false;
+    for c in json.chars() {
+        if in_string {
+            in_string = escaped || c != '"';
+            escaped = c == '\\' && !escaped;
+        } else if c.is_ascii_whitespace() {
+            continue;
+        } else {
+            in_string = c == '"';
+        }
+        text.push(c);
+    }
+    text
+}
