@@ -101,7 +101,7 @@ impl Asked<'_> {
         flag(self.body, "stream")
     }
 
-    fn includes_usage(&self) -> bool {
+    pub(crate) fn includes_usage(&self) -> bool {
         self.body
             .pointer("/stream_options/include_usage")
             .and_then(Value::as_bool)

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::fault::Faults;
+use crate::fault::{Faults, Only};
 use crate::recorded::Recorded;
 use crate::reply::Reply;
 use crate::services::SERVICES;
@@ -72,7 +72,9 @@ fn queue(request: &Recorded, world: &World) -> Reply {
     };
     match Faults::parse(body.get("fault").unwrap_or(&Value::Null)) {
         Ok(faults) if !faults.is_empty() => {
-            world.faults.push(service.name, times, faults);
+            let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
+            let only = Only { path: text("path"), header: text("header") };
+            world.faults.push(service.name, times, only, faults);
             Reply::json(200, &json!({ "queued": true }))
         }
         Ok(_) => problem(400, "`fault` is missing"),

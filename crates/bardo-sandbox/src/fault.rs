@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::recorded::Recorded;
 use crate::world::locked;
 
 pub(crate) use apply::{Delivery, apply};
@@ -97,6 +98,24 @@ pub(crate) enum Fault {
     InterleaveTools,
     OnlyDoneEvents,
     SplitThoughtSignature,
+    /// Evidence of an enclave that a careful client must not trust.
+    Attestation {
+        flaw: Flaw,
+    },
+}
+
+/// What is wrong with the evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Flaw {
+    /// The enclave runs in debug mode.
+    Debug,
+    /// The evidence is for another nonce.
+    Nonce,
+    /// The quote is for another key.
+    Binding,
+    /// The service itself says that verification failed.
+    Unverified,
 }
 
 /// The faults of one answer. Most have none or one; several combine.
@@ -131,6 +150,14 @@ impl Faults {
         })
     }
 
+    /// What is to be wrong with an attestation.
+    pub(crate) fn attestation_flaw(&self) -> Option<Flaw> {
+        self.0.iter().find_map(|fault| match fault {
+            Fault::Attestation { flaw } => Some(*flaw),
+            _ => None,
+        })
+    }
+
     /// The status to answer with instead of an answer.
     pub(crate) fn status(&self) -> Option<u16> {
         self.0.iter().find_map(|fault| match fault {
@@ -160,33 +187,56 @@ pub(crate) struct FaultQueue {
 struct Queued {
     /// Requests left; `None` lasts until a reset.
     left: Option<u64>,
+    only: Only,
     faults: Faults,
 }
 
+/// Which requests a queued fault is for; by default all of its service.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Only {
+    /// The path ends like this.
+    pub(crate) path: Option<String>,
+    /// This header is present, such as the payment of a second attempt.
+    pub(crate) header: Option<String>,
+}
+
+impl Only {
+    fn fits(&self, request: &Recorded) -> bool {
+        self.path
+            .as_deref()
+            .is_none_or(|path| request.path.ends_with(path))
+            && self
+                .header
+                .as_deref()
+                .is_none_or(|header| request.headers.contains_key(header))
+    }
+}
+
 impl FaultQueue {
-    /// Queues faults for the next `times` requests; zero means until a reset.
-    pub(crate) fn push(&self, service: &'static str, times: u64, faults: Faults) {
+    /// Queues faults for the next `times` fitting requests; zero means until a reset.
+    pub(crate) fn push(&self, service: &'static str, times: u64, only: Only, faults: Faults) {
         let left = (times > 0).then_some(times);
+        let queued = Queued { left, only, faults };
         locked(&self.queued)
             .entry(service)
             .or_default()
-            .push_back(Queued { left, faults });
+            .push_back(queued);
     }
 
-    /// The faults of the next request of a service.
-    pub(crate) fn take(&self, service: &str) -> Faults {
+    /// The faults of a request, by the first entry that fits it.
+    pub(crate) fn take(&self, request: &Recorded) -> Faults {
         let mut queued = locked(&self.queued);
-        let Some(waiting) = queued.get_mut(service) else {
+        let Some(waiting) = queued.get_mut(request.service) else {
             return Faults::default();
         };
-        let Some(next) = waiting.front_mut() else {
+        let Some(at) = waiting.iter().position(|entry| entry.only.fits(request)) else {
             return Faults::default();
         };
-        let faults = next.faults.clone();
-        if let Some(left) = &mut next.left {
+        let faults = waiting[at].faults.clone();
+        if let Some(left) = &mut waiting[at].left {
             *left -= 1;
             if *left == 0 {
-                waiting.pop_front();
+                waiting.remove(at);
             }
         }
         faults
@@ -207,21 +257,45 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn request(service: &'static str, path: &str) -> Recorded {
+        Recorded::test(service, path, &json!({}))
+    }
+
+    fn parsed(fault: Value) -> Faults {
+        Faults::parse(&fault).expect("known")
+    }
+
     #[test]
     fn a_queued_fault_lasts_as_often_as_asked() {
         let queue = FaultQueue::default();
-        let once = Faults::parse(&json!({ "kind": "no_done" })).expect("known");
-        let ever = Faults::parse(&json!([{ "kind": "crlf" }])).expect("known");
-        queue.push("openai", 2, once.clone());
-        queue.push("openai", 0, ever.clone());
-        assert_eq!(queue.take("google"), Faults::default());
-        assert_eq!(queue.take("openai"), once);
-        assert_eq!(queue.take("openai"), once);
+        let once = parsed(json!({ "kind": "no_done" }));
+        let ever = parsed(json!([{ "kind": "crlf" }]));
+        queue.push("openai", 2, Only::default(), once.clone());
+        queue.push("openai", 0, Only::default(), ever.clone());
+        let take = |service| queue.take(&request(service, "/v1/responses"));
+        assert_eq!(take("google"), Faults::default());
+        assert_eq!(take("openai"), once);
+        assert_eq!(take("openai"), once);
         for _ in 0..5 {
-            assert_eq!(queue.take("openai"), ever);
+            assert_eq!(take("openai"), ever);
         }
         queue.clear();
-        assert!(queue.take("openai").is_empty());
+        assert!(take("openai").is_empty());
+    }
+
+    #[test]
+    fn a_queued_fault_waits_for_a_request_that_fits() {
+        let queue = FaultQueue::default();
+        let only = Only {
+            path: Some("/messages".to_owned()),
+            header: Some("x-api-key".to_owned()),
+        };
+        queue.push("bankr", 1, only, parsed(json!({ "kind": "no_done" })));
+        let mut messages = request("bankr", "/v1/messages");
+        assert!(queue.take(&request("bankr", "/v1/models")).is_empty());
+        messages.headers.remove("x-api-key");
+        assert!(queue.take(&messages).is_empty());
+        assert!(!queue.take(&request("bankr", "/v1/messages")).is_empty());
     }
 
     #[test]

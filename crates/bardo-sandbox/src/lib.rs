@@ -40,5 +40,6 @@ mod local;
 mod openai;
 mod openrouter;
 mod venice;
+mod x402;
 
 pub use server::{Sandbox, SandboxConfig};

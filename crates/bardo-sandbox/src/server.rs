@@ -163,7 +163,7 @@ async fn answer(
 }
 
 fn delivered(service: &Service, recorded: &mut Recorded, world: &World) -> Delivery {
-    recorded.faults = world.faults.take(service.name);
+    recorded.faults = world.faults.take(recorded);
     let reply = match recorded.faults.status() {
         // A refusal comes before the request is even looked at, so nothing changes in the world.
         Some(status) => (service.refuse)(status, recorded),

@@ -162,6 +162,14 @@ impl Shelf {
         locked(&self.held).remove(id)
     }
 
+    /// Changes what is held under `id` in one step, and answers the new value.
+    pub(crate) fn update(&self, id: &str, change: impl FnOnce(Option<Value>) -> Value) -> Value {
+        let mut held = locked(&self.held);
+        let changed = change(held.remove(id));
+        held.insert(id.to_owned(), changed.clone());
+        changed
+    }
+
     /// Puts `value` only if nothing is held under `id`; answers whether it was put.
     pub(crate) fn claim(&self, id: &str, value: Value) -> bool {
         let mut held = locked(&self.held);
