@@ -3,6 +3,9 @@
 /** The client got an answer, and it is not the one that was scripted. */
 export class Unmet extends Error {}
 
+/** The stream itself said that it failed. */
+export class StreamFailed extends Error {}
+
 /** A call's arguments as the client's tool would read them. */
 export function args(raw) {
   try {
