@@ -4,7 +4,7 @@ import json
 import pathlib
 import shutil
 
-from . import agents, install, process, scenarios
+from . import agents, install, printed, process, scenarios
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM_TIMEOUT = 600
@@ -101,4 +101,5 @@ CLIENTS = [
     JavaScriptSdks("js-previous", "previous", "main.mjs", ("chat", "responses", "messages")),
     VercelSdk(),
     *agents.AGENTS,
+    printed.Printed(),
 ]

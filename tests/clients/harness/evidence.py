@@ -39,6 +39,9 @@ def by_marker(entries: list, ids) -> dict:
 def problems(cell: dict, entries: list, world: targets.World) -> list:
     """What the journal holds against a cell; empty when all is well."""
     kind, options = cell["kind"], cell["options"]
+    if kind == "printed":
+        # It ran against a sandbox of its own.
+        return []
     backend = targets.BACKEND[cell["backend"]]
     if kind in ("models", "count_tokens", "embeddings") or options.get("status") == [401]:
         return []
@@ -132,13 +135,13 @@ def anthropic_state(body: dict, _cell: dict) -> list:
 
 
 def responses_state(body: dict, _cell: dict) -> list:
-    """Each function call stands right behind the reasoning that led to it."""
+    """Each call stands behind the reasoning that led to it."""
     out, before = [], None
     for item in body["input"]:
-        if item.get("type") == "function_call":
+        if item.get("type") in ("function_call", "custom_tool_call"):
             # A message may stand between the two; the reasoning may not be missing.
             if before is None or not before.get("encrypted_content"):
-                out.append("a function call went back without its encrypted reasoning")
+                out.append("a call went back without its encrypted reasoning")
             before = None
         elif item.get("type") == "reasoning":
             before = item

@@ -9,7 +9,7 @@ import json
 import struct
 import zlib
 
-from .targets import Backend, World
+from .targets import UPSTREAM_KEY, Backend, World
 
 TEXT = 'Grüße from the shore: 東京 🌊, a "quote", a\\backslash\nand a second line.'
 LONG = " ".join(f"Sentence {number} keeps the stream going." for number in range(1, 21))
@@ -182,6 +182,8 @@ def cell(client: str, dialect: str, backend: Backend, scenario: str, world: Worl
             if step.get("fault", {}).get("status") == 0:
                 step["fault"]["status"] = backend.overloaded
         prompt += " bardo-script: " + json.dumps({"steps": steps}, ensure_ascii=False)
+    if scenario == "error-upstream-key":
+        options["secret"] = UPSTREAM_KEY
     base = world.root(backend) if dialect == "messages" else world.openai_base(backend)
     key = world.key
     if options.pop("bad_key", False):

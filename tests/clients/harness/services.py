@@ -48,4 +48,4 @@ def world(gateway: pathlib.Path, direct: bool, scratch: pathlib.Path):
             *("--admin-listen", "127.0.0.1:0"),
         ]
         server = stack.enter_context(process.Server("gateway", argv, scratch / "gateway.log"))
-        yield targets.World(sandbox=at, gateway=server.ready()["listen"]), [sandbox, server]
+        yield targets.World(at, server.ready()["listen"], gateway), [sandbox, server]

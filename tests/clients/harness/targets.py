@@ -123,6 +123,7 @@ class World:
 
     sandbox: str
     gateway: str | None
+    binary: pathlib.Path | None = None
 
     @property
     def direct(self) -> bool:

@@ -2,7 +2,7 @@
 import { Chat } from "./chat.mjs";
 import { Messages } from "./messages.mjs";
 import { serve } from "./plan.mjs";
-import { Unmet, checkLoop, same, toolResult } from "./replies.mjs";
+import { StreamFailed, Unmet, checkLoop, same, toolResult } from "./replies.mjs";
 import { Responses } from "./responses.mjs";
 
 const ADAPTERS = { chat: Chat, responses: Responses, messages: Messages };
@@ -52,6 +52,10 @@ async function midstream(adapter, cell) {
   }
   if (failure === null) throw new Unmet(`the stream ended as if complete, after ${text.length} characters`);
   if (!String(failure.message ?? "").trim()) throw new Unmet("the exception says nothing");
+  // Only an event of the stream itself tells; a broken connection is what it must not come down to.
+  const told = failure instanceof StreamFailed || failure instanceof adapter.sdk.APIError;
+  const broke = failure instanceof adapter.sdk.APIConnectionError;
+  if (!cell.direct && (!told || broke)) throw new Unmet(`the connection broke, and the stream said nothing of it: ${failure}`);
   if (!text.startsWith("Sentence 1 ")) throw new Unmet(`no text before the failure: ${text.slice(0, 80)} (${failure})`);
 }
 

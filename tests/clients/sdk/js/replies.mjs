@@ -3,6 +3,9 @@
 /** The client got an answer, and it is not the one that was scripted. */
 export class Unmet extends Error {}
 
+/** The stream itself said that it failed. */
+export class StreamFailed extends Error {}
+
 /** A call's arguments as the client's tool would read them. */
 export function args(raw) {
   try {
@@ -64,5 +67,8 @@ export function checkStatus(sdk, caught, options, requestIdHeader) {
   const right = caught.status >= 500 ? caught.constructor !== sdk.APIError : caught instanceof wanted;
   if (!right) throw new Unmet(`${caught.constructor.name} for ${caught.status}, wanted ${wanted.name}`);
   if (options.request_id && !caught.headers?.get(requestIdHeader)) throw new Unmet(`no ${requestIdHeader} on the error`);
+  if (options.secret && `${caught.message} ${JSON.stringify(caught.error)}`.includes(options.secret)) {
+    throw new Unmet("the error shows the provider's key");
+  }
   if (options.retry_after && !caught.headers.get("retry-after")) throw new Unmet("429 without retry-after");
 }

@@ -1,6 +1,6 @@
 // The Responses API through the official OpenAI SDK, stateless as Codex uses it.
 import { Chat } from "./chat.mjs";
-import { Unmet, args } from "./replies.mjs";
+import { StreamFailed, Unmet, args } from "./replies.mjs";
 import { hold } from "./schema.mjs";
 
 export class Responses extends Chat {
@@ -100,11 +100,12 @@ export class Responses extends Chat {
       hold("openai/ResponsesEvent", event);
       if (event.type === "response.output_text.delta") yield event.delta;
       // This API tells of failure in an event; the SDK hands it over as one.
-      if (event.type === "error") throw new Error(event.message);
-      if (event.type === "response.failed") throw new Error(event.response.error.message);
+      if (event.type === "error") throw new StreamFailed(event.message);
+      if (event.type === "response.failed") throw new StreamFailed(event.response.error.message);
       terminal ||= event.type === "response.completed" || event.type === "response.incomplete";
     }
-    if (!terminal) throw new Error("the stream ended without a terminal event");
+    const silent = "the stream ended without a terminal event and without a word";
+    if (!terminal) throw this.cell.direct ? new Error(silent) : new Unmet(silent);
   }
 }
 

@@ -13,6 +13,7 @@ import traceback
 import chat
 import messages
 import responses
+from httpx_errors import TRANSPORT
 from replies import Unmet, check_loop
 
 ADAPTERS = {"chat": chat.Chat, "responses": responses.Responses, "messages": messages.Messages}
@@ -67,6 +68,8 @@ def midstream(adapter, cell) -> None:
     except adapter.failures() as caught:
         if not str(caught).strip():
             raise Unmet("the exception says nothing") from caught
+        if not cell["direct"] and isinstance(caught, (adapter.sdk.APIConnectionError, *TRANSPORT)):
+            raise Unmet(f"the connection broke, and the stream said nothing of it: {caught!r}") from caught
     else:
         raise Unmet(f"the stream ended as if complete, after {len(''.join(arrived))} characters")
     if not "".join(arrived).startswith("Sentence 1 "):
@@ -88,8 +91,17 @@ def described(error: BaseException) -> str:
     """The exception, what caused it, and where this program was."""
     here = [frame for frame in traceback.extract_tb(error.__traceback__) if "site-packages" not in frame.filename]
     where = f" (line {here[-1].lineno} of {here[-1].filename.rsplit('/', 1)[-1]})" if here else ""
-    cause = f"\nbecause of {type(error.__cause__).__name__}: {error.__cause__}" if error.__cause__ else ""
-    return f"{type(error).__module__}.{type(error).__name__}: {error}{where}{cause}"[:4000]
+    cause = f"\nbecause of {reason(error.__cause__)}" if error.__cause__ else ""
+    return f"{type(error).__module__}.{type(error).__name__}: {error}{where}{cause}"[:1500]
+
+
+def reason(cause: BaseException) -> str:
+    """A union of fifty event types fails fifty times; the few that fail on a value tell which was meant."""
+    if not hasattr(cause, "errors"):
+        return f"{type(cause).__name__}: {cause}"
+    rows = [row for row in cause.errors() if not str(row["loc"][-1:]).endswith("'type',)")]
+    rows.sort(key=lambda row: (row["type"] == "missing", -len(row["loc"])))
+    return "; ".join(f"{'.'.join(str(part) for part in row['loc'])}: {row['msg']}" for row in rows[:4])
 
 
 def run(cell) -> dict:

@@ -84,5 +84,7 @@ def check_status(sdk, caught, options, request_id_header: str) -> None:
         raise Unmet(f"{type(caught).__name__} for {status}, wanted {wanted.__name__ if wanted else 'a 5xx class'}")
     if options["request_id"] and not (caught.response.headers.get(request_id_header) and caught.request_id):
         raise Unmet(f"no {request_id_header} on the error")
+    if options.get("secret") and options["secret"] in f"{caught} {caught.body}":
+        raise Unmet("the error shows the provider's key")
     if options.get("retry_after") and not caught.response.headers.get("retry-after"):
         raise Unmet("429 without retry-after")

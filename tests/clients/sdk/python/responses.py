@@ -110,6 +110,8 @@ class Responses(Chat):
                 error = event.response.error if event.type == "response.failed" else event
                 raise StreamFailed(error.message)
             terminal = terminal or event.type in ("response.completed", "response.incomplete")
+        if not terminal and not self.cell["direct"]:
+            raise Unmet("the stream ended without a terminal event and without a word")
         if not terminal:
             raise StreamFailed("no terminal event")
 
