@@ -30,20 +30,42 @@ pub(crate) struct Backend {
 pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
     let mut all = Vec::new();
     let order = &config.inference.provider_order;
-    let default = ["direct", "local", "blockrun", "openrouter", "venice", "bankr"];
-    let rest = default.iter().filter(|name| !order.iter().any(|ordered| ordered == *name));
+    let default = [
+        "direct",
+        "local",
+        "blockrun",
+        "openrouter",
+        "venice",
+        "bankr",
+    ];
+    let rest = default
+        .iter()
+        .filter(|name| !order.iter().any(|ordered| ordered == *name));
     for name in order.iter().map(String::as_str).chain(rest.copied()) {
         let providers = &config.providers;
         match name {
             "direct" => {
-                for (index, key) in providers.direct.iter().flat_map(|direct| &direct.keys).enumerate() {
-                    let twins = all.iter().filter(|backend: &&Backend| backend.endpoint.name.starts_with("direct/"));
-                    all.push(direct(key, index, twins.map(|twin| twin.endpoint.name.as_str()).collect())?);
+                for (index, key) in providers
+                    .direct
+                    .iter()
+                    .flat_map(|direct| &direct.keys)
+                    .enumerate()
+                {
+                    let twins = all
+                        .iter()
+                        .filter(|backend: &&Backend| backend.endpoint.name.starts_with("direct/"));
+                    all.push(direct(
+                        key,
+                        index,
+                        twins.map(|twin| twin.endpoint.name.as_str()).collect(),
+                    )?);
                 }
             }
             "local" => all.extend(service(Service::Local, providers.local.as_ref())?),
             "blockrun" => all.extend(service(Service::BlockRun, providers.blockrun.as_ref())?),
-            "openrouter" => all.extend(service(Service::OpenRouter, providers.openrouter.as_ref())?),
+            "openrouter" => {
+                all.extend(service(Service::OpenRouter, providers.openrouter.as_ref())?)
+            }
             "venice" => all.extend(service(Service::Venice, providers.venice.as_ref())?),
             "bankr" => all.extend(service(Service::Bankr, providers.bankr.as_ref())?),
             _ => {}
@@ -83,24 +105,53 @@ fn direct(key: &DirectKey, index: usize, twins: Vec<&str>) -> Result<Backend, St
         bill: Some(key.bill.unwrap_or(false)),
         api: key.api,
     };
-    let unique = if twins.contains(&name) { format!("{name}#{}", index + 1) } else { name.to_owned() };
-    backend(service, unique, &format!("providers.direct.keys[{index}]"), &config)
+    let unique = if twins.contains(&name) {
+        format!("{name}#{}", index + 1)
+    } else {
+        name.to_owned()
+    };
+    backend(
+        service,
+        unique,
+        &format!("providers.direct.keys[{index}]"),
+        &config,
+    )
 }
 
 fn service(service: Service, config: Option<&ServiceConfig>) -> Result<Option<Backend>, String> {
     let name = service.as_str();
-    config.map(|config| backend(service, name.to_owned(), &format!("providers.{name}"), config)).transpose()
+    config
+        .map(|config| {
+            backend(
+                service,
+                name.to_owned(),
+                &format!("providers.{name}"),
+                config,
+            )
+        })
+        .transpose()
 }
 
-fn backend(service: Service, name: String, place: &str, config: &ServiceConfig) -> Result<Backend, String> {
+fn backend(
+    service: Service,
+    name: String,
+    place: &str,
+    config: &ServiceConfig,
+) -> Result<Backend, String> {
     let url = config.base_url.as_deref().or(usual_address(service));
-    let url = url.ok_or_else(|| format!("`{place}.base_url` is required: a local server has no usual address"))?;
+    let url = url.ok_or_else(|| {
+        format!("`{place}.base_url` is required: a local server has no usual address")
+    })?;
     let mut base = BaseUrl::parse(url).map_err(|error| format!("`{place}.base_url`: {error}"))?;
     // People copy these addresses with or without the version that the service wants below it.
     match service {
         Service::Anthropic | Service::Google => {
             for version in ["/v1", "/v1beta"] {
-                base.path = base.path.strip_suffix(version).unwrap_or(&base.path).to_owned();
+                base.path = base
+                    .path
+                    .strip_suffix(version)
+                    .unwrap_or(&base.path)
+                    .to_owned();
             }
         }
         Service::BlockRun if base.path == "/api" => base.path.push_str("/v1"),
@@ -108,9 +159,14 @@ fn backend(service: Service, name: String, place: &str, config: &ServiceConfig) 
         _ => {}
     }
     if matches!(config.api, Some(Dialect::Gemini | Dialect::Completions)) {
-        return Err(format!("`{place}.api` must be chat, responses or anthropic"));
+        return Err(format!(
+            "`{place}.api` must be chat, responses or anthropic"
+        ));
     }
-    let key = config.api_key.clone().unwrap_or_else(|| Secret::new(String::new()));
+    let key = config
+        .api_key
+        .clone()
+        .unwrap_or_else(|| Secret::new(String::new()));
     let keyless = matches!(service, Service::Local | Service::BlockRun);
     if key.is_empty() && !keyless {
         return Err(format!("`{place}.api_key` is required"));
@@ -125,14 +181,23 @@ fn backend(service: Service, name: String, place: &str, config: &ServiceConfig) 
             Some(Price {
                 input: read(&price.input_per_million)?,
                 output: read(&price.output_per_million)?,
-                cache_read: price.cache_read_per_million.as_ref().map(read).transpose()?,
-                cache_write_5m: price.cache_write_per_million.as_ref().map(read).transpose()?,
+                cache_read: price
+                    .cache_read_per_million
+                    .as_ref()
+                    .map(read)
+                    .transpose()?,
+                cache_write_5m: price
+                    .cache_write_per_million
+                    .as_ref()
+                    .map(read)
+                    .transpose()?,
                 cache_write_1h: None,
             })
         }
     };
     let origin = Origin::new(&base, config.allow_private);
-    let closed = !config.models.is_empty() && !config.models.iter().any(|model| model.ends_with('*'));
+    let closed =
+        !config.models.is_empty() && !config.models.iter().any(|model| model.ends_with('*'));
     let endpoint = Endpoint {
         name: name.clone(),
         service,
@@ -142,8 +207,17 @@ fn backend(service: Service, name: String, place: &str, config: &ServiceConfig) 
         dialects: config.api.map(|api| vec![api]),
         direct: !config.bill.unwrap_or(service != Service::Local),
     };
-    let spec = BackendSpec { name, service, filter: ModelFilter::new(config.models.clone()) };
-    Ok(Backend { endpoint: Arc::new(endpoint), spec, price, closed })
+    let spec = BackendSpec {
+        name,
+        service,
+        filter: ModelFilter::new(config.models.clone()),
+    };
+    Ok(Backend {
+        endpoint: Arc::new(endpoint),
+        spec,
+        price,
+        closed,
+    })
 }
 
 /// Builds the world from backends and what they listed.
@@ -167,7 +241,10 @@ pub(crate) fn world(
     }
     World {
         roster: roster.build(),
-        endpoints: backends.iter().map(|backend| Arc::clone(&backend.endpoint)).collect(),
+        endpoints: backends
+            .iter()
+            .map(|backend| Arc::clone(&backend.endpoint))
+            .collect(),
         fallbacks: config.inference.fallbacks.clone().into_iter().collect(),
         deadlines: Deadlines {
             header: config.upstream.header_timeout.0,

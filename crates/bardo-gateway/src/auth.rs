@@ -29,7 +29,11 @@ pub(crate) struct StaticKeys(Vec<(String, [u8; 32])>);
 
 impl StaticKeys {
     pub(crate) fn new<'a>(keys: impl IntoIterator<Item = (&'a str, &'a Secret)>) -> Self {
-        Self(keys.into_iter().map(|(id, key)| (id.to_owned(), digest(key.expose()))).collect())
+        Self(
+            keys.into_iter()
+                .map(|(id, key)| (id.to_owned(), digest(key.expose())))
+                .collect(),
+        )
     }
 }
 
@@ -42,7 +46,9 @@ impl Authenticator for StaticKeys {
         if self.0.is_empty() {
             return None;
         }
-        let Some(key) = credential(headers) else { return Some(Err(Denied::Missing)) };
+        let Some(key) = credential(headers) else {
+            return Some(Err(Denied::Missing));
+        };
         let presented = digest(key);
         // Every key is compared, each in constant time, so that timing tells nothing.
         let mut found = None;
@@ -51,7 +57,11 @@ impl Authenticator for StaticKeys {
                 found = Some(id);
             }
         }
-        Some(found.map(|id| Principal { id: id.clone() }).ok_or(Denied::Wrong))
+        Some(
+            found
+                .map(|id| Principal { id: id.clone() })
+                .ok_or(Denied::Wrong),
+        )
     }
 }
 
@@ -61,26 +71,41 @@ pub(crate) struct OpenLoopback;
 
 impl Authenticator for OpenLoopback {
     fn authenticate(&self, headers: &HeaderMap) -> Option<Result<Principal, Denied>> {
-        let origin = headers.get(http::header::ORIGIN).and_then(|origin| origin.to_str().ok());
+        let origin = headers
+            .get(http::header::ORIGIN)
+            .and_then(|origin| origin.to_str().ok());
         let is_local = origin.is_none_or(|origin| {
             let host = origin.split_once("://").map_or("", |(_, rest)| rest);
             ["localhost", "127.0.0.1", "[::1]"].iter().any(|local| {
-                host.strip_prefix(local).is_some_and(|port| port.is_empty() || port.starts_with(':'))
+                host.strip_prefix(local)
+                    .is_some_and(|port| port.is_empty() || port.starts_with(':'))
             })
         });
-        Some(if is_local { Ok(Principal { id: "local".into() }) } else { Err(Denied::ForeignPage) })
+        Some(if is_local {
+            Ok(Principal { id: "local".into() })
+        } else {
+            Err(Denied::ForeignPage)
+        })
     }
 }
 
 /// `Authorization: Bearer`, else `x-api-key`; Anthropic's SDKs send either (reference sheet
 /// `anthropic.md` §1).
 fn credential(headers: &HeaderMap) -> Option<&str> {
-    let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|value| {
-        let (scheme, key) = value.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
-    });
+    let bearer = headers
+        .get(AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| {
+            let (scheme, key) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+        });
     bearer
-        .or_else(|| headers.get("x-api-key").and_then(|value| value.to_str().ok()).map(str::trim))
+        .or_else(|| {
+            headers
+                .get("x-api-key")
+                .and_then(|value| value.to_str().ok())
+                .map(str::trim)
+        })
         .filter(|key| !key.is_empty())
 }
 
@@ -91,32 +116,63 @@ mod tests {
     use super::*;
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
-        pairs.iter().map(|&(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
+        pairs
+            .iter()
+            .map(|&(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)))
+            .collect()
     }
 
     #[test]
     fn either_header_carries_the_key_and_a_wrong_one_is_refused() {
         let secret = Secret::new("bardo_sk_a_1234567890".into());
         let keys = StaticKeys::new([("alice", &secret)]);
-        let check = |pairs: &[(&'static str, &'static str)]| keys.authenticate(&headers(pairs)).unwrap();
+        let check =
+            |pairs: &[(&'static str, &'static str)]| keys.authenticate(&headers(pairs)).unwrap();
         let alice = Ok(Principal { id: "alice".into() });
-        assert_eq!(check(&[("authorization", "Bearer bardo_sk_a_1234567890")]), alice);
-        assert_eq!(check(&[("authorization", "bearer  bardo_sk_a_1234567890")]), alice);
+        assert_eq!(
+            check(&[("authorization", "Bearer bardo_sk_a_1234567890")]),
+            alice
+        );
+        assert_eq!(
+            check(&[("authorization", "bearer  bardo_sk_a_1234567890")]),
+            alice
+        );
         assert_eq!(check(&[("x-api-key", "bardo_sk_a_1234567890")]), alice);
-        assert_eq!(check(&[("x-api-key", "bardo_sk_a_1234567891")]), Err(Denied::Wrong));
-        assert_eq!(check(&[("authorization", "Bearer wrong"), ("x-api-key", "bardo_sk_a_1234567890")]), Err(Denied::Wrong));
+        assert_eq!(
+            check(&[("x-api-key", "bardo_sk_a_1234567891")]),
+            Err(Denied::Wrong)
+        );
+        assert_eq!(
+            check(&[
+                ("authorization", "Bearer wrong"),
+                ("x-api-key", "bardo_sk_a_1234567890")
+            ]),
+            Err(Denied::Wrong)
+        );
         assert_eq!(check(&[("authorization", "Bearer ")]), Err(Denied::Missing));
         assert_eq!(check(&[]), Err(Denied::Missing));
     }
 
     #[test]
     fn an_open_listener_turns_foreign_pages_away() {
-        let check = |pairs: &[(&'static str, &'static str)]| OpenLoopback.authenticate(&headers(pairs)).unwrap().is_ok();
+        let check = |pairs: &[(&'static str, &'static str)]| {
+            OpenLoopback.authenticate(&headers(pairs)).unwrap().is_ok()
+        };
         assert!(check(&[]));
-        for page in ["http://localhost:3000", "http://127.0.0.1", "http://[::1]:8080", "http://[::1]"] {
+        for page in [
+            "http://localhost:3000",
+            "http://127.0.0.1",
+            "http://[::1]:8080",
+            "http://[::1]",
+        ] {
             assert!(check(&[("origin", page)]), "{page}");
         }
-        for page in ["https://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1.evil.example:80"] {
+        for page in [
+            "https://evil.example",
+            "null",
+            "http://localhost.evil.example",
+            "http://127.0.0.1.evil.example:80",
+        ] {
             assert!(!check(&[("origin", page)]), "{page}");
         }
     }

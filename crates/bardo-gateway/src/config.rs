@@ -29,10 +29,16 @@ pub(crate) struct Loaded {
 }
 
 /// Finds, reads and checks the configuration.
-pub(crate) fn load(flag: Option<&Path>, environment: &[(String, String)]) -> Result<Loaded, ConfigError> {
+pub(crate) fn load(
+    flag: Option<&Path>,
+    environment: &[(String, String)],
+) -> Result<Loaded, ConfigError> {
     let file = find(flag, environment)?;
     let mut layers = Layers::default();
-    layers.push(Layer::new("default", parse(DEFAULTS, "toml").map_err(ConfigError)?));
+    layers.push(Layer::new(
+        "default",
+        parse(DEFAULTS, "toml").map_err(ConfigError)?,
+    ));
     match &file {
         Some(path) => layers.push(Layer::new(path.display().to_string(), read(path)?)),
         // Without a file, the keys that other tools use are enough to start.
@@ -40,31 +46,57 @@ pub(crate) fn load(flag: Option<&Path>, environment: &[(String, String)]) -> Res
     }
     layers.push(Layer::new("environment", layers::overrides(environment)));
     let config = build(&layers, file.as_deref(), environment)?;
-    Ok(Loaded { config, layers, file })
+    Ok(Loaded {
+        config,
+        layers,
+        file,
+    })
 }
 
 /// A configuration made by the program itself, over the defaults.
 pub(crate) fn embedded(name: &str, value: Value) -> Result<Loaded, ConfigError> {
     let mut layers = Layers::default();
-    layers.push(Layer::new("default", parse(DEFAULTS, "toml").map_err(ConfigError)?));
+    layers.push(Layer::new(
+        "default",
+        parse(DEFAULTS, "toml").map_err(ConfigError)?,
+    ));
     layers.push(Layer::new(name, value));
     let config = build(&layers, None, &[])?;
-    Ok(Loaded { config, layers, file: None })
+    Ok(Loaded {
+        config,
+        layers,
+        file: None,
+    })
 }
 
-fn find(flag: Option<&Path>, environment: &[(String, String)]) -> Result<Option<PathBuf>, ConfigError> {
-    let variable = |name: &str| environment.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
-    let named = flag.map(Path::to_path_buf).or_else(|| variable("BARDO_CONFIG").map(PathBuf::from));
+fn find(
+    flag: Option<&Path>,
+    environment: &[(String, String)],
+) -> Result<Option<PathBuf>, ConfigError> {
+    let variable = |name: &str| {
+        environment
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    };
+    let named = flag
+        .map(Path::to_path_buf)
+        .or_else(|| variable("BARDO_CONFIG").map(PathBuf::from));
     if let Some(path) = named {
         return if path.is_file() {
             Ok(Some(path))
         } else {
-            Err(ConfigError(format!("{}: there is no such file", path.display())))
+            Err(ConfigError(format!(
+                "{}: there is no such file",
+                path.display()
+            )))
         };
     }
     let mut places: Vec<PathBuf> = vec!["bardo.toml".into(), "bardo.yaml".into()];
     if let Some(home) = variable("HOME") {
-        places.extend(["config.toml", "config.yaml"].map(|name| Path::new(home).join(".bardo").join(name)));
+        places.extend(
+            ["config.toml", "config.yaml"].map(|name| Path::new(home).join(".bardo").join(name)),
+        );
     }
     Ok(places.into_iter().find(|path| path.is_file()))
 }
@@ -72,7 +104,10 @@ fn find(flag: Option<&Path>, environment: &[(String, String)]) -> Result<Option<
 fn read(path: &Path) -> Result<Value, ConfigError> {
     let refuse = |reason: String| ConfigError(format!("{}: {reason}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("toml");
+    let extension = path
+        .extension()
+        .and_then(|extension| extension.to_str())
+        .unwrap_or("toml");
     parse(&text, extension).map_err(refuse)
 }
 
@@ -85,16 +120,25 @@ fn parse(text: &str, extension: &str) -> Result<Value, String> {
             serde_saphyr::from_str(text).map_err(|error| error.to_string())
         }
         "toml" => toml::from_str(text).map_err(|error| error.to_string()),
-        other => Err(format!("a config file ends in .toml or .yaml, not .{other}")),
+        other => Err(format!(
+            "a config file ends in .toml or .yaml, not .{other}"
+        )),
     }
 }
 
-fn build(layers: &Layers, file: Option<&Path>, environment: &[(String, String)]) -> Result<Config, ConfigError> {
+fn build(
+    layers: &Layers,
+    file: Option<&Path>,
+    environment: &[(String, String)],
+) -> Result<Config, ConfigError> {
     let mut merged = layers.merged();
     layers::resolve_secrets(&mut merged, environment).map_err(|reason| located(file, &reason))?;
     let config: Config = serde_path_to_error::deserialize(&merged).map_err(|error| {
         let path = error.path().to_string();
-        located(file, &layers::explain(&path, &error.into_inner().to_string()))
+        located(
+            file,
+            &layers::explain(&path, &error.into_inner().to_string()),
+        )
     })?;
     config.check().map_err(|reason| located(file, &reason))?;
     Ok(config)

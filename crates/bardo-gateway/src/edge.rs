@@ -6,11 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use bardo_engine::{Admitted, Answer, AnswerBody, AnswerHead, Engine, EngineError, Hints, Principal, Received, Task};
+use bardo_engine::{
+    Admitted, Answer, AnswerBody, AnswerHead, Engine, EngineError, Hints, Principal, Received, Task,
+};
 use bardo_types::model::Dialect;
 use bardo_wire::headers as names;
 use bytes::{Bytes, BytesMut};
-use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use http::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    RETRY_AFTER,
+};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -55,7 +60,10 @@ struct Caller {
 
 impl Edge {
     /// Answers one request; never fails.
-    pub(crate) async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Result<Reply, Infallible> {
+    pub(crate) async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+    ) -> Result<Reply, Infallible> {
         let (head, body) = request.into_parts();
         let found = route(&head.method, head.uri.path());
         let dialect = match &found {
@@ -65,22 +73,38 @@ impl Edge {
             _ => Dialect::Chat,
         };
         let sandbox = self.engine.world().sandbox;
-        let mut caller = Caller { request_id: request_id(&head.headers), dialect, sandbox };
+        let mut caller = Caller {
+            request_id: request_id(&head.headers),
+            dialect,
+            sandbox,
+        };
         let answered = match found {
-            Route::Work { task, detect, .. } => self.work(&mut caller, task, detect, &head.headers, body).await,
+            Route::Work { task, detect, .. } => {
+                self.work(&mut caller, task, detect, &head.headers, body)
+                    .await
+            }
             Route::Health => Ok(self.health()),
             Route::Models => self.authenticate(&head.headers).map(|_| {
-                json_reply(StatusCode::OK, models::list(&self.engine.world().roster, dialect == Dialect::Anthropic))
+                json_reply(
+                    StatusCode::OK,
+                    models::list(&self.engine.world().roster, dialect == Dialect::Anthropic),
+                )
             }),
             Route::Model(name) => self.authenticate(&head.headers).and_then(|_| {
-                models::one(&self.engine.world().roster, &name, dialect == Dialect::Anthropic)
-                    .map(|model| json_reply(StatusCode::OK, model))
-                    .ok_or_else(|| Problem::model_not_found(&name))
+                models::one(
+                    &self.engine.world().roster,
+                    &name,
+                    dialect == Dialect::Anthropic,
+                )
+                .map(|model| json_reply(StatusCode::OK, model))
+                .ok_or_else(|| Problem::model_not_found(&name))
             }),
             Route::WrongMethod(allowed) => {
                 let problem = Problem::method_not_allowed(&head.method, allowed);
                 let mut reply = refuse(&caller, &problem);
-                reply.headers_mut().insert(http::header::ALLOW, HeaderValue::from_static(allowed));
+                reply
+                    .headers_mut()
+                    .insert(http::header::ALLOW, HeaderValue::from_static(allowed));
                 Ok(reply)
             }
             Route::Unknown => Err(Problem::unknown_endpoint(&head.method, head.uri.path())),
@@ -118,9 +142,7 @@ impl Edge {
             return Err(Problem::draining());
         }
         let body = read_body(headers, body, &limits).await?;
-        if detect
-            && let Ok(top) = bardo_wire::json::scan(&body)
-        {
+        if detect && let Ok(top) = bardo_wire::json::scan(&body) {
             let versioned = headers.contains_key("anthropic-version");
             caller.dialect = bardo_wire::chat::detect_completions_body(&top, versioned);
         }
@@ -138,24 +160,42 @@ impl Edge {
         let mut reply = if admitted.stream() {
             self.stream(caller, admitted, limits.heartbeat).await?
         } else {
-            let answer = Arc::clone(&self.engine).answer(admitted).await.map_err(Problem::from)?;
+            let answer = Arc::clone(&self.engine)
+                .answer(admitted)
+                .await
+                .map_err(Problem::from)?;
             answered(answer)
         };
         if detect {
-            reply.headers_mut().insert(names::DIALECT, HeaderValue::from_static(caller.dialect.as_str()));
+            reply.headers_mut().insert(
+                names::DIALECT,
+                HeaderValue::from_static(caller.dialect.as_str()),
+            );
         }
         Ok(reply)
     }
 
     /// Waits for a provider to begin. After a heartbeat's time the head is sent all the same, so
     /// that nobody between here and the caller takes the silence for a dead connection.
-    async fn stream(&self, caller: &Caller, admitted: Admitted, heartbeat: Duration) -> Result<Reply, Problem> {
+    async fn stream(
+        &self,
+        caller: &Caller,
+        admitted: Admitted,
+        heartbeat: Duration,
+    ) -> Result<Reply, Problem> {
         let engine = Arc::clone(&self.engine);
         let mut working: crate::reply::Working = Box::pin(engine.answer(admitted));
         match tokio::time::timeout(heartbeat, &mut working).await {
-            Ok(answer) => Ok(answered(answer.map_err(|error: EngineError| Problem::from(error))?)),
+            Ok(answer) => Ok(answered(
+                answer.map_err(|error: EngineError| Problem::from(error))?,
+            )),
             Err(_) => {
-                let body = ReplyBody::waiting(working, heartbeat, caller.dialect, caller.request_id.clone());
+                let body = ReplyBody::waiting(
+                    working,
+                    heartbeat,
+                    caller.dialect,
+                    caller.request_id.clone(),
+                );
                 let mut reply = Response::new(body);
                 event_stream(reply.headers_mut());
                 Ok(reply)
@@ -165,24 +205,42 @@ impl Edge {
 
     fn health(&self) -> Reply {
         let draining = self.draining.load(Ordering::Relaxed);
-        let status = if draining { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+        let status = if draining {
+            StatusCode::SERVICE_UNAVAILABLE
+        } else {
+            StatusCode::OK
+        };
         let word = if draining { "draining" } else { "ok" };
-        json_reply(status, serde_json::json!({ "status": word, "version": env!("CARGO_PKG_VERSION") }))
+        json_reply(
+            status,
+            serde_json::json!({ "status": word, "version": env!("CARGO_PKG_VERSION") }),
+        )
     }
 }
 
 fn check_head(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
-    let size: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-    if size > limit { Err(Problem::header_too_large(limit)) } else { Ok(()) }
+    let size: usize = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + 4)
+        .sum();
+    if size > limit {
+        Err(Problem::header_too_large(limit))
+    } else {
+        Ok(())
+    }
 }
 
 async fn read_body(headers: &HeaderMap, body: Incoming, limits: &Limits) -> Result<Bytes, Problem> {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    let announced = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if announced.is_some_and(|length| length > limits.max_body) {
         return Err(Problem::body_too_large(limits.max_body));
     }
     let read = collect(body, announced.unwrap_or(0), limits.max_body);
-    tokio::time::timeout(limits.read_timeout, read).await.map_err(|_| Problem::read_timeout())?
+    tokio::time::timeout(limits.read_timeout, read)
+        .await
+        .map_err(|_| Problem::read_timeout())?
 }
 
 async fn collect(mut body: Incoming, announced: usize, limit: usize) -> Result<Bytes, Problem> {
@@ -190,7 +248,9 @@ async fn collect(mut body: Incoming, announced: usize, limit: usize) -> Result<B
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Problem::broken_body())?;
-        let Ok(data) = frame.into_data() else { continue };
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
         if first.len() + whole.len() + data.len() > limit {
             return Err(Problem::body_too_large(limit));
         }
@@ -204,13 +264,24 @@ async fn collect(mut body: Incoming, announced: usize, limit: usize) -> Result<B
             whole.extend_from_slice(&data);
         }
     }
-    Ok(if whole.is_empty() { first } else { whole.freeze() })
+    Ok(if whole.is_empty() {
+        first
+    } else {
+        whole.freeze()
+    })
 }
 
 /// The headers that may travel on, and our hints among them. Everything else stays here.
 fn sort_headers(headers: &HeaderMap) -> (HeaderMap, Hints) {
-    const FORWARDED: &[&str] =
-        &["anthropic-version", "anthropic-beta", "traceparent", "tracestate", "openai-beta", "session-id", "session_id"];
+    const FORWARDED: &[&str] = &[
+        "anthropic-version",
+        "anthropic-beta",
+        "traceparent",
+        "tracestate",
+        "openai-beta",
+        "session-id",
+        "session_id",
+    ];
     let mut forward = HeaderMap::new();
     let mut hints = Hints::default();
     for (name, value) in headers {
@@ -231,7 +302,9 @@ fn answered(answer: Answer) -> Reply {
     let mut reply = match body {
         AnswerBody::Whole(bytes) => {
             let mut reply = Response::new(ReplyBody::Whole(bytes));
-            reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            reply
+                .headers_mut()
+                .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             reply
         }
         AnswerBody::Stream(stream) => {
@@ -245,9 +318,15 @@ fn answered(answer: Answer) -> Reply {
 }
 
 fn event_stream(headers: &mut HeaderMap) {
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/event-stream; charset=utf-8"),
+    );
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    headers.insert(
+        HeaderName::from_static("x-accel-buffering"),
+        HeaderValue::from_static("no"),
+    );
 }
 
 fn describe(head: AnswerHead, headers: &mut HeaderMap) {
@@ -269,7 +348,10 @@ fn describe(head: AnswerHead, headers: &mut HeaderMap) {
         insert(names::COST, cost);
     }
     // There is no response cache yet, so every answer bypasses it.
-    headers.insert(HeaderName::from_static(names::CACHE), HeaderValue::from_static("bypass"));
+    headers.insert(
+        HeaderName::from_static(names::CACHE),
+        HeaderValue::from_static("bypass"),
+    );
 }
 
 fn identify(caller: &Caller, headers: &mut HeaderMap) {
@@ -278,25 +360,36 @@ fn identify(caller: &Caller, headers: &mut HeaderMap) {
         headers.insert(HeaderName::from_static(names::REQUEST_ID), id);
     }
     if caller.sandbox {
-        headers.insert(HeaderName::from_static(names::SANDBOX), HeaderValue::from_static("true"));
+        headers.insert(
+            HeaderName::from_static(names::SANDBOX),
+            HeaderValue::from_static("true"),
+        );
     }
 }
 
 fn refuse(caller: &Caller, problem: &Problem) -> Reply {
-    let mut reply = Response::new(ReplyBody::Whole(problem.body(caller.dialect, &caller.request_id)));
+    let mut reply = Response::new(ReplyBody::Whole(
+        problem.body(caller.dialect, &caller.request_id),
+    ));
     *reply.status_mut() = problem.status(caller.dialect);
     let headers = reply.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let status = problem.status;
     if let Some(wait) = problem.fault.retry_after_ms {
         headers.insert(RETRY_AFTER, HeaderValue::from(wait.div_ceil(1000)));
-        headers.insert(HeaderName::from_static("retry-after-ms"), HeaderValue::from(wait));
+        headers.insert(
+            HeaderName::from_static("retry-after-ms"),
+            HeaderValue::from(wait),
+        );
     } else if matches!(status, 429 | 503 | 529) {
         headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
     if let Some(retry) = problem.should_retry {
         let value = if retry { "true" } else { "false" };
-        headers.insert(HeaderName::from_static(names::SHOULD_RETRY), HeaderValue::from_static(value));
+        headers.insert(
+            HeaderName::from_static(names::SHOULD_RETRY),
+            HeaderValue::from_static(value),
+        );
     }
     // The rest of such a body is not worth reading.
     if matches!(status, 408 | 413 | 431) {
@@ -308,6 +401,8 @@ fn refuse(caller: &Caller, problem: &Problem) -> Reply {
 fn json_reply(status: StatusCode, value: serde_json::Value) -> Reply {
     let mut reply = Response::new(ReplyBody::Whole(value.to_string().into()));
     *reply.status_mut() = status;
-    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    reply
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     reply
 }

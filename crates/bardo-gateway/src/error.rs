@@ -59,7 +59,12 @@ pub(crate) struct Problem {
 impl Problem {
     fn new(status: u16, code: &'static str, class: FaultClass, message: impl Into<String>) -> Self {
         debug_assert!(CODES.contains(&code), "{code} is not listed");
-        Self { status, code, fault: Fault::new(class, message.into()), should_retry: None }
+        Self {
+            status,
+            code,
+            fault: Fault::new(class, message.into()),
+            should_retry: None,
+        }
     }
 
     fn param(mut self, param: impl Into<String>) -> Self {
@@ -75,9 +80,12 @@ impl Problem {
                 FaultClass::Authentication,
                 "no key: send it as `Authorization: Bearer <key>` or `x-api-key: <key>`",
             ),
-            Denied::Wrong => {
-                Self::new(401, "invalid_key", FaultClass::Authentication, "this key is not known to the gateway")
-            }
+            Denied::Wrong => Self::new(
+                401,
+                "invalid_key",
+                FaultClass::Authentication,
+                "this key is not known to the gateway",
+            ),
             Denied::ForeignPage => Self::new(
                 403,
                 "foreign_page",
@@ -102,42 +110,73 @@ impl Problem {
     }
 
     pub(crate) fn body_too_large(limit: usize) -> Self {
-        let message = format!("the body is larger than {limit} bytes, the limit of this gateway (`server.max_body`)");
+        let message = format!(
+            "the body is larger than {limit} bytes, the limit of this gateway (`server.max_body`)"
+        );
         Self::new(413, "body_too_large", FaultClass::TooLarge, message)
     }
 
     pub(crate) fn header_too_large(limit: usize) -> Self {
-        let message = format!("the headers are larger than {limit} bytes together (`server.max_header`)");
+        let message =
+            format!("the headers are larger than {limit} bytes together (`server.max_header`)");
         Self::new(431, "header_too_large", FaultClass::BadRequest, message)
     }
 
     pub(crate) fn read_timeout() -> Self {
-        Self::new(408, "read_timeout", FaultClass::Timeout, "the body did not arrive in time (`server.read_timeout`)")
+        Self::new(
+            408,
+            "read_timeout",
+            FaultClass::Timeout,
+            "the body did not arrive in time (`server.read_timeout`)",
+        )
     }
 
     pub(crate) fn broken_body() -> Self {
-        Self::new(400, "invalid_request", FaultClass::BadRequest, "the body broke off before its end")
+        Self::new(
+            400,
+            "invalid_request",
+            FaultClass::BadRequest,
+            "the body broke off before its end",
+        )
     }
 
     pub(crate) fn draining() -> Self {
-        let mut problem = Self::new(503, "draining", FaultClass::Overloaded, "the gateway is shutting down; ask again");
+        let mut problem = Self::new(
+            503,
+            "draining",
+            FaultClass::Overloaded,
+            "the gateway is shutting down; ask again",
+        );
         problem.fault.retry_after_ms = Some(1_000);
         problem
     }
 
     pub(crate) fn model_not_found(model: &str) -> Self {
-        Self::from(EngineError::NoRoute(NoRoute::UnknownModel { model: model.to_owned(), nearest: None }))
+        Self::from(EngineError::NoRoute(NoRoute::UnknownModel {
+            model: model.to_owned(),
+            nearest: None,
+        }))
     }
 
     /// The body in the caller's dialect.
     pub(crate) fn body(&self, dialect: Dialect, request_id: &str) -> Bytes {
-        let view = ErrorView { fault: &self.fault, status: self.shown_status(dialect), bardo_code: self.code, request_id };
+        let view = ErrorView {
+            fault: &self.fault,
+            status: self.shown_status(dialect),
+            bardo_code: self.code,
+            request_id,
+        };
         table::encode_error(dialect, &view).into()
     }
 
     /// The last event of a stream that has begun.
     pub(crate) fn event(&self, dialect: Dialect, request_id: &str) -> Bytes {
-        let view = ErrorView { fault: &self.fault, status: self.shown_status(dialect), bardo_code: self.code, request_id };
+        let view = ErrorView {
+            fault: &self.fault,
+            status: self.shown_status(dialect),
+            bardo_code: self.code,
+            request_id,
+        };
         table::encode_stream_error(dialect, &view).into()
     }
 
@@ -158,9 +197,14 @@ impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Self {
         let message = error.to_string();
         match error {
-            EngineError::Json(JsonError::TooDeep { .. } | JsonError::Duplicate { .. } | JsonError::NotAnObject) => {
-                Self::new(400, "invalid_json", FaultClass::BadRequest, format!("{message}; send a plain JSON object"))
-            }
+            EngineError::Json(
+                JsonError::TooDeep { .. } | JsonError::Duplicate { .. } | JsonError::NotAnObject,
+            ) => Self::new(
+                400,
+                "invalid_json",
+                FaultClass::BadRequest,
+                format!("{message}; send a plain JSON object"),
+            ),
             EngineError::Json(JsonError::Syntax { .. } | JsonError::Utf8 { .. }) => Self::new(
                 400,
                 "invalid_json",
@@ -168,26 +212,40 @@ impl From<EngineError> for Problem {
                 format!("the body is not JSON: {message}; send a JSON object in UTF-8"),
             ),
             EngineError::Invalid(refusal) => {
-                Self::new(400, "invalid_request", FaultClass::BadRequest, message).param(refusal.param)
+                Self::new(400, "invalid_request", FaultClass::BadRequest, message)
+                    .param(refusal.param)
             }
             EngineError::NoRoute(NoRoute::UnknownModel { nearest, .. }) => {
-                let hint = nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+                let hint =
+                    nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
                 let message = format!("{message}{hint} `GET /v1/models` lists what is served");
-                Self::new(404, "model_not_found", FaultClass::NotFound, message.replace("? `GET", "? `GET")).param("model")
+                Self::new(
+                    404,
+                    "model_not_found",
+                    FaultClass::NotFound,
+                    message.replace("? `GET", "? `GET"),
+                )
+                .param("model")
             }
             EngineError::NoRoute(NoRoute::UnknownBackend { .. }) => {
                 let message = format!("{message}; leave out the prefix to let any backend answer");
                 Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
             }
-            EngineError::NoOperation { .. } => {
-                Self::new(400, "operation_unavailable", FaultClass::BadRequest, message).param("model")
-            }
+            EngineError::NoOperation { .. } => Self::new(
+                400,
+                "operation_unavailable",
+                FaultClass::BadRequest,
+                message,
+            )
+            .param("model"),
             EngineError::Required { feature, .. } => {
-                Self::new(400, "feature_unavailable", FaultClass::BadRequest, message).param(feature)
+                Self::new(400, "feature_unavailable", FaultClass::BadRequest, message)
+                    .param(feature)
             }
             EngineError::UnknownResponse(_) => {
                 let message = format!("{message}; send the whole conversation in `input` instead");
-                let mut problem = Self::new(400, "response_not_found", FaultClass::BadRequest, message);
+                let mut problem =
+                    Self::new(400, "response_not_found", FaultClass::BadRequest, message);
                 problem.fault.code = Some("previous_response_not_found".into());
                 problem.param("previous_response_id")
             }
@@ -198,7 +256,12 @@ impl From<EngineError> for Problem {
 
 impl Problem {
     fn upstream(failure: UpstreamFailure) -> Self {
-        let UpstreamFailure { backend, mut fault, unknown_outcome, .. } = failure;
+        let UpstreamFailure {
+            backend,
+            mut fault,
+            unknown_outcome,
+            ..
+        } = failure;
         let status = match fault.class {
             FaultClass::BadRequest | FaultClass::ContextTooLong => 400,
             // The provider refused *our* key: not the caller's business beyond that.
@@ -216,12 +279,17 @@ impl Problem {
         let code = code_of(fault.class);
         match fault.class {
             FaultClass::Authentication | FaultClass::Permission => {
-                fault.message = format!("{backend} refused the gateway's key; its operator has to look at it").into();
+                fault.message =
+                    format!("{backend} refused the gateway's key; its operator has to look at it")
+                        .into();
                 fault.class = FaultClass::Server;
                 fault.code = None;
             }
             FaultClass::Payment => {
-                fault.message = format!("the gateway's credit at {backend} is used up; its operator has to look").into();
+                fault.message = format!(
+                    "the gateway's credit at {backend} is used up; its operator has to look"
+                )
+                .into();
                 fault.class = FaultClass::Overloaded;
                 fault.code = None;
             }
@@ -229,7 +297,12 @@ impl Problem {
         }
         // A second try could be billed a second time, so that is left to people to decide.
         let should_retry = unknown_outcome.then_some(false);
-        Self { status, code, fault, should_retry }
+        Self {
+            status,
+            code,
+            fault,
+            should_retry,
+        }
     }
 }
 

@@ -6,7 +6,11 @@ use serde_json::{Value, json};
 
 /// `GET /v1/models`.
 pub(crate) fn list(roster: &Roster, anthropic: bool) -> Value {
-    let rows: Vec<Value> = roster.listed().iter().map(|entry| row(entry, anthropic)).collect();
+    let rows: Vec<Value> = roster
+        .listed()
+        .iter()
+        .map(|entry| row(entry, anthropic))
+        .collect();
     if !anthropic {
         return json!({ "object": "list", "data": rows });
     }
@@ -24,18 +28,38 @@ fn row(entry: &ModelEntry, anthropic: bool) -> Value {
     if anthropic {
         return anthropic_row(entry);
     }
-    let owned_by = if entry.vendor.is_empty() { "unknown" } else { &entry.vendor };
+    let owned_by = if entry.vendor.is_empty() {
+        "unknown"
+    } else {
+        &entry.vendor
+    };
     json!({ "id": entry.id, "object": "model", "created": entry.created, "owned_by": owned_by })
 }
 
 fn anthropic_row(entry: &ModelEntry) -> Value {
     let capabilities = &entry.capabilities;
-    let limit = |tokens: u64| if tokens == 0 { Value::Null } else { json!(tokens) };
+    let limit = |tokens: u64| {
+        if tokens == 0 {
+            Value::Null
+        } else {
+            json!(tokens)
+        }
+    };
     let supported = |yes: bool| json!({ "supported": yes });
     let thinking = capabilities.thinking;
     let mut effort: serde_json::Map<String, Value> = ["low", "medium", "high", "xhigh", "max"]
         .iter()
-        .map(|name| ((*name).to_owned(), supported(capabilities.efforts.iter().any(|effort| effort.as_str() == *name))))
+        .map(|name| {
+            (
+                (*name).to_owned(),
+                supported(
+                    capabilities
+                        .efforts
+                        .iter()
+                        .any(|effort| effort.as_str() == *name),
+                ),
+            )
+        })
         .collect();
     effort.insert("supported".into(), json!(!capabilities.efforts.is_empty()));
     json!({

@@ -43,7 +43,10 @@ pub(crate) async fn serve(listener: TcpListener, edge: Arc<Edge>, status: Arc<Ar
                 let reply = answer(&request, &edge, &status.load());
                 async move { Ok::<_, Infallible>(reply) }
             });
-            let _ = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
+            let _ = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
         });
     }
 }
@@ -53,8 +56,15 @@ fn answer(request: &Request<Incoming>, edge: &Edge, status: &Status) -> Response
     let (code, body) = match request.uri().path() {
         "/health/live" => (StatusCode::OK, json!({ "status": "ok" })),
         "/health/ready" | "/healthz" | "/health" | "/health/liveliness" => {
-            let code = if draining { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
-            (code, json!({ "status": if draining { "draining" } else { "ok" } }))
+            let code = if draining {
+                StatusCode::SERVICE_UNAVAILABLE
+            } else {
+                StatusCode::OK
+            };
+            (
+                code,
+                json!({ "status": if draining { "draining" } else { "ok" } }),
+            )
         }
         "/status" => {
             let world = edge.engine.world();
@@ -63,7 +73,11 @@ fn answer(request: &Request<Incoming>, edge: &Edge, status: &Status) -> Response
                 .iter()
                 .map(|(name, list)| json!({ "provider": name, "models": list.as_ref().ok(), "error": list.as_ref().err() }))
                 .collect();
-            let providers: Vec<_> = world.endpoints.iter().map(|endpoint| &endpoint.name).collect();
+            let providers: Vec<_> = world
+                .endpoints
+                .iter()
+                .map(|endpoint| &endpoint.name)
+                .collect();
             let body = json!({
                 "version": env!("CARGO_PKG_VERSION"),
                 "sandbox": world.sandbox,
@@ -75,10 +89,16 @@ fn answer(request: &Request<Incoming>, edge: &Edge, status: &Status) -> Response
             });
             (StatusCode::OK, body)
         }
-        _ => (StatusCode::NOT_FOUND, json!({ "error": "there is GET /health/live, /health/ready and /status" })),
+        _ => (
+            StatusCode::NOT_FOUND,
+            json!({ "error": "there is GET /health/live, /health/ready and /status" }),
+        ),
     };
     let mut reply = Response::new(Full::new(Bytes::from(body.to_string())));
     *reply.status_mut() = code;
-    reply.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
+    reply.headers_mut().insert(
+        http::header::CONTENT_TYPE,
+        http::HeaderValue::from_static("application/json"),
+    );
     reply
 }

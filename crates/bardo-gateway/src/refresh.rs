@@ -23,8 +23,13 @@ pub(crate) async fn fetch(
     endpoint: &Endpoint,
     catalog: &Arc<Catalog>,
 ) -> Result<Vec<ModelEntry>, String> {
-    let body = tokio::time::timeout(LIST_WAIT, get(transport, endpoint)).await.map_err(|_| "no answer in time")??;
-    endpoint.provider().parse_list(&body, catalog).map_err(|error| error.to_string())
+    let body = tokio::time::timeout(LIST_WAIT, get(transport, endpoint))
+        .await
+        .map_err(|_| "no answer in time")??;
+    endpoint
+        .provider()
+        .parse_list(&body, catalog)
+        .map_err(|error| error.to_string())
 }
 
 async fn get(transport: &Transport, endpoint: &Endpoint) -> Result<Bytes, String> {
@@ -32,17 +37,29 @@ async fn get(transport: &Transport, endpoint: &Endpoint) -> Result<Bytes, String
     let path = format!("{}{}", endpoint.base.path, endpoint.provider().list_path());
     *request.uri_mut() = path.parse().map_err(|_| "the path does not parse")?;
     let headers = request.headers_mut();
-    headers.insert(HOST, HeaderValue::from_str(&endpoint.origin.authority()).map_err(|_| "the host does not parse")?);
+    headers.insert(
+        HOST,
+        HeaderValue::from_str(&endpoint.origin.authority())
+            .map_err(|_| "the host does not parse")?,
+    );
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("bardo-gateway/", env!("CARGO_PKG_VERSION"))));
+    headers.insert(
+        USER_AGENT,
+        HeaderValue::from_static(concat!("bardo-gateway/", env!("CARGO_PKG_VERSION"))),
+    );
     let dialect = endpoint.provider().service();
     let dialect = if dialect == bardo_types::model::Service::Anthropic {
         bardo_types::model::Dialect::Anthropic
     } else {
         bardo_types::model::Dialect::Chat
     };
-    endpoint.provider().authorize(&endpoint.key, dialect, headers);
-    let response = transport.send(&endpoint.origin, request).await.map_err(|error| error.to_string())?;
+    endpoint
+        .provider()
+        .authorize(&endpoint.key, dialect, headers);
+    let response = transport
+        .send(&endpoint.origin, request)
+        .await
+        .map_err(|error| error.to_string())?;
     if !response.status().is_success() {
         return Err(format!("status {}", response.status().as_u16()));
     }

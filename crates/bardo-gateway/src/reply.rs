@@ -38,9 +38,21 @@ pub(crate) struct Waiting {
 }
 
 impl ReplyBody {
-    pub(crate) fn waiting(working: Working, heartbeat: Duration, dialect: Dialect, request_id: String) -> Self {
+    pub(crate) fn waiting(
+        working: Working,
+        heartbeat: Duration,
+        dialect: Dialect,
+        request_id: String,
+    ) -> Self {
         let timer = Box::pin(tokio::time::sleep(heartbeat));
-        Self::Waiting(Box::new(Waiting { working, timer, heartbeat, dialect, request_id, started: false }))
+        Self::Waiting(Box::new(Waiting {
+            working,
+            timer,
+            heartbeat,
+            dialect,
+            request_id,
+            started: false,
+        }))
     }
 }
 
@@ -57,17 +69,30 @@ impl Body for ReplyBody {
         loop {
             match &mut *self {
                 Self::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
-                Self::Whole(bytes) => return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-                Self::Stream(stream) => return stream.poll_next(cx).map(|next| next.map(|data| Ok(Frame::data(data)))),
+                Self::Whole(bytes) => {
+                    return Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes)))));
+                }
+                Self::Stream(stream) => {
+                    return stream
+                        .poll_next(cx)
+                        .map(|next| next.map(|data| Ok(Frame::data(data))));
+                }
                 Self::Waiting(waiting) => {
                     if !std::mem::replace(&mut waiting.started, true) {
                         return Poll::Ready(Some(Ok(Frame::data(HEARTBEAT))));
                     }
                     match waiting.working.as_mut().poll(cx) {
-                        Poll::Ready(Ok(Answer { body: AnswerBody::Stream(stream), .. })) => *self = Self::Stream(stream),
-                        Poll::Ready(Ok(Answer { body: AnswerBody::Whole(bytes), .. })) => *self = Self::Whole(bytes),
+                        Poll::Ready(Ok(Answer {
+                            body: AnswerBody::Stream(stream),
+                            ..
+                        })) => *self = Self::Stream(stream),
+                        Poll::Ready(Ok(Answer {
+                            body: AnswerBody::Whole(bytes),
+                            ..
+                        })) => *self = Self::Whole(bytes),
                         Poll::Ready(Err(error)) => {
-                            let event = Problem::from(error).event(waiting.dialect, &waiting.request_id);
+                            let event =
+                                Problem::from(error).event(waiting.dialect, &waiting.request_id);
                             *self = Self::Whole(event);
                         }
                         Poll::Pending => {

@@ -50,7 +50,11 @@ fn stem(path: &str) -> &str {
 pub(crate) fn route(method: &Method, path: &str) -> Route {
     let work = |task, dialect| {
         if method == Method::POST {
-            Route::Work { task, dialect, detect: false }
+            Route::Work {
+                task,
+                dialect,
+                detect: false,
+            }
         } else {
             Route::WrongMethod("POST")
         }
@@ -62,13 +66,17 @@ pub(crate) fn route(method: &Method, path: &str) -> Route {
         "messages/count_tokens" => work(Task::CountTokens, Dialect::Anthropic),
         "responses/input_tokens" => work(Task::CountTokens, Dialect::Responses),
         "embeddings" => work(Task::Embeddings, Dialect::Chat),
-        "completions" if method == Method::POST => {
-            Route::Work { task: Task::Generate, dialect: Dialect::Completions, detect: true }
-        }
+        "completions" if method == Method::POST => Route::Work {
+            task: Task::Generate,
+            dialect: Dialect::Completions,
+            detect: true,
+        },
         "completions" => Route::WrongMethod("POST"),
         "models" if is_read(method) => Route::Models,
         "models" => Route::WrongMethod("GET"),
-        "health/live" | "health/ready" | "healthz" | "health" | "health/liveliness" => Route::Health,
+        "health/live" | "health/ready" | "healthz" | "health" | "health/liveliness" => {
+            Route::Health
+        }
         other => match other.strip_prefix("models/") {
             Some(id) if is_read(method) && !id.is_empty() => Route::Model(percent_decoded(id)),
             Some(_) => Route::WrongMethod("GET"),
@@ -87,7 +95,9 @@ fn percent_decoded(text: &str) -> String {
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
-        let escaped = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
+        let escaped = (bytes[at] == b'%')
+            .then(|| text.get(at + 1..at + 3))
+            .flatten();
         match escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
             Some(byte) => {
                 out.push(byte);
@@ -108,16 +118,36 @@ mod tests {
 
     #[test]
     fn bug_59_every_usual_spelling_of_a_path_is_served() {
-        let expected = Route::Work { task: Task::Generate, dialect: Dialect::Anthropic, detect: false };
+        let expected = Route::Work {
+            task: Task::Generate,
+            dialect: Dialect::Anthropic,
+            detect: false,
+        };
         for path in [
-            "/v1/messages", "/v1/messages/", "/v1/v1/messages", "/anthropic/v1/messages", "/messages", "/api/v1/messages",
-            "/openai/v1/messages", "//v1/messages", "/anthropic/messages",
+            "/v1/messages",
+            "/v1/messages/",
+            "/v1/v1/messages",
+            "/anthropic/v1/messages",
+            "/messages",
+            "/api/v1/messages",
+            "/openai/v1/messages",
+            "//v1/messages",
+            "/anthropic/messages",
         ] {
             assert_eq!(route(&Method::POST, path), expected, "{path}");
         }
-        assert_eq!(route(&Method::GET, "/v1/messages"), Route::WrongMethod("POST"));
-        assert_eq!(route(&Method::GET, "/v1/models/anthropic%2Fclaude-opus-5.5"), Route::Model("anthropic/claude-opus-5.5".into()));
-        assert_eq!(route(&Method::GET, "/v1/models/openai/gpt-5.5"), Route::Model("openai/gpt-5.5".into()));
+        assert_eq!(
+            route(&Method::GET, "/v1/messages"),
+            Route::WrongMethod("POST")
+        );
+        assert_eq!(
+            route(&Method::GET, "/v1/models/anthropic%2Fclaude-opus-5.5"),
+            Route::Model("anthropic/claude-opus-5.5".into())
+        );
+        assert_eq!(
+            route(&Method::GET, "/v1/models/openai/gpt-5.5"),
+            Route::Model("openai/gpt-5.5".into())
+        );
         assert_eq!(route(&Method::POST, "/v1/unknown"), Route::Unknown);
         assert_eq!(route(&Method::GET, "/"), Route::Unknown);
         assert_eq!(route(&Method::GET, "/v1"), Route::Unknown);

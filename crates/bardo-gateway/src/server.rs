@@ -21,7 +21,11 @@ const HEAD_BUFFER: usize = 2 << 20;
 
 /// Binds a listener that survives quick restarts.
 pub(crate) fn bind(address: SocketAddr) -> std::io::Result<StdListener> {
-    let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
+    let socket = socket2::Socket::new(
+        socket2::Domain::for_address(address),
+        socket2::Type::STREAM,
+        None,
+    )?;
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
@@ -38,7 +42,9 @@ pub(crate) fn run(
     read_timeout: Duration,
     stop: &watch::Receiver<Stop>,
 ) -> Vec<std::thread::JoinHandle<()>> {
-    let (senders, receivers): (Vec<_>, Vec<_>) = (0..workers).map(|_| mpsc::channel::<StdStream>(HANDOVER)).unzip();
+    let (senders, receivers): (Vec<_>, Vec<_>) = (0..workers)
+        .map(|_| mpsc::channel::<StdStream>(HANDOVER))
+        .unzip();
     let mut acceptor = Some((listener, senders));
     receivers
         .into_iter()
@@ -51,7 +57,9 @@ pub(crate) fn run(
                     .build()
                     .expect("a runtime needs an epoll descriptor and nothing else");
                 runtime.block_on(async move {
-                    let accepting = acceptor.map(|(listener, senders)| tokio::spawn(accept(listener, senders, stop.clone())));
+                    let accepting = acceptor.map(|(listener, senders)| {
+                        tokio::spawn(accept(listener, senders, stop.clone()))
+                    });
                     serve(edge, receiver, read_timeout, stop).await;
                     if let Some(accepting) = accepting {
                         accepting.abort();
@@ -77,8 +85,14 @@ pub(crate) enum Stop {
     Now,
 }
 
-async fn accept(listener: StdListener, senders: Vec<mpsc::Sender<StdStream>>, mut stop: watch::Receiver<Stop>) {
-    let Ok(listener) = TcpListener::from_std(listener) else { return };
+async fn accept(
+    listener: StdListener,
+    senders: Vec<mpsc::Sender<StdStream>>,
+    mut stop: watch::Receiver<Stop>,
+) {
+    let Ok(listener) = TcpListener::from_std(listener) else {
+        return;
+    };
     let mut next = 0;
     loop {
         let accepted = tokio::select! {
@@ -129,8 +143,15 @@ async fn serve(
     }
 }
 
-async fn connection(edge: Arc<Edge>, stream: StdStream, read_timeout: Duration, mut stop: watch::Receiver<Stop>) {
-    let Ok(stream) = TcpStream::from_std(stream) else { return };
+async fn connection(
+    edge: Arc<Edge>,
+    stream: StdStream,
+    read_timeout: Duration,
+    mut stop: watch::Receiver<Stop>,
+) {
+    let Ok(stream) = TcpStream::from_std(stream) else {
+        return;
+    };
     // Without this an answer in two writes waits for the caller's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| Arc::clone(&edge).handle(request));

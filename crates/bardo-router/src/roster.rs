@@ -132,7 +132,12 @@ impl RosterBuilder {
 
     /// Adds a backend behind those already there in the owner's order.
     /// `price` is the owner's own and wins over any list.
-    pub fn backend(&mut self, spec: BackendSpec, models: BackendModels, price: Option<Price>) -> &mut Self {
+    pub fn backend(
+        &mut self,
+        spec: BackendSpec,
+        models: BackendModels,
+        price: Option<Price>,
+    ) -> &mut Self {
         self.backends.push((spec, models, price));
         self
     }

@@ -7,7 +7,8 @@ use bardo_types::fault::Fault;
 use bardo_types::model::{Dialect, Service};
 
 use crate::codec::{
-    BadRequest, DecodeContext, Encoded, ErrorView, Observed, ReplyContext, StreamDecoder, StreamEncoder, Target,
+    BadRequest, DecodeContext, Encoded, ErrorView, Observed, ReplyContext, StreamDecoder,
+    StreamEncoder, Target,
 };
 use crate::sse::SseEvent;
 use crate::{anthropic, chat, gemini, responses};
@@ -27,7 +28,11 @@ pub fn decode_request(dialect: Dialect, body: &[u8]) -> Result<ChatRequest, BadR
 
 /// Writes an answer for a caller.
 #[must_use]
-pub fn encode_response(dialect: Dialect, response: &ChatResponse, context: &ReplyContext) -> Vec<u8> {
+pub fn encode_response(
+    dialect: Dialect,
+    response: &ChatResponse,
+    context: &ReplyContext,
+) -> Vec<u8> {
     match dialect {
         Dialect::Anthropic => anthropic::encode_response(response, context),
         Dialect::Responses => responses::encode_response(response, context),
@@ -71,7 +76,11 @@ pub fn encode_stream_error(dialect: Dialect, view: &ErrorView<'_>) -> Vec<u8> {
 ///
 /// # Errors
 /// When something the caller cannot do without has no form there.
-pub fn encode_request(dialect: Dialect, request: &ChatRequest, target: &Target) -> Result<Encoded, BadRequest> {
+pub fn encode_request(
+    dialect: Dialect,
+    request: &ChatRequest,
+    target: &Target,
+) -> Result<Encoded, BadRequest> {
     match dialect {
         Dialect::Anthropic => anthropic::encode_request(request, target),
         Dialect::Responses => responses::encode_request(request, target),
@@ -84,7 +93,11 @@ pub fn encode_request(dialect: Dialect, request: &ChatRequest, target: &Target) 
 ///
 /// # Errors
 /// When it is malformed, or tells of a failure in spite of its status.
-pub fn decode_response(dialect: Dialect, body: &[u8], context: &DecodeContext) -> Result<ChatResponse, Fault> {
+pub fn decode_response(
+    dialect: Dialect,
+    body: &[u8],
+    context: &DecodeContext,
+) -> Result<ChatResponse, Fault> {
     match dialect {
         Dialect::Anthropic => anthropic::decode_response(body, context),
         Dialect::Responses => responses::decode_response(body, context),

@@ -13,7 +13,10 @@ pub(crate) struct Layer {
 
 impl Layer {
     pub(crate) fn new(name: impl Into<String>, value: Value) -> Self {
-        Self { name: name.into(), value }
+        Self {
+            name: name.into(),
+            value,
+        }
     }
 }
 
@@ -39,9 +42,21 @@ impl Layers {
     pub(crate) fn effective(&self) -> Vec<(String, Value, String)> {
         let mut rows = Vec::new();
         leaves(&self.merged(), &mut Vec::new(), &mut |path, value| {
-            let source = self.0.iter().rev().find(|layer| at(&layer.value, path).is_some());
-            let shown = if is_secret(path) { json!("[redacted]") } else { value.clone() };
-            rows.push((path.join("."), shown, source.map_or_else(String::new, |layer| layer.name.clone())));
+            let source = self
+                .0
+                .iter()
+                .rev()
+                .find(|layer| at(&layer.value, path).is_some());
+            let shown = if is_secret(path) {
+                json!("[redacted]")
+            } else {
+                value.clone()
+            };
+            rows.push((
+                path.join("."),
+                shown,
+                source.map_or_else(String::new, |layer| layer.name.clone()),
+            ));
         });
         rows
     }
@@ -58,7 +73,11 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-fn leaves<'a>(value: &'a Value, path: &mut Vec<String>, take: &mut impl FnMut(&[String], &'a Value)) {
+fn leaves<'a>(
+    value: &'a Value,
+    path: &mut Vec<String>,
+    take: &mut impl FnMut(&[String], &'a Value),
+) {
     let mut descend = |key: String, value| {
         path.push(key);
         leaves(value, path, take);
@@ -88,24 +107,38 @@ fn at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
 }
 
 fn is_secret(path: &[String]) -> bool {
-    matches!(path.last().map(String::as_str), Some("api_key" | "key" | "secret"))
+    matches!(
+        path.last().map(String::as_str),
+        Some("api_key" | "key" | "secret")
+    )
 }
 
 /// `BARDO_SECTION__KEY=value` for any setting.
 pub(crate) fn overrides(environment: &[(String, String)]) -> Value {
     let mut tree = Value::Object(Map::new());
     for (name, text) in environment {
-        let Some(path) = name.strip_prefix("BARDO_").filter(|path| path.contains("__")) else { continue };
+        let Some(path) = name
+            .strip_prefix("BARDO_")
+            .filter(|path| path.contains("__"))
+        else {
+            continue;
+        };
         let value = match text.parse::<i64>() {
             Ok(number) => json!(number),
             Err(_) => match text.as_str() {
                 "true" => json!(true),
                 "false" => json!(false),
-                list if list.starts_with('[') => serde_json::from_str(list).unwrap_or_else(|_| json!(text)),
+                list if list.starts_with('[') => {
+                    serde_json::from_str(list).unwrap_or_else(|_| json!(text))
+                }
                 _ => json!(text),
             },
         };
-        let nested = path.to_ascii_lowercase().split("__").rev().fold(value, |inner, key| json!({ key: inner }));
+        let nested = path
+            .to_ascii_lowercase()
+            .split("__")
+            .rev()
+            .fold(value, |inner, key| json!({ key: inner }));
         merge(&mut tree, &nested);
     }
     tree
@@ -114,7 +147,9 @@ pub(crate) fn overrides(environment: &[(String, String)]) -> Value {
 /// The keys that other tools use too, as backends. Read only where there is no config file.
 pub(crate) fn credentials(environment: &[(String, String)]) -> Value {
     let variable = |names: &[&str]| {
-        let found = environment.iter().find(|(key, value)| names.contains(&key.as_str()) && !value.is_empty());
+        let found = environment
+            .iter()
+            .find(|(key, value)| names.contains(&key.as_str()) && !value.is_empty());
         found.map(|(key, _)| format!("env:{key}"))
     };
     let mut providers = Map::new();
@@ -133,7 +168,10 @@ pub(crate) fn credentials(environment: &[(String, String)]) -> Value {
         providers.insert("direct".into(), json!({ "keys": direct }));
     }
     for (service, names) in [
-        ("openrouter", &["BARDO_OPENROUTER_KEY", "OPENROUTER_API_KEY"][..]),
+        (
+            "openrouter",
+            &["BARDO_OPENROUTER_KEY", "OPENROUTER_API_KEY"][..],
+        ),
         ("venice", &["VENICE_API_KEY"][..]),
         ("bankr", &["BANKR_LLM_KEY", "BANKR_API_KEY"][..]),
     ] {
@@ -145,7 +183,10 @@ pub(crate) fn credentials(environment: &[(String, String)]) -> Value {
 }
 
 /// Replaces `env:NAME`, `file:PATH` and `${NAME}` by what they stand for.
-pub(crate) fn resolve_secrets(value: &mut Value, environment: &[(String, String)]) -> Result<(), String> {
+pub(crate) fn resolve_secrets(
+    value: &mut Value,
+    environment: &[(String, String)],
+) -> Result<(), String> {
     match value {
         Value::String(text) => {
             if let Some(resolved) = resolve(text, environment)? {
@@ -153,22 +194,30 @@ pub(crate) fn resolve_secrets(value: &mut Value, environment: &[(String, String)
             }
             Ok(())
         }
-        Value::Array(items) => items.iter_mut().try_for_each(|item| resolve_secrets(item, environment)),
-        Value::Object(members) => members.values_mut().try_for_each(|member| resolve_secrets(member, environment)),
+        Value::Array(items) => items
+            .iter_mut()
+            .try_for_each(|item| resolve_secrets(item, environment)),
+        Value::Object(members) => members
+            .values_mut()
+            .try_for_each(|member| resolve_secrets(member, environment)),
         _ => Ok(()),
     }
 }
 
 fn resolve(text: &str, environment: &[(String, String)]) -> Result<Option<String>, String> {
     let variable = |name: &str| {
-        let found = environment.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
+        let found = environment
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.clone());
         found.ok_or_else(|| format!("the environment variable `{name}` is not set"))
     };
     if let Some(name) = text.strip_prefix("env:") {
         return variable(name).map(Some);
     }
     if let Some(path) = text.strip_prefix("file:") {
-        let read = std::fs::read_to_string(Path::new(path)).map_err(|error| format!("{path}: {error}"))?;
+        let read =
+            std::fs::read_to_string(Path::new(path)).map_err(|error| format!("{path}: {error}"))?;
         return Ok(Some(read.trim_end().to_owned()));
     }
     if !text.contains("${") {
@@ -177,7 +226,9 @@ fn resolve(text: &str, environment: &[(String, String)]) -> Result<Option<String
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        let (name, tail) = after.split_once('}').ok_or_else(|| format!("`{text}` has `${{` without `}}`"))?;
+        let (name, tail) = after
+            .split_once('}')
+            .ok_or_else(|| format!("`{text}` has `${{` without `}}`"))?;
         out.push_str(before);
         out.push_str(&variable(name)?);
         rest = tail;
@@ -189,10 +240,20 @@ fn resolve(text: &str, environment: &[(String, String)]) -> Result<Option<String
 /// Turns serde's words into ours, with a suggestion for a name that nearly fits.
 pub(crate) fn explain(path: &str, message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let place = if path.is_empty() || path == "." { String::new() } else { format!("`{path}`: ") };
-    if (message.starts_with("unknown field") || message.starts_with("unknown variant")) && !quoted.is_empty() {
+    let place = if path.is_empty() || path == "." {
+        String::new()
+    } else {
+        format!("`{path}`: ")
+    };
+    if (message.starts_with("unknown field") || message.starts_with("unknown variant"))
+        && !quoted.is_empty()
+    {
         let (wrong, known) = (quoted[0], &quoted[1..]);
-        let what = if message.starts_with("unknown field") { "key" } else { "value" };
+        let what = if message.starts_with("unknown field") {
+            "key"
+        } else {
+            "value"
+        };
         let nearest = known.iter().max_by(|a, b| {
             let score = |name: &str| strsim::jaro_winkler(wrong, name);
             score(a).total_cmp(&score(b))
@@ -204,7 +265,11 @@ pub(crate) fn explain(path: &str, message: &str) -> String {
         // The path of an unknown key already ends in it.
         let place = path.strip_suffix(wrong).map_or(place, |before| {
             let before = before.trim_end_matches('.');
-            if before.is_empty() { String::new() } else { format!("`{before}`: ") }
+            if before.is_empty() {
+                String::new()
+            } else {
+                format!("`{before}`: ")
+            }
         });
         return format!("{place}unknown {what} `{wrong}`{hint}");
     }

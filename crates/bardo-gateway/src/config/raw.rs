@@ -229,7 +229,9 @@ fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Secret, D
     String::deserialize(deserializer).map(Secret::new)
 }
 
-fn optional_secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Secret>, D::Error> {
+fn optional_secret<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Secret>, D::Error> {
     Option::<String>::deserialize(deserializer).map(|key| key.map(Secret::new))
 }
 
@@ -243,7 +245,9 @@ impl Config {
             return Err("`server.max_header` must be at most 1MiB".into());
         }
         if !self.server.admin_listen.ip().is_loopback() {
-            return Err("`server.admin_listen` must be a loopback address such as 127.0.0.1:8403".into());
+            return Err(
+                "`server.admin_listen` must be a loopback address such as 127.0.0.1:8403".into(),
+            );
         }
         if self.auth.keys.is_empty() && !self.server.listen.ip().is_loopback() {
             return Err(format!(
@@ -254,16 +258,34 @@ impl Config {
         }
         for (index, key) in self.auth.keys.iter().enumerate() {
             if key.key.expose().len() < 16 {
-                return Err(format!("`auth.keys[{index}].key` must have at least 16 characters"));
+                return Err(format!(
+                    "`auth.keys[{index}].key` must have at least 16 characters"
+                ));
             }
-            if self.auth.keys[..index].iter().any(|earlier| earlier.id == key.id) {
-                return Err(format!("`auth.keys[{index}].id`: `{}` is used twice", key.id));
+            if self.auth.keys[..index]
+                .iter()
+                .any(|earlier| earlier.id == key.id)
+            {
+                return Err(format!(
+                    "`auth.keys[{index}].id`: `{}` is used twice",
+                    key.id
+                ));
             }
         }
-        let known = ["direct", "local", "blockrun", "openrouter", "venice", "bankr"];
+        let known = [
+            "direct",
+            "local",
+            "blockrun",
+            "openrouter",
+            "venice",
+            "bankr",
+        ];
         for name in &self.inference.provider_order {
             if !known.contains(&name.as_str()) {
-                return Err(format!("`inference.provider_order`: `{name}` is none of {}", known.join(", ")));
+                return Err(format!(
+                    "`inference.provider_order`: `{name}` is none of {}",
+                    known.join(", ")
+                ));
             }
         }
         Ok(())
@@ -272,9 +294,17 @@ impl Config {
     /// Whether any backend is configured.
     pub(crate) fn has_providers(&self) -> bool {
         let providers = &self.providers;
-        let services =
-            [&providers.blockrun, &providers.openrouter, &providers.venice, &providers.bankr, &providers.local];
+        let services = [
+            &providers.blockrun,
+            &providers.openrouter,
+            &providers.venice,
+            &providers.bankr,
+            &providers.local,
+        ];
         services.iter().any(|service| service.is_some())
-            || providers.direct.as_ref().is_some_and(|direct| !direct.keys.is_empty())
+            || providers
+                .direct
+                .as_ref()
+                .is_some_and(|direct| !direct.keys.is_empty())
     }
 }

@@ -1,7 +1,10 @@
 use super::*;
 
 fn check(yaml: &str, environment: &[(&str, &str)]) -> Result<Config, String> {
-    let environment: Vec<(String, String)> = environment.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let environment: Vec<(String, String)> = environment
+        .iter()
+        .map(|&(k, v)| (k.to_owned(), v.to_owned()))
+        .collect();
     let mut layers = Layers::default();
     layers.push(Layer::new("default", parse(DEFAULTS, "toml").unwrap()));
     layers.push(Layer::new("test", parse(yaml, "yaml").unwrap()));
@@ -35,19 +38,39 @@ providers:
 #[test]
 fn refusals_name_key_value_and_fix() {
     let refusal = |yaml| check(yaml, &[]).unwrap_err();
-    assert_eq!(refusal("server: { hartbeat: 5s }"), "configuration: `server`: unknown key `hartbeat`; did you mean `heartbeat`?");
-    assert!(refusal("server: { heartbeat: soon }").contains("`server.heartbeat`: `soon` is no duration"));
-    assert!(refusal("providers: { direct: { keys: [ { provider: opnai } ] } }").contains("did you mean `openai`?"));
+    assert_eq!(
+        refusal("server: { hartbeat: 5s }"),
+        "configuration: `server`: unknown key `hartbeat`; did you mean `heartbeat`?"
+    );
+    assert!(
+        refusal("server: { heartbeat: soon }")
+            .contains("`server.heartbeat`: `soon` is no duration")
+    );
+    assert!(
+        refusal("providers: { direct: { keys: [ { provider: opnai } ] } }")
+            .contains("did you mean `openai`?")
+    );
     assert!(refusal("server: { listen: '0.0.0.0:8402' }").contains("`auth.keys` is empty"));
     assert!(refusal("server: { admin_listen: '0.0.0.0:8403' }").contains("loopback"));
-    assert!(refusal("providers: { venice: { api_key: 'env:NOPE' } }").contains("`NOPE` is not set"));
-    assert!(refusal("auth: { keys: [ { id: a, key: short } ] }").contains("at least 16 characters"));
+    assert!(
+        refusal("providers: { venice: { api_key: 'env:NOPE' } }").contains("`NOPE` is not set")
+    );
+    assert!(
+        refusal("auth: { keys: [ { id: a, key: short } ] }").contains("at least 16 characters")
+    );
     assert!(refusal("upstream: { max_attempts: 0 }").contains("at least 1"));
 }
 
 #[test]
 fn the_environment_wins_over_the_file() {
-    let config = check("server: { drain: 1m }", &[("BARDO_SERVER__DRAIN", "7s"), ("BARDO_UPSTREAM__MAX_ATTEMPTS", "2")]).unwrap();
+    let config = check(
+        "server: { drain: 1m }",
+        &[
+            ("BARDO_SERVER__DRAIN", "7s"),
+            ("BARDO_UPSTREAM__MAX_ATTEMPTS", "2"),
+        ],
+    )
+    .unwrap();
     assert_eq!(config.server.drain.0.as_secs(), 7);
     assert_eq!(config.upstream.max_attempts, 2);
 }
@@ -56,7 +79,10 @@ fn the_environment_wins_over_the_file() {
 fn shown_settings_name_their_source_and_hide_secrets() {
     let mut layers = Layers::default();
     layers.push(Layer::new("default", parse(DEFAULTS, "toml").unwrap()));
-    layers.push(Layer::new("f.yaml", parse("providers: { venice: { api_key: canary } }", "yaml").unwrap()));
+    layers.push(Layer::new(
+        "f.yaml",
+        parse("providers: { venice: { api_key: canary } }", "yaml").unwrap(),
+    ));
     let rows = layers.effective();
     let row = |name: &str| rows.iter().find(|row| row.0 == name).unwrap();
     assert_eq!(row("providers.venice.api_key").1, "[redacted]");
@@ -69,5 +95,8 @@ fn without_a_file_the_usual_variables_are_backends() {
     let environment = vec![("OPENAI_API_KEY".to_owned(), "sk-1234".to_owned())];
     let tree = layers::credentials(&environment);
     assert_eq!(tree["providers"]["direct"]["keys"][0]["provider"], "openai");
-    assert_eq!(tree["providers"]["direct"]["keys"][0]["api_key"], "env:OPENAI_API_KEY");
+    assert_eq!(
+        tree["providers"]["direct"]["keys"][0]["api_key"],
+        "env:OPENAI_API_KEY"
+    );
 }

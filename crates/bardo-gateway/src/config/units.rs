@@ -13,9 +13,11 @@ pub(crate) struct Span(pub(crate) Duration);
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        humantime::parse_duration(&text)
-            .map(Self)
-            .map_err(|_| D::Error::custom(format!("`{text}` is no duration; write it like \"15s\" or \"5m\"")))
+        humantime::parse_duration(&text).map(Self).map_err(|_| {
+            D::Error::custom(format!(
+                "`{text}` is no duration; write it like \"15s\" or \"5m\""
+            ))
+        })
     }
 }
 
@@ -41,7 +43,8 @@ impl<'de> Deserialize<'de> for Size {
             Bytes(usize),
             Text(String),
         }
-        let refuse = |text: &str| D::Error::custom(format!("`{text}` is no size; write it like \"32MiB\""));
+        let refuse =
+            |text: &str| D::Error::custom(format!("`{text}` is no size; write it like \"32MiB\""));
         match Written::deserialize(deserializer).map_err(|_| refuse("this"))? {
             Written::Bytes(bytes) => Ok(Self(bytes)),
             Written::Text(text) => parse_size(&text).map(Self).ok_or_else(|| refuse(&text)),
@@ -50,7 +53,10 @@ impl<'de> Deserialize<'de> for Size {
 }
 
 fn parse_size(text: &str) -> Option<usize> {
-    let digits = text.trim().find(|c: char| !c.is_ascii_digit()).unwrap_or(text.trim().len());
+    let digits = text
+        .trim()
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.trim().len());
     let (number, unit) = text.trim().split_at(digits);
     let factor: usize = match unit.trim() {
         "" | "B" => 1,

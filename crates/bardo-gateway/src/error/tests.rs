@@ -2,13 +2,22 @@ use super::*;
 
 fn upstream(class: FaultClass, status: u16) -> Problem {
     let fault = Fault::new(class, "words of the provider").with_status(status);
-    let failure = UpstreamFailure { backend: "openrouter".into(), fault, attempts: 1, unknown_outcome: false };
+    let failure = UpstreamFailure {
+        backend: "openrouter".into(),
+        fault,
+        attempts: 1,
+        unknown_outcome: false,
+    };
     Problem::from(EngineError::Upstream(Box::new(failure)))
 }
 
 #[test]
 fn a_providers_refusal_of_our_key_is_never_the_callers_401() {
-    for (class, status) in [(FaultClass::Authentication, 401), (FaultClass::Permission, 403), (FaultClass::Payment, 402)] {
+    for (class, status) in [
+        (FaultClass::Authentication, 401),
+        (FaultClass::Permission, 403),
+        (FaultClass::Payment, 402),
+    ] {
         let problem = upstream(class, status);
         assert!(problem.status >= 502, "{class:?}");
         assert!(!problem.fault.message.contains("words of the provider"));
@@ -36,15 +45,20 @@ fn every_code_is_shown_in_every_dialect_with_all_the_keys_that_sdks_need() {
     for &code in CODES {
         let problem = Problem::new(400, code, FaultClass::BadRequest, "m").param("field");
         for dialect in [Dialect::Chat, Dialect::Responses, Dialect::Completions] {
-            let body: serde_json::Value = serde_json::from_slice(&problem.body(dialect, "req_1")).unwrap();
+            let body: serde_json::Value =
+                serde_json::from_slice(&problem.body(dialect, "req_1")).unwrap();
             let error = body["error"].as_object().unwrap();
             for key in ["message", "type", "param", "code"] {
                 assert!(error.contains_key(key), "{code} {dialect:?} {key}");
             }
             assert_eq!(error["bardo_code"], code);
         }
-        let body: serde_json::Value = serde_json::from_slice(&problem.body(Dialect::Anthropic, "req_1")).unwrap();
-        assert_eq!((&body["type"], &body["request_id"]), (&"error".into(), &"req_1".into()));
+        let body: serde_json::Value =
+            serde_json::from_slice(&problem.body(Dialect::Anthropic, "req_1")).unwrap();
+        assert_eq!(
+            (&body["type"], &body["request_id"]),
+            (&"error".into(), &"req_1".into())
+        );
         assert_eq!(body["error"]["bardo_code"], code);
     }
 }
