@@ -39,3 +39,21 @@ impl Engine {
             let backend = admitted.world.endpoints[candidate.backend].name.clone();
             self.note_failure(admitted, &backend, &failure.fault);
             let Failure { fault, next } = failure;
+            let unknown_outcome = next == Next::Unknown;
+            last = Some(UpstreamFailure { backend, fault, attempts, unknown_outcome });
+            if next != Next::Other {
+                break;
+            }
+        }
+        match (last, refusal) {
+            (Some(failure), _) => Err(EngineError::Upstream(Box::new(failure))),
+            (None, Some(refusal)) => Err(refusal),
+            (None, None) => Err(EngineError::Upstream(Box::new(UpstreamFailure {
+                backend: String::new(),
+                fault: Fault::new(FaultClass::Server, "no backend was tried"),
+                attempts: 0,
+                unknown_outcome: false,
+            }))),
+        }
+    }
+}

@@ -85,6 +85,12 @@ impl<'a> TopLevel<'a> {
         self.bytes
     }
 
+    /// The whole body as text; [`scan`] has checked that it is.
+    #[must_use]
+    pub fn text(&self) -> &'a str {
+        std::str::from_utf8(self.bytes).unwrap_or_default()
+    }
+
     /// The places alone, to be put [`over`](Self::over) the same body again later.
     #[must_use]
     pub fn into_members(self) -> Vec<Member> {
