@@ -73,7 +73,10 @@ fn queue(request: &Recorded, world: &World) -> Reply {
     match Faults::parse(body.get("fault").unwrap_or(&Value::Null)) {
         Ok(faults) if !faults.is_empty() => {
             let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
-            let only = Only { path: text("path"), header: text("header") };
+            let only = Only {
+                path: text("path"),
+                header: text("header"),
+            };
             world.faults.push(service.name, times, only, faults);
             Reply::json(200, &json!({ "queued": true }))
         }
