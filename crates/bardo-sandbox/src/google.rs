@@ -73,7 +73,10 @@ fn route(request: &Recorded, world: &World) -> Result<Reply, ApiError> {
 /// The key comes in a header or in the query; OAuth tokens come as bearer.
 fn authenticate(request: &Recorded, world: &World) -> Result<(), ApiError> {
     let in_query = request.query_value("key");
-    let key = request.header("x-goog-api-key").or(in_query.as_deref()).or(request.bearer());
+    let key = request
+        .header("x-goog-api-key")
+        .or(in_query.as_deref())
+        .or(request.bearer());
     world.check_key(key).map_err(|problem| match problem {
         KeyProblem::Missing => ApiError::missing_key(),
         KeyProblem::Wrong => ApiError::wrong_key(),
@@ -81,12 +84,7 @@ fn authenticate(request: &Recorded, world: &World) -> Result<(), ApiError> {
 }
 
 /// `models/{model}:{method}`.
-fn method(
-    request: &Recorded,
-    name: &str,
-    version: &str,
-    world: &World,
-) -> Result<Reply, ApiError> {
+fn method(request: &Recorded, name: &str, version: &str, world: &World) -> Result<Reply, ApiError> {
     let (id, method) = name.split_once(':').unwrap_or((name, ""));
     let model = model::find(id)
         .filter(|model| model.serves(method))
@@ -111,9 +109,9 @@ fn unknown_model(id: &str, method: &str, version: &str) -> ApiError {
 }
 
 fn json(request: &Recorded) -> Result<Value, ApiError> {
-    request.json().map_err(|error| {
-        ApiError::invalid(format!("Invalid JSON payload received. {error}"))
-    })
+    request
+        .json()
+        .map_err(|error| ApiError::invalid(format!("Invalid JSON payload received. {error}")))
 }
 
 fn generate(
@@ -156,9 +154,15 @@ fn models(request: &Recorded, name: &str, version: &str) -> Result<Reply, ApiErr
         return Ok(Reply::json(200, &model.info()));
     }
     let number = |name: &str| request.query_value(name).and_then(|text| text.parse().ok());
-    let from = number("pageToken").unwrap_or(0_usize).min(model::all().len());
+    let from = number("pageToken")
+        .unwrap_or(0_usize)
+        .min(model::all().len());
     let size = number("pageSize").filter(|size| *size > 0).unwrap_or(50);
-    let page: Vec<Value> = model::all()[from..].iter().take(size).map(Model::info).collect();
+    let page: Vec<Value> = model::all()[from..]
+        .iter()
+        .take(size)
+        .map(Model::info)
+        .collect();
     let next = from + page.len();
     let mut body = json!({"models": page});
     if next < model::all().len() {
