@@ -189,9 +189,6 @@ impl Rendering<'_> {
 /// A flavor hook that changes nothing.
 pub(crate) fn unchanged(_: &mut Turn, _: &Asked<'_>) {}
 
-/// A flavor hook that adds nothing.
-pub(crate) fn undecorated(_: &mut Map<String, Value>, _: &Context<'_>) {}
-
 /// Whether a field is `true`.
 pub(crate) fn flag(body: &Value, name: &str) -> bool {
     body.get(name).and_then(Value::as_bool) == Some(true)

@@ -6,9 +6,9 @@
 //! It shares no code with the gateway, so a mistake in one cannot hide the same mistake in the
 //! other.
 //!
-//! A request travels in one direction: [`server`] records it, a service module turns it into a
-//! transport-neutral [`reply::Reply`] without any I/O, [`fault`] bends that reply if a fault was
-//! asked for, and [`player`] puts the outcome on the wire.
+//! A request travels in one direction: `server` records it, a service module turns it into a
+//! transport-neutral `reply::Reply` without any I/O, `fault` bends that reply if a fault was
+//! asked for, and `player` puts the outcome on the wire.
 
 mod server;
 mod wire;

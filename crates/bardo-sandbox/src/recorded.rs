@@ -48,14 +48,6 @@ impl Recorded {
     pub(crate) fn json(&self) -> Result<Value, String> {
         serde_json::from_slice(&self.body).map_err(|error| error.to_string())
     }
-
-    /// The same request under another path, for a service that speaks another one's dialect.
-    pub(crate) fn at(&self, path: &str) -> Self {
-        Self {
-            path: path.to_owned(),
-            ..self.clone()
-        }
-    }
 }
 
 /// Percent-decoding of a path segment or a query value; a broken escape stays as it is.

@@ -432,14 +432,13 @@ fn shorten(turn: &mut Turn, facts: &Facts) {
         .unwrap_or(usize::MAX)
         .saturating_mul(4);
     let mut cut = false;
-    for part in [&mut turn.think, &mut turn.text, &mut turn.refusal] {
-        if let Some(text) = part {
-            if text.len() > left {
-                text.truncate(tokens::floor_boundary(text, left));
-                cut = true;
-            }
-            left -= text.len().min(left);
+    let spoken = [&mut turn.think, &mut turn.text, &mut turn.refusal];
+    for text in spoken.into_iter().flatten() {
+        if text.len() > left {
+            text.truncate(tokens::floor_boundary(text, left));
+            cut = true;
         }
+        left -= text.len().min(left);
     }
     for at in 0..turn.tools.len() {
         let arguments = turn.tools[at].arguments();

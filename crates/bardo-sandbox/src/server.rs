@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
@@ -24,6 +25,9 @@ use crate::reply::Reply;
 use crate::services::{self, Service};
 use crate::wire::{Switches, Wire};
 use crate::world::World;
+
+/// Connections that may wait to be accepted; load tests open many at once.
+const BACKLOG: i32 = 1024;
 
 /// Where the sandbox listens and how it varies.
 #[derive(Debug, Clone)]
@@ -49,18 +53,23 @@ impl Default for SandboxConfig {
 /// All simulated services behind one bound listener.
 #[derive(Debug)]
 pub struct Sandbox {
-    listener: TcpListener,
+    listener: std::net::TcpListener,
     local_addr: SocketAddr,
     world: Arc<World>,
 }
 
 impl Sandbox {
-    /// Binds the listener; connections wait until [`Sandbox::run`].
+    /// Binds the listener; connections wait until [`Sandbox::run`]. Needs no runtime.
     ///
     /// # Errors
     /// Whatever binding the address fails with.
-    pub async fn bind(config: SandboxConfig) -> io::Result<Self> {
-        let listener = TcpListener::bind(config.listen).await?;
+    pub fn bind(config: SandboxConfig) -> io::Result<Self> {
+        let socket = Socket::new(Domain::for_address(config.listen), Type::STREAM, None)?;
+        socket.set_reuse_address(true)?;
+        socket.set_nonblocking(true)?;
+        socket.bind(&config.listen.into())?;
+        socket.listen(BACKLOG)?;
+        let listener = std::net::TcpListener::from(socket);
         let local_addr = listener.local_addr()?;
         let world = Arc::new(World::new(config.seed, config.keys));
         Ok(Self {
@@ -76,14 +85,18 @@ impl Sandbox {
     }
 
     /// Serves until `shutdown` completes, then drops every open connection.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+    ///
+    /// # Errors
+    /// If the runtime cannot watch the listener.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+        let listener = TcpListener::from_std(self.listener)?;
         let mut shutdown = std::pin::pin!(shutdown);
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
-                () = &mut shutdown => return,
+                () = &mut shutdown => return Ok(()),
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
-                accepted = self.listener.accept() => match accepted {
+                accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => {
                         connections.spawn(serve(stream, Arc::clone(&self.world)));
                     }

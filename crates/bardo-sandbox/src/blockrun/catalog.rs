@@ -37,15 +37,12 @@ impl Row {
 
     /// A price in dollars per million tokens, above the long-context threshold if it is passed.
     fn price(self, name: &str, input_tokens: u64) -> f64 {
-        let tiers = self.0["pricing"]["long_context"]
+        let mut tiers = self.0["pricing"]["long_context"]
             .as_array()
             .into_iter()
             .flatten();
         let passed = |tier: &&Value| tier["threshold"].as_u64().is_some_and(|t| input_tokens > t);
-        let tier = tiers
-            .filter(passed)
-            .next_back()
-            .unwrap_or(&self.0["pricing"]);
+        let tier = tiers.rfind(passed).unwrap_or(&self.0["pricing"]);
         tier[name].as_f64().unwrap_or(0.0)
     }
 }

@@ -285,3 +285,6 @@ fn object(
     rendering.decorate(&mut object, last);
     Piece::data(part, &Value::Object(object))
 }
+
+#[cfg(test)]
+mod tests;

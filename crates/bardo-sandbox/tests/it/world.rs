@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct World {
     pub(crate) addr: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
-    running: JoinHandle<()>,
+    running: JoinHandle<std::io::Result<()>>,
 }
 
 /// What came back.
@@ -47,7 +47,7 @@ impl World {
             seed: 7,
             ..SandboxConfig::default()
         };
-        let sandbox = Sandbox::bind(config).await.expect("a free port");
+        let sandbox = Sandbox::bind(config).expect("a free port");
         let addr = sandbox.local_addr();
         let (stop, stopped) = oneshot::channel();
         let running = tokio::spawn(sandbox.run(async {
@@ -69,7 +69,8 @@ impl World {
         tokio::time::timeout(PATIENCE, self.running)
             .await
             .expect("in time")
-            .expect("no panic");
+            .expect("no panic")
+            .expect("served");
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

@@ -73,10 +73,7 @@ pub(super) fn started(asked: &Asked<'_>, made: &Made, status: &str) -> Value {
     } else {
         Value::Null
     };
-    let tier = match body.get("service_tier").and_then(Value::as_str) {
-        None | Some("auto") => "default",
-        Some(tier) => tier,
-    };
+    let tier = service_tier(body);
     let fields = [
         ("id", json!(made.id)),
         ("object", json!("response")),
@@ -130,4 +127,12 @@ pub(super) fn started(asked: &Asked<'_>, made: &Made, status: &str) -> Value {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value));
     Value::Object(named.collect::<Map<_, _>>())
+}
+
+/// The tier that a request is served at: `auto` becomes the default one.
+fn service_tier(body: &Value) -> &str {
+    match body.get("service_tier").and_then(Value::as_str) {
+        None | Some("auto") => "default",
+        Some(tier) => tier,
+    }
 }
