@@ -59,7 +59,10 @@ impl Failure {
     }
 
     pub(crate) fn unknown(class: FaultClass, message: &'static str) -> Self {
-        Self { fault: Fault::new(class, message), next: Next::Unknown }
+        Self {
+            fault: Fault::new(class, message),
+            next: Next::Unknown,
+        }
     }
 }
 
@@ -77,14 +80,19 @@ impl Engine {
         {
             match wallet.pay(response.headers()) {
                 Ok(payment) => response = self.send(admitted, shaped, Some(payment)).await?,
-                Err(error) => tracing::warn!(backend = shaped.endpoint.name, %error, "an offer was not paid"),
+                Err(error) => {
+                    tracing::warn!(backend = shaped.endpoint.name, %error, "an offer was not paid")
+                }
             }
         }
         match self.head(admitted, shaped, response).await {
             Err(Rejected::ForeignThinking) => {
                 let stripped = anthropic::strip_thinking(&shaped.body);
                 let Some(body) = stripped else {
-                    return Err(Failure::told(Fault::new(FaultClass::BadRequest, "a thinking signature was refused")));
+                    return Err(Failure::told(Fault::new(
+                        FaultClass::BadRequest,
+                        "a thinking signature was refused",
+                    )));
                 };
                 shaped.body = body.into();
                 shaped.degraded.push(bardo_types::Degradation::new(
@@ -92,7 +100,9 @@ impl Engine {
                     "the provider refused the signatures in the history, so earlier thinking was left out",
                 ));
                 let response = self.send(admitted, shaped, None).await?;
-                self.head(admitted, shaped, response).await.map_err(Rejected::into_failure)
+                self.head(admitted, shaped, response)
+                    .await
+                    .map_err(Rejected::into_failure)
             }
             other => other.map_err(Rejected::into_failure),
         }
@@ -107,25 +117,45 @@ impl Engine {
         let mut request = Request::new(Full::new(shaped.body.clone()));
         *request.method_mut() = http::Method::POST;
         *request.uri_mut() = shaped.path.parse().map_err(|_| {
-            Failure::told(Fault::new(FaultClass::NotFound, "the model's name does not fit into a path"))
+            Failure::told(Fault::new(
+                FaultClass::NotFound,
+                "the model's name does not fit into a path",
+            ))
         })?;
         *request.headers_mut() = shaped.headers.clone();
         if let Some(payment) = payment {
             request.headers_mut().insert(PAYMENT_SIGNATURE, payment);
         }
         let deadline = admitted.world.deadlines.header;
-        match tokio::time::timeout(deadline, self.transport.send(&shaped.endpoint.origin, request)).await {
+        match tokio::time::timeout(
+            deadline,
+            self.transport.send(&shaped.endpoint.origin, request),
+        )
+        .await
+        {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(SendError::NotSent(error))) => {
                 tracing::debug!(backend = shaped.endpoint.name, %error, "not sent");
-                let fault = Fault::new(FaultClass::Connection, format!("the provider could not be reached: {error}"));
-                Err(Failure { fault, next: Next::Other })
+                let fault = Fault::new(
+                    FaultClass::Connection,
+                    format!("the provider could not be reached: {error}"),
+                );
+                Err(Failure {
+                    fault,
+                    next: Next::Other,
+                })
             }
             Ok(Err(SendError::Unknown(error))) => {
                 tracing::debug!(backend = shaped.endpoint.name, %error, "sent, no answer");
-                Err(Failure::unknown(FaultClass::Connection, "the provider closed the connection without an answer"))
+                Err(Failure::unknown(
+                    FaultClass::Connection,
+                    "the provider closed the connection without an answer",
+                ))
             }
-            Err(_) => Err(Failure::unknown(FaultClass::Timeout, "the provider did not answer in time")),
+            Err(_) => Err(Failure::unknown(
+                FaultClass::Timeout,
+                "the provider did not answer in time",
+            )),
         }
     }
 
@@ -140,17 +170,27 @@ impl Engine {
             return Ok(response);
         }
         if status.is_redirection() {
-            let fault = Fault::new(FaultClass::Server, "the provider answered with a redirect, which is never followed");
-            return Err(Rejected::Failure(Failure::told(fault.with_status(status.as_u16()))));
+            let fault = Fault::new(
+                FaultClass::Server,
+                "the provider answered with a redirect, which is never followed",
+            );
+            return Err(Rejected::Failure(Failure::told(
+                fault.with_status(status.as_u16()),
+            )));
         }
         let (head, body) = response.into_parts();
         let body = read_some(body).await;
-        let relays_anthropic =
-            admitted.dialect == bardo_types::model::Dialect::Anthropic && shaped.dialect == admitted.dialect;
+        let relays_anthropic = admitted.dialect == bardo_types::model::Dialect::Anthropic
+            && shaped.dialect == admitted.dialect;
         if relays_anthropic && anthropic::is_binding_error(status.as_u16(), &body) {
             return Err(Rejected::ForeignThinking);
         }
-        let mut fault = table::decode_error(shaped.dialect, status.as_u16(), &body, shaped.endpoint.service);
+        let mut fault = table::decode_error(
+            shaped.dialect,
+            status.as_u16(),
+            &body,
+            shaped.endpoint.service,
+        );
         fault.status = Some(status.as_u16());
         fault.retry_after_ms = retry_after(&head.headers).or(fault.retry_after_ms);
         scrub(&mut fault, shaped);
@@ -168,9 +208,10 @@ impl Rejected {
     fn into_failure(self) -> Failure {
         match self {
             Self::Failure(failure) => failure,
-            Self::ForeignThinking => {
-                Failure::told(Fault::new(FaultClass::BadRequest, "the provider refused the thinking signatures twice"))
-            }
+            Self::ForeignThinking => Failure::told(Fault::new(
+                FaultClass::BadRequest,
+                "the provider refused the thinking signatures twice",
+            )),
         }
     }
 }
@@ -195,10 +236,24 @@ async fn read_some(mut body: UpstreamBody) -> Bytes {
 
 /// `retry-after-ms`, or `retry-after` in seconds.
 fn retry_after(headers: &HeaderMap) -> Option<u64> {
-    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok().filter(|n| *n >= 0.0);
-    let ms = number("retry-after-ms").or_else(|| number("retry-after").map(|seconds| seconds * 1000.0))?;
+    let number = |name: &str| {
+        headers
+            .get(name)?
+            .to_str()
+            .ok()?
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|n| *n >= 0.0)
+    };
+    let ms = number("retry-after-ms")
+        .or_else(|| number("retry-after").map(|seconds| seconds * 1000.0))?;
     // A day is as good as never, and fits.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded just before")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "bounded just before"
+    )]
     Some(ms.min(86_400_000.0) as u64)
 }
 
@@ -211,7 +266,9 @@ pub(crate) fn scrub(fault: &mut Fault, shaped: &Shaped) {
     }
     let looks_like_key = |word: &str| {
         word.len() >= 16
-            && ["sk-", "sk_", "bk_", "brk_", "AIza", "vk_", "bardo_"].iter().any(|prefix| word.starts_with(prefix))
+            && ["sk-", "sk_", "bk_", "brk_", "AIza", "vk_", "bardo_"]
+                .iter()
+                .any(|prefix| word.starts_with(prefix))
     };
     let is_key_char = |c: char| c.is_ascii_alphanumeric() || "-_.*".contains(c);
     if text.split(|c| !is_key_char(c)).any(looks_like_key) {
@@ -221,7 +278,11 @@ pub(crate) fn scrub(fault: &mut Fault, shaped: &Shaped) {
             if is_key_char(c) {
                 word.push(c);
             } else {
-                clean.push_str(if looks_like_key(&word) { "[redacted]" } else { &word });
+                clean.push_str(if looks_like_key(&word) {
+                    "[redacted]"
+                } else {
+                    &word
+                });
                 word.clear();
                 clean.push(c);
             }

@@ -25,7 +25,10 @@ const IMAGE_TOKENS: u64 = 1_200;
 const MESSAGE_TOKENS: u64 = 4;
 
 impl Engine {
-    pub(crate) async fn count(self: &Arc<Self>, admitted: &Admitted) -> Result<Answer, EngineError> {
+    pub(crate) async fn count(
+        self: &Arc<Self>,
+        admitted: &Admitted,
+    ) -> Result<Answer, EngineError> {
         let mut decoded = Decoded::default();
         // Malformed requests are refused here, whoever counts.
         let request = decoded.get(admitted, &self.memory)?;
@@ -39,17 +42,33 @@ impl Engine {
             ..AnswerHead::default()
         };
         if let Some(shaped) = self.shape_count(admitted, candidate, dialect, &request)? {
-            match self.provider_count(admitted, candidate, shaped, &mut head).await {
-                Ok(body) => return Ok(Answer { head, body: AnswerBody::Whole(body) }),
+            match self
+                .provider_count(admitted, candidate, shaped, &mut head)
+                .await
+            {
+                Ok(body) => {
+                    return Ok(Answer {
+                        head,
+                        body: AnswerBody::Whole(body),
+                    });
+                }
                 // A provider that says the prompt is wrong is right; one that cannot count is not
                 // needed.
-                Err(failure) if failure.fault.status == Some(400) => return Err(Box::new(failure).into()),
+                Err(failure) if failure.fault.status == Some(400) => {
+                    return Err(Box::new(failure).into());
+                }
                 Err(failure) => tracing::debug!(%failure, "counted here instead"),
             }
         }
         let tokens = estimate(&request);
-        head.degraded = degraded_list(&[bardo_types::Degradation::new("token_count", "estimated by a public tokenizer")]);
-        Ok(Answer { head, body: AnswerBody::Whole(encode(admitted.dialect, tokens)) })
+        head.degraded = degraded_list(&[bardo_types::Degradation::new(
+            "token_count",
+            "estimated by a public tokenizer",
+        )]);
+        Ok(Answer {
+            head,
+            body: AnswerBody::Whole(encode(admitted.dialect, tokens)),
+        })
     }
 
     fn shape_count(
@@ -60,11 +79,20 @@ impl Engine {
         request: &ChatRequest,
     ) -> Result<Option<Shaped>, EngineError> {
         let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
-        let call = Call { operation: Operation::CountTokens, dialect, model: &candidate.entry.upstream_id };
-        let Some(path) = endpoint.target(&call) else { return Ok(None) };
+        let call = Call {
+            operation: Operation::CountTokens,
+            dialect,
+            model: &candidate.entry.upstream_id,
+        };
+        let Some(path) = endpoint.target(&call) else {
+            return Ok(None);
+        };
         let body: Bytes = if dialect == admitted.dialect {
             let top = admitted.top();
-            let mut edits = vec![bardo_wire::splice::Edit::set_string("model", &candidate.entry.upstream_id)];
+            let mut edits = vec![bardo_wire::splice::Edit::set_string(
+                "model",
+                &candidate.entry.upstream_id,
+            )];
             if top.member("bardo").is_some() {
                 edits.push(bardo_wire::splice::Edit::Remove { key: "bardo" });
             }
@@ -76,14 +104,24 @@ impl Engine {
                 capabilities: Arc::new(candidate.entry.capabilities.clone()),
             };
             match dialect {
-                Dialect::Anthropic => anthropic::encode_count_request(request, &target)?.body.into(),
+                Dialect::Anthropic => anthropic::encode_count_request(request, &target)?
+                    .body
+                    .into(),
                 Dialect::Gemini => gemini::encode_count_request(request, &target)?.body.into(),
                 Dialect::Chat | Dialect::Completions | Dialect::Responses => return Ok(None),
             }
         };
         let headers = headers(admitted, &endpoint, dialect);
         let mode = Mode::Relay { hide_usage: false };
-        Ok(Some(Shaped { endpoint, dialect, path, headers, body, degraded: Vec::new(), mode }))
+        Ok(Some(Shaped {
+            endpoint,
+            dialect,
+            path,
+            headers,
+            body,
+            degraded: Vec::new(),
+            mode,
+        }))
     }
 
     async fn provider_count(
@@ -94,11 +132,24 @@ impl Engine {
         head: &mut AnswerHead,
     ) -> Result<Bytes, UpstreamFailure> {
         let backend = admitted.world.endpoints[candidate.backend].name.clone();
-        let failed = |fault| UpstreamFailure { backend: backend.clone(), fault, attempts: 1, unknown_outcome: false };
-        let response = self.attempt(admitted, &mut shaped).await.map_err(|failure| failed(failure.fault))?;
-        head.upstream_request_id =
-            response.headers().get("request-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
-        let bytes = read_whole(response.into_body()).await.map_err(|failure| failed(failure.fault))?;
+        let failed = |fault| UpstreamFailure {
+            backend: backend.clone(),
+            fault,
+            attempts: 1,
+            unknown_outcome: false,
+        };
+        let response = self
+            .attempt(admitted, &mut shaped)
+            .await
+            .map_err(|failure| failed(failure.fault))?;
+        head.upstream_request_id = response
+            .headers()
+            .get("request-id")
+            .and_then(|id| id.to_str().ok())
+            .map(str::to_owned);
+        let bytes = read_whole(response.into_body())
+            .await
+            .map_err(|failure| failed(failure.fault))?;
         if shaped.dialect == admitted.dialect {
             let fault = table::observe_response(shaped.dialect, &bytes).fault;
             return fault.map_or(Ok(bytes), |fault| Err(failed(fault)));
@@ -106,7 +157,10 @@ impl Engine {
         let tokens = match shaped.dialect {
             Dialect::Gemini => gemini::decode_count(&bytes).map_err(failed)?,
             _ => read_count(&bytes).ok_or_else(|| {
-                failed(bardo_types::fault::Fault::new(bardo_types::fault::FaultClass::Malformed, "no count in the answer"))
+                failed(bardo_types::fault::Fault::new(
+                    bardo_types::fault::FaultClass::Malformed,
+                    "no count in the answer",
+                ))
             })?,
         };
         Ok(encode(admitted.dialect, tokens))
@@ -118,7 +172,9 @@ fn read_count(body: &[u8]) -> Option<u64> {
     struct Count {
         input_tokens: u64,
     }
-    serde_json::from_slice::<Count>(body).ok().map(|count| count.input_tokens)
+    serde_json::from_slice::<Count>(body)
+        .ok()
+        .map(|count| count.input_tokens)
 }
 
 fn encode(dialect: Dialect, tokens: u64) -> Bytes {
@@ -130,7 +186,10 @@ fn encode(dialect: Dialect, tokens: u64) -> Bytes {
 
 /// The size of a prompt by a public tokenizer; at least 1.
 pub(crate) fn estimate(request: &ChatRequest) -> u64 {
-    let mut counter = Counter { tokenizer: tokenizer(), tokens: 3 };
+    let mut counter = Counter {
+        tokenizer: tokenizer(),
+        tokens: 3,
+    };
     for message in &request.messages {
         counter.tokens += MESSAGE_TOKENS;
         counter.parts(&message.parts);
@@ -144,7 +203,9 @@ pub(crate) fn estimate(request: &ChatRequest) -> u64 {
 /// Loaded at the first use: its tables take about 45 MB.
 fn tokenizer() -> Option<&'static CoreBPE> {
     static TOKENIZER: OnceLock<Option<CoreBPE>> = OnceLock::new();
-    TOKENIZER.get_or_init(|| tiktoken_rs::o200k_base().ok()).as_ref()
+    TOKENIZER
+        .get_or_init(|| tiktoken_rs::o200k_base().ok())
+        .as_ref()
 }
 
 struct Counter {
@@ -171,7 +232,9 @@ impl Counter {
                     DocumentSource::Text(text) => self.text(text),
                     DocumentSource::Parts(parts) => self.parts(parts),
                     // About three bytes of base64 in a hundred become tokens in usual PDFs.
-                    DocumentSource::Media(MediaSource::Base64 { data, .. }) => self.tokens += data.len() as u64 / 32 + 1,
+                    DocumentSource::Media(MediaSource::Base64 { data, .. }) => {
+                        self.tokens += data.len() as u64 / 32 + 1
+                    }
                     DocumentSource::Media(_) => self.tokens += IMAGE_TOKENS,
                 },
                 Part::SearchResult(result) => {
@@ -196,12 +259,19 @@ impl Counter {
     fn tool(&mut self, tool: &Tool) {
         self.tokens += MESSAGE_TOKENS;
         match tool {
-            Tool::Function { name, description, schema, .. } => {
+            Tool::Function {
+                name,
+                description,
+                schema,
+                ..
+            } => {
                 self.text(name);
                 self.text(description.as_deref().unwrap_or_default());
                 self.text(schema.as_ref().map_or("", |schema| schema.as_str()));
             }
-            Tool::Custom { name, description, .. } => {
+            Tool::Custom {
+                name, description, ..
+            } => {
                 self.text(name);
                 self.text(description.as_deref().unwrap_or_default());
             }
@@ -223,6 +293,9 @@ mod tests {
             ..ChatRequest::new(Dialect::Anthropic, "m")
         };
         assert!(estimate(&ChatRequest::new(Dialect::Anthropic, "m")) >= 1);
-        assert_eq!(estimate(&request("hello world")) + 1, estimate(&request("hello world again")));
+        assert_eq!(
+            estimate(&request("hello world")) + 1,
+            estimate(&request("hello world again"))
+        );
     }
 }

@@ -11,7 +11,10 @@ use crate::shape::{Decoded, shape};
 impl Engine {
     /// Asks the candidates in order. Another backend is asked only where the one before surely did
     /// not carry the request out (decisions §3, stage 10).
-    pub(crate) async fn dispatch(self: &std::sync::Arc<Self>, admitted: &Admitted) -> Result<Answer, EngineError> {
+    pub(crate) async fn dispatch(
+        self: &std::sync::Arc<Self>,
+        admitted: &Admitted,
+    ) -> Result<Answer, EngineError> {
         let mut decoded = Decoded::default();
         let mut refusal: Option<EngineError> = None;
         let mut last: Option<UpstreamFailure> = None;
@@ -30,7 +33,10 @@ impl Engine {
             };
             attempts += 1;
             let failure = match self.attempt(admitted, &mut shaped).await {
-                Ok(response) => match self.respond(admitted, candidate, shaped, response, attempts).await {
+                Ok(response) => match self
+                    .respond(admitted, candidate, shaped, response, attempts)
+                    .await
+                {
                     Ok(answer) => return Ok(answer),
                     Err(failure) => failure,
                 },
@@ -40,7 +46,12 @@ impl Engine {
             self.note_failure(admitted, &backend, &failure.fault);
             let Failure { fault, next } = failure;
             let unknown_outcome = next == Next::Unknown;
-            last = Some(UpstreamFailure { backend, fault, attempts, unknown_outcome });
+            last = Some(UpstreamFailure {
+                backend,
+                fault,
+                attempts,
+                unknown_outcome,
+            });
             if next != Next::Other {
                 break;
             }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bardo_providers::{Call, Operation};
 use bardo_types::model::Dialect;
 use bardo_wire::codec::BadRequest;
 use bardo_wire::splice::{Edit, splice};
 use bardo_wire::{gemini, table};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
@@ -32,29 +32,49 @@ struct Wanted {
 enum Input {
     One(String),
     Many(Vec<String>),
-    Tokens(serde_json::Value),
+    Tokens(serde::de::IgnoredAny),
 }
 
 impl Engine {
-    pub(crate) async fn embed(self: &Arc<Self>, admitted: &Admitted) -> Result<Answer, EngineError> {
+    pub(crate) async fn embed(
+        self: &Arc<Self>,
+        admitted: &Admitted,
+    ) -> Result<Answer, EngineError> {
         if admitted.top().get("input").is_none() {
-            return Err(BadRequest::new("input", "`input` is required: a text or a list of texts").into());
+            return Err(
+                BadRequest::new("input", "`input` is required: a text or a list of texts").into(),
+            );
         }
         let mut attempts = 0;
         let mut last = None;
         for candidate in &admitted.candidates {
             let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
-            let dialect = if endpoint.dialect_for(Dialect::Chat, &candidate.entry) == Dialect::Gemini {
-                Dialect::Gemini
-            } else {
-                Dialect::Chat
+            let dialect =
+                if endpoint.dialect_for(Dialect::Chat, &candidate.entry) == Dialect::Gemini {
+                    Dialect::Gemini
+                } else {
+                    Dialect::Chat
+                };
+            let call = Call {
+                operation: Operation::Embeddings,
+                dialect,
+                model: &candidate.entry.upstream_id,
             };
-            let call = Call { operation: Operation::Embeddings, dialect, model: &candidate.entry.upstream_id };
-            let Some(path) = endpoint.target(&call) else { continue };
+            let Some(path) = endpoint.target(&call) else {
+                continue;
+            };
             let body = body(admitted, dialect, &candidate.entry.upstream_id)?;
             let headers = headers(admitted, &endpoint, dialect);
             let mode = Mode::Relay { hide_usage: false };
-            let mut shaped = Shaped { endpoint, dialect, path, headers, body, degraded: Vec::new(), mode };
+            let mut shaped = Shaped {
+                endpoint,
+                dialect,
+                path,
+                headers,
+                body,
+                degraded: Vec::new(),
+                mode,
+            };
             attempts += 1;
             let backend = shaped.endpoint.name.clone();
             match self.embed_at(admitted, &mut shaped).await {
@@ -65,13 +85,21 @@ impl Engine {
                         backend,
                         ..AnswerHead::default()
                     };
-                    return Ok(Answer { head, body: AnswerBody::Whole(body) });
+                    return Ok(Answer {
+                        head,
+                        body: AnswerBody::Whole(body),
+                    });
                 }
                 Err(failure) => {
                     self.note_failure(admitted, &backend, &failure.fault);
                     let unknown_outcome = failure.next == Next::Unknown;
                     let stop = failure.next != Next::Other;
-                    last = Some(UpstreamFailure { backend, fault: failure.fault, attempts, unknown_outcome });
+                    last = Some(UpstreamFailure {
+                        backend,
+                        fault: failure.fault,
+                        attempts,
+                        unknown_outcome,
+                    });
                     if stop {
                         break;
                     }
@@ -80,7 +108,10 @@ impl Engine {
         }
         match last {
             Some(failure) => Err(EngineError::Upstream(Box::new(failure))),
-            None => Err(EngineError::NoOperation { model: admitted.model.clone(), operation: "embeddings" }),
+            None => Err(EngineError::NoOperation {
+                model: admitted.model.clone(),
+                operation: "embeddings",
+            }),
         }
     }
 
@@ -92,9 +123,17 @@ impl Engine {
             Failure::told(fault)
         };
         if shaped.dialect == Dialect::Chat {
-            return match table::observe_response(Dialect::Chat, &bytes).fault.map(told) {
+            return match table::observe_response(Dialect::Chat, &bytes)
+                .fault
+                .map(told)
+            {
                 // A list of vectors is no chat answer; only a failure in words counts here.
-                Some(failure) if !bytes.trim_ascii_start().starts_with(b"{\"object\":\"list\"") && is_error(&bytes) => {
+                Some(failure)
+                    if !bytes
+                        .trim_ascii_start()
+                        .starts_with(b"{\"object\":\"list\"")
+                        && is_error(&bytes) =>
+                {
                     Err(failure)
                 }
                 _ => Ok(bytes),
@@ -127,7 +166,10 @@ fn body(admitted: &Admitted, dialect: Dialect, model: &str) -> Result<Bytes, Bad
         Input::One(text) => vec![text],
         Input::Many(texts) => texts,
         Input::Tokens(_) => {
-            return Err(BadRequest::new("input", "this model takes text, not token ids; send `input` as text"));
+            return Err(BadRequest::new(
+                "input",
+                "this model takes text, not token ids; send `input` as text",
+            ));
         }
     };
     Ok(gemini::encode_embeddings(model, &inputs, wanted.dimensions).into())
@@ -138,13 +180,17 @@ fn wanted(admitted: &Admitted) -> Result<Wanted, BadRequest> {
 }
 
 fn encode(admitted: &Admitted, vectors: &[Vec<f32>]) -> Bytes {
-    let base64 = wanted(admitted).is_ok_and(|wanted| wanted.encoding_format.as_deref() == Some("base64"));
+    let base64 =
+        wanted(admitted).is_ok_and(|wanted| wanted.encoding_format.as_deref() == Some("base64"));
     let data: Vec<serde_json::Value> = vectors
         .iter()
         .enumerate()
         .map(|(index, vector)| {
             let embedding = if base64 {
-                let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
+                let bytes: Vec<u8> = vector
+                    .iter()
+                    .flat_map(|value| value.to_le_bytes())
+                    .collect();
                 json!(STANDARD.encode(bytes))
             } else {
                 json!(vector)
@@ -155,5 +201,7 @@ fn encode(admitted: &Admitted, vectors: &[Vec<f32>]) -> Bytes {
     // The Gemini answer has no counts; a quarter of the bytes is the usual rough measure.
     let tokens = admitted.top().get("input").map_or(0, str::len) / 4;
     let usage = json!({ "prompt_tokens": tokens, "total_tokens": tokens });
-    json!({ "object": "list", "data": data, "model": admitted.model, "usage": usage }).to_string().into()
+    json!({ "object": "list", "data": data, "model": admitted.model, "usage": usage })
+        .to_string()
+        .into()
 }

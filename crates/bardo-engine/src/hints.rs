@@ -30,7 +30,11 @@ impl Hints {
     pub fn header(&mut self, name: &str, value: &str) {
         match name {
             "require" | "intent-require" => {
-                self.require = value.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
+                self.require = value
+                    .split(',')
+                    .map(|name| name.trim().to_owned())
+                    .filter(|name| !name.is_empty())
+                    .collect();
             }
             "metadata" => self.metadata = value == "true",
             _ => {}
@@ -42,8 +46,12 @@ impl Hints {
     /// # Errors
     /// When a member has the wrong type.
     pub fn body(&mut self, json: &str) -> Result<(), BadRequest> {
-        let hints: BodyHints = serde_json::from_str(json)
-            .map_err(|error| BadRequest::new("bardo", format!("`bardo` must be an object of hints: {error}")))?;
+        let hints: BodyHints = serde_json::from_str(json).map_err(|error| {
+            BadRequest::new(
+                "bardo",
+                format!("`bardo` must be an object of hints: {error}"),
+            )
+        })?;
         if let Some(require) = hints.intent.and_then(|intent| intent.require) {
             self.require = require;
         }
@@ -63,8 +71,19 @@ mod tests {
         let mut hints = Hints::default();
         hints.header("require", "vision, tools");
         assert_eq!(hints.require, ["vision", "tools"]);
-        hints.body(r#"{"intent":{"require":["citations"]},"metadata":true,"vitality":0.3}"#).unwrap();
-        assert_eq!(hints, Hints { require: vec!["citations".into()], metadata: true });
-        assert_eq!(hints.body(r#"{"metadata":"yes"}"#).unwrap_err().param, "bardo");
+        hints
+            .body(r#"{"intent":{"require":["citations"]},"metadata":true,"vitality":0.3}"#)
+            .unwrap();
+        assert_eq!(
+            hints,
+            Hints {
+                require: vec!["citations".into()],
+                metadata: true
+            }
+        );
+        assert_eq!(
+            hints.body(r#"{"metadata":"yes"}"#).unwrap_err().param,
+            "bardo"
+        );
     }
 }

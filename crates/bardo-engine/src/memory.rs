@@ -52,7 +52,10 @@ pub(crate) struct Memory {
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), hasher: RandomState::new() }
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            hasher: RandomState::new(),
+        }
     }
 }
 
@@ -66,10 +69,17 @@ impl Memory {
                     Part::Reasoning(thought) => reasoning.push(thought.clone()),
                     Part::ToolCall(call) => {
                         // Only the first call of a batch carries the thinking before it.
-                        let state = CallState { reasoning: std::mem::take(&mut reasoning), opaque: call.opaque.clone() };
+                        let state = CallState {
+                            reasoning: std::mem::take(&mut reasoning),
+                            opaque: call.opaque.clone(),
+                        };
                         if !state.reasoning.is_empty() || state.opaque.is_some() {
                             let bytes = state.reasoning.iter().map(size).sum::<usize>() + 256;
-                            self.put(format!("call\0{principal}\0{}", call.id), Value::Call(state), bytes);
+                            self.put(
+                                format!("call\0{principal}\0{}", call.id),
+                                Value::Call(state),
+                                bytes,
+                            );
                         }
                     }
                     _ => {}
@@ -80,8 +90,15 @@ impl Memory {
 
     /// Puts remembered state back into assistant turns whose client dropped it.
     pub(crate) fn restore_calls(&self, principal: &str, request: &mut ChatRequest) {
-        for message in request.messages.iter_mut().filter(|message| message.role == Role::Assistant) {
-            let has_state = message.parts.iter().any(|part| matches!(part, Part::Reasoning(_)));
+        for message in request
+            .messages
+            .iter_mut()
+            .filter(|message| message.role == Role::Assistant)
+        {
+            let has_state = message
+                .parts
+                .iter()
+                .any(|part| matches!(part, Part::Reasoning(_)));
             let mut at = 0;
             while at < message.parts.len() {
                 if let Part::ToolCall(call) = &mut message.parts[at]
@@ -92,7 +109,9 @@ impl Memory {
                     }
                     if !has_state {
                         let count = state.reasoning.len();
-                        message.parts.splice(at..at, state.reasoning.into_iter().map(Part::Reasoning));
+                        message
+                            .parts
+                            .splice(at..at, state.reasoning.into_iter().map(Part::Reasoning));
                         at += count;
                     }
                 }
@@ -110,26 +129,43 @@ impl Memory {
 
     /// Remembers the items of a response, its input included, under its id.
     pub(crate) fn keep_items(&self, principal: &str, response_id: &str, items: Vec<RawJson>) {
-        let bytes = items.iter().map(|item| item.as_str().len() + 32).sum::<usize>() + 256;
-        self.put(format!("items\0{principal}\0{response_id}"), Value::Items(items), bytes);
+        let bytes = items
+            .iter()
+            .map(|item| item.as_str().len() + 32)
+            .sum::<usize>()
+            + 256;
+        self.put(
+            format!("items\0{principal}\0{response_id}"),
+            Value::Items(items),
+            bytes,
+        );
     }
 
     /// The items of an earlier response of the same caller.
     pub(crate) fn items(&self, principal: &str, response_id: &str) -> Option<Vec<RawJson>> {
-        self.get(&format!("items\0{principal}\0{response_id}"), |value| match value {
-            Value::Items(items) => Some(items.clone()),
-            Value::Call(_) => None,
-        })
+        self.get(
+            &format!("items\0{principal}\0{response_id}"),
+            |value| match value {
+                Value::Items(items) => Some(items.clone()),
+                Value::Call(_) => None,
+            },
+        )
     }
 
     fn shard(&self, key: &str) -> std::sync::MutexGuard<'_, Shard> {
-        let index = usize::try_from(self.hasher.hash_one(key) % SHARDS as u64).expect("less than the number of shards");
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+        let index = usize::try_from(self.hasher.hash_one(key) % SHARDS as u64)
+            .expect("less than the number of shards");
+        self.shards[index]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn get<T>(&self, key: &str, read: impl FnOnce(&Value) -> Option<T>) -> Option<T> {
         let shard = self.shard(key);
-        let entry = shard.entries.get(key).filter(|entry| entry.since.elapsed() < KEEP)?;
+        let entry = shard
+            .entries
+            .get(key)
+            .filter(|entry| entry.since.elapsed() < KEEP)?;
         read(&entry.value)
     }
 
@@ -139,14 +175,28 @@ impl Memory {
         }
         let mut guard = self.shard(&key);
         let shard = &mut *guard;
-        if let Some(replaced) = shard.entries.insert(key.clone(), Entry { value, bytes, since: Instant::now() }) {
+        if let Some(replaced) = shard.entries.insert(
+            key.clone(),
+            Entry {
+                value,
+                bytes,
+                since: Instant::now(),
+            },
+        ) {
             shard.bytes -= replaced.bytes;
         } else {
             shard.order.push_back(key);
         }
         shard.bytes += bytes;
-        while shard.bytes > SHARD_BYTES || shard.order.front().is_some_and(|oldest| is_stale(shard, oldest)) {
-            let Some(oldest) = shard.order.pop_front() else { break };
+        while shard.bytes > SHARD_BYTES
+            || shard
+                .order
+                .front()
+                .is_some_and(|oldest| is_stale(shard, oldest))
+        {
+            let Some(oldest) = shard.order.pop_front() else {
+                break;
+            };
             if let Some(gone) = shard.entries.remove(&oldest) {
                 shard.bytes -= gone.bytes;
             }
@@ -155,12 +205,19 @@ impl Memory {
 }
 
 fn is_stale(shard: &Shard, key: &str) -> bool {
-    shard.entries.get(key).is_none_or(|entry| entry.since.elapsed() >= KEEP)
+    shard
+        .entries
+        .get(key)
+        .is_none_or(|entry| entry.since.elapsed() >= KEEP)
 }
 
 fn size(reasoning: &Reasoning) -> usize {
     let opaque = match &reasoning.opaque {
-        Some(Opaque::AnthropicSignature(data) | Opaque::AnthropicRedacted(data) | Opaque::GeminiSignature(data)) => data.len(),
+        Some(
+            Opaque::AnthropicSignature(data)
+            | Opaque::AnthropicRedacted(data)
+            | Opaque::GeminiSignature(data),
+        ) => data.len(),
         Some(Opaque::OpenAiReasoning(raw) | Opaque::ReasoningDetail(raw)) => raw.as_str().len(),
         Some(Opaque::ReasoningContent) | None => 0,
     };
@@ -175,7 +232,11 @@ mod tests {
     use super::*;
 
     fn thought() -> Reasoning {
-        Reasoning { text: "hm".into(), summary: false, opaque: Some(Opaque::AnthropicSignature("sig".into())) }
+        Reasoning {
+            text: "hm".into(),
+            summary: false,
+            opaque: Some(Opaque::AnthropicSignature("sig".into())),
+        }
     }
 
     fn response() -> ChatResponse {
@@ -184,12 +245,21 @@ mod tests {
             Part::ToolCall(ToolCall::new("call_1", "f", "{}")),
             Part::ToolCall(ToolCall::new("call_2", "f", "{}")),
         ];
-        ChatResponse { choices: vec![Choice { parts, ..Choice::default() }], ..ChatResponse::default() }
+        ChatResponse {
+            choices: vec![Choice {
+                parts,
+                ..Choice::default()
+            }],
+            ..ChatResponse::default()
+        }
     }
 
     fn turn() -> ChatRequest {
         let calls = ["call_1", "call_2"].map(|id| Part::ToolCall(ToolCall::new(id, "f", "{}")));
-        ChatRequest { messages: vec![Message::new(Role::Assistant, calls.to_vec())], ..ChatRequest::new(Dialect::Chat, "m") }
+        ChatRequest {
+            messages: vec![Message::new(Role::Assistant, calls.to_vec())],
+            ..ChatRequest::new(Dialect::Chat, "m")
+        }
     }
 
     #[test]
@@ -224,7 +294,11 @@ mod tests {
         for n in 0..2_000 {
             memory.keep_items("alice", &format!("resp_{n}"), vec![item.clone()]);
         }
-        let held: usize = memory.shards.iter().map(|shard| shard.lock().unwrap().bytes).sum();
+        let held: usize = memory
+            .shards
+            .iter()
+            .map(|shard| shard.lock().unwrap().bytes)
+            .sum();
         assert!(held <= SHARDS * SHARD_BYTES && held > SHARD_BYTES);
         assert!(memory.items("alice", "resp_1999").is_some());
         assert!(memory.items("alice", "resp_0").is_none());

@@ -69,7 +69,11 @@ impl Receipt {
     /// The cost as headers show it: `direct` when the caller's own key pays.
     #[must_use]
     pub fn cost_text(&self) -> Option<String> {
-        if self.direct { Some("direct".to_owned()) } else { self.cost().map(|cost| cost.to_string()) }
+        if self.direct {
+            Some("direct".to_owned())
+        } else {
+            self.cost().map(|cost| cost.to_string())
+        }
     }
 
     /// The comment line that closes a stream, `: bardo {json}` and a blank line.
@@ -105,14 +109,21 @@ pub trait EventSink: Send + Sync {
 pub(crate) fn degraded_list(degraded: &[Degradation]) -> String {
     let mut list = String::new();
     for (index, lost) in degraded.iter().enumerate() {
-        if degraded[..index].iter().any(|earlier| earlier.feature == lost.feature) {
+        if degraded[..index]
+            .iter()
+            .any(|earlier| earlier.feature == lost.feature)
+        {
             continue;
         }
         if !list.is_empty() {
             list.push(',');
         }
         // A caller's field name may hold bytes that a header must not.
-        list.extend(lost.feature.chars().filter(|c| c.is_ascii_alphanumeric() || "._-[]".contains(*c)));
+        list.extend(
+            lost.feature
+                .chars()
+                .filter(|c| c.is_ascii_alphanumeric() || "._-[]".contains(*c)),
+        );
     }
     list
 }

@@ -84,7 +84,11 @@ impl Output {
     }
 
     fn take(&mut self) -> Bytes {
-        if self.first.is_empty() { self.rest.split().freeze() } else { std::mem::take(&mut self.first) }
+        if self.first.is_empty() {
+            self.rest.split().freeze()
+        } else {
+            std::mem::take(&mut self.first)
+        }
     }
 }
 
@@ -115,7 +119,12 @@ pub struct ReplyStream {
 }
 
 impl ReplyStream {
-    pub(crate) fn new(body: UpstreamBody, pump: Pump, deadlines: Deadlines, settlement: Settlement) -> Self {
+    pub(crate) fn new(
+        body: UpstreamBody,
+        pump: Pump,
+        deadlines: Deadlines,
+        settlement: Settlement,
+    ) -> Self {
         let now = Instant::now();
         let first = now + deadlines.first_token.min(deadlines.total);
         Self {
@@ -147,17 +156,24 @@ impl ReplyStream {
                 Poll::Ready(Some(Ok(frame))) => self.take_frame(frame),
                 Poll::Ready(Some(Err(error))) => {
                     tracing::debug!(%error, "stream cut before its first content");
-                    return Poll::Ready(Err(self.give_up("the provider's stream was cut before its first content")));
+                    return Poll::Ready(Err(
+                        self.give_up("the provider's stream was cut before its first content")
+                    ));
                 }
                 Poll::Ready(None) => {
                     self.pump_end();
                     if self.progress.fault.is_none() && !self.progress.done {
-                        return Poll::Ready(Err(self.give_up("the provider's stream ended before its first content")));
+                        return Poll::Ready(Err(
+                            self.give_up("the provider's stream ended before its first content")
+                        ));
                     }
                 }
                 Poll::Pending => {
                     if self.timer.as_mut().poll(cx).is_ready() {
-                        let late = Failure::unknown(FaultClass::Timeout, "the provider sent no content in time");
+                        let late = Failure::unknown(
+                            FaultClass::Timeout,
+                            "the provider sent no content in time",
+                        );
                         self.settlement.hand_over();
                         return Poll::Ready(Err(late));
                     }
@@ -194,12 +210,18 @@ impl ReplyStream {
                         Poll::Ready(Some(Ok(frame))) => self.take_frame(frame),
                         Poll::Ready(Some(Err(error))) => {
                             tracing::debug!(%error, "stream cut");
-                            self.fail(Fault::new(FaultClass::Connection, "the provider's stream was cut"));
+                            self.fail(Fault::new(
+                                FaultClass::Connection,
+                                "the provider's stream was cut",
+                            ));
                         }
                         Poll::Ready(None) => {
                             self.pump_end();
                             if !self.progress.done && self.progress.fault.is_none() {
-                                self.fail(Fault::new(FaultClass::Connection, "the provider's stream ended too early"));
+                                self.fail(Fault::new(
+                                    FaultClass::Connection,
+                                    "the provider's stream ended too early",
+                                ));
                             }
                             self.state = State::Finished;
                         }
@@ -262,7 +284,10 @@ impl ReplyStream {
                 return self.hand_on();
             }
             if now >= self.started + self.deadlines.total {
-                self.fail(Fault::new(FaultClass::Timeout, "the answer took longer than the total limit"));
+                self.fail(Fault::new(
+                    FaultClass::Timeout,
+                    "the answer took longer than the total limit",
+                ));
                 return self.hand_on();
             }
             let beat = now >= self.last_sent + self.deadlines.heartbeat;
@@ -288,9 +313,19 @@ impl ReplyStream {
         let Ok(data) = frame.into_data() else { return };
         let before = self.progress.events;
         match &mut self.pump {
-            Pump::Pass(pass) => pass.data(data, &mut self.progress, &mut self.out, &mut self.settlement),
+            Pump::Pass(pass) => pass.data(
+                data,
+                &mut self.progress,
+                &mut self.out,
+                &mut self.settlement,
+            ),
             Pump::Translate(translate) => {
-                translate.data(&data, &mut self.progress, &mut self.out, &mut self.settlement);
+                translate.data(
+                    &data,
+                    &mut self.progress,
+                    &mut self.out,
+                    &mut self.settlement,
+                );
             }
         }
         if self.progress.events != before {
@@ -301,7 +336,9 @@ impl ReplyStream {
     fn pump_end(&mut self) {
         match &mut self.pump {
             Pump::Pass(pass) => pass.end(&mut self.progress),
-            Pump::Translate(translate) => translate.end(&mut self.progress, &mut self.out, &mut self.settlement),
+            Pump::Translate(translate) => {
+                translate.end(&mut self.progress, &mut self.out, &mut self.settlement)
+            }
         }
     }
 
@@ -324,7 +361,10 @@ impl ReplyStream {
 fn told_before_content(fault: Fault) -> Failure {
     let failure = Failure::told(fault);
     match failure.fault.class {
-        FaultClass::Connection | FaultClass::Malformed => Failure { next: Next::Unknown, ..failure },
+        FaultClass::Connection | FaultClass::Malformed => Failure {
+            next: Next::Unknown,
+            ..failure
+        },
         _ => failure,
     }
 }

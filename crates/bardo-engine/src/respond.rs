@@ -64,7 +64,11 @@ impl Engine {
         attempts: u32,
     ) -> Result<Answer, Failure> {
         let (parts, body) = response.into_parts();
-        if parts.headers.get(http::header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        if parts
+            .headers
+            .get(http::header::CONTENT_ENCODING)
+            .is_some_and(|encoding| encoding != "identity")
+        {
             return Err(Failure::told(Fault::new(
                 FaultClass::Malformed,
                 "the provider compressed its answer, which nobody asked for",
@@ -83,8 +87,12 @@ impl Engine {
             upstream_request_id: receipt.upstream_request_id.clone(),
             cost: None,
         };
-        let settlement =
-            Settlement::new(Arc::clone(self), receipt, admitted.received_at, shaped.endpoint.key.expose());
+        let settlement = Settlement::new(
+            Arc::clone(self),
+            receipt,
+            admitted.received_at,
+            shaped.endpoint.key.expose(),
+        );
         if admitted.stream {
             self.stream(admitted, shaped, body, settlement, head).await
         } else {
@@ -101,12 +109,19 @@ impl Engine {
         head: AnswerHead,
     ) -> Result<Answer, Failure> {
         let pump = match &shaped.mode {
-            Mode::Relay { hide_usage } => {
-                Pump::Pass(Pass::new(admitted.dialect, shaped.endpoint.service, *hide_usage))
-            }
+            Mode::Relay { hide_usage } => Pump::Pass(Pass::new(
+                admitted.dialect,
+                shaped.endpoint.service,
+                *hide_usage,
+            )),
             Mode::Translate(translation) => {
                 settlement.keep_with(self.keeper(admitted, translation));
-                Pump::Translate(Box::new(Translate::new(shaped.dialect, admitted.dialect, translation, true)))
+                Pump::Translate(Box::new(Translate::new(
+                    shaped.dialect,
+                    admitted.dialect,
+                    translation,
+                    true,
+                )))
             }
         };
         let mut reply = ReplyStream::new(body, pump, admitted.world.deadlines, settlement);
@@ -114,7 +129,10 @@ impl Engine {
             scrub(&mut failure.fault, &shaped);
             failure
         })?;
-        Ok(Answer { head, body: AnswerBody::Stream(Box::new(reply)) })
+        Ok(Answer {
+            head,
+            body: AnswerBody::Stream(Box::new(reply)),
+        })
     }
 
     async fn whole(
@@ -134,18 +152,26 @@ impl Engine {
             }
             Err(_) => {
                 settlement.hand_over();
-                return Err(Failure::unknown(FaultClass::Timeout, "the answer took longer than the total limit"));
+                return Err(Failure::unknown(
+                    FaultClass::Timeout,
+                    "the answer took longer than the total limit",
+                ));
             }
         };
         let answered = match &shaped.mode {
             Mode::Relay { .. } => relayed(&bytes, admitted.dialect, &mut settlement),
-            Mode::Translate(translation) => self.translated(&bytes, admitted, &shaped, translation, &mut settlement),
+            Mode::Translate(translation) => {
+                self.translated(&bytes, admitted, &shaped, translation, &mut settlement)
+            }
         };
         match answered {
             Ok(body) => {
                 settlement.finish();
                 head.cost = settlement.cost_text();
-                Ok(Answer { head, body: AnswerBody::Whole(body.unwrap_or(bytes)) })
+                Ok(Answer {
+                    head,
+                    body: AnswerBody::Whole(body.unwrap_or(bytes)),
+                })
             }
             Err(mut fault) => {
                 settlement.hand_over();
@@ -171,22 +197,41 @@ impl Engine {
             settlement.count(usage);
         }
         self.keeper(admitted, translation)(&response);
-        Ok(Some(table::encode_response(admitted.dialect, &response, &translation.reply).into()))
+        Ok(Some(
+            table::encode_response(admitted.dialect, &response, &translation.reply).into(),
+        ))
     }
 
     /// What remembers the answer's state for the caller's next request.
-    fn keeper(self: &Arc<Self>, admitted: &Admitted, translation: &Translation) -> Box<dyn FnOnce(&ChatResponse) + Send> {
+    fn keeper(
+        self: &Arc<Self>,
+        admitted: &Admitted,
+        translation: &Translation,
+    ) -> Box<dyn FnOnce(&ChatResponse) + Send> {
         let engine = Arc::clone(self);
         let principal = admitted.principal.id.clone();
-        let stores = admitted.dialect == Dialect::Responses && translation.reply.request.store != Some(false);
-        let stored = stores.then(|| (admitted.body.clone(), responses::previous_response_id(&admitted.top()), translation.reply.clone()));
+        let stores = admitted.dialect == Dialect::Responses
+            && translation.reply.request.store != Some(false);
+        let stored = stores.then(|| {
+            (
+                admitted.body.clone(),
+                responses::previous_response_id(&admitted.top()),
+                translation.reply.clone(),
+            )
+        });
         Box::new(move |response| {
             engine.memory.keep_calls(&principal, response);
             if let Some((body, previous, reply)) = stored {
-                let mut items = previous.and_then(|id| engine.memory.items(&principal, &id)).unwrap_or_default();
+                let mut items = previous
+                    .and_then(|id| engine.memory.items(&principal, &id))
+                    .unwrap_or_default();
                 items.extend(responses::input_items(&body).unwrap_or_default());
                 items.extend(responses::output_items_of(response, &reply));
-                engine.memory.keep_items(&principal, &responses::response_id(response, &reply), items);
+                engine.memory.keep_items(
+                    &principal,
+                    &responses::response_id(response.id.as_deref(), &reply),
+                    items,
+                );
             }
         })
     }
@@ -221,7 +266,11 @@ fn receipt(
 }
 
 /// Looks at a body that is handed on as it came.
-fn relayed(bytes: &[u8], dialect: Dialect, settlement: &mut Settlement) -> Result<Option<Bytes>, Fault> {
+fn relayed(
+    bytes: &[u8],
+    dialect: Dialect,
+    settlement: &mut Settlement,
+) -> Result<Option<Bytes>, Fault> {
     let mut seen = table::observe_response(dialect, bytes);
     if let Some(fault) = seen.fault.take() {
         return Err(fault);
@@ -238,7 +287,9 @@ pub(crate) async fn read_whole(mut body: UpstreamBody) -> Result<Bytes, Failure>
     let mut whole = BytesMut::new();
     let mut first = Bytes::new();
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(cut)?.into_data() else { continue };
+        let Ok(data) = frame.map_err(cut)?.into_data() else {
+            continue;
+        };
         if first.is_empty() && whole.is_empty() {
             first = data;
             continue;
@@ -248,8 +299,15 @@ pub(crate) async fn read_whole(mut body: UpstreamBody) -> Result<Bytes, Failure>
         }
         whole.extend_from_slice(&data);
         if whole.len() > ANSWER_MAX {
-            return Err(Failure::told(Fault::new(FaultClass::Malformed, "the provider's answer is larger than 128 MiB")));
+            return Err(Failure::told(Fault::new(
+                FaultClass::Malformed,
+                "the provider's answer is larger than 128 MiB",
+            )));
         }
     }
-    Ok(if whole.is_empty() { first } else { whole.freeze() })
+    Ok(if whole.is_empty() {
+        first
+    } else {
+        whole.freeze()
+    })
 }

@@ -59,7 +59,12 @@ impl Engine {
     /// An engine over a first world.
     #[must_use]
     pub fn new(world: World, transport: Transport, sink: Arc<dyn EventSink>) -> Self {
-        Self { world: ArcSwap::from_pointee(world), transport, memory: Memory::default(), sink }
+        Self {
+            world: ArcSwap::from_pointee(world),
+            transport,
+            memory: Memory::default(),
+            sink,
+        }
     }
 
     /// The world that the next request will see.
@@ -124,17 +129,24 @@ impl Engine {
     }
 
     pub(crate) fn note_failure(&self, admitted: &Admitted, backend: &str, fault: &Fault) {
-        self.sink.attempt_failed(&admitted.request_id, backend, fault);
+        self.sink
+            .attempt_failed(&admitted.request_id, backend, fault);
     }
 }
 
 fn read_model(top: &TopLevel<'_>) -> Result<String, BadRequest> {
     let Some(json) = top.get("model") else {
-        return Err(BadRequest::new("model", "`model` is required; `GET /v1/models` lists what is served"));
+        return Err(BadRequest::new(
+            "model",
+            "`model` is required; `GET /v1/models` lists what is served",
+        ));
     };
     match serde_json::from_str::<String>(json) {
         Ok(model) if !model.trim().is_empty() && model.len() <= 256 => Ok(model),
-        Ok(_) => Err(BadRequest::new("model", "`model` must be a name of 1 to 256 bytes")),
+        Ok(_) => Err(BadRequest::new(
+            "model",
+            "`model` must be a name of 1 to 256 bytes",
+        )),
         Err(_) => Err(BadRequest::new("model", "`model` must be a string")),
     }
 }
@@ -143,7 +155,10 @@ fn read_flag(top: &TopLevel<'_>, key: &'static str) -> Result<bool, BadRequest> 
     match top.get(key) {
         None | Some("null" | "false") => Ok(false),
         Some("true") => Ok(true),
-        Some(_) => Err(BadRequest::new(key, format!("`{key}` must be true or false"))),
+        Some(_) => Err(BadRequest::new(
+            key,
+            format!("`{key}` must be true or false"),
+        )),
     }
 }
 
@@ -153,8 +168,14 @@ fn includes_usage(top: &TopLevel<'_>) -> Result<bool, BadRequest> {
         #[serde(default)]
         include_usage: Option<bool>,
     }
-    let Some(json) = top.get("stream_options") else { return Ok(false) };
-    let options: Option<StreamOptions> = serde_json::from_str(json)
-        .map_err(|error| BadRequest::new("stream_options", format!("`stream_options` is malformed: {error}")))?;
+    let Some(json) = top.get("stream_options") else {
+        return Ok(false);
+    };
+    let options: Option<StreamOptions> = serde_json::from_str(json).map_err(|error| {
+        BadRequest::new(
+            "stream_options",
+            format!("`stream_options` is malformed: {error}"),
+        )
+    })?;
     Ok(options.unwrap_or_default().include_usage.unwrap_or(false))
 }

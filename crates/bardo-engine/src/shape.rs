@@ -56,7 +56,11 @@ pub(crate) struct Translation {
 pub(crate) struct Decoded(Option<Arc<ChatRequest>>);
 
 impl Decoded {
-    pub(crate) fn get(&mut self, admitted: &Admitted, memory: &Memory) -> Result<Arc<ChatRequest>, EngineError> {
+    pub(crate) fn get(
+        &mut self,
+        admitted: &Admitted,
+        memory: &Memory,
+    ) -> Result<Arc<ChatRequest>, EngineError> {
         if let Some(request) = &self.0 {
             return Ok(Arc::clone(request));
         }
@@ -82,8 +86,12 @@ fn earlier_items(admitted: &Admitted, memory: &Memory) -> Result<Option<Vec<u8>>
     if admitted.dialect != Dialect::Responses {
         return Ok(None);
     }
-    let Some(id) = responses::previous_response_id(&admitted.top()) else { return Ok(None) };
-    let items = memory.items(&admitted.principal.id, &id).ok_or(EngineError::UnknownResponse(id))?;
+    let Some(id) = responses::previous_response_id(&admitted.top()) else {
+        return Ok(None);
+    };
+    let items = memory
+        .items(&admitted.principal.id, &id)
+        .ok_or(EngineError::UnknownResponse(id))?;
     Ok(Some(responses::prepend_items(&admitted.body, &items)?))
 }
 
@@ -95,11 +103,20 @@ pub(crate) fn shape(
 ) -> Result<Shaped, EngineError> {
     let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
     let dialect = endpoint.dialect_for(admitted.dialect, &candidate.entry);
-    let operation = Operation::Generate { stream: admitted.stream };
-    let call = Call { operation, dialect, model: &candidate.entry.upstream_id };
+    let operation = Operation::Generate {
+        stream: admitted.stream,
+    };
+    let call = Call {
+        operation,
+        dialect,
+        model: &candidate.entry.upstream_id,
+    };
     let path = endpoint
         .target(&call)
-        .ok_or_else(|| EngineError::NoOperation { model: admitted.model.clone(), operation: "answers" })?;
+        .ok_or_else(|| EngineError::NoOperation {
+            model: admitted.model.clone(),
+            operation: "answers",
+        })?;
     let is_textual = textual::EventFilter::needed(&candidate.entry.capabilities);
     let (body, degraded, mode) = if dialect == admitted.dialect && !is_textual {
         relayed(admitted, candidate, &endpoint)
@@ -107,17 +124,37 @@ pub(crate) fn shape(
         translated(admitted, candidate, &endpoint, dialect, decoded, memory)?
     };
     for lost in &degraded {
-        if admitted.hints.require.iter().any(|required| *required == lost.feature) {
-            return Err(EngineError::Required { feature: lost.feature.to_string(), detail: lost.detail.to_string() });
+        if admitted
+            .hints
+            .require
+            .iter()
+            .any(|required| *required == lost.feature)
+        {
+            return Err(EngineError::Required {
+                feature: lost.feature.to_string(),
+                detail: lost.detail.to_string(),
+            });
         }
     }
     let headers = headers(admitted, &endpoint, dialect);
-    Ok(Shaped { endpoint, dialect, path, headers, body, degraded, mode })
+    Ok(Shaped {
+        endpoint,
+        dialect,
+        path,
+        headers,
+        body,
+        degraded,
+        mode,
+    })
 }
 
 /// The caller's bytes with as few members changed as possible, each change listed in
 /// `docs/relay.md`.
-fn relayed(admitted: &Admitted, candidate: &Candidate, endpoint: &Endpoint) -> (Bytes, Vec<Degradation>, Mode) {
+fn relayed(
+    admitted: &Admitted,
+    candidate: &Candidate,
+    endpoint: &Endpoint,
+) -> (Bytes, Vec<Degradation>, Mode) {
     let top = admitted.top();
     let mut edits = endpoint.provider().edits(admitted.dialect, &top);
     if admitted.model != candidate.entry.upstream_id {
@@ -131,15 +168,29 @@ fn relayed(admitted: &Admitted, candidate: &Candidate, endpoint: &Endpoint) -> (
         && !admitted.include_usage
         && endpoint.provider().usage_on_request();
     if ask_for_usage {
-        edits.push(Edit::set("stream_options", with_usage(top.get("stream_options"))));
+        edits.push(Edit::set(
+            "stream_options",
+            with_usage(top.get("stream_options")),
+        ));
     }
-    let body = if edits.is_empty() { admitted.body.clone() } else { splice(&top, &edits).into() };
-    (body, Vec::new(), Mode::Relay { hide_usage: ask_for_usage })
+    let body = if edits.is_empty() {
+        admitted.body.clone()
+    } else {
+        splice(&top, &edits).into()
+    };
+    (
+        body,
+        Vec::new(),
+        Mode::Relay {
+            hide_usage: ask_for_usage,
+        },
+    )
 }
 
 fn with_usage(options: Option<&str>) -> String {
-    let mut options: serde_json::Map<String, serde_json::Value> =
-        options.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+    let mut options: serde_json::Map<String, serde_json::Value> = options
+        .and_then(|json| serde_json::from_str(json).ok())
+        .unwrap_or_default();
     options.insert("include_usage".into(), true.into());
     serde_json::to_string(&options).expect("a map of JSON values always serializes")
 }
@@ -154,12 +205,19 @@ fn translated(
 ) -> Result<(Bytes, Vec<Degradation>, Mode), EngineError> {
     let request = decoded.get(admitted, memory)?;
     let capabilities = Arc::new(candidate.entry.capabilities.clone());
-    let target =
-        Target { model: candidate.entry.upstream_id.clone(), service: endpoint.service, capabilities: Arc::clone(&capabilities) };
+    let target = Target {
+        model: candidate.entry.upstream_id.clone(),
+        service: endpoint.service,
+        capabilities: Arc::clone(&capabilities),
+    };
     let encoded = if matches!(capabilities.tool_format, ToolFormat::Native) {
         table::encode_request(dialect, &request, &target)?
     } else {
-        table::encode_request(dialect, &textual::lower(&request, capabilities.tool_format), &target)?
+        table::encode_request(
+            dialect,
+            &textual::lower(&request, capabilities.tool_format),
+            &target,
+        )?
     };
     let id_seed = admitted.request_id.trim_start_matches("req_").to_owned();
     let translation = Translation {
@@ -170,13 +228,24 @@ fn translated(
             renamed_tools: encoded.renamed_tools,
             id_seed: id_seed.clone(),
         },
-        reply: ReplyContext { request, id_seed, created: unix_now(), model: candidate.entry.id.clone() },
+        reply: ReplyContext {
+            request,
+            id_seed,
+            created: unix_now(),
+            model: candidate.entry.id.clone(),
+        },
     };
-    Ok((encoded.body.into(), encoded.degraded, Mode::Translate(Box::new(translation))))
+    Ok((
+        encoded.body.into(),
+        encoded.degraded,
+        Mode::Translate(Box::new(translation)),
+    ))
 }
 
 pub(crate) fn unix_now() -> u64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }
 
 /// What travels on: an allow-list of the caller's headers, and ours (quality P-40).
@@ -186,9 +255,16 @@ pub(crate) fn headers(admitted: &Admitted, endpoint: &Endpoint, dialect: Dialect
         headers.insert(HOST, host);
     }
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let accept = if admitted.stream { "text/event-stream" } else { "application/json" };
+    let accept = if admitted.stream {
+        "text/event-stream"
+    } else {
+        "application/json"
+    };
     headers.insert(ACCEPT, HeaderValue::from_static(accept));
-    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("bardo-gateway/", env!("CARGO_PKG_VERSION"))));
+    headers.insert(
+        USER_AGENT,
+        HeaderValue::from_static(concat!("bardo-gateway/", env!("CARGO_PKG_VERSION"))),
+    );
     // Version and betas of the caller mean something only to Anthropic's own format.
     let same = dialect == admitted.dialect;
     for (name, value) in &admitted.forward {
@@ -197,6 +273,8 @@ pub(crate) fn headers(admitted: &Admitted, endpoint: &Endpoint, dialect: Dialect
             headers.append(name, value.clone());
         }
     }
-    endpoint.provider().authorize(&endpoint.key, dialect, &mut headers);
+    endpoint
+        .provider()
+        .authorize(&endpoint.key, dialect, &mut headers);
     headers
 }

@@ -123,11 +123,12 @@ async fn serve(
     mut stop: watch::Receiver<Stop>,
 ) {
     let mut open = JoinSet::new();
+    let for_connections = stop.clone();
     loop {
         tokio::select! {
             stream = connections.recv() => match stream {
                 Some(stream) => {
-                    open.spawn(connection(Arc::clone(&edge), stream, read_timeout, stop.clone()));
+                    open.spawn(connection(Arc::clone(&edge), stream, read_timeout, for_connections.clone()));
                 }
                 None => break,
             },

@@ -12,7 +12,7 @@ use crate::cli::{SandboxArgs, say};
 pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), String> {
     let runtime = runtime()?;
     runtime.block_on(async {
-        let sandbox = bind(args.listen, args.seed).await?;
+        let sandbox = bind(args.listen, args.seed)?;
         let address = sandbox.local_addr();
         if args.json {
             say(json!({ "event": "ready", "listen": address.to_string() }).to_string());
@@ -24,8 +24,7 @@ pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), String> {
         let stop = async {
             let _ = tokio::signal::ctrl_c().await;
         };
-        sandbox.run(stop).await;
-        Ok(())
+        sandbox.run(stop).await.map_err(|error| error.to_string())
     })
 }
 
@@ -34,13 +33,15 @@ pub(crate) fn start() -> Result<SocketAddr, String> {
     let (sender, receiver) = mpsc::channel();
     let serve = move || {
         let bound = runtime().and_then(|runtime| {
-            let sandbox = runtime.block_on(bind(SocketAddr::from(([127, 0, 0, 1], 0)), 0))?;
+            let sandbox = bind(SocketAddr::from(([127, 0, 0, 1], 0)), 0)?;
             Ok((runtime, sandbox))
         });
         match bound {
             Ok((runtime, sandbox)) => {
                 let _ = sender.send(Ok(sandbox.local_addr()));
-                runtime.block_on(sandbox.run(std::future::pending()));
+                if let Err(error) = runtime.block_on(sandbox.run(std::future::pending())) {
+                    tracing::error!(%error, "the simulated providers stopped");
+                }
             }
             Err(error) => {
                 let _ = sender.send(Err(error));
@@ -63,15 +64,13 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
         .map_err(|error| error.to_string())
 }
 
-async fn bind(listen: SocketAddr, seed: u64) -> Result<Sandbox, String> {
+fn bind(listen: SocketAddr, seed: u64) -> Result<Sandbox, String> {
     let config = SandboxConfig {
         listen,
         seed,
         ..SandboxConfig::default()
     };
-    Sandbox::bind(config)
-        .await
-        .map_err(|error| format!("cannot listen on {listen}: {error}"))
+    Sandbox::bind(config).map_err(|error| format!("cannot listen on {listen}: {error}"))
 }
 
 /// The configuration that points every backend at the simulated providers.

@@ -22,10 +22,22 @@ pub(crate) struct Pass {
 
 impl Pass {
     pub(crate) fn new(dialect: Dialect, service: Service, hide_usage: bool) -> Self {
-        Self { dialect, service, hide_usage, tail: BytesMut::new(), seen: Observed::default() }
+        Self {
+            dialect,
+            service,
+            hide_usage,
+            tail: BytesMut::new(),
+            seen: Observed::default(),
+        }
     }
 
-    pub(super) fn data(&mut self, bytes: Bytes, progress: &mut Progress, out: &mut Output, settlement: &mut Settlement) {
+    pub(super) fn data(
+        &mut self,
+        bytes: Bytes,
+        progress: &mut Progress,
+        out: &mut Output,
+        settlement: &mut Settlement,
+    ) {
         if progress.done {
             return;
         }
@@ -57,7 +69,8 @@ impl Pass {
                 Verdict::Terminal => {
                     out.push(input.slice(kept..at));
                     settlement.observe(&self.seen);
-                    out.buffer().extend_from_slice(settlement.finished().as_bytes());
+                    out.buffer()
+                        .extend_from_slice(settlement.finished().as_bytes());
                     out.push(input.slice(at..at + length));
                     progress.done = true;
                     return;
@@ -69,7 +82,10 @@ impl Pass {
         self.tail.extend_from_slice(&input[at..]);
         settlement.observe(&self.seen);
         if self.tail.len() > EVENT_MAX {
-            progress.fault = Some(Fault::new(FaultClass::Malformed, "the provider sent an event of more than 16 MiB"));
+            progress.fault = Some(Fault::new(
+                FaultClass::Malformed,
+                "the provider sent an event of more than 16 MiB",
+            ));
         }
     }
 
@@ -86,13 +102,21 @@ impl Pass {
         if self.seen.terminal {
             return Verdict::Terminal;
         }
-        if self.hide_usage && chat::usage_only_chunk(event) { Verdict::Drop } else { Verdict::Keep }
+        if self.hide_usage && chat::usage_only_chunk(event) {
+            Verdict::Drop
+        } else {
+            Verdict::Keep
+        }
     }
 
     /// The provider closed. A chat stream of a local server may lack its `[DONE]`; for everybody
     /// else a missing terminal event is a failure (translation §7, 21).
     pub(super) fn end(&mut self, progress: &mut Progress) {
-        if !progress.done && self.seen.finished && self.service == Service::Local && self.tail.is_empty() {
+        if !progress.done
+            && self.seen.finished
+            && self.service == Service::Local
+            && self.tail.is_empty()
+        {
             progress.done = true;
         }
     }
@@ -131,7 +155,10 @@ fn with_event(block: &[u8], mut take: impl FnMut(SseEvent<'_>)) {
         && !line[..end].contains(&b'\r')
         && let Ok(name) = std::str::from_utf8(name)
     {
-        take(SseEvent { name, data: &line[..end] });
+        take(SseEvent {
+            name,
+            data: &line[..end],
+        });
         return;
     }
     let mut parser = SseParser::new(EVENT_MAX);

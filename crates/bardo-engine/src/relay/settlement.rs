@@ -23,9 +23,24 @@ pub(crate) struct Settlement {
 }
 
 impl Settlement {
-    pub(crate) fn new(engine: Arc<Engine>, receipt: Receipt, started: Instant, secret: &str) -> Self {
-        let scrub = if secret.len() >= 4 { vec![secret.to_owned()] } else { Vec::new() };
-        Self { engine, receipt: Some(Box::new(receipt)), started, scrub, keep: None }
+    pub(crate) fn new(
+        engine: Arc<Engine>,
+        receipt: Receipt,
+        started: Instant,
+        secret: &str,
+    ) -> Self {
+        let scrub = if secret.len() >= 4 {
+            vec![secret.to_owned()]
+        } else {
+            Vec::new()
+        };
+        Self {
+            engine,
+            receipt: Some(Box::new(receipt)),
+            started,
+            scrub,
+            keep: None,
+        }
     }
 
     pub(crate) fn keep_with(&mut self, keep: Keep) {
@@ -39,7 +54,9 @@ impl Settlement {
     }
 
     pub(super) fn request_id(&self) -> &str {
-        self.receipt.as_ref().map_or("", |receipt| &receipt.request_id)
+        self.receipt
+            .as_ref()
+            .map_or("", |receipt| &receipt.request_id)
     }
 
     pub(super) fn first_content(&mut self) {
@@ -72,7 +89,9 @@ impl Settlement {
 
     /// The answer is complete; the comment that closes the stream.
     pub(super) fn finished(&mut self) -> String {
-        let Some(receipt) = &mut self.receipt else { return String::new() };
+        let Some(receipt) = &mut self.receipt else {
+            return String::new();
+        };
         receipt.outcome = Outcome::Finished;
         receipt.stream_comment()
     }
@@ -98,7 +117,9 @@ impl Settlement {
         }
         if let Some(receipt) = &mut self.receipt {
             receipt.outcome = Outcome::Failed;
-            self.engine.sink.attempt_failed(&receipt.request_id, &receipt.backend, &fault);
+            self.engine
+                .sink
+                .attempt_failed(&receipt.request_id, &receipt.backend, &fault);
         }
         fault
     }

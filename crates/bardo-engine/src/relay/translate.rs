@@ -22,11 +22,18 @@ pub(crate) struct Translate {
 }
 
 impl Translate {
-    pub(crate) fn new(upstream: Dialect, caller: Dialect, translation: &Translation, keep: bool) -> Self {
+    pub(crate) fn new(
+        upstream: Dialect,
+        caller: Dialect,
+        translation: &Translation,
+        keep: bool,
+    ) -> Self {
         Self {
             parser: SseParser::new(EVENT_MAX),
             decoder: table::stream_decoder(upstream, translation.decode.clone()),
-            filter: translation.textual.then(|| EventFilter::new(&translation.decode)),
+            filter: translation
+                .textual
+                .then(|| EventFilter::new(&translation.decode)),
             encoder: table::stream_encoder(caller, translation.reply.clone()),
             steps: Vec::new(),
             filtered: Vec::new(),
@@ -35,11 +42,22 @@ impl Translate {
         }
     }
 
-    pub(super) fn data(&mut self, bytes: &[u8], progress: &mut Progress, out: &mut Output, settlement: &mut Settlement) {
+    pub(super) fn data(
+        &mut self,
+        bytes: &[u8],
+        progress: &mut Progress,
+        out: &mut Output,
+        settlement: &mut Settlement,
+    ) {
         if progress.done || progress.fault.is_some() {
             return;
         }
-        let Self { parser, decoder, steps, .. } = self;
+        let Self {
+            parser,
+            decoder,
+            steps,
+            ..
+        } = self;
         let framed = parser.push(bytes, |event| {
             if event.name != "ping" {
                 progress.events += 1;
@@ -47,17 +65,30 @@ impl Translate {
             decoder.event(event, steps);
         });
         if framed.is_err() {
-            let fault = Fault::new(FaultClass::Malformed, "the provider sent an event of more than 16 MiB");
+            let fault = Fault::new(
+                FaultClass::Malformed,
+                "the provider sent an event of more than 16 MiB",
+            );
             self.steps.push(StreamEvent::Failed(fault));
         }
         self.write(progress, out, settlement);
     }
 
-    pub(super) fn end(&mut self, progress: &mut Progress, out: &mut Output, settlement: &mut Settlement) {
+    pub(super) fn end(
+        &mut self,
+        progress: &mut Progress,
+        out: &mut Output,
+        settlement: &mut Settlement,
+    ) {
         if progress.done || progress.fault.is_some() {
             return;
         }
-        let Self { parser, decoder, steps, .. } = self;
+        let Self {
+            parser,
+            decoder,
+            steps,
+            ..
+        } = self;
         parser.finish(|event| decoder.event(event, steps));
         self.decoder.end(&mut self.steps);
         self.write(progress, out, settlement);
@@ -82,12 +113,18 @@ impl Translate {
                 StreamEvent::Done => {
                     let answer = self.assembler.take().map(Assembler::finish);
                     settlement.keep(answer.and_then(Result::ok));
-                    self.encoder.encode(StreamEvent::Done, &settlement.finished(), &mut self.written);
+                    self.encoder.encode(
+                        StreamEvent::Done,
+                        &settlement.finished(),
+                        &mut self.written,
+                    );
                     progress.done = true;
                 }
                 step => {
                     match &step {
-                        StreamEvent::Start { model: Some(model), .. } => settlement.answered_by(model),
+                        StreamEvent::Start {
+                            model: Some(model), ..
+                        } => settlement.answered_by(model),
                         StreamEvent::Usage(usage) => settlement.count(usage),
                         StreamEvent::Start { .. } => {}
                         _ => progress.content = true,
@@ -104,7 +141,8 @@ impl Translate {
     }
 
     pub(super) fn fail(&mut self, fault: Fault, out: &mut Output) {
-        self.encoder.encode(StreamEvent::Failed(fault), "", &mut self.written);
+        self.encoder
+            .encode(StreamEvent::Failed(fault), "", &mut self.written);
         out.buffer().extend_from_slice(&self.written);
         self.written.clear();
     }

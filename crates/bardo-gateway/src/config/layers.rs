@@ -134,10 +134,9 @@ pub(crate) fn overrides(environment: &[(String, String)]) -> Value {
                 _ => json!(text),
             },
         };
-        let nested = path
-            .to_ascii_lowercase()
-            .split("__")
-            .rev()
+        let keys = path.to_ascii_lowercase();
+        let nested = keys
+            .rsplit("__")
             .fold(value, |inner, key| json!({ key: inner }));
         merge(&mut tree, &nested);
     }

@@ -136,6 +136,7 @@ pub(crate) struct ServiceConfig {
     pub(crate) bill: Option<bool>,
     /// The dialect to speak to it, where its description is not what you want.
     #[serde(alias = "dialect")]
+    #[schemars(with = "Option<String>")]
     pub(crate) api: Option<Dialect>,
 }
 
@@ -174,6 +175,7 @@ pub(crate) struct DirectKey {
     /// The dialect to speak to it: `chat`, `responses` or `anthropic`, where the provider has more
     /// than one.
     #[serde(alias = "dialect")]
+    #[schemars(with = "Option<String>")]
     pub(crate) api: Option<Dialect>,
 }
 
