@@ -1,1 +1,31 @@
-//! Reasoning and tool calls that a model writes into its text: `<think>` tags, Hermes and Qwen tool calls.
+//! Thinking and tool calls that a model writes into its text.
+//!
+//! Open models on plain servers think between `<think>` tags and call tools between
+//! `<tool_call>` tags. [`lower`] writes a request for such a model, and [`EventFilter`] turns
+//! what it says back into steps like those of any other model. Any cut of a stream gives the
+//! same steps.
+
+mod calls;
+mod fences;
+mod filter;
+mod loose;
+mod lower;
+mod think;
+mod xml;
+
+pub use calls::{CallPiece, CallSplitter};
+pub use filter::{EventFilter, filter_response};
+pub use lower::lower;
+pub use think::{Opener, ThinkPiece, ThinkSplitter};
+
+/// How a text ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The model was done.
+    Complete,
+    /// The model was cut off.
+    Cut,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,409 @@
+use std::sync::Arc;
+
+use bardo_types::chat::ChatRequest;
+use bardo_types::model::ToolFormat;
+
+use super::Ending;
+use super::fences::{Fences, Tag, begun_tag, tag_at};
+use super::{loose, xml};
+
+pub(super) const OPEN: &str = "<tool_call>";
+pub(super) const CLOSE: &str = "</tool_call>";
+
+/// A piece of an answer with calls in its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallPiece {
+    /// Words.
+    Words(String),
+    /// A call.
+    Call {
+        /// The tool.
+        name: String,
+        /// Its arguments as JSON text; text that does not parse when the call was cut off.
+        arguments: String,
+        /// The call was written to its end.
+        complete: bool,
+    },
+}
+
+/// Parts calls from words, wherever the text is cut.
+///
+/// Both notations are understood whichever the model is meant to use. A call in a code fence, or
+/// one that cannot be read, stays what it is: words. Space around calls is dropped.
+#[derive(Debug)]
+pub struct CallSplitter {
+    request: Arc<ChatRequest>,
+    format: ToolFormat,
+    state: State,
+    /// Text that is not decided yet; within a call, all of it.
+    held: String,
+    /// White space that belongs to the words if more of them follow.
+    space: String,
+    /// Space before the next words is dropped.
+    after_call: bool,
+    fences: Fences,
+}
+
+#[derive(Debug)]
+enum State {
+    Words,
+    /// After an opening tag of so many bytes; what follows decides.
+    Opened(usize),
+    Json(Scan),
+    Xml {
+        /// Where the function begins in the held text.
+        from: usize,
+        searched: usize,
+    },
+    /// After a call, before what may close it.
+    Closing,
+}
+
+/// How far an object has been read.
+#[derive(Debug)]
+struct Scan {
+    from: usize,
+    at: usize,
+    quote: Option<u8>,
+    escaped: bool,
+    open: Vec<u8>,
+}
+
+impl CallSplitter {
+    /// A splitter for one answer to `request`, whose tools give values their types.
+    #[must_use]
+    pub fn new(request: Arc<ChatRequest>, format: ToolFormat) -> Self {
+        Self {
+            request,
+            format,
+            state: State::Words,
+            held: String::new(),
+            space: String::new(),
+            after_call: false,
+            fences: Fences::default(),
+        }
+    }
+
+    /// Takes the next text.
+    pub fn push(&mut self, text: &str, out: &mut Vec<CallPiece>) {
+        self.held.push_str(text);
+        while self.step(out) {}
+    }
+
+    /// The text is over. A call whose closing tag or braces are missing counts when the model
+    /// was done, and is reported as incomplete when it was cut off.
+    pub fn finish(&mut self, ending: Ending, out: &mut Vec<CallPiece>) {
+        match std::mem::replace(&mut self.state, State::Words) {
+            State::Words | State::Opened(_) => {
+                let rest = std::mem::take(&mut self.held);
+                self.say(&rest, out);
+            }
+            State::Closing => self.held.clear(),
+            State::Json(scan) => self.finish_json(&scan, ending, out),
+            State::Xml { from, .. } => self.finish_xml(from, ending, out),
+        }
+        let space = std::mem::take(&mut self.space);
+        if !self.after_call {
+            push_words(&space, out);
+        }
+    }
+
+    /// One decision; false when more text is needed.
+    fn step(&mut self, out: &mut Vec<CallPiece>) -> bool {
+        match &self.state {
+            State::Words => self.words(out),
+            State::Opened(tag) => {
+                let tag = *tag;
+                self.opened(tag, out)
+            }
+            State::Json(_) => self.json(out),
+            State::Xml { .. } => self.xml(out),
+            State::Closing => self.closing(),
+        }
+    }
+
+    fn words(&mut self, out: &mut Vec<CallPiece>) -> bool {
+        let mut sure = 0;
+        let mut opened = None;
+        while sure < self.held.len() {
+            let rest = &self.held[sure..];
+            if self.fences.at_line_start() && !self.fences.begin_line(rest) {
+                break;
+            }
+            let next = if self.fences.inside() {
+                memchr::memchr(b'\n', rest.as_bytes())
+            } else {
+                memchr::memchr2(b'\n', b'<', rest.as_bytes())
+            };
+            let Some(next) = next else {
+                sure = self.held.len();
+                break;
+            };
+            if rest.as_bytes()[next] == b'\n' {
+                sure += next + 1;
+                self.fences.end_line();
+                continue;
+            }
+            sure += next;
+            match self.opener(&self.held[sure..]) {
+                (Tag::Here, length) => {
+                    opened = Some(length);
+                    break;
+                }
+                (Tag::Perhaps, _) => break,
+                (Tag::No, _) => sure += 1,
+            }
+        }
+        let words: String = self.held.drain(..sure).collect();
+        self.say(&words, out);
+        if let Some(length) = opened {
+            self.state = State::Opened(length);
+        }
+        opened.is_some()
+    }
+
+    /// A tag that opens a call. Qwen3-Coder sometimes leaves out the outer one.
+    fn opener(&self, text: &str) -> (Tag, usize) {
+        let outer = tag_at(text, OPEN);
+        if outer != Tag::No || self.format != ToolFormat::QwenXml {
+            return (outer, OPEN.len());
+        }
+        (tag_at(text, xml::FUNCTION), 0)
+    }
+
+    fn opened(&mut self, tag: usize, out: &mut Vec<CallPiece>) -> bool {
+        let inner = self.held[tag..].trim_start();
+        let from = self.held.len() - inner.len();
+        if inner.is_empty() {
+            return false;
+        }
+        if inner.starts_with('{') {
+            self.state = State::Json(Scan {
+                from,
+                at: from,
+                quote: None,
+                escaped: false,
+                open: Vec::new(),
+            });
+            return true;
+        }
+        match tag_at(inner, xml::FUNCTION) {
+            Tag::Here => {
+                self.state = State::Xml {
+                    from,
+                    searched: from,
+                };
+            }
+            Tag::Perhaps => return false,
+            Tag::No => self.give_up(tag, out),
+        }
+        true
+    }
+
+    /// The first `length` bytes are no call after all.
+    fn give_up(&mut self, length: usize, out: &mut Vec<CallPiece>) {
+        let words: String = self.held.drain(..length).collect();
+        self.say(&words, out);
+        self.fences.resume_within_line();
+        self.state = State::Words;
+    }
+
+    fn call(&mut self, name: String, arguments: String, complete: bool, out: &mut Vec<CallPiece>) {
+        self.space.clear();
+        self.after_call = true;
+        out.push(CallPiece::Call {
+            name,
+            arguments,
+            complete,
+        });
+    }
+
+    fn json(&mut self, out: &mut Vec<CallPiece>) -> bool {
+        let State::Json(scan) = &mut self.state else {
+            return false;
+        };
+        let ended = scan.run(self.held.as_bytes());
+        let (from, at) = (scan.from, scan.at);
+        let object = match ended {
+            Scanned::More => return false,
+            Scanned::Closed => self.held[from..at].to_owned(),
+            Scanned::Unbalanced => scan.closed(&self.held[from..at]),
+        };
+        match loose::read_call(&object) {
+            Some((name, arguments)) => {
+                self.call(name, arguments, true, out);
+                self.held.drain(..at);
+                self.state = State::Closing;
+            }
+            None => self.give_up(at, out),
+        }
+        true
+    }
+
+    fn finish_json(&mut self, scan: &Scan, ending: Ending, out: &mut Vec<CallPiece>) {
+        let held = std::mem::take(&mut self.held);
+        let text = &held[scan.from..];
+        let read = match ending {
+            Ending::Complete => {
+                // An unbalanced quote hides the closing tag from the scan.
+                let text = text.trim_end();
+                let text = text.strip_suffix(CLOSE).unwrap_or(text).trim_end();
+                loose::read_call(&scan.closed(text)).or_else(|| loose::read_call(text))
+            }
+            Ending::Cut => loose::read_cut_call(text),
+        };
+        match read {
+            Some((name, arguments)) => self.call(name, arguments, ending == Ending::Complete, out),
+            None => self.say(&held, out),
+        }
+    }
+
+    fn xml(&mut self, out: &mut Vec<CallPiece>) -> bool {
+        let State::Xml { from, searched } = &mut self.state else {
+            return false;
+        };
+        let from = *from;
+        let rest = &self.held[*searched..];
+        let function = rest.find(xml::FUNCTION_END);
+        let outer = rest.find(CLOSE);
+        let (end, length) = match (function, outer) {
+            (Some(end), outer) if outer.is_none_or(|outer| end < outer) => {
+                (end, xml::FUNCTION_END.len())
+            }
+            (_, Some(end)) => (end, 0),
+            _ => {
+                // Either tag may have begun at the end of what is there.
+                let begun = begun_tag(rest, CLOSE).max(begun_tag(rest, xml::FUNCTION_END));
+                *searched = self.held.len() - begun;
+                return false;
+            }
+        };
+        let end = *searched + end;
+        match xml::read_call(&self.held[from..end], &self.request.tools) {
+            Some((name, arguments)) => {
+                self.call(name, arguments, true, out);
+                self.held.drain(..end + length);
+                self.state = State::Closing;
+            }
+            None => self.give_up(end + length, out),
+        }
+        true
+    }
+
+    fn finish_xml(&mut self, from: usize, ending: Ending, out: &mut Vec<CallPiece>) {
+        let held = std::mem::take(&mut self.held);
+        match xml::read_call(&held[from..], &self.request.tools) {
+            Some((name, arguments)) if ending == Ending::Complete => {
+                self.call(name, arguments, true, out);
+            }
+            Some((name, mut arguments)) => {
+                // Without its brace the text does not parse, so nobody runs half a call.
+                arguments.pop();
+                self.call(name, arguments, false, out);
+            }
+            None => self.say(&held, out),
+        }
+    }
+
+    /// After a call: its closing tag, and braces that some models write too many of.
+    fn closing(&mut self) -> bool {
+        let rest = self
+            .held
+            .trim_start_matches(|c: char| c.is_whitespace() || c == '}');
+        let from = self.held.len() - rest.len();
+        let to = match tag_at(rest, CLOSE) {
+            Tag::Perhaps => return false,
+            Tag::Here => from + CLOSE.len(),
+            Tag::No => from,
+        };
+        let skipped: String = self.held.drain(..to).collect();
+        self.fences.resume_within_line();
+        if skipped.ends_with('\n') {
+            self.fences.end_line();
+        }
+        self.state = State::Words;
+        true
+    }
+
+    fn say(&mut self, words: &str, out: &mut Vec<CallPiece>) {
+        let words = if self.after_call {
+            words.trim_start()
+        } else {
+            words
+        };
+        if words.is_empty() {
+            return;
+        }
+        let seen = words.trim_end();
+        if !seen.is_empty() {
+            self.after_call = false;
+            push_words(&std::mem::take(&mut self.space), out);
+            push_words(seen, out);
+        }
+        self.space.push_str(&words[seen.len()..]);
+    }
+}
+
+enum Scanned {
+    More,
+    /// The object is complete.
+    Closed,
+    /// A closing tag came before the last brace.
+    Unbalanced,
+}
+
+impl Scan {
+    fn run(&mut self, text: &[u8]) -> Scanned {
+        while let Some(&byte) = text.get(self.at) {
+            if let Some(quote) = self.quote {
+                if self.escaped {
+                    self.escaped = false;
+                } else if byte == b'\\' {
+                    self.escaped = true;
+                } else if byte == quote {
+                    self.quote = None;
+                }
+            } else {
+                match byte {
+                    b'"' | b'\'' => self.quote = Some(byte),
+                    b'{' => self.open.push(b'}'),
+                    b'[' => self.open.push(b']'),
+                    b'}' | b']' => {
+                        self.open.pop();
+                        if self.open.is_empty() {
+                            self.at += 1;
+                            return Scanned::Closed;
+                        }
+                    }
+                    b'<' => {
+                        let rest = &text[self.at..];
+                        if rest.starts_with(CLOSE.as_bytes()) {
+                            return Scanned::Unbalanced;
+                        }
+                        if CLOSE.as_bytes().starts_with(rest) {
+                            return Scanned::More;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            self.at += 1;
+        }
+        Scanned::More
+    }
+
+    /// The text with the brackets that it lacks.
+    fn closed(&self, text: &str) -> String {
+        let mut closed = text.trim_end().to_owned();
+        closed.extend(self.open.iter().rev().map(|&bracket| char::from(bracket)));
+        closed
+    }
+}
+
+fn push_words(words: &str, out: &mut Vec<CallPiece>) {
+    match out.last_mut() {
+        _ if words.is_empty() => {}
+        Some(CallPiece::Words(open)) => open.push_str(words),
+        _ => out.push(CallPiece::Words(words.to_owned())),
+    }
+}
