@@ -1,5 +1,7 @@
 //! Images and documents on their way to the provider.
 
+use std::fmt;
+
 use bardo_types::chat::{Document, DocumentSource, Image, MediaSource};
 use bardo_types::model::{Capabilities, Dialect};
 use base64::Engine as _;
@@ -12,11 +14,25 @@ use crate::codec::BadRequest;
 /// The picture formats the API takes.
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-fn refuse(place: &str, what: impl std::fmt::Display) -> BadRequest {
-    BadRequest::new(place, format!("{place}: {what}"))
+/// Where a part stands in the caller's messages.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) message: usize,
+    pub(super) part: usize,
 }
 
-fn check_source(source: &MediaSource, from: Dialect, place: &str) -> Result<(), BadRequest> {
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "messages[{}].content[{}]", self.message, self.part)
+    }
+}
+
+/// The refusal of a part that cannot be sent.
+pub(super) fn refuse(place: Place, what: impl fmt::Display) -> BadRequest {
+    BadRequest::new(place.to_string(), format!("{place}: {what}"))
+}
+
+fn check_source(source: &MediaSource, from: Dialect, place: Place) -> Result<(), BadRequest> {
     match source {
         MediaSource::Url(url) if !url.starts_with("http") => Err(refuse(
             place,
@@ -35,7 +51,7 @@ pub(super) fn check_image(
     image: &Image,
     from: Dialect,
     caps: &Capabilities,
-    place: &str,
+    place: Place,
     lost: &mut Lost,
 ) -> Result<(), BadRequest> {
     if !caps.images {
@@ -72,7 +88,7 @@ pub(super) fn check_document(
     document: &Document,
     from: Dialect,
     caps: &Capabilities,
-    place: &str,
+    place: Place,
 ) -> Result<Option<String>, BadRequest> {
     let DocumentSource::Media(source) = &document.source else {
         return Ok(None);

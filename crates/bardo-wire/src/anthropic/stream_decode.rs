@@ -3,6 +3,7 @@
 use bardo_types::chat::{Citation, Finish, Opaque, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::json::RawJson;
+use bardo_types::usage::Usage;
 use serde_json::value::RawValue;
 
 use super::block::{Block, Kind};
@@ -59,6 +60,7 @@ pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
         calls: 0,
         last_call_is_whole: false,
         written: 0,
+        usage: Usage::default(),
     })
 }
 
@@ -73,6 +75,8 @@ struct Decoder {
     last_call_is_whole: bool,
     /// Characters of text so far.
     written: u64,
+    /// Counts so far; later events repeat only some of them.
+    usage: Usage,
 }
 
 enum Open {
@@ -133,9 +137,7 @@ impl StreamDecoder for Decoder {
             }
             "content_block_stop" => self.block_stop(wire.index.unwrap_or(0), out),
             "message_delta" => {
-                if let Some(usage) = &wire.usage {
-                    out.push(StreamEvent::Usage(usage.counts()));
-                }
+                self.count(wire.usage.as_ref(), out);
                 if let Some(delta) = wire.delta {
                     self.finish(delta, out);
                 }
@@ -193,8 +195,13 @@ impl Decoder {
             created: None,
             service_tier: tier,
         });
-        if let Some(usage) = &message.usage {
-            out.push(StreamEvent::Usage(usage.counts()));
+        self.count(message.usage.as_ref(), out);
+    }
+
+    fn count(&mut self, usage: Option<&UsageWire<'_>>, out: &mut Vec<StreamEvent>) {
+        if let Some(usage) = usage {
+            self.usage.supersede(&usage.counts());
+            out.push(StreamEvent::Usage(self.usage.clone()));
         }
     }
 

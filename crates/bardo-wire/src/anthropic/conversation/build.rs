@@ -12,9 +12,10 @@ use bardo_types::model::{Capabilities, Dialect, Effort};
 use super::marks::ephemeral;
 use super::{Body, Conversation, Sent, Turn, answers, is_object};
 use crate::anthropic::block::Members;
+use crate::anthropic::citation;
 use crate::anthropic::lost::Lost;
+use crate::anthropic::media::{self, Place};
 use crate::anthropic::names::{CallIds, ToolNames};
-use crate::anthropic::{citation, media};
 use crate::codec::BadRequest;
 use crate::envelope;
 
@@ -36,6 +37,11 @@ pub(in crate::anthropic) fn build<'a>(
         cites,
         lost,
         ids: CallIds::default(),
+        // Callers of this dialect have their system prompt outside of the messages.
+        offset: match request.dialect {
+            Dialect::Anthropic => 0,
+            _ => request.leading_system().len(),
+        },
         conversation: Conversation::default(),
     };
     let (system, turns) = builder.split()?;
@@ -62,6 +68,8 @@ struct Builder<'a, 'l> {
     cites: bool,
     lost: &'l mut Lost,
     ids: CallIds<'a>,
+    /// Messages that the caller wrote before the first turn.
+    offset: usize,
     conversation: Conversation<'a>,
 }
 
@@ -219,11 +227,14 @@ impl<'a> Builder<'a, '_> {
         self.note_name(message);
         let mut blocks = Vec::with_capacity(message.parts.len());
         for (part_index, part) in message.parts.iter().enumerate() {
-            let place = format_args!("messages[{index}].content[{part_index}]").to_string();
+            let place = Place {
+                message: self.offset + index,
+                part: part_index,
+            };
             if role == Role::Assistant {
                 self.assistant_part(part, &mut blocks);
             } else {
-                blocks.extend(self.user_part(part, &place)?);
+                blocks.extend(self.user_part(part, place)?);
             }
         }
         if !blocks.is_empty()
@@ -365,7 +376,7 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    fn user_part(&mut self, part: &'a Part, place: &str) -> Result<Option<Sent<'a>>, BadRequest> {
+    fn user_part(&mut self, part: &'a Part, place: Place) -> Result<Option<Sent<'a>>, BadRequest> {
         let from = self.request.dialect;
         let (body, cache) = match part {
             Part::Text(text) => return Ok(self.text(text, false)),
@@ -391,9 +402,9 @@ impl<'a> Builder<'a, '_> {
                 return Ok(None);
             }
             Part::Audio(_) => {
-                return Err(BadRequest::new(
+                return Err(media::refuse(
                     place,
-                    format!("{place}: this provider takes no sound; send a transcript instead"),
+                    "this provider takes no sound; send a transcript instead",
                 ));
             }
             Part::Refusal(words) => (Sent::text(words.as_str()).body, None),
@@ -405,7 +416,7 @@ impl<'a> Builder<'a, '_> {
         }))
     }
 
-    fn document(&mut self, document: &'a Document, place: &str) -> Result<Body<'a>, BadRequest> {
+    fn document(&mut self, document: &'a Document, place: Place) -> Result<Body<'a>, BadRequest> {
         let text = media::check_document(document, self.request.dialect, self.caps, place)?;
         let mut parts = Vec::new();
         if let DocumentSource::Parts(inner) = &document.source {
@@ -421,7 +432,7 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
-    fn result(&mut self, result: &'a ToolResult, place: &str) -> Result<Body<'a>, BadRequest> {
+    fn result(&mut self, result: &'a ToolResult, place: Place) -> Result<Body<'a>, BadRequest> {
         let mut parts = Vec::with_capacity(result.parts.len());
         for part in &result.parts {
             parts.extend(self.user_part(part, place)?);
