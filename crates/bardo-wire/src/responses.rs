@@ -12,6 +12,7 @@ mod encode_items;
 mod failures;
 mod history;
 mod names;
+mod namespaces;
 mod observe;
 mod output;
 mod reasoning_item;

@@ -5,6 +5,7 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
+use super::namespaces::{self, Called};
 use super::writer::{self, ArrayWriter};
 use super::{annotations, reasoning_item};
 use crate::codec::ReplyContext;
@@ -49,7 +50,7 @@ pub(super) fn function_call(
     id: &str,
     status: &str,
     call_id: &str,
-    name: &str,
+    called: &Called,
     arguments: &str,
 ) -> RawJson {
     writer::object(|object| {
@@ -58,7 +59,8 @@ pub(super) fn function_call(
         object.string("status", status);
         object.string("arguments", arguments);
         object.string("call_id", call_id);
-        object.string("name", name);
+        object.string("name", &called.name);
+        object.string_if("namespace", called.namespace.as_deref());
     })
 }
 
@@ -138,6 +140,11 @@ pub(super) fn is_cut(finish: Option<Finish>) -> bool {
     matches!(finish, Some(Finish::Length | Finish::ContextWindow))
 }
 
+/// Whether the caller asked for a summary of the thinking, and looks for thinking nowhere else.
+pub(super) fn wants_summary(context: &ReplyContext) -> bool {
+    context.request.reasoning.summary.is_some()
+}
+
 /// All items of an answer.
 pub(super) fn items(response: &ChatResponse, context: &ReplyContext) -> Vec<RawJson> {
     let Some(choice) = response.choices.first() else {
@@ -210,8 +217,9 @@ impl Builder<'_> {
             Part::Reasoning(reasoning) => {
                 self.message("completed");
                 let id = self.id(reasoning_item::OWN_ID);
-                self.items
-                    .push(reasoning_item::of_reasoning(reasoning, &id));
+                let wanted = wants_summary(self.context);
+                let item = reasoning_item::of_reasoning(reasoning, wanted, &id);
+                self.items.push(item);
             }
             Part::ToolCall(call) => {
                 self.message("completed");
@@ -243,7 +251,8 @@ impl Builder<'_> {
             ToolInput::Json(text) => {
                 let text = arguments(text);
                 let (id, status) = (self.id("fc_"), call_status(text));
-                function_call(&id, status, &call.id, &call.name, text)
+                let called = namespaces::called(&self.context.request, &call.name);
+                function_call(&id, status, &call.id, &called, text)
             }
         };
         self.items.push(item);

@@ -139,15 +139,16 @@ pub(super) fn take_call_state(parts: &mut Vec<Part>) -> Option<Opaque> {
     }
 }
 
-/// The item that a caller gets for thinking.
-pub(super) fn of_reasoning(reasoning: &Reasoning, id: &str) -> RawJson {
+/// The item that a caller gets for thinking. Words that are no summary take the place of one
+/// where a summary was `wanted`.
+pub(super) fn of_reasoning(reasoning: &Reasoning, wanted: bool, id: &str) -> RawJson {
     if let Some(Opaque::OpenAiReasoning(raw)) = &reasoning.opaque {
         return raw.clone();
     }
-    of_parts(reasoning, id)
+    of_parts(reasoning, reasoning.summary || wanted, id)
 }
 
-fn of_parts(reasoning: &Reasoning, id: &str) -> RawJson {
+fn of_parts(reasoning: &Reasoning, summary: bool, id: &str) -> RawJson {
     // Signed thinking must come back word for word, and clients drop `content`.
     let sealed = reasoning.opaque.as_ref().map(|opaque| {
         let with_text = matches!(
@@ -159,7 +160,7 @@ fn of_parts(reasoning: &Reasoning, id: &str) -> RawJson {
     });
     writer::object(|object| {
         open(object, id);
-        words_of(object, &reasoning.text, reasoning.summary);
+        words_of(object, &reasoning.text, summary);
         match &sealed {
             Some(sealed) => object.string("encrypted_content", sealed),
             None => object.null("encrypted_content"),
@@ -176,7 +177,7 @@ pub(super) fn of_streamed(text: &str, summary: bool, opaque: Option<Opaque>, id:
         summary,
         opaque,
     };
-    of_parts(&reasoning, id)
+    of_parts(&reasoning, summary, id)
 }
 
 /// The item that carries the signature of the call after it.

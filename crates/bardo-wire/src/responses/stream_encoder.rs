@@ -11,14 +11,14 @@ use bardo_types::usage::Usage;
 use super::output::{self, item_id};
 use super::reply::{self, Frame, Status};
 use super::writer::ObjectWriter;
-use super::{failures, reasoning_item};
+use super::{failures, namespaces, reasoning_item};
 use crate::codec::{ReplyContext, StreamEncoder};
 
 mod blocks;
 mod calls;
 
 use blocks::{Message, Thinking};
-use calls::Call;
+use calls::{Call, Form};
 
 /// An encoder for one streamed answer.
 #[must_use]
@@ -201,16 +201,17 @@ impl Encoder {
                 if let Some(opaque) = opaque {
                     self.state_item(|id| reasoning_item::of_call_state(&opaque, id), out);
                 }
-                let declared = self.context.request.is_custom_tool(&name);
+                let request = &self.context.request;
+                let declared = request.is_custom_tool(&name);
+                let called = namespaces::called(request, &name);
                 let seed = &self.context.id_seed;
                 let call = Call::begin(
                     call,
                     id,
-                    name,
-                    custom,
-                    declared,
-                    &mut self.events,
+                    called,
+                    Form::of(custom, declared),
                     seed,
+                    &mut self.events,
                     out,
                 );
                 self.calls.push(call);
@@ -263,6 +264,7 @@ impl Encoder {
                 .events
                 .next_id(reasoning_item::OWN_ID, &self.context.id_seed);
             let place = self.events.add(&reasoning_item::begun(&id), out);
+            let summary = summary || output::wants_summary(&self.context);
             let thinking = Thinking::begin(place, id, summary, &mut self.events, out);
             self.open = Open::Reasoning(thinking);
         }
@@ -279,7 +281,8 @@ impl Encoder {
                     opaque: Some(opaque),
                     ..Reasoning::default()
                 };
-                self.state_item(|id| reasoning_item::of_reasoning(&reasoning, id), out);
+                let item = |id: &str| reasoning_item::of_reasoning(&reasoning, false, id);
+                self.state_item(item, out);
             }
             return;
         }
