@@ -13,6 +13,7 @@ use bardo_types::model::Dialect;
 use super::encode::{CACHE_MARKS, once};
 use super::names::{self, Names};
 use super::namespaces;
+use super::output::OWN_ID;
 use super::writer::{ArrayWriter, ObjectWriter};
 use crate::codec::BadRequest;
 
@@ -301,7 +302,11 @@ impl Encoder<'_> {
         item.string("name", own.unwrap_or_else(|| self.names.of(&call.name)));
         item.string(key, input);
         if self.same {
-            item.members(&call.extra);
+            for (key, raw) in &call.extra {
+                if key != "id" || !raw.as_str().contains(OWN_ID) {
+                    item.raw(key, raw.as_str());
+                }
+            }
         }
         item.end();
         if call.cache.is_some() {

@@ -11,9 +11,13 @@ use super::{annotations, reasoning_item};
 use crate::codec::ReplyContext;
 use crate::json::{Str, wire_object};
 
+/// What follows the kind in ids of items that the gateway made, so that they are never taken for
+/// ids that OpenAI knows.
+pub(super) const OWN_ID: &str = "_bardo_";
+
 /// Makes the ids of items; numbered, because each item of an answer has its own.
-pub(super) fn item_id(prefix: &str, seed: &str, index: usize) -> String {
-    format!("{prefix}{seed}_{index}")
+pub(super) fn item_id(kind: &str, seed: &str, index: usize) -> String {
+    format!("{kind}{OWN_ID}{seed}_{index}")
 }
 
 /// The part of a message that holds words.
@@ -190,7 +194,7 @@ impl Builder<'_> {
     fn message(&mut self, status: &str) {
         if !self.content.is_empty() {
             let content = std::mem::take(&mut self.content);
-            let id = self.id("msg_");
+            let id = self.id("msg");
             self.items.push(message(&id, status, &content));
         }
     }
@@ -208,7 +212,7 @@ impl Builder<'_> {
                 }
                 if let Some(opaque) = &text.opaque {
                     self.message("completed");
-                    let id = self.id(reasoning_item::OWN_ID);
+                    let id = self.id("rs");
                     let item = reasoning_item::of_text_state(opaque, &text.text, &id);
                     self.items.push(item);
                 }
@@ -216,7 +220,7 @@ impl Builder<'_> {
             Part::Refusal(refusal) => self.content.push(refusal_part(refusal)),
             Part::Reasoning(reasoning) => {
                 self.message("completed");
-                let id = self.id(reasoning_item::OWN_ID);
+                let id = self.id("rs");
                 let wanted = wants_summary(self.context);
                 let item = reasoning_item::of_reasoning(reasoning, wanted, &id);
                 self.items.push(item);
@@ -236,11 +240,11 @@ impl Builder<'_> {
 
     fn call(&mut self, call: &ToolCall) {
         if let Some(opaque) = &call.opaque {
-            let id = self.id(reasoning_item::OWN_ID);
+            let id = self.id("rs");
             self.items.push(reasoning_item::of_call_state(opaque, &id));
         }
         let custom = |text: &str| {
-            let id = self.id("ctc_");
+            let id = self.id("ctc");
             custom_call(&id, "completed", &call.id, &call.name, text)
         };
         let item = match &call.input {
@@ -250,7 +254,7 @@ impl Builder<'_> {
             }
             ToolInput::Json(text) => {
                 let text = arguments(text);
-                let (id, status) = (self.id("fc_"), call_status(text));
+                let (id, status) = (self.id("fc"), call_status(text));
                 let called = namespaces::called(&self.context.request, &call.name);
                 function_call(&id, status, &call.id, &called, text)
             }

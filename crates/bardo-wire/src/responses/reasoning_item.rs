@@ -7,13 +7,10 @@
 use bardo_types::chat::{Opaque, Part, Reasoning, Text};
 use bardo_types::json::RawJson;
 
+use super::output::OWN_ID;
 use super::writer::{self, ArrayWriter, ObjectWriter};
 use crate::envelope;
 use crate::json::{Str, wire_object};
-
-/// How the ids of reasoning items begin that the gateway made, so that they are never taken for
-/// ids that OpenAI knows.
-pub(super) const OWN_ID: &str = "rs_bardo_";
 
 wire_object! {
     /// A reasoning item, in either direction.
@@ -72,7 +69,7 @@ pub(super) fn read(raw: &RawJson, parts: &mut Vec<Part>) {
     let (text, summary) = words(&item);
     let state = item.encrypted_content.as_deref().unwrap_or_default();
     if !envelope::is_envelope(state) {
-        let made_here = item.id.as_deref().is_none_or(|id| id.starts_with(OWN_ID));
+        let made_here = item.id.as_deref().is_none_or(|id| id.contains(OWN_ID));
         let opaque =
             (!state.is_empty() || !made_here).then(|| Opaque::OpenAiReasoning(raw.clone()));
         if opaque.is_some() || !text.is_empty() {

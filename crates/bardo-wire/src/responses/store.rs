@@ -3,10 +3,12 @@
 
 use bardo_types::chat::ChatResponse;
 use bardo_types::json::RawJson;
+use memchr::memmem;
 
 use super::output;
 use super::writer::{self, ArrayWriter};
 use crate::codec::{BadRequest, ReplyContext};
+use crate::envelope;
 use crate::json::{TopLevel, scan};
 use crate::splice::{Edit, splice};
 
@@ -23,6 +25,14 @@ pub fn conversation_id(top: &TopLevel<'_>) -> Option<String> {
         let object = scan(top.get("conversation")?.as_bytes()).ok()?;
         object.string("id")
     })
+}
+
+/// Whether a body's history holds state or ids that the gateway made: such a body must be read and
+/// written anew even for an upstream of this dialect, because an envelope must never get there.
+#[must_use]
+pub fn holds_own_marks(body: &[u8]) -> bool {
+    let found = |mark: &str| memmem::find(body, mark.as_bytes()).is_some();
+    found(envelope::PREFIX) || found(output::OWN_ID)
 }
 
 fn top_level(body: &[u8]) -> Result<TopLevel<'_>, BadRequest> {

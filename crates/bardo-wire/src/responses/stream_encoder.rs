@@ -248,9 +248,7 @@ impl Encoder {
     }
 
     fn state_item(&mut self, item: impl FnOnce(&str) -> RawJson, out: &mut Vec<u8>) {
-        let id = self
-            .events
-            .next_id(reasoning_item::OWN_ID, &self.context.id_seed);
+        let id = self.events.next_id("rs", &self.context.id_seed);
         self.events.whole(item(&id), out);
     }
 
@@ -260,9 +258,7 @@ impl Encoder {
         }
         if !matches!(self.open, Open::Reasoning(_)) {
             self.close("completed", out);
-            let id = self
-                .events
-                .next_id(reasoning_item::OWN_ID, &self.context.id_seed);
+            let id = self.events.next_id("rs", &self.context.id_seed);
             let place = self.events.add(&reasoning_item::begun(&id), out);
             let summary = summary || output::wants_summary(&self.context);
             let thinking = Thinking::begin(place, id, summary, &mut self.events, out);
@@ -298,7 +294,7 @@ impl Encoder {
         self.refused |= refusal;
         if !matches!(self.open, Open::Message(_)) {
             self.close("completed", out);
-            let id = self.events.next_id("msg_", &self.context.id_seed);
+            let id = self.events.next_id("msg", &self.context.id_seed);
             let item = output::message(&id, "in_progress", &[]);
             let place = self.events.add(&item, out);
             self.open = Open::Message(Message::begin(place, id));

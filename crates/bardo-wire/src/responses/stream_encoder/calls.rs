@@ -48,11 +48,7 @@ impl Call {
         events: &mut Events,
         out: &mut Vec<u8>,
     ) -> Self {
-        let prefix = if form == Form::Function {
-            "fc_"
-        } else {
-            "ctc_"
-        };
+        let prefix = if form == Form::Function { "fc" } else { "ctc" };
         let mut call = Self {
             number,
             place: 0,
