@@ -12,6 +12,7 @@ mod encode_items;
 mod failures;
 mod history;
 mod names;
+mod namespaces;
 mod observe;
 mod output;
 mod reasoning_item;
@@ -32,7 +33,8 @@ pub use failures::{decode_error, encode_error, encode_stream_error, input_tokens
 pub use observe::{observe, observe_response};
 pub use reply::{encode_response, response_id};
 pub use store::{
-    conversation_id, input_items, output_items_of, prepend_items, previous_response_id,
+    conversation_id, holds_own_marks, input_items, output_items_of, prepend_items,
+    previous_response_id,
 };
 pub use stream_decoder::stream_decoder;
 pub use stream_encoder::stream_encoder;

@@ -6,11 +6,12 @@ use bardo_types::chat::{
 use bardo_types::fault::Fault;
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
+use bardo_types::usage::Usage;
 use serde_json::value::RawValue;
 
 use super::output::characters;
-use super::usage::WireUsage;
-use super::{annotations, failures, reasoning_item, writer};
+use super::usage::{ToolUsage, WireUsage};
+use super::{annotations, failures, namespaces, reasoning_item, usage, writer};
 use crate::codec::DecodeContext;
 use crate::json::{Str, wire_object};
 
@@ -26,6 +27,7 @@ wire_object! {
         "output" => output: Option<Vec<&'a RawValue>>,
         "service_tier" => service_tier: Option<Str<'a>>,
         "usage" => usage: Option<WireUsage<'a>>,
+        "tool_usage" => tool_usage: Option<ToolUsage<'a>>,
     }
 }
 
@@ -43,6 +45,7 @@ wire_object! {
         "id" => id: Option<Str<'a>>,
         "call_id" => call_id: Option<Str<'a>>,
         "name" => name: Option<Str<'a>>,
+        "namespace" => namespace: Option<Str<'a>>,
         "arguments" => arguments: Option<&'a RawValue>,
         "input" => input: Option<&'a RawValue>,
         "content" => content: Option<&'a RawValue>,
@@ -57,6 +60,17 @@ wire_object! {
         "refusal" => refusal: Option<Str<'a>>,
         "annotations" => annotations: Option<Vec<&'a RawValue>>,
         "logprobs" => logprobs: Option<Vec<&'a RawValue>>,
+    }
+}
+
+impl OutputItem<'_> {
+    /// The caller's name for the tool that is called.
+    pub(super) fn tool_name(&self, context: &DecodeContext) -> String {
+        let name = self.name.as_deref().unwrap_or_default();
+        match self.namespace.as_deref() {
+            Some(namespace) => namespaces::flat(namespace, name),
+            None => context.original_tool_name(name).to_owned(),
+        }
     }
 }
 
@@ -77,6 +91,16 @@ impl Answer<'_> {
             )),
             _ => None,
         }
+    }
+
+    /// What was counted, searches included.
+    pub(super) fn counted(&self) -> Option<Usage> {
+        let usage = self.usage.as_ref()?.neutral();
+        let items = self.output.as_deref().unwrap_or_default();
+        Some(Usage {
+            web_searches: usage::searches(self.tool_usage.as_ref(), items),
+            ..usage
+        })
     }
 
     pub(super) fn created(&self) -> Option<u64> {
@@ -202,7 +226,7 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
     choice.finish = Some(seen.finish(answer.finish()));
     Ok(ChatResponse {
         created: answer.created(),
-        usage: answer.usage.as_ref().map(WireUsage::neutral),
+        usage: answer.counted(),
         id: answer.id.map(Str::into_string),
         model: answer.model.map(Str::into_string),
         service_tier: answer.service_tier.map(Str::into_string),
@@ -241,7 +265,7 @@ impl<'a> Reader<'a> {
                 }
             }
             "function_call" | "custom_tool_call" => {
-                let name = item.name.as_deref().unwrap_or_default();
+                let name = item.tool_name(self.context);
                 let id = match item.call_id.or(item.id) {
                     Some(id) => id.into_string(),
                     None => made_up_id(self.context, index),
@@ -251,7 +275,6 @@ impl<'a> Reader<'a> {
                 } else {
                     ToolInput::Text(loose_text(item.input))
                 };
-                let name = self.context.original_tool_name(name);
                 self.choice.parts.push(Part::ToolCall(ToolCall {
                     input,
                     ..ToolCall::new(id, name, "")

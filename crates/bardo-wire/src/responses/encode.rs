@@ -346,7 +346,8 @@ fn woven<'a>(request: &'a ChatRequest, same: bool, key: &str) -> Option<&'a RawJ
     found.filter(|_| same).map(|(_, raw)| raw)
 }
 
-fn weave(object: &mut ObjectWriter<'_>, rest: Option<&RawJson>) {
+/// Writes the members of an object that was kept.
+pub(super) fn weave(object: &mut ObjectWriter<'_>, rest: Option<&RawJson>) {
     wire_object! {
         struct Members<'a> {}
     }

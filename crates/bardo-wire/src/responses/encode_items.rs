@@ -12,8 +12,13 @@ use bardo_types::model::Dialect;
 
 use super::encode::{CACHE_MARKS, once};
 use super::names::{self, Names};
+use super::namespaces;
+use super::output::OWN_ID;
 use super::writer::{ArrayWriter, ObjectWriter};
 use crate::codec::BadRequest;
+
+/// Why thinking that is not OpenAI's own is left out.
+const FOREIGN_STATE: &str = "earlier thinking of another provider's model was left out";
 
 /// Whether a cache mark is OpenAI's breakpoint rather than Anthropic's `cache_control`.
 pub(super) fn is_breakpoint(mark: &CacheMark) -> bool {
@@ -235,7 +240,7 @@ impl Encoder<'_> {
         if words.is_empty() {
             return;
         }
-        let mut marked = false;
+        let (mut marked, mut signed) = (false, false);
         let mut message = self.items.object();
         message.string("type", "message");
         message.string("role", "assistant");
@@ -245,6 +250,7 @@ impl Encoder<'_> {
             match part {
                 Part::Text(text) => {
                     marked |= text.cache.is_some();
+                    signed |= text.opaque.is_some();
                     object.string("type", "output_text");
                     object.string("text", &text.text);
                     let own = |citation: &Citation| match &citation.raw {
@@ -269,16 +275,16 @@ impl Encoder<'_> {
         if marked {
             self.lose("cache_control", CACHE_MARKS);
         }
+        if signed {
+            self.lose("thinking_state", FOREIGN_STATE);
+        }
     }
 
     fn reasoning(&mut self, reasoning: &Reasoning) {
         match &reasoning.opaque {
             Some(Opaque::OpenAiReasoning(raw)) => self.items.raw(raw.as_str()),
             // Thinking without OpenAI's own state means nothing to it, words included.
-            _ => self.lose(
-                "thinking_state",
-                "earlier thinking of another provider's model was left out",
-            ),
+            _ => self.lose("thinking_state", FOREIGN_STATE),
         }
     }
 
@@ -291,10 +297,16 @@ impl Encoder<'_> {
         };
         item.string("type", kind);
         item.string("call_id", &names::call_id(&call.id));
-        item.string("name", self.names.of(&call.name));
+        let namespace = namespaces::of_call(call).filter(|_| self.same);
+        let own = namespace.and_then(|namespace| namespaces::within(&namespace, &call.name));
+        item.string("name", own.unwrap_or_else(|| self.names.of(&call.name)));
         item.string(key, input);
         if self.same {
-            item.members(&call.extra);
+            for (key, raw) in &call.extra {
+                if key != "id" || !raw.as_str().contains(OWN_ID) {
+                    item.raw(key, raw.as_str());
+                }
+            }
         }
         item.end();
         if call.cache.is_some() {
@@ -302,10 +314,7 @@ impl Encoder<'_> {
         }
         // A signature that came here by way of this dialect is another provider's all the same.
         if call.opaque.is_some() {
-            self.lose(
-                "thinking_state",
-                "earlier thinking of another provider's model was left out",
-            );
+            self.lose("thinking_state", FOREIGN_STATE);
         }
     }
 

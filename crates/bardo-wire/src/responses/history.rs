@@ -12,7 +12,7 @@ use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
 use super::shapes::{Content, ContentPart, Item};
-use super::{annotations, reasoning_item};
+use super::{annotations, namespaces, reasoning_item};
 use crate::codec::BadRequest;
 use crate::json::Str;
 
@@ -165,6 +165,10 @@ impl Builder<'_> {
         } else {
             ToolInput::Json(text("arguments")?.map(Str::into_string).unwrap_or_default())
         };
+        let name = match text("namespace")? {
+            Some(namespace) => namespaces::flat(&namespace, &name),
+            None => name.into_string(),
+        };
         let extra = item.others(&["call_id", "name", "input", "arguments"]);
         let parts = &mut self.join(Open::Assistant).parts;
         let opaque = reasoning_item::take_call_state(parts);
@@ -172,7 +176,7 @@ impl Builder<'_> {
             input,
             opaque,
             extra,
-            ..ToolCall::new(id.into_string(), name.into_string(), "")
+            ..ToolCall::new(id.into_string(), name, "")
         }));
         Ok(())
     }

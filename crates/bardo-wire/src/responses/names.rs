@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use bardo_types::chat::{ChatRequest, Part, Tool};
 use sha2::{Digest, Sha256};
 
+use super::namespaces;
+
 /// Longest tool name, call id, cache key and user id that the API takes.
 const LONGEST: usize = 64;
 
@@ -20,6 +22,8 @@ impl Names {
     pub(super) fn of_request(request: &ChatRequest) -> Self {
         let defined = request.tools.iter().filter_map(|tool| match tool {
             Tool::Server { .. } => None,
+            // Those go out within their namespace, under their own short name.
+            tool if namespaces::of(tool).is_some() => None,
             tool => tool.name(),
         });
         let called = request
@@ -27,7 +31,9 @@ impl Names {
             .iter()
             .flat_map(|message| &message.parts)
             .filter_map(|part| match part {
-                Part::ToolCall(call) => Some(call.name.as_str()),
+                Part::ToolCall(call) if namespaces::of_call(call).is_none() => {
+                    Some(call.name.as_str())
+                }
                 _ => None,
             });
         let mut names = Self::default();

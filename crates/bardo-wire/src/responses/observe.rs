@@ -1,10 +1,11 @@
 //! What a relay learns from bytes that it passes on unchanged.
 
+use bardo_types::usage::Usage;
 use memchr::memmem;
 use serde_json::value::RawValue;
 
-use super::failures;
-use super::usage::WireUsage;
+use super::usage::{ToolUsage, WireUsage};
+use super::{failures, usage};
 use crate::codec::Observed;
 use crate::json::{Str, wire_object};
 use crate::sse::SseEvent;
@@ -24,7 +25,9 @@ wire_object! {
         "model" => model: Option<Str<'a>>,
         "status" => status: Option<Str<'a>>,
         "error" => error: Option<&'a RawValue>,
+        "output" => output: Option<Vec<&'a RawValue>>,
         "usage" => usage: Option<WireUsage<'a>>,
+        "tool_usage" => tool_usage: Option<ToolUsage<'a>>,
     }
 }
 
@@ -100,7 +103,12 @@ fn failed(data: &[u8], seen: &mut Observed) {
 }
 
 fn take(answer: Answer<'_>, seen: &mut Observed) {
-    if let Some(usage) = answer.usage.as_ref().map(WireUsage::neutral) {
+    if let Some(usage) = &answer.usage {
+        let items = answer.output.as_deref().unwrap_or_default();
+        let usage = Usage {
+            web_searches: usage::searches(answer.tool_usage.as_ref(), items),
+            ..usage.neutral()
+        };
         match &mut seen.usage {
             Some(known) => known.supersede(&usage),
             empty => *empty = Some(usage),

@@ -5,14 +5,19 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
+use super::namespaces::{self, Called};
 use super::writer::{self, ArrayWriter};
 use super::{annotations, reasoning_item};
 use crate::codec::ReplyContext;
 use crate::json::{Str, wire_object};
 
+/// What follows the kind in ids of items that the gateway made, so that they are never taken for
+/// ids that OpenAI knows.
+pub(super) const OWN_ID: &str = "_bardo_";
+
 /// Makes the ids of items; numbered, because each item of an answer has its own.
-pub(super) fn item_id(prefix: &str, seed: &str, index: usize) -> String {
-    format!("{prefix}{seed}_{index}")
+pub(super) fn item_id(kind: &str, seed: &str, index: usize) -> String {
+    format!("{kind}{OWN_ID}{seed}_{index}")
 }
 
 /// The part of a message that holds words.
@@ -49,7 +54,7 @@ pub(super) fn function_call(
     id: &str,
     status: &str,
     call_id: &str,
-    name: &str,
+    called: &Called,
     arguments: &str,
 ) -> RawJson {
     writer::object(|object| {
@@ -58,7 +63,8 @@ pub(super) fn function_call(
         object.string("status", status);
         object.string("arguments", arguments);
         object.string("call_id", call_id);
-        object.string("name", name);
+        object.string("name", &called.name);
+        object.string_if("namespace", called.namespace.as_deref());
     })
 }
 
@@ -138,6 +144,11 @@ pub(super) fn is_cut(finish: Option<Finish>) -> bool {
     matches!(finish, Some(Finish::Length | Finish::ContextWindow))
 }
 
+/// Whether the caller asked for a summary of the thinking, and looks for thinking nowhere else.
+pub(super) fn wants_summary(context: &ReplyContext) -> bool {
+    context.request.reasoning.summary.is_some()
+}
+
 /// All items of an answer.
 pub(super) fn items(response: &ChatResponse, context: &ReplyContext) -> Vec<RawJson> {
     let Some(choice) = response.choices.first() else {
@@ -183,7 +194,7 @@ impl Builder<'_> {
     fn message(&mut self, status: &str) {
         if !self.content.is_empty() {
             let content = std::mem::take(&mut self.content);
-            let id = self.id("msg_");
+            let id = self.id("msg");
             self.items.push(message(&id, status, &content));
         }
     }
@@ -201,7 +212,7 @@ impl Builder<'_> {
                 }
                 if let Some(opaque) = &text.opaque {
                     self.message("completed");
-                    let id = self.id(reasoning_item::OWN_ID);
+                    let id = self.id("rs");
                     let item = reasoning_item::of_text_state(opaque, &text.text, &id);
                     self.items.push(item);
                 }
@@ -209,9 +220,10 @@ impl Builder<'_> {
             Part::Refusal(refusal) => self.content.push(refusal_part(refusal)),
             Part::Reasoning(reasoning) => {
                 self.message("completed");
-                let id = self.id(reasoning_item::OWN_ID);
-                self.items
-                    .push(reasoning_item::of_reasoning(reasoning, &id));
+                let id = self.id("rs");
+                let wanted = wants_summary(self.context);
+                let item = reasoning_item::of_reasoning(reasoning, wanted, &id);
+                self.items.push(item);
             }
             Part::ToolCall(call) => {
                 self.message("completed");
@@ -228,11 +240,11 @@ impl Builder<'_> {
 
     fn call(&mut self, call: &ToolCall) {
         if let Some(opaque) = &call.opaque {
-            let id = self.id(reasoning_item::OWN_ID);
+            let id = self.id("rs");
             self.items.push(reasoning_item::of_call_state(opaque, &id));
         }
         let custom = |text: &str| {
-            let id = self.id("ctc_");
+            let id = self.id("ctc");
             custom_call(&id, "completed", &call.id, &call.name, text)
         };
         let item = match &call.input {
@@ -242,8 +254,9 @@ impl Builder<'_> {
             }
             ToolInput::Json(text) => {
                 let text = arguments(text);
-                let (id, status) = (self.id("fc_"), call_status(text));
-                function_call(&id, status, &call.id, &call.name, text)
+                let (id, status) = (self.id("fc"), call_status(text));
+                let called = namespaces::called(&self.context.request, &call.name);
+                function_call(&id, status, &call.id, &called, text)
             }
         };
         self.items.push(item);

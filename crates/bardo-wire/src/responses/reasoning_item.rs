@@ -7,13 +7,10 @@
 use bardo_types::chat::{Opaque, Part, Reasoning, Text};
 use bardo_types::json::RawJson;
 
+use super::output::OWN_ID;
 use super::writer::{self, ArrayWriter, ObjectWriter};
 use crate::envelope;
 use crate::json::{Str, wire_object};
-
-/// How the ids of reasoning items begin that the gateway made, so that they are never taken for
-/// ids that OpenAI knows.
-pub(super) const OWN_ID: &str = "rs_bardo_";
 
 wire_object! {
     /// A reasoning item, in either direction.
@@ -72,7 +69,7 @@ pub(super) fn read(raw: &RawJson, parts: &mut Vec<Part>) {
     let (text, summary) = words(&item);
     let state = item.encrypted_content.as_deref().unwrap_or_default();
     if !envelope::is_envelope(state) {
-        let made_here = item.id.as_deref().is_none_or(|id| id.starts_with(OWN_ID));
+        let made_here = item.id.as_deref().is_none_or(|id| id.contains(OWN_ID));
         let opaque =
             (!state.is_empty() || !made_here).then(|| Opaque::OpenAiReasoning(raw.clone()));
         if opaque.is_some() || !text.is_empty() {
@@ -139,15 +136,16 @@ pub(super) fn take_call_state(parts: &mut Vec<Part>) -> Option<Opaque> {
     }
 }
 
-/// The item that a caller gets for thinking.
-pub(super) fn of_reasoning(reasoning: &Reasoning, id: &str) -> RawJson {
+/// The item that a caller gets for thinking. Words that are no summary take the place of one
+/// where a summary was `wanted`.
+pub(super) fn of_reasoning(reasoning: &Reasoning, wanted: bool, id: &str) -> RawJson {
     if let Some(Opaque::OpenAiReasoning(raw)) = &reasoning.opaque {
         return raw.clone();
     }
-    of_parts(reasoning, id)
+    of_parts(reasoning, reasoning.summary || wanted, id)
 }
 
-fn of_parts(reasoning: &Reasoning, id: &str) -> RawJson {
+fn of_parts(reasoning: &Reasoning, summary: bool, id: &str) -> RawJson {
     // Signed thinking must come back word for word, and clients drop `content`.
     let sealed = reasoning.opaque.as_ref().map(|opaque| {
         let with_text = matches!(
@@ -159,7 +157,7 @@ fn of_parts(reasoning: &Reasoning, id: &str) -> RawJson {
     });
     writer::object(|object| {
         open(object, id);
-        words_of(object, &reasoning.text, reasoning.summary);
+        words_of(object, &reasoning.text, summary);
         match &sealed {
             Some(sealed) => object.string("encrypted_content", sealed),
             None => object.null("encrypted_content"),
@@ -176,7 +174,7 @@ pub(super) fn of_streamed(text: &str, summary: bool, opaque: Option<Opaque>, id:
         summary,
         opaque,
     };
-    of_parts(&reasoning, id)
+    of_parts(&reasoning, summary, id)
 }
 
 /// The item that carries the signature of the call after it.

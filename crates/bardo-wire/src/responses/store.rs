@@ -3,10 +3,12 @@
 
 use bardo_types::chat::ChatResponse;
 use bardo_types::json::RawJson;
+use memchr::memmem;
 
 use super::output;
 use super::writer::{self, ArrayWriter};
 use crate::codec::{BadRequest, ReplyContext};
+use crate::envelope;
 use crate::json::{TopLevel, scan};
 use crate::splice::{Edit, splice};
 
@@ -23,6 +25,14 @@ pub fn conversation_id(top: &TopLevel<'_>) -> Option<String> {
         let object = scan(top.get("conversation")?.as_bytes()).ok()?;
         object.string("id")
     })
+}
+
+/// Whether a body's history holds state or ids that the gateway made: such a body must be read and
+/// written anew even for an upstream of this dialect, because an envelope must never get there.
+#[must_use]
+pub fn holds_own_marks(body: &[u8]) -> bool {
+    let found = |mark: &str| memmem::find(body, mark.as_bytes()).is_some();
+    found(envelope::PREFIX) || found(output::OWN_ID)
 }
 
 fn top_level(body: &[u8]) -> Result<TopLevel<'_>, BadRequest> {
@@ -110,4 +120,77 @@ fn reference(item: &RawJson) -> Option<String> {
 #[must_use]
 pub fn output_items_of(response: &ChatResponse, context: &ReplyContext) -> Vec<RawJson> {
     output::items(response, context)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> RawJson {
+        RawJson::parse(text).unwrap()
+    }
+
+    #[track_caller]
+    fn check(body: &str, earlier: &[RawJson], expected: &str) {
+        let prepended = prepend_items(body.as_bytes(), earlier).unwrap();
+        assert_eq!(String::from_utf8(prepended).unwrap(), expected);
+    }
+
+    #[test]
+    fn earlier_items_come_first_and_the_pointer_to_them_goes() {
+        check(
+            r#"{"model":"m","previous_response_id":"resp_1","input":"next","top_p":1.0}"#,
+            &[
+                raw(r#"{"role":"user","content":"first"}"#),
+                raw(r#"{"id":"msg_1","type":"message"}"#),
+            ],
+            r#"{"model":"m","input":[{"role":"user","content":"first"},{"id":"msg_1","type":"message"},{"type":"message","role":"user","content":"next"}],"top_p":1.0}"#,
+        );
+        check(
+            r#"{"input":[ {"a":1.0} ],"conversation":{"id":"conv_1"}}"#,
+            &[],
+            r#"{"input":[{"a":1.0}]}"#,
+        );
+        check(
+            r#"{"previous_response_id":"r"}"#,
+            &[raw("{}")],
+            r#"{"input":[{}]}"#,
+        );
+    }
+
+    #[test]
+    fn references_to_items_that_are_there_go() {
+        check(
+            r#"{"input":[{"type":"item_reference","id":"msg_1"},{"id":"msg_1"},{"type":"item_reference","id":"msg_2"}]}"#,
+            &[raw(r#"{"id":"msg_1","type":"message"}"#)],
+            r#"{"input":[{"id":"msg_1","type":"message"},{"type":"item_reference","id":"msg_2"}]}"#,
+        );
+    }
+
+    #[test]
+    fn pointers_are_read_in_every_form() {
+        let of = |body: &str| {
+            let top = scan(body.as_bytes()).unwrap();
+            (previous_response_id(&top), conversation_id(&top))
+        };
+        assert_eq!(
+            of(r#"{"previous_response_id":"resp_1"}"#).0.as_deref(),
+            Some("resp_1")
+        );
+        assert_eq!(of(r#"{"previous_response_id":null}"#), (None, None));
+        assert_eq!(
+            of(r#"{"conversation":"conv_1"}"#).1.as_deref(),
+            Some("conv_1")
+        );
+        assert_eq!(
+            of(r#"{"conversation":{"id":"conv_1"}}"#).1.as_deref(),
+            Some("conv_1")
+        );
+    }
+
+    #[test]
+    fn input_that_is_no_list_is_refused() {
+        assert_eq!(input_items(br#"{"input":5}"#).unwrap_err().param, "input");
+        assert_eq!(input_items(b"{}").unwrap(), []);
+    }
 }

@@ -14,7 +14,6 @@ use super::answer::{
     Answer, OutputItem, OutputPart, Seen, logprobs, loose_text, made_up_id, server_block,
 };
 use super::output::characters;
-use super::usage::WireUsage;
 use super::{annotations, failures, reasoning_item};
 use crate::codec::{DecodeContext, StreamDecoder};
 use crate::json::{Str, wire_object};
@@ -234,7 +233,7 @@ impl Decoder {
             self.done(place.unwrap_or(next + index as u64 - fresh), raw, out);
         }
         self.end_calls(out);
-        if let Some(usage) = answer.usage.as_ref().map(WireUsage::neutral) {
+        if let Some(usage) = answer.counted() {
             out.push(StreamEvent::Usage(usage));
         }
         let mut told = answer.finish();
@@ -284,8 +283,7 @@ impl Decoder {
             let custom = kind == "custom_tool_call";
             let number = self.calls;
             self.calls += 1;
-            let name = item.name.as_deref().unwrap_or_default();
-            let name = self.context.original_tool_name(name).to_owned();
+            let name = item.tool_name(&self.context);
             let id = match item.call_id.or(item.id) {
                 Some(id) => id.into_string(),
                 None => made_up_id(&self.context, place as usize),

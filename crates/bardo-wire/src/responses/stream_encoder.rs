@@ -11,14 +11,14 @@ use bardo_types::usage::Usage;
 use super::output::{self, item_id};
 use super::reply::{self, Frame, Status};
 use super::writer::ObjectWriter;
-use super::{failures, reasoning_item};
+use super::{failures, namespaces, reasoning_item};
 use crate::codec::{ReplyContext, StreamEncoder};
 
 mod blocks;
 mod calls;
 
 use blocks::{Message, Thinking};
-use calls::Call;
+use calls::{Call, Form};
 
 /// An encoder for one streamed answer.
 #[must_use]
@@ -201,16 +201,17 @@ impl Encoder {
                 if let Some(opaque) = opaque {
                     self.state_item(|id| reasoning_item::of_call_state(&opaque, id), out);
                 }
-                let declared = self.context.request.is_custom_tool(&name);
+                let request = &self.context.request;
+                let declared = request.is_custom_tool(&name);
+                let called = namespaces::called(request, &name);
                 let seed = &self.context.id_seed;
                 let call = Call::begin(
                     call,
                     id,
-                    name,
-                    custom,
-                    declared,
-                    &mut self.events,
+                    called,
+                    Form::of(custom, declared),
                     seed,
+                    &mut self.events,
                     out,
                 );
                 self.calls.push(call);
@@ -247,9 +248,7 @@ impl Encoder {
     }
 
     fn state_item(&mut self, item: impl FnOnce(&str) -> RawJson, out: &mut Vec<u8>) {
-        let id = self
-            .events
-            .next_id(reasoning_item::OWN_ID, &self.context.id_seed);
+        let id = self.events.next_id("rs", &self.context.id_seed);
         self.events.whole(item(&id), out);
     }
 
@@ -259,10 +258,9 @@ impl Encoder {
         }
         if !matches!(self.open, Open::Reasoning(_)) {
             self.close("completed", out);
-            let id = self
-                .events
-                .next_id(reasoning_item::OWN_ID, &self.context.id_seed);
+            let id = self.events.next_id("rs", &self.context.id_seed);
             let place = self.events.add(&reasoning_item::begun(&id), out);
+            let summary = summary || output::wants_summary(&self.context);
             let thinking = Thinking::begin(place, id, summary, &mut self.events, out);
             self.open = Open::Reasoning(thinking);
         }
@@ -279,7 +277,8 @@ impl Encoder {
                     opaque: Some(opaque),
                     ..Reasoning::default()
                 };
-                self.state_item(|id| reasoning_item::of_reasoning(&reasoning, id), out);
+                let item = |id: &str| reasoning_item::of_reasoning(&reasoning, false, id);
+                self.state_item(item, out);
             }
             return;
         }
@@ -295,7 +294,7 @@ impl Encoder {
         self.refused |= refusal;
         if !matches!(self.open, Open::Message(_)) {
             self.close("completed", out);
-            let id = self.events.next_id("msg_", &self.context.id_seed);
+            let id = self.events.next_id("msg", &self.context.id_seed);
             let item = output::message(&id, "in_progress", &[]);
             let place = self.events.add(&item, out);
             self.open = Open::Message(Message::begin(place, id));

@@ -7,6 +7,7 @@ use bardo_types::model::{Dialect, Service};
 use serde_json::value::RawValue;
 
 use super::names::Names;
+use super::namespaces;
 use super::writer::{ArrayWriter, ObjectWriter};
 use crate::codec::{BadRequest, Target};
 use crate::json::{Str, wire_object};
@@ -37,19 +38,26 @@ wire_object! {
 
 /// Reads the `tools` list.
 pub(super) fn decode(list: &[&RawValue]) -> Result<Vec<Tool>, BadRequest> {
-    list.iter()
-        .enumerate()
-        .map(|(index, raw)| tool(index, raw))
-        .collect()
+    let mut tools = Vec::with_capacity(list.len());
+    for (index, raw) in list.iter().enumerate() {
+        let path = format!("tools[{index}]");
+        match tool(&path, raw)? {
+            Tool::Server { kind, .. } if kind == "namespace" => {
+                let functions = namespaces::functions(raw, |raw| tool(&path, raw).ok());
+                match functions {
+                    Some(functions) => tools.extend(functions),
+                    None => tools.push(tool(&path, raw)?),
+                }
+            }
+            tool => tools.push(tool),
+        }
+    }
+    Ok(tools)
 }
 
-fn tool(index: usize, raw: &RawValue) -> Result<Tool, BadRequest> {
-    let path = format!("tools[{index}]");
+fn tool(path: &str, raw: &RawValue) -> Result<Tool, BadRequest> {
     let definition: Definition<'_> = serde_json::from_str(raw.get()).map_err(|error| {
-        BadRequest::new(
-            path.clone(),
-            format!("`{path}` is not a tool definition: {error}"),
-        )
+        BadRequest::new(path, format!("`{path}` is not a tool definition: {error}"))
     })?;
     let Some(kind) = definition.kind.as_deref() else {
         return Err(BadRequest::new(
@@ -58,10 +66,9 @@ fn tool(index: usize, raw: &RawValue) -> Result<Tool, BadRequest> {
         ));
     };
     let described = definition.description.as_ref().map(|text| text.to_string());
-    let plain = definition.extra.iter().all(|(_, raw)| raw.get() == "null");
     match kind {
         "function" => Ok(Tool::Function {
-            name: required_name(&path, definition.name.as_deref())?,
+            name: required_name(path, definition.name.as_deref())?,
             description: described,
             schema: definition
                 .parameters
@@ -76,8 +83,8 @@ fn tool(index: usize, raw: &RawValue) -> Result<Tool, BadRequest> {
                 .map(|(key, raw)| (key.into_string(), raw.into()))
                 .collect(),
         }),
-        "custom" if plain => Ok(Tool::Custom {
-            name: required_name(&path, definition.name.as_deref())?,
+        "custom" => Ok(Tool::Custom {
+            name: required_name(path, definition.name.as_deref())?,
             description: described,
             format: definition.format.map(RawJson::from),
         }),
@@ -156,11 +163,36 @@ pub(super) fn decode_choice(raw: &RawValue, request: &mut ChatRequest) -> Result
         }
         None => return Err(refused()),
     };
-    request.tool_choice = Some(neutral);
+    let resolved = resolved(&neutral, &request.tools);
+    let as_written = as_written || resolved != neutral;
+    request.tool_choice = Some(resolved);
     if as_written {
         request.extra.push(("tool_choice".to_owned(), raw.into()));
     }
     Ok(())
+}
+
+/// The choice with functions of namespaces under their flat names.
+fn resolved(choice: &ToolChoice, tools: &[Tool]) -> ToolChoice {
+    let flat = |name: &String| {
+        if tools.iter().any(|tool| tool.name() == Some(name)) {
+            return name.clone();
+        }
+        let found = tools.iter().find_map(|tool| {
+            let namespace = namespaces::name(namespaces::of(tool)?)?;
+            let flat = tool.name()?;
+            (namespaces::within(&namespace, flat) == Some(name)).then(|| flat.to_owned())
+        });
+        found.unwrap_or_else(|| name.clone())
+    };
+    match choice {
+        ToolChoice::Named(name) => ToolChoice::Named(flat(name)),
+        ToolChoice::Allowed { required, names } => ToolChoice::Allowed {
+            required: *required,
+            names: names.iter().map(flat).collect(),
+        },
+        choice => choice.clone(),
+    }
 }
 
 /// Writes one tool the way this API defines it.
@@ -258,21 +290,45 @@ fn flat_format(format: &RawJson) -> RawJson {
     })
 }
 
+/// Writes tools one by one, namespaces together again.
+fn write_list(
+    tools: &[&Tool],
+    list: &mut ArrayWriter<'_>,
+    mut write_one: impl FnMut(&Tool, &mut ArrayWriter<'_>),
+) {
+    let together = |a: &&Tool, b: &&Tool| {
+        let head = namespaces::of(a);
+        head.is_some() && head == namespaces::of(b)
+    };
+    for group in tools.chunk_by(together) {
+        let head = group.first().and_then(|tool| namespaces::of(tool));
+        let Some((head, name)) = head.and_then(|head| Some((head, namespaces::name(head)?))) else {
+            group.iter().for_each(|tool| write_one(tool, list));
+            continue;
+        };
+        let mut namespace = list.object();
+        super::encode::weave(&mut namespace, Some(head));
+        let mut inner = ArrayWriter::new(namespace.value("tools"));
+        for tool in group {
+            write_one(&namespaces::inner(tool, &name), &mut inner);
+        }
+        inner.end();
+        namespace.end();
+    }
+}
+
 /// Writes the tools as a caller defined them, for the response object.
 pub(super) fn echo(request: &ChatRequest, out: &mut Vec<u8>) {
+    let tools: Vec<&Tool> = request.tools.iter().collect();
     let mut list = ArrayWriter::new(out);
-    for tool in &request.tools {
-        match tool {
-            Tool::Server { dialect, raw, .. } if *dialect == Dialect::Responses => {
-                list.raw(raw.as_str());
-            }
-            Tool::Server { .. } => {}
-            Tool::Function { name, strict, .. } => {
-                write(tool, name, *strict, false, list.item());
-            }
-            Tool::Custom { name, .. } => write(tool, name, None, false, list.item()),
+    write_list(&tools, &mut list, |tool, list| match tool {
+        Tool::Server { dialect, raw, .. } if *dialect == Dialect::Responses => {
+            list.raw(raw.as_str());
         }
-    }
+        Tool::Server { .. } => {}
+        Tool::Function { name, strict, .. } => write(tool, name, *strict, false, list.item()),
+        Tool::Custom { name, .. } => write(tool, name, None, false, list.item()),
+    });
     list.end();
 }
 
@@ -320,29 +376,24 @@ pub(super) fn encode(
         return Ok(());
     }
     let mut list = ArrayWriter::new(body.value("tools"));
-    for tool in &kept {
-        match tool {
-            Tool::Server { raw, .. } => list.raw(raw.as_str()),
-            Tool::Function { strict, extra, .. } if !same => {
-                let bare = without_extra(tool);
-                for (key, _) in extra {
-                    degraded.push(Degradation::field(
-                        key,
-                        "this API's tools have no such member",
-                    ));
-                }
-                // Left out, this API would take `true`, which no other dialect means.
-                let strict = Some(strict.unwrap_or(false));
-                let nested = target.service == Service::Venice;
-                write(&bare, &names.sent(&bare), strict, nested, list.item());
+    let nested = target.service == Service::Venice;
+    write_list(&kept, &mut list, |tool, list| match tool {
+        Tool::Server { raw, .. } => list.raw(raw.as_str()),
+        Tool::Function { strict, extra, .. } if !same => {
+            for (key, _) in extra {
+                let why = "this API's tools have no such member";
+                super::encode::once(degraded, Degradation::field(key, why));
             }
-            Tool::Function { strict, .. } => {
-                let nested = target.service == Service::Venice;
-                write(tool, &names.sent(tool), *strict, nested, list.item());
-            }
-            Tool::Custom { .. } => write(tool, &names.sent(tool), None, false, list.item()),
+            let bare = without_extra(tool);
+            // Left out, this API would take `true`, which no other dialect means.
+            let strict = Some(strict.unwrap_or(false));
+            write(&bare, &names.sent(&bare), strict, nested, list.item());
         }
-    }
+        Tool::Function { strict, .. } => {
+            write(tool, &names.sent(tool), *strict, nested, list.item());
+        }
+        Tool::Custom { .. } => write(tool, &names.sent(tool), None, false, list.item()),
+    });
     list.end();
     if request.tools.iter().any(has_cache_mark) {
         super::encode::once(

@@ -1,10 +1,10 @@
 //! Usage: the prompt includes cache reads and writes, the output includes reasoning.
 
 use bardo_types::usage::Usage;
+use serde_json::value::RawValue;
 
 use super::writer::ObjectWriter;
-use crate::json::wire_object;
-use serde_json::value::RawValue;
+use crate::json::{Str, wire_object};
 
 wire_object! {
     /// `usage` of a response object.
@@ -57,6 +57,36 @@ impl WireUsage<'_> {
             ..Usage::default()
         }
     }
+}
+
+wire_object! {
+    /// `tool_usage` of a response object.
+    pub(super) struct ToolUsage<'a> {
+        "web_search" => web_search: Option<WebSearch<'a>>,
+    }
+}
+
+wire_object! {
+    /// `tool_usage.web_search`.
+    pub(super) struct WebSearch<'a> {
+        "num_requests" => requests: Option<u64>,
+    }
+}
+
+/// Searches that the provider ran: as it says itself, else as its items show.
+pub(super) fn searches(told: Option<&ToolUsage<'_>>, items: &[&RawValue]) -> Option<u64> {
+    wire_object! {
+        struct Kind<'a> {
+            "type" => kind: Option<Str<'a>>,
+        }
+    }
+    let told = told.and_then(|told| told.web_search.as_ref()?.requests);
+    let is_search = |raw: &&&RawValue| {
+        serde_json::from_str::<Kind<'_>>(raw.get())
+            .is_ok_and(|item| item.kind.as_deref() == Some("web_search_call"))
+    };
+    let shown = || items.iter().filter(is_search).count() as u64;
+    Some(told.unwrap_or_else(shown)).filter(|&count| count > 0)
 }
 
 /// A price as its own decimal text, whether it came as a number or as a string.

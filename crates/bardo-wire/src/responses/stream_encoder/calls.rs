@@ -1,10 +1,11 @@
 use super::Events;
 use super::blocks::at;
+use crate::responses::namespaces::Called;
 use crate::responses::output;
 
 /// How a call's input reaches the caller.
 #[derive(Clone, Copy, PartialEq)]
-enum Form {
+pub(super) enum Form {
     /// JSON arguments, piece by piece.
     Function,
     /// Free text, piece by piece.
@@ -13,49 +14,47 @@ enum Form {
     Wrapped,
 }
 
+impl Form {
+    /// The form of a call that came as free text, or not, of a tool that was declared custom, or
+    /// not.
+    pub(super) fn of(free_text: bool, declared_custom: bool) -> Self {
+        match (free_text, declared_custom) {
+            (true, _) => Self::Custom,
+            (false, true) => Self::Wrapped,
+            (false, false) => Self::Function,
+        }
+    }
+}
+
 /// A call under way.
 pub(super) struct Call {
     number: u32,
     place: usize,
     item_id: String,
     call_id: String,
-    name: String,
+    called: Called,
     form: Form,
     input: String,
     over: bool,
 }
 
 impl Call {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the members of the step that begins a call, and where to write"
-    )]
     pub(super) fn begin(
         number: u32,
         call_id: String,
-        name: String,
-        custom: bool,
-        declared_custom: bool,
-        events: &mut Events,
+        called: Called,
+        form: Form,
         seed: &str,
+        events: &mut Events,
         out: &mut Vec<u8>,
     ) -> Self {
-        let form = match (custom, declared_custom) {
-            (true, _) => Form::Custom,
-            (false, true) => Form::Wrapped,
-            (false, false) => Form::Function,
-        };
-        let prefix = if form == Form::Function {
-            "fc_"
-        } else {
-            "ctc_"
-        };
+        let prefix = if form == Form::Function { "fc" } else { "ctc" };
         let mut call = Self {
             number,
             place: 0,
             item_id: events.next_id(prefix, seed),
             call_id,
-            name,
+            called,
             form,
             input: String::new(),
             over: false,
@@ -71,9 +70,15 @@ impl Call {
 
     fn item(&self, status: &str, input: &str) -> bardo_types::json::RawJson {
         if self.form == Form::Function {
-            output::function_call(&self.item_id, status, &self.call_id, &self.name, input)
+            output::function_call(&self.item_id, status, &self.call_id, &self.called, input)
         } else {
-            output::custom_call(&self.item_id, status, &self.call_id, &self.name, input)
+            output::custom_call(
+                &self.item_id,
+                status,
+                &self.call_id,
+                &self.called.name,
+                input,
+            )
         }
     }
 
@@ -126,7 +131,7 @@ impl Call {
         events.write(kind, out, |event| {
             at(event, self.place, &self.item_id);
             if self.form == Form::Function {
-                event.string("name", &self.name);
+                event.string("name", &self.called.name);
             }
             event.string(key, &self.input);
         });

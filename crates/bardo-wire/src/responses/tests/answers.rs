@@ -191,3 +191,31 @@ fn the_whole_reasoning_item_is_the_state() {
     );
     assert!(raw.as_str().contains("gAAAAABo-enc=="));
 }
+
+#[test]
+fn searches_are_counted_because_they_are_billed() {
+    assert_eq!(
+        from_stream("web_search")
+            .unwrap()
+            .usage
+            .unwrap()
+            .web_searches,
+        Some(1)
+    );
+    let told = br#"{"status":"completed","output":[],"usage":{"input_tokens":1},"tool_usage":{"web_search":{"num_requests":3}}}"#;
+    let answer = decode_response(told, &decode_context()).unwrap();
+    assert_eq!(answer.usage.unwrap().web_searches, Some(3));
+    assert_eq!(observe_response(told).usage.unwrap().web_searches, Some(3));
+}
+
+#[test]
+fn an_item_that_is_shown_only_at_the_end_is_not_lost_and_none_comes_twice() {
+    // The events of the first call are lost, and places start at 4 as some servers have it.
+    let stream = concat!(
+        "data: {\"type\":\"response.created\",\"response\":{\"id\":\"resp_1\",\"status\":\"in_progress\"}}\n\n",
+        "data: {\"type\":\"response.output_item.added\",\"output_index\":4,\"item\":{\"type\":\"function_call\",\"call_id\":\"a\",\"name\":\"f\",\"arguments\":\"\"}}\n\n",
+        "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"output\":[{\"type\":\"function_call\",\"call_id\":\"a\",\"name\":\"f\",\"arguments\":\"{}\"},{\"type\":\"function_call\",\"call_id\":\"b\",\"name\":\"g\",\"arguments\":\"[]\"}]}}\n\n",
+    );
+    let response = assembled(steps(stream.as_bytes(), 50)).unwrap();
+    assert_eq!(inputs(&response), [("a", "{}"), ("b", "[]")]);
+}

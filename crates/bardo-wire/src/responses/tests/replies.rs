@@ -45,10 +45,13 @@ fn checked(bytes: &[u8]) -> Vec<Value> {
     events
 }
 
+/// What deltas brought, by the index and the kind of their text.
+type Texts<'a> = BTreeMap<(u64, &'a str), String>;
+
 /// Rebuilds the items from deltas and compares them with what the done events say.
 #[track_caller]
 fn items(events: &[Value]) -> Vec<Value> {
-    let mut open: BTreeMap<u64, (String, BTreeMap<(u64, &str), String>)> = BTreeMap::new();
+    let mut open: BTreeMap<u64, (String, Texts<'_>)> = BTreeMap::new();
     let mut done = BTreeMap::new();
     for event in events {
         let name = event["type"].as_str().unwrap();
@@ -601,4 +604,31 @@ fn logprobs_reach_the_part_they_belong_to() {
         &reply_context(),
     ));
     assert_eq!(&whole["output"][0]["content"][0], part);
+}
+
+#[test]
+fn thinking_is_shown_as_the_summary_that_was_asked_for() {
+    let mut request = request();
+    request.reasoning.summary = Some("auto".into());
+    let context = ReplyContext {
+        request: Arc::new(request),
+        ..reply_context()
+    };
+    let whole = json(&encode_response(&foreign(), &context));
+    assert_eq!(
+        whole["output"][0]["summary"][0]["text"],
+        "Thinking it through."
+    );
+    let mut encoder = stream_encoder(context);
+    let mut out = Vec::new();
+    for step in steps_of(&foreign()) {
+        encoder.encode(step, "", &mut out);
+    }
+    let events = checked(&out);
+    assert_eq!(events.last().unwrap()["response"], whole);
+    assert!(
+        events
+            .iter()
+            .any(|event| event["type"] == "response.reasoning_summary_text.delta")
+    );
 }

@@ -212,3 +212,83 @@ fn the_order_of_an_items_members_does_not_matter() {
     let turned = br#"{"input":[{"content":"a","role":"user","type":"message"},{"output":"o","call_id":"c","type":"function_call_output"}],"model":"m"}"#;
     assert_eq!(decode_request(straight), decode_request(turned));
 }
+
+/// A request with two namespaces that share a function's name, and a turn that called one.
+const NAMESPACED: &str = r#"{"model":"m","input":[
+    {"type":"function_call","id":"fc_1","call_id":"c1","name":"find","namespace":"crm","arguments":"{}"},
+    {"type":"function_call_output","call_id":"c1","output":"ok"}],
+  "tools":[
+    {"type":"namespace","name":"crm","description":"Customers","tools":[{"type":"function","name":"find","parameters":{"type":"object"}},{"type":"function","name":"add","defer_loading":true,"parameters":{"type":"object"}}]},
+    {"type":"namespace","name":"mcp__web__","description":"The web","tools":[{"type":"function","name":"find","parameters":{"type":"object"}}]}]}"#;
+
+#[test]
+fn namespaces_are_flat_for_others_and_whole_for_their_own_dialect() {
+    let request = decode_request(NAMESPACED.as_bytes()).unwrap();
+    let names: Vec<&str> = request.tools.iter().filter_map(Tool::name).collect();
+    assert_eq!(names, ["crm__find", "crm__add", "mcp__web__find"]);
+    assert!(
+        matches!(&request.messages[0].parts[0], Part::ToolCall(call) if call.name == "crm__find")
+    );
+    let encoded = encode_request(&request, &target()).unwrap();
+    assert_eq!(encoded.renamed_tools, []);
+    let (sent, asked) = (json(&encoded.body), json(NAMESPACED.as_bytes()));
+    assert_eq!(sent["tools"], asked["tools"]);
+    assert_eq!(sent["input"], asked["input"]);
+}
+
+#[test]
+fn a_called_function_goes_back_into_its_namespace() {
+    let request = decode_request(NAMESPACED.as_bytes()).unwrap();
+    let context = ReplyContext {
+        request: Arc::new(request),
+        ..reply_context()
+    };
+    let called = ["crm__find", "mcp__web__find", "elsewhere"];
+    let response = ChatResponse {
+        choices: vec![bardo_types::chat::Choice {
+            parts: called
+                .map(|name| Part::ToolCall(bardo_types::chat::ToolCall::new("c", name, "{}")))
+                .to_vec(),
+            ..Default::default()
+        }],
+        ..ChatResponse::default()
+    };
+    let reply = json(&encode_response(&response, &context));
+    let back: Vec<(Option<&str>, Option<&str>)> = reply["output"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| (item["namespace"].as_str(), item["name"].as_str()))
+        .collect();
+    assert_eq!(
+        back,
+        [
+            (Some("crm"), Some("find")),
+            (Some("mcp__web__"), Some("find")),
+            (None, Some("elsewhere"))
+        ]
+    );
+    assert_eq!(reply["tools"], json(NAMESPACED.as_bytes())["tools"]);
+    // And an upstream of this dialect names both parts.
+    let whole = br#"{"status":"completed","output":[{"type":"function_call","call_id":"c","name":"find","namespace":"crm","arguments":"{}"}]}"#;
+    let answer = decode_response(whole, &decode_context()).unwrap();
+    assert!(
+        matches!(&answer.choices[0].parts[0], Part::ToolCall(call) if call.name == "crm__find")
+    );
+}
+
+#[test]
+fn a_choice_within_a_namespace_is_found() {
+    let body = NAMESPACED.replacen(
+        '{',
+        r#"{"tool_choice":{"type":"function","name":"add"},"#,
+        1,
+    );
+    let request = decode_request(body.as_bytes()).unwrap();
+    assert_eq!(
+        request.tool_choice,
+        Some(ToolChoice::Named("crm__add".into()))
+    );
+    let sent = json(&encode_request(&request, &target()).unwrap().body);
+    assert_eq!(sent["tool_choice"]["name"], "add");
+}

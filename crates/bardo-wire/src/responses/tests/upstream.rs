@@ -649,6 +649,26 @@ fn no_envelope_ever_reaches_an_upstream() {
 }
 
 #[test]
+fn ids_that_the_gateway_made_do_not_reach_an_upstream() {
+    let body = |id: &str| {
+        json!({"model":"m","input":[
+            {"type":"function_call","id":id,"call_id":"c","name":"f","arguments":"{}"},
+            {"type":"function_call_output","call_id":"c","output":"ok"}]})
+        .to_string()
+    };
+    let item = |body: &str| {
+        let request = decode_request(body.as_bytes()).unwrap();
+        sent(&request).0["input"][0].clone()
+    };
+    let (own, theirs) = (body("fc_bardo_seed_0"), body("fc_0a1b"));
+    assert_eq!(item(&own).get("id"), None);
+    assert_eq!(item(&theirs)["id"], "fc_0a1b");
+    assert!(holds_own_marks(own.as_bytes()));
+    assert!(holds_own_marks(br#"{"encrypted_content":"bardo1.e30"}"#));
+    assert!(!holds_own_marks(theirs.as_bytes()));
+}
+
+#[test]
 fn custom_calls_and_their_results_stay_free_text() {
     let mut request = chat();
     request.messages.push(Message::new(
