@@ -56,7 +56,7 @@ pub(super) fn encode(
         &mut lost,
     )?;
     let max_tokens = max_tokens(request, target, &mut lost);
-    let thinking = thinking::plan(
+    let mut thinking = thinking::plan(
         &thinking::Wish {
             reasoning: &request.reasoning,
             effort: talk.effort.or(request.reasoning.effort),
@@ -67,6 +67,10 @@ pub(super) fn encode(
         &target.capabilities,
         &mut lost,
     );
+    if request.dialect == Dialect::Anthropic && has_extra(request, "thinking.type") {
+        // A mode that is not known here is the caller's to spell.
+        thinking.mode = None;
+    }
     let mut tools = tool_definitions(request, target, &names, &talk, &mut lost);
     let choice = if tools.is_empty() {
         Choice::default()
@@ -119,6 +123,13 @@ fn refuse_impossible(request: &ChatRequest) -> Result<(), BadRequest> {
         ));
     }
     Ok(())
+}
+
+fn has_extra(request: &ChatRequest, prefix: &str) -> bool {
+    request
+        .extra
+        .iter()
+        .any(|(name, _)| name.starts_with(prefix))
 }
 
 fn max_tokens(request: &ChatRequest, target: &Target, lost: &mut Lost) -> u64 {
@@ -304,12 +315,7 @@ impl Plan<'_> {
     }
 
     fn has_extra(&self, prefix: &str) -> bool {
-        self.is_native()
-            && self
-                .request
-                .extra
-                .iter()
-                .any(|(name, _)| name.starts_with(prefix))
+        self.is_native() && has_extra(self.request, prefix)
     }
 
     fn writes_thinking(&self) -> bool {

@@ -1,5 +1,5 @@
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bardo_types::chat::{ChatRequest, Part, Tool, ToolChoice};
 use sha2::{Digest, Sha256};
@@ -47,8 +47,12 @@ impl ToolNames {
     pub(super) fn of(request: &ChatRequest) -> Self {
         let mut names: Vec<&str> = Vec::new();
         for tool in &request.tools {
-            if let Tool::Function { name, .. } | Tool::Custom { name, .. } = tool {
-                names.push(name);
+            match tool {
+                Tool::Function { name, .. } | Tool::Custom { name, .. } => names.push(name),
+                // The provider's own names are never changed, only kept free.
+                Tool::Server { name, .. } => {
+                    names.extend(name.as_deref().filter(|name| is_valid_name(name)));
+                }
             }
         }
         for message in &request.messages {
@@ -100,21 +104,22 @@ impl ToolNames {
 pub(super) struct CallIds<'a> {
     /// Caller's id to the one sent for its latest use.
     latest: HashMap<&'a str, Cow<'a, str>>,
-    uses: HashMap<&'a str, usize>,
+    used: HashSet<Cow<'a, str>>,
 }
 
 impl<'a> CallIds<'a> {
     /// The id to send for a call.
     pub(super) fn call(&mut self, id: &'a str) -> Cow<'a, str> {
-        let uses = self.uses.entry(id).or_insert(0);
-        *uses += 1;
-        let mut sent: Cow<'a, str> = if !id.is_empty() && id.bytes().all(allowed) {
+        let clean: Cow<'a, str> = if !id.is_empty() && id.bytes().all(allowed) {
             Cow::Borrowed(id)
         } else {
             Cow::Owned(format!("{}_{}", cleaned(id), fingerprint(id)))
         };
-        if *uses > 1 {
-            sent = Cow::Owned(format!("{sent}_{uses}"));
+        let mut sent = clean.clone();
+        let mut uses = 1;
+        while !self.used.insert(sent.clone()) {
+            uses += 1;
+            sent = Cow::Owned(format!("{clean}_{uses}"));
         }
         self.latest.insert(id, sent.clone());
         sent

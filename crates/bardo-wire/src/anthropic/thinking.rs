@@ -80,7 +80,7 @@ pub(super) fn plan(wish: &Wish<'_>, caps: &Capabilities, lost: &mut Lost) -> Pla
     {
         plan.mode = Some(ThinkingMode::Adaptive);
     }
-    if plan.is_on() {
+    if plan.mode != Some(ThinkingMode::Disabled) {
         plan.display = display;
     }
     plan

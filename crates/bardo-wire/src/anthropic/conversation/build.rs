@@ -37,20 +37,20 @@ pub(in crate::anthropic) fn build<'a>(
         cites,
         lost,
         ids: CallIds::default(),
-        // Callers of this dialect have their system prompt outside of the messages.
-        offset: match request.dialect {
-            Dialect::Anthropic => 0,
-            _ => request.leading_system().len(),
-        },
+        offset: 0,
         conversation: Conversation::default(),
     };
-    let (system, turns) = builder.split()?;
+    let (system, turns) = builder.split();
+    let is_alone = system.len() < request.leading_system().len();
+    if request.dialect != Dialect::Anthropic {
+        builder.offset = system.len();
+    }
     for message in system {
         builder.leading_system(message);
     }
     for (index, message) in turns.iter().enumerate() {
         match message.role {
-            Role::System => builder.mid_system(message, &turns[index + 1..]),
+            Role::System if !is_alone => builder.mid_system(message, &turns[index + 1..]),
             role => builder.turn(role, index, message)?,
         }
     }
@@ -68,7 +68,7 @@ struct Builder<'a, 'l> {
     cites: bool,
     lost: &'l mut Lost,
     ids: CallIds<'a>,
-    /// Messages that the caller wrote before the first turn.
+    /// Messages before the first turn, where the caller counts those of the system too.
     offset: usize,
     conversation: Conversation<'a>,
 }
@@ -124,7 +124,7 @@ fn end_properly(
 impl<'a> Builder<'a, '_> {
     /// The system prompt and the turns. Where there is nothing but a system prompt, its last
     /// message is what gets answered.
-    fn split(&mut self) -> Result<(&'a [Message], &'a [Message]), BadRequest> {
+    fn split(&mut self) -> (&'a [Message], &'a [Message]) {
         let (system, turns) = (self.request.leading_system(), self.request.turns());
         if turns.is_empty()
             && self.request.dialect != Dialect::Anthropic
@@ -134,9 +134,9 @@ impl<'a> Builder<'a, '_> {
                 "system_role",
                 "a conversation of system messages alone is sent with the last one as the user's",
             );
-            return Ok((rest, &system[rest.len()..]));
+            return (rest, &system[rest.len()..]);
         }
-        Ok((system, turns))
+        (system, turns)
     }
 
     fn note_name(&mut self, message: &Message) {

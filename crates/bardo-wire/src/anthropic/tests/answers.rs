@@ -109,3 +109,10 @@ fn tool_names_and_free_text_inputs_come_back_as_the_caller_knows_them() {
     let streamed = assemble(decode_stream(stream.as_bytes(), 7, context)).unwrap();
     assert_eq!(streamed.choices, whole.choices);
 }
+
+#[test]
+fn the_price_that_a_provider_tells_is_kept_as_written() {
+    let body = br#"{"content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1,"cost":0.00012500}}"#;
+    let usage = decode_response(body, &context()).unwrap().usage.unwrap();
+    assert_eq!(usage.provider_cost_usd.as_deref(), Some("0.00012500"));
+}

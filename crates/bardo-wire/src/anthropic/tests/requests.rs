@@ -161,7 +161,7 @@ fn refusals_name_the_field() {
 }
 
 #[test]
-fn a_count_needs_no_limit_and_sends_only_what_counts() {
+fn bug_56_a_count_needs_no_limit_and_sends_only_what_counts() {
     let body = br#"{"model":"m","messages":[{"role":"user","content":"Hi"}],"system":"S"}"#;
     let request = decode_count_request(body).unwrap();
     assert_eq!(request.max_output_tokens, None);
@@ -173,12 +173,12 @@ fn a_count_needs_no_limit_and_sends_only_what_counts() {
 
 #[test]
 fn thinking_that_a_later_version_knows_goes_through() {
-    let body = br#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi"}],"thinking":{"type":"dreaming","depth":3},"output_config":{"effort":"ultra"}}"#;
+    let body = br#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi"}],"thinking":{"type":"dreaming","depth":3,"display":"omitted"},"output_config":{"effort":"ultra"}}"#;
     let request = decode_request(body).unwrap();
     let (sent, lost) = encoded(&request, permissive());
     assert_eq!(
         sent["thinking"],
-        serde_json::json!({"type":"dreaming","depth":3})
+        serde_json::json!({"type":"dreaming","depth":3,"display":"omitted"})
     );
     assert_eq!(sent["output_config"], serde_json::json!({"effort":"ultra"}));
     assert_eq!(lost, [""; 0]);

@@ -1,1 +1,228 @@
+//! Answers of other providers for an Anthropic caller, and whole requests of other dialects.
 
+use super::*;
+use bardo_types::chat::{Choice, Citation, CitationSource, Finish, ServerBlock, ToolChoice};
+use serde_json::json;
+
+#[test]
+fn a_foreign_conversation_as_a_whole() {
+    let mut request = chat(vec![
+        say(Role::System, "You are terse."),
+        say(Role::User, "Weather in Paris and Rome?"),
+        Message::new(
+            Role::Assistant,
+            vec![
+                Text::new("Looking.").into(),
+                called("call.1", "mcp.weather/get", r#"{"city": "Paris"}"#),
+                called("call 1", "mcp.weather/get", r#"{"city": "Rome"}"#),
+            ],
+        ),
+        Message::new(
+            Role::User,
+            vec![result("call 1", "sunny"), result("call.1", "rain")],
+        ),
+        Message::new(Role::Assistant, vec![called("call.1", "plain", "")]),
+        Message::new(Role::User, vec![result("call.1", "ok")]),
+    ]);
+    request.tools = vec![
+        function(
+            "mcp.weather/get",
+            Some(r#"{"type":"object","properties":{"city":{"type":"string"}}}"#),
+        ),
+        function("plain", None),
+    ];
+    request.tool_choice = Some(ToolChoice::Named("mcp.weather/get".into()));
+    let encoded = encode_request(&request, &target(older())).unwrap();
+    insta::assert_json_snapshot!("foreign_conversation", body(&encoded));
+    assert_eq!(
+        encoded.renamed_tools,
+        [("mcp_weather_get".to_owned(), "mcp.weather/get".to_owned())]
+    );
+    assert_eq!(features(&encoded), [""; 0]);
+    assert_eq!(
+        encode_request(&request, &target(older())).unwrap().body,
+        encoded.body
+    );
+}
+
+#[test]
+fn a_foreign_answer_as_a_whole() {
+    let response = ChatResponse {
+        id: Some("chatcmpl-1".into()),
+        choices: vec![Choice {
+            parts: vec![
+                Text {
+                    citations: vec![
+                        Citation {
+                            source: CitationSource::Url {
+                                url: "https://a".into(),
+                                title: "A".into(),
+                                start: Some(0),
+                                end: Some(2),
+                            },
+                            cited_text: None,
+                            raw: None,
+                        },
+                        Citation {
+                            source: CitationSource::Document {
+                                index: 1,
+                                title: None,
+                            },
+                            cited_text: Some("c".into()),
+                            raw: None,
+                        },
+                    ],
+                    ..Text::new("Hi")
+                }
+                .into(),
+                Text::new("").into(),
+                called("", "f", "{\"cut"),
+                Part::Server(ServerBlock {
+                    dialect: Dialect::Responses,
+                    kind: "web_search_call".into(),
+                    raw: RawJson::empty_object(),
+                }),
+            ],
+            finish: Some(Finish::Length),
+            ..Choice::default()
+        }],
+        ..ChatResponse::default()
+    };
+    let body: Value = serde_json::from_slice(&encode_response(&response, &reply())).unwrap();
+    insta::assert_json_snapshot!("foreign_answer", body);
+}
+
+#[test]
+fn a_refusal_in_words_is_a_refusal() {
+    let response = ChatResponse {
+        choices: vec![Choice {
+            parts: vec![Part::Refusal("I will not.".into())],
+            finish: Some(Finish::Stop),
+            ..Choice::default()
+        }],
+        ..ChatResponse::default()
+    };
+    let body: Value = serde_json::from_slice(&encode_response(&response, &reply())).unwrap();
+    assert_eq!(body["stop_reason"], "refusal");
+    assert_eq!(
+        body["content"],
+        json!([{"type": "text", "text": "I will not."}])
+    );
+    assert_eq!(body["stop_details"]["type"], "refusal");
+    let events = grammatical(&encode_stream([
+        StreamEvent::Refusal {
+            choice: 0,
+            text: "I will not.".into(),
+        },
+        StreamEvent::Finish {
+            choice: 0,
+            reason: Finish::Stop,
+            stop_sequence: None,
+            details: None,
+        },
+        StreamEvent::Done,
+    ]));
+    let delta = &events[events.len() - 2].1["delta"];
+    assert_eq!(delta["stop_reason"], "refusal");
+    assert_eq!(events[0].1["message"]["id"], "msg_seed");
+    assert_eq!(events[0].1["message"]["model"], "asked-for");
+}
+
+#[test]
+fn free_text_calls_stream_as_an_object() {
+    let start = StreamEvent::ToolStart {
+        choice: 0,
+        call: 0,
+        id: "a".into(),
+        name: "sql".into(),
+        custom: true,
+        opaque: None,
+    };
+    let input = |fragment: &str| StreamEvent::ToolInput {
+        choice: 0,
+        call: 0,
+        fragment: fragment.into(),
+    };
+    let events = grammatical(&encode_stream([
+        start,
+        input("select \"a\"\n"),
+        input("from b"),
+        StreamEvent::ToolEnd { choice: 0, call: 0 },
+        StreamEvent::Done,
+    ]));
+    assert_eq!(
+        blocks_of(&events)[0]["input"],
+        json!({"input": "select \"a\"\nfrom b"})
+    );
+}
+
+#[test]
+fn only_the_first_answer_is_shown() {
+    let text = |choice, text: &str| StreamEvent::Text {
+        choice,
+        text: text.into(),
+    };
+    let events = grammatical(&encode_stream([
+        text(1, "other"),
+        text(0, "mine"),
+        StreamEvent::Finish {
+            choice: 1,
+            reason: Finish::Length,
+            stop_sequence: None,
+            details: None,
+        },
+        StreamEvent::Done,
+    ]));
+    assert_eq!(
+        blocks_of(&events),
+        [json!({"type": "text", "text": "mine"})]
+    );
+    assert_eq!(
+        events[events.len() - 2].1["delta"]["stop_reason"],
+        "end_turn"
+    );
+}
+
+#[test]
+fn openrouter_keeps_its_own_members() {
+    let mut request = hello();
+    request.extra = vec![
+        (
+            "provider".into(),
+            RawJson::parse(r#"{"zdr":true}"#).unwrap(),
+        ),
+        ("top_a".into(), RawJson::parse("1").unwrap()),
+    ];
+    let target = Target {
+        service: Service::OpenRouter,
+        ..target(older())
+    };
+    let encoded = encode_request(&request, &target).unwrap();
+    assert_eq!(body(&encoded)["provider"], json!({"zdr": true}));
+    assert_eq!(features(&encoded), ["top_a"]);
+}
+
+#[test]
+fn no_more_marks_than_the_api_takes() {
+    let mut request = hello();
+    let mark = bardo_types::chat::CacheMark(RawJson::parse(r#"{"type":"ephemeral"}"#).unwrap());
+    request.messages[0].parts = (0..6)
+        .map(|n| {
+            Text {
+                cache: Some(mark.clone()),
+                ..Text::new(n.to_string())
+            }
+            .into()
+        })
+        .collect();
+    let encoded = encode_request(&request, &target(newest())).unwrap();
+    let content = body(&encoded)["messages"][0]["content"].clone();
+    let marked: Vec<bool> = content
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|block| block.get("cache_control").is_some())
+        .collect();
+    assert_eq!(marked, [false, false, true, true, true, true]);
+    assert_eq!(features(&encoded), ["cache_control"]);
+}
