@@ -135,7 +135,7 @@ fn write_reasoning(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     match job.service() {
         Service::OpenRouter => write_openrouter(job, &wanted, effort, lost, object),
         Service::Venice => write_venice(job, effort, lost, object),
-        Service::DeepSeek => write_deepseek(effort, object),
+        Service::DeepSeek => write_deepseek(&wanted, effort, object),
         Service::Local => write_local(job, effort, lost, object),
         _ => {
             if let Some(effort) = nearest(job, effort, lost) {
@@ -217,8 +217,11 @@ fn write_venice(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses, object
 }
 
 /// DeepSeek thinks unless told not to, and knows three efforts.
-fn write_deepseek(effort: Option<Effort>, object: &mut Object<'_>) {
+fn write_deepseek(wanted: &ReasoningRequest, effort: Option<Effort>, object: &mut Object<'_>) {
     let Some(effort) = effort else {
+        if wanted.mode.is_some() {
+            object.object("thinking").set("type", "enabled");
+        }
         return;
     };
     let (kind, name) = match effort {
