@@ -134,6 +134,27 @@ impl Block {
     }
 }
 
+/// The type under which Venice's `thought_signature`, a member of the message, travels here.
+const THOUGHT_SIGNATURE: &str = "thought_signature";
+
+/// Keeps Venice's `thought_signature` as an entry of its own type.
+pub(super) fn thought_signature(signature: &str) -> Opaque {
+    let entry = serde_json::json!({ "type": THOUGHT_SIGNATURE, "data": signature });
+    Opaque::ReasoningDetail(RawJson::of(&entry).expect("a JSON value always serializes"))
+}
+
+/// Venice's `thought_signature`, if `opaque` is one.
+pub(super) fn as_thought_signature(opaque: &Opaque) -> Option<String> {
+    let Opaque::ReasoningDetail(raw) = opaque else {
+        return None;
+    };
+    let entry: Detail<'_> = raw.read().ok()?;
+    if entry.kind.as_deref() != Some(THOUGHT_SIGNATURE) {
+        return None;
+    }
+    entry.data.map(Str::into_string)
+}
+
 /// Adds a later delta of an entry to what is known of it.
 fn merge(merged: &mut Map<String, Value>, later: &RawValue) {
     let later: Map<String, Value> = serde_json::from_str(later.get()).unwrap_or_default();

@@ -7,6 +7,7 @@ mod bugs;
 mod replies;
 mod requests;
 mod round_trip;
+mod rows;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -64,6 +64,9 @@ pub(in super::super) struct Delta<'a> {
     pub(in super::super) reasoning: Loose<'a>,
     #[serde(borrow)]
     pub(in super::super) reasoning_details: Option<Vec<&'a RawValue>>,
+    /// Venice: state of the provider behind it, bound to the message.
+    #[serde(borrow, default)]
+    pub(in super::super) thought_signature: Loose<'a>,
     #[serde(borrow, default)]
     pub(in super::super) refusal: Loose<'a>,
     #[serde(borrow)]

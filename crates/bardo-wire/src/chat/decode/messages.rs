@@ -220,6 +220,12 @@ fn read_reasoning(wire: &WireMessage<'_>, all: &mut Vec<Part>) {
         }
     }
     all.extend(detailed.into_iter().map(Part::Reasoning));
+    if let Some(signature) = &wire.thought_signature {
+        all.push(Part::Reasoning(Reasoning {
+            opaque: Some(details::thought_signature(signature)),
+            ..Reasoning::default()
+        }));
+    }
 }
 
 wire_object! {

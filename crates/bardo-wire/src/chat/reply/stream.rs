@@ -8,8 +8,8 @@ use bardo_types::usage::Usage;
 use super::super::details;
 use super::super::write::{Array, Object, value};
 use super::{
-    BLOCK_GAP, citations, explanation, finish_reason, reply_id, service_tier, unwrapped,
-    wants_legacy_calls, write_fault, write_signature, write_usage,
+    BLOCK_GAP, citations, explanation, finish_reason, hides_thinking, reply_id, service_tier,
+    unwrapped, wants_legacy_calls, write_fault, write_signature, write_usage,
 };
 use crate::codec::{ReplyContext, StreamEncoder};
 
@@ -177,6 +177,8 @@ impl Encoder {
 
     fn content(&mut self, event: StreamEvent, out: &mut Vec<u8>) {
         match event {
+            StreamEvent::Reasoning { .. } | StreamEvent::ReasoningEnd { .. }
+                if hides_thinking(&self.context) => {}
             StreamEvent::Reasoning {
                 choice,
                 text,

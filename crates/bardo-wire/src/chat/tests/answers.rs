@@ -304,3 +304,148 @@ fn renamed_tools_get_their_names_back() {
         .collect();
     assert_eq!(names, ["mcp.weather/today", "mcp.weather/today", "now"]);
 }
+
+#[test]
+fn every_finish_reason_of_every_service_is_known() {
+    use bardo_types::chat::Finish;
+    let context = decode_context(Service::Local, "m");
+    for (reason, calls, expected) in [
+        ("stop", false, Finish::Stop),
+        ("end_turn", false, Finish::Stop),
+        ("eos", false, Finish::Stop),
+        ("STOP", false, Finish::Stop),
+        ("stop_sequence", false, Finish::StopSequence),
+        ("length", false, Finish::Length),
+        ("max_tokens", false, Finish::Length),
+        ("MAX_TOKENS", false, Finish::Length),
+        (
+            "model_context_window_exceeded",
+            false,
+            Finish::ContextWindow,
+        ),
+        ("content_filter", false, Finish::Refusal),
+        ("content_filter", true, Finish::Refusal),
+        ("refusal", false, Finish::Refusal),
+        ("SAFETY", false, Finish::Refusal),
+        ("pause_turn", false, Finish::Pause),
+        ("tool_calls", true, Finish::ToolCalls),
+        ("tool_calls", false, Finish::Stop),
+        ("tool_use", true, Finish::ToolCalls),
+        ("function_call", true, Finish::ToolCalls),
+        ("stop", true, Finish::ToolCalls),
+        ("length", true, Finish::ToolCalls),
+    ] {
+        let tool_calls = if calls {
+            r#"[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]"#
+        } else {
+            "null"
+        };
+        let body = format!(
+            r#"{{"choices":[{{"index":0,"message":{{"content":"x","tool_calls":{tool_calls}}},"finish_reason":"{reason}"}}]}}"#
+        );
+        let answer = decode_response(body.as_bytes(), &context).unwrap();
+        assert_eq!(answer.choices[0].finish, Some(expected), "{reason} {calls}");
+    }
+}
+
+#[test]
+fn every_status_has_its_class() {
+    for (status, class) in [
+        (400, FaultClass::BadRequest),
+        (401, FaultClass::Authentication),
+        (402, FaultClass::Payment),
+        (403, FaultClass::Permission),
+        (404, FaultClass::NotFound),
+        (408, FaultClass::Timeout),
+        (409, FaultClass::Conflict),
+        (410, FaultClass::NotFound),
+        (413, FaultClass::TooLarge),
+        (422, FaultClass::Unprocessable),
+        (429, FaultClass::RateLimit),
+        (500, FaultClass::Server),
+        (502, FaultClass::Server),
+        (503, FaultClass::Overloaded),
+        (504, FaultClass::Timeout),
+        (524, FaultClass::Timeout),
+        (529, FaultClass::Overloaded),
+    ] {
+        let body = br#"{"error":{"message":"m","type":null,"param":null,"code":null}}"#;
+        assert_eq!(
+            decode_error(status, body, Service::Bankr).class,
+            class,
+            "{status}"
+        );
+        assert_eq!(
+            decode_error(status, b"", Service::Bankr).class,
+            class,
+            "{status}"
+        );
+    }
+}
+
+#[test]
+fn a_stop_text_that_came_up_is_told() {
+    use bardo_types::chat::Finish;
+    let context = decode_context(Service::Venice, "m");
+    let answer = decode_response(&fixture("venice/hidden_reasoning.json"), &context).unwrap();
+    assert_eq!(answer.choices[0].finish, Some(Finish::StopSequence));
+    assert_eq!(answer.choices[0].stop_sequence.as_deref(), Some("END"));
+}
+
+#[test]
+fn a_wrapped_custom_tool_that_was_cut_keeps_its_text() {
+    use bardo_types::chat::{Part, ToolInput};
+    let context = decode_context(Service::Local, "m");
+    let body = r#"{"choices":[{"index":0,"message":{"content":null,"tool_calls":[{"id":"a","function":{"name":"apply_patch","arguments":"{\"input\":\"*** Be"}}]},"finish_reason":"length"}]}"#;
+    let answer = decode_response(body.as_bytes(), &context).unwrap();
+    let [Part::ToolCall(call)] = &answer.choices[0].parts[..] else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(call.input, ToolInput::Text("*** Be".into()));
+    assert_eq!(
+        answer.choices[0].finish,
+        Some(bardo_types::chat::Finish::Length)
+    );
+}
+
+#[test]
+fn a_thought_signature_of_venice_goes_back_to_venice_alone() {
+    let context = decode_context(Service::Venice, "gemini-3-pro");
+    let body = r#"{"choices":[{"index":0,"message":{"content":null,"thought_signature":"tsig","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
+    let answer = decode_response(body.as_bytes(), &context).unwrap();
+    // Through a caller of this dialect and back.
+    let told: serde_json::Value =
+        serde_json::from_slice(&encode_response(&answer, &reply_context())).unwrap();
+    let back = serde_json::json!({"model": "m", "messages": [told["choices"][0]["message"]]});
+    let request = decode_request(back.to_string().as_bytes()).unwrap();
+    assert_eq!(request.messages[0].parts, answer.choices[0].parts);
+    let (sent, _) = requests::sent(&request, &target(Service::Venice, "gemini-3-pro"));
+    assert_eq!(sent["messages"][0]["thought_signature"], "tsig");
+    assert!(sent["messages"][0].get("reasoning_details").is_none());
+    let (sent, lost) = requests::sent(
+        &request,
+        &target(Service::OpenRouter, "google/gemini-3-pro"),
+    );
+    assert!(!sent.to_string().contains("tsig"));
+    assert!(lost.contains(&"thinking_state".to_owned()));
+}
+
+#[test]
+fn hidden_thinking_stays_hidden() {
+    let body =
+        r#"{"model":"m","messages":[{"role":"user","content":"x"}],"reasoning":{"exclude":true}}"#;
+    let request = decode_request(body.as_bytes()).unwrap();
+    let (sent, _) = requests::sent(&request, &target(Service::OpenRouter, "a/b"));
+    assert_eq!(sent["reasoning"], serde_json::json!({"exclude": true}));
+    let context = ReplyContext {
+        request: Arc::new(request),
+        ..reply_context()
+    };
+    let bytes = fixture("openrouter/claude_thinking.sse");
+    let steps = steps_of(&decode_context(Service::OpenRouter, "a/b"), &[&bytes]);
+    let answer = assembled(steps.clone()).unwrap();
+    let whole = String::from_utf8(encode_response(&answer, &context)).unwrap();
+    for told in [streamed(steps, context), whole] {
+        assert!(!told.contains("reasoning_content") && !told.contains("reasoning_details"));
+    }
+}

@@ -149,7 +149,7 @@ fn feed(data: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn bytes(data in prop::collection::vec(any::<u8>(), 0..200)) {
