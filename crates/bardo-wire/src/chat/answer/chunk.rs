@@ -29,6 +29,11 @@ pub(in super::super) struct Chunk<'a> {
     pub(in super::super) error: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(in super::super) cost: Option<&'a RawValue>,
+    /// Beside no choices, these two tell of a failure (small servers).
+    #[serde(borrow)]
+    pub(in super::super) message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(in super::super) detail: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(in super::super) venice_parameters: Option<&'a RawValue>,
 }

@@ -237,6 +237,16 @@ fn broken_streams_fail() {
 }
 
 #[test]
+fn events_of_other_kinds_are_passed_over() {
+    let context = decode_context(Service::OpenAi, "gpt-5.5");
+    let plain = fixture("openai/text.sse");
+    let mut noisy = b"event: ping\ndata: {\"type\":\"ping\"}\n\ndata:\n\n".to_vec();
+    noisy.extend_from_slice(&plain);
+    noisy.extend_from_slice(b"data: [DONE]\n\ndata: {\"error\":\"late\"}\n\n");
+    assert_eq!(steps_of(&context, &[&noisy]), steps_of(&context, &[&plain]));
+}
+
+#[test]
 fn a_local_server_may_close_after_its_finish_reason() {
     let context = decode_context(Service::Local, "m");
     let bytes = fixture("broken/finish_without_done.sse");

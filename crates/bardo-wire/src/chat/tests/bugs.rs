@@ -470,3 +470,35 @@ fn neighboring_tool_messages_become_one_turn() {
         ]
     );
 }
+
+#[test]
+fn legacy_function_messages_are_calls_and_results() {
+    let body = r#"{"model":"m","messages":[
+        {"role":"user","content":"x"},
+        {"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},
+        {"role":"function","name":"f","content":"A"},
+        {"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},
+        {"role":"function","name":"f","content":"B"}],
+        "functions":[{"name":"f","description":"d","parameters":{"type":"object"}}],"function_call":"auto"}"#;
+    let request = decode_request(body.as_bytes()).unwrap();
+    let (sent_body, lost) = sent(&request, &target(Service::OpenAi, "m"));
+    let messages = sent_body["messages"].as_array().unwrap();
+    let pairs: Vec<(&Value, &Value)> = [(1, 2), (3, 4)]
+        .map(|(call, answer)| {
+            (
+                &messages[call]["tool_calls"][0]["id"],
+                &messages[answer]["tool_call_id"],
+            )
+        })
+        .to_vec();
+    assert!(
+        pairs
+            .iter()
+            .all(|(call, answer)| call == answer && call.is_string())
+    );
+    assert_ne!(pairs[0].0, pairs[1].0);
+    assert_eq!(messages[4]["content"], "B");
+    assert_eq!(sent_body["tools"][0]["function"]["name"], "f");
+    assert_eq!(sent_body["parallel_tool_calls"], false);
+    assert!(sent_body.get("functions").is_none() && lost.is_empty());
+}
