@@ -73,8 +73,9 @@ pub(super) fn read_chunk(data: &[u8], service: Service) -> Result<Chunk<'_>, Fau
             fault_of(text, service)
         });
     }
-    let is_error_object = chunk.object.get() == Some("error");
-    if is_error_object || (chunk.choices.is_none() && chunk.usage.is_none()) {
+    let has_answer = chunk.choices.is_some() || chunk.usage.is_some();
+    let tells_failure = chunk.message.is_some() || chunk.detail.is_some();
+    if chunk.object.get() == Some("error") || (!has_answer && tells_failure) {
         return Err(fault_of(text, service));
     }
     Ok(chunk)

@@ -5,7 +5,9 @@ mod error;
 mod stream;
 mod usage;
 
-use bardo_types::chat::{ChatResponse, Choice, Finish, Opaque, Part, Text, ToolCall, ToolInput};
+use bardo_types::chat::{
+    ChatResponse, Choice, Finish, Opaque, Part, Text, ThinkingDisplay, ToolCall, ToolInput,
+};
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 
@@ -75,6 +77,11 @@ fn wants_legacy_calls(context: &ReplyContext) -> bool {
         .extra
         .iter()
         .any(|(name, _)| name == LEGACY_FUNCTIONS)
+}
+
+/// Whether the caller wants to see nothing of the thinking (`reasoning.exclude`).
+fn hides_thinking(context: &ReplyContext) -> bool {
+    context.request.reasoning.display == Some(ThinkingDisplay::Omitted)
 }
 
 /// The finish reasons of this dialect; strict clients take no other.
@@ -147,7 +154,9 @@ fn write_message(
     }
     message.set("refusal", &refusal);
     citations::write_all(&texts, &mut message.array("annotations"));
-    write_reasoning(choice, message);
+    if !hides_thinking(context) {
+        write_reasoning(choice, message);
+    }
     for part in &choice.parts {
         if let Part::Server(block) = part
             && block.dialect == Dialect::Chat

@@ -93,6 +93,7 @@ wire_object! {
         "reasoning_content" => reasoning_content: Option<Str<'a>>,
         "reasoning" => reasoning: Option<&'a RawValue>,
         "reasoning_details" => reasoning_details: Option<Vec<&'a RawValue>>,
+        "thought_signature" => thought_signature: Option<Str<'a>>,
         "cache_control" => cache_control: Option<&'a RawValue>,
     }
 }

@@ -271,7 +271,12 @@ wire_object! {
 
 /// The free text of a custom tool that was called as a function.
 pub(in super::super) fn unwrapped(arguments: &str) -> Option<String> {
-    let wrapped: WrappedInput<'_> = serde_json::from_str(arguments).ok()?;
+    if let Ok(wrapped) = serde_json::from_str::<WrappedInput<'_>>(arguments) {
+        return wrapped.input.map(Str::into_string);
+    }
+    // Where the model was cut off, the text so far is as good as a free text that was cut off.
+    let closed = format!("{arguments}\"}}");
+    let wrapped: WrappedInput<'_> = serde_json::from_str(&closed).ok()?;
     wrapped.input.map(Str::into_string)
 }
 

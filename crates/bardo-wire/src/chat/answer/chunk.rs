@@ -29,6 +29,11 @@ pub(in super::super) struct Chunk<'a> {
     pub(in super::super) error: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(in super::super) cost: Option<&'a RawValue>,
+    /// Beside no choices, these two tell of a failure (small servers).
+    #[serde(borrow)]
+    pub(in super::super) message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(in super::super) detail: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(in super::super) venice_parameters: Option<&'a RawValue>,
 }
@@ -64,6 +69,9 @@ pub(in super::super) struct Delta<'a> {
     pub(in super::super) reasoning: Loose<'a>,
     #[serde(borrow)]
     pub(in super::super) reasoning_details: Option<Vec<&'a RawValue>>,
+    /// Venice: state of the provider behind it, bound to the message.
+    #[serde(borrow, default)]
+    pub(in super::super) thought_signature: Loose<'a>,
     #[serde(borrow, default)]
     pub(in super::super) refusal: Loose<'a>,
     #[serde(borrow)]

@@ -7,7 +7,7 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
-use super::super::details::{Block, Detail};
+use super::super::details::{self, Block, Detail};
 use super::calls::Calls;
 use super::chunk::{Delta, Loose, WireChoice};
 use crate::codec::DecodeContext;
@@ -207,6 +207,13 @@ struct Growth<'a> {
 impl Growth<'_> {
     fn take(&mut self, delta: &Delta<'_>) {
         self.take_reasoning(delta);
+        if let Some(signature) = delta.thought_signature.get() {
+            self.close();
+            self.out.push(StreamEvent::ReasoningEnd {
+                choice: self.number,
+                opaque: Some(details::thought_signature(signature)),
+            });
+        }
         let text = delta.content.get();
         if !text.is_empty() {
             if !matches!(self.choice.open, Open::Text) {
@@ -228,7 +235,7 @@ impl Growth<'_> {
             });
         }
         for raw in delta.annotations.iter().flatten() {
-            if let Some(citation) = url_citation(raw) {
+            if let Some(citation) = annotated(raw) {
                 self.out.push(StreamEvent::Citation {
                     choice: self.number,
                     citation,
@@ -384,18 +391,32 @@ wire_object! {
     }
 }
 
-fn url_citation(raw: &RawValue) -> Option<Citation> {
+/// A source as an annotation tells it; one of another type than a URL is known by its raw form
+/// alone.
+fn annotated(raw: &RawValue) -> Option<Citation> {
     let annotation: Annotation<'_> = serde_json::from_str(raw.get()).ok()?;
-    let cited = annotation.url_citation?;
+    annotation.kind.as_ref()?;
+    let own = Some((Dialect::Chat, RawJson::from(raw)));
+    let Some((cited, url)) = annotation
+        .url_citation
+        .and_then(|mut cited| Some((cited.url.take()?, cited)))
+        .map(|(url, cited)| (cited, url))
+    else {
+        return Some(Citation {
+            source: CitationSource::Other,
+            cited_text: None,
+            raw: own,
+        });
+    };
     Some(Citation {
         source: CitationSource::Url {
-            url: cited.url?.into_string(),
+            url: url.into_string(),
             title: cited.title.map(Str::into_string).unwrap_or_default(),
             start: cited.start,
             end: cited.end,
         },
         cited_text: cited.content.map(Str::into_string),
-        raw: Some((Dialect::Chat, RawJson::from(raw))),
+        raw: own,
     })
 }
 

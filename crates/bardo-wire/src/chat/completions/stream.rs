@@ -41,9 +41,7 @@ impl StreamEncoder for Encoder {
                 id, model, created, ..
             } => self.begin(id.as_deref(), model.as_deref(), created),
             StreamEvent::Text { choice, text } | StreamEvent::Refusal { choice, text } => {
-                if !text.is_empty() {
-                    self.chunk(choice, &text, None, None, out);
-                }
+                self.chunk(choice, &text, None, None, out);
             }
             StreamEvent::Logprobs { choice, raw } => {
                 self.chunk(choice, "", Some(&raw), None, out);

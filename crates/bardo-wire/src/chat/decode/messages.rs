@@ -88,8 +88,9 @@ impl Reader {
             ));
         };
         let custom = self
-            .calls()
-            .any(|call| call.id == call_id && matches!(call.input, ToolInput::Text(_)));
+            .calls_backwards()
+            .find(|call| call.id == call_id)
+            .is_some_and(|call| matches!(call.input, ToolInput::Text(_)));
         Ok(ToolResult {
             call_id,
             parts: parts(index, wire.content)?,
@@ -107,9 +108,8 @@ impl Reader {
     ) -> Result<ToolResult, BadRequest> {
         let name = wire.name.as_deref().unwrap_or("");
         let call_id = self
-            .calls()
-            .filter(|call| call.name == name && call.id.starts_with(LEGACY_ID))
-            .last()
+            .calls_backwards()
+            .find(|call| call.name == name && call.id.starts_with(LEGACY_ID))
             .map(|call| call.id.clone());
         Ok(ToolResult {
             call_id: call_id.unwrap_or_else(|| format!("{LEGACY_ID}{index}")),
@@ -120,10 +120,12 @@ impl Reader {
         })
     }
 
-    fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+    /// The calls so far, the latest first: results follow their calls closely.
+    fn calls_backwards(&self) -> impl Iterator<Item = &ToolCall> {
         self.messages
             .iter()
-            .flat_map(|message| &message.parts)
+            .rev()
+            .flat_map(|message| message.parts.iter().rev())
             .filter_map(|part| match part {
                 Part::ToolCall(call) => Some(call),
                 _ => None,
@@ -220,6 +222,12 @@ fn read_reasoning(wire: &WireMessage<'_>, all: &mut Vec<Part>) {
         }
     }
     all.extend(detailed.into_iter().map(Part::Reasoning));
+    if let Some(signature) = &wire.thought_signature {
+        all.push(Part::Reasoning(Reasoning {
+            opaque: Some(details::thought_signature(signature)),
+            ..Reasoning::default()
+        }));
+    }
 }
 
 wire_object! {

@@ -1,6 +1,7 @@
 //! Sources as `annotations`, with offsets in characters of the whole text.
 
 use bardo_types::chat::{Citation, CitationSource, Text};
+use bardo_types::model::Dialect;
 
 use super::super::write::Array;
 
@@ -20,9 +21,12 @@ pub(super) fn count(text: &str) -> u64 {
     text.chars().count() as u64
 }
 
-/// One annotation; a source without a place of its own supports the text from `start` to `end`.
+/// One annotation; what came as one goes out as it was. A source without a place of its own supports the text from `start` to `end`.
 /// Sources without an address have no form in this dialect.
 pub(super) fn write(citation: &Citation, start: u64, end: u64, out: &mut Array<'_>) {
+    if let Some((Dialect::Chat, raw)) = &citation.raw {
+        return out.raw(raw.as_str());
+    }
     let CitationSource::Url {
         url,
         title,

@@ -48,8 +48,9 @@ fn kind_and_code(fault: &Fault, status: u16) -> (&'static str, Option<&str>) {
         };
         return ("server_error", Some(code));
     }
-    let told = fault.code.as_deref();
     let request = "invalid_request_error";
+    // Where a provider tells a type and no code, the type is no code here either.
+    let told = fault.code.as_deref().filter(|code| *code != request);
     match fault.class {
         FaultClass::ContextTooLong => (request, Some("context_length_exceeded")),
         FaultClass::Authentication => (request, Some("invalid_api_key")),

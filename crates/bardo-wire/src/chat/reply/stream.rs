@@ -8,8 +8,8 @@ use bardo_types::usage::Usage;
 use super::super::details;
 use super::super::write::{Array, Object, value};
 use super::{
-    BLOCK_GAP, citations, explanation, finish_reason, reply_id, service_tier, unwrapped,
-    wants_legacy_calls, write_fault, write_signature, write_usage,
+    BLOCK_GAP, citations, explanation, finish_reason, hides_thinking, reply_id, service_tier,
+    unwrapped, wants_legacy_calls, write_fault, write_signature, write_usage,
 };
 use crate::codec::{ReplyContext, StreamEncoder};
 
@@ -42,8 +42,8 @@ struct Choice {
     begun: bool,
     finished: bool,
     refused: bool,
-    /// The open thinking block: its words are told again with its state.
-    thinking: Option<Reasoning>,
+    /// The open thinking block; whether its words are a summary.
+    thinking: Option<bool>,
     has_thought: bool,
     detail_index: u64,
     /// Characters sent, and how many of them before the open text block.
@@ -177,6 +177,8 @@ impl Encoder {
 
     fn content(&mut self, event: StreamEvent, out: &mut Vec<u8>) {
         match event {
+            StreamEvent::Reasoning { .. } | StreamEvent::ReasoningEnd { .. }
+                if hides_thinking(&self.context) => {}
             StreamEvent::Reasoning {
                 choice,
                 text,
@@ -230,37 +232,51 @@ impl Encoder {
         } else {
             ""
         };
-        let thinking = choice.thinking.get_or_insert_with(|| Reasoning {
-            summary,
-            ..Reasoning::default()
-        });
-        thinking.text.push_str(text);
         if text.is_empty() {
             return;
         }
+        choice.thinking.get_or_insert(summary);
         choice.has_thought = true;
+        let index = choice.detail_index;
         self.chunk(number, out, |delta| {
             value(delta.key("reasoning_content"), &format_args!("{gap}{text}"));
+            delta
+                .array("reasoning_details")
+                .object()
+                .set("type", details::words_kind(summary))
+                .set(if summary { "summary" } else { "text" }, text)
+                .set("index", &index);
         });
     }
 
-    /// Tells the state of the thinking block that is over, where it has any.
+    /// Tells the state of the thinking block that is over, where it has any. Its words went out
+    /// before, under the same index.
     fn end_reasoning(&mut self, number: u32, opaque: Option<Opaque>, out: &mut Vec<u8>) {
         let choice = self.choice(number, out);
-        let mut reasoning = choice.thinking.take().unwrap_or_default();
-        if !super::has_details(opaque.as_ref()) {
-            return;
-        }
-        reasoning.opaque = opaque;
+        let words = choice.thinking.take();
         let mut index = choice.detail_index;
-        self.chunk(number, out, |delta| {
-            details::write(
-                &reasoning,
-                &mut index,
-                &mut delta.array("reasoning_details"),
-            );
-        });
-        self.choices[number as usize].detail_index = index;
+        let mut entries = Vec::new();
+        {
+            let mut list = Array::new(&mut entries);
+            match words {
+                Some(summary) => {
+                    details::write_end(opaque.as_ref(), summary, &mut index, &mut list);
+                }
+                None => {
+                    let silent = Reasoning {
+                        opaque,
+                        ..Reasoning::default()
+                    };
+                    details::write(&silent, &mut index, &mut list);
+                }
+            }
+        }
+        choice.detail_index = index;
+        if entries != b"[]" {
+            self.chunk(number, out, |delta| {
+                delta.key("reasoning_details").extend_from_slice(&entries);
+            });
+        }
     }
 
     /// Tells the sources of the text block that is over.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bardo_types::chat::{OutputFormat, ReasoningRequest, Role, ThinkingMode};
+use bardo_types::chat::{OutputFormat, ReasoningRequest, Role, ThinkingDisplay, ThinkingMode};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Effort, Service};
 
@@ -135,7 +135,7 @@ fn write_reasoning(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     match job.service() {
         Service::OpenRouter => write_openrouter(job, &wanted, effort, lost, object),
         Service::Venice => write_venice(job, effort, lost, object),
-        Service::DeepSeek => write_deepseek(effort, object),
+        Service::DeepSeek => write_deepseek(&wanted, effort, object),
         Service::Local => write_local(job, effort, lost, object),
         _ => {
             if let Some(effort) = nearest(job, effort, lost) {
@@ -183,7 +183,11 @@ fn write_openrouter(
         None
     };
     let adaptive = wanted.mode == Some(ThinkingMode::Adaptive);
-    let is_silent = budget.is_none() && effort.is_none() && !adaptive && wanted.summary.is_none();
+    // In this dialect hidden thinking is left out whole; elsewhere its state is still wanted.
+    let exclude =
+        wanted.display == Some(ThinkingDisplay::Omitted) && job.request.dialect == Dialect::Chat;
+    let is_silent =
+        budget.is_none() && effort.is_none() && !adaptive && !exclude && wanted.summary.is_none();
     if is_silent {
         return;
     }
@@ -203,7 +207,9 @@ fn write_openrouter(
         }
         (None, None) => {}
     }
-    reasoning.set_some("summary", wanted.summary.as_deref());
+    reasoning
+        .set_some("summary", wanted.summary.as_deref())
+        .set_some("exclude", exclude.then_some(&true));
 }
 
 fn write_venice(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses, object: &mut Object<'_>) {
@@ -217,8 +223,11 @@ fn write_venice(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses, object
 }
 
 /// DeepSeek thinks unless told not to, and knows three efforts.
-fn write_deepseek(effort: Option<Effort>, object: &mut Object<'_>) {
+fn write_deepseek(wanted: &ReasoningRequest, effort: Option<Effort>, object: &mut Object<'_>) {
     let Some(effort) = effort else {
+        if wanted.mode.is_some() {
+            object.object("thinking").set("type", "enabled");
+        }
         return;
     };
     let (kind, name) = match effort {

@@ -16,17 +16,22 @@ pub(super) struct Thinking<'a> {
     /// The member for plain thinking, and its text.
     text: Option<(&'static str, String)>,
     details: Vec<&'a Reasoning>,
+    /// Venice's member of that name.
+    thought_signature: Option<String>,
 }
 
 impl Thinking<'_> {
     pub(super) fn is_empty(&self) -> bool {
-        self.details.is_empty() && self.text.as_ref().is_none_or(|(_, text)| text.is_empty())
+        self.details.is_empty()
+            && self.thought_signature.is_none()
+            && self.text.as_ref().is_none_or(|(_, text)| text.is_empty())
     }
 
     pub(super) fn write(&self, object: &mut Object<'_>) {
         if let Some((member, text)) = &self.text {
             object.set(member, text);
         }
+        object.set_some("thought_signature", self.thought_signature.as_deref());
         if !self.details.is_empty() {
             let mut list = object.array("reasoning_details");
             let mut index = 0;
@@ -60,8 +65,16 @@ pub(super) fn plan<'a>(
         let Part::Reasoning(reasoning) = part else {
             continue;
         };
+        let signature = reasoning
+            .opaque
+            .as_ref()
+            .and_then(details::as_thought_signature);
+        if signature.is_some() && job.service() == Service::Venice {
+            thinking.thought_signature = signature;
+            continue;
+        }
         match &reasoning.opaque {
-            Some(opaque) if takes_details && vendor.reads(opaque) => {
+            Some(opaque) if takes_details && signature.is_none() && vendor.reads(opaque) => {
                 thinking.details.push(reasoning);
             }
             opaque => {

@@ -208,25 +208,31 @@ fn write_choice(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
         object.set("tool_choice", "auto");
         return;
     }
+    let mode = |required: bool| if required { "required" } else { "auto" };
     match choice {
-        ToolChoice::Auto => object.set("tool_choice", "auto"),
-        ToolChoice::None => object.set("tool_choice", "none"),
-        ToolChoice::Required => object.set("tool_choice", "required"),
+        ToolChoice::Auto => {
+            object.set("tool_choice", "auto");
+        }
+        ToolChoice::None => {
+            object.set("tool_choice", "none");
+        }
+        ToolChoice::Required => {
+            object.set("tool_choice", "required");
+        }
         ToolChoice::Named(name) => {
             let kind = kind_of(job, name);
             let mut named = object.object("tool_choice");
             named.set("type", kind);
             named.object(kind).set("name", job.names.sent(name));
-            return;
         }
         ToolChoice::Allowed { required, .. } if job.service() != Service::OpenAi => {
-            object.set("tool_choice", if *required { "required" } else { "auto" })
+            object.set("tool_choice", mode(*required));
         }
         ToolChoice::Allowed { required, names } => {
             let mut outer = object.object("tool_choice");
             outer.set("type", "allowed_tools");
             let mut inner = outer.object("allowed_tools");
-            inner.set("mode", if *required { "required" } else { "auto" });
+            inner.set("mode", mode(*required));
             let mut list = inner.array("tools");
             for name in names {
                 let kind = kind_of(job, name);
@@ -234,9 +240,8 @@ fn write_choice(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
                 entry.set("type", kind);
                 entry.object(kind).set("name", job.names.sent(name));
             }
-            return;
         }
-    };
+    }
 }
 
 fn kind_of(job: &Job<'_>, name: &str) -> &'static str {
