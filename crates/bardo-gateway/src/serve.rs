@@ -90,6 +90,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         workers => workers,
     };
     let threads = server::run(&edge, listener, workers, server.read_timeout.0, &stopping);
+    // The workers' receivers alone tell when the last of them is done.
+    drop(stopping);
     let status = Status {
         config_file: loaded.file.as_ref().map(|file| file.display().to_string()),
         config_hash: hash(&loaded),
