@@ -116,12 +116,7 @@ impl Engine {
     ) -> Result<Response<UpstreamBody>, Failure> {
         let mut request = Request::new(Full::new(shaped.body.clone()));
         *request.method_mut() = http::Method::POST;
-        *request.uri_mut() = shaped.path.parse().map_err(|_| {
-            Failure::told(Fault::new(
-                FaultClass::NotFound,
-                "the model's name does not fit into a path",
-            ))
-        })?;
+        *request.uri_mut() = shaped.target.clone();
         *request.headers_mut() = shaped.headers.clone();
         if let Some(payment) = payment {
             request.headers_mut().insert(PAYMENT_SIGNATURE, payment);

@@ -84,7 +84,7 @@ impl Engine {
             dialect,
             model: &candidate.entry.upstream_id,
         };
-        let Some(path) = endpoint.target(&call) else {
+        let Some(target) = endpoint.target(&call) else {
             return Ok(None);
         };
         let body: Bytes = if dialect == admitted.dialect {
@@ -116,7 +116,7 @@ impl Engine {
         Ok(Some(Shaped {
             endpoint,
             dialect,
-            path,
+            target,
             headers,
             body,
             degraded: Vec::new(),

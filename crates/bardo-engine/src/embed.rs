@@ -60,7 +60,7 @@ impl Engine {
                 dialect,
                 model: &candidate.entry.upstream_id,
             };
-            let Some(path) = endpoint.target(&call) else {
+            let Some(target) = endpoint.target(&call) else {
                 continue;
             };
             let body = body(admitted, dialect, &candidate.entry.upstream_id)?;
@@ -69,7 +69,7 @@ impl Engine {
             let mut shaped = Shaped {
                 endpoint,
                 dialect,
-                path,
+                target,
                 headers,
                 body,
                 degraded: Vec::new(),

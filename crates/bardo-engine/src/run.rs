@@ -51,7 +51,7 @@ impl Admitted {
     }
 
     pub(crate) fn top(&self) -> TopLevel<'_> {
-        TopLevel::over(&self.body, self.members.clone())
+        TopLevel::over(&self.body, &self.members)
     }
 }
 

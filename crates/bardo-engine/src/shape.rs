@@ -12,7 +12,7 @@ use bardo_wire::codec::{DecodeContext, ReplyContext, Target};
 use bardo_wire::splice::{Edit, splice};
 use bardo_wire::{responses, table, textual};
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT};
+use http::header::{ACCEPT, HeaderMap, HeaderValue};
 
 use crate::error::EngineError;
 use crate::memory::Memory;
@@ -23,7 +23,7 @@ use crate::run::Admitted;
 pub(crate) struct Shaped {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) dialect: Dialect,
-    pub(crate) path: String,
+    pub(crate) target: http::Uri,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) degraded: Vec<Degradation>,
@@ -111,7 +111,7 @@ pub(crate) fn shape(
         dialect,
         model: &candidate.entry.upstream_id,
     };
-    let path = endpoint
+    let target = endpoint
         .target(&call)
         .ok_or_else(|| EngineError::NoOperation {
             model: admitted.model.clone(),
@@ -140,7 +140,7 @@ pub(crate) fn shape(
     Ok(Shaped {
         endpoint,
         dialect,
-        path,
+        target,
         headers,
         body,
         degraded,
@@ -250,21 +250,13 @@ pub(crate) fn unix_now() -> u64 {
 
 /// What travels on: an allow-list of the caller's headers, and ours (quality P-40).
 pub(crate) fn headers(admitted: &Admitted, endpoint: &Endpoint, dialect: Dialect) -> HeaderMap {
-    let mut headers = HeaderMap::with_capacity(12);
-    if let Ok(host) = HeaderValue::from_str(&endpoint.origin.authority()) {
-        headers.insert(HOST, host);
-    }
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let mut headers = endpoint.headers().clone();
     let accept = if admitted.stream {
         "text/event-stream"
     } else {
         "application/json"
     };
     headers.insert(ACCEPT, HeaderValue::from_static(accept));
-    headers.insert(
-        USER_AGENT,
-        HeaderValue::from_static(concat!("bardo-gateway/", env!("CARGO_PKG_VERSION"))),
-    );
     // Version and betas of the caller mean something only to Anthropic's own format.
     let same = dialect == admitted.dialect;
     for (name, value) in &admitted.forward {
@@ -273,8 +265,6 @@ pub(crate) fn headers(admitted: &Admitted, endpoint: &Endpoint, dialect: Dialect
             headers.append(name, value.clone());
         }
     }
-    endpoint
-        .provider()
-        .authorize(&endpoint.key, dialect, &mut headers);
+    endpoint.provider().complete(dialect, &mut headers);
     headers
 }

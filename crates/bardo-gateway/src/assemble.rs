@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use bardo_engine::{Deadlines, World};
 use bardo_providers::payment::{SandboxWallet, Wallet};
-use bardo_providers::transport::Origin;
-use bardo_providers::{BaseUrl, Endpoint};
+use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder};
 use bardo_types::model::{Dialect, ModelEntry, Price, Service};
 use bardo_types::money::PricePerMillion;
@@ -195,18 +194,17 @@ fn backend(
             })
         }
     };
-    let origin = Origin::new(&base, config.allow_private);
     let closed =
         !config.models.is_empty() && !config.models.iter().any(|model| model.ends_with('*'));
-    let endpoint = Endpoint {
+    let endpoint = Endpoint::new(EndpointConfig {
         name: name.clone(),
         service,
         base,
         key,
-        origin,
+        allow_private: config.allow_private,
         dialects: config.api.map(|api| vec![api]),
         direct: !config.bill.unwrap_or(service != Service::Local),
-    };
+    });
     let spec = BackendSpec {
         name,
         service,

@@ -330,8 +330,9 @@ fn event_stream(headers: &mut HeaderMap) {
 }
 
 fn describe(head: AnswerHead, headers: &mut HeaderMap) {
+    headers.reserve(16);
     let mut insert = |name: &'static str, value: String| {
-        if let Ok(value) = HeaderValue::from_maybe_shared(Bytes::from(value)) {
+        if let Ok(value) = HeaderValue::try_from(value) {
             headers.insert(HeaderName::from_static(name), value);
         }
     };

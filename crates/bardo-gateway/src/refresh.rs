@@ -6,10 +6,10 @@ use std::time::Duration;
 use bardo_providers::Endpoint;
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
-use bardo_types::model::ModelEntry;
+use bardo_types::model::{Dialect, ModelEntry};
 use bytes::{Bytes, BytesMut};
 use http::Request;
-use http::header::{ACCEPT, HOST, HeaderValue, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http_body_util::{BodyExt as _, Full};
 
 /// A list may have this size.
@@ -37,25 +37,10 @@ async fn get(transport: &Transport, endpoint: &Endpoint) -> Result<Bytes, String
     let path = format!("{}{}", endpoint.base.path, endpoint.provider().list_path());
     *request.uri_mut() = path.parse().map_err(|_| "the path does not parse")?;
     let headers = request.headers_mut();
-    headers.insert(
-        HOST,
-        HeaderValue::from_str(&endpoint.origin.authority())
-            .map_err(|_| "the host does not parse")?,
-    );
+    headers.clone_from(endpoint.headers());
+    headers.remove(CONTENT_TYPE);
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-    headers.insert(
-        USER_AGENT,
-        HeaderValue::from_static(concat!("bardo-gateway/", env!("CARGO_PKG_VERSION"))),
-    );
-    let dialect = endpoint.provider().service();
-    let dialect = if dialect == bardo_types::model::Service::Anthropic {
-        bardo_types::model::Dialect::Anthropic
-    } else {
-        bardo_types::model::Dialect::Chat
-    };
-    endpoint
-        .provider()
-        .authorize(&endpoint.key, dialect, headers);
+    endpoint.provider().complete(Dialect::Chat, headers);
     let response = transport
         .send(&endpoint.origin, request)
         .await

@@ -30,9 +30,12 @@ impl Provider for Anthropic {
         }
     }
 
-    fn authorize(&self, key: &Secret, _: Dialect, headers: &mut HeaderMap) {
+    fn complete(&self, _: Dialect, headers: &mut HeaderMap) {
         let version = HeaderName::from_static("anthropic-version");
         headers.entry(version).or_insert(TRANSLATED_VERSION);
+    }
+
+    fn authorize(&self, key: &Secret, headers: &mut HeaderMap) {
         if !key.is_empty() {
             insert_secret(headers, HeaderName::from_static("x-api-key"), key.expose());
         }

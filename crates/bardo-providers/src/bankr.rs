@@ -27,7 +27,7 @@ impl Provider for Bankr {
         }
     }
 
-    fn authorize(&self, key: &Secret, _: Dialect, headers: &mut HeaderMap) {
+    fn authorize(&self, key: &Secret, headers: &mut HeaderMap) {
         if !key.is_empty() {
             insert_secret(headers, HeaderName::from_static("x-api-key"), key.expose());
         }

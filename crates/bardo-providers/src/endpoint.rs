@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use bardo_types::model::{Dialect, ModelEntry, Service};
 use bardo_types::secret::Secret;
+use http::Uri;
+use http::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT};
 
-use crate::provider::{Call, Provider, provider};
+use crate::provider::{Call, Operation, Provider, provider};
 use crate::transport::Origin;
 
 /// A base URL, taken apart once. Only configuration makes one: no request can name an address
@@ -76,8 +78,8 @@ impl BaseUrl {
     }
 }
 
-/// One configured backend.
-pub struct Endpoint {
+/// What an [`Endpoint`] is made of.
+pub struct EndpointConfig {
     /// Its name, e.g. `openrouter` or `direct/openai`.
     pub name: String,
     /// Who runs it.
@@ -86,19 +88,97 @@ pub struct Endpoint {
     pub base: BaseUrl,
     /// The key for it, bound to this address alone.
     pub key: Secret,
-    /// Connections to it.
-    pub origin: Arc<Origin>,
+    /// Its host name may resolve to a private address.
+    pub allow_private: bool,
     /// The dialects it serves, where the owner knows better than the service's description.
     pub dialects: Option<Vec<Dialect>>,
     /// The owner of the key pays the bill; nothing is charged.
     pub direct: bool,
 }
 
+/// One configured backend. What every request to it has in common is made once.
+pub struct Endpoint {
+    /// Its name, e.g. `openrouter` or `direct/openai`.
+    pub name: String,
+    /// Who runs it.
+    pub service: Service,
+    /// Where it is.
+    pub base: BaseUrl,
+    /// The key for it.
+    pub key: Secret,
+    /// Connections to it.
+    pub origin: Arc<Origin>,
+    /// The owner of the key pays the bill; nothing is charged.
+    pub direct: bool,
+    dialects: Option<Vec<Dialect>>,
+    headers: HeaderMap,
+    uris: Vec<(Operation, Dialect, Uri)>,
+}
+
 impl Endpoint {
+    /// Makes a backend.
+    #[must_use]
+    pub fn new(config: EndpointConfig) -> Self {
+        let origin = Origin::new(&config.base, config.allow_private);
+        let provider = provider(config.service);
+        let mut headers = HeaderMap::with_capacity(12);
+        if let Ok(host) = HeaderValue::from_str(&origin.authority()) {
+            headers.insert(HOST, host);
+        }
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(
+            USER_AGENT,
+            HeaderValue::from_static(concat!("bardo-gateway/", env!("CARGO_PKG_VERSION"))),
+        );
+        provider.authorize(&config.key, &mut headers);
+        let mut endpoint = Self {
+            name: config.name,
+            service: config.service,
+            base: config.base,
+            key: config.key,
+            origin,
+            direct: config.direct,
+            dialects: config.dialects,
+            headers,
+            uris: Vec::new(),
+        };
+        if !provider.model_in_path() {
+            endpoint.uris = endpoint.fixed_uris();
+        }
+        endpoint
+    }
+
+    fn fixed_uris(&self) -> Vec<(Operation, Dialect, Uri)> {
+        let operations = [
+            Operation::Generate { stream: true },
+            Operation::Generate { stream: false },
+            Operation::CountTokens,
+            Operation::Embeddings,
+        ];
+        let mut uris = Vec::new();
+        for operation in operations {
+            for dialect in [Dialect::Chat, Dialect::Anthropic, Dialect::Responses] {
+                let call = Call {
+                    operation,
+                    dialect,
+                    model: "",
+                };
+                uris.extend(self.uri(&call).map(|uri| (operation, dialect, uri)));
+            }
+        }
+        uris
+    }
+
     /// The description of its service.
     #[must_use]
     pub fn provider(&self) -> &'static dyn Provider {
         provider(self.service)
+    }
+
+    /// The headers that every request to it has: host, type, agent, credentials.
+    #[must_use]
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
     }
 
     /// The dialect to speak to it for a caller who speaks `caller`'s.
@@ -115,10 +195,22 @@ impl Endpoint {
         }
     }
 
-    /// Path and query of a call; `None` where the service has no such operation.
+    /// Path and query of a call; `None` where the service has no such operation, or the model's
+    /// name fits into no path.
     #[must_use]
-    pub fn target(&self, call: &Call<'_>) -> Option<String> {
-        Some(format!("{}{}", self.base.path, self.provider().path(call)?))
+    pub fn target(&self, call: &Call<'_>) -> Option<Uri> {
+        let fixed = self.uris.iter().find(|(operation, dialect, _)| {
+            *operation == call.operation && *dialect == call.dialect
+        });
+        match fixed {
+            Some((_, _, uri)) => Some(uri.clone()),
+            None => self.uri(call),
+        }
+    }
+
+    fn uri(&self, call: &Call<'_>) -> Option<Uri> {
+        let path = format!("{}{}", self.base.path, self.provider().path(call)?);
+        path.parse().ok()
     }
 }
 

@@ -34,7 +34,11 @@ impl Provider for Google {
         Some(format!("/v1beta/models/{model}:{method}"))
     }
 
-    fn authorize(&self, key: &Secret, _: Dialect, headers: &mut HeaderMap) {
+    fn model_in_path(&self) -> bool {
+        true
+    }
+
+    fn authorize(&self, key: &Secret, headers: &mut HeaderMap) {
         if !key.is_empty() {
             insert_secret(
                 headers,

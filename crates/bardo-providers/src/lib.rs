@@ -21,5 +21,5 @@ mod openai;
 mod openrouter;
 mod venice;
 
-pub use endpoint::{BaseUrl, Endpoint, InvalidUrl};
+pub use endpoint::{BaseUrl, Endpoint, EndpointConfig, InvalidUrl};
 pub use provider::{Call, Operation, Provider, provider};

@@ -32,7 +32,7 @@ impl Provider for OpenRouter {
         }
     }
 
-    fn authorize(&self, key: &Secret, _: Dialect, headers: &mut HeaderMap) {
+    fn authorize(&self, key: &Secret, headers: &mut HeaderMap) {
         headers.insert(
             HeaderName::from_static("x-openrouter-title"),
             HeaderValue::from_static("Bardo Inference"),

@@ -46,10 +46,20 @@ pub trait Provider: Send + Sync {
     /// The path and query below the base URL; `None` where the service has no such operation.
     fn path(&self, call: &Call<'_>) -> Option<String>;
 
-    /// Adds the credentials, and headers that the service demands.
-    fn authorize(&self, key: &Secret, dialect: Dialect, headers: &mut HeaderMap) {
-        let _ = dialect;
+    /// Adds the credentials, and headers that the service demands of every request. Asked once
+    /// per endpoint.
+    fn authorize(&self, key: &Secret, headers: &mut HeaderMap) {
         bearer(key, headers);
+    }
+
+    /// Adds headers that a translated request needs and a relayed one brings along.
+    fn complete(&self, dialect: Dialect, headers: &mut HeaderMap) {
+        let _ = (dialect, headers);
+    }
+
+    /// Whether [`Self::path`] depends on the model, so that it cannot be made once per endpoint.
+    fn model_in_path(&self) -> bool {
+        false
     }
 
     /// Edits that a relayed body needs at this service beyond the model's name, each documented in

@@ -8,15 +8,19 @@ use bardo_types::usage::Usage;
 use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use super::answer::{Chunk, fault_of, read_usage};
 use crate::codec::Observed;
+use crate::json::scan;
 use crate::sse::SseEvent;
 
 static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"usage\""));
 static COST: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"cost\""));
 static FINISH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"finish_reason\""));
 static ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"error\""));
+static INSUFFICIENT: LazyLock<Finder<'static>> =
+    LazyLock::new(|| Finder::new("insufficient_system_resource"));
 
 /// Looks at one event. Once content has begun, an event is parsed only when it may hold a count,
 /// a finish reason or an error.
@@ -43,11 +47,14 @@ pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
     }
 }
 
-/// Looks at a whole body.
+/// Looks at a whole body. One in which nothing speaks of an error is only searched for its counts.
 #[must_use]
 pub fn observe_response(body: &[u8]) -> Observed {
-    let mut seen = Observed::default();
     let data = body.trim_ascii();
+    if let Some(seen) = counts_alone(data) {
+        return seen;
+    }
+    let mut seen = Observed::default();
     match serde_json::from_slice::<Chunk<'_>>(data) {
         Ok(chunk) if chunk.choices.is_none() && chunk.error.is_none() => {
             seen.fault = Some(unknown_fault(data));
@@ -59,6 +66,28 @@ pub fn observe_response(body: &[u8]) -> Observed {
         Err(_) => seen.fault = Some(unknown_fault(data)),
     }
     seen
+}
+
+fn counts_alone(data: &[u8]) -> Option<Observed> {
+    if ERROR.find(data).is_some() || INSUFFICIENT.find(data).is_some() {
+        return None;
+    }
+    let top = scan(data).ok()?;
+    if !top.get("choices")?.starts_with('[') {
+        return None;
+    }
+    let raw = |key| {
+        top.get(key)
+            .and_then(|json| serde_json::from_str::<&RawValue>(json).ok())
+    };
+    Some(Observed {
+        usage: read_usage(raw("usage"), raw("cost")),
+        content: true,
+        finished: true,
+        terminal: true,
+        model: top.string("model"),
+        fault: None,
+    })
 }
 
 /// Whether a member is there and is not `null`.
@@ -131,7 +160,7 @@ pub fn usage_only_chunk(event: SseEvent<'_>) -> bool {
         choices: Option<Vec<IgnoredAny>>,
         usage: Option<IgnoredAny>,
     }
-    if USAGE.find(event.data).is_none() {
+    if !has_value(&USAGE, event.data) {
         return false;
     }
     serde_json::from_slice::<Shape>(event.data).is_ok_and(|shape| {

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Deepest nesting that a body may have; the parsers of peers stop at about this depth too.
@@ -48,7 +49,7 @@ pub struct Member {
 #[derive(Debug, Clone)]
 pub struct TopLevel<'a> {
     bytes: &'a [u8],
-    members: Vec<Member>,
+    members: Cow<'a, [Member]>,
 }
 
 impl<'a> TopLevel<'a> {
@@ -94,13 +95,16 @@ impl<'a> TopLevel<'a> {
     /// The places alone, to be put [`over`](Self::over) the same body again later.
     #[must_use]
     pub fn into_members(self) -> Vec<Member> {
-        self.members
+        self.members.into_owned()
     }
 
     /// Puts places over the body that they were found in.
     #[must_use]
-    pub fn over(bytes: &'a [u8], members: Vec<Member>) -> Self {
-        Self { bytes, members }
+    pub fn over(bytes: &'a [u8], members: &'a [Member]) -> Self {
+        Self {
+            bytes,
+            members: Cow::Borrowed(members),
+        }
     }
 }
 
@@ -164,7 +168,7 @@ pub fn scan(body: &[u8]) -> Result<TopLevel<'_>, JsonError> {
     }
     Ok(TopLevel {
         bytes: body,
-        members,
+        members: Cow::Owned(members),
     })
 }
 
