@@ -107,7 +107,7 @@ def gateway_config(sandbox: str) -> dict:
         keys.append(entry)
     return {
         "providers": {"direct": {"keys": keys}},
-        "auth": {"keys": [{"id": KEY_ID, "secret": KEY_SECRET}]},
+        "auth": {"keys": [{"id": KEY_ID, "key": GATEWAY_KEY}]},
     }
 
 
