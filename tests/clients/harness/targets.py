@@ -29,7 +29,7 @@ BACKENDS = (
     Backend(
         name="openai-chat",
         provider="openai",
-        api=None,
+        api="chat",
         service="openai",
         base_path="/openai/v1",
         model="gpt-5.5",
