@@ -81,7 +81,11 @@ fn anthropic_row(entry: &ModelEntry) -> Value {
             "effort": effort,
             "image_input": supported(capabilities.images),
             "pdf_input": supported(capabilities.documents),
-            "server_tools": supported(false),
+            "server_tools": {
+                "supported": false,
+                "code_execution": supported(false),
+                "web_search": supported(false),
+            },
             "structured_outputs": supported(capabilities.structured_output),
             "thinking": {
                 "supported": thinking.any(),

@@ -7,6 +7,7 @@ use crate::chat::order::{self, Broken};
 use crate::chat::{self, Asked, Caching, Counts, Flavor, Thoughts, UsageChunk};
 use crate::recorded::Recorded;
 use crate::reply::{Content, Reply};
+use crate::script::Turn;
 use crate::world::{KeyProblem, World};
 
 const FLAVOR: Flavor = Flavor {
@@ -20,7 +21,7 @@ const FLAVOR: Flavor = Flavor {
     usage,
     comment: Some("keep-alive"),
     index_zero: false,
-    reshape: chat::unchanged,
+    reshape: reason_before_calls,
     decorate: |object, _| {
         object.insert("system_fingerprint".to_owned(), json!("fp_sandbox_prod"));
     },
@@ -91,6 +92,13 @@ fn chat_completions(request: &Recorded, world: &World) -> Result<Reply, String> 
         *bytes = [b"\n", &bytes[..]].concat().into();
     }
     Ok(reply)
+}
+
+/// A model that thinks never calls a tool without a thought, whatever a script leaves out.
+fn reason_before_calls(turn: &mut Turn, asked: &Asked<'_>) {
+    if asked.thinking && turn.think.is_none() && !turn.tools.is_empty() {
+        turn.think = Some("A tool can tell.".to_owned());
+    }
 }
 
 fn unread(reason: &str) -> String {
@@ -310,6 +318,17 @@ mod tests {
         let mut off = turn(Value::Null);
         off["thinking"] = json!({ "type": "disabled" });
         assert_eq!(ask(off).status, 200);
+    }
+
+    #[test]
+    fn a_call_comes_with_a_thought_even_where_the_script_has_none() {
+        let text = r#"bardo-script: {"steps":[{"tools":[{"name":"f"}]}]}"#;
+        let scripted = json!({ "messages": [{ "role": "user", "content": text }] });
+        let message = |body: Value| ask(body).body()["choices"][0]["message"].clone();
+        assert!(message(scripted.clone())["reasoning_content"].is_string());
+        let mut off = scripted;
+        off["thinking"] = json!({ "type": "disabled" });
+        assert_eq!(message(off).get("reasoning_content"), None);
     }
 
     #[test]

@@ -32,7 +32,7 @@ const FLAVOR: Flavor = Flavor {
 /// Answers below `/openai`.
 pub(crate) fn handle(request: &Recorded, world: &World) -> Reply {
     let reply = route(request, world).unwrap_or_else(|problem| problem.reply());
-    with_headers(reply, request, world)
+    with_headers(reply, request)
 }
 
 fn route(request: &Recorded, world: &World) -> Result<Reply, Problem> {
@@ -110,11 +110,9 @@ fn decorate(object: &mut Map<String, Value>, context: &Context<'_>) {
 }
 
 /// The headers that every answer of the service carries.
-fn with_headers(reply: Reply, request: &Recorded, world: &World) -> Reply {
-    let id = world.hex_id("req_", 32, &[b"request", &request.seq.to_be_bytes()]);
-    let ray = world.hex_id("", 16, &[b"ray", &request.seq.to_be_bytes()]);
+fn with_headers(reply: Reply, request: &Recorded) -> Reply {
     reply
-        .with_header("x-request-id", id)
+        .with_header("x-request-id", format!("req_{:032x}", request.seq))
         .with_header("openai-processing-ms", "12")
         .with_header("openai-version", "2020-10-01")
         .with_header("openai-organization", "sandbox-org")
@@ -124,7 +122,7 @@ fn with_headers(reply: Reply, request: &Recorded, world: &World) -> Reply {
         .with_header("x-ratelimit-limit-tokens", "2000000")
         .with_header("x-ratelimit-remaining-tokens", "1999000")
         .with_header("x-ratelimit-reset-tokens", "1s")
-        .with_header("cf-ray", format!("{ray}-SBX"))
+        .with_header("cf-ray", format!("{:016x}-SBX", request.seq))
         .with_header(
             "set-cookie",
             "__cf_bm=sandbox-canary; path=/; HttpOnly; Secure",
@@ -132,8 +130,8 @@ fn with_headers(reply: Reply, request: &Recorded, world: &World) -> Reply {
 }
 
 /// A refusal with this status in the shape of the service.
-pub(crate) fn refuse(status: u16, _request: &Recorded) -> Reply {
-    Problem::of_status(status).reply()
+pub(crate) fn refuse(status: u16, request: &Recorded) -> Reply {
+    with_headers(Problem::of_status(status).reply(), request)
 }
 
 /// The error event of a stream that already began.

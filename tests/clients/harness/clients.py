@@ -91,7 +91,7 @@ class VercelSdk(JavaScriptSdks):
             return False
         # Its Chat Completions provider never sends reasoning back, which DeepSeek itself refuses.
         forgets = cell["dialect"] == "chat" and cell["backend"] == "deepseek"
-        return not (world.direct and forgets and cell["options"].get("tools"))
+        return not (forgets and cell["options"].get("tools"))
 
 
 CLIENTS = [

@@ -9,7 +9,7 @@ import json
 import struct
 import zlib
 
-from .targets import UPSTREAM_KEY, Backend, World
+from .targets import NATIVE, UPSTREAM_KEY, Backend, World
 
 TEXT = 'Grüße from the shore: 東京 🌊, a "quote", a\\backslash\nand a second line.'
 LONG = " ".join(f"Sentence {number} keeps the stream going." for number in range(1, 21))
@@ -139,14 +139,16 @@ def applies(scenario: str, dialect: str, backend: Backend, world: World) -> bool
         return dialect == "messages"
     if scenario == "embeddings":
         return dialect == "chat" and backend.name == "openai-chat"
+    # What a service of the client's own dialect refuses, it refuses through the gateway too:
+    # requests in its dialect are relayed and never repaired.
+    own = world.direct or backend.name in NATIVE[dialect]
     if scenario == "thinking-dropped":
-        # Straight to a service, dropping its reasoning is the client's own mistake.
-        return dialect == "chat" and not world.direct
+        return dialect == "chat" and not (own and backend.name == "deepseek") and not world.direct
+    if scenario == "structured" and own and backend.name == "deepseek":
+        return False
     if world.direct:
         if scenario in ("error-upstream-key", "midstream-eof"):
             # Not every SDK notices a clean end without a terminal event; the gateway must.
-            return False
-        if scenario == "structured" and backend.name == "deepseek":
             return False
     return True
 

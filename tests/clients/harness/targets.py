@@ -29,7 +29,7 @@ BACKENDS = (
     Backend(
         name="openai-chat",
         provider="openai",
-        api=None,
+        api="chat",
         service="openai",
         base_path="/openai/v1",
         model="gpt-5.5",
@@ -107,7 +107,7 @@ def gateway_config(sandbox: str) -> dict:
         keys.append(entry)
     return {
         "providers": {"direct": {"keys": keys}},
-        "auth": {"keys": [{"id": KEY_ID, "secret": KEY_SECRET}]},
+        "auth": {"keys": [{"id": KEY_ID, "key": GATEWAY_KEY}]},
     }
 
 

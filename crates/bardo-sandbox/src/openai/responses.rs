@@ -127,6 +127,7 @@ fn asked<'a>(
     validate::fields(body, &card, variant.stateful)?;
     let context = input::context(body, world)?;
     validate::context(&context, world)?;
+    validate::tool_choice(body, &context)?;
     let stores = variant.stateful && body.get("store") != Some(&Value::Bool(false));
     Ok(Asked {
         request,

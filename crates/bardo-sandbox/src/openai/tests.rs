@@ -407,3 +407,15 @@ fn a_completion_is_plain_text() {
     assert!(matches!(reply.content, Content::Stream(_)));
     assert_eq!(reply.events()[0]["object"], "text_completion");
 }
+
+#[test]
+fn a_refusal_out_of_the_blue_has_the_headers_of_any_answer() {
+    let request = Recorded::test("openai", "/v1/chat/completions", &json!({}));
+    let reply = refuse(503, &request);
+    assert!(
+        reply
+            .header("x-request-id")
+            .is_some_and(|id| id.starts_with("req_"))
+    );
+    assert_eq!(reply.header("openai-version"), Some("2020-10-01"));
+}

@@ -12,8 +12,12 @@ pub(super) const CALL_STATE: &str = "call";
 /// Marks an envelope whose state belongs to the text before it.
 pub(super) const TEXT_STATE: &str = "text";
 
+/// The member of a call that tells whether the model or its code made it.
+pub(super) const CALLER: &str = "caller";
+/// Who makes the calls of other providers' models; SDKs want to be told.
+pub(super) const CALLED_BY_THE_MODEL: &str = r#"{"type":"direct"}"#;
 /// Members of a call that callers of this dialect understand.
-const CALL_MEMBERS: [&str; 2] = ["caller", "toolset_name"];
+const CALL_MEMBERS: [&str; 2] = [CALLER, "toolset_name"];
 
 /// The `signature` of a thinking block: Anthropic's own as it is, any other state in an envelope.
 /// Thinking without state gets an empty envelope, because callers expect a signature.
@@ -64,7 +68,16 @@ fn write_text(blocks: &mut Array<'_>, text: &Text) {
             }
         });
     }
-    if let Some(opaque) = &text.opaque {
+}
+
+/// Writes the state that is bound to the text before, which only goes before another part: agents
+/// take the last block of an answer for its result.
+pub(super) fn write_text_state(blocks: &mut Array<'_>, text: &Part) {
+    if let Part::Text(Text {
+        opaque: Some(opaque),
+        ..
+    }) = text
+    {
         write_thinking(blocks, "", &bound_signature(opaque, TEXT_STATE));
     }
 }
@@ -116,6 +129,9 @@ fn write_call(blocks: &mut Array<'_>, call: &ToolCall, id_seed: &str, number: us
             if CALL_MEMBERS.contains(&name.as_str()) {
                 block.raw(name, raw.as_str());
             }
+        }
+        if !call.extra.iter().any(|(name, _)| name == CALLER) {
+            block.raw(CALLER, CALLED_BY_THE_MODEL);
         }
     });
 }

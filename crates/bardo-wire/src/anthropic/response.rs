@@ -130,7 +130,10 @@ pub fn encode_response(response: &ChatResponse, context: &ReplyContext) -> Vec<u
         message.field("model", response.model.as_deref().unwrap_or(&context.model));
         message.array("content", |blocks| {
             let mut calls = 0;
-            for part in &choice.parts {
+            for (index, part) in choice.parts.iter().enumerate() {
+                if let Some(before) = index.checked_sub(1) {
+                    blocks_out::write_text_state(blocks, &choice.parts[before]);
+                }
                 blocks_out::write_part(blocks, part, &context.id_seed, &mut calls);
             }
         });

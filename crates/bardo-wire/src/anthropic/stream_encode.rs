@@ -25,6 +25,7 @@ pub fn stream_encoder(context: ReplyContext) -> Box<dyn StreamEncoder> {
         index: 0,
         open: Open::None,
         waiting: VecDeque::new(),
+        text_state: None,
         calls: 0,
         refused: false,
         usage: Usage::default(),
@@ -43,6 +44,9 @@ struct Encoder {
     index: u64,
     open: Open,
     waiting: VecDeque<StreamEvent>,
+    /// State bound to the text before, written when another block follows: agents take the last
+    /// block of an answer for its result, so an answer must not end in a block without words.
+    text_state: Option<Opaque>,
     calls: usize,
     refused: bool,
     usage: Usage,
@@ -250,9 +254,7 @@ impl Encoder {
                 if matches!(self.open, Open::Text) {
                     self.close(out);
                 }
-                if let Some(opaque) = &opaque {
-                    self.bound_state(opaque, TEXT_STATE, out);
-                }
+                self.text_state = opaque;
             }
             StreamEvent::Citation { citation, .. } => {
                 let wire = citation::to_wire(&citation);
@@ -288,6 +290,7 @@ impl Encoder {
                     block.field("id", &id);
                     block.field("name", &name);
                     block.raw("input", "{}");
+                    block.raw(blocks_out::CALLER, blocks_out::CALLED_BY_THE_MODEL);
                 });
                 self.open = Open::Call {
                     call,
@@ -421,7 +424,7 @@ impl Encoder {
     }
 
     fn block_start(&mut self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
-        self.close(out);
+        self.close_for_another(out);
         emit(out, "content_block_start", |event| {
             event.field("index", &self.index);
             event.object("content_block", fill);
@@ -429,11 +432,18 @@ impl Encoder {
     }
 
     fn raw_block_start(&mut self, block: &str, out: &mut Vec<u8>) {
-        self.close(out);
+        self.close_for_another(out);
         emit(out, "content_block_start", |event| {
             event.field("index", &self.index);
             event.raw("content_block", block);
         });
+    }
+
+    fn close_for_another(&mut self, out: &mut Vec<u8>) {
+        self.close(out);
+        if let Some(opaque) = self.text_state.take() {
+            self.bound_state(&opaque, TEXT_STATE, out);
+        }
     }
 
     fn delta(&self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {

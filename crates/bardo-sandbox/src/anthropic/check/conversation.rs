@@ -43,9 +43,7 @@ fn message_fields(
 ) -> Result<(), ApiError> {
     let mut known = vec!["role", "content"];
     if role == Role::System {
-        if subject.access.has_beta("mid-conversation-output-config-") {
-            known.push("output_config");
-        }
+        known.push("output_config");
         if subject.access.has_beta("mid-conversation-system-clear-at-") {
             known.push("clear_at");
         }

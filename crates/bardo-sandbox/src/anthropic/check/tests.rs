@@ -278,6 +278,8 @@ fn system_messages_by_model_and_place() {
     let user = json!({"role": "user", "content": "x"});
     let system = json!({"role": "system", "content": "be brief"});
     served(talk("claude-opus-5", json!([user, system])));
+    let effort = json!({"role": "system", "output_config": {"effort": "low"}});
+    served(talk("claude-opus-5", json!([user, effort])));
     refused(
         talk("claude-sonnet-5", json!([user, system])),
         "role 'system' is not supported on this model",

@@ -90,7 +90,7 @@ pub(super) fn facts(asked: &Asked<'_>) -> Facts {
     let mut facts = Facts {
         service: asked.request.service,
         model: asked.model.to_owned(),
-        tools: tools(body),
+        tools: tools(asked),
         choice: choice(body),
         output: output(body),
         can_think: asked.card.reasoning,
@@ -143,20 +143,43 @@ fn user_message(item: &Value, facts: &mut Facts) {
     }
 }
 
-fn tools(body: &Value) -> Vec<Tool> {
-    let listed = body.get("tools").and_then(Value::as_array);
-    listed
-        .into_iter()
-        .flatten()
-        .filter(|tool| matches!(kind(tool), "function" | "custom"))
-        .filter_map(|tool| {
-            Some(Tool {
-                name: tool.get("name")?.as_str()?.to_owned(),
-                schema: tool.get("parameters").cloned(),
-                custom: kind(tool) == "custom",
-            })
+/// The tools of the request and those that its items add, namespaces taken apart.
+fn tools(asked: &Asked<'_>) -> Vec<Tool> {
+    let tool = |tool: &Value| {
+        Some(Tool {
+            name: tool.get("name")?.as_str()?.to_owned(),
+            schema: tool.get("parameters").cloned(),
+            custom: kind(tool) == "custom",
         })
+    };
+    callable(asked.body, &asked.context)
+        .filter_map(|(listed, _)| tool(listed))
         .collect()
+}
+
+/// Every function and custom tool that may be called, with the namespace it is in.
+pub(super) fn callable<'a>(
+    body: &'a Value,
+    context: &'a [Value],
+) -> impl Iterator<Item = (&'a Value, Option<&'a str>)> {
+    let added = context
+        .iter()
+        .filter(|item| kind(item) == "additional_tools");
+    [body]
+        .into_iter()
+        .chain(added)
+        .filter_map(|holder| holder.get("tools")?.as_array())
+        .flatten()
+        .flat_map(|tool| {
+            let space = (kind(tool) == "namespace").then(|| tool["name"].as_str());
+            let inner = tool.get("tools").and_then(Value::as_array);
+            let (listed, space) = match (space, inner) {
+                (Some(space), Some(inner)) => (inner.as_slice(), space),
+                _ => (std::slice::from_ref(tool), None),
+            };
+            listed.iter().map(move |tool| (tool, space))
+        })
+        .filter(|(tool, _)| matches!(kind(tool), "function" | "custom"))
 }
 
 fn choice(body: &Value) -> Choice {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::openai::responses::Asked;
+use crate::openai::responses::{Asked, input};
 use crate::script::{Stop, Turn};
 use crate::world::World;
 
@@ -34,7 +34,7 @@ pub(super) fn items(asked: &Asked<'_>, turn: &Turn, id: &str, world: &World) -> 
     }
     for call in &turn.tools {
         let call_id = format!("call_{}", call.id);
-        let item = if call.is_custom() {
+        let mut item = if call.is_custom() {
             json!({
                 "id": item_id("ctc_", items.len()), "type": "custom_tool_call",
                 "status": status, "call_id": call_id, "input": call.arguments(),
@@ -47,12 +47,23 @@ pub(super) fn items(asked: &Asked<'_>, turn: &Turn, id: &str, world: &World) -> 
                 "name": call.name,
             })
         };
+        if let Some(space) = namespace(asked, &call.name) {
+            item["namespace"] = json!(space);
+        }
         if let (Some(reasoning), Some(id)) = (&reasoning_id, item["id"].as_str()) {
             world.shelf.put(&format!("reason:{id}"), json!(reasoning));
         }
         items.push(item);
     }
     items
+}
+
+/// The namespace of a called tool; `functions` is where tools are without one.
+fn namespace<'a>(asked: &'a Asked<'_>, name: &str) -> Option<&'a str> {
+    input::callable(asked.body, &asked.context)
+        .find(|(tool, _)| tool["name"].as_str() == Some(name))
+        .and_then(|(_, space)| space)
+        .filter(|space| *space != "functions")
 }
 
 fn reasoning(asked: &Asked<'_>, think: &str, id: &str, world: &World) -> Value {

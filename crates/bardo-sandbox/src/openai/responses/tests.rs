@@ -213,3 +213,27 @@ fn input_tokens_are_counted() {
     assert_eq!(body["object"], "response.input_tokens");
     assert!(body["input_tokens"].as_u64() > Some(0));
 }
+
+#[test]
+fn tools_can_come_in_an_item_and_in_namespaces() {
+    let tools = json!([
+        { "type": "namespace", "name": "functions", "description": "", "tools": [
+            { "type": "custom", "name": "exec", "description": "Run." }] },
+        { "type": "namespace", "name": "clock", "description": "Time.", "tools": [
+            { "type": "function", "name": "sleep", "parameters": { "type": "object", "properties": {} } }] },
+    ]);
+    let item = |role: &str| json!({ "type": "additional_tools", "id": "at_1", "role": role, "tools": tools });
+    let steps =
+        json!([{ "tools": [{ "name": "exec", "input": "1" }, { "name": "sleep", "args": {} }] }]);
+    let mut body = json!({ "model": "gpt-6-sol", "input": [item("developer"), scripted(steps)] });
+    let output = ask(&world(), &body).body()["output"].clone();
+    assert_eq!(output[0]["type"], "custom_tool_call");
+    assert_eq!(output[0].get("namespace"), None);
+    assert_eq!(output[1]["namespace"], "clock");
+    body["tool_choice"] = json!({ "type": "function", "name": "sleep" });
+    assert_eq!(ask(&world(), &body).status, 200);
+    body["tool_choice"] = json!({ "type": "function", "name": "missing" });
+    assert_eq!(ask(&world(), &body).status, 400);
+    body["input"][0] = item("user");
+    assert_eq!(ask(&world(), &body).status, 400);
+}

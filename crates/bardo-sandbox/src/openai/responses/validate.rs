@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::openai::error::Problem;
 use crate::openai::responses::Card;
-use crate::openai::responses::input::{kind, not_found};
+use crate::openai::responses::input::{self, kind, not_found};
 use crate::openai::validate::{
     given, missing, only_with_tools, schema_format, tool_function, unknown_parameter, wrong_type,
 };
@@ -93,7 +93,7 @@ pub(super) fn fields(body: &Value, card: &Card, stateful: bool) -> Result<(), Pr
         .code("integer_below_min_value"));
     }
     reasoning(body, card)?;
-    tools(body)?;
+    tool_list(listed(body), "tools")?;
     text(body)
 }
 
@@ -179,13 +179,10 @@ fn reasoning(body: &Value, card: &Card) -> Result<(), Problem> {
     Ok(())
 }
 
-fn tools(body: &Value) -> Result<(), Problem> {
-    let listed = given(body, "tools")
-        .and_then(Value::as_array)
-        .map_or(&[][..], Vec::as_slice);
-    let mut names = Vec::new();
+/// Checks a list of tools; namespaces hold functions and custom tools of their own.
+fn tool_list(listed: &[Value], path: &str) -> Result<(), Problem> {
     for (at, tool) in listed.iter().enumerate() {
-        let path = format!("tools[{at}]");
+        let path = format!("{path}[{at}]");
         let Some(kind) = tool.get("type").and_then(Value::as_str) else {
             return Err(missing(&format!("{path}.type")));
         };
@@ -198,17 +195,41 @@ fn tools(body: &Value) -> Result<(), Problem> {
                 ),
             ));
         }
-        if matches!(kind, "function" | "custom") {
-            names.push(tool_function(tool, &path)?);
+        match kind {
+            "function" | "custom" => {
+                tool_function(tool, &path)?;
+            }
+            "namespace" => {
+                texts(tool, &["name"], &path)?;
+                let Some(inner) = tool.get("tools").and_then(Value::as_array) else {
+                    return Err(missing(&format!("{path}.tools")));
+                };
+                tool_list(inner, &format!("{path}.tools"))?;
+            }
+            _ => {}
         }
     }
+    Ok(())
+}
+
+fn listed(holder: &Value) -> &[Value] {
+    given(holder, "tools")
+        .and_then(Value::as_array)
+        .map_or(&[][..], Vec::as_slice)
+}
+
+/// Checks the choice of a tool against the tools that there are.
+pub(super) fn tool_choice(body: &Value, context: &[Value]) -> Result<(), Problem> {
+    let mut names = input::callable(body, context).map(|(tool, _)| tool["name"].as_str());
     let choice = given(body, "tool_choice");
     match choice {
-        Some(Value::String(word)) if word == "required" && listed.is_empty() => {
+        Some(Value::String(word))
+            if word == "required" && listed(body).is_empty() && names.next().is_none() =>
+        {
             Err(only_with_tools("tool_choice"))
         }
         Some(Value::Object(fields)) => match fields.get("name").and_then(Value::as_str) {
-            Some(name) if !names.contains(&name) => Err(Problem::new(
+            Some(name) if !names.any(|known| known == Some(name)) => Err(Problem::new(
                 400,
                 &format!("Tool choice 'function' not found in 'tools' parameter: '{name}'."),
             )
@@ -275,6 +296,16 @@ pub(super) fn context(items: &[Value], world: &World) -> Result<(), Problem> {
                 }
             }
             "reasoning" => reasoning_item(items, at, world)?,
+            "additional_tools" => {
+                id_prefix(item, "at", &path)?;
+                if item.get("role").and_then(Value::as_str) != Some("developer") {
+                    return Err(Problem::invalid(
+                        &format!("{path}.role"),
+                        "Invalid value. Supported values are: 'developer'.",
+                    ));
+                }
+                tool_list(listed(item), &format!("{path}.tools"))?;
+            }
             "item_reference"
             | "compaction"
             | "web_search_call"

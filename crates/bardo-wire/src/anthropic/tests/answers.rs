@@ -32,6 +32,12 @@ fn answers_come_out_as_they_came_in() {
             "compaction" => original["stop_reason"] = "pause_turn".into(),
             _ => {}
         }
+        // Older answers do not tell who called; the model did.
+        for block in original["content"].as_array_mut().unwrap() {
+            if block["type"] == "tool_use" && block.get("caller").is_none() {
+                block["caller"] = serde_json::json!({"type": "direct"});
+            }
+        }
         for member in [
             "id",
             "model",

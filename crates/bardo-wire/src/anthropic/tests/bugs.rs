@@ -85,5 +85,5 @@ fn streamed(steps: Vec<StreamEvent>) -> (Vec<Value>, Value) {
 }
 
 fn call(id: &str, input: Value) -> Value {
-    json!({"type": "tool_use", "id": id, "name": "f", "input": input})
+    json!({"type": "tool_use", "id": id, "name": "f", "input": input, "caller": {"type": "direct"}})
 }

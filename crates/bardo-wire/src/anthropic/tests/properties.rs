@@ -115,7 +115,7 @@ proptest! {
             std::iter::once(StreamEvent::Start { id: None, model: None, created: None, service_tier: None }).chain(steps),
         )));
         let expected: Vec<Value> = inputs.iter().map(|(call, numbers)| serde_json::json!({
-            "type": "tool_use", "id": format!("c{call}"), "name": "f", "input": {"n": numbers},
+            "type": "tool_use", "id": format!("c{call}"), "name": "f", "input": {"n": numbers}, "caller": {"type": "direct"},
         })).collect();
         prop_assert_eq!(blocks, expected);
     }

@@ -149,7 +149,14 @@ fn handed_back(parts: &[Part], steps: Vec<StreamEvent>) -> [Vec<Part>; 2] {
         let body = json!({"model": "m", "max_tokens": 1, "messages": [
             {"role": "user", "content": "Hi"}, {"role": "assistant", "content": content}]});
         let request = decode_request(body.to_string().as_bytes()).unwrap();
-        request.messages[1].parts.clone()
+        let mut parts = request.messages[1].parts.clone();
+        for part in &mut parts {
+            if let Part::ToolCall(call) = part {
+                assert_eq!(call.extra.len(), 1, "who called");
+                call.extra.clear();
+            }
+        }
+        parts
     })
 }
 
@@ -269,4 +276,21 @@ fn bug_34_instructions_stay_out_of_what_signed_thinking_is_bound_to() {
     assert!(last[1]["text"].as_str().unwrap().contains("must call"));
     assert_eq!(body["tool_choice"], json!({"type": "auto"}));
     assert_eq!(lost, ["forced_tool_choice"]);
+}
+
+#[test]
+fn an_answer_ends_in_its_words_and_not_in_their_state() {
+    let opaque = Some(Opaque::GeminiSignature("for text".into()));
+    let words = Text {
+        opaque: opaque.clone(),
+        ..Text::new("Done.")
+    };
+    let steps = vec![
+        text("Done."),
+        StreamEvent::TextEnd { choice: 0, opaque },
+        finish(Finish::Stop),
+    ];
+    for back in handed_back(&[words.into()], steps) {
+        assert_eq!(back, [Part::from(Text::new("Done."))]);
+    }
 }

@@ -106,6 +106,15 @@ fn blockrun_repeats_its_code_and_names_unknown_models_in_text() {
 }
 
 #[test]
+fn a_vague_kind_does_not_hide_a_telling_status() {
+    let busy = r#"{"error":{"message":"Busy","type":"server_error","param":null,"code":"invalid_request_error"}}"#;
+    let code = Some("invalid_request_error");
+    check(503, busy, FaultClass::Overloaded, code, "Busy");
+    check(504, busy, FaultClass::Timeout, code, "Busy");
+    check(500, busy, FaultClass::Server, code, "Busy");
+}
+
+#[test]
 fn bodies_that_are_no_json_never_confuse() {
     check(
         502,
