@@ -75,6 +75,7 @@ impl Engine {
     ) -> Result<Response<UpstreamBody>, Failure> {
         let mut response = self.send(admitted, shaped, None).await?;
         if response.status() == StatusCode::PAYMENT_REQUIRED
+            && shaped.endpoint.takes_payment()
             && let Some(wallet) = &admitted.world.wallet
             && response.headers().contains_key(PAYMENT_REQUIRED)
         {
