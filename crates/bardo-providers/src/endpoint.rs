@@ -101,13 +101,6 @@ impl Endpoint {
         provider(self.service)
     }
 
-    /// Whether a 402 of it is an offer to pay. With an account's key it is a refusal for want of
-    /// credit, and nothing is to be signed.
-    #[must_use]
-    pub fn takes_payment(&self) -> bool {
-        self.key.is_empty() && self.provider().sells_per_call()
-    }
-
     /// The dialect to speak to it for a caller who speaks `caller`'s.
     #[must_use]
     pub fn dialect_for(&self, caller: Dialect, model: &ModelEntry) -> Dialect {
@@ -132,27 +125,6 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn endpoint(service: Service, key: &str) -> Endpoint {
-        let base = BaseUrl::parse("http://127.0.0.1:9/v1").unwrap();
-        Endpoint {
-            name: service.as_str().into(),
-            service,
-            origin: Origin::new(&base, false),
-            base,
-            key: Secret::new(key.into()),
-            dialects: None,
-            direct: false,
-        }
-    }
-
-    #[test]
-    fn only_a_seller_that_has_no_key_of_ours_is_paid_per_call() {
-        assert!(endpoint(Service::BlockRun, "").takes_payment());
-        assert!(!endpoint(Service::BlockRun, "brk_live_1").takes_payment());
-        assert!(!endpoint(Service::Local, "").takes_payment());
-        assert!(!endpoint(Service::Bankr, "bk_1").takes_payment());
-    }
 
     #[test]
     fn base_urls_are_taken_apart_or_refused() {
