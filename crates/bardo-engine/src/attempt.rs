@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bardo_providers::payment::{PAYMENT_REQUIRED, PAYMENT_SIGNATURE};
+use bardo_providers::payment::{PAYMENT_REQUIRED, PAYMENT_SIGNATURE, is_offer};
 use bardo_providers::transport::{SendError, UpstreamBody};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_wire::{anthropic, table};
@@ -75,6 +75,7 @@ impl Engine {
     ) -> Result<Response<UpstreamBody>, Failure> {
         let mut response = self.send(admitted, shaped, None).await?;
         if response.status() == StatusCode::PAYMENT_REQUIRED
+            && is_offer(shaped.endpoint.service, &shaped.endpoint.key)
             && let Some(wallet) = &admitted.world.wallet
             && response.headers().contains_key(PAYMENT_REQUIRED)
         {

@@ -73,7 +73,7 @@ pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
     Ok(all)
 }
 
-const fn usual_address(service: Service) -> Option<&'static str> {
+const fn usual_address(service: Service, has_key: bool) -> Option<&'static str> {
     match service {
         Service::OpenAi => Some("https://api.openai.com/v1"),
         Service::Anthropic => Some("https://api.anthropic.com"),
@@ -83,6 +83,8 @@ const fn usual_address(service: Service) -> Option<&'static str> {
         Service::OpenRouter => Some("https://openrouter.ai/api/v1"),
         Service::Venice => Some("https://api.venice.ai/api/v1"),
         Service::Bankr => Some("https://llm.bankr.bot/v1"),
+        // Two doors to one service: an account's key is known at the first alone.
+        Service::BlockRun if has_key => Some("https://api.blockrun.ai/v1"),
         Service::BlockRun => Some("https://blockrun.ai/api/v1"),
     }
 }
@@ -137,7 +139,12 @@ fn backend(
     place: &str,
     config: &ServiceConfig,
 ) -> Result<Backend, String> {
-    let url = config.base_url.as_deref().or(usual_address(service));
+    let key = config
+        .api_key
+        .clone()
+        .unwrap_or_else(|| Secret::new(String::new()));
+    let usual = usual_address(service, !key.is_empty());
+    let url = config.base_url.as_deref().or(usual);
     let url = url.ok_or_else(|| {
         format!("`{place}.base_url` is required: a local server has no usual address")
     })?;
@@ -153,6 +160,8 @@ fn backend(
                     .to_owned();
             }
         }
+        Service::BlockRun if base.path.is_empty() && !key.is_empty() => base.path.push_str("/v1"),
+        Service::BlockRun if base.path.is_empty() => base.path.push_str("/api/v1"),
         Service::BlockRun if base.path == "/api" => base.path.push_str("/v1"),
         Service::Bankr if base.path.is_empty() => base.path.push_str("/v1"),
         _ => {}
@@ -162,10 +171,6 @@ fn backend(
             "`{place}.api` must be chat, responses or anthropic"
         ));
     }
-    let key = config
-        .api_key
-        .clone()
-        .unwrap_or_else(|| Secret::new(String::new()));
     let keyless = matches!(service, Service::Local | Service::BlockRun);
     if key.is_empty() && !keyless {
         return Err(format!("`{place}.api_key` is required"));
@@ -255,5 +260,59 @@ pub(crate) fn world(
         // Real payment comes with a wallet that holds money; until then only simulations are paid.
         wallet: sandbox.then(|| Arc::new(SandboxWallet) as Arc<dyn Wallet>),
         sandbox,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where `service` is found with this key and this `base_url`.
+    fn address(service: Service, key: &str, base_url: Option<&str>) -> String {
+        let config = ServiceConfig {
+            api_key: (!key.is_empty()).then(|| Secret::new(key.into())),
+            base_url: base_url.map(str::to_owned),
+            ..ServiceConfig::default()
+        };
+        let made = backend(service, "b".into(), "providers.b", &config).unwrap();
+        format!("{}{}", made.endpoint.base.host, made.endpoint.base.path)
+    }
+
+    #[test]
+    fn a_key_of_blockrun_goes_to_the_door_that_knows_it() {
+        let check = |key, base_url, expected: &str| {
+            assert_eq!(address(Service::BlockRun, key, base_url), expected);
+        };
+        check("brk_live_1", None, "api.blockrun.ai/v1");
+        check("", None, "blockrun.ai/api/v1");
+        check(
+            "brk_live_1",
+            Some("https://api.blockrun.ai"),
+            "api.blockrun.ai/v1",
+        );
+        check(
+            "brk_live_1",
+            Some("https://api.blockrun.ai/v1/"),
+            "api.blockrun.ai/v1",
+        );
+        check("", Some("https://blockrun.ai"), "blockrun.ai/api/v1");
+        check(
+            "",
+            Some("https://testnet.blockrun.ai/api"),
+            "testnet.blockrun.ai/api/v1",
+        );
+    }
+
+    #[test]
+    fn addresses_are_taken_with_and_without_their_version() {
+        for url in ["https://api.anthropic.com", "https://api.anthropic.com/v1"] {
+            assert_eq!(
+                address(Service::Anthropic, "k", Some(url)),
+                "api.anthropic.com"
+            );
+        }
+        for url in ["https://llm.bankr.bot", "https://llm.bankr.bot/v1"] {
+            assert_eq!(address(Service::Bankr, "k", Some(url)), "llm.bankr.bot/v1");
+        }
     }
 }

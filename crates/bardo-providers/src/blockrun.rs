@@ -1,4 +1,6 @@
-//! blockrun.ai, paid per request by x402 (reference sheet `blockrun.md`).
+//! BlockRun, by either of its doors: blockrun.ai, paid per request by x402, and api.blockrun.ai,
+//! which takes an account's key and draws on its credit. Formats and models are the same (reference
+//! sheet `blockrun.md`).
 
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};
@@ -33,6 +35,10 @@ impl Provider for BlockRun {
     /// The service drops a caller's `stream_options` and always reports usage.
     fn usage_on_request(&self) -> bool {
         false
+    }
+
+    fn sells_per_call(&self) -> bool {
+        true
     }
 
     fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError> {

@@ -2,12 +2,16 @@
 //!
 //! The sandbox's wallet is here; one that holds real money is behind the same trait, elsewhere.
 
+use bardo_types::model::Service;
+use bardo_types::secret::Secret;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
+
+use crate::provider::provider;
 
 /// Header of an offer, v2 (reference sheet `x402.md` §2).
 pub const PAYMENT_REQUIRED: HeaderName = HeaderName::from_static("payment-required");
@@ -23,6 +27,13 @@ pub enum PaymentError {
     /// No entry of the offer is acceptable: scheme, network, asset or amount.
     #[error("no entry of the offer is acceptable: {0}")]
     Unacceptable(&'static str),
+}
+
+/// Whether a 402 of `service` is an offer to pay. With an account's key it is a refusal for want of
+/// credit, and nothing is to be signed, whatever the answer says.
+#[must_use]
+pub fn is_offer(service: Service, key: &Secret) -> bool {
+    key.is_empty() && provider(service).sells_per_call()
 }
 
 /// Something that can pay an offer.
@@ -136,6 +147,15 @@ mod tests {
     }
 
     const EXACT: &str = r#"{"scheme":"exact","network":"eip155:8453","amount":"3660","asset":"0x8335","payTo":"0x3C44","maxTimeoutSeconds":300,"extra":{"name":"USD Coin","version":"2"}}"#;
+
+    #[test]
+    fn only_a_seller_that_has_no_key_of_ours_is_paid_per_call() {
+        let check = |service, key: &str| is_offer(service, &Secret::new(key.into()));
+        assert!(check(Service::BlockRun, ""));
+        assert!(!check(Service::BlockRun, "brk_live_1"));
+        assert!(!check(Service::Local, ""));
+        assert!(!check(Service::Bankr, "bk_1"));
+    }
 
     #[test]
     fn an_exact_offer_is_paid_with_a_fresh_nonce_each_time() {

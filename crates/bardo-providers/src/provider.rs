@@ -74,6 +74,11 @@ pub trait Provider: Send + Sync {
         true
     }
 
+    /// Whether a call without a key is answered with an offer (HTTP 402) that a wallet can pay.
+    fn sells_per_call(&self) -> bool {
+        false
+    }
+
     /// The path of the list of models.
     fn list_path(&self) -> &'static str {
         "/models"

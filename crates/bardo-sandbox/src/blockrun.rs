@@ -1,5 +1,7 @@
-//! BlockRun: three dialects behind one price, paid per call by x402.
+//! BlockRun: three dialects behind one price. Below `/api` it is blockrun.ai, paid per call by
+//! x402; without that prefix it is api.blockrun.ai, which takes an account's key.
 
+mod account;
 mod catalog;
 mod payment;
 
@@ -54,25 +56,35 @@ enum Dialect {
     Responses,
 }
 
+/// How a call is paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rail {
+    PerCall,
+    Account,
+}
+
 /// Answers below `/blockrun`.
 pub(crate) fn handle(request: &Recorded, world: &World) -> Reply {
-    let path = request.path.strip_prefix("/api").unwrap_or(&request.path);
+    let (path, rail) = match request.path.strip_prefix("/api") {
+        Some(path) => (path, Rail::PerCall),
+        None => (request.path.as_str(), Rail::Account),
+    };
     let reply = match (&request.method, path) {
         (&Method::GET, "/v1/models") => Reply::json(200, &catalog::list()),
         (&Method::GET, "/.well-known/x402") => Reply::json(
             200,
             &json!({ "version": 2, "resources": ["/v1/chat/completions", "/v1/messages", "/v1/responses"] }),
         ),
-        (&Method::POST, "/v1/chat/completions") => paid(request, world, Dialect::Chat),
-        (&Method::POST, "/v1/messages") => paid(request, world, Dialect::Messages),
-        (&Method::POST, "/v1/responses") => paid(request, world, Dialect::Responses),
+        (&Method::POST, "/v1/chat/completions") => paid(request, world, Dialect::Chat, rail),
+        (&Method::POST, "/v1/messages") => paid(request, world, Dialect::Messages, rail),
+        (&Method::POST, "/v1/responses") => paid(request, world, Dialect::Responses, rail),
         _ => error(404, "INVALID_REQUEST", "Not found"),
     };
     reply.with_header("x-request-id", world.request_id("br_", request))
 }
 
 /// The life of a payable request: model, price, payment, nonce, inference, settlement.
-fn paid(request: &Recorded, world: &World, dialect: Dialect) -> Reply {
+fn paid(request: &Recorded, world: &World, dialect: Dialect, rail: Rail) -> Reply {
     let body = match request.json() {
         Ok(body) if body.is_object() => body,
         _ => {
@@ -84,6 +96,10 @@ fn paid(request: &Recorded, world: &World, dialect: Dialect) -> Reply {
             );
         }
     };
+    let key = (rail == Rail::Account).then(|| account::key(request, world));
+    if let Some(Err((status, code, message))) = key {
+        return refusal(request, status, code, message);
+    }
     let model = body
         .get("model")
         .and_then(Value::as_str)
@@ -93,6 +109,12 @@ fn paid(request: &Recorded, world: &World, dialect: Dialect) -> Reply {
     };
     if row.billing() == "free" {
         return infer(request, &body, row, world, dialect).with_header("x-free-model", "true");
+    }
+    if let Some(Ok(key)) = key {
+        return match account::credit(key) {
+            Ok(()) => infer(request, &body, row, world, dialect),
+            Err((status, code, message)) => refusal(request, status, code, message),
+        };
     }
     let quote = catalog::quote(row, &body);
     let offer = payment::Offer::new(request, row, quote);

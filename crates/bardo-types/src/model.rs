@@ -54,7 +54,7 @@ pub enum Service {
     Venice,
     /// llm.bankr.bot.
     Bankr,
-    /// blockrun.ai, paid by x402.
+    /// blockrun.ai, paid by x402, and api.blockrun.ai, paid from an account.
     BlockRun,
 }
 

@@ -171,6 +171,7 @@ pub(crate) fn credentials(environment: &[(String, String)]) -> Value {
             "openrouter",
             &["BARDO_OPENROUTER_KEY", "OPENROUTER_API_KEY"][..],
         ),
+        ("blockrun", &["BLOCKRUN_API_KEY"][..]),
         ("venice", &["VENICE_API_KEY"][..]),
         ("bankr", &["BANKR_LLM_KEY", "BANKR_API_KEY"][..]),
     ] {

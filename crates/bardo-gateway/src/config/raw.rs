@@ -99,7 +99,7 @@ pub(crate) struct CallerKey {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Providers {
-    /// BlockRun, paid by x402 or by an account key.
+    /// BlockRun: with an account's `brk_` key from its credit, without a key paid per call (x402).
     pub(crate) blockrun: Option<ServiceConfig>,
     /// OpenRouter.
     pub(crate) openrouter: Option<ServiceConfig>,

@@ -92,11 +92,40 @@ fn shown_settings_name_their_source_and_hide_secrets() {
 
 #[test]
 fn without_a_file_the_usual_variables_are_backends() {
-    let environment = vec![("OPENAI_API_KEY".to_owned(), "sk-1234".to_owned())];
+    let environment = vec![
+        ("OPENAI_API_KEY".to_owned(), "sk-1234".to_owned()),
+        ("BLOCKRUN_API_KEY".to_owned(), "brk_live_1".to_owned()),
+    ];
     let tree = layers::credentials(&environment);
     assert_eq!(tree["providers"]["direct"]["keys"][0]["provider"], "openai");
     assert_eq!(
         tree["providers"]["direct"]["keys"][0]["api_key"],
         "env:OPENAI_API_KEY"
     );
+    assert_eq!(
+        tree["providers"]["blockrun"]["api_key"],
+        "env:BLOCKRUN_API_KEY"
+    );
+}
+
+#[test]
+fn the_shipped_examples_are_taken() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/config");
+    let environment = [
+        ("ANTHROPIC_API_KEY", "a"),
+        ("OPENAI_API_KEY", "b"),
+        ("GEMINI_API_KEY", "c"),
+        ("OPENROUTER_API_KEY", "d"),
+        ("CALLER_KEY", "0123456789abcdef"),
+    ];
+    let mut seen = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let config =
+            check(&text, &environment).unwrap_or_else(|reason| panic!("{path:?}: {reason}"));
+        assert!(config.has_providers(), "{path:?}");
+        seen += 1;
+    }
+    assert!(seen >= 3, "the examples have moved");
 }

@@ -117,3 +117,36 @@ fn every_endpoint_asks_for_payment() {
         assert_eq!(reply.body()["error"]["type"], "payment_required");
     }
 }
+
+fn with_key(key: &str, model: &str) -> Recorded {
+    let mut request = Recorded::test("blockrun", "/v1/chat/completions", &body(model));
+    let value = format!("Bearer {key}").parse().expect("ascii");
+    request.headers.insert("authorization", value);
+    request
+}
+
+#[test]
+fn an_account_pays_from_its_credit_and_signs_nothing() {
+    let world = World::new(7, Vec::new());
+    let served = handle(&with_key("brk_live_1", "openai/gpt-5.4"), &world);
+    assert_eq!(served.status, 200);
+    let broke = handle(&with_key("brk_live_empty", "openai/gpt-5.4"), &world);
+    assert_eq!(broke.status, 402);
+    assert!(broke.header("payment-required").is_none());
+    let free = handle(
+        &with_key("brk_live_empty", "nvidia/llama-3.2-11b-vision"),
+        &world,
+    );
+    assert_eq!(free.status, 200, "a free model needs no credit");
+}
+
+#[test]
+fn the_account_s_door_knows_keys_alone() {
+    let world = World::new(7, Vec::new());
+    for key in ["sk-1", "bad"] {
+        let refused = handle(&with_key(key, "openai/gpt-5.4"), &world);
+        assert_eq!(refused.status, 401, "{key}");
+    }
+    let none = Recorded::test("blockrun", "/v1/chat/completions", &body("openai/gpt-5.4"));
+    assert_eq!(handle(&none, &world).status, 401);
+}
