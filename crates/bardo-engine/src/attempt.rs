@@ -5,6 +5,7 @@ use std::time::Duration;
 use bardo_providers::payment::{PAYMENT_REQUIRED, PAYMENT_SIGNATURE, is_offer};
 use bardo_providers::transport::{SendError, UpstreamBody};
 use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::model::Service;
 use bardo_wire::{anthropic, table};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -190,7 +191,15 @@ impl Engine {
         fault.status = Some(status.as_u16());
         fault.retry_after_ms = retry_after(&head.headers).or(fault.retry_after_ms);
         scrub(&mut fault, shaped);
-        Err(Rejected::Failure(Failure::told(fault)))
+        let mut failure = Failure::told(fault);
+        // On BlockRun's account rail a call that ends in a server error may be billed all the same
+        // (reference sheet `blockrun.md`); calls paid one by one never are.
+        let account =
+            shaped.endpoint.service == Service::BlockRun && !shaped.endpoint.key.is_empty();
+        if account && status.is_server_error() && status != StatusCode::SERVICE_UNAVAILABLE {
+            failure.next = Next::Unknown;
+        }
+        Err(Rejected::Failure(failure))
     }
 }
 

@@ -55,7 +55,7 @@ impl Engine {
                 // A provider that says the prompt is wrong is right; one that cannot count is not
                 // needed.
                 Err(failure) if failure.fault.status == Some(400) => {
-                    return Err(Box::new(failure).into());
+                    return Err(failure.into());
                 }
                 Err(failure) => tracing::debug!(%failure, "counted here instead"),
             }
@@ -130,13 +130,15 @@ impl Engine {
         candidate: &Candidate,
         mut shaped: Shaped,
         head: &mut AnswerHead,
-    ) -> Result<Bytes, UpstreamFailure> {
+    ) -> Result<Bytes, Box<UpstreamFailure>> {
         let backend = admitted.world.endpoints[candidate.backend].name.clone();
-        let failed = |fault| UpstreamFailure {
-            backend: backend.clone(),
-            fault,
-            attempts: 1,
-            unknown_outcome: false,
+        let failed = |fault| {
+            Box::new(UpstreamFailure {
+                backend: backend.clone(),
+                fault,
+                attempts: 1,
+                unknown_outcome: false,
+            })
         };
         let response = self
             .attempt(admitted, &mut shaped)

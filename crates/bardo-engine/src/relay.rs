@@ -36,7 +36,7 @@ const LINGER: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// One direction of work: relayed or translated.
 pub(crate) enum Pump {
-    Pass(Pass),
+    Pass(Box<Pass>),
     Translate(Box<Translate>),
 }
 

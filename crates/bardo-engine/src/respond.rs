@@ -109,11 +109,11 @@ impl Engine {
         head: AnswerHead,
     ) -> Result<Answer, Failure> {
         let pump = match &shaped.mode {
-            Mode::Relay { hide_usage } => Pump::Pass(Pass::new(
+            Mode::Relay { hide_usage } => Pump::Pass(Box::new(Pass::new(
                 admitted.dialect,
                 shaped.endpoint.service,
                 *hide_usage,
-            )),
+            ))),
             Mode::Translate(translation) => {
                 settlement.keep_with(self.keeper(admitted, translation));
                 Pump::Translate(Box::new(Translate::new(
@@ -280,7 +280,7 @@ fn relayed(
 }
 
 pub(crate) async fn read_whole(mut body: UpstreamBody) -> Result<Bytes, Failure> {
-    let cut = |error: hyper::Error| {
+    let cut = |error: <UpstreamBody as http_body::Body>::Error| {
         tracing::debug!(%error, "answer cut");
         Failure::unknown(FaultClass::Connection, "the provider's answer was cut")
     };

@@ -219,13 +219,7 @@ impl From<EngineError> for Problem {
                 let hint =
                     nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
                 let message = format!("{message}{hint} `GET /v1/models` lists what is served");
-                Self::new(
-                    404,
-                    "model_not_found",
-                    FaultClass::NotFound,
-                    message.replace("? `GET", "? `GET"),
-                )
-                .param("model")
+                Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
             }
             EngineError::NoRoute(NoRoute::UnknownBackend { .. }) => {
                 let message = format!("{message}; leave out the prefix to let any backend answer");
@@ -259,8 +253,8 @@ impl Problem {
         let UpstreamFailure {
             backend,
             mut fault,
+            attempts,
             unknown_outcome,
-            ..
         } = failure;
         let status = match fault.class {
             FaultClass::BadRequest | FaultClass::ContextTooLong => 400,
@@ -295,8 +289,10 @@ impl Problem {
             }
             _ => {}
         }
-        // A second try could be billed a second time, so that is left to people to decide.
-        let should_retry = unknown_outcome.then_some(false);
+        // A second try could be billed a second time, could not help, or would multiply the tries
+        // that were made here already.
+        let hopeless = matches!(code, "upstream_refused_key" | "upstream_out_of_funds");
+        let should_retry = (unknown_outcome || hopeless || attempts > 1).then_some(false);
         Self {
             status,
             code,

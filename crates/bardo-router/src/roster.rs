@@ -309,10 +309,6 @@ impl Roster {
     }
 
     fn find(&self, name: &str) -> Option<&[Candidate]> {
-        // A vendor's prefix says nothing about the backend, so such a name is not looked up raw.
-        if let Some(found) = self.by_name.get(name).filter(|_| !name.contains('/')) {
-            return Some(found);
-        }
         let normal = normalize(name);
         if let Some(found) = self.by_name.get(&normal) {
             return Some(found);

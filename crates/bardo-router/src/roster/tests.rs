@@ -82,6 +82,28 @@ fn a_named_model_goes_to_every_backend_that_has_it_in_the_owners_order() {
 }
 
 #[test]
+fn a_spelling_that_one_backend_lists_raw_hides_no_other() {
+    let roster = roster(vec![
+        spec("direct/anthropic", Service::Anthropic, &[]),
+        spec("openrouter", Service::OpenRouter, &[]),
+        spec("bankr", Service::Bankr, &[]),
+    ]);
+    check(
+        &roster,
+        "claude-sonnet-4.6",
+        &[
+            ("direct/anthropic", "claude-sonnet-4-6"),
+            ("bankr", "claude-sonnet-4.6"),
+        ],
+    );
+    check(
+        &roster,
+        "openrouter/claude-opus-5.5",
+        &[("openrouter", "anthropic/claude-opus-5.5")],
+    );
+}
+
+#[test]
 fn a_pin_names_one_backend_even_for_unlisted_models() {
     let roster = full();
     check(

@@ -169,6 +169,12 @@ impl Assembler {
                     open.citations.push(citation);
                 }
             }
+            event => self.push_rest(event),
+        }
+    }
+
+    fn push_rest(&mut self, event: StreamEvent) {
+        match event {
             StreamEvent::Refusal { choice, text } => {
                 let (choice, building) = self.at(choice);
                 match choice.parts.last_mut() {
