@@ -25,7 +25,9 @@ const CODE: &[(&str, &str, &str)] = &[
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for (path, text) in tree.files() {
-        if path.rsplit('/').next() != Some("Cargo.lock") {
+        // Recordings of clients are kept as they were sent, whatever they speak of.
+        let recorded = path.starts_with("tests/clients/fixtures/");
+        if path.rsplit('/').next() != Some("Cargo.lock") && !recorded {
             found.extend(check_machine(path, text));
         }
     }
