@@ -12,6 +12,7 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 
 use crate::run::{Admitted, Engine};
+use crate::scrub::scrub;
 use crate::shape::Shaped;
 
 /// Provider error bodies are read up to here (decisions §3).
@@ -190,7 +191,7 @@ impl Engine {
         );
         fault.status = Some(status.as_u16());
         fault.retry_after_ms = retry_after(&head.headers).or(fault.retry_after_ms);
-        scrub(&mut fault, shaped);
+        scrub(&mut fault, shaped.endpoint.key.expose());
         let mut failure = Failure::told(fault);
         // On BlockRun's account rail a call that ends in a server error may be billed all the same
         // (reference sheet `blockrun.md`); calls paid one by one never are.
@@ -260,40 +261,4 @@ fn retry_after(headers: &HeaderMap) -> Option<u64> {
         reason = "bounded just before"
     )]
     Some(ms.min(86_400_000.0) as u64)
-}
-
-/// Takes keys out of a provider's words: ours, and whatever looks like one (quality P-38).
-pub(crate) fn scrub(fault: &mut Fault, shaped: &Shaped) {
-    let key = shaped.endpoint.key.expose();
-    let mut text = fault.message.to_string();
-    if key.len() >= 4 {
-        text = text.replace(key, "[redacted]");
-    }
-    let looks_like_key = |word: &str| {
-        word.len() >= 16
-            && ["sk-", "sk_", "bk_", "brk_", "AIza", "vk_", "bardo_"]
-                .iter()
-                .any(|prefix| word.starts_with(prefix))
-    };
-    let is_key_char = |c: char| c.is_ascii_alphanumeric() || "-_.*".contains(c);
-    if text.split(|c| !is_key_char(c)).any(looks_like_key) {
-        let mut clean = String::with_capacity(text.len());
-        let mut word = String::new();
-        for c in text.chars().chain([' ']) {
-            if is_key_char(c) {
-                word.push(c);
-            } else {
-                clean.push_str(if looks_like_key(&word) {
-                    "[redacted]"
-                } else {
-                    &word
-                });
-                word.clear();
-                clean.push(c);
-            }
-        }
-        clean.pop();
-        text = clean;
-    }
-    fault.message = text.into();
 }

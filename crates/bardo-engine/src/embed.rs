@@ -13,10 +13,11 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::attempt::{Failure, Next, scrub};
+use crate::attempt::{Failure, Next};
 use crate::error::{EngineError, UpstreamFailure};
 use crate::respond::{Answer, AnswerBody, AnswerHead, read_whole};
 use crate::run::{Admitted, Engine};
+use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, headers};
 
 /// What the translated form needs of the caller's request.
@@ -119,7 +120,7 @@ impl Engine {
         let response = self.attempt(admitted, shaped).await?;
         let bytes = read_whole(response.into_body()).await?;
         let told = |mut fault| {
-            scrub(&mut fault, shaped);
+            scrub(&mut fault, shaped.endpoint.key.expose());
             Failure::told(fault)
         };
         if shaped.dialect == Dialect::Chat {

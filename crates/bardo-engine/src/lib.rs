@@ -15,6 +15,7 @@ mod received;
 mod relay;
 mod respond;
 mod run;
+mod scrub;
 mod shape;
 mod world;
 

@@ -217,12 +217,13 @@ impl ReplyStream {
                         }
                         Poll::Ready(None) => {
                             self.pump_end();
-                            if !self.progress.done && self.progress.fault.is_none() {
-                                self.fail(Fault::new(
-                                    FaultClass::Connection,
-                                    "the provider's stream ended too early",
-                                ));
-                            }
+                            let early = Fault::new(
+                                FaultClass::Connection,
+                                "the provider's stream ended too early",
+                            );
+                            // Without effect where the stream is complete.
+                            let fault = self.progress.fault.take().unwrap_or(early);
+                            self.fail(fault);
                             self.state = State::Finished;
                         }
                         Poll::Pending if self.out.len() > 0 => {

@@ -12,10 +12,11 @@ use bytes::{Bytes, BytesMut};
 use http::Response;
 use http_body_util::BodyExt as _;
 
-use crate::attempt::{Failure, scrub};
+use crate::attempt::Failure;
 use crate::receipt::{Outcome, Receipt, degraded_list};
 use crate::relay::{Pass, Pump, ReplyStream, Settlement, Translate};
 use crate::run::{Admitted, Engine};
+use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, Translation};
 
 /// A provider's whole answer may have this size.
@@ -74,6 +75,13 @@ impl Engine {
                 "the provider compressed its answer, which nobody asked for",
             )));
         }
+        if is_page(&parts.headers) {
+            // Something before the provider speaks; no model has answered.
+            return Err(Failure::told(Fault::new(
+                FaultClass::Server,
+                "the provider's side answered with a web page",
+            )));
+        }
         let upstream_request_id = ["x-request-id", "request-id", "x-generation-id", "cf-ray"]
             .iter()
             .find_map(|name| parts.headers.get(*name)?.to_str().ok())
@@ -91,7 +99,7 @@ impl Engine {
             Arc::clone(self),
             receipt,
             admitted.received_at,
-            shaped.endpoint.key.expose(),
+            shaped.endpoint.key.clone(),
         );
         if admitted.stream {
             self.stream(admitted, shaped, body, settlement, head).await
@@ -126,7 +134,7 @@ impl Engine {
         };
         let mut reply = ReplyStream::new(body, pump, admitted.world.deadlines, settlement);
         reply.prime().await.map_err(|mut failure| {
-            scrub(&mut failure.fault, &shaped);
+            scrub(&mut failure.fault, shaped.endpoint.key.expose());
             failure
         })?;
         Ok(Answer {
@@ -175,7 +183,7 @@ impl Engine {
             }
             Err(mut fault) => {
                 settlement.hand_over();
-                scrub(&mut fault, &shaped);
+                scrub(&mut fault, shaped.endpoint.key.expose());
                 Err(Failure::told(fault))
             }
         }
@@ -235,6 +243,12 @@ impl Engine {
             }
         })
     }
+}
+
+fn is_page(headers: &http::HeaderMap) -> bool {
+    headers
+        .get(http::header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"))
 }
 
 fn receipt(

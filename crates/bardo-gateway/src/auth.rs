@@ -13,6 +13,8 @@ pub(crate) enum Denied {
     Missing,
     /// There is one, and it is wrong.
     Wrong,
+    /// There are two, of different callers.
+    Ambiguous,
     /// The listener is open to this machine only, and a web page of somewhere else calls.
     ForeignPage,
 }
@@ -46,22 +48,36 @@ impl Authenticator for StaticKeys {
         if self.0.is_empty() {
             return None;
         }
-        let Some(key) = credential(headers) else {
+        let mut presented = credentials(headers).peekable();
+        if presented.peek().is_none() {
             return Some(Err(Denied::Missing));
-        };
+        }
+        let mut caller: Option<&str> = None;
+        // Each has to be good, and all of the same caller (C-152).
+        for key in presented {
+            match (self.caller(key), caller) {
+                (None, _) => return Some(Err(Denied::Wrong)),
+                (Some(other), Some(known)) if other != known => {
+                    return Some(Err(Denied::Ambiguous));
+                }
+                (found, _) => caller = found,
+            }
+        }
+        caller.map(|id| Ok(Principal { id: id.to_owned() }))
+    }
+}
+
+impl StaticKeys {
+    /// Every key is compared, each in constant time, so that timing tells nothing.
+    fn caller(&self, key: &str) -> Option<&str> {
         let presented = digest(key);
-        // Every key is compared, each in constant time, so that timing tells nothing.
         let mut found = None;
         for (id, known) in &self.0 {
             if bool::from(known.ct_eq(&presented)) {
-                found = Some(id);
+                found = Some(id.as_str());
             }
         }
-        Some(
-            found
-                .map(|id| Principal { id: id.clone() })
-                .ok_or(Denied::Wrong),
-        )
+        found
     }
 }
 
@@ -89,23 +105,20 @@ impl Authenticator for OpenLoopback {
     }
 }
 
-/// `Authorization: Bearer`, else `x-api-key`; Anthropic's SDKs send either (reference sheet
+/// `Authorization: Bearer` and `x-api-key`; Anthropic's SDKs send either, or both (reference sheet
 /// `anthropic.md` §1).
-fn credential(headers: &HeaderMap) -> Option<&str> {
+fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let bearer = headers
-        .get(AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| {
-            let (scheme, key) = value.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+        .get_all(AUTHORIZATION)
+        .into_iter()
+        .filter_map(|value| {
+            let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(key)
         });
+    let plain = headers.get_all("x-api-key").into_iter();
     bearer
-        .or_else(|| {
-            headers
-                .get("x-api-key")
-                .and_then(|value| value.to_str().ok())
-                .map(str::trim)
-        })
+        .chain(plain.filter_map(|value| value.to_str().ok()))
+        .map(str::trim)
         .filter(|key| !key.is_empty())
 }
 

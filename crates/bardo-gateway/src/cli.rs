@@ -156,7 +156,7 @@ pub(crate) fn environment() -> Vec<(String, String)> {
 fn check(common: &Common) -> Result<(), String> {
     let loaded = config::load(common.config.as_deref(), &environment())
         .map_err(|error| error.to_string())?;
-    let backends = assemble::backends(&loaded.config)?;
+    let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     let file = loaded.file.as_ref().map_or_else(
         || "no file; defaults and environment".into(),
         |file| file.display().to_string(),
@@ -196,7 +196,7 @@ fn show(common: &Common) -> Result<(), String> {
 fn list_models(common: &Common) -> Result<(), String> {
     let loaded = config::load(common.config.as_deref(), &environment())
         .map_err(|error| error.to_string())?;
-    let backends = assemble::backends(&loaded.config)?;
+    let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     let catalog = std::sync::Arc::new(bardo_router::Catalog::embedded());
     let world = assemble::world(
         &loaded.config,

@@ -28,6 +28,13 @@ pub(crate) struct Loaded {
     pub(crate) file: Option<PathBuf>,
 }
 
+impl Loaded {
+    /// A reason found after loading, with the file that it is about.
+    pub(crate) fn refuse(&self, reason: &str) -> String {
+        located(self.file.as_deref(), reason).0
+    }
+}
+
 /// Finds, reads and checks the configuration.
 pub(crate) fn load(
     flag: Option<&Path>,

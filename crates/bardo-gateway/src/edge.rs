@@ -78,43 +78,50 @@ impl Edge {
             dialect,
             sandbox,
         };
-        let answered = match found {
-            Route::Work { task, detect, .. } => {
-                self.work(&mut caller, task, detect, &head.headers, body)
-                    .await
-            }
-            Route::Health => Ok(self.health()),
-            Route::Models => self.authenticate(&head.headers).map(|_| {
-                json_reply(
-                    StatusCode::OK,
-                    models::list(&self.engine.world().roster, dialect == Dialect::Anthropic),
-                )
-            }),
-            Route::Model(name) => self.authenticate(&head.headers).and_then(|_| {
-                models::one(
-                    &self.engine.world().roster,
-                    &name,
-                    dialect == Dialect::Anthropic,
-                )
-                .map(|model| json_reply(StatusCode::OK, model))
-                .ok_or_else(|| Problem::model_not_found(&name))
-            }),
-            Route::WrongMethod(allowed) => {
-                let problem = Problem::method_not_allowed(&head.method, allowed);
-                let mut reply = refuse(&caller, &problem);
-                reply
-                    .headers_mut()
-                    .insert(http::header::ALLOW, HeaderValue::from_static(allowed));
-                Ok(reply)
-            }
-            Route::Unknown => Err(Problem::unknown_endpoint(&head.method, head.uri.path())),
-        };
+        let answered = self.answer(&mut caller, found, &head, body).await;
         let mut reply = answered.unwrap_or_else(|problem| refuse(&caller, &problem));
         if head.method == Method::HEAD {
             *reply.body_mut() = ReplyBody::Whole(Bytes::new());
         }
         identify(&caller, reply.headers_mut());
         Ok(reply)
+    }
+
+    async fn answer(
+        &self,
+        caller: &mut Caller,
+        found: Route,
+        head: &http::request::Parts,
+        body: Incoming,
+    ) -> Result<Reply, Problem> {
+        check_head(&head.headers, self.policy.load().limits.max_header)?;
+        let is_anthropic = caller.dialect == Dialect::Anthropic;
+        match found {
+            Route::Work { task, detect, .. } => {
+                self.work(caller, task, detect, &head.headers, body).await
+            }
+            Route::Health => Ok(self.health()),
+            Route::Models => {
+                self.authenticate(&head.headers)?;
+                let list = models::list(&self.engine.world().roster, is_anthropic);
+                Ok(json_reply(StatusCode::OK, list))
+            }
+            Route::Model(name) => {
+                self.authenticate(&head.headers)?;
+                models::one(&self.engine.world().roster, &name, is_anthropic)
+                    .map(|model| json_reply(StatusCode::OK, model))
+                    .ok_or_else(|| Problem::model_not_found(&name))
+            }
+            Route::WrongMethod(allowed) => {
+                let problem = Problem::method_not_allowed(&head.method, allowed);
+                let mut reply = refuse(caller, &problem);
+                reply
+                    .headers_mut()
+                    .insert(http::header::ALLOW, HeaderValue::from_static(allowed));
+                Ok(reply)
+            }
+            Route::Unknown => Err(Problem::unknown_endpoint(&head.method, head.uri.path())),
+        }
     }
 
     fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, Problem> {
@@ -136,7 +143,6 @@ impl Edge {
         body: Incoming,
     ) -> Result<Reply, Problem> {
         let limits = self.policy.load().limits.clone();
-        check_head(headers, limits.max_header)?;
         let principal = self.authenticate(headers)?;
         if self.draining.load(Ordering::Relaxed) {
             return Err(Problem::draining());

@@ -86,6 +86,12 @@ impl Problem {
                 FaultClass::Authentication,
                 "this key is not known to the gateway",
             ),
+            Denied::Ambiguous => Self::new(
+                400,
+                "invalid_request",
+                FaultClass::BadRequest,
+                "`Authorization` and `x-api-key` hold keys of different callers; send one of them",
+            ),
             Denied::ForeignPage => Self::new(
                 403,
                 "foreign_page",
@@ -217,8 +223,8 @@ impl From<EngineError> for Problem {
             }
             EngineError::NoRoute(NoRoute::UnknownModel { nearest, .. }) => {
                 let hint =
-                    nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-                let message = format!("{message}{hint} `GET /v1/models` lists what is served");
+                    nearest.map_or_else(String::new, |name| format!(" did you mean `{name}`?"));
+                let message = format!("{message};{hint} `GET /v1/models` lists what is served");
                 Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
             }
             EngineError::NoRoute(NoRoute::UnknownBackend { .. }) => {
@@ -271,6 +277,13 @@ impl Problem {
             FaultClass::Timeout => 504,
         };
         let code = code_of(fault.class);
+        // A second try could be billed a second time, so that is left to people to decide; an account
+        // is not put right by asking again; and tries made here already are not to be multiplied.
+        let account = matches!(
+            fault.class,
+            FaultClass::Authentication | FaultClass::Permission | FaultClass::Payment
+        );
+        let should_retry = (unknown_outcome || account || attempts > 1).then_some(false);
         match fault.class {
             FaultClass::Authentication | FaultClass::Permission => {
                 fault.message =
@@ -289,10 +302,6 @@ impl Problem {
             }
             _ => {}
         }
-        // A second try could be billed a second time, could not help, or would multiply the tries
-        // that were made here already.
-        let hopeless = matches!(code, "upstream_refused_key" | "upstream_out_of_funds");
-        let should_retry = (unknown_outcome || hopeless || attempts > 1).then_some(false);
         Self {
             status,
             code,

@@ -9,10 +9,11 @@ use arc_swap::ArcSwap;
 use bardo_engine::Engine;
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
+use bardo_types::model::ModelEntry;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{mpsc, watch};
 
 use crate::assemble::{self, Backend, LiveLists};
 use crate::auth::{Authenticator, OpenLoopback, StaticKeys};
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
 
     let transport = Transport::new(loaded.config.upstream.connect_timeout.0);
     let catalog = Arc::new(Catalog::embedded());
-    let backends = assemble::backends(&loaded.config)?;
+    let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     let world = assemble::world(
         &loaded.config,
         &backends,
@@ -116,8 +117,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
             Arc::clone(&running.edge),
             Arc::clone(&running.status),
         ));
+        // Before anybody is told that this process is ready for signals too.
+        let signals = Signals::watch()?;
         announce(args, listen, admin_listen, key.as_deref());
-        running.attend(loaded, backends, &stop).await
+        running.attend(loaded, backends, &stop, signals).await
     })?;
     for thread in threads {
         let _ = thread.join();
@@ -213,6 +216,39 @@ fn written(loaded: &Loaded) -> Option<SystemTime> {
         .ok()
 }
 
+/// The signals that an operator sends.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn watch() -> Result<Self, String> {
+        let watch_for = |kind| signal(kind).map_err(|error| error.to_string());
+        Ok(Self {
+            terminate: watch_for(SignalKind::terminate())?,
+            interrupt: watch_for(SignalKind::interrupt())?,
+            hangup: watch_for(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits until it is time to go. Loses nothing when dropped.
+    async fn stop(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// A backend's list of models, as fetched for the backends of one configuration.
+struct Fetched {
+    generation: u64,
+    name: String,
+    list: Result<Vec<ModelEntry>, String>,
+}
+
 impl Running {
     /// Everything that goes on beside serving: lists, reloads, signals. Returns when it is time to
     /// go, with `stop` set.
@@ -221,30 +257,34 @@ impl Running {
         mut loaded: Loaded,
         mut backends: Vec<Backend>,
         stop: &watch::Sender<Stop>,
+        mut signals: Signals,
     ) -> Result<(), String> {
-        let watch_for = |kind| signal(kind).map_err(|error| error.to_string());
-        let (mut terminate, mut interrupt, mut hangup) = (
-            watch_for(SignalKind::terminate())?,
-            watch_for(SignalKind::interrupt())?,
-            watch_for(SignalKind::hangup())?,
-        );
         let mut lists = LiveLists::new();
+        let (fetched, mut arriving) = mpsc::channel(16);
+        let mut generation = 0;
         let mut next_refresh = tokio::time::Instant::now();
         let mut changed = written(&loaded);
         let mut look = tokio::time::interval(Duration::from_secs(2));
         loop {
             let reload = tokio::select! {
-                _ = terminate.recv() => break,
-                _ = interrupt.recv() => break,
-                _ = hangup.recv() => true,
+                _ = signals.terminate.recv() => break,
+                _ = signals.interrupt.recv() => break,
+                _ = signals.hangup.recv() => true,
                 _ = look.tick() => {
                     let now = written(&loaded);
                     std::mem::replace(&mut changed, now) != now
                 }
                 () = tokio::time::sleep_until(next_refresh), if loaded.config.catalog.live => {
-                    self.refresh(&backends, &mut lists).await;
-                    self.rebuild(&loaded.config, &backends, &lists);
+                    self.refresh(&backends, generation, &fetched);
                     next_refresh = tokio::time::Instant::now() + loaded.config.catalog.refresh.0;
+                    false
+                }
+                Some(fetched) = arriving.recv() => {
+                    // A list of a backend that has since been configured anew tells nothing.
+                    if fetched.generation == generation {
+                        self.take_list(fetched, &mut lists);
+                        self.rebuild(&loaded.config, &backends, &lists);
+                    }
                     false
                 }
             };
@@ -252,6 +292,7 @@ impl Running {
                 match self.reload(&loaded) {
                     Ok((newer, newer_backends)) => {
                         (loaded, backends) = (newer, newer_backends);
+                        generation += 1;
                         lists.retain(|name, _| {
                             backends
                                 .iter()
@@ -272,39 +313,54 @@ impl Running {
         tracing::info!("draining; a second signal ends at once");
         tokio::select! {
             () = stop.closed() => {}
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            () = signals.stop() => {}
             () = tokio::time::sleep(loaded.config.server.drain.0) => tracing::warn!("the drain limit is over"),
         }
         let _ = stop.send(Stop::Now);
         Ok(())
     }
 
-    async fn refresh(&self, backends: &[Backend], lists: &mut LiveLists) {
-        let mut seen = Vec::new();
+    /// Asks every backend for its list, each on its own, so that none holds up another or a signal.
+    fn refresh(&self, backends: &[Backend], generation: u64, to: &mpsc::Sender<Fetched>) {
         for backend in backends.iter().filter(|backend| !backend.closed) {
-            let name = backend.endpoint.name.clone();
-            let fetched = refresh::fetch(&self.transport, &backend.endpoint, &self.catalog).await;
-            match &fetched {
-                Ok(list) => {
-                    tracing::debug!(
-                        provider = name,
-                        models = list.len(),
-                        "list of models refreshed"
-                    );
-                    lists.insert(name.clone(), list.clone());
-                }
-                Err(reason) => tracing::info!(
-                    provider = name,
-                    reason,
-                    "no live list of models; keeping what is known"
-                ),
-            }
-            seen.push((name, fetched.map(|list| list.len())));
+            let (transport, catalog) = (self.transport.clone(), Arc::clone(&self.catalog));
+            let (endpoint, to) = (Arc::clone(&backend.endpoint), to.clone());
+            tokio::spawn(async move {
+                let fetched = Fetched {
+                    generation,
+                    name: endpoint.name.clone(),
+                    list: refresh::fetch(&transport, &endpoint, &catalog).await,
+                };
+                // Nobody waits for it any more when the process is about to end.
+                let _ = to.send(fetched).await;
+            });
+        }
+    }
+
+    fn take_list(&self, fetched: Fetched, lists: &mut LiveLists) {
+        let Fetched { name, list, .. } = fetched;
+        match &list {
+            Ok(list) => tracing::debug!(
+                provider = name,
+                models = list.len(),
+                "list of models refreshed"
+            ),
+            Err(reason) => tracing::info!(
+                provider = name,
+                reason,
+                "no live list of models; keeping what is known"
+            ),
         }
         let mut status = Status::clone(&self.status.load());
-        status.lists = seen;
+        let told = list.as_ref().map(Vec::len).map_err(Clone::clone);
+        match status.lists.iter_mut().find(|(known, _)| *known == name) {
+            Some(known) => known.1 = told,
+            None => status.lists.push((name.clone(), told)),
+        }
         self.status.store(Arc::new(status));
+        if let Ok(list) = list {
+            lists.insert(name, list);
+        }
     }
 
     fn rebuild(&self, config: &Config, backends: &[Backend], lists: &LiveLists) {
@@ -328,7 +384,8 @@ impl Running {
             if !newer.config.has_providers() {
                 return Err("no provider is left".to_owned());
             }
-            let backends = assemble::backends(&newer.config)?;
+            let backends =
+                assemble::backends(&newer.config).map_err(|reason| newer.refuse(&reason))?;
             Ok((newer, backends))
         };
         let mut status = Status::clone(&self.status.load());

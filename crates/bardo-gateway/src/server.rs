@@ -136,6 +136,8 @@ async fn serve(
             _ = stop.wait_for(|stop| *stop != Stop::No) => break,
         }
     }
+    // Whoever was not taken up yet is turned away at once instead of after the last stream.
+    drop(connections);
     loop {
         tokio::select! {
             next = open.join_next() => if next.is_none() { return },

@@ -119,6 +119,9 @@ impl Pass {
         {
             progress.done = true;
         }
+        if !progress.content && !progress.done {
+            progress.fault = told_without_events(self.dialect, &self.tail);
+        }
     }
 
     pub(super) fn fail(&mut self, fault: &Fault, out: &mut Output, settlement: &Settlement) {
@@ -129,6 +132,15 @@ impl Pass {
             request_id: settlement.request_id(),
         };
         out.push(table::encode_stream_error(self.dialect, &view).into());
+    }
+}
+
+/// The failure that a provider tells by one JSON object where a stream was asked for.
+pub(super) fn told_without_events(dialect: Dialect, body: &[u8]) -> Option<Fault> {
+    if body.trim_ascii_start().starts_with(b"{") {
+        table::observe_response(dialect, body).fault
+    } else {
+        None
     }
 }
 

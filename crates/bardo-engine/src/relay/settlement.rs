@@ -3,11 +3,13 @@ use std::time::Instant;
 
 use bardo_types::chat::ChatResponse;
 use bardo_types::fault::Fault;
+use bardo_types::secret::Secret;
 use bardo_types::usage::Usage;
 use bardo_wire::codec::Observed;
 
 use crate::receipt::{Outcome, Receipt};
 use crate::run::Engine;
+use crate::scrub::scrub;
 
 /// What is done with a whole answer when it is there, e.g. remembering its thinking state.
 pub(crate) type Keep = Box<dyn FnOnce(&ChatResponse) + Send>;
@@ -18,7 +20,8 @@ pub(crate) struct Settlement {
     engine: Arc<Engine>,
     receipt: Option<Box<Receipt>>,
     started: Instant,
-    scrub: Vec<String>,
+    /// The key that the provider knows.
+    secret: Secret,
     keep: Option<Keep>,
 }
 
@@ -27,18 +30,13 @@ impl Settlement {
         engine: Arc<Engine>,
         receipt: Receipt,
         started: Instant,
-        secret: &str,
+        secret: Secret,
     ) -> Self {
-        let scrub = if secret.len() >= 4 {
-            vec![secret.to_owned()]
-        } else {
-            Vec::new()
-        };
         Self {
             engine,
             receipt: Some(Box::new(receipt)),
             started,
-            scrub,
+            secret,
             keep: None,
         }
     }
@@ -110,11 +108,7 @@ impl Settlement {
 
     /// The answer failed; the fault as the caller may see it.
     pub(super) fn failed(&mut self, mut fault: Fault) -> Fault {
-        for secret in &self.scrub {
-            if fault.message.contains(secret.as_str()) {
-                fault.message = fault.message.replace(secret.as_str(), "[redacted]").into();
-            }
-        }
+        scrub(&mut fault, self.secret.expose());
         if let Some(receipt) = &mut self.receipt {
             receipt.outcome = Outcome::Failed;
             self.engine

@@ -6,12 +6,19 @@ use bardo_wire::sse::SseParser;
 use bardo_wire::table;
 use bardo_wire::textual::EventFilter;
 
+use super::pass::told_without_events;
 use super::{EVENT_MAX, Output, Progress, Settlement};
 use crate::shape::Translation;
 
+/// A failure told without events is read up to here.
+const UNFRAMED_MAX: usize = 64 << 10;
+
 /// From one dialect to another, event by event.
 pub(crate) struct Translate {
+    upstream: Dialect,
     parser: SseParser,
+    /// What came before the first event, in case none ever comes.
+    unframed: Vec<u8>,
     decoder: Box<dyn StreamDecoder>,
     filter: Option<EventFilter>,
     encoder: Box<dyn StreamEncoder>,
@@ -29,7 +36,9 @@ impl Translate {
         keep: bool,
     ) -> Self {
         Self {
+            upstream,
             parser: SseParser::new(EVENT_MAX),
+            unframed: Vec::new(),
             decoder: table::stream_decoder(upstream, translation.decode.clone()),
             filter: translation
                 .textual
@@ -51,6 +60,10 @@ impl Translate {
     ) {
         if progress.done || progress.fault.is_some() {
             return;
+        }
+        if progress.events == 0 && self.unframed.len() < UNFRAMED_MAX {
+            let room = bytes.len().min(UNFRAMED_MAX - self.unframed.len());
+            self.unframed.extend_from_slice(&bytes[..room]);
         }
         let Self {
             parser,
@@ -82,6 +95,12 @@ impl Translate {
     ) {
         if progress.done || progress.fault.is_some() {
             return;
+        }
+        if progress.events == 0 {
+            progress.fault = told_without_events(self.upstream, &self.unframed);
+            if progress.fault.is_some() {
+                return;
+            }
         }
         let Self {
             parser,

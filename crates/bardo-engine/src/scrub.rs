@@ -1,0 +1,88 @@
+//! Keys taken out of a provider's words (quality P-38).
+
+use bardo_types::fault::Fault;
+
+/// A key shorter than this is no secret, and would blot out ordinary words.
+const KEY_MIN: usize = 4;
+
+/// Takes out `key`, and whatever looks like somebody's, from everything that a fault quotes.
+pub(crate) fn scrub(fault: &mut Fault, key: &str) {
+    if let Some(clean) = scrubbed(&fault.message, key) {
+        fault.message = clean.into();
+    }
+    for told in [&mut fault.code, &mut fault.param].into_iter().flatten() {
+        if let Some(clean) = scrubbed(told, key) {
+            *told = clean;
+        }
+    }
+}
+
+/// The text without keys; `None` where it has none.
+fn scrubbed(text: &str, key: &str) -> Option<String> {
+    let own = key.len() >= KEY_MIN && text.contains(key);
+    let others = text.split(|c| !is_key_char(c)).any(looks_like_key);
+    if !own && !others {
+        return None;
+    }
+    let text = if own {
+        text.replace(key, "[redacted]")
+    } else {
+        text.to_owned()
+    };
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let end = rest.find(|c| !is_key_char(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        clean.push_str(if looks_like_key(word) {
+            "[redacted]"
+        } else {
+            word
+        });
+        let next = after.chars().next();
+        clean.extend(next);
+        rest = &after[next.map_or(0, char::len_utf8)..];
+    }
+    Some(clean)
+}
+
+fn is_key_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.*".contains(c)
+}
+
+fn looks_like_key(word: &str) -> bool {
+    const STARTS: [&str; 7] = ["sk-", "sk_", "bk_", "brk_", "AIza", "vk_", "bardo_"];
+    word.len() >= 16 && STARTS.iter().any(|start| word.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use bardo_types::fault::FaultClass;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_taken_out_of_every_member() {
+        let mut fault = Fault::new(
+            FaultClass::BadRequest,
+            "key \"hunter2\" or (sk-ant-api03-0123456789): é hunter2",
+        )
+        .with_code("bad hunter2")
+        .with_param("Bearer hunter2");
+        scrub(&mut fault, "hunter2");
+        assert_eq!(
+            fault.message,
+            "key \"[redacted]\" or ([redacted]): é [redacted]"
+        );
+        assert_eq!(fault.code.as_deref(), Some("bad [redacted]"));
+        assert_eq!(fault.param.as_deref(), Some("Bearer [redacted]"));
+    }
+
+    #[test]
+    fn ordinary_words_stay() {
+        for text in ["sk-short is no key", "the task-force asked 7 times", ""] {
+            assert_eq!(scrubbed(text, "abc"), None, "{text}");
+            assert_eq!(scrubbed(text, ""), None, "{text}");
+        }
+    }
+}

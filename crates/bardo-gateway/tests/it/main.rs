@@ -1,0 +1,25 @@
+//! The built gateway over real sockets, in front of simulated and scripted providers.
+
+#![expect(
+    clippy::panic,
+    reason = "a check that fails ends its test with what it saw"
+)]
+
+mod access;
+mod bad_input;
+mod command_line;
+mod disconnect;
+mod endpoints;
+mod failover;
+mod generated;
+mod heartbeat;
+mod http;
+mod hygiene;
+mod lifecycle;
+mod midstream;
+mod passthrough;
+mod reload;
+mod rig;
+mod scripted;
+mod sse;
+mod timeouts;

@@ -1,0 +1,169 @@
+//! A stream that fails after its first content: an error event in the caller's dialect, never a
+//! clean ending, nothing torn (decisions §3, quality P-21).
+
+use serde_json::{Value, json};
+
+use crate::http::{Answer, Request};
+use crate::rig::{Gateway, Sandbox, everything, with};
+use crate::sse::{Caller, blocks, events, without_figures};
+
+const TEXT: &str = "A sentence of some length, streamed in small pieces, so that something is left to lose: 東京 🗼.";
+
+/// The simulated services by dialect, each with a model that answers there alone.
+const UPSTREAMS: [(&str, &str); 4] = [
+    ("openai", "direct/openai/gpt-5.5"),
+    ("anthropic", "direct/anthropic/claude-sonnet-5-5"),
+    ("google", "direct/google/gemini-3-flash"),
+    ("openrouter", "openrouter/gpt-5.5"),
+];
+
+fn start() -> Gateway {
+    let sandbox = Sandbox::start();
+    Gateway::start(&with(
+        everything(&sandbox),
+        "upstream",
+        json!({ "idle_timeout": "300ms" }),
+    ))
+}
+
+fn ask(gateway: &Gateway, caller: Caller, model: &str, fault: &Value) -> Answer {
+    let script = json!({ "steps": [{ "text": TEXT, "chunk": 4, "fault": fault }] });
+    let body = caller.request(model, &format!("bardo-script: {script}"), true);
+    gateway.send(&Request::json(caller.path(), &body))
+}
+
+/// After so many events every service has sent content, and none is done.
+const EVENTS: usize = 9;
+
+#[track_caller]
+fn check_fails(gateway: &Gateway, caller: Caller, model: &str, fault: &Value) {
+    let what = format!("{caller:?} from {model} with {fault}");
+    let answer = ask(gateway, caller, model, fault);
+    assert_eq!(answer.status(), 200, "{what}: {}", answer.text());
+    assert!(answer.complete, "{what}: the framing ends well");
+    let seen = events(&answer.body);
+    let last = seen.last().unwrap_or_else(|| panic!("{what}: no event"));
+    let event = std::panic::catch_unwind(|| caller.check_error_event(last));
+    assert!(event.is_ok(), "{what}: {}", answer.text());
+    let text = answer.text();
+    for clean in ["[DONE]", "message_stop", "response.completed", ": bardo "] {
+        assert!(!text.contains(clean), "{what}: {text}");
+    }
+    let said = caller.streamed_text(&seen);
+    assert!(!said.is_empty(), "{what}: {text}");
+    assert!(TEXT.starts_with(&said), "{what}: {said:?}");
+    if caller == Caller::Anthropic {
+        let started = text.matches("event: message_start").count();
+        assert_eq!(started, 1, "{what}");
+    }
+}
+
+#[track_caller]
+fn check_everywhere(fault: &Value) {
+    let gateway = start();
+    for (_, model) in UPSTREAMS {
+        for caller in Caller::ALL {
+            check_fails(&gateway, caller, model, fault);
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_breaks() {
+    check_everywhere(&json!({ "kind": "cut_after", "events": EVENTS }));
+}
+
+#[test]
+fn a_stream_that_just_ends() {
+    check_everywhere(&json!({ "kind": "eof_after", "events": EVENTS }));
+}
+
+#[test]
+fn an_error_in_the_providers_own_words() {
+    check_everywhere(&json!({ "kind": "error_event_after", "events": EVENTS }));
+}
+
+#[test]
+fn a_provider_that_falls_silent() {
+    check_everywhere(&json!({ "kind": "stall_after", "events": EVENTS }));
+}
+
+/// Where an event has to be understood to be translated. A relay hands it on as it came.
+#[test]
+fn an_event_that_is_no_json() {
+    let gateway = start();
+    let fault = json!({ "kind": "malformed_after", "events": EVENTS });
+    for (service, model) in UPSTREAMS {
+        for caller in Caller::ALL {
+            let relays = match service {
+                "openai" => caller != Caller::Anthropic,
+                "anthropic" => caller == Caller::Anthropic,
+                "google" => false,
+                _ => true,
+            };
+            if !relays {
+                check_fails(&gateway, caller, model, &fault);
+            }
+        }
+    }
+}
+
+/// Cut at any byte: whole events of the clean stream, then the error, nothing between.
+#[test]
+fn an_event_torn_by_a_cut_is_dropped_whole() {
+    let gateway = start();
+    for (caller, model) in [
+        (Caller::Chat, "direct/openai/gpt-5.5"),
+        (Caller::Anthropic, "direct/anthropic/claude-sonnet-5-5"),
+        (Caller::Responses, "direct/openai/gpt-5.5"),
+        (Caller::Chat, "direct/anthropic/claude-sonnet-5-5"),
+        (Caller::Anthropic, "direct/google/gemini-3-flash"),
+    ] {
+        let clean = ask(&gateway, caller, model, &Value::Null);
+        let (clean, _) = without_figures(&clean.body, caller.terminal());
+        let clean_text = caller.streamed_text(&events(&clean));
+        assert_eq!(clean_text, TEXT);
+        for n in (2_900..3_000).step_by(17) {
+            let fault = json!({ "kind": "cut_at_byte", "n": n });
+            let answer = ask(&gateway, caller, model, &fault);
+            let what = format!("{caller:?} from {model} cut at {n}: {}", answer.text());
+            // `blocks` refuses torn ones.
+            let seen = blocks(&answer.body);
+            assert!(seen.len() > 2, "{what}");
+            let shown = events(&answer.body);
+            caller.check_error_event(shown.last().expect("an error"));
+            let said = caller.streamed_text(&shown);
+            assert!(TEXT.starts_with(&said), "{what}");
+            assert!(!answer.text().contains(caller.terminal()), "{what}");
+        }
+    }
+}
+
+/// An end that only lacks its last word is still no clean end, except at servers of one's own.
+#[test]
+fn a_missing_terminal_event_is_a_failure() {
+    let gateway = start();
+    for (service, model) in UPSTREAMS {
+        if service == "google" {
+            // Gemini has none.
+            continue;
+        }
+        for caller in Caller::ALL {
+            check_fails(&gateway, caller, model, &json!({ "kind": "no_done" }));
+        }
+    }
+    for caller in Caller::ALL {
+        let answer = ask(
+            &gateway,
+            caller,
+            "local-model",
+            &json!({ "kind": "no_done" }),
+        );
+        assert!(
+            answer.text().contains(caller.terminal()) || caller == Caller::Chat,
+            "{}",
+            answer.text()
+        );
+        assert_eq!(caller.streamed_text(&events(&answer.body)), TEXT);
+    }
+}
