@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::ops::Range;
 
 /// Deepest nesting that a body may have; the parsers of peers stop at about this depth too.
@@ -188,7 +187,7 @@ fn key_text(quoted: &[u8]) -> Cow<'_, [u8]> {
 #[derive(Default)]
 struct Keys<'a> {
     first: Vec<Cow<'a, [u8]>>,
-    more: HashSet<Cow<'a, [u8]>>,
+    more: std::collections::HashSet<Cow<'a, [u8]>>,
 }
 
 impl<'a> Keys<'a> {
