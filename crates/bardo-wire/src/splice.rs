@@ -66,10 +66,7 @@ pub fn splice(top: &TopLevel<'_>, edits: &[Edit]) -> Vec<u8> {
     // Whether a member before the present one is kept, so that commas stay right.
     let mut kept_before = false;
     for (index, member) in members.iter().enumerate() {
-        let quoted = &body[member.key.clone()];
-        let edit = edits
-            .iter()
-            .find(|edit| edit.key().as_bytes() == &quoted[1..quoted.len() - 1]);
+        let edit = edits.iter().find(|edit| top.has_key(member, edit.key()));
         match edit {
             Some(Edit::Set { value, .. }) => {
                 out.extend_from_slice(&body[copied..member.value.start]);
@@ -171,6 +168,15 @@ mod tests {
             r#"{"a":1, "b":2, "c":3}"#,
             &[Edit::Remove { key: "a" }, Edit::Remove { key: "b" }],
             r#"{"c":3}"#,
+        );
+    }
+
+    #[test]
+    fn a_member_with_an_escaped_key_is_edited_and_not_added_again() {
+        check(
+            r#"{"mod\u0065l":"a","x":1}"#,
+            &[Edit::set_string("model", "b"), Edit::Remove { key: "x" }],
+            r#"{"mod\u0065l":"b"}"#,
         );
     }
 

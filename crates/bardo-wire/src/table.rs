@@ -6,6 +6,7 @@ use bardo_types::chat::{ChatRequest, ChatResponse};
 use bardo_types::fault::Fault;
 use bardo_types::model::{Dialect, Service};
 
+use crate::bounded::bounded;
 use crate::codec::{
     BadRequest, DecodeContext, Encoded, ErrorView, Observed, ReplyContext, StreamDecoder,
     StreamEncoder, Target,
@@ -106,15 +107,15 @@ pub fn decode_response(
     }
 }
 
-/// Reads an upstream's stream.
+/// Reads an upstream's stream, which fails when it grows beyond all measure.
 #[must_use]
 pub fn stream_decoder(dialect: Dialect, context: DecodeContext) -> Box<dyn StreamDecoder> {
-    match dialect {
+    bounded(match dialect {
         Dialect::Anthropic => anthropic::stream_decoder(context),
         Dialect::Responses => responses::stream_decoder(context),
         Dialect::Gemini => gemini::stream_decoder(context),
         Dialect::Chat | Dialect::Completions => chat::stream_decoder(context),
-    }
+    })
 }
 
 /// Reads an upstream's error answer.

@@ -32,6 +32,7 @@ const EDGES: &[(&str, Allowed)] = &[
         ]),
     ),
     ("bardo-sandbox", Allowed::Only(&[])),
+    ("bardo-fuzz", Allowed::Only(&["bardo-types", "bardo-wire"])),
     ("bardo-gateway", Allowed::Any),
     ("xtask", Allowed::Only(&["bardo-sandbox"])),
 ];

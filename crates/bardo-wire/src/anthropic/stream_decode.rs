@@ -55,7 +55,7 @@ pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
         context,
         started: false,
         over: false,
-        finished: false,
+        told: None,
         open: Vec::new(),
         calls: 0,
         last_call_is_whole: false,
@@ -68,7 +68,8 @@ struct Decoder {
     context: DecodeContext,
     started: bool,
     over: bool,
-    finished: bool,
+    /// Why the answer ended, as told so far.
+    told: Option<Told>,
     /// Blocks that have begun, by index. The protocol has one at a time; others are tolerated.
     open: Vec<(u64, Open)>,
     calls: u32,
@@ -77,6 +78,14 @@ struct Decoder {
     written: u64,
     /// Counts so far; later events repeat only some of them.
     usage: Usage,
+}
+
+/// A reason is handed on only when the message is over: words or a call may still follow it, and
+/// a stream that breaks after it must not look finished.
+struct Told {
+    reason: Finish,
+    stop_sequence: Option<String>,
+    details: Option<RawJson>,
 }
 
 enum Open {
@@ -406,17 +415,12 @@ impl Decoder {
         let Some(reason) = delta.stop_reason else {
             return;
         };
-        if std::mem::replace(&mut self.finished, true) {
+        if self.told.is_some() {
             return;
         }
         self.close_all(out);
-        out.push(StreamEvent::Finish {
-            choice: 0,
-            reason: finish::with_calls(
-                finish::parse(&reason),
-                self.calls > 0,
-                self.last_call_is_whole,
-            ),
+        self.told = Some(Told {
+            reason: finish::parse(&reason),
             stop_sequence: delta.stop_sequence.map(Str::into_string),
             details: delta.stop_details.map(RawJson::from),
         });
@@ -432,14 +436,17 @@ impl Decoder {
             return;
         }
         self.close_all(out);
-        if !self.finished {
-            out.push(StreamEvent::Finish {
-                choice: 0,
-                reason: finish::with_calls(Finish::Stop, self.calls > 0, self.last_call_is_whole),
-                stop_sequence: None,
-                details: None,
-            });
-        }
+        let told = self.told.take().unwrap_or(Told {
+            reason: Finish::Stop,
+            stop_sequence: None,
+            details: None,
+        });
+        out.push(StreamEvent::Finish {
+            choice: 0,
+            reason: finish::with_calls(told.reason, self.calls > 0, self.last_call_is_whole),
+            stop_sequence: told.stop_sequence,
+            details: told.details,
+        });
         self.over = true;
         out.push(StreamEvent::Done);
     }

@@ -64,7 +64,7 @@ fn request(mut wire: Body<'_>) -> Result<ChatRequest, BadRequest> {
             None => None,
         },
     };
-    request.sampling = sampling(&wire);
+    request.sampling = sampling(&wire)?;
     request.stop = wire.stop.0;
     request.n = read_n(wire.n)?;
     request.logprobs = wire.logprobs.unwrap_or(false).then_some(Logprobs {
@@ -124,17 +124,43 @@ pub(super) fn read_n(n: Option<u32>) -> Result<Option<u32>, BadRequest> {
     }
 }
 
-fn sampling(wire: &Body<'_>) -> Sampling {
-    Sampling {
-        temperature: raw(wire.temperature),
-        top_p: raw(wire.top_p),
-        top_k: raw(wire.top_k),
-        min_p: raw(wire.min_p),
-        presence_penalty: raw(wire.presence_penalty),
-        frequency_penalty: raw(wire.frequency_penalty),
-        repetition_penalty: raw(wire.repetition_penalty),
-        seed: raw(wire.seed),
-        logit_bias: raw(wire.logit_bias),
+fn sampling(wire: &Body<'_>) -> Result<Sampling, BadRequest> {
+    Ok(Sampling {
+        temperature: number("temperature", wire.temperature)?,
+        top_p: number("top_p", wire.top_p)?,
+        top_k: number("top_k", wire.top_k)?,
+        min_p: number("min_p", wire.min_p)?,
+        presence_penalty: number("presence_penalty", wire.presence_penalty)?,
+        frequency_penalty: number("frequency_penalty", wire.frequency_penalty)?,
+        repetition_penalty: number("repetition_penalty", wire.repetition_penalty)?,
+        seed: number("seed", wire.seed)?,
+        logit_bias: logit_bias(wire.logit_bias)?,
+    })
+}
+
+/// Keeps a number as written.
+pub(super) fn number(param: &str, value: Option<&RawValue>) -> Result<Option<RawJson>, BadRequest> {
+    let is_number = |raw: &RawValue| {
+        raw.get()
+            .starts_with(|c: char| c == '-' || c.is_ascii_digit())
+    };
+    match value {
+        Some(raw) if !is_number(raw) => Err(BadRequest::new(
+            param,
+            format!("`{param}` has to be a number"),
+        )),
+        value => Ok(raw(value)),
+    }
+}
+
+/// Keeps the map from tokens to numbers as written.
+pub(super) fn logit_bias(value: Option<&RawValue>) -> Result<Option<RawJson>, BadRequest> {
+    match value {
+        Some(raw) if !raw.get().starts_with('{') => Err(BadRequest::new(
+            "logit_bias",
+            "`logit_bias` has to be an object of token ids and numbers",
+        )),
+        value => Ok(raw(value)),
     }
 }
 
@@ -151,4 +177,33 @@ pub(super) fn extra<'a>(
         .into_iter()
         .filter(|(name, value)| !NEVER_PASSED_ON.contains(&&**name) && value.get() != "null")
         .map(|(name, value)| (name.into_string(), value.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sampling_members_of_another_type_are_refused_by_name() {
+        let read = |member: &str| {
+            let body = format!(
+                r#"{{"model":"m","messages":[{{"role":"user","content":"hi"}}],{member}}}"#
+            );
+            decode_request(body.as_bytes())
+        };
+        for (member, param) in [
+            (r#""temperature":[]"#, "temperature"),
+            (r#""top_k":{"a":1}"#, "top_k"),
+            (r#""seed":"7""#, "seed"),
+            (r#""logit_bias":[1]"#, "logit_bias"),
+        ] {
+            assert_eq!(read(member).unwrap_err().param, param);
+        }
+        let sampling = read(r#""temperature":1.0,"seed":-1,"top_p":null,"logit_bias":{"1":-5}"#)
+            .unwrap()
+            .sampling;
+        assert_eq!(sampling.temperature, RawJson::parse("1.0").ok());
+        assert_eq!(sampling.seed, RawJson::parse("-1").ok());
+        assert_eq!((sampling.top_p, sampling.top_k), (None, None));
+    }
 }

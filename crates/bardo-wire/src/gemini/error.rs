@@ -55,12 +55,11 @@ pub fn decode_error(status: u16, body: &[u8], _service: Service) -> Fault {
         return fault(&error, Some(status));
     }
     let text = text.trim();
-    let message = match serde_json::from_str::<String>(text) {
-        Ok(message) => message,
-        _ if text.is_empty() || text.starts_with('<') => {
-            format!("the provider answered with status {status}")
-        }
-        _ => text.to_owned(),
+    let words = serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned());
+    let message = if words.trim().is_empty() || words.starts_with('<') {
+        format!("the provider answered with status {status}")
+    } else {
+        words
     };
     Fault::new(FaultClass::of_status(status), bounded(&message)).with_status(status)
 }
@@ -87,7 +86,11 @@ fn parse(text: &str) -> Option<ErrorBody<'_>> {
 
 fn fault(error: &ErrorBody<'_>, http_status: Option<u16>) -> Fault {
     let details = error.details.as_deref().unwrap_or_default();
-    let message = error.message.as_deref().unwrap_or("the provider failed");
+    let message = error.message.as_deref().unwrap_or_default();
+    let message = match message.trim() {
+        "" => "the provider failed",
+        _ => message,
+    };
     let code = error
         .code
         .and_then(|code| u16::try_from(code.0).ok())

@@ -53,7 +53,7 @@ pub struct TopLevel<'a> {
 }
 
 impl<'a> TopLevel<'a> {
-    /// The value of `key` as written, where the key has no escapes.
+    /// The value of `key` as written.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&'a str> {
         std::str::from_utf8(&self.bytes[self.member(key)?.value.clone()]).ok()
@@ -68,10 +68,12 @@ impl<'a> TopLevel<'a> {
     /// The place of `key`.
     #[must_use]
     pub fn member(&self, key: &str) -> Option<&Member> {
-        self.members.iter().find(|member| {
-            let quoted = &self.bytes[member.key.clone()];
-            &quoted[1..quoted.len() - 1] == key.as_bytes()
-        })
+        self.members.iter().find(|member| self.has_key(member, key))
+    }
+
+    /// Whether `member` goes by the name `key`, however its letters are escaped.
+    pub(crate) fn has_key(&self, member: &Member, key: &str) -> bool {
+        *key_text(&self.bytes[member.key.clone()]) == *key.as_bytes()
     }
 
     /// All members in order.
@@ -129,6 +131,7 @@ pub fn scan(body: &[u8]) -> Result<TopLevel<'_>, JsonError> {
     }
     scanner.at += 1;
     let mut members: Vec<Member> = Vec::with_capacity(16);
+    let mut keys = Keys::default();
     scanner.space();
     if scanner.peek() == Some(b'}') {
         scanner.at += 1;
@@ -141,10 +144,7 @@ pub fn scan(body: &[u8]) -> Result<TopLevel<'_>, JsonError> {
             }
             scanner.string()?;
             let key = key..scanner.at;
-            if members
-                .iter()
-                .any(|member| body[member.key.clone()] == body[key.clone()])
-            {
+            if !keys.insert(key_text(&body[key.clone()])) {
                 return Err(JsonError::Duplicate { at: key.start });
             }
             scanner.colon()?;
@@ -170,6 +170,43 @@ pub fn scan(body: &[u8]) -> Result<TopLevel<'_>, JsonError> {
         bytes: body,
         members: Cow::Owned(members),
     })
+}
+
+/// A key without its quotes, its escapes resolved where it has any, so that `"mod\u0065l"` is
+/// what every other reader takes it for.
+fn key_text(quoted: &[u8]) -> Cow<'_, [u8]> {
+    let plain = &quoted[1..quoted.len() - 1];
+    if memchr::memchr(b'\\', plain).is_none() {
+        return Cow::Borrowed(plain);
+    }
+    match serde_json::from_slice::<String>(quoted) {
+        Ok(text) => Cow::Owned(text.into_bytes()),
+        Err(_) => Cow::Borrowed(plain),
+    }
+}
+
+/// The keys so far. A body has few, and a short list is the quickest to search; one that is made
+/// of a million keys must not cost a million million comparisons.
+#[derive(Default)]
+struct Keys<'a> {
+    first: Vec<Cow<'a, [u8]>>,
+    more: std::collections::HashSet<Cow<'a, [u8]>>,
+}
+
+impl<'a> Keys<'a> {
+    const FIRST_MAX: usize = 64;
+
+    /// Notes a key; false when it was there already.
+    fn insert(&mut self, key: Cow<'a, [u8]>) -> bool {
+        if self.first.contains(&key) {
+            return false;
+        }
+        if self.first.len() < Self::FIRST_MAX {
+            self.first.push(key);
+            return true;
+        }
+        self.more.insert(key)
+    }
 }
 
 struct Scanner<'a> {
@@ -457,6 +494,28 @@ mod tests {
             scan("[".repeat(100_000).as_bytes()),
             Err(JsonError::TooDeep { .. })
         ));
+    }
+
+    #[test]
+    fn an_escaped_key_is_the_key_it_spells() {
+        let top = scan(br#"{"mod\u0065l":"a","n":1}"#).unwrap();
+        assert_eq!(top.string("model").as_deref(), Some("a"));
+        assert_eq!(
+            scan(br#"{"model":"a","mod\u0065l":"b"}"#).unwrap_err(),
+            JsonError::Duplicate { at: 13 }
+        );
+    }
+
+    #[test]
+    fn a_body_of_very_many_keys_is_scanned_and_its_duplicates_are_found() {
+        let members: Vec<String> = (0..300_000).map(|n| format!("\"k{n}\":0")).collect();
+        let body = format!("{{{}}}", members.join(","));
+        assert_eq!(scan(body.as_bytes()).unwrap().members().len(), 300_000);
+        for again in ["k1", "k299999"] {
+            let body = format!("{{{},\"{again}\":1}}", members.join(","));
+            let refused = scan(body.as_bytes()).unwrap_err();
+            assert!(matches!(refused, JsonError::Duplicate { .. }), "{again}");
+        }
     }
 
     fn json_like() -> impl Strategy<Value = String> {

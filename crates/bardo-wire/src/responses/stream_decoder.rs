@@ -324,6 +324,8 @@ impl Decoder {
         self.added(place, raw, out);
         let kind = item.kind.as_deref().unwrap_or_default();
         match kind {
+            // What was announced as a call ends as one, whatever its item says at last.
+            _ if self.is_call(place) => self.call_done(place, &item, out),
             "message" => {
                 let parts = item.content.map_or("[]", RawValue::get);
                 let parts: Vec<&RawValue> = serde_json::from_str(parts).unwrap_or_default();
@@ -333,21 +335,6 @@ impl Decoder {
                 self.end_text(place, out);
             }
             "reasoning" => self.reasoning_done(place, raw, out),
-            "function_call" | "custom_tool_call" => {
-                let whole = item.arguments.filter(|_| kind == "function_call");
-                self.call_rest(place, whole.or(item.input), out);
-                if let Some(Item {
-                    body: Body::Call(call),
-                    ..
-                }) = self.items.get(&place)
-                {
-                    self.seen.last_call = Some((!call.custom).then(|| call.text.clone()));
-                    out.push(StreamEvent::ToolEnd {
-                        choice: 0,
-                        call: call.number,
-                    });
-                }
-            }
             kind => out.push(StreamEvent::Server {
                 choice: 0,
                 block: server_block(kind, raw),
@@ -356,6 +343,27 @@ impl Decoder {
         if let Some(item) = self.items.get_mut(&place) {
             item.done = true;
         }
+    }
+
+    fn is_call(&self, place: u64) -> bool {
+        let item = self.items.get(&place);
+        item.is_some_and(|item| matches!(item.body, Body::Call(_)))
+    }
+
+    fn call_done(&mut self, place: u64, item: &OutputItem<'_>, out: &mut Vec<StreamEvent>) {
+        self.call_rest(place, item.arguments.or(item.input), out);
+        let Some(Item {
+            body: Body::Call(call),
+            ..
+        }) = self.items.get(&place)
+        else {
+            return;
+        };
+        self.seen.last_call = Some((!call.custom).then(|| call.text.clone()));
+        out.push(StreamEvent::ToolEnd {
+            choice: 0,
+            call: call.number,
+        });
     }
 }
 

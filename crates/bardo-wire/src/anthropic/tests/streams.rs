@@ -39,6 +39,8 @@ fn a_stream_that_failed_never_looks_finished() {
     ] {
         let events = decode_stream(&fixture(&format!("streams/{name}.sse")), 5, context());
         assert!(!events.contains(&StreamEvent::Done), "{name}");
+        let finish = |step: &StreamEvent| matches!(step, StreamEvent::Finish { .. });
+        assert!(!events.iter().any(finish), "{name}");
         let Some(StreamEvent::Failed(fault)) = events.last() else {
             panic!("{name} did not fail: {events:?}");
         };

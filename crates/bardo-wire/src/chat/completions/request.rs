@@ -4,7 +4,7 @@ use bardo_types::chat::{ChatRequest, Logprobs, Message, Role, Sampling, Text};
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
-use super::super::decode::{extra, raw, read_n, required_model, token_limit, utf8};
+use super::super::decode::{extra, logit_bias, number, read_n, required_model, token_limit, utf8};
 use super::super::place;
 use super::super::wire::{StreamOptions, StringOrList};
 use crate::codec::BadRequest;
@@ -73,15 +73,15 @@ pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
         None => None,
     };
     request.sampling = Sampling {
-        temperature: raw(wire.temperature),
-        top_p: raw(wire.top_p),
-        top_k: raw(wire.top_k),
-        min_p: raw(wire.min_p),
-        presence_penalty: raw(wire.presence_penalty),
-        frequency_penalty: raw(wire.frequency_penalty),
-        repetition_penalty: raw(wire.repetition_penalty),
-        seed: raw(wire.seed),
-        logit_bias: raw(wire.logit_bias),
+        temperature: number("temperature", wire.temperature)?,
+        top_p: number("top_p", wire.top_p)?,
+        top_k: number("top_k", wire.top_k)?,
+        min_p: number("min_p", wire.min_p)?,
+        presence_penalty: number("presence_penalty", wire.presence_penalty)?,
+        frequency_penalty: number("frequency_penalty", wire.frequency_penalty)?,
+        repetition_penalty: number("repetition_penalty", wire.repetition_penalty)?,
+        seed: number("seed", wire.seed)?,
+        logit_bias: logit_bias(wire.logit_bias)?,
     };
     request.logprobs = wire.logprobs.map(|top| Logprobs {
         top: (top > 0).then_some(top),

@@ -126,6 +126,9 @@ fn any_body_is_an_error_and_long_ones_are_cut() {
     assert_eq!(error(429, "").class, FaultClass::RateLimit);
     assert_eq!(error(503, "\"busy\"").message, "busy");
     assert_eq!(error(400, "no JSON").message, "no JSON");
+    for nothing in ["\"\"", "\" \"", r#"{"error":{"message":""}}"#] {
+        assert!(!error(500, nothing).message.is_empty(), "{nothing}");
+    }
     assert_eq!(error(500, &"ü".repeat(5_000)).message.len(), 2_048);
 }
 

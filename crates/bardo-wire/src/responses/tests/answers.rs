@@ -140,6 +140,23 @@ fn an_error_event_fails_the_stream() {
 }
 
 #[test]
+fn a_call_whose_item_ends_without_a_type_ends_as_a_call() {
+    let stream = concat!(
+        r#"data: {"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f"}}"#,
+        "\n\n",
+        r#"data: {"type":"response.output_item.done","output_index":0,"item":{"type":null,"arguments":"{\"x\":1}"}}"#,
+        "\n\n",
+        r#"data: {"type":"response.completed","response":{"status":"completed"}}"#,
+        "\n\n",
+    );
+    let steps = steps(stream.as_bytes(), 4096);
+    assert!(steps.contains(&StreamEvent::ToolEnd { choice: 0, call: 0 }));
+    let response = assembled(steps).unwrap();
+    assert_eq!(inputs(&response), [("a", r#"{"x":1}"#)]);
+    assert_eq!(response.choices[0].finish, Some(Finish::ToolCalls));
+}
+
+#[test]
 fn ends_map_to_finish_reasons() {
     for (name, finish) in [
         ("text", Finish::Stop),

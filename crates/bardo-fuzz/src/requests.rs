@@ -1,0 +1,167 @@
+//! Targets for the decoders of callers' requests.
+
+use bardo_types::chat::{ChatRequest, Part};
+use bardo_types::model::{Dialect, Service};
+use bardo_wire::codec::{BadRequest, Encoded};
+use bardo_wire::json::{JsonError, scan};
+use bardo_wire::{anthropic, chat, envelope, responses, table};
+use serde_json::Value;
+
+use crate::{Knobs, world};
+
+/// A Chat Completions request is refused with a reason or read.
+pub fn chat_request(data: &[u8]) {
+    let Some((knobs, payload)) = Knobs::part(data) else {
+        return;
+    };
+    request(Dialect::Chat, knobs, payload);
+    if let Ok(top) = scan(payload) {
+        let _ = chat::detect_completions_body(&top, knobs.bit(0, 0));
+    }
+}
+
+/// An Anthropic request is refused with a reason or read, and can be counted and stripped.
+pub fn anthropic_request(data: &[u8]) {
+    let Some((knobs, payload)) = Knobs::part(data) else {
+        return;
+    };
+    request(Dialect::Anthropic, knobs, payload);
+    if let Ok(counted) = anthropic::decode_count_request(payload) {
+        let written = anthropic::encode_count_request(&counted, &world::target(knobs));
+        if let (Ok(_), Ok(written)) = (scan(payload), written) {
+            assert!(is_body(&written.body), "a body to count is no object");
+        }
+    }
+    if let (Ok(_), Some(stripped)) = (scan(payload), anthropic::strip_thinking(payload)) {
+        assert!(scan(&stripped).is_ok(), "stripping broke a body");
+    }
+}
+
+/// A Responses request is refused with a reason or read, and can be continued.
+pub fn responses_request(data: &[u8]) {
+    let Some((knobs, payload)) = Knobs::part(data) else {
+        return;
+    };
+    request(Dialect::Responses, knobs, payload);
+    let _ = responses::holds_own_marks(payload);
+    let Ok(top) = scan(payload) else { return };
+    let _ = responses::previous_response_id(&top);
+    let _ = responses::conversation_id(&top);
+    if let Ok(items) = responses::input_items(payload)
+        && let Ok(longer) = responses::prepend_items(payload, &items)
+    {
+        assert!(is_body(&longer), "earlier items broke a body");
+        let found = responses::input_items(&longer).expect("the input is still a list");
+        // An item that repeats one of the earlier ones is left out.
+        assert!((items.len()..=2 * items.len()).contains(&found.len()));
+    }
+}
+
+/// A legacy completions request is refused with a reason or read.
+pub fn completions_request(data: &[u8]) {
+    if let Some((knobs, payload)) = Knobs::part(data) {
+        request(Dialect::Completions, knobs, payload);
+    }
+}
+
+/// Reads the payload, and writes what was read for an upstream of the same dialect.
+fn request(dialect: Dialect, knobs: Knobs, payload: &[u8]) {
+    let Some(request) = decoded(dialect, payload) else {
+        return;
+    };
+    let upstream = match dialect {
+        Dialect::Completions => Dialect::Chat,
+        other => other,
+    };
+    encoded(upstream, &request, knobs);
+}
+
+/// The request, when the body is one that the gateway lets through.
+pub(crate) fn decoded(dialect: Dialect, body: &[u8]) -> Option<ChatRequest> {
+    match table::decode_request(dialect, body) {
+        Ok(request) => scan(body).is_ok().then_some(request),
+        Err(refused) => {
+            explained(&refused);
+            None
+        }
+    }
+}
+
+fn explained(refused: &BadRequest) {
+    assert!(!refused.message.is_empty(), "a refusal says what is wrong");
+}
+
+/// Whether this is a body that anybody takes; values may be nested deeper than we take ourselves,
+/// because some dialects wrap them.
+fn is_body(body: &[u8]) -> bool {
+    matches!(scan(body), Ok(_) | Err(JsonError::TooDeep { .. }))
+}
+
+/// Writes a request for an upstream and holds the result to what every body must be.
+pub(crate) fn encoded(upstream: Dialect, request: &ChatRequest, knobs: Knobs) -> Option<Encoded> {
+    let target = world::target(knobs);
+    let encoded = match table::encode_request(upstream, request, &target) {
+        Ok(encoded) => encoded,
+        Err(refused) => {
+            explained(&refused);
+            return None;
+        }
+    };
+    let body = String::from_utf8_lossy(&encoded.body);
+    let top = scan(&encoded.body);
+    if matches!(top, Err(JsonError::TooDeep { .. })) {
+        return None;
+    }
+    assert!(top.is_ok(), "{upstream:?} body: {:?}: {body}", top.err());
+    // Venice nests the functions of this dialect in its own way.
+    let nests = (upstream, target.service) == (Dialect::Responses, Service::Venice);
+    // A Responses request may have nothing but a prompt template.
+    let is_empty = request.messages.is_empty();
+    // Blocks of one dialect alone go back as they came, right or wrong.
+    let has_foreign = request.any_part(|part| matches!(part, Part::Server(_)));
+    if upstream != Dialect::Gemini && !nests && !is_empty && !has_foreign {
+        let read = table::decode_request(upstream, &encoded.body);
+        assert!(
+            read.is_ok(),
+            "{upstream:?} refuses: {:?}: {body}",
+            read.err()
+        );
+    }
+    if let Ok(value) = serde_json::from_slice(&encoded.body) {
+        assert!(!leaks(&value), "an envelope reached an upstream: {body}");
+    }
+    let mut sent: Vec<_> = encoded.renamed_tools.iter().map(|(sent, _)| sent).collect();
+    sent.sort_unstable();
+    sent.dedup();
+    assert_eq!(sent.len(), encoded.renamed_tools.len(), "{sent:?}");
+    Some(encoded)
+}
+
+/// Whether a slot of provider state holds an envelope of ours.
+fn leaks(value: &Value) -> bool {
+    const SLOTS: [&str; 4] = [
+        "signature",
+        "encrypted_content",
+        "thoughtSignature",
+        "thought_signature",
+    ];
+    // What callers and models write freely.
+    const FREE: [&str; 8] = [
+        "args",
+        "arguments",
+        "input_schema",
+        "metadata",
+        "parameters",
+        "properties",
+        "response",
+        "schema",
+    ];
+    match value {
+        Value::Array(items) => items.iter().any(leaks),
+        Value::Object(members) => members.iter().any(|(key, value)| match value {
+            Value::String(text) => SLOTS.contains(&&**key) && envelope::is_envelope(text),
+            _ => !FREE.contains(&&**key) && leaks(value),
+        }),
+        _ => false,
+    }
+}

@@ -1,0 +1,75 @@
+//! What a decoder holds while a stream goes on for ever.
+//!
+//! Words, thinking, pings and counts are handed on and forgotten. Inputs of calls, citations and
+//! new blocks are kept until the answer ends, so what is kept may grow with them, but by no more
+//! than a small multiple; the limit on a whole answer then bounds it.
+#![cfg(target_os = "linux")]
+
+use std::fmt::Write as _;
+use std::fs;
+
+use bardo_fuzz::endless::{self, Stream};
+use bardo_types::chat::StreamEvent;
+
+const MIB: usize = 1_024 * 1_024;
+/// Each stream brings this much.
+const STREAM_BYTES: usize = 8 * MIB;
+/// What a decoder that forgets may hold, and what the memory of a process wavers by.
+const SLACK_BYTES: usize = 3 * MIB;
+/// What a decoder that keeps may hold for each byte that came.
+const KEPT_PER_BYTE: usize = 8;
+
+#[test]
+fn what_decoders_hold_is_bounded_by_what_came() {
+    let mut report = String::new();
+    let mut failed = false;
+    for stream in endless::streams() {
+        let before = resident_bytes();
+        let (decoder, came) = endless_decoder(&stream);
+        let held = resident_bytes().saturating_sub(before);
+        drop(decoder);
+        let allowed = SLACK_BYTES
+            + if stream.keeps {
+                came * KEPT_PER_BYTE
+            } else {
+                0
+            };
+        failed |= held > allowed;
+        let _ = writeln!(report, "{}: {held} of {allowed} bytes", stream.name);
+    }
+    assert!(!failed, "{report}");
+}
+
+/// A decoder in the middle of an answer of which so many bytes came.
+fn endless_decoder(stream: &Stream) -> (Box<dyn bardo_wire::codec::StreamDecoder>, usize) {
+    let mut decoder = stream.decoder();
+    let mut steps = Vec::new();
+    let mut came = 0;
+    let mut number = 0;
+    while came < STREAM_BYTES {
+        let (name, data) = stream.event(number);
+        number += 1;
+        came += data.len();
+        decoder.event(
+            bardo_wire::sse::SseEvent {
+                name: &name,
+                data: data.as_bytes(),
+            },
+            &mut steps,
+        );
+        let end = |step: &StreamEvent| matches!(step, StreamEvent::Done | StreamEvent::Failed(_));
+        assert!(!steps.iter().any(end), "{}: {steps:?}", stream.name);
+        steps.clear();
+    }
+    (decoder, came)
+}
+
+fn resident_bytes() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap();
+    let kib: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib * 1_024
+}
