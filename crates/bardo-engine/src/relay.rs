@@ -217,11 +217,12 @@ impl ReplyStream {
                         }
                         Poll::Ready(None) => {
                             self.pump_end();
-                            if !self.progress.done && self.progress.fault.is_none() {
-                                self.fail(Fault::new(
-                                    FaultClass::Connection,
-                                    "the provider's stream ended too early",
-                                ));
+                            if !self.progress.done {
+                                let fault = self.progress.fault.take().unwrap_or_else(|| {
+                                    let message = "the provider's stream ended too early";
+                                    Fault::new(FaultClass::Connection, message)
+                                });
+                                self.fail(fault);
                             }
                             self.state = State::Finished;
                         }
