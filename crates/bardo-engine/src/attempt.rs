@@ -5,7 +5,7 @@ use std::time::Duration;
 use bardo_providers::payment::{PAYMENT_REQUIRED, PAYMENT_SIGNATURE, is_offer};
 use bardo_providers::transport::{SendError, UpstreamBody};
 use bardo_types::fault::{Fault, FaultClass};
-use bardo_types::model::Service;
+use bardo_types::model::{Dialect, Service};
 use bardo_wire::{anthropic, table};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -88,7 +88,7 @@ impl Engine {
                 }
             }
         }
-        match self.head(admitted, shaped, response).await {
+        match self.head(shaped, response).await {
             Err(Rejected::ForeignThinking) => {
                 let stripped = anthropic::strip_thinking(&shaped.body);
                 let Some(body) = stripped else {
@@ -103,7 +103,7 @@ impl Engine {
                     "the provider refused the signatures in the history, so earlier thinking was left out",
                 ));
                 let response = self.send(admitted, shaped, None).await?;
-                self.head(admitted, shaped, response)
+                self.head(shaped, response)
                     .await
                     .map_err(Rejected::into_failure)
             }
@@ -159,7 +159,6 @@ impl Engine {
 
     async fn head(
         &self,
-        admitted: &Admitted,
         shaped: &Shaped,
         response: Response<UpstreamBody>,
     ) -> Result<Response<UpstreamBody>, Rejected> {
@@ -178,9 +177,9 @@ impl Engine {
         }
         let (head, body) = response.into_parts();
         let body = read_some(body).await;
-        let relays_anthropic = admitted.dialect == bardo_types::model::Dialect::Anthropic
-            && shaped.dialect == admitted.dialect;
-        if relays_anthropic && anthropic::is_binding_error(status.as_u16(), &body) {
+        if shaped.dialect == Dialect::Anthropic
+            && anthropic::is_binding_error(status.as_u16(), &body)
+        {
             return Err(Rejected::ForeignThinking);
         }
         let mut fault = table::decode_error(

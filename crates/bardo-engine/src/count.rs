@@ -17,7 +17,7 @@ use crate::error::{EngineError, UpstreamFailure};
 use crate::receipt::degraded_list;
 use crate::respond::{Answer, AnswerBody, AnswerHead, read_whole};
 use crate::run::{Admitted, Engine};
-use crate::shape::{Decoded, Mode, Shaped, headers};
+use crate::shape::{Decoded, Mode, Shaped, headers, holds_own_marks, refuse_threads};
 
 /// Tokens that an image is taken for; providers use between 85 and about 1,600.
 const IMAGE_TOKENS: u64 = 1_200;
@@ -35,6 +35,7 @@ impl Engine {
         let candidate = &admitted.candidates[0];
         let endpoint = &admitted.world.endpoints[candidate.backend];
         let dialect = endpoint.dialect_for(admitted.dialect, &candidate.entry);
+        refuse_threads(admitted, endpoint, dialect)?;
         let mut head = AnswerHead {
             model_requested: admitted.model.clone(),
             model: candidate.entry.id.clone(),
@@ -87,30 +88,31 @@ impl Engine {
         let Some(target) = endpoint.target(&call) else {
             return Ok(None);
         };
-        let body: Bytes = if dialect == admitted.dialect {
-            let top = admitted.top();
-            let mut edits = vec![bardo_wire::splice::Edit::set_string(
-                "model",
-                &candidate.entry.upstream_id,
-            )];
-            if top.member("bardo").is_some() {
-                edits.push(bardo_wire::splice::Edit::Remove { key: "bardo" });
-            }
-            bardo_wire::splice::splice(&top, &edits).into()
-        } else {
-            let target = Target {
-                model: candidate.entry.upstream_id.clone(),
-                service: endpoint.service,
-                capabilities: Arc::new(candidate.entry.capabilities.clone()),
+        let body: Bytes =
+            if dialect == admitted.dialect && !holds_own_marks(admitted, endpoint.service) {
+                let top = admitted.top();
+                let mut edits = vec![bardo_wire::splice::Edit::set_string(
+                    "model",
+                    &candidate.entry.upstream_id,
+                )];
+                if top.member("bardo").is_some() {
+                    edits.push(bardo_wire::splice::Edit::Remove { key: "bardo" });
+                }
+                bardo_wire::splice::splice(&top, &edits).into()
+            } else {
+                let target = Target {
+                    model: candidate.entry.upstream_id.clone(),
+                    service: endpoint.service,
+                    capabilities: Arc::new(candidate.entry.capabilities.clone()),
+                };
+                match dialect {
+                    Dialect::Anthropic => anthropic::encode_count_request(request, &target)?
+                        .body
+                        .into(),
+                    Dialect::Gemini => gemini::encode_count_request(request, &target)?.body.into(),
+                    Dialect::Chat | Dialect::Completions | Dialect::Responses => return Ok(None),
+                }
             };
-            match dialect {
-                Dialect::Anthropic => anthropic::encode_count_request(request, &target)?
-                    .body
-                    .into(),
-                Dialect::Gemini => gemini::encode_count_request(request, &target)?.body.into(),
-                Dialect::Chat | Dialect::Completions | Dialect::Responses => return Ok(None),
-            }
-        };
         let headers = headers(admitted, &endpoint, dialect);
         let mode = Mode::Relay { hide_usage: false };
         Ok(Some(Shaped {

@@ -18,6 +18,9 @@ const KEEP: Duration = Duration::from_secs(6 * 3600);
 /// State of one tool call: the thinking before it, and what is bound to the call itself.
 #[derive(Debug, Clone, PartialEq)]
 struct CallState {
+    /// The thinking with which the turn opened, before any words.
+    opening: Vec<Reasoning>,
+    /// The thinking after the words, right before the call.
     reasoning: Vec<Reasoning>,
     opaque: Option<Opaque>,
 }
@@ -63,18 +66,23 @@ impl Memory {
     /// Remembers the state that `response` made for its calls.
     pub(crate) fn keep_calls(&self, principal: &str, response: &ChatResponse) {
         for choice in &response.choices {
-            let mut reasoning: Vec<Reasoning> = Vec::new();
+            let (mut opening, mut reasoning) = (Vec::new(), Vec::new());
+            let mut has_words = false;
             for part in &choice.parts {
                 match part {
-                    Part::Reasoning(thought) => reasoning.push(thought.clone()),
+                    Part::Reasoning(thought) if has_words => reasoning.push(thought.clone()),
+                    Part::Reasoning(thought) => opening.push(thought.clone()),
+                    Part::Text(_) | Part::Refusal(_) => has_words = true,
                     Part::ToolCall(call) => {
                         // Only the first call of a batch carries the thinking before it.
                         let state = CallState {
+                            opening: std::mem::take(&mut opening),
                             reasoning: std::mem::take(&mut reasoning),
                             opaque: call.opaque.clone(),
                         };
-                        if !state.reasoning.is_empty() || state.opaque.is_some() {
-                            let bytes = state.reasoning.iter().map(size).sum::<usize>() + 256;
+                        let mut thoughts = state.opening.iter().chain(&state.reasoning).peekable();
+                        if thoughts.peek().is_some() || state.opaque.is_some() {
+                            let bytes = thoughts.map(size).sum::<usize>() + 256;
                             self.put(
                                 format!("call\0{principal}\0{}", call.id),
                                 Value::Call(state),
@@ -108,11 +116,22 @@ impl Memory {
                         call.opaque = state.opaque;
                     }
                     if !has_state {
-                        let count = state.reasoning.len();
-                        message
-                            .parts
-                            .splice(at..at, state.reasoning.into_iter().map(Part::Reasoning));
-                        at += count;
+                        let words = message.parts[..at]
+                            .iter()
+                            .rev()
+                            .take_while(|part| matches!(part, Part::Text(_) | Part::Refusal(_)))
+                            .count();
+                        let CallState {
+                            opening, reasoning, ..
+                        } = state;
+                        let (before, after) = (opening.len(), reasoning.len());
+                        let mut insert = |at: usize, thoughts: Vec<Reasoning>| {
+                            let thoughts = thoughts.into_iter().map(Part::Reasoning);
+                            message.parts.splice(at..at, thoughts);
+                        };
+                        insert(at, reasoning);
+                        insert(at - words, opening);
+                        at += before + after;
                     }
                 }
                 at += 1;
@@ -226,7 +245,7 @@ fn size(reasoning: &Reasoning) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use bardo_types::chat::{Choice, Message, ToolCall};
+    use bardo_types::chat::{Choice, Message, Text, ToolCall};
     use bardo_types::model::Dialect;
 
     use super::*;
@@ -273,6 +292,36 @@ mod tests {
         // Kept by the client: nothing is doubled.
         memory.restore_calls("alice", &mut request);
         assert_eq!(request.messages[0].parts.len(), 3);
+    }
+
+    #[test]
+    fn thinking_before_the_words_comes_back_before_the_words() {
+        let memory = Memory::default();
+        let thought = |text: &str| {
+            Part::Reasoning(Reasoning {
+                text: text.into(),
+                ..thought()
+            })
+        };
+        let words = || Part::from(Text::new("words"));
+        let call = || Part::ToolCall(ToolCall::new("call_1", "f", "{}"));
+        let spoken = vec![thought("first"), words(), thought("second"), call()];
+        memory.keep_calls(
+            "alice",
+            &ChatResponse {
+                choices: vec![Choice {
+                    parts: spoken.clone(),
+                    ..Choice::default()
+                }],
+                ..ChatResponse::default()
+            },
+        );
+        let mut request = ChatRequest {
+            messages: vec![Message::new(Role::Assistant, vec![words(), call()])],
+            ..ChatRequest::new(Dialect::Chat, "m")
+        };
+        memory.restore_calls("alice", &mut request);
+        assert_eq!(request.messages[0].parts, spoken);
     }
 
     #[test]

@@ -217,13 +217,13 @@ impl ReplyStream {
                         }
                         Poll::Ready(None) => {
                             self.pump_end();
-                            let early = Fault::new(
-                                FaultClass::Connection,
-                                "the provider's stream ended too early",
-                            );
-                            // Without effect where the stream is complete.
-                            let fault = self.progress.fault.take().unwrap_or(early);
-                            self.fail(fault);
+                            if !self.progress.done {
+                                let fault = self.progress.fault.take().unwrap_or_else(|| {
+                                    let message = "the provider's stream ended too early";
+                                    Fault::new(FaultClass::Connection, message)
+                                });
+                                self.fail(fault);
+                            }
                             self.state = State::Finished;
                         }
                         Poll::Pending if self.out.len() > 0 => {

@@ -218,8 +218,10 @@ impl From<EngineError> for Problem {
                 format!("the body is not JSON: {message}; send a JSON object in UTF-8"),
             ),
             EngineError::Invalid(refusal) => {
-                Self::new(400, "invalid_request", FaultClass::BadRequest, message)
-                    .param(refusal.param)
+                let mut problem =
+                    Self::new(400, "invalid_request", FaultClass::BadRequest, message);
+                problem.fault.code = refusal.code.map(Into::into);
+                problem.param(refusal.param)
             }
             EngineError::NoRoute(NoRoute::UnknownModel { nearest, .. }) => {
                 let hint =

@@ -17,7 +17,7 @@ mod write;
 
 pub use answer::{decode_error, decode_response, stream_decoder};
 pub use decode::decode_request;
-pub use detect::detect_completions_body;
+pub use detect::{detect_completions_body, holds_foreign_thinking};
 pub use observe::{observe, observe_response, usage_only_chunk};
 pub use reply::{encode_error, encode_response, encode_stream_error, stream_encoder};
 pub use upstream::encode_request;

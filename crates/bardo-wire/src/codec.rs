@@ -19,6 +19,8 @@ pub struct BadRequest {
     pub param: String,
     /// What is wrong and what would be right.
     pub message: String,
+    /// What the caller's SDK looks for to handle this refusal by itself, in its dialect's words.
+    pub code: Option<&'static str>,
 }
 
 impl BadRequest {
@@ -28,6 +30,16 @@ impl BadRequest {
         Self {
             param: param.into(),
             message: message.into(),
+            code: None,
+        }
+    }
+
+    /// The same refusal with a code that the caller's SDK knows.
+    #[must_use]
+    pub fn with_code(self, code: &'static str) -> Self {
+        Self {
+            code: Some(code),
+            ..self
         }
     }
 }

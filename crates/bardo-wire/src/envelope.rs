@@ -9,6 +9,7 @@ use bardo_types::chat::Opaque;
 use bardo_types::json::RawJson;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 /// How every envelope begins.
@@ -71,6 +72,12 @@ pub fn is_envelope(text: &str) -> bool {
     text.starts_with(PREFIX)
 }
 
+/// Whether the JSON in `body` has a string that claims to be an envelope.
+#[must_use]
+pub fn is_within(body: &[u8]) -> bool {
+    memmem::find_iter(body, PREFIX).any(|at| at > 0 && body[at - 1] == b'"')
+}
+
 /// Opens an envelope; `None` when `text` is none, or a broken one.
 #[must_use]
 pub fn open(text: &str) -> Option<Opened> {
@@ -116,6 +123,8 @@ mod tests {
                 })
             );
         }
+        assert!(is_within(br#"{"signature":"bardo1.e30"}"#));
+        assert!(!is_within(br#"{"text":"it begins with bardo1."}"#));
         assert_eq!(open("bardo1.%%%"), None);
         assert_eq!(open("EqQBCkYI"), None);
     }

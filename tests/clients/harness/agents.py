@@ -10,7 +10,9 @@ from . import install, targets
 NOTES = "The harbor opens at six.\n"
 
 
-def cell(client: str, dialect: str, backend: targets.Backend, scenario: str, steps: list) -> dict:
+def cell(
+    client: str, dialect: str, backend: targets.Backend, scenario: str, steps: list, model: str | None = None
+) -> dict:
     """A cell whose work is done in a project directory; the script names the files in it."""
     name = f"{client}.{dialect}.{backend.name}.{scenario}"
     return {
@@ -20,7 +22,7 @@ def cell(client: str, dialect: str, backend: targets.Backend, scenario: str, ste
         "backend": backend.name,
         "scenario": scenario,
         "kind": "agent",
-        "model": backend.model,
+        "model": model or backend.model,
         "prompt": f"[cell {name}] Do it. bardo-script: " + json.dumps({"steps": steps}, ensure_ascii=False),
         "thoughts": [step.get("think") for step in steps],
         "turns": len(steps),
@@ -93,6 +95,9 @@ class Codex(Agent):
             cell(self.name, "responses", backend, self.scenario, codex.steps(backend.model))
             for backend in world.backends("responses")
         ]
+        for alias, name in targets.ALIASES.items():
+            backend = targets.BACKEND[name]
+            entries.append(cell(self.name, "responses", backend, "free-form-tool", codex.steps(alias), alias))
         return self.chosen(entries, pattern)
 
     def session(self, entry, world, home, work):

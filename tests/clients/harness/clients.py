@@ -102,4 +102,5 @@ CLIENTS = [
     VercelSdk(),
     *agents.AGENTS,
     printed.Printed(),
+    printed.Banner(),
 ]

@@ -55,7 +55,7 @@ def problems(cell: dict, entries: list, world: targets.World) -> list:
             out.append(f"went to {entry['service']} {entry['path']}")
         if not world.direct and leaks(entry):
             out.append(f"the caller's gateway key reached {entry['service']}")
-    if kind in ("loop", "structured"):
+    if kind in ("loop", "structured", "runner"):
         out += loop_problems(cell, entries, backend)
     if kind == "agent":
         out += agent_problems(cell, entries, backend)
@@ -81,7 +81,9 @@ def loop_problems(cell: dict, entries: list, backend: targets.Backend) -> list:
     turns = expect.get("turns", 1)
     if len(entries) != turns:
         out.append(f"{len(entries)} requests for {turns} turns")
-    last = list(strings(bodies[-1]))
+    # A thread is told only what is new to it.
+    told = bodies if cell["kind"] == "runner" else bodies[-1]
+    last = list(strings(told))
     number = 0
     for calls in expect.get("calls", []):
         for call in calls:

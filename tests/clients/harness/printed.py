@@ -1,12 +1,14 @@
-"""The README's lines, run as they are printed.
+"""Lines that newcomers paste, run as they are printed.
 
-Every fenced block of `README.md` whose info string carries the word `run` (as in
+`serve --sandbox` prints one line per tool; these are run to the letter. Beyond that,
+every fenced block of `README.md` whose info string carries the word `run` (as in
 ```` ```sh run ````) is executed against `serve --sandbox` on the address the README
 names. Nothing in a block is changed except the key, which is new on every start, and
 the port where it is taken on this machine.
 """
 
 import dataclasses
+import json
 import os
 import pathlib
 import re
@@ -46,6 +48,32 @@ def blocks(readme: str) -> list:
     return found
 
 
+# The lines of `serve --sandbox`, by the word that tells them apart.
+BANNER = {
+    "curl": "curl ",
+    "openai-sdk": "from openai ",
+    "anthropic-sdk": "from anthropic ",
+    "claude-code": "claude ",
+    "codex": "codex ",
+    "aider": "aider ",
+}
+BANNER_ENDS = "Ctrl-C ends it."
+# What every answer of the simulated model begins with.
+ANSWER = "Sandbox answer from "
+
+
+def banner_lines(banner: str) -> dict:
+    """The line to paste under each heading; a heading that nobody expects fails the run."""
+    pasted = re.findall(r"^# .+\n(.+)$", banner, re.M)
+    found = {}
+    for line in pasted:
+        names = [name for name, word in BANNER.items() if word in line]
+        if not names:
+            raise AssertionError(f"no cell runs this line: {line}")
+        found[names[0]] = line
+    return found
+
+
 # What a person adds by being there: a prompt, and a nod to each question.
 HEADLESS = {
     "claude": 'case " $* " in *" -p "*) ;; *) set -- "$@" -p "Say hello." ;; esac',
@@ -55,8 +83,10 @@ HEADLESS = {
 }
 
 
-def shims(place: pathlib.Path, modules: pathlib.Path, current: pathlib.Path, aider: pathlib.Path) -> pathlib.Path:
-    """The installed clients under the names the README calls them by."""
+def shims(
+    place: pathlib.Path, modules: pathlib.Path, current: pathlib.Path, aider: pathlib.Path, headless: dict
+) -> pathlib.Path:
+    """The installed clients under the names that people call them by."""
     place.mkdir(parents=True, exist_ok=True)
     commands = {
         "claude": [install.platform_binary(modules, "claude-code")],
@@ -68,7 +98,7 @@ def shims(place: pathlib.Path, modules: pathlib.Path, current: pathlib.Path, aid
     for name, command in commands.items():
         script = place / name
         call = shlex.join(str(part) for part in command)
-        script.write_text(f'#!/bin/sh\n{HEADLESS.get(name, ":")}\nexec {call} "$@" < /dev/null\n')
+        script.write_text(f'#!/bin/sh\n{headless.get(name, ":")}\nexec {call} "$@" < /dev/null\n')
         if name.startswith("python"):
             # A program may come on stdin.
             script.write_text(f'#!/bin/sh\nexec {call} "$@"\n')
@@ -118,7 +148,7 @@ class Printed:
     def run(self, cells, world, scratch: pathlib.Path) -> dict:
         place = scratch / "readme"
         place.mkdir()
-        bin = shims(place / "bin", self.modules, self.current, self.aider)
+        bin = shims(place / "bin", self.modules, self.current, self.aider, HEADLESS)
         ports = [port if free(port) else 0 for port in (DATA_PORT, ADMIN_PORT)]
         argv = [
             *(self.gateway, "serve", "--sandbox", "--json"),
@@ -151,3 +181,69 @@ class Printed:
         shown = re.search(r"\"error\"|Traceback|litellm\.\w*Error|API Error", done.stdout)
         ok = done.code == 0 and bool(done.stdout.strip()) and not shown
         return {"ok": ok, "detail": None if ok else done.tail(), "seconds": done.seconds}
+
+
+class Banner:
+    """What `serve --sandbox` prints as a client: one cell per line."""
+
+    name = "banner"
+    stage = "slow"
+
+    def install(self) -> None:
+        self.modules = install.npm("agents")
+        self.current, self.aider = install.venv("current"), install.venv("aider")
+
+    def cells(self, world, pattern) -> list:
+        if world.direct:
+            return []
+        self.gateway = world.binary
+        cells = [
+            {
+                "id": f"banner.printed.sandbox.{name}",
+                "client": self.name,
+                "dialect": "printed",
+                "backend": "sandbox",
+                "scenario": name,
+                "kind": "printed",
+                "options": {},
+                "expect": {},
+            }
+            for name in BANNER
+        ]
+        return [cell for cell in cells if pattern is None or pattern.search(cell["id"])]
+
+    def run(self, cells, world, scratch: pathlib.Path) -> dict:
+        place = scratch / "banner"
+        place.mkdir()
+        bin = shims(place / "bin", self.modules, self.current, self.aider, {})
+        argv = [self.gateway, "serve", "--sandbox", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]
+        env = isolation.environment(place / "home")
+        outcomes = {}
+        with process.Server("gateway (sandbox)", argv, scratch / "banner-gateway.log", env) as up:
+            lines = banner_lines(up.printed(BANNER_ENDS))
+            for cell in cells:
+                name = cell["scenario"]
+                outcomes[cell["id"]] = self.line(lines.get(name), bin, place / name)
+        return outcomes
+
+    def line(self, line, bin: pathlib.Path, place: pathlib.Path) -> dict:
+        if line is None:
+            return {"ok": False, "detail": "no such line is printed"}
+        work = place / "project"
+        work.mkdir(parents=True)
+        env = isolation.environment(place / "home")
+        env["PATH"] = f"{bin}{os.pathsep}{env['PATH']}"
+        done = process.run(["bash", "-euo", "pipefail", "-c", line], timeout=TIMEOUT, cwd=work, env=env)
+        # A stream has the words in pieces, but all of them have an end.
+        text = done.stdout if "curl" not in line else streamed(done.stdout)
+        ok = done.code == 0 and ANSWER in text
+        return {"ok": ok, "detail": None if ok else f"{line}\n{done.tail()}", "seconds": done.seconds}
+
+
+def streamed(text: str) -> str:
+    """The words of a Chat Completions stream that came to its end."""
+    if not text.rstrip().endswith("data: [DONE]"):
+        return ""
+    chunks = [json.loads(data) for data in re.findall(r"^data: (\{.*)$", text, re.M)]
+    deltas = [choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"]]
+    return "".join(deltas)

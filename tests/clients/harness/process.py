@@ -103,6 +103,22 @@ class Server:
 
     def ready(self, timeout: float = 30) -> dict:
         """Waits for the ready line; raises with the log's end where it does not come."""
+        for line in self.lines(timeout):
+            with contextlib.suppress(ValueError):
+                event = json.loads(line)
+                if isinstance(event, dict) and event.get("event") == "ready":
+                    return event
+
+    def printed(self, last: str, timeout: float = 30) -> str:
+        """What it prints for people, up to the line that begins with `last`."""
+        text = ""
+        for line in self.lines(timeout):
+            text += line.decode()
+            if line.decode().startswith(last):
+                return text
+
+    def lines(self, timeout: float):
+        """Its lines as they come; raises with the log's end where one is late."""
         deadline = time.monotonic() + timeout
         while True:
             try:
@@ -113,10 +129,7 @@ class Server:
                 tail = self.log.read_text(errors="replace")[-3000:]
                 self.stop()
                 raise RuntimeError(f"{self.name} never said it was ready:\n{tail}")
-            with contextlib.suppress(ValueError):
-                event = json.loads(line)
-                if isinstance(event, dict) and event.get("event") == "ready":
-                    return event
+            yield line
 
     def alive(self) -> bool:
         return self.child.poll() is None

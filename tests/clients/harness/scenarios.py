@@ -110,6 +110,9 @@ SCENARIOS = {
     "thinking-stream": ("loop", think(LOOP), {"tools": TOOLS, "thinking": True, "stream": True}),
     # The client sends back only what it knows by name, as most OpenAI-style clients do.
     "thinking-dropped": ("loop", think(LOOP), {"tools": TOOLS, "thinking": True, "echo": "plain"}),
+    # The SDK's own loop, which keeps the conversation in a thread where the provider has threads.
+    "runner": ("runner", LOOP, {"tools": TOOLS}),
+    "runner-thinking": ("runner", think(LOOP), {"tools": TOOLS, "thinking": True}),
     "structured": ("structured", [{"text": json.dumps(STRUCTURED)}], {"schema": SCHEMA, "value": STRUCTURED}),
     "image": ("loop", None, {"image": png()}),
     "truncated": ("loop", [{"text": LONG, "stop": "max_tokens"}], {"stop": "length"}),
@@ -214,6 +217,8 @@ def plan(client: str, dialects, world: World, pattern) -> list:
     for dialect in dialects:
         for backend in world.backends(dialect):
             for scenario in SCENARIOS:
+                if SCENARIOS[scenario][0] == "runner" and not (client.startswith("py-") and dialect == "messages"):
+                    continue
                 if applies(scenario, dialect, backend, world):
                     entry = cell(client, dialect, backend, scenario, world)
                     if pattern is None or pattern.search(entry["id"]):

@@ -78,6 +78,10 @@ BACKENDS = (
 )
 BACKEND = {backend.name: backend for backend in BACKENDS}
 
+# Other names for backends' models. Codex gives models of these names its free-form tool, in an
+# item of its own, whoever answers in truth.
+ALIASES = {"gpt-6-luna": "anthropic", "gpt-6-astra": "gemini", "gpt-6.1-sol": "openai-chat"}
+
 # Which services speak a client's dialect natively; `--direct` runs these alone.
 NATIVE = {
     "chat": ("openai-chat", "deepseek"),
@@ -107,6 +111,7 @@ def gateway_config(sandbox: str) -> dict:
         keys.append(entry)
     return {
         "providers": {"direct": {"keys": keys}},
+        "inference": {"aliases": {alias: BACKEND[name].model for alias, name in ALIASES.items()}},
         "auth": {"keys": [{"id": KEY_ID, "key": GATEWAY_KEY}]},
     }
 

@@ -1,9 +1,11 @@
 //! Which dialect a body on `/v1/completions` is in.
 
-use bardo_types::model::Dialect;
+use bardo_types::model::{Dialect, Service};
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::envelope;
 use crate::json::{Str, TopLevel};
 
 /// Tells the dialect of a body that came without a telling path: `prompt` means legacy
@@ -22,6 +24,29 @@ pub fn detect_completions_body(top: &TopLevel<'_>, anthropic_version: bool) -> D
         Dialect::Anthropic
     } else {
         Dialect::Chat
+    }
+}
+
+/// Whether a body's history seems to hold thinking in members that `service` does not know, or an
+/// envelope, which only `reasoning_details` hold.
+#[must_use]
+pub fn holds_foreign_thinking(body: &[u8], service: Service) -> bool {
+    const START: &[u8] = b"\"reasoning_";
+    let is_member = |rest: &[u8], name: &[u8]| {
+        let after = rest.strip_prefix(name).map(<[u8]>::trim_ascii_start);
+        after.is_some_and(|after| after.starts_with(b":"))
+    };
+    let holds = |names: &[&[u8]]| {
+        memmem::find_iter(body, START).any(|at| {
+            let rest = &body[at + START.len()..];
+            names.iter().any(|name| is_member(rest, name))
+        })
+    };
+    match service {
+        Service::OpenAi => holds(&[b"content\"", b"details\""]),
+        Service::DeepSeek => holds(&[b"details\""]),
+        // These pass on what they do not know to whoever made it.
+        _ => envelope::is_within(body),
     }
 }
 
@@ -110,6 +135,26 @@ mod tests {
         ] {
             let top = scan(body.as_bytes()).unwrap();
             assert_eq!(detect_completions_body(&top, header), expected, "{body}");
+        }
+    }
+    #[test]
+    fn thinking_is_foreign_by_service_and_by_member() {
+        let details = r#"{"messages":[{"reasoning_details":[{"data":"bardo1.e30"}]}]}"#;
+        let content = r#"{"messages":[{"reasoning_content":"x"}]}"#;
+        let effort = r#"{"reasoning_effort":"low","messages":[{"content":"reasoning_content"}]}"#;
+        let quoted = r#"{"messages":[{"content":"{\"reasoning_details\":[]}"}]}"#;
+        for (body, service, expected) in [
+            (details, Service::OpenAi, true),
+            (details, Service::DeepSeek, true),
+            (details, Service::OpenRouter, true),
+            (content, Service::OpenAi, true),
+            (content, Service::DeepSeek, false),
+            (content, Service::OpenRouter, false),
+            (effort, Service::OpenAi, false),
+            (quoted, Service::OpenAi, false),
+        ] {
+            let found = holds_foreign_thinking(body.as_bytes(), service);
+            assert_eq!(found, expected, "{service:?} {body}");
         }
     }
 }

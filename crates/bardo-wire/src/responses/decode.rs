@@ -1,18 +1,20 @@
 //! A caller's request body to a neutral conversation.
 
 use bardo_types::chat::{
-    ChatRequest, Logprobs, Message, OutputFormat, Part, Role, Sampling, Text, Verbosity,
+    ChatRequest, Logprobs, Message, OutputFormat, Part, Role, Sampling, Text, Tool, Verbosity,
 };
 use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Effort};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::shapes::{Body, Input, ReasoningConfig, TextConfig};
+use super::shapes::{Body, Input, Item, ReasoningConfig, TextConfig};
 use super::{history, refusal, tools, writer};
 use crate::codec::BadRequest;
 use crate::json::Str;
 
+/// The kind of item that brings tools.
+pub(super) const ADDITIONAL_TOOLS: &str = "additional_tools";
 /// Asks for reasoning state that the caller can hand back.
 pub(super) const INCLUDE_STATE: &str = "reasoning.encrypted_content";
 /// Asks for token probabilities.
@@ -41,12 +43,16 @@ pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
         Some(Input::Text(text)) => request
             .messages
             .push(Message::new(Role::User, vec![Part::Text(Text::new(text))])),
-        Some(Input::Items(items)) => history::messages(items, &mut request.messages)?,
+        Some(Input::Items(items)) => {
+            request.tools = added_tools(&items)?;
+            history::messages(items, &mut request.messages)?;
+        }
         None => {}
     }
     let raw = |value: Option<&RawValue>| value.map(RawJson::from);
     if let Some(list) = &wire.tools {
-        request.tools = tools::decode(list)?;
+        let added = std::mem::replace(&mut request.tools, tools::decode("tools", list)?);
+        request.tools.extend(added);
     }
     if let Some(choice) = wire.tool_choice {
         tools::decode_choice(choice, &mut request)?;
@@ -79,6 +85,23 @@ pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
     include(wire.include.unwrap_or_default(), &mut request);
     request.extra.extend(kept(wire.extra));
     Ok(request)
+}
+
+/// The tools that come in the conversation instead of `tools`, as Codex sends them.
+fn added_tools(items: &[Item<'_>]) -> Result<Vec<Tool>, BadRequest> {
+    let mut added = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        if item.kind() != ADDITIONAL_TOOLS {
+            continue;
+        }
+        let path = format!("input[{index}].tools");
+        let list: Vec<&RawValue> = item
+            .get("tools")
+            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .ok_or_else(|| BadRequest::new(&path, format!("`{path}` must be a list of tools")))?;
+        added.extend(tools::decode(&path, &list)?);
+    }
+    Ok(added)
 }
 
 /// A number as written.

@@ -11,6 +11,7 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
+use super::decode::ADDITIONAL_TOOLS;
 use super::shapes::{Content, ContentPart, Item};
 use super::{annotations, namespaces, reasoning_item};
 use crate::codec::BadRequest;
@@ -87,6 +88,8 @@ impl Builder<'_> {
                 self.reasoning(&item);
                 Ok(())
             }
+            // Read beside the request's own tools.
+            ADDITIONAL_TOOLS => Ok(()),
             kind => {
                 let block = Part::Server(ServerBlock {
                     dialect: Dialect::Responses,
@@ -222,7 +225,6 @@ fn speaks_for_the_caller(kind: &str) -> bool {
             kind,
             "mcp_approval_response"
                 | "item_reference"
-                | "additional_tools"
                 | "configuration_update"
                 | "compaction_trigger"
         )

@@ -23,9 +23,14 @@ wire_object! {
     }
 }
 
+/// The namespace that functions are in when they are in none; its name is never told.
+const DEFAULT: &str = "functions";
+
 /// The name of a function outside of its namespace.
 pub(super) fn flat(namespace: &str, function: &str) -> String {
-    if namespace.ends_with("__") {
+    if namespace == DEFAULT {
+        function.to_owned()
+    } else if namespace.ends_with("__") {
         format!("{namespace}{function}")
     } else {
         format!("{namespace}__{function}")
@@ -34,6 +39,9 @@ pub(super) fn flat(namespace: &str, function: &str) -> String {
 
 /// The name of a function within its namespace.
 pub(super) fn within<'a>(namespace: &str, flat: &'a str) -> Option<&'a str> {
+    if namespace == DEFAULT {
+        return Some(flat);
+    }
     let rest = flat.strip_prefix(namespace)?;
     if namespace.ends_with("__") {
         Some(rest)
@@ -57,6 +65,9 @@ pub(super) fn functions(
         }
     });
     let tools = namespace.tools.as_ref()?;
+    if name == DEFAULT {
+        return tools.iter().map(|raw| read(raw)).collect();
+    }
     tools
         .iter()
         .map(|raw| match read(raw)? {

@@ -36,11 +36,11 @@ wire_object! {
     }
 }
 
-/// Reads the `tools` list.
-pub(super) fn decode(list: &[&RawValue]) -> Result<Vec<Tool>, BadRequest> {
+/// Reads the list of tools at `path`.
+pub(super) fn decode(path: &str, list: &[&RawValue]) -> Result<Vec<Tool>, BadRequest> {
     let mut tools = Vec::with_capacity(list.len());
     for (index, raw) in list.iter().enumerate() {
-        let path = format!("tools[{index}]");
+        let path = format!("{path}[{index}]");
         match tool(&path, raw)? {
             Tool::Server { kind, .. } if kind == "namespace" => {
                 let functions = namespaces::functions(raw, |raw| tool(&path, raw).ok());

@@ -43,6 +43,24 @@ def loop(adapter, cell) -> None:
     raise Unmet(f"still calling tools after {MOST_TURNS} turns")
 
 
+def runner(adapter, cell) -> None:
+    """The SDK's own loop runs the tools."""
+    rounds, count = [], 0
+
+    def called(name: str) -> str:
+        nonlocal count
+        count += 1
+        # A thread is not told the prompt again, so the cell's name travels with the result.
+        return f"{tool_result(count, name)}\n[cell {cell['id']}]"
+
+    for turn, reply in enumerate(adapter.run_tools(cell["prompt"], called), 1):
+        if not reply.calls:
+            check_loop(cell, reply, rounds, turn)
+            return
+        rounds.append(reply.calls)
+    raise Unmet(f"the loop ended with a call, after {len(rounds)} turns")
+
+
 def structured(adapter, cell) -> None:
     value = adapter.structured(cell["prompt"])
     if value != cell["options"]["value"]:
@@ -78,6 +96,7 @@ def midstream(adapter, cell) -> None:
 
 RUNNERS = {
     "loop": loop,
+    "runner": runner,
     "structured": structured,
     "error": error,
     "midstream": midstream,

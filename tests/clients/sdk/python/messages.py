@@ -41,9 +41,10 @@ class Messages:
 
     def ask(self, history) -> Reply:
         if self.options.get("stream"):
-            answer = self.streamed(history)
-        else:
-            answer = self.client.messages.create(**self.request(history))
+            return self.read(self.streamed(history))
+        return self.read(self.client.messages.create(**self.request(history)))
+
+    def read(self, answer) -> Reply:
         calls = [Call(block.id, block.name, block.input) for block in answer.content if block.type == "tool_use"]
         if (answer.stop_reason == "tool_use") != bool(calls):
             raise Unmet(f"stop_reason {answer.stop_reason} with {len(calls)} calls")
@@ -57,6 +58,25 @@ class Messages:
         whole = usage.input_tokens + (usage.cache_read_input_tokens or 0) + (usage.cache_creation_input_tokens or 0)
         echo = [{"role": "assistant", "content": answer.content}]
         return Reply(text, calls, STOPS[answer.stop_reason], whole, usage.output_tokens, echo)
+
+    def run_tools(self, prompt: str, called):
+        """Each reply of the SDK's own loop; `called` answers its calls."""
+
+        def tool(definition):
+            def run(**_arguments):
+                return called(definition["name"])
+
+            return anthropic.beta_tool(
+                run,
+                name=definition["name"],
+                description=definition["description"],
+                input_schema=definition["schema"],
+            )
+
+        request = self.request(self.opening(prompt, None))
+        request["tools"] = [tool(definition) for definition in self.options["tools"]]
+        for answer in self.client.beta.messages.tool_runner(**request):
+            yield self.read(answer)
 
     def streamed(self, history):
         """The SDK's own accumulator, while the raw events are held to the grammar."""

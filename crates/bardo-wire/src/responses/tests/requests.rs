@@ -292,3 +292,46 @@ fn a_choice_within_a_namespace_is_found() {
     let sent = json(&encode_request(&request, &target()).unwrap().body);
     assert_eq!(sent["tool_choice"]["name"], "add");
 }
+
+/// Codex sends the tools of its newest models in an item of its own.
+#[test]
+fn tools_that_come_in_the_conversation_are_tools() {
+    let body = br#"{"model":"m","tool_choice":{"type":"custom","name":"exec"},"input":[
+    {"type":"additional_tools","id":"at_1","role":"developer","tools":[
+        {"type":"namespace","name":"functions","description":"","tools":[
+            {"type":"custom","name":"exec","description":"Run"},
+            {"type":"function","name":"wait","parameters":{"type":"object"}}]},
+        {"type":"namespace","name":"clock","description":"Time","tools":[
+            {"type":"function","name":"sleep","parameters":{"type":"object"}}]}]},
+    {"role":"user","content":"Hi"},
+    {"type":"custom_tool_call","call_id":"c1","name":"exec","namespace":"functions","input":"1"},
+    {"type":"custom_tool_call_output","call_id":"c1","output":"2"}],
+    "tools":[{"type":"function","name":"first","parameters":{"type":"object"}}]}"#;
+    let request = decode_request(body).unwrap();
+    let names: Vec<_> = request
+        .tools
+        .iter()
+        .filter_map(|tool| tool.name())
+        .collect();
+    assert_eq!(names, ["first", "exec", "wait", "clock__sleep"]);
+    assert!(request.is_custom_tool("exec"));
+    assert_eq!(request.tool_choice, Some(ToolChoice::Named("exec".into())));
+    assert_eq!(request.messages.len(), 3, "the item itself says nothing");
+    assert!(matches!(&request.messages[1].parts[0], Part::ToolCall(call) if call.name == "exec"));
+    let encoded = encode_request(&request, &target()).unwrap();
+    assert_eq!(encoded.degraded, []);
+    let tools = json(&encoded.body)["tools"].clone();
+    let kinds: Vec<_> = tools
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["type"].clone())
+        .collect();
+    assert_eq!(kinds, ["function", "custom", "function", "namespace"]);
+    let broken =
+        br#"{"model":"m","input":[{"type":"additional_tools","tools":[{"type":"function"}]}]}"#;
+    assert_eq!(
+        decode_request(broken).unwrap_err().param,
+        "input[0].tools[0].name"
+    );
+}

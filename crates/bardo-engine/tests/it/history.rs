@@ -1,0 +1,159 @@
+//! Conversations whose earlier turns carry state.
+
+use bardo_types::model::Dialect;
+use serde_json::{Value, json};
+
+use crate::world::{Bench, prompt, script};
+
+fn thinking_call() -> String {
+    script(json!([
+        { "think": "It needs f.", "text": "A moment.", "tools": [{ "name": "f", "args": { "a": 1 } }] },
+        { "text": "Done." },
+    ]))
+}
+
+fn chat_tools() -> Value {
+    json!([{ "type": "function", "function": { "name": "f", "parameters": { "type": "object", "properties": {} } } }])
+}
+
+/// The conversation so far, the answer to it as its client keeps it, and the result of its call.
+fn next_chat(body: &Value, answer: &Value, keeps: &[&str]) -> Value {
+    let message = &answer["choices"][0]["message"];
+    let mut turn = json!({ "role": "assistant" });
+    for name in keeps {
+        turn[*name] = message[*name].clone();
+    }
+    let result =
+        json!({ "role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "2" });
+    let mut next = body.clone();
+    let messages = next["messages"].as_array_mut().expect("a list");
+    messages.extend([turn, result]);
+    next
+}
+
+#[tokio::test]
+async fn thinking_that_the_client_drops_comes_back_as_it_was() {
+    let bench = Bench::start();
+    for model in ["claude-sonnet-5-5", "claude-opus-5-5"] {
+        let mut body = prompt(Dialect::Chat, model, &thinking_call());
+        body["tools"] = chat_tools();
+        body["reasoning_effort"] = json!("high");
+        let first = bench.ask(Dialect::Chat, &body).await.expect("an answer");
+        let next = next_chat(&body, &first.json(), &["content", "tool_calls"]);
+        let second = bench.ask(Dialect::Chat, &next).await.expect("an answer");
+        assert_eq!(second.json()["choices"][0]["message"]["content"], "Done.");
+        assert_eq!(second.head.degraded, first.head.degraded);
+        let sent = bench.received().await.pop().expect("a request");
+        let sent: Value = serde_json::from_str(&sent).expect("JSON");
+        let kinds: Vec<&str> = sent["messages"][1]["content"]
+            .as_array()
+            .expect("blocks")
+            .iter()
+            .filter_map(|block| block["type"].as_str())
+            .collect();
+        assert_eq!(kinds, ["thinking", "text", "tool_use"]);
+    }
+}
+
+/// Signatures are bound to what came before; a client that edits its history breaks them.
+#[tokio::test]
+async fn bug_34_signatures_of_another_conversation_are_stripped_and_said() {
+    let bench = Bench::start();
+    let mut body = prompt(Dialect::Chat, "claude-opus-5-5", &thinking_call());
+    body["tools"] = chat_tools();
+    body["reasoning_effort"] = json!("high");
+    let first = bench.ask(Dialect::Chat, &body).await.expect("an answer");
+    let mut next = next_chat(&body, &first.json(), &["content", "tool_calls"]);
+    let system = json!({ "role": "system", "content": "Be brief." });
+    next["messages"]
+        .as_array_mut()
+        .expect("a list")
+        .insert(0, system);
+    let second = bench.ask(Dialect::Chat, &next).await.expect("an answer");
+    assert_eq!(second.json()["choices"][0]["message"]["content"], "Done.");
+    assert!(
+        second.head.degraded.contains("thinking_state"),
+        "{:?}",
+        second.head
+    );
+}
+
+/// A conversation that began with another provider's model goes on in the caller's own dialect.
+#[tokio::test]
+async fn an_envelope_never_reaches_a_provider() {
+    let bench = Bench::start();
+    let text = thinking_call();
+    for (dialect, first_model, next_model) in [
+        (Dialect::Anthropic, "gpt-6-sol", "claude-sonnet-5-5"),
+        (Dialect::Anthropic, "gemini-3-flash", "claude-sonnet-5-5"),
+        (Dialect::Responses, "claude-sonnet-5-5", "gpt-6-sol"),
+        (Dialect::Responses, "gemini-3-flash", "gpt-6-sol"),
+        (Dialect::Chat, "gpt-6-sol", "gpt-5.5"),
+        (Dialect::Chat, "claude-sonnet-5-5", "deepseek-v4-pro"),
+    ] {
+        let mut body = prompt(dialect, first_model, &text);
+        let tool = json!({ "type": "object", "properties": {} });
+        body["tools"] = match dialect {
+            Dialect::Anthropic => json!([{ "name": "f", "input_schema": tool }]),
+            Dialect::Responses => json!([{ "type": "function", "name": "f", "parameters": tool }]),
+            _ => chat_tools(),
+        };
+        match dialect {
+            Dialect::Anthropic => body["thinking"] = json!({ "type": "adaptive" }),
+            Dialect::Responses => {
+                body["reasoning"] = json!({ "effort": "high", "summary": "auto" });
+                body["include"] = json!(["reasoning.encrypted_content"]);
+                body["store"] = json!(false);
+                body["input"] = json!([{ "role": "user", "content": text }]);
+            }
+            _ => body["reasoning_effort"] = json!("high"),
+        }
+        let place = format!("{dialect:?} {first_model} {next_model}");
+        let first = bench.ask(dialect, &body).await.expect(&place).json();
+        let mut next = match dialect {
+            Dialect::Anthropic => {
+                let call = first["content"]
+                    .as_array()
+                    .expect("blocks")
+                    .last()
+                    .expect("a call")
+                    .clone();
+                let result =
+                    json!([{ "type": "tool_result", "tool_use_id": call["id"], "content": "2" }]);
+                let mut next = body.clone();
+                next["messages"].as_array_mut().expect("a list").extend([
+                    json!({ "role": "assistant", "content": first["content"] }),
+                    json!({ "role": "user", "content": result }),
+                ]);
+                next
+            }
+            Dialect::Responses => {
+                let output = first["output"].as_array().expect("items");
+                let call = output.last().expect("a call")["call_id"].clone();
+                let result =
+                    json!({ "type": "function_call_output", "call_id": call, "output": "2" });
+                let mut next = body.clone();
+                let input = next["input"].as_array_mut().expect("a list");
+                input.extend(output.iter().cloned().chain([result]));
+                next
+            }
+            _ => next_chat(
+                &body,
+                &first,
+                &[
+                    "content",
+                    "tool_calls",
+                    "reasoning_content",
+                    "reasoning_details",
+                ],
+            ),
+        };
+        next["model"] = json!(next_model);
+        let answer = bench.ask(dialect, &next).await;
+        let sent = bench.received().await.pop().expect("a request");
+        assert!(sent.contains(next_model), "{place}: {sent}");
+        assert!(!sent.contains("bardo1."), "{place}: {sent}");
+        let read = answer.expect(&place);
+        assert!(read.text.contains("Done."), "{place}: {}", read.text);
+    }
+}

@@ -1,0 +1,86 @@
+//! Requests that no provider gets to see, or that lose something on their way.
+
+use bardo_engine::{EngineError, Task};
+use bardo_types::model::Dialect;
+use serde_json::{Value, json};
+
+use crate::world::{Bench, Read, prompt};
+
+#[track_caller]
+fn refused(answer: Result<Read, EngineError>) -> (String, Option<&'static str>) {
+    match answer {
+        Err(EngineError::Invalid(refusal)) => (refusal.param, refusal.code),
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_thread_stays_with_the_provider_that_keeps_threads() {
+    let bench = Bench::start();
+    let thread = |model: &str| {
+        let mut body = prompt(Dialect::Anthropic, model, "Hi");
+        body["thread"] = json!({ "type": "create" });
+        body
+    };
+    for task in [Task::Generate, Task::CountTokens] {
+        let answer = bench
+            .task(task, Dialect::Anthropic, &thread("gpt-5.5"))
+            .await;
+        let (param, code) = refused(answer);
+        assert_eq!(param, "thread");
+        assert_eq!(code, Some("thread_unsupported_request"));
+    }
+    assert_eq!(bench.received().await, [""; 0]);
+    // The header of this beta is not sent, so the provider refuses; but it was asked.
+    let own = bench
+        .ask(Dialect::Anthropic, &thread("claude-sonnet-5-5"))
+        .await;
+    assert!(matches!(own, Err(EngineError::Upstream(_))), "{own:?}");
+    let mut without = thread("gpt-5.5");
+    without["thread"] = Value::Null;
+    assert!(bench.ask(Dialect::Anthropic, &without).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_see_does_not_answer_about_images() {
+    let bench = Bench::start();
+    let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "aGk=" } });
+    let asking = |content: Value| {
+        json!({ "model": "deepseek-v4-pro", "max_tokens": 1000,
+            "messages": [{ "role": "user", "content": content }] })
+    };
+    let shown = asking(json!([{ "type": "text", "text": "What is this?" }, image]));
+    let (param, _) = refused(bench.ask(Dialect::Anthropic, &shown).await);
+    assert_eq!(param, "messages");
+    let mut by_tool =
+        asking(json!([{ "type": "tool_result", "tool_use_id": "t1", "content": [image] }]));
+    let history = by_tool["messages"].as_array_mut().expect("a list");
+    history.insert(
+        0,
+        json!({ "role": "assistant", "content": [
+        { "type": "tool_use", "id": "t1", "name": "look", "input": {} }] }),
+    );
+    history.insert(0, json!({ "role": "user", "content": "Look." }));
+    by_tool["thinking"] = json!({ "type": "disabled" });
+    let read = bench
+        .ask(Dialect::Anthropic, &by_tool)
+        .await
+        .expect("an answer");
+    assert!(read.head.degraded.contains("images"), "{:?}", read.head);
+}
+
+#[tokio::test]
+async fn a_forced_call_is_only_a_wish_where_calls_are_text() {
+    let bench = Bench::start();
+    let mut body = prompt(Dialect::Chat, "hermes-4", "Hi");
+    body["tools"] = json!([{ "type": "function", "function": { "name": "f", "parameters": { "type": "object" } } }]);
+    let read = bench.ask(Dialect::Chat, &body).await.expect("an answer");
+    assert!(!read.head.degraded.contains("forced_tool_choice"));
+    body["tool_choice"] = json!("required");
+    let read = bench.ask(Dialect::Chat, &body).await.expect("an answer");
+    assert!(
+        read.head.degraded.contains("forced_tool_choice"),
+        "{:?}",
+        read.head
+    );
+}

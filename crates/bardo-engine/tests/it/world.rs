@@ -1,0 +1,207 @@
+//! An engine, the simulated providers behind it, and what they received.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_engine::{
+    Answer, AnswerBody, AnswerHead, Deadlines, Engine, EngineError, EventSink, Hints, Principal,
+    Receipt, Received, Task, World,
+};
+use bardo_providers::transport::{Origin, Transport};
+use bardo_providers::{BaseUrl, Endpoint};
+use bardo_router::{BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder};
+use bardo_sandbox::{Sandbox, SandboxConfig};
+use bardo_types::fault::Fault;
+use bardo_types::model::{Dialect, Service};
+use bardo_types::secret::Secret;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use serde_json::{Value, json};
+
+/// Service, path of its base address, dialect it is held to, models.
+type Row = (
+    Service,
+    &'static str,
+    Option<Dialect>,
+    &'static [&'static str],
+);
+
+/// One backend for each dialect that the gateway speaks upstream, and one without tool calls.
+const BACKENDS: &[Row] = &[
+    (
+        Service::OpenAi,
+        "/openai/v1",
+        Some(Dialect::Chat),
+        &["gpt-5.5"],
+    ),
+    (
+        Service::OpenAi,
+        "/openai/v1",
+        Some(Dialect::Responses),
+        &["gpt-6-sol"],
+    ),
+    (
+        Service::Anthropic,
+        "/anthropic",
+        None,
+        &["claude-sonnet-5-5", "claude-opus-5-5"],
+    ),
+    (Service::Google, "/google", None, &["gemini-3-flash"]),
+    (Service::DeepSeek, "/deepseek", None, &["deepseek-v4-pro"]),
+    (Service::Local, "/local/v1", None, &["hermes-4"]),
+];
+
+/// A simulation and an engine whose backends are all in it.
+pub(crate) struct Bench {
+    engine: Arc<Engine>,
+    sandbox: SocketAddr,
+}
+
+/// An answer as its caller reads it.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) head: AnswerHead,
+    pub(crate) text: String,
+}
+
+impl Read {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).expect("a JSON body")
+    }
+}
+
+struct Silent;
+
+impl EventSink for Silent {
+    fn settled(&self, _receipt: &Receipt) {}
+
+    fn attempt_failed(&self, _request_id: &str, _backend: &str, _fault: &Fault) {}
+}
+
+impl Bench {
+    pub(crate) fn start() -> Self {
+        let sandbox = Sandbox::bind(SandboxConfig::default()).expect("a free port");
+        let address = sandbox.local_addr();
+        tokio::spawn(sandbox.run(std::future::pending()));
+        let transport = Transport::new(Duration::from_secs(5));
+        let engine = Engine::new(world(address), transport, Arc::new(Silent));
+        Self {
+            engine: Arc::new(engine),
+            sandbox: address,
+        }
+    }
+
+    /// Sends a caller's request and reads the answer to its end.
+    pub(crate) async fn ask(&self, dialect: Dialect, body: &Value) -> Result<Read, EngineError> {
+        self.task(Task::Generate, dialect, body).await
+    }
+
+    pub(crate) async fn task(
+        &self,
+        task: Task,
+        dialect: Dialect,
+        body: &Value,
+    ) -> Result<Read, EngineError> {
+        let admitted = self.engine.admit(Received {
+            request_id: "req_0123456789abcdef".into(),
+            task,
+            dialect,
+            body: body.to_string().into(),
+            forward: http::HeaderMap::new(),
+            hints: Hints::default(),
+            principal: Principal { id: "test".into() },
+        })?;
+        let Answer { head, body } = Arc::clone(&self.engine).answer(admitted).await?;
+        let mut bytes = Vec::new();
+        match body {
+            AnswerBody::Whole(whole) => bytes.extend_from_slice(&whole),
+            AnswerBody::Stream(mut stream) => {
+                while let Some(piece) = std::future::poll_fn(|cx| stream.poll_next(cx)).await {
+                    bytes.extend_from_slice(&piece);
+                }
+            }
+        }
+        let text = String::from_utf8(bytes).expect("answers are text");
+        Ok(Read { head, text })
+    }
+
+    /// The bodies that reached the providers, in order.
+    pub(crate) async fn received(&self) -> Vec<String> {
+        let url = format!("http://{}", self.sandbox);
+        let origin = Origin::new(&BaseUrl::parse(&url).expect("an address"), true);
+        let request = http::Request::get("/_sandbox/journal")
+            .header("host", self.sandbox.to_string())
+            .body(Full::new(Bytes::new()))
+            .expect("a request");
+        let answer = Transport::new(Duration::from_secs(5))
+            .send(&origin, request)
+            .await
+            .expect("an answer");
+        let body = answer.into_body().collect().await.expect("a body");
+        let journal: Value = serde_json::from_slice(&body.to_bytes()).expect("JSON");
+        let entries = journal["entries"].as_array().expect("a list");
+        entries
+            .iter()
+            .filter_map(|entry| entry["body"].as_str().map(str::to_owned))
+            .collect()
+    }
+}
+
+fn world(sandbox: SocketAddr) -> World {
+    let mut roster = RosterBuilder::new(Arc::new(Catalog::embedded()));
+    let mut endpoints = Vec::new();
+    for (index, (service, path, dialect, models)) in BACKENDS.iter().enumerate() {
+        let base = BaseUrl::parse(&format!("http://{sandbox}{path}")).expect("an address");
+        let name = format!("backend-{index}");
+        let filter = ModelFilter::new(models.iter().map(|&model| model.to_owned()).collect());
+        let spec = BackendSpec {
+            name: name.clone(),
+            service: *service,
+            filter,
+        };
+        roster.backend(spec, BackendModels::Snapshot, None);
+        endpoints.push(Arc::new(Endpoint {
+            name,
+            service: *service,
+            origin: Origin::new(&base, true),
+            base,
+            key: Secret::new("sandbox-key".into()),
+            dialects: dialect.map(|dialect| vec![dialect]),
+            direct: true,
+        }));
+    }
+    let patience = Duration::from_secs(10);
+    World {
+        roster: roster.build(),
+        endpoints,
+        fallbacks: HashMap::new(),
+        deadlines: Deadlines {
+            header: patience,
+            first_token: patience,
+            idle: patience,
+            total: patience,
+            heartbeat: patience,
+        },
+        max_attempts: 3,
+        wallet: None,
+        sandbox: true,
+    }
+}
+
+/// A prompt that scripts the simulated model.
+pub(crate) fn script(steps: Value) -> String {
+    format!("Please. bardo-script: {}", json!({ "steps": steps }))
+}
+
+/// A request of one user message in any caller's dialect.
+pub(crate) fn prompt(dialect: Dialect, model: &str, text: &str) -> Value {
+    match dialect {
+        Dialect::Responses => json!({ "model": model, "input": text }),
+        Dialect::Anthropic => {
+            json!({ "model": model, "max_tokens": 1000, "messages": [{ "role": "user", "content": text }] })
+        }
+        _ => json!({ "model": model, "messages": [{ "role": "user", "content": text }] }),
+    }
+}
