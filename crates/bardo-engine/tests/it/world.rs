@@ -10,7 +10,7 @@ use bardo_engine::{
     Receipt, Received, Task, World,
 };
 use bardo_providers::transport::{Origin, Transport};
-use bardo_providers::{BaseUrl, Endpoint};
+use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder};
 use bardo_sandbox::{Sandbox, SandboxConfig};
 use bardo_types::fault::Fault;
@@ -162,15 +162,15 @@ fn world(sandbox: SocketAddr) -> World {
             filter,
         };
         roster.backend(spec, BackendModels::Snapshot, None);
-        endpoints.push(Arc::new(Endpoint {
+        endpoints.push(Arc::new(Endpoint::new(EndpointConfig {
             name,
             service: *service,
-            origin: Origin::new(&base, true),
             base,
             key: Secret::new("sandbox-key".into()),
+            allow_private: true,
             dialects: dialect.map(|dialect| vec![dialect]),
             direct: true,
-        }));
+        })));
     }
     let patience = Duration::from_secs(10);
     World {
