@@ -9,6 +9,7 @@ the request's text, byte for byte apart from the scrubbing.
 """
 
 import http.server
+import itertools
 import json
 import pathlib
 import re
@@ -78,6 +79,32 @@ def scrub(text: str, places: dict) -> str:
     return re.sub(r"<timezone>[^<]*", "<timezone>Etc/UTC", text)
 
 
+# The prose of a client belongs to its makers; its length, lines and escapes are what matters here.
+LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
+TOKEN = re.compile(r"\\u[0-9a-fA-F]{4}|\\.|[A-Za-z]+|.", re.DOTALL)
+FILLER = "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor".split()
+PROSE = 120
+
+
+def without_prose(body: str) -> str:
+    """The body with the words of long texts replaced by filler of the same length."""
+    words = itertools.count()
+
+    def filler(token) -> str:
+        text = token.group(0)
+        if not text.isascii() or not text.isalpha():
+            return text
+        word = FILLER[next(words) % len(FILLER)]
+        return (word * (len(text) // len(word) + 1))[: len(text)]
+
+    def literal(match) -> str:
+        text = match.group(0)
+        is_key = body[match.end() :].lstrip()[:1] == ":" if len(text) > PROSE else True
+        return text if is_key else TOKEN.sub(filler, text)
+
+    return LITERAL.sub(literal, body)
+
+
 # Where the request went is not what was sent, and the key is nobody's business.
 DROPPED_HEADERS = {"host", "authorization", "x-api-key", "content-length", "connection"}
 
@@ -94,11 +121,11 @@ def write(name: str, client: str, version: str, request, places: dict) -> None:
         "method": method,
         "path": path,
         "headers": [[key, value] for (key, _old), value in zip(kept, whole[1:])],
-        "body": whole[0],
+        "body": without_prose(whole[0]),
     }
     json.loads(record["body"])
     (HERE / "fixtures" / name).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    print(f"{name}: body of {len(whole[0].encode())} bytes")
+    print(f"{name}: body of {len(record['body'].encode())} bytes")
 
 
 def main() -> int:
