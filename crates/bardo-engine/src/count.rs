@@ -14,10 +14,11 @@ use bytes::Bytes;
 use tiktoken_rs::CoreBPE;
 
 use crate::error::{EngineError, UpstreamFailure};
+use crate::fit::{holds_own_marks, refuse_threads};
 use crate::receipt::degraded_list;
 use crate::respond::{Answer, AnswerBody, AnswerHead, read_whole};
 use crate::run::{Admitted, Engine};
-use crate::shape::{Decoded, Mode, Shaped, headers, holds_own_marks, refuse_threads};
+use crate::shape::{Decoded, Mode, Shaped, headers};
 
 /// Tokens that an image is taken for; providers use between 85 and about 1,600.
 const IMAGE_TOKENS: u64 = 1_200;

@@ -8,6 +8,7 @@ mod count;
 mod dispatch;
 mod embed;
 mod error;
+mod fit;
 mod hints;
 mod memory;
 mod receipt;

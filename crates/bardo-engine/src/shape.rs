@@ -6,15 +6,18 @@ use std::sync::Arc;
 use bardo_providers::{Call, Endpoint, Operation};
 use bardo_router::Candidate;
 use bardo_types::Degradation;
-use bardo_types::chat::{ChatRequest, Message, Part, Role, ToolChoice};
-use bardo_types::model::{Dialect, Service, ToolFormat};
-use bardo_wire::codec::{BadRequest, DecodeContext, ReplyContext, Target};
+use bardo_types::chat::ChatRequest;
+use bardo_types::model::{Dialect, ToolFormat};
+use bardo_wire::codec::{DecodeContext, ReplyContext, Target};
 use bardo_wire::splice::{Edit, splice};
-use bardo_wire::{chat, envelope, responses, table, textual};
+use bardo_wire::{responses, table, textual};
 use bytes::Bytes;
 use http::header::{ACCEPT, HeaderMap, HeaderValue};
 
 use crate::error::EngineError;
+use crate::fit::{
+    forces_a_tool, goes_on_from_here, holds_own_marks, refuse_threads, refuse_unseen_images,
+};
 use crate::memory::Memory;
 use crate::received::Task;
 use crate::run::Admitted;
@@ -119,8 +122,10 @@ pub(crate) fn shape(
         })?;
     refuse_threads(admitted, &endpoint, dialect)?;
     let is_textual = textual::EventFilter::needed(&candidate.entry.capabilities);
-    let is_relayed =
-        dialect == admitted.dialect && !is_textual && !holds_own_marks(admitted, endpoint.service);
+    let is_relayed = dialect == admitted.dialect
+        && !is_textual
+        && !holds_own_marks(admitted, endpoint.service)
+        && !goes_on_from_here(admitted, memory);
     let (body, degraded, mode) = if is_relayed {
         relayed(admitted, candidate, &endpoint)
     } else {
@@ -149,65 +154,6 @@ pub(crate) fn shape(
         degraded,
         mode,
     })
-}
-
-/// Threads keep a conversation in Anthropic's own store; nobody else can go on from there. The
-/// code makes its SDKs send the whole conversation instead.
-pub(crate) fn refuse_threads(
-    admitted: &Admitted,
-    endpoint: &Endpoint,
-    dialect: Dialect,
-) -> Result<(), EngineError> {
-    let keeps_threads = dialect == Dialect::Anthropic && endpoint.service == Service::Anthropic;
-    let asks = admitted.dialect == Dialect::Anthropic
-        && admitted
-            .top()
-            .get("thread")
-            .is_some_and(|json| json != "null");
-    if keeps_threads || !asks {
-        return Ok(());
-    }
-    let message = "this model's provider keeps no threads; leave `thread` out and send the whole conversation";
-    Err(BadRequest::new("thread", message)
-        .with_code("thread_unsupported_request")
-        .into())
-}
-
-/// Whether the history holds what the gateway put there and this provider must not see: state in
-/// the gateway's own wrapping, or thinking in members that are not this provider's. Such a request
-/// is read and written anew even where the dialects match.
-pub(crate) fn holds_own_marks(admitted: &Admitted, service: Service) -> bool {
-    let body = &admitted.body;
-    match admitted.dialect {
-        Dialect::Responses => responses::holds_own_marks(body),
-        Dialect::Chat => chat::holds_foreign_thinking(body, service),
-        _ => envelope::is_within(body),
-    }
-}
-
-/// A model that cannot see must not answer as if nothing had been shown to it. What tools show is
-/// not the caller's doing; there a note stands in for the image.
-fn refuse_unseen_images(request: &ChatRequest, candidate: &Candidate) -> Result<(), BadRequest> {
-    let shows = |message: &Message| {
-        message.role == Role::User
-            && message
-                .parts
-                .iter()
-                .any(|part| matches!(part, Part::Image(_)))
-    };
-    if candidate.entry.capabilities.images || !request.messages.iter().any(shows) {
-        return Ok(());
-    }
-    let param = if request.dialect == Dialect::Responses {
-        "input"
-    } else {
-        "messages"
-    };
-    let model = &candidate.entry.id;
-    Err(BadRequest::new(
-        param,
-        format!("`{model}` does not take images; choose a model that does, or leave them out"),
-    ))
 }
 
 /// The caller's bytes with as few members changed as possible, each change listed in
@@ -307,17 +253,6 @@ fn translated(
         encoded.degraded,
         Mode::Translate(Box::new(translation)),
     ))
-}
-
-fn forces_a_tool(request: &ChatRequest) -> bool {
-    matches!(
-        request.tool_choice,
-        Some(
-            ToolChoice::Required
-                | ToolChoice::Named(_)
-                | ToolChoice::Allowed { required: true, .. }
-        )
-    )
 }
 
 pub(crate) fn unix_now() -> u64 {

@@ -157,3 +157,35 @@ async fn an_envelope_never_reaches_a_provider() {
         assert!(read.text.contains("Done."), "{place}: {}", read.text);
     }
 }
+
+/// The gateway stored the first answer, so only it can tell the next provider what was said.
+#[tokio::test]
+async fn a_stored_answer_goes_on_with_a_provider_of_the_callers_dialect() {
+    let bench = Bench::start();
+    let text = script(json!([{ "text": "First." }, { "text": "Second." }]));
+    let body = prompt(Dialect::Responses, "claude-sonnet-5-5", &text);
+    let first = bench
+        .ask(Dialect::Responses, &body)
+        .await
+        .expect("an answer")
+        .json();
+    let next =
+        json!({ "model": "gpt-6-sol", "previous_response_id": first["id"], "input": "Go on." });
+    let second = bench
+        .ask(Dialect::Responses, &next)
+        .await
+        .expect("an answer");
+    assert_eq!(
+        second.json()["output"]
+            .as_array()
+            .expect("items")
+            .last()
+            .expect("one")["type"],
+        "message"
+    );
+    let sent = bench.received().await.pop().expect("a request");
+    assert!(
+        sent.contains("First.") && !sent.contains("previous_response_id"),
+        "{sent}"
+    );
+}

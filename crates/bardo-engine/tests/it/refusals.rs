@@ -8,10 +8,12 @@ use crate::world::{Bench, Read, prompt};
 
 #[track_caller]
 fn refused(answer: Result<Read, EngineError>) -> (String, Option<&'static str>) {
-    match answer {
-        Err(EngineError::Invalid(refusal)) => (refusal.param, refusal.code),
-        other => panic!("not refused: {other:?}"),
-    }
+    let refusal = match answer.expect_err("a refusal") {
+        EngineError::Invalid(refusal) => Ok(refusal),
+        other => Err(other),
+    };
+    let refusal = refusal.expect("a refusal of the body");
+    (refusal.param, refusal.code)
 }
 
 #[tokio::test]
