@@ -124,7 +124,8 @@ impl Engine {
         if let Some(payment) = payment {
             request.headers_mut().insert(PAYMENT_SIGNATURE, payment);
         }
-        let deadline = admitted.world.deadlines.header;
+        let deadlines = admitted.world.deadlines;
+        let deadline = deadlines.header.min(deadlines.total);
         match tokio::time::timeout(
             deadline,
             self.transport.send(&shaped.endpoint.origin, request),

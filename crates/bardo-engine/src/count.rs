@@ -3,6 +3,7 @@
 //! Our count is an estimate by a public tokenizer; money never rests on it.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use bardo_providers::{Call, Operation};
 use bardo_router::Candidate;
@@ -16,7 +17,7 @@ use tiktoken_rs::CoreBPE;
 use crate::error::{EngineError, UpstreamFailure};
 use crate::fit::{holds_own_marks, refuse_threads};
 use crate::receipt::degraded_list;
-use crate::respond::{Answer, AnswerBody, AnswerHead, read_whole};
+use crate::respond::{Answer, AnswerBody, AnswerHead, Arriving, read_whole};
 use crate::run::{Admitted, Engine};
 use crate::shape::{Decoded, Mode, Shaped, headers};
 
@@ -143,6 +144,7 @@ impl Engine {
                 unknown_outcome: false,
             })
         };
+        let started = Instant::now();
         let response = self
             .attempt(admitted, &mut shaped)
             .await
@@ -152,7 +154,8 @@ impl Engine {
             .get("request-id")
             .and_then(|id| id.to_str().ok())
             .map(str::to_owned);
-        let bytes = read_whole(response.into_body())
+        let body = response.into_body();
+        let bytes = read_whole(Arriving { body, started }, admitted.world.deadlines)
             .await
             .map_err(|failure| failed(failure.fault))?;
         if shaped.dialect == admitted.dialect {

@@ -1,5 +1,7 @@
 //! From backend to backend until one answers, before the caller has seen a byte.
 
+use std::time::Instant;
+
 use bardo_types::fault::{Fault, FaultClass};
 
 use crate::attempt::{Failure, Next};
@@ -32,9 +34,10 @@ impl Engine {
                 }
             };
             attempts += 1;
+            let started = Instant::now();
             let failure = match self.attempt(admitted, &mut shaped).await {
                 Ok(response) => match self
-                    .respond(admitted, candidate, shaped, response, attempts)
+                    .respond(admitted, candidate, shaped, response, attempts, started)
                     .await
                 {
                     Ok(answer) => return Ok(answer),

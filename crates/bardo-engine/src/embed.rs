@@ -1,6 +1,7 @@
 //! Embeddings, in OpenAI's form at the caller's side.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bardo_providers::{Call, Operation};
 use bardo_types::model::Dialect;
@@ -15,7 +16,7 @@ use serde_json::json;
 
 use crate::attempt::{Failure, Next};
 use crate::error::{EngineError, UpstreamFailure};
-use crate::respond::{Answer, AnswerBody, AnswerHead, read_whole};
+use crate::respond::{Answer, AnswerBody, AnswerHead, Arriving, read_whole};
 use crate::run::{Admitted, Engine};
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, headers};
@@ -117,8 +118,10 @@ impl Engine {
     }
 
     async fn embed_at(&self, admitted: &Admitted, shaped: &mut Shaped) -> Result<Bytes, Failure> {
+        let started = Instant::now();
         let response = self.attempt(admitted, shaped).await?;
-        let bytes = read_whole(response.into_body()).await?;
+        let body = response.into_body();
+        let bytes = read_whole(Arriving { body, started }, admitted.world.deadlines).await?;
         let told = |mut fault| {
             scrub(&mut fault, shaped.endpoint.key.expose());
             Failure::told(fault)

@@ -19,6 +19,7 @@ use http_body::Body as _;
 use tokio::time::Sleep;
 
 use crate::attempt::{Failure, Next};
+use crate::respond::Arriving;
 use crate::world::Deadlines;
 
 pub(crate) use pass::Pass;
@@ -120,13 +121,14 @@ pub struct ReplyStream {
 
 impl ReplyStream {
     pub(crate) fn new(
-        body: UpstreamBody,
+        arriving: Arriving,
         pump: Pump,
         deadlines: Deadlines,
         settlement: Settlement,
     ) -> Self {
+        let Arriving { body, started } = arriving;
         let now = Instant::now();
-        let first = now + deadlines.first_token.min(deadlines.total);
+        let first = (now + deadlines.first_token).min(started + deadlines.total);
         Self {
             body,
             pump,
@@ -137,7 +139,7 @@ impl ReplyStream {
             joins: 0,
             deadlines,
             timer: Box::pin(tokio::time::sleep_until(first.into())),
-            started: now,
+            started,
             last_data: now,
             last_sent: now,
             settlement,

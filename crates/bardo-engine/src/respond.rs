@@ -1,6 +1,7 @@
 //! From a provider's successful head to the caller's answer.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bardo_providers::transport::UpstreamBody;
 use bardo_router::Candidate;
@@ -18,6 +19,7 @@ use crate::relay::{Pass, Pump, ReplyStream, Settlement, Translate};
 use crate::run::{Admitted, Engine};
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, Translation};
+use crate::world::Deadlines;
 
 /// A provider's whole answer may have this size.
 const ANSWER_MAX: usize = 128 << 20;
@@ -63,6 +65,7 @@ impl Engine {
         shaped: Shaped,
         response: Response<UpstreamBody>,
         attempts: u32,
+        started: Instant,
     ) -> Result<Answer, Failure> {
         let (parts, body) = response.into_parts();
         if parts
@@ -101,10 +104,13 @@ impl Engine {
             admitted.received_at,
             shaped.endpoint.key.clone(),
         );
+        let arriving = Arriving { body, started };
         if admitted.stream {
-            self.stream(admitted, shaped, body, settlement, head).await
+            self.stream(admitted, shaped, arriving, settlement, head)
+                .await
         } else {
-            self.whole(admitted, shaped, body, settlement, head).await
+            self.whole(admitted, shaped, arriving, settlement, head)
+                .await
         }
     }
 
@@ -112,7 +118,7 @@ impl Engine {
         self: &Arc<Self>,
         admitted: &Admitted,
         shaped: Shaped,
-        body: UpstreamBody,
+        arriving: Arriving,
         mut settlement: Settlement,
         head: AnswerHead,
     ) -> Result<Answer, Failure> {
@@ -132,7 +138,7 @@ impl Engine {
                 )))
             }
         };
-        let mut reply = ReplyStream::new(body, pump, admitted.world.deadlines, settlement);
+        let mut reply = ReplyStream::new(arriving, pump, admitted.world.deadlines, settlement);
         reply.prime().await.map_err(|mut failure| {
             scrub(&mut failure.fault, shaped.endpoint.key.expose());
             failure
@@ -147,23 +153,15 @@ impl Engine {
         self: &Arc<Self>,
         admitted: &Admitted,
         shaped: Shaped,
-        body: UpstreamBody,
+        arriving: Arriving,
         mut settlement: Settlement,
         mut head: AnswerHead,
     ) -> Result<Answer, Failure> {
-        let read = tokio::time::timeout(admitted.world.deadlines.total, read_whole(body)).await;
-        let bytes = match read {
-            Ok(Ok(bytes)) => bytes,
-            Ok(Err(failure)) => {
+        let bytes = match read_whole(arriving, admitted.world.deadlines).await {
+            Ok(bytes) => bytes,
+            Err(failure) => {
                 settlement.hand_over();
                 return Err(failure);
-            }
-            Err(_) => {
-                settlement.hand_over();
-                return Err(Failure::unknown(
-                    FaultClass::Timeout,
-                    "the answer took longer than the total limit",
-                ));
             }
         };
         let answered = match &shaped.mode {
@@ -293,17 +291,33 @@ fn relayed(
     Ok(None)
 }
 
-pub(crate) async fn read_whole(mut body: UpstreamBody) -> Result<Bytes, Failure> {
+/// A body on its way, with the time when its call began.
+pub(crate) struct Arriving {
+    pub(crate) body: UpstreamBody,
+    pub(crate) started: Instant,
+}
+
+/// Reads a body to its end. Some providers send a head at once and think then, so silence counts
+/// from the first data on.
+pub(crate) async fn read_whole(arriving: Arriving, deadlines: Deadlines) -> Result<Bytes, Failure> {
+    let Arriving { mut body, started } = arriving;
+    let end = started + deadlines.total;
+    let mut until = end;
+    let late = |_| Failure::unknown(FaultClass::Timeout, "the answer did not arrive in time");
     let cut = |error: <UpstreamBody as http_body::Body>::Error| {
         tracing::debug!(%error, "answer cut");
         Failure::unknown(FaultClass::Connection, "the provider's answer was cut")
     };
     let mut whole = BytesMut::new();
     let mut first = Bytes::new();
-    while let Some(frame) = body.frame().await {
+    while let Some(frame) = tokio::time::timeout_at(until.into(), body.frame())
+        .await
+        .map_err(late)?
+    {
         let Ok(data) = frame.map_err(cut)?.into_data() else {
             continue;
         };
+        until = end.min(Instant::now() + deadlines.idle);
         if first.is_empty() && whole.is_empty() {
             first = data;
             continue;

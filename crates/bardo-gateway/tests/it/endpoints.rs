@@ -352,3 +352,51 @@ fn the_figures_of_an_answer_are_in_its_headers_or_its_closing_comment() {
         }
     }
 }
+
+#[test]
+fn a_response_that_is_not_to_be_stored_is_not() {
+    let (_, gateway) = start();
+    let ask = |body: &Value| gateway.send(&Request::json("/v1/responses", body));
+    let first = ask(&json!({ "model": "claude-sonnet-5-5", "input": "Hello", "store": false }));
+    let id = good(&first)["id"].clone();
+    let next =
+        ask(&json!({ "model": "claude-sonnet-5-5", "input": "x", "previous_response_id": id }));
+    assert_eq!(next.status(), 400);
+}
+
+#[test]
+fn usual_prefixes_of_paths_lead_to_the_same_place() {
+    let (_, gateway) = start();
+    for (caller, paths) in [
+        (
+            Caller::Chat,
+            &[
+                "/chat/completions",
+                "/openai/v1/chat/completions",
+                "/api/v1/chat/completions",
+                "/v1/chat/completions/",
+            ][..],
+        ),
+        (
+            Caller::Anthropic,
+            &[
+                "/messages",
+                "/v1/v1/messages",
+                "/anthropic/v1/messages?beta=true",
+            ],
+        ),
+        (
+            Caller::Responses,
+            &["/responses", "/openai/v1/responses", "/v1/v1/responses"],
+        ),
+    ] {
+        for path in paths {
+            let body = caller.request("gpt-5.5", "Hello", false);
+            let answer = gateway.send(&Request::json(path, &body));
+            assert!(caller.text(&good(&answer)).contains("Hello"), "{path}");
+            let wrong = gateway.send(&Request::post(path, "{"));
+            assert_eq!(wrong.status(), 400, "{path}");
+            caller.check_error(&wrong.json());
+        }
+    }
+}

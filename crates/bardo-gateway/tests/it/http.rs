@@ -166,6 +166,13 @@ impl Exchange {
         }
     }
 
+    /// Sends more on the same connection, and gets ready for the next answer.
+    pub(crate) fn again(&mut self, bytes: &[u8]) {
+        self.head = None;
+        self.framing = Framing::Close;
+        let _ = self.reader.get_mut().write_all(bytes);
+    }
+
     fn line(&mut self) -> Option<String> {
         let mut line = Vec::new();
         match self.reader.read_until(b'\n', &mut line) {

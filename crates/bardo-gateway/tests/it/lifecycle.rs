@@ -48,7 +48,7 @@ fn a_stop_signal_lets_streams_finish_and_takes_nothing_new() {
     let (upstream, go) = held();
     let mut gateway = Gateway::start(&config(&[direct("openai", &upstream.at("/v1"), &["m"])]));
     assert_eq!(ready(&gateway), 200);
-    let streams: Vec<_> = (0..8)
+    let streams: Vec<_> = (0..40)
         .map(|n| {
             let caller = [Caller::Chat, Caller::Anthropic][n % 2];
             (caller, begin(&gateway, caller))
@@ -82,6 +82,31 @@ fn a_stop_signal_lets_streams_finish_and_takes_nothing_new() {
         since.elapsed() < Duration::from_secs(10),
         "nothing is left to wait for"
     );
+}
+
+#[test]
+fn a_stop_signal_lets_whole_answers_finish() {
+    let (arrived, there) = channel();
+    let (go, wait): (Sender<()>, Receiver<()>) = channel();
+    let (arrived, wait) = (Mutex::new(arrived), Mutex::new(wait));
+    let upstream = Scripted::start(move |mut turn| {
+        let _ = arrived.lock().expect("no panic").send(());
+        let _ = wait.lock().expect("no panic").recv_timeout(PATIENCE);
+        turn.json(r#"{"id":"x","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}]}"#);
+    });
+    let mut gateway = Gateway::start(&config(&[direct("openai", &upstream.at("/v1"), &["m"])]));
+    let body = Caller::Anthropic.request("m", "Hello", false);
+    let mut exchange = gateway.open(&Request::json("/v1/messages", &body));
+    there.recv_timeout(PATIENCE).expect("it is asked");
+    gateway.signal("TERM");
+    eventually("readiness is withdrawn", || {
+        (ready(&gateway) == 503).then_some(())
+    });
+    go.send(()).expect("the provider waits");
+    let answer = exchange.answer();
+    assert_eq!(answer.status(), 200);
+    assert_eq!(Caller::Anthropic.text(&answer.json()), "hi");
+    assert_eq!(gateway.wait().code(), Some(0));
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod access;
 mod bad_input;
 mod command_line;
+mod connections;
 mod disconnect;
 mod endpoints;
 mod failover;

@@ -107,3 +107,38 @@ fn keys_and_limits_change_too_and_listeners_stay() {
     let large = Caller::Chat.request("m", &"x".repeat(2000), false);
     assert_eq!(gateway.send(&keyed(&large)).status(), 413);
 }
+
+#[test]
+fn no_request_fails_while_settings_change() {
+    let upstream = Scripted::always(ANSWER);
+    let gateway = Gateway::start(&serving(&upstream, "m"));
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let sent = std::thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            let mut sent = 0;
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                assert!(serves(&gateway, "m"));
+                sent += 1;
+            }
+            sent
+        });
+        for n in 0..20 {
+            let mut settings = serving(&upstream, "m");
+            let bad = n % 2 == 1;
+            settings["server"] =
+                json!({ "max_body": if bad { json!("much") } else { json!(100_000 + n) } });
+            let before = hash(&gateway);
+            gateway.configure(&settings.to_string());
+            gateway.signal("HUP");
+            eventually("the change is seen", || {
+                let status = gateway.status();
+                let refused = !status["config"]["reload_error"].is_null();
+                let same = status["config"]["hash"] == *before;
+                (refused == bad && same == bad).then_some(())
+            });
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        asking.join().expect("no request failed")
+    });
+    assert!(sent > 0);
+}

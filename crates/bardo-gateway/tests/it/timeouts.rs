@@ -72,6 +72,69 @@ fn a_body_that_does_not_come() {
     );
 }
 
+#[test]
+fn a_body_that_stops_half_way() {
+    let upstream = Scripted::start(|mut turn| {
+        turn.write("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{\"id\":");
+        turn.closed();
+    });
+    let gateway = Gateway::start(&with(
+        config(&[direct("openai", &upstream.at("/v1"), &["m"])]),
+        "upstream",
+        json!({ "idle_timeout": "200ms" }),
+    ));
+    for caller in Caller::ALL {
+        let body = caller.request("m", "Hello", false);
+        let answer = gateway.send(&Request::json(caller.path(), &body));
+        assert_eq!(answer.status(), 504, "{caller:?} {}", answer.text());
+        caller.check_error(&answer.json());
+    }
+}
+
+#[test]
+fn vectors_and_counts_that_do_not_come() {
+    let sandbox = Sandbox::start();
+    let keys = config(&[
+        direct("openai", &sandbox.at("/openai/v1"), &[]),
+        direct("anthropic", &sandbox.at("/anthropic"), &[]),
+        direct("google", &sandbox.at("/google"), &[]),
+    ]);
+    let gateway = Gateway::start(&with(keys, "upstream", json!({ "total_timeout": "200ms" })));
+    for service in ["openai", "anthropic", "google"] {
+        sandbox.fault(service, &json!({ "kind": "delay_body", "ms": 600_000 }));
+    }
+    for model in ["text-embedding-3-small", "gemini-embedding-001"] {
+        let body = json!({ "model": model, "input": "Hello" });
+        let answer = gateway.send(&Request::json("/v1/embeddings", &body));
+        assert_eq!(answer.status(), 504, "{model} {}", answer.text());
+        Caller::Chat.check_error(&answer.json());
+    }
+    // A count is worth an estimate of our own.
+    for model in ["claude-sonnet-5-5", "gemini-3-flash", "gpt-5.5"] {
+        let body = Caller::Anthropic.request(model, "Hello", false);
+        let answer = gateway.send(&Request::json("/v1/messages/count_tokens", &body));
+        assert_eq!(answer.status(), 200, "{model} {}", answer.text());
+        assert!(answer.json()["input_tokens"].as_u64() > Some(0));
+        assert_eq!(answer.header("x-bardo-degraded"), Some("token_count"));
+    }
+}
+
+/// The limit is for the call, not for each of its phases.
+#[test]
+fn a_late_head_leaves_less_for_the_rest() {
+    let sandbox = Sandbox::start();
+    let gateway = limited(&sandbox, &sandbox, json!({ "total_timeout": "900ms" }));
+    sandbox.fault(
+        "openai",
+        &json!([{ "kind": "delay_headers", "ms": 500 }, { "kind": "delay_body", "ms": 500 }]),
+    );
+    for stream in [false, true] {
+        let body = Caller::Chat.request("gpt-5.5", "Hello", stream);
+        let answer = gateway.send(&Request::json("/v1/chat/completions", &body));
+        assert_eq!(answer.status(), 504, "{}", answer.text());
+    }
+}
+
 const BEGUN: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hel\"}}]}\n\n";
 
 /// A provider that begins to answer and then repeats `again` for as long as somebody listens.
