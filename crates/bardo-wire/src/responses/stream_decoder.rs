@@ -226,11 +226,12 @@ impl Decoder {
         }
         // Servers number items with gaps, so the n-th item here is the n-th that was announced.
         let known: Vec<u64> = self.items.keys().copied().collect();
-        let next = known.last().map_or(0, |last| last + 1);
+        let next = known.last().map_or(0, |last| last.saturating_add(1));
         let fresh = known.len() as u64;
         for (index, raw) in answer.output.iter().flatten().enumerate() {
             let place = known.get(index).copied();
-            self.done(place.unwrap_or(next + index as u64 - fresh), raw, out);
+            let place = place.unwrap_or(next.saturating_add(index as u64 - fresh));
+            self.done(place, raw, out);
         }
         self.end_calls(out);
         if let Some(usage) = answer.counted() {
