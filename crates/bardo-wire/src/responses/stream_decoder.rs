@@ -226,11 +226,12 @@ impl Decoder {
         }
         // Servers number items with gaps, so the n-th item here is the n-th that was announced.
         let known: Vec<u64> = self.items.keys().copied().collect();
-        let next = known.last().map_or(0, |last| last.saturating_add(1));
-        let fresh = known.len() as u64;
+        let mut fresh = known.last().map_or(0, |last| last.saturating_add(1));
         for (index, raw) in answer.output.iter().flatten().enumerate() {
-            let place = known.get(index).copied();
-            let place = place.unwrap_or(next.saturating_add(index as u64 - fresh));
+            let place = known.get(index).copied().unwrap_or(fresh);
+            if index >= known.len() {
+                fresh = fresh.saturating_add(1);
+            }
             self.done(place, raw, out);
         }
         self.end_calls(out);
