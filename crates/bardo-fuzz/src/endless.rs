@@ -107,6 +107,18 @@ fn chat() -> Vec<Stream> {
             r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"WORDS"}}]}}]}"#,
         ),
         of(
+            "chat calls",
+            KEEPS,
+            &[],
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":NUMBER,"id":"NUMBER","function":{"name":"f","arguments":"{"}}]}}]}"#,
+        ),
+        of(
+            "chat searches",
+            KEEPS,
+            &[],
+            r#"{"choices":[],"venice_parameters":{"web_search_citations":[{"url":"NUMBER"}]}}"#,
+        ),
+        of(
             "chat details",
             KEEPS,
             &[],
@@ -164,6 +176,12 @@ fn anthropic() -> Vec<Stream> {
             r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"WORDS"}}"#,
         ),
         of(
+            "anthropic calls",
+            KEEPS,
+            &[START],
+            r#"{"type":"content_block_start","index":NUMBER,"content_block":{"type":"tool_use","id":"t","name":"f"}}"#,
+        ),
+        of(
             "anthropic blocks",
             KEEPS,
             &[START],
@@ -208,6 +226,12 @@ fn responses() -> Vec<Stream> {
                 r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f"}}"#,
             ],
             r#"{"type":"response.function_call_arguments.delta","output_index":0,"delta":"WORDS"}"#,
+        ),
+        of(
+            "responses calls",
+            KEEPS,
+            &[],
+            r#"{"type":"response.output_item.added","output_index":NUMBER,"item":{"type":"function_call","call_id":"a","name":"f"}}"#,
         ),
         of(
             "responses items",

@@ -334,7 +334,11 @@ impl Plan<'_> {
     }
 
     fn output_config(&self, body: &mut Object<'_>) {
-        let effort = self.thinking.effort;
+        // An effort that only a newer version knows was asked for by the caller; it stands alone.
+        let effort = self
+            .thinking
+            .effort
+            .filter(|_| !self.has_extra("output_config.effort"));
         if effort.is_none() && self.format.schema.is_none() && !self.has_extra("output_config.") {
             return;
         }

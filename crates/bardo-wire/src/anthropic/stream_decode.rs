@@ -48,6 +48,9 @@ wire_object! {
     }
 }
 
+/// More blocks than any answer has open at once; a stream that opens them for ever has failed.
+const MAX_OPEN: usize = 1_024;
+
 /// A decoder of one Messages stream.
 #[must_use]
 pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
@@ -217,6 +220,14 @@ impl Decoder {
     fn block_start(&mut self, index: u64, block: Block<'_>, out: &mut Vec<StreamEvent>) {
         // A block whose end was never told is over when its index comes again.
         self.block_stop(index, out);
+        if self.open.len() == MAX_OPEN {
+            self.fail(
+                FaultClass::Malformed,
+                "the provider began blocks beyond all bounds",
+                out,
+            );
+            return;
+        }
         let open = match block.kind {
             Kind::Text => {
                 let from = self.written;

@@ -226,11 +226,13 @@ impl Decoder {
         }
         // Servers number items with gaps, so the n-th item here is the n-th that was announced.
         let known: Vec<u64> = self.items.keys().copied().collect();
-        let next = known.last().map_or(0, |last| last + 1);
-        let fresh = known.len() as u64;
+        let mut fresh = known.last().map_or(0, |last| last.saturating_add(1));
         for (index, raw) in answer.output.iter().flatten().enumerate() {
-            let place = known.get(index).copied();
-            self.done(place.unwrap_or(next + index as u64 - fresh), raw, out);
+            let place = known.get(index).copied().unwrap_or(fresh);
+            if index >= known.len() {
+                fresh = fresh.saturating_add(1);
+            }
+            self.done(place, raw, out);
         }
         self.end_calls(out);
         if let Some(usage) = answer.counted() {

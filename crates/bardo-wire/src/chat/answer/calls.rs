@@ -8,10 +8,14 @@ use super::chunk::{FunctionDelta, ToolDelta, text_of};
 use crate::codec::DecodeContext;
 use crate::json::{Str, wire_object};
 
+/// More calls than any answer makes. Each fragment looks for its call among all of them.
+const MAX_CALLS: usize = 1_024;
+
 /// The calls of one choice.
 #[derive(Default)]
 pub(super) struct Calls {
     all: Vec<Call>,
+    too_many: bool,
 }
 
 struct Call {
@@ -41,6 +45,11 @@ enum Kind {
 impl Calls {
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
+    }
+
+    /// Whether there were more calls than there can be.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.too_many
     }
 
     /// Whether there is a last call and its input is whole for sure.
@@ -74,6 +83,10 @@ impl Calls {
             Some(_) => None,
             None => self.find(fragment.index, id, name),
         };
+        if at.is_none() && self.all.len() == MAX_CALLS {
+            self.too_many = true;
+            return;
+        }
         let at = at.unwrap_or_else(|| {
             self.end_complete(choice, context, out);
             self.all.push(Call::new(fragment.index));

@@ -16,6 +16,9 @@ use crate::json::{Str, wire_object};
 /// More answers than anybody may ask for; an index beyond is nonsense.
 const MAX_CHOICES: u32 = 128;
 
+/// More sources than anybody reads.
+const MAX_CITATIONS: usize = 1_024;
+
 /// What Venice writes where thinking is there but may not be read.
 const HIDDEN_REASONING: &str = "[Some reasoning content is encrypted]";
 
@@ -93,6 +96,12 @@ impl Machine {
         if let Some(delta) = delta {
             growth.take(delta);
         }
+        if growth.choice.calls.are_too_many() {
+            return Err(Fault::new(
+                FaultClass::Malformed,
+                "the answer has calls beyond all bounds",
+            ));
+        }
         if let Some(raw) = wire.logprobs {
             growth.out.push(StreamEvent::Logprobs {
                 choice: number,
@@ -108,7 +117,7 @@ impl Machine {
             self.choices.push(Growing::default());
         }
         let known = &mut self.choices[0].citations;
-        if !known.contains(&citation) {
+        if known.len() < MAX_CITATIONS && !known.contains(&citation) {
             known.push(citation);
         }
     }
