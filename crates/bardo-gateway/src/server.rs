@@ -162,7 +162,6 @@ async fn connection(
         .timer(TokioTimer::new())
         .header_read_timeout(read_timeout)
         .max_buf_size(HEAD_BUFFER)
-        .max_headers(4096)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {

@@ -2,7 +2,9 @@
 
 mod object;
 mod scan;
+mod write;
 
 pub(crate) use object::wire_object;
 pub use object::{Str, explain};
 pub use scan::{JsonError, Member, TopLevel, scan};
+pub(crate) use write::write_json;

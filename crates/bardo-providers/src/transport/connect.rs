@@ -164,7 +164,6 @@ where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (sender, connection) = Builder::new()
-        .max_headers(256)
         .handshake(TokioIo::new(io))
         .await
         .map_err(ConnectError::Http)?;

@@ -14,7 +14,7 @@ pub(super) struct Array<'a> {
 
 /// Appends any serializable value.
 pub(super) fn value(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    serde_json::to_writer(out, value).expect("writing plain data into memory cannot fail");
+    crate::json::write_json(out, value);
 }
 
 /// Appends an object.

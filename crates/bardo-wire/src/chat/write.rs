@@ -17,7 +17,7 @@ pub(super) struct Array<'a> {
 
 /// Appends any serializable value as JSON.
 pub(super) fn value(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    serde_json::to_writer(out, value).expect("writing to memory cannot fail");
+    crate::json::write_json(out, value);
 }
 
 impl<'a> Object<'a> {

@@ -420,7 +420,7 @@ impl Scanner<'_> {
 }
 
 /// The first quote, backslash or control byte, eight bytes at a time.
-fn string_special(bytes: &[u8]) -> Option<usize> {
+pub(super) fn string_special(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
     let special = |word: u64| {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// Appends `text` as a JSON string.
 pub(super) fn string(out: &mut Vec<u8>, text: &str) {
-    serde_json::to_writer(out, text).expect("a string always serializes into memory");
+    crate::json::write_json(out, text);
 }
 
 /// An object under construction; [`ObjectWriter::end`] closes it.
@@ -65,7 +65,7 @@ impl<'a> ObjectWriter<'a> {
 
     /// Any value that serde can write.
     pub(super) fn serialize(&mut self, key: &str, value: &impl Serialize) {
-        serde_json::to_writer(self.value(key), value).expect("plain values always serialize");
+        crate::json::write_json(self.value(key), value);
     }
 
     /// Members kept as they came.
