@@ -304,7 +304,7 @@ pub(crate) async fn read_whole(arriving: Arriving, deadlines: Deadlines) -> Resu
     let end = started + deadlines.total;
     let mut until = end;
     let late = |_| Failure::unknown(FaultClass::Timeout, "the answer did not arrive in time");
-    let cut = |error: hyper::Error| {
+    let cut = |error: <UpstreamBody as http_body::Body>::Error| {
         tracing::debug!(%error, "answer cut");
         Failure::unknown(FaultClass::Connection, "the provider's answer was cut")
     };
