@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::http::{Request, contains};
-use crate::rig::{Gateway, Sandbox, config, direct, eventually, everything, with};
+use crate::rig::{Gateway, Sandbox, config, direct, eventually, everything};
 use crate::scripted::Scripted;
 use crate::sse::Caller;
 
