@@ -3,6 +3,6 @@
 mod object;
 mod scan;
 
-pub(crate) use object::wire_object;
 pub use object::{Str, explain};
+pub(crate) use object::{told, wire_object};
 pub use scan::{JsonError, Member, TopLevel, scan};
