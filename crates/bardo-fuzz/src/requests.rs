@@ -89,6 +89,9 @@ pub(crate) fn decoded(dialect: Dialect, body: &[u8]) -> Option<ChatRequest> {
 
 fn explained(refused: &BadRequest) {
     assert!(!refused.message.is_empty(), "a refusal says what is wrong");
+    // What is quoted is bounded.
+    assert!(refused.message.len() <= 2_304, "{}", refused.message.len());
+    assert!(refused.param.len() <= 1_024, "{}", refused.param.len());
 }
 
 /// Whether this is a body that anybody takes; values may be nested deeper than we take ourselves,

@@ -4,7 +4,7 @@ mod object;
 mod scan;
 mod write;
 
-pub(crate) use object::wire_object;
 pub use object::{Str, explain};
+pub(crate) use object::{told, wire_object};
 pub use scan::{JsonError, Member, TopLevel, scan};
 pub(crate) use write::write_json;

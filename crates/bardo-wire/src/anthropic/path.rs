@@ -1,10 +1,10 @@
 use crate::codec::BadRequest;
+use crate::json::told;
 
 /// The refusal of a body that serde could not read, naming the value at fault by its path.
 pub(super) fn refuse(body: &[u8], error: &serde_json::Error) -> BadRequest {
     let param = path_at(body, offset(body, error.line(), error.column()));
-    let text = error
-        .to_string()
+    let text = told(error)
         .replace(
             "expected u64",
             "expected a whole number that is not negative",

@@ -62,11 +62,26 @@ impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
 /// Serde tells line and column; the message keeps both and drops Rust's vocabulary.
 #[must_use]
 pub fn explain(error: &serde_json::Error) -> BadRequest {
-    let text = error.to_string();
+    let text = told(error);
     BadRequest::new(
         "",
         format!("the request body is not what this endpoint takes: {text}"),
     )
+}
+
+/// The most of a parser's words that is passed on.
+const TOLD_BYTES_MAX: usize = 1_024;
+
+/// What serde says of a failure. It quotes the value that it did not expect, however long that
+/// is, so the middle of a long text is left out; what was expected instead comes last.
+pub(crate) fn told(error: &serde_json::Error) -> String {
+    let mut text = error.to_string();
+    if text.len() > TOLD_BYTES_MAX {
+        let head = text.floor_char_boundary(TOLD_BYTES_MAX / 2);
+        let tail = text.ceil_char_boundary(text.len() - TOLD_BYTES_MAX / 2);
+        text.replace_range(head..tail, "…");
+    }
+    text
 }
 
 /// Declares a struct for a JSON object: known members by name, and everything else kept in
@@ -154,6 +169,16 @@ mod tests {
         assert_eq!(sample.kind.as_deref(), Some("t"));
         assert_eq!((&*sample.extra[0].0, sample.extra[0].1.get()), ("x", "1.0"));
         assert_eq!(sample.inner.unwrap()[0].extra[0].1.get(), r#"{"k":[1, 2]}"#);
+    }
+
+    #[test]
+    fn a_failure_that_quotes_a_whole_body_is_cut_in_its_middle() {
+        let body = format!("{{\"type\":\"t\",\"n\":\"{}\"}}", "é".repeat(50_000));
+        let error = serde_json::from_str::<Sample<'_>>(&body).unwrap_err();
+        let told = super::told(&error);
+        assert!(told.len() < 1_100, "{}", told.len());
+        assert!(told.starts_with("invalid type: string \"é"), "{told}");
+        assert!(told.contains("expected u64"), "{told}");
     }
 
     #[test]

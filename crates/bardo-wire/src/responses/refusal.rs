@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::shapes::{Content, ContentPart, Item, ReasoningConfig, TextConfig};
 use crate::codec::BadRequest;
-use crate::json::{Str, explain, scan};
+use crate::json::{Str, explain, scan, told};
 
 /// Turns serde's complaint about the whole body into one that names the field.
 pub(super) fn locate(body: &[u8], error: &serde_json::Error) -> BadRequest {
@@ -106,7 +106,7 @@ fn wrong<'a, T: Deserialize<'a>>(key: &str, value: &'a str, wanted: &str) -> Opt
 
 /// What serde says without its line and column, which here count within the value alone.
 fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
+    let text = told(error);
     match text.rfind(" at line ") {
         Some(end) => text[..end].to_owned(),
         None => text,

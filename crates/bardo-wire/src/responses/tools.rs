@@ -57,7 +57,8 @@ pub(super) fn decode(path: &str, list: &[&RawValue]) -> Result<Vec<Tool>, BadReq
 
 fn tool(path: &str, raw: &RawValue) -> Result<Tool, BadRequest> {
     let definition: Definition<'_> = serde_json::from_str(raw.get()).map_err(|error| {
-        BadRequest::new(path, format!("`{path}` is not a tool definition: {error}"))
+        let told = crate::json::told(&error);
+        BadRequest::new(path, format!("`{path}` is not a tool definition: {told}"))
     })?;
     let Some(kind) = definition.kind.as_deref() else {
         return Err(BadRequest::new(
