@@ -33,6 +33,10 @@ pub(crate) fn bind(address: SocketAddr) -> std::io::Result<StdListener> {
     Ok(socket.into())
 }
 
+/// So many headers are read; hyper sets their slots aside for every request, and refuses more with
+/// a bare 431.
+const HEADERS: usize = 256;
+
 /// Runs `workers` threads that serve `listener` until `stop` says so and their connections are
 /// done, or until `force`.
 pub(crate) fn run(
@@ -162,6 +166,7 @@ async fn connection(
         .timer(TokioTimer::new())
         .header_read_timeout(read_timeout)
         .max_buf_size(HEAD_BUFFER)
+        .max_headers(HEADERS)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
