@@ -69,11 +69,11 @@ fn endless_decoder(stream: &Stream) -> (Box<dyn bardo_wire::codec::StreamDecoder
 }
 
 fn resident_bytes() -> usize {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status
+    let status = fs::read_to_string("/proc/self/status").expect("Linux tells the status");
+    let kib = status
         .lines()
-        .find(|line| line.starts_with("VmRSS:"))
-        .unwrap();
-    let kib: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        .find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next())
+        .expect("the status tells the resident memory");
+    let kib: usize = kib.parse().expect("memory is told in KiB");
     kib * 1_024
 }
