@@ -14,17 +14,18 @@ macro_rules! program {
     ($target:path) => {
         $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $target(data));
 
-        $crate::libfuzzer_sys::fuzz_mutator!(
-            |data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-                let mut dice = $crate::Dice::new(u64::from(seed));
-                if dice.below(2) == 0 {
-                    return $crate::libfuzzer_sys::fuzzer_mutate(data, size, max_size);
-                }
-                let mutated = $crate::mutate(&data[..size], &mut dice);
-                let length = mutated.len().min(max_size).min(data.len());
-                data[..length].copy_from_slice(&mutated[..length]);
-                length
+        $crate::libfuzzer_sys::fuzz_mutator!(|data: &mut [u8],
+                                              size: usize,
+                                              max_size: usize,
+                                              seed: u32| {
+            let mut dice = $crate::Dice::new(u64::from(seed));
+            if dice.below(2) == 0 {
+                return $crate::libfuzzer_sys::fuzzer_mutate(data, size, max_size);
             }
-        );
+            let mutated = $crate::mutate(&data[..size], &mut dice);
+            let length = mutated.len().min(max_size).min(data.len());
+            data[..length].copy_from_slice(&mutated[..length]);
+            length
+        });
     };
 }
