@@ -160,13 +160,15 @@ impl RosterBuilder {
             catalog: self.catalog,
         };
         for (index, (spec, models, price)) in self.backends.into_iter().enumerate() {
+            // OpenRouter has hundreds of models: until it has listed them, any name may be one.
+            let unlisted = matches!(models, BackendModels::Snapshot)
+                && spec.service == Service::OpenRouter
+                && spec.filter.is_open();
             for mut entry in roster.entries(&spec, models) {
                 entry.price = price.or(entry.price);
                 roster.add(index, Arc::new(entry));
             }
-            if spec.filter.has_wildcard()
-                || spec.service == Service::OpenRouter && spec.filter.is_open()
-            {
+            if spec.filter.has_wildcard() || unlisted {
                 roster.open.push(index);
             }
             roster.specs.push(spec);
@@ -290,6 +292,9 @@ impl Roster {
         if let Some(found) = self.find(name) {
             return Ok(found.to_vec());
         }
+        if let Some(variants) = self.variants(name) {
+            return Ok(variants);
+        }
         let open: Vec<Candidate> = self
             .open
             .iter()
@@ -317,6 +322,33 @@ impl Roster {
         self.by_name.get(&normalize(&known.id)).map(Vec::as_slice)
     }
 
+    /// `<model>:<variant>` at the backends that know variants (`:nitro`, `:free`, `:zdr`, Venice's
+    /// feature suffixes): the model's entry, asked for with the suffix as written.
+    fn variants(&self, name: &str) -> Option<Vec<Candidate>> {
+        let (model, variant) = name.split_once(':')?;
+        let knows = |candidate: &&Candidate| {
+            let service = self.specs[candidate.backend].service;
+            matches!(
+                service,
+                Service::OpenRouter | Service::Venice | Service::Bankr
+            )
+        };
+        let candidates: Vec<Candidate> = self
+            .find(model)?
+            .iter()
+            .filter(knows)
+            .map(|candidate| {
+                let mut entry = ModelEntry::clone(&candidate.entry);
+                entry.upstream_id = format!("{}:{variant}", entry.upstream_id);
+                Candidate {
+                    backend: candidate.backend,
+                    entry: Arc::new(entry),
+                }
+            })
+            .collect();
+        (!candidates.is_empty()).then_some(candidates)
+    }
+
     fn pinned(&self, name: &str) -> Option<Result<Vec<Candidate>, NoRoute>> {
         let is_pin = |spec: &BackendSpec, prefix: &str| {
             spec.name == prefix || prefix == "direct" && spec.name.starts_with("direct/")
@@ -336,10 +368,20 @@ impl Roster {
                     .into_iter()
                     .flatten()
                     .find(|candidate| candidate.backend == index);
-                candidates.push(listed.cloned().unwrap_or_else(|| Candidate {
-                    backend: index,
-                    entry: Arc::new(self.unlisted(model)),
-                }));
+                let variant = || {
+                    self.variants(model)?
+                        .into_iter()
+                        .find(|found| found.backend == index)
+                };
+                candidates.push(
+                    listed
+                        .cloned()
+                        .or_else(variant)
+                        .unwrap_or_else(|| Candidate {
+                            backend: index,
+                            entry: Arc::new(self.unlisted(model)),
+                        }),
+                );
             }
             if !candidates.is_empty() {
                 // Where one of several pinned backends lists the model, the others do not have it.

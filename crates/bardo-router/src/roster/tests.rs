@@ -172,3 +172,36 @@ fn a_live_list_replaces_the_snapshot() {
     check(&roster, "new-model", &[("openrouter", "x/new-model")]);
     assert_eq!(roster.listed().len(), 1);
 }
+
+#[test]
+fn once_openrouter_has_listed_its_models_a_mistyped_name_is_told_so() {
+    let catalog = Catalog::embedded();
+    let live = vec![entry(&catalog.describe("openai/gpt-5.5"), "openai/gpt-5.5")];
+    let (open, _) = spec("openrouter", Service::OpenRouter, &[]);
+    let listed = roster(vec![(open.clone(), BackendModels::Live(live))]);
+    let refusal = listed.resolve("gtp-5.5").unwrap_err();
+    assert_eq!(
+        refusal,
+        NoRoute::UnknownModel {
+            model: "gtp-5.5".into(),
+            nearest: Some("gpt-5.5".into())
+        }
+    );
+    let unlisted = roster(vec![(open, BackendModels::Snapshot)]);
+    check(&unlisted, "x/new-model", &[("openrouter", "x/new-model")]);
+}
+
+#[test]
+fn a_variant_goes_to_the_backends_that_know_variants_as_written() {
+    let roster = full();
+    check(
+        &roster,
+        "claude-opus-5.5:nitro",
+        &[("openrouter", "anthropic/claude-opus-5.5:nitro")],
+    );
+    check(
+        &roster,
+        "llama3:8b",
+        &[("local", "llama3:8b"), ("openrouter", "llama3:8b")],
+    );
+}
