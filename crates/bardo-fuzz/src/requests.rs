@@ -140,31 +140,58 @@ pub(crate) fn encoded(upstream: Dialect, request: &ChatRequest, knobs: Knobs) ->
     Some(encoded)
 }
 
-/// Whether a slot of provider state holds an envelope of ours.
-fn leaks(value: &Value) -> bool {
-    const SLOTS: [&str; 4] = [
-        "signature",
-        "encrypted_content",
-        "thoughtSignature",
-        "thought_signature",
-    ];
-    // What callers and models write freely.
-    const FREE: [&str; 8] = [
-        "args",
-        "arguments",
-        "input_schema",
-        "metadata",
-        "parameters",
-        "properties",
-        "response",
-        "schema",
-    ];
-    match value {
-        Value::Array(items) => items.iter().any(leaks),
-        Value::Object(members) => members.iter().any(|(key, value)| match value {
-            Value::String(text) => SLOTS.contains(&&**key) && envelope::is_envelope(text),
-            _ => !FREE.contains(&&**key) && leaks(value),
-        }),
-        _ => false,
+/// Whether a slot of provider state holds an envelope of ours. Only the slots of known blocks
+/// count: members that the dialect does not know go through as the caller wrote them.
+fn leaks(body: &Value) -> bool {
+    let list = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
+    let turns = ["messages", "contents", "input"].map(|key| list(body, key));
+    turns.iter().flatten().any(|turn| {
+        let blocks = ["content", "parts", "reasoning_details", "tool_calls"];
+        let blocks = blocks.map(|key| list(turn, key)).concat();
+        std::iter::once(turn).chain(&blocks).any(has_sealed_slot)
+    })
+}
+
+fn has_sealed_slot(block: &Value) -> bool {
+    let thinks = matches!(
+        block["type"].as_str(),
+        Some("redacted_thinking" | "reasoning.encrypted")
+    );
+    [
+        &block["signature"],
+        &block["encrypted_content"],
+        &block["thoughtSignature"],
+        &block["extra_content"]["google"]["thought_signature"],
+        if thinks { &block["data"] } else { &Value::Null },
+    ]
+    .into_iter()
+    .filter_map(Value::as_str)
+    .any(envelope::is_envelope)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::leaks;
+
+    #[test]
+    fn an_envelope_in_a_slot_of_any_dialect_is_a_leak() {
+        let google = json!({"google": {"thought_signature": "bardo1.e30"}});
+        for body in [
+            json!({"messages": [{"content": [{"type": "thinking", "signature": "bardo1.e30"}]}]}),
+            json!({"messages": [{"content": [{"type": "redacted_thinking", "data": "bardo1.e30"}]}]}),
+            json!({"messages": [{"tool_calls": [{"extra_content": google}]}]}),
+            json!({"input": [{"type": "reasoning", "encrypted_content": "bardo1.e30"}]}),
+            json!({"contents": [{"parts": [{"text": "", "thoughtSignature": "bardo1.e30"}]}]}),
+        ] {
+            assert!(leaks(&body), "{body}");
+        }
+        for body in [
+            json!({"messages": [{"content": [{"type": "thinking", "signature": "EqQB"}]}]}),
+            json!({"messages": [{"content": "bardo1.e30"}], "signature": "bardo1.e30"}),
+        ] {
+            assert!(!leaks(&body), "{body}");
+        }
     }
 }
