@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn each_class_is_priced_once() {
+    fn bug_36_each_class_is_priced_once_and_none_is_left_out() {
         let price = Price {
             input: PricePerMillion::from_micro(5_000_000),
             output: PricePerMillion::from_micro(25_000_000),

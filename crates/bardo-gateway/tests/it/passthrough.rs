@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::http::Request;
-use crate::rig::{Gateway, Sandbox, config, direct};
+use crate::rig::{Gateway, Sandbox, config, direct, everything};
 use crate::scripted::Scripted;
 use crate::sse::{Caller, blocks, events, without_figures};
 
@@ -351,5 +351,68 @@ fn every_cut_of_a_stream_into_writes_gives_the_same_bytes() {
             assert_eq!(caller.streamed_text(&seen), text, "{faults}");
             assert!(answered.text().contains(caller.terminal()));
         }
+    }
+}
+
+fn sent_header(entry: &Value, wanted: &str) -> Option<String> {
+    let headers = entry["headers"].as_array().expect("a list of headers");
+    headers
+        .iter()
+        .find(|header| {
+            header[0]
+                .as_str()
+                .is_some_and(|name| name.eq_ignore_ascii_case(wanted))
+        })
+        .and_then(|header| header[1].as_str().map(str::to_owned))
+}
+
+#[test]
+fn bug_52_betas_travel_to_anthropic_even_unknown_ones_and_to_nobody_else() {
+    const BETAS: &str = "context-management-2025-06-27,nobody-knows-this-2027-01-01";
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&everything(&sandbox));
+    for (model, expected) in [
+        ("claude-sonnet-5-5", Some(BETAS)),
+        ("gpt-5.5", None),
+        ("gemini-3-flash", None),
+    ] {
+        sandbox.forget();
+        let request = Request::json(
+            "/v1/messages?beta=true",
+            &Caller::Anthropic.request(model, "Hello", false),
+        )
+        .with("anthropic-version", "2023-06-01")
+        .with("anthropic-beta", BETAS);
+        assert_eq!(gateway.send(&request).status(), 200, "{model}");
+        let entry = sandbox.only_entry();
+        assert_eq!(
+            sent_header(&entry, "anthropic-beta").as_deref(),
+            expected,
+            "{model}"
+        );
+    }
+}
+
+#[test]
+fn bug_58_a_bearer_key_and_the_newest_version_mean_anthropic_and_add_no_sampling() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&everything(&sandbox));
+    sandbox.forget();
+    let request = Request::json(
+        "/v1/messages",
+        &Caller::Anthropic.request("claude-sonnet-5-5", "Hello", false),
+    )
+    .with("authorization", "Bearer whatever")
+    .with("anthropic-version", "2026-10-21");
+    let answer = gateway.send(&request);
+    assert_eq!(answer.json()["type"], "message");
+    let entry = sandbox.only_entry();
+    assert_eq!(
+        sent_header(&entry, "anthropic-version").as_deref(),
+        Some("2026-10-21")
+    );
+    let body: Value = serde_json::from_str(entry["body"].as_str().expect("text")).expect("JSON");
+    for member in ["temperature", "top_p", "top_k"] {
+        assert!(body.get(member).is_none(), "{member}");
     }
 }
