@@ -49,7 +49,7 @@ pub(crate) fn holds_own_marks(admitted: &Admitted, service: Service) -> bool {
 pub(crate) fn goes_on_from_here(admitted: &Admitted, memory: &Memory) -> bool {
     admitted.dialect == Dialect::Responses
         && responses::previous_response_id(&admitted.top())
-            .is_some_and(|id| memory.has_items(&admitted.principal.id, &id))
+            .is_some_and(|id| memory.has_items(admitted.principal.account.as_str(), &id))
 }
 
 /// A model that cannot see must not answer as if nothing had been shown to it. What tools show is

@@ -23,7 +23,7 @@ mod world;
 pub use error::{EngineError, UpstreamFailure, code_of};
 pub use hints::Hints;
 pub use receipt::{EventSink, Outcome, Receipt};
-pub use received::{Principal, Received, Task};
+pub use received::{Payer, Principal, Received, Task};
 pub use relay::ReplyStream;
 pub use respond::{Answer, AnswerBody, AnswerHead};
 pub use run::{Admitted, Engine};

@@ -1,7 +1,10 @@
+use std::sync::Arc;
+
+use bardo_access::KeyRecord;
+use bardo_types::ids::{AccountId, InvalidId};
+use bardo_types::model::Dialect;
 use bytes::Bytes;
 use http::HeaderMap;
-
-use bardo_types::model::Dialect;
 
 use crate::hints::Hints;
 
@@ -17,10 +20,34 @@ pub enum Task {
 }
 
 /// Who calls, as the authenticator established it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// Stable id of the account or key; partitions everything that is remembered.
-    pub id: String,
+    /// The account; partitions everything that is remembered.
+    pub account: AccountId,
+    /// Who pays.
+    pub payer: Payer,
+}
+
+/// Who pays for what is billed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Payer {
+    /// The operator calls: metered, not charged.
+    Owner,
+    /// The account of this key is charged, within the key's scopes.
+    Prepaid(Arc<KeyRecord>),
+}
+
+impl Principal {
+    /// The operator, under a name of its own configuration.
+    ///
+    /// # Errors
+    /// When the name is no id.
+    pub fn owner(name: &str) -> Result<Self, InvalidId> {
+        Ok(Self {
+            account: AccountId::parse(name)?,
+            payer: Payer::Owner,
+        })
+    }
 }
 
 /// A request whose head and body have been read, within their limits.

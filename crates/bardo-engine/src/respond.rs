@@ -215,7 +215,7 @@ impl Engine {
         translation: &Translation,
     ) -> Box<dyn FnOnce(&ChatResponse) + Send> {
         let engine = Arc::clone(self);
-        let principal = admitted.principal.id.clone();
+        let principal = admitted.principal.account.as_str().to_owned();
         let stores = admitted.dialect == Dialect::Responses
             && translation.reply.request.store != Some(false);
         let stored = stores.then(|| {
@@ -258,7 +258,7 @@ fn receipt(
 ) -> Receipt {
     Receipt {
         request_id: admitted.request_id.clone(),
-        principal: admitted.principal.id.clone(),
+        principal: admitted.principal.account.as_str().to_owned(),
         dialect: admitted.dialect,
         upstream_dialect: shaped.dialect,
         model_requested: admitted.model.clone(),

@@ -77,7 +77,7 @@ impl Decoded {
             },
         };
         request.extra.retain(|(name, _)| name != "bardo");
-        memory.restore_calls(&admitted.principal.id, &mut request);
+        memory.restore_calls(admitted.principal.account.as_str(), &mut request);
         let request = Arc::new(request);
         self.0 = Some(Arc::clone(&request));
         Ok(request)
@@ -93,7 +93,7 @@ fn earlier_items(admitted: &Admitted, memory: &Memory) -> Result<Option<Vec<u8>>
         return Ok(None);
     };
     let items = memory
-        .items(&admitted.principal.id, &id)
+        .items(admitted.principal.account.as_str(), &id)
         .ok_or(EngineError::UnknownResponse(id))?;
     Ok(Some(responses::prepend_items(&admitted.body, &items)?))
 }

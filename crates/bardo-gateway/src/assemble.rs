@@ -196,6 +196,7 @@ fn backend(
                     .map(read)
                     .transpose()?,
                 cache_write_1h: None,
+                ..Price::default()
             })
         }
     };

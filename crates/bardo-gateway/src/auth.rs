@@ -27,13 +27,13 @@ pub(crate) trait Authenticator: Send + Sync {
 }
 
 /// Keys from the configuration.
-pub(crate) struct StaticKeys(Vec<(String, [u8; 32])>);
+pub(crate) struct StaticKeys(Vec<(Principal, [u8; 32])>);
 
 impl StaticKeys {
-    pub(crate) fn new<'a>(keys: impl IntoIterator<Item = (&'a str, &'a Secret)>) -> Self {
+    pub(crate) fn new<'a>(keys: impl IntoIterator<Item = (Principal, &'a Secret)>) -> Self {
         Self(
             keys.into_iter()
-                .map(|(id, key)| (id.to_owned(), digest(key.expose())))
+                .map(|(owner, key)| (owner, digest(key.expose())))
                 .collect(),
         )
     }
@@ -52,7 +52,7 @@ impl Authenticator for StaticKeys {
         if presented.peek().is_none() {
             return Some(Err(Denied::Missing));
         }
-        let mut caller: Option<&str> = None;
+        let mut caller: Option<&Principal> = None;
         // Each has to be good, and all of the same caller (C-152).
         for key in presented {
             match (self.caller(key), caller) {
@@ -63,18 +63,18 @@ impl Authenticator for StaticKeys {
                 (found, _) => caller = found,
             }
         }
-        caller.map(|id| Ok(Principal { id: id.to_owned() }))
+        caller.map(|owner| Ok(owner.clone()))
     }
 }
 
 impl StaticKeys {
     /// Every key is compared, each in constant time, so that timing tells nothing.
-    fn caller(&self, key: &str) -> Option<&str> {
+    fn caller(&self, key: &str) -> Option<&Principal> {
         let presented = digest(key);
         let mut found = None;
-        for (id, known) in &self.0 {
+        for (owner, known) in &self.0 {
             if bool::from(known.ct_eq(&presented)) {
-                found = Some(id.as_str());
+                found = Some(owner);
             }
         }
         found
@@ -98,7 +98,7 @@ impl Authenticator for OpenLoopback {
             })
         });
         Some(if is_local {
-            Ok(Principal { id: "local".into() })
+            Principal::owner("local").map_err(|_| Denied::Wrong)
         } else {
             Err(Denied::ForeignPage)
         })
@@ -138,10 +138,10 @@ mod tests {
     #[test]
     fn either_header_carries_the_key_and_a_wrong_one_is_refused() {
         let secret = Secret::new("bardo_sk_a_1234567890".into());
-        let keys = StaticKeys::new([("alice", &secret)]);
+        let keys = StaticKeys::new([(Principal::owner("alice").unwrap(), &secret)]);
         let check =
             |pairs: &[(&'static str, &'static str)]| keys.authenticate(&headers(pairs)).unwrap();
-        let alice = Ok(Principal { id: "alice".into() });
+        let alice = Ok(Principal::owner("alice").unwrap());
         assert_eq!(
             check(&[("authorization", "Bearer bardo_sk_a_1234567890")]),
             alice

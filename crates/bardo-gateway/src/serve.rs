@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
-use bardo_engine::Engine;
+use bardo_engine::{Engine, Principal};
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
 use bardo_types::model::ModelEntry;
@@ -185,9 +185,9 @@ fn policy(config: &Config) -> Policy {
         tracing::info!("no keys are configured: everybody on this machine may call");
         Box::new(OpenLoopback)
     } else {
-        Box::new(StaticKeys::new(
-            keys.iter().map(|key| (key.id.as_str(), &key.key)),
-        ))
+        Box::new(StaticKeys::new(keys.iter().filter_map(|key| {
+            Some((Principal::owner(&key.id).ok()?, &key.key))
+        })))
     };
     Policy {
         limits: Limits {

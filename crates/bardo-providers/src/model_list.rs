@@ -230,6 +230,7 @@ pub(crate) fn openrouter_rows(
                     cache_read: per_token(pricing.input_cache_read.as_ref()),
                     cache_write_5m: per_token(pricing.input_cache_write.as_ref()),
                     cache_write_1h: per_token(pricing.input_cache_write_1h.as_ref()),
+                    ..Price::default()
                 })
             });
             let capabilities = &mut entry.capabilities;
@@ -322,6 +323,7 @@ pub(crate) fn venice_rows(body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEnt
                     cache_read: price(pricing.cache_input.as_ref()),
                     cache_write_5m: price(pricing.cache_write.as_ref()),
                     cache_write_1h: None,
+                    ..Price::default()
                 })
             });
             let capabilities = &mut entry.capabilities;
@@ -364,6 +366,7 @@ impl PerMillion {
             cache_read: per_million(self.cache_read.as_ref()),
             cache_write_5m: per_million(self.cache_write.as_ref()),
             cache_write_1h: None,
+            ..Price::default()
         })
     }
 }

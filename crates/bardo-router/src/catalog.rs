@@ -132,6 +132,7 @@ impl PriceRow {
             cache_read: optional(&self.cache_read)?,
             cache_write_5m: optional(&self.cache_write)?,
             cache_write_1h: optional(&self.cache_write_1h)?,
+            ..Price::default()
         })
     }
 }

@@ -8,10 +8,13 @@
 //! Start from [`chat::ChatRequest`] for conversations and [`model::ModelEntry`] for the catalog.
 
 pub mod chat;
+pub mod clock;
 pub mod fault;
+pub mod ids;
 pub mod json;
 pub mod model;
 pub mod money;
+pub mod receipt;
 pub mod secret;
 pub mod usage;
 

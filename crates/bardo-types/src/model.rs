@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::money::PricePerMillion;
+use crate::money::{MicroUsd, PricePerMillion};
 
 /// A wire format that the gateway speaks, as a client dialect, an upstream dialect, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -298,6 +298,16 @@ pub struct Price {
     pub cache_write_5m: Option<PricePerMillion>,
     /// Per million prompt tokens written to a one-hour cache.
     pub cache_write_1h: Option<PricePerMillion>,
+    /// Per million audio tokens of the prompt.
+    pub audio_input: Option<PricePerMillion>,
+    /// Per million audio tokens of the completion.
+    pub audio_output: Option<PricePerMillion>,
+    /// Per million reasoning tokens, where they differ from other completion tokens.
+    pub reasoning: Option<PricePerMillion>,
+    /// Per search that the provider runs.
+    pub web_search: Option<MicroUsd>,
+    /// Per request, whatever its size.
+    pub request: Option<MicroUsd>,
 }
 
 /// The tier of a model (decisions §11).

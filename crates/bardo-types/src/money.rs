@@ -19,7 +19,74 @@ pub struct ExactCost(u128);
 #[error("`{0}` is not a decimal amount of at most 6 fractional digits within range")]
 pub struct InvalidAmount(String);
 
+/// A share of 1/10,000. Used for what is added to a provider's cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct BasisPoints(u32);
+
+impl BasisPoints {
+    /// Nothing is added.
+    pub const ZERO: Self = Self(0);
+    /// The most that is taken: tenfold cost.
+    pub const MAX: Self = Self(90_000);
+
+    /// So many 1/10,000; `None` above [`Self::MAX`].
+    #[must_use]
+    pub const fn new(points: u32) -> Option<Self> {
+        if points <= Self::MAX.0 {
+            Some(Self(points))
+        } else {
+            None
+        }
+    }
+
+    /// The number of 1/10,000.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
 impl MicroUsd {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// The largest amount that the books take: what fits a signed 64-bit integer.
+    pub const MAX: Self = Self(i64::MAX as u64);
+
+    /// The sum; `None` above [`Self::MAX`].
+    #[must_use]
+    pub const fn checked_add(self, other: Self) -> Option<Self> {
+        match self.0.checked_add(other.0) {
+            Some(sum) if sum <= Self::MAX.0 => Some(Self(sum)),
+            _ => None,
+        }
+    }
+
+    /// The difference; `None` below zero.
+    #[must_use]
+    pub const fn checked_sub(self, other: Self) -> Option<Self> {
+        match self.0.checked_sub(other.0) {
+            Some(rest) => Some(Self(rest)),
+            None => None,
+        }
+    }
+
+    /// The difference, or nothing where `other` is more.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// Reads decimal USD such as `10`, `0.5` or `0.000001`, exactly or not at all.
+    ///
+    /// # Errors
+    /// On a sign, more than 6 fractional digits that are not zero, or more than [`Self::MAX`].
+    pub fn from_usd(decimal: &str) -> Result<Self, InvalidAmount> {
+        parse_scaled(decimal, 6)
+            .map(Self)
+            .filter(|amount| *amount <= Self::MAX)
+            .ok_or_else(|| InvalidAmount(decimal.to_owned()))
+    }
+
     /// So many 10⁻⁶ USD.
     #[must_use]
     pub const fn new(micro: u64) -> Self {
@@ -87,10 +154,31 @@ impl ExactCost {
             .map(Self)
     }
 
+    /// Adds `count` times a flat amount, e.g. a price per search or per request.
+    #[must_use]
+    pub fn plus_each(self, each: MicroUsd, count: u64) -> Option<Self> {
+        u128::from(each.0)
+            .checked_mul(1_000_000)?
+            .checked_mul(u128::from(count))
+            .and_then(|cost| self.0.checked_add(cost))
+            .map(Self)
+    }
+
     /// Rounds up to 10⁻⁶ USD, once; `None` when it does not fit.
     #[must_use]
     pub fn charge(self) -> Option<MicroUsd> {
-        u64::try_from(self.0.div_ceil(1_000_000)).ok().map(MicroUsd)
+        self.charge_with(BasisPoints::ZERO)
+    }
+
+    /// The cost and `spread` on top of it, rounded up to 10⁻⁶ USD once, at the end (C-161);
+    /// `None` when it does not fit.
+    #[must_use]
+    pub fn charge_with(self, spread: BasisPoints) -> Option<MicroUsd> {
+        let scaled = self.0.checked_mul(10_000 + u128::from(spread.0))?;
+        u64::try_from(scaled.div_ceil(10_000 * 1_000_000))
+            .ok()
+            .map(MicroUsd)
+            .filter(|amount| *amount <= MicroUsd::MAX)
     }
 
     /// The number of 10⁻¹² USD.

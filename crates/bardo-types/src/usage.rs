@@ -144,6 +144,7 @@ mod tests {
             cache_read: Some(PricePerMillion::from_micro(500_000)),
             cache_write_5m: Some(PricePerMillion::from_micro(6_250_000)),
             cache_write_1h: Some(PricePerMillion::from_micro(10_000_000)),
+            ..Price::default()
         };
         let usage = Usage {
             fresh_input: 10,

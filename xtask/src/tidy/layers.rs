@@ -18,6 +18,14 @@ const EDGES: &[(&str, Allowed)] = &[
     ("bardo-types", Allowed::Only(&[])),
     ("bardo-wire", Allowed::Only(&["bardo-types"])),
     ("bardo-router", Allowed::Only(&["bardo-types"])),
+    ("bardo-ledger", Allowed::Only(&["bardo-types"])),
+    ("bardo-access", Allowed::Only(&["bardo-types"])),
+    ("bardo-telemetry", Allowed::Only(&["bardo-types"])),
+    (
+        "bardo-store",
+        Allowed::Only(&["bardo-types", "bardo-ledger", "bardo-access"]),
+    ),
+    ("bardo-testkit", Allowed::Any),
     (
         "bardo-providers",
         Allowed::Only(&["bardo-types", "bardo-wire", "bardo-router"]),
@@ -29,6 +37,8 @@ const EDGES: &[(&str, Allowed)] = &[
             "bardo-wire",
             "bardo-router",
             "bardo-providers",
+            "bardo-ledger",
+            "bardo-access",
             // For its tests alone; `deny.toml` says so too.
             "bardo-sandbox",
         ]),

@@ -111,7 +111,7 @@ impl Bench {
             body: body.to_string().into(),
             forward: http::HeaderMap::new(),
             hints: Hints::default(),
-            principal: Principal { id: "test".into() },
+            principal: Principal::owner("test").expect("an id"),
         })?;
         let Answer { head, body } = Arc::clone(&self.engine).answer(admitted).await?;
         let mut bytes = Vec::new();

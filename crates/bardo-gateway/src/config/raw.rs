@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use bardo_types::ids::AccountId;
 use bardo_types::model::Dialect;
 use bardo_types::secret::Secret;
 use schemars::JsonSchema;
@@ -259,6 +260,9 @@ impl Config {
             ));
         }
         for (index, key) in self.auth.keys.iter().enumerate() {
+            if let Err(error) = AccountId::parse(&key.id) {
+                return Err(format!("`auth.keys[{index}].id`: {error}"));
+            }
             if key.key.expose().len() < 16 {
                 return Err(format!(
                     "`auth.keys[{index}].key` must have at least 16 characters"

@@ -1,0 +1,66 @@
+//! Requests and tokens per minute, and the hourly allowance.
+
+use bardo_types::ids::{AccountId, KeyId};
+
+/// What an account may use per hour before more is billed or refused (C-163).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// Prompt and completion tokens per hour (UTC).
+    pub tokens: u64,
+    /// Beyond it calls are billed; otherwise they are refused until the hour ends.
+    pub overage: bool,
+}
+
+/// One request asks to be let in.
+#[derive(Debug, Clone)]
+pub struct LimitRequest {
+    /// Whose counters. Limits are per identity, not per connection (C-164).
+    pub account: AccountId,
+    /// And by which key.
+    pub key: Option<KeyId>,
+    /// Requests per minute; `None`: no limit.
+    pub requests_per_minute: Option<u32>,
+    /// Tokens per minute; `None`: no limit.
+    pub tokens_per_minute: Option<u64>,
+    /// The account's allowance, if it has one.
+    pub allowance: Option<Allowance>,
+    /// Tokens it will use at most, as far as is known; corrected by [`Admission`] later.
+    pub tokens: u64,
+    /// Unix milliseconds now.
+    pub now_ms: u64,
+}
+
+/// What is left of one limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Remaining {
+    /// The limit.
+    pub limit: u64,
+    /// What is left.
+    pub remaining: u64,
+    /// Milliseconds until it is full again.
+    pub reset_ms: u64,
+}
+
+/// A request was let in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Admission {
+    /// Of the requests.
+    pub requests: Option<Remaining>,
+    /// Of the tokens.
+    pub tokens: Option<Remaining>,
+    /// Tokens left of this hour's allowance.
+    pub allowance: Option<u64>,
+    /// Tokens that were taken on account and have to be corrected to the true number.
+    pub reserved_tokens: u64,
+}
+
+/// A request was not let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Throttled {
+    /// `requests`, `tokens` or `allowance`.
+    pub limit: &'static str,
+    /// Milliseconds until it can be.
+    pub retry_after_ms: u64,
+    /// The state of the limits.
+    pub state: Admission,
+}

@@ -1,0 +1,63 @@
+//! The ports to where keys are kept and where counters live.
+
+use std::pin::Pin;
+
+use bardo_types::ids::{AccountId, KeyId};
+
+use crate::limit::{Admission, LimitRequest, Throttled};
+use crate::record::KeyRecord;
+
+/// What every call of a store answers with.
+pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
+
+/// Why a store of keys did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// It is locked, full, slow or gone. That says nothing about any key.
+    #[error("the store of keys does not answer: {0}")]
+    Unavailable(String),
+    /// There is a key of that id.
+    #[error("there is a key `{0}` already")]
+    Exists(KeyId),
+    /// There is no key of that id.
+    #[error("there is no key `{0}`")]
+    Unknown(KeyId),
+}
+
+/// Where keys are kept.
+pub trait KeyStore: Send + Sync {
+    /// The key of that id.
+    fn find<'a>(&'a self, id: &'a KeyId) -> Future<'a, Result<Option<KeyRecord>, KeyError>>;
+
+    /// Keeps a new key.
+    fn insert(&self, record: KeyRecord) -> Future<'_, Result<(), KeyError>>;
+
+    /// Changes what may change of a key: name, scopes, tier, spread, expiry, revocation.
+    fn update(&self, record: KeyRecord) -> Future<'_, Result<(), KeyError>>;
+
+    /// Keys in the order of their making; of one account or of all.
+    fn list<'a>(
+        &'a self,
+        account: Option<&'a AccountId>,
+    ) -> Future<'a, Result<Vec<KeyRecord>, KeyError>>;
+
+    /// A number that rises with every change to any key, also by another process. Cheap: it is
+    /// read at every use of a verified key.
+    fn revision(&self) -> u64;
+
+    /// Whether there is any key at all.
+    fn is_empty(&self) -> Future<'_, Result<bool, KeyError>>;
+}
+
+/// Where counters live: in this process, or shared by several.
+pub trait LimitStore: Send + Sync {
+    /// Lets a request in, or says when it can come.
+    fn admit(&self, request: LimitRequest) -> Future<'_, Result<Admission, Throttled>>;
+
+    /// Corrects the tokens that were taken on account to the number that were used.
+    fn correct(&self, request: &LimitRequest, reserved: u64, used: u64, now_ms: u64);
+
+    /// `local`, `shared`, or `degraded` where the shared counters are lost and each process grants
+    /// its share.
+    fn mode(&self) -> &'static str;
+}

@@ -1,0 +1,267 @@
+//! What can be asked of the books, and what they answer.
+
+use std::sync::Arc;
+
+use bardo_types::ids::{AccountId, KeyId, RequestId};
+use bardo_types::money::MicroUsd;
+
+use crate::caps::{Cap, CapScope, Window};
+
+/// Takes money out of reach before it is spent.
+#[derive(Debug, Clone)]
+pub struct Reserve {
+    /// The request that spends it; at most one hold per account has this id, for ever.
+    pub request: RequestId,
+    /// Whose money.
+    pub account: AccountId,
+    /// By which key.
+    pub key: Option<KeyId>,
+    /// How much. At least this much must be available.
+    pub amount: MicroUsd,
+    /// What else must hold.
+    pub caps: Vec<Cap>,
+    /// Unix milliseconds at which the hold is released by itself.
+    pub expires_at_ms: u64,
+    /// Unix milliseconds now.
+    pub now_ms: u64,
+}
+
+/// Money that is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reservation {
+    /// How much is held in all.
+    pub held: MicroUsd,
+    /// What the account can still spend.
+    pub available: MicroUsd,
+}
+
+/// Why money was not held.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The account has less.
+    #[error("{needed} USD are needed and {available} USD are available")]
+    Insufficient {
+        /// What was asked for.
+        needed: MicroUsd,
+        /// What there is.
+        available: MicroUsd,
+    },
+    /// A cap would be exceeded.
+    #[error(
+        "the cap of {limit} USD is reached: {used} USD are spent or held, {needed} USD are needed"
+    )]
+    Capped {
+        /// Whose cap.
+        scope: CapScope,
+        /// Over which time.
+        window: Window,
+        /// The cap.
+        limit: MicroUsd,
+        /// What is spent and held of it.
+        used: MicroUsd,
+        /// What was asked for.
+        needed: MicroUsd,
+        /// Unix milliseconds at which the window ends; `None`: never.
+        resets_at_ms: Option<u64>,
+    },
+    /// There is no such account.
+    #[error("there is no account `{0}`")]
+    NoAccount(AccountId),
+    /// The account has had a hold of this id before.
+    #[error("the request `{0}` has been carried out or is under way")]
+    Duplicate(RequestId),
+    /// There is no such hold, or it has ended.
+    #[error("there is no open hold for the request `{0}`")]
+    NoHold(RequestId),
+    /// The amount is larger than the books can hold.
+    #[error("the amount is out of range")]
+    Overflow,
+}
+
+/// What is captured of a hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Charge {
+    /// The backend whose clearing account is credited.
+    pub provider: Arc<str>,
+    /// Its part.
+    pub provider_cost: MicroUsd,
+    /// Our part.
+    pub spread: MicroUsd,
+}
+
+/// How a hold ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// The account pays. Where this is more than what is held, the difference is taken too as far
+    /// as the account has it; the rest is the operator's loss.
+    Capture(Charge),
+    /// Nothing is charged.
+    Release,
+    /// Nobody knows whether the provider bills: the hold stays, without expiry, until somebody
+    /// reconciles it (quality P-07).
+    Unknown,
+}
+
+/// A receipt as it is kept: the columns that are summed, and all of it as JSON.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// Its request.
+    pub request: RequestId,
+    /// The caller's own name for the request, under which it is found too.
+    pub client_request_id: Option<Arc<str>>,
+    /// Whose.
+    pub account: AccountId,
+    /// By which key.
+    pub key: Option<KeyId>,
+    /// When it was received, in Unix milliseconds.
+    pub at_ms: u64,
+    /// The model that was chosen.
+    pub model: Arc<str>,
+    /// The backend that answered.
+    pub provider: Arc<str>,
+    /// `finished`, `aborted`, `failed` or `unknown`.
+    pub outcome: &'static str,
+    /// Prompt tokens of all classes.
+    pub input_tokens: u64,
+    /// Completion tokens.
+    pub output_tokens: u64,
+    /// What the backend bills.
+    pub provider_cost: MicroUsd,
+    /// What the account was charged.
+    pub charge: MicroUsd,
+    /// What the list price would have been more.
+    pub savings: MicroUsd,
+    /// The whole receipt.
+    pub json: Arc<str>,
+}
+
+/// Ends a hold. Sent again, it changes nothing and answers the same.
+#[derive(Debug, Clone)]
+pub struct Settle {
+    /// Whose.
+    pub account: AccountId,
+    /// The hold's request.
+    pub request: RequestId,
+    /// How it ends.
+    pub end: End,
+    /// Kept in the same transaction.
+    pub record: Option<Record>,
+    /// Unix milliseconds now.
+    pub now_ms: u64,
+}
+
+/// What came of ending a hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settled {
+    /// What the account paid.
+    pub charged: MicroUsd,
+    /// What it should have paid beyond that.
+    pub shortfall: MicroUsd,
+    /// What it can still spend.
+    pub available: MicroUsd,
+    /// It had been ended before, in the same way.
+    pub repeated: bool,
+}
+
+/// Puts money into an account.
+#[derive(Debug, Clone)]
+pub struct Deposit {
+    /// Into which.
+    pub account: AccountId,
+    /// How much.
+    pub amount: MicroUsd,
+    /// Where it came from, e.g. `operator` or a transaction's hash. The same reference twice is one
+    /// deposit.
+    pub reference: String,
+    /// Unix milliseconds now.
+    pub now_ms: u64,
+}
+
+/// Where an account stands. `deposited` = `spent` + `held` + `available`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Balance {
+    /// All that ever came in.
+    pub deposited: MicroUsd,
+    /// All that was captured.
+    pub spent: MicroUsd,
+    /// What is out of reach at present.
+    pub held: MicroUsd,
+    /// What can be spent.
+    pub available: MicroUsd,
+}
+
+/// Why a posting was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PostingKind {
+    /// Money came in.
+    Deposit,
+    /// A request was charged.
+    Charge,
+}
+
+impl PostingKind {
+    /// The name in listings.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Deposit => "deposit",
+            Self::Charge => "charge",
+        }
+    }
+}
+
+/// One line of the books; never changed. The lines of one transfer add up to zero.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posting {
+    /// The transfer it belongs to; rises with time.
+    pub transfer: u64,
+    /// Unix milliseconds.
+    pub at_ms: u64,
+    /// Why.
+    pub kind: PostingKind,
+    /// `customer:<account>`, `provider:<backend>`, `spread` or `funding:<source>`.
+    pub book: String,
+    /// In 10⁻⁶ USD; positive is money that the book now owns.
+    pub amount: i64,
+    /// The request or deposit that caused it.
+    pub reference: String,
+}
+
+/// The state of a hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HoldState {
+    /// A request spends it.
+    Open,
+    /// Nobody knows whether the provider bills.
+    Unknown,
+}
+
+/// A hold that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoldView {
+    /// Its request.
+    pub request: RequestId,
+    /// Whose.
+    pub account: AccountId,
+    /// How much.
+    pub amount: MicroUsd,
+    /// Whether anybody knows.
+    pub state: HoldState,
+    /// Unix milliseconds at which it was made.
+    pub created_at_ms: u64,
+    /// Unix milliseconds at which it is released by itself.
+    pub expires_at_ms: u64,
+}
+
+/// Whether the books add up.
+#[derive(Debug, Clone, Default)]
+pub struct Verification {
+    /// How many accounts were looked at.
+    pub accounts: u64,
+    /// How many postings were added up.
+    pub postings: u64,
+    /// How many holds are open.
+    pub holds: u64,
+    /// What does not add up, in words; empty when all does.
+    pub problems: Vec<String>,
+}

@@ -1,0 +1,143 @@
+//! The port that stores implement. One contract suite runs against each.
+
+use std::pin::Pin;
+
+use bardo_types::ids::{AccountId, KeyId, RequestId};
+use bardo_types::money::MicroUsd;
+
+use crate::command::{
+    Balance, Deposit, HoldView, Posting, Record, Refusal, Reservation, Reserve, Settle, Settled,
+    Verification,
+};
+
+/// What every call of a store answers with.
+pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
+
+/// The store did not do what was asked. Nothing is known of what it did: asking again with the
+/// same ids is safe, taking silence for "no" is not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// It is locked, full, slow or gone.
+    #[error("the store does not answer: {0}")]
+    Unavailable(String),
+    /// It answered something impossible.
+    #[error("the store is damaged: {0}")]
+    Damaged(String),
+}
+
+/// Sums of receipts are asked for by this.
+#[derive(Debug, Clone)]
+pub struct UsageQuery {
+    /// Whose.
+    pub account: AccountId,
+    /// By which key alone, if any.
+    pub key: Option<KeyId>,
+    /// From this Unix millisecond on.
+    pub from_ms: u64,
+    /// Up to before this one.
+    pub to_ms: u64,
+}
+
+/// What a model at a backend came to on one day (UTC).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageRow {
+    /// Days since 1970-01-01.
+    pub day: u64,
+    /// The model.
+    pub model: String,
+    /// The backend.
+    pub provider: String,
+    /// How many requests.
+    pub requests: u64,
+    /// Prompt tokens.
+    pub input_tokens: u64,
+    /// Completion tokens.
+    pub output_tokens: u64,
+    /// What the backend bills.
+    pub provider_cost: MicroUsd,
+    /// What was charged.
+    pub charge: MicroUsd,
+    /// What was saved.
+    pub savings: MicroUsd,
+}
+
+/// The books, kept somewhere. What it acknowledges survives the process.
+pub trait Ledger: Send + Sync {
+    /// Holds money. When this answers, no other request can have it; it may not be on disk yet
+    /// (see [`Self::persist`]).
+    fn reserve(
+        &self,
+        command: Reserve,
+    ) -> Future<'_, Result<Result<Reservation, Refusal>, StoreError>>;
+
+    /// Answers when the hold would survive the process. No content may reach a caller before.
+    fn persist<'a>(
+        &'a self,
+        account: &'a AccountId,
+        request: &'a RequestId,
+    ) -> Future<'a, Result<(), StoreError>>;
+
+    /// Holds `by` more for an open hold, under the same caps.
+    fn extend<'a>(
+        &'a self,
+        account: &'a AccountId,
+        request: &'a RequestId,
+        by: MicroUsd,
+        now_ms: u64,
+    ) -> Future<'a, Result<Result<Reservation, Refusal>, StoreError>>;
+
+    /// Ends a hold; the answer is on disk. A hold that was never made, or has expired, is charged
+    /// from what is available.
+    fn settle(&self, command: Settle) -> Future<'_, Result<Settled, StoreError>>;
+
+    /// Gives back a hold of which nothing was spent, without waiting; a failure leaves it to
+    /// expire.
+    fn release(&self, account: &AccountId, request: &RequestId, now_ms: u64);
+
+    /// Keeps a receipt that moves no money. It may be dropped under pressure; drops are counted.
+    fn record(&self, record: Record);
+
+    /// Puts money in, making the account where there is none. Answers its balance after.
+    fn deposit(&self, command: Deposit)
+    -> Future<'_, Result<Result<Balance, Refusal>, StoreError>>;
+
+    /// Where an account stands; `None` where there is none.
+    fn balance<'a>(
+        &'a self,
+        account: &'a AccountId,
+    ) -> Future<'a, Result<Option<Balance>, StoreError>>;
+
+    /// Postings of an account's transfers, oldest first, after transfer `after`.
+    fn postings<'a>(
+        &'a self,
+        account: &'a AccountId,
+        after: u64,
+        limit: u32,
+    ) -> Future<'a, Result<Vec<Posting>, StoreError>>;
+
+    /// Holds that have not ended, oldest first; of one account or of all.
+    fn holds<'a>(
+        &'a self,
+        account: Option<&'a AccountId>,
+    ) -> Future<'a, Result<Vec<HoldView>, StoreError>>;
+
+    /// Releases open holds whose time is over; answers how many.
+    fn expire(&self, now_ms: u64) -> Future<'_, Result<u64, StoreError>>;
+
+    /// Adds everything up.
+    fn verify(&self) -> Future<'_, Result<Verification, StoreError>>;
+
+    /// One receipt of an account, as JSON, by the id made here or by the caller's own; of several
+    /// with the same name the newest.
+    fn receipt<'a>(
+        &'a self,
+        account: &'a AccountId,
+        id: &'a str,
+    ) -> Future<'a, Result<Option<String>, StoreError>>;
+
+    /// Sums of receipts by day, model and backend.
+    fn usage(&self, query: UsageQuery) -> Future<'_, Result<Vec<UsageRow>, StoreError>>;
+
+    /// Records that were dropped because the store could not keep up.
+    fn dropped(&self) -> u64;
+}

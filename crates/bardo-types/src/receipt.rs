@@ -1,0 +1,188 @@
+//! What happened to a request: one record, from which headers, the closing stream comment,
+//! `GET /v1/receipts/{id}`, usage, events, metrics and log lines are made.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Degradation;
+use crate::fault::FaultClass;
+use crate::ids::{AccountId, KeyId, RequestId};
+use crate::model::Dialect;
+use crate::money::{BasisPoints, MicroUsd};
+use crate::usage::Usage;
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The answer is complete.
+    Finished,
+    /// The caller left, or was cut off because its money ended, after the provider had begun.
+    Aborted,
+    /// The provider failed after the answer had begun, or no provider answered.
+    Failed,
+    /// A provider took the request and then nothing is known: it may bill, and may not.
+    Unknown,
+}
+
+impl Outcome {
+    /// The name in receipts, logs and metric labels.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Aborted => "aborted",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Who pays the provider, and whether the caller is charged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PaymentMode {
+    /// The caller's account is charged cost and spread.
+    Prepaid,
+    /// A key of the owner's own pays the provider; nothing is charged and there is no spread
+    /// (PAY-11).
+    Direct,
+    /// The operator is the caller: metered, not charged.
+    Owner,
+}
+
+impl PaymentMode {
+    /// The name in receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Prepaid => "prepaid",
+            Self::Direct => "direct",
+            Self::Owner => "owner",
+        }
+    }
+}
+
+/// One try at one backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// The backend that was asked.
+    pub backend: Arc<str>,
+    /// The model as that backend calls it.
+    pub model: Arc<str>,
+    /// Why it failed; `None` for the one that answered.
+    pub failure: Option<AttemptFailure>,
+    /// How long it took: to the failure, or to the head of the answer.
+    pub duration: Duration,
+}
+
+/// Why a try failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttemptFailure {
+    /// The kind.
+    pub class: FaultClass,
+    /// The HTTP status the provider used, where it used one.
+    pub status: Option<u16>,
+    /// The provider may have carried it out and billed it.
+    pub unknown_outcome: bool,
+}
+
+/// What the request costs, to the caller and to the operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Amounts {
+    /// At the backend's price, rounded up once; `None` where price or usage is unknown.
+    pub provider_cost: Option<MicroUsd>,
+    /// What is added, in 1/10,000 of the cost.
+    pub spread_rate: BasisPoints,
+    /// What is added. `charge` = `provider_cost` + `spread` wherever all of it was captured.
+    pub spread: MicroUsd,
+    /// What the account was charged.
+    pub charge: MicroUsd,
+    /// Costs that could not be charged, the operator's loss (the hold was too small and the
+    /// account empty).
+    pub shortfall: MicroUsd,
+    /// The list price at the model's maker for the request as the caller wrote it; `None` where
+    /// nobody published one.
+    pub baseline: Option<MicroUsd>,
+    /// Of the account, after this request, where it is known.
+    pub balance: Option<MicroUsd>,
+}
+
+impl Amounts {
+    /// What the caller saved against the list price; `None` where that is unknown, zero where it
+    /// paid more.
+    #[must_use]
+    pub fn savings(&self) -> Option<MicroUsd> {
+        self.baseline
+            .map(|baseline| baseline.saturating_sub(self.charge))
+    }
+}
+
+/// How long the stages took, each from receiving the request; `None` where one was not reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timings {
+    /// Until a backend was chosen and funds were held.
+    pub reserved: Option<Duration>,
+    /// Until the request was sent for the last time.
+    pub sent: Option<Duration>,
+    /// Until the head of the answer.
+    pub head: Option<Duration>,
+    /// Until the first content.
+    pub first_content: Option<Duration>,
+    /// Until the end.
+    pub total: Duration,
+}
+
+/// The record of one request.
+#[derive(Debug, Clone)]
+pub struct Receipt {
+    /// Its id, made here and never used twice; its hold and its postings have it too.
+    pub request_id: RequestId,
+    /// The id that the caller gave it, which it may give to several.
+    pub client_request_id: Option<Arc<str>>,
+    /// When it was received, in Unix milliseconds.
+    pub received_at_ms: u64,
+    /// Whose it is.
+    pub account: AccountId,
+    /// By which key; `None` where the caller has none.
+    pub key: Option<KeyId>,
+    /// The caller's name for its session, where it gave one.
+    pub session: Option<Arc<str>>,
+    /// The caller's subsystem, where it named one.
+    pub subsystem: Option<Arc<str>>,
+    /// The caller's dialect.
+    pub dialect: Dialect,
+    /// The upstream's dialect.
+    pub upstream_dialect: Dialect,
+    /// The model as the caller named it.
+    pub model_requested: Arc<str>,
+    /// The model that was chosen, by the catalog's name.
+    pub model: Arc<str>,
+    /// The model as the provider named it in its answer, where it did.
+    pub model_answered: Option<Arc<str>>,
+    /// The backend that answered, or that was asked last; empty where none was.
+    pub backend: Arc<str>,
+    /// The provider's own request id.
+    pub upstream_request_id: Option<Arc<str>>,
+    /// Every try, in order.
+    pub attempts: Vec<Attempt>,
+    /// Answered piece by piece.
+    pub streamed: bool,
+    /// What was counted.
+    pub usage: Option<Usage>,
+    /// The usage was counted here, because the provider did not report it.
+    pub estimated: bool,
+    /// Who pays.
+    pub mode: PaymentMode,
+    /// What it costs.
+    pub amounts: Amounts,
+    /// `hash`, `semantic`, `miss` or `bypass`.
+    pub cache: Cow<'static, str>,
+    /// What was lost.
+    pub degraded: Vec<Degradation>,
+    /// What was done to make it cheaper.
+    pub optimizations: Vec<Cow<'static, str>>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub timings: Timings,
+}
