@@ -9,6 +9,8 @@ use arc_swap::ArcSwap;
 use bardo_engine::{
     Admitted, Answer, AnswerBody, AnswerHead, Engine, EngineError, Hints, Principal, Received, Task,
 };
+use bardo_ledger::Ledger;
+use bardo_types::clock::{Clock as _, SystemClock};
 use bardo_types::model::Dialect;
 use bardo_wire::headers as names;
 use bytes::{Bytes, BytesMut};
@@ -20,6 +22,7 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
+use crate::account;
 use crate::auth::{Authenticator, Denied};
 use crate::error::Problem;
 use crate::models;
@@ -47,6 +50,7 @@ pub(crate) struct Edge {
     pub(crate) engine: Arc<Engine>,
     pub(crate) policy: ArcSwap<Policy>,
     pub(crate) draining: AtomicBool,
+    pub(crate) ledger: Arc<dyn Ledger>,
 }
 
 type Reply = Response<ReplyBody>;
@@ -111,6 +115,23 @@ impl Edge {
                 models::one(&self.engine.world().roster, &name, is_anthropic)
                     .map(|model| json_reply(StatusCode::OK, model))
                     .ok_or_else(|| Problem::model_not_found(&name))
+            }
+            Route::Balance => {
+                let principal = self.authenticate(&head.headers)?;
+                let balance = account::balance(&*self.ledger, &principal).await?;
+                Ok(json_reply(StatusCode::OK, balance))
+            }
+            Route::Usage => {
+                let principal = self.authenticate(&head.headers)?;
+                let now_ms = SystemClock.now_ms();
+                let query = head.uri.query();
+                let usage = account::usage(&*self.ledger, &principal, query, now_ms).await?;
+                Ok(json_reply(StatusCode::OK, usage))
+            }
+            Route::Receipt(id) => {
+                let principal = self.authenticate(&head.headers)?;
+                let receipt = account::receipt(&*self.ledger, &principal, &id).await?;
+                Ok(text_reply(receipt))
             }
             Route::WrongMethod(allowed) => {
                 let problem = Problem::method_not_allowed(&head.method, allowed);
@@ -406,8 +427,14 @@ fn refuse(caller: &Caller, problem: &Problem) -> Reply {
 }
 
 fn json_reply(status: StatusCode, value: serde_json::Value) -> Reply {
-    let mut reply = Response::new(ReplyBody::Whole(value.to_string().into()));
+    let mut reply = text_reply(value.to_string());
     *reply.status_mut() = status;
+    reply
+}
+
+/// JSON that is written already.
+fn text_reply(json: String) -> Reply {
+    let mut reply = Response::new(ReplyBody::Whole(json.into()));
     reply
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -29,7 +29,9 @@ pub(crate) const CODES: &[&str] = &[
     "model_not_found",
     "operation_unavailable",
     "read_timeout",
+    "receipt_not_found",
     "response_not_found",
+    "store_unavailable",
     "unknown_endpoint",
     "upstream_conflict",
     "upstream_connection",
@@ -144,6 +146,28 @@ impl Problem {
             FaultClass::BadRequest,
             "the body broke off before its end",
         )
+    }
+
+    /// What the books would have said is not known, which is no "no" (quality P-26).
+    pub(crate) fn store_unavailable(error: &impl std::fmt::Display) -> Self {
+        tracing::warn!(%error, "the store does not answer");
+        let message = "the gateway cannot reach its books at present; nothing was sent or charged";
+        let mut problem = Self::new(503, "store_unavailable", FaultClass::Overloaded, message);
+        problem.fault.retry_after_ms = Some(1_000);
+        problem
+    }
+
+    pub(crate) fn receipt_not_found(id: &str) -> Self {
+        let id: String = id.chars().take(128).collect();
+        let message = format!("this account has no receipt `{id}`");
+        Self::new(404, "receipt_not_found", FaultClass::NotFound, message)
+    }
+
+    pub(crate) fn bad_date(param: &'static str) -> Self {
+        let message = format!(
+            "`{param}` must be a date such as 2026-11-20, `from` not after `to` and at most 400 days before it"
+        );
+        Self::new(400, "invalid_request", FaultClass::BadRequest, message).param(param)
     }
 
     pub(crate) fn draining() -> Self {

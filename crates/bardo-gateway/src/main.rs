@@ -1,12 +1,16 @@
 //! The `bardo-gateway` binary: HTTP edge, configuration, wiring. Start at [`serve::run`].
 
+mod account;
+mod admin;
 mod assemble;
 mod auth;
 mod cli;
 mod config;
+mod control;
 mod edge;
 mod error;
 mod models;
+mod operator;
 mod ops;
 mod refresh;
 mod reply;
@@ -16,6 +20,7 @@ mod serve;
 mod server;
 mod simulation;
 mod sink;
+mod stores;
 
 use std::process::ExitCode;
 

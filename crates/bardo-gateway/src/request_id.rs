@@ -22,7 +22,7 @@ fn is_clean(id: &str) -> bool {
 }
 
 /// `req_` and 32 hex digits: milliseconds first, as in UUIDv7, then what makes it unique.
-fn fresh() -> String {
+pub(crate) fn fresh() -> String {
     thread_local! {
         static STATE: (RandomState, Cell<u64>) = (RandomState::new(), const { Cell::new(0) });
     }

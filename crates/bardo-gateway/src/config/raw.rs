@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use bardo_types::ids::AccountId;
 use bardo_types::model::Dialect;
+use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::secret::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,6 +25,10 @@ pub(crate) struct Config {
     /// Who may call.
     #[serde(default)]
     pub(crate) auth: Auth,
+    /// Where money, keys and receipts are kept.
+    pub(crate) store: StoreConfig,
+    /// How much callers may ask for.
+    pub(crate) limits: LimitsConfig,
     /// The backends.
     #[serde(default)]
     pub(crate) providers: Providers,
@@ -38,6 +43,10 @@ pub(crate) struct Server {
     pub(crate) listen: SocketAddr,
     /// Where operators connect.
     pub(crate) admin_listen: SocketAddr,
+    /// What operators have to send as `Authorization: Bearer`; empty: nothing, on loopback alone.
+    #[serde(deserialize_with = "secret")]
+    #[schemars(with = "String")]
+    pub(crate) admin_token: Secret,
     /// Worker threads; 0 means one per core.
     pub(crate) workers: usize,
     /// Silence on a stream before a comment is sent to the caller.
@@ -76,6 +85,47 @@ pub(crate) struct CatalogConfig {
     pub(crate) live: bool,
     /// How often.
     pub(crate) refresh: Span,
+}
+
+/// Where money, keys and receipts are kept.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoreConfig {
+    /// `sqlite` for a file in the data folder, or `postgres://…` for several gateways on one set of
+    /// books.
+    #[serde(deserialize_with = "secret")]
+    #[schemars(with = "String")]
+    pub(crate) url: Secret,
+    /// What an acknowledged posting survives (SQLite).
+    pub(crate) durability: Durability,
+    /// Receipts are kept for so long; postings for ever.
+    pub(crate) keep_receipts: Span,
+}
+
+/// What an acknowledged posting survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Durability {
+    /// The end of the process, however abrupt.
+    Normal,
+    /// The end of the machine's power too; each commit waits for the disk.
+    Full,
+}
+
+/// How much callers may ask for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LimitsConfig {
+    /// Requests per minute and key, where neither its scopes nor its tier say otherwise.
+    pub(crate) requests_per_minute: u32,
+    /// Tokens per minute and key, likewise; 0: no limit.
+    pub(crate) tokens_per_minute: u64,
+    /// `redis://…` where several gateways share the counters; empty: each counts for itself.
+    #[serde(deserialize_with = "secret")]
+    #[schemars(with = "String")]
+    pub(crate) redis_url: Secret,
+    /// How many gateways share the counters: when Redis is lost, each grants its share.
+    pub(crate) instances: u32,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -226,6 +276,30 @@ pub(crate) struct Inference {
     /// Other models to try when no backend of the named one answers.
     #[serde(default)]
     pub(crate) fallbacks: BTreeMap<String, Vec<String>>,
+    /// What is added to a provider's cost, in percent, where the key's tier does not say.
+    #[schemars(with = "f64")]
+    pub(crate) spread_pct: serde_json::Number,
+}
+
+impl Inference {
+    /// The spread in 1/10,000.
+    ///
+    /// # Errors
+    /// When it is negative, has more than two decimal digits, or is beyond reason.
+    pub(crate) fn spread(&self) -> Result<BasisPoints, String> {
+        let hundredths = MicroUsd::from_usd(&self.spread_pct.to_string())
+            .ok()
+            .map(MicroUsd::get)
+            .filter(|micro| micro % 10_000 == 0)
+            .and_then(|micro| u32::try_from(micro / 10_000).ok())
+            .and_then(BasisPoints::new);
+        hundredths.ok_or_else(|| {
+            format!(
+                "`inference.spread_pct` must be a percentage from 0 to 900 with at most two decimals, not {}",
+                self.spread_pct
+            )
+        })
+    }
 }
 
 fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {
@@ -244,13 +318,19 @@ impl Config {
         if self.upstream.max_attempts == 0 {
             return Err("`upstream.max_attempts` must be at least 1".into());
         }
+        self.inference.spread()?;
+        if self.limits.instances == 0 {
+            return Err("`limits.instances` must be at least 1".into());
+        }
         if self.server.max_header.0 > 1 << 20 {
             return Err("`server.max_header` must be at most 1MiB".into());
         }
-        if !self.server.admin_listen.ip().is_loopback() {
-            return Err(
-                "`server.admin_listen` must be a loopback address such as 127.0.0.1:8403".into(),
-            );
+        if !self.server.admin_listen.ip().is_loopback() && self.server.admin_token.is_empty() {
+            return Err(format!(
+                "`server.admin_listen` is {}, which others can reach; set `server.admin_token`, or listen on \
+                 127.0.0.1",
+                self.server.admin_listen
+            ));
         }
         if self.auth.keys.is_empty() && !self.server.listen.ip().is_loopback() {
             return Err(format!(

@@ -1,0 +1,136 @@
+//! Where money, keys and receipts are kept, opened as the configuration says.
+
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bardo_access::KeyStore;
+use bardo_ledger::Ledger;
+use bardo_store::sqlite::{self, SqliteStore};
+use bardo_types::clock::SystemClock;
+
+use crate::cli::{Common, environment};
+use crate::config::{self, Durability, StoreConfig};
+use crate::control;
+use crate::operator::{Operator, OperatorError};
+
+/// The file of the SQLite store, in the data folder.
+const FILE: &str = "bardo.db";
+
+/// The stores of a process.
+#[derive(Clone)]
+pub(crate) struct Stores {
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) keys: Arc<dyn KeyStore>,
+    /// What another process pokes after a change; with Postgres the database tells by itself.
+    pub(crate) sqlite: Option<Arc<SqliteStore>>,
+}
+
+/// What the process does with its stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// It answers callers, alone on SQLite.
+    Serve,
+    /// It makes a change beside a server, and ends.
+    Tool,
+}
+
+impl Stores {
+    /// Opens what `config` names; SQLite in `folder`.
+    pub(crate) fn open(
+        config: &StoreConfig,
+        folder: &Path,
+        purpose: Purpose,
+    ) -> Result<Self, String> {
+        match config.url.expose() {
+            "" | "sqlite" => Self::open_sqlite(config, folder, purpose),
+            url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                Self::open_postgres(url)
+            }
+            _ => Err("`store.url` must be \"sqlite\" or begin with postgres://".to_owned()),
+        }
+    }
+
+    fn open_sqlite(config: &StoreConfig, folder: &Path, purpose: Purpose) -> Result<Self, String> {
+        make_folder(folder)?;
+        let options = sqlite::Options {
+            mode: match purpose {
+                Purpose::Serve => sqlite::Mode::Serve,
+                Purpose::Tool => sqlite::Mode::Tool,
+            },
+            durability: match config.durability {
+                Durability::Normal => sqlite::Durability::Normal,
+                Durability::Full => sqlite::Durability::Full,
+            },
+            ..sqlite::Options::default()
+        };
+        let store = SqliteStore::open(&folder.join(FILE), options)
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
+        let store = Arc::new(store);
+        Ok(Self {
+            ledger: Arc::clone(&store) as Arc<dyn Ledger>,
+            keys: Arc::clone(&store) as Arc<dyn KeyStore>,
+            sqlite: Some(store),
+        })
+    }
+
+    fn open_postgres(_url: &str) -> Result<Self, String> {
+        Err("Postgres is not part of this build".to_owned())
+    }
+
+    /// What acts on these stores.
+    pub(crate) fn operator(&self) -> Operator {
+        Operator {
+            ledger: Arc::clone(&self.ledger),
+            keys: Arc::clone(&self.keys),
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+/// Makes the data folder, for its owner's eyes alone.
+fn make_folder(folder: &Path) -> Result<(), String> {
+    let refuse = |error: std::io::Error| format!("{}: {error}", folder.display());
+    if !folder.exists() {
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(refuse)?;
+    }
+    let mode = std::fs::metadata(folder).map_err(refuse)?.permissions().mode();
+    if mode & 0o007 != 0 {
+        tracing::debug!(folder = %folder.display(), "others on this machine can look into the data folder");
+    }
+    Ok(())
+}
+
+/// The folder that a flag or variable names, or `~/.bardo`.
+pub(crate) fn data_folder(named: Option<&Path>) -> Result<PathBuf, String> {
+    if let Some(folder) = named {
+        return Ok(folder.to_owned());
+    }
+    std::env::var_os("HOME")
+        .filter(|home| !home.is_empty())
+        .map(|home| Path::new(&home).join(".bardo"))
+        .ok_or_else(|| "there is no HOME, so say where data lives: --data-dir FOLDER".to_owned())
+}
+
+/// Opens the stores beside a running server, acts, and tells the server.
+pub(crate) fn with_operator<T>(
+    common: &Common,
+    action: impl AsyncFnOnce(&Operator) -> Result<T, OperatorError>,
+) -> Result<T, String> {
+    let config = config::load_store(common.config.as_deref(), &environment())
+        .map_err(|error| error.to_string())?;
+    let folder = data_folder(common.data_dir.as_deref())?;
+    let stores = Stores::open(&config, &folder, Purpose::Tool)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())?;
+    let done = runtime.block_on(action(&stores.operator()));
+    drop(stores);
+    control::poke(&folder);
+    done.map_err(|error| error.to_string())
+}
