@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::error;
 use super::usage::UsageWire;
 use crate::codec::Observed;
-use crate::json::{Str, wire_object};
+use crate::json::{Lenient, Str, wire_object};
 use crate::sse::SseEvent;
 
 wire_object! {
@@ -24,7 +24,7 @@ wire_object! {
         "model" => model: Option<Str<'a>>,
         "content" => content: Option<Vec<IgnoredAny>>,
         "stop_reason" => stop_reason: Option<Str<'a>>,
-        "usage" => usage: Option<UsageWire<'a>>,
+        "usage" => usage: Lenient<UsageWire<'a>>,
         "error" => error: Option<&'a RawValue>,
     }
 }
@@ -32,7 +32,7 @@ wire_object! {
 wire_object! {
     struct DeltaWire<'a> {
         "delta" => delta: Option<StopWire<'a>>,
-        "usage" => usage: Option<UsageWire<'a>>,
+        "usage" => usage: Lenient<UsageWire<'a>>,
     }
 }
 
@@ -78,14 +78,19 @@ fn observe_named(name: &str, data: &[u8], seen: &mut Observed) {
                 ..
             }) = serde_json::from_slice(data)
             {
-                observe_message(message, seen);
+                if let Some(usage) = &message.usage.0 {
+                    seen.memory.tally.begin(usage);
+                    seen.usage = Some(seen.memory.tally.usage());
+                }
+                name_model(message, seen);
             }
         }
         "message_delta" => {
             if let Ok(DeltaWire { delta, usage, .. }) = serde_json::from_slice(data) {
                 seen.finished |= delta.is_some_and(|delta| delta.stop_reason.is_some());
-                if let Some(usage) = usage {
-                    count(&usage, seen);
+                if let Some(usage) = usage.0 {
+                    seen.memory.tally.take(&usage);
+                    seen.usage = Some(seen.memory.tally.usage());
                 }
             }
         }
@@ -95,20 +100,9 @@ fn observe_named(name: &str, data: &[u8], seen: &mut Observed) {
     }
 }
 
-fn observe_message(message: MessageWire<'_>, seen: &mut Observed) {
+fn name_model(message: MessageWire<'_>, seen: &mut Observed) {
     if let Some(model) = message.model {
         seen.model = Some(model.into_string());
-    }
-    if let Some(usage) = &message.usage {
-        count(usage, seen);
-    }
-}
-
-fn count(usage: &UsageWire<'_>, seen: &mut Observed) {
-    let counts = usage.counts();
-    match &mut seen.usage {
-        Some(known) => known.supersede(&counts),
-        empty => *empty = Some(counts),
     }
 }
 
@@ -127,7 +121,8 @@ pub fn observe_response(body: &[u8]) -> Observed {
                 .is_some_and(|blocks| !blocks.is_empty());
             seen.finished = message.stop_reason.is_some();
             seen.terminal = true;
-            observe_message(message, &mut seen);
+            seen.usage = message.usage.0.as_ref().map(UsageWire::counts);
+            name_model(message, &mut seen);
         }
         Err(_) => {
             seen.fault = Some(Fault::new(

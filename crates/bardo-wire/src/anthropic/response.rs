@@ -9,7 +9,7 @@ use super::block::{Block, Place};
 use super::usage::{self, UsageWire};
 use super::{blocks_out, citation, error, finish, write};
 use crate::codec::{DecodeContext, ReplyContext};
-use crate::json::{Str, wire_object};
+use crate::json::{Lenient, Str, wire_object};
 
 wire_object! {
     struct ResponseWire<'a> {
@@ -20,7 +20,7 @@ wire_object! {
         "stop_reason" => stop_reason: Option<Str<'a>>,
         "stop_sequence" => stop_sequence: Option<Str<'a>>,
         "stop_details" => stop_details: Option<&'a RawValue>,
-        "usage" => usage: Option<UsageWire<'a>>,
+        "usage" => usage: Lenient<UsageWire<'a>>,
         "error" => error: Option<&'a RawValue>,
     }
 }
@@ -65,10 +65,11 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
         created: None,
         service_tier: wire
             .usage
+            .0
             .as_ref()
-            .and_then(|usage| usage.service_tier.as_deref())
+            .and_then(|usage| usage.service_tier.0.as_deref())
             .map(str::to_owned),
-        usage: wire.usage.as_ref().map(UsageWire::counts),
+        usage: wire.usage.0.as_ref().map(UsageWire::counts),
         choices: vec![choice],
     })
 }

@@ -17,7 +17,7 @@ pub(super) use calls::unwrapped;
 pub(super) use chunk::Chunk;
 pub use fault::decode_error;
 pub(super) use fault::of_value as fault_of;
-pub(super) use usage::read as read_usage;
+pub(super) use usage::{Counts, read as read_usage};
 
 use machine::Machine;
 
@@ -122,7 +122,7 @@ impl Answer {
                 self.machine.cite(citation);
             }
         }
-        if let Some(usage) = read_usage(chunk.usage, chunk.cost) {
+        if let Some(usage) = read_usage(&chunk.counts()) {
             out.push(StreamEvent::Usage(usage));
         }
         Ok(())

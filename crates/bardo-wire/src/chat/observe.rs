@@ -10,13 +10,14 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::answer::{Chunk, fault_of, read_usage};
+use super::answer::{Chunk, Counts, fault_of, read_usage};
 use crate::codec::Observed;
 use crate::json::scan;
 use crate::sse::SseEvent;
 
 static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"usage\""));
 static COST: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"cost\""));
+static TIMINGS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"timings\""));
 static FINISH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"finish_reason\""));
 static ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"error\""));
 static INSUFFICIENT: LazyLock<Finder<'static>> =
@@ -35,6 +36,7 @@ pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
         || has_value(&USAGE, data)
         || has_value(&FINISH, data)
         || has_value(&COST, data)
+        || has_value(&TIMINGS, data)
         || ERROR.find(data).is_some();
     if !worth_parsing || seen.fault.is_some() {
         return;
@@ -73,7 +75,8 @@ fn counts_alone(data: &[u8]) -> Option<Observed> {
         return None;
     }
     let top = scan(data).ok()?;
-    if !top.get("choices")?.starts_with('[') {
+    let counts_elsewhere = top.get("usage").is_none() && USAGE.find(data).is_some();
+    if !top.get("choices")?.starts_with('[') || counts_elsewhere {
         return None;
     }
     let raw = |key| {
@@ -81,12 +84,16 @@ fn counts_alone(data: &[u8]) -> Option<Observed> {
             .and_then(|json| serde_json::from_str::<&RawValue>(json).ok())
     };
     Some(Observed {
-        usage: read_usage(raw("usage"), raw("cost")),
+        usage: read_usage(&Counts {
+            usage: raw("usage"),
+            cost: raw("cost"),
+            timings: raw("timings"),
+        }),
         content: true,
         finished: true,
         terminal: true,
         model: top.string("model"),
-        fault: None,
+        ..Observed::default()
     })
 }
 
@@ -113,7 +120,7 @@ fn look(chunk: &Chunk<'_>, data: &[u8], seen: &mut Observed) {
     if seen.model.is_none() {
         seen.model = chunk.model.to_owned_text();
     }
-    if let Some(usage) = read_usage(chunk.usage, chunk.cost) {
+    if let Some(usage) = read_usage(&chunk.counts()) {
         seen.usage
             .get_or_insert_with(Usage::default)
             .supersede(&usage);

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
+use super::usage::Counts;
 use crate::json::Str;
 
 /// A chunk of a stream, or a whole answer. Members beyond these are not looked at.
@@ -29,6 +30,9 @@ pub(in super::super) struct Chunk<'a> {
     pub(in super::super) error: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(in super::super) cost: Option<&'a RawValue>,
+    /// llama.cpp.
+    #[serde(borrow)]
+    pub(in super::super) timings: Option<&'a RawValue>,
     /// Beside no choices, these two tell of a failure (small servers).
     #[serde(borrow)]
     pub(in super::super) message: Option<&'a RawValue>,
@@ -56,6 +60,26 @@ pub(in super::super) struct WireChoice<'a> {
     pub(in super::super) logprobs: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(in super::super) error: Option<&'a RawValue>,
+    /// Moonshot counts in the last choice of a stream.
+    #[serde(borrow)]
+    pub(in super::super) usage: Option<&'a RawValue>,
+}
+
+impl<'a> Chunk<'a> {
+    /// Where this chunk counts, if it does.
+    pub(in super::super) fn counts(&self) -> Counts<'a> {
+        let within = || {
+            self.choices
+                .iter()
+                .flatten()
+                .find_map(|choice| choice.usage)
+        };
+        Counts {
+            usage: self.usage.or_else(within),
+            cost: self.cost,
+            timings: self.timings,
+        }
+    }
 }
 
 /// What a message holds, or what a chunk adds to it.
