@@ -20,6 +20,8 @@ impl Engine {
         let mut refusal: Option<EngineError> = None;
         let mut last: Option<UpstreamFailure> = None;
         let mut attempts = 0;
+        // The total limit is the request's: an attempt has what earlier ones have left.
+        let started = Instant::now();
         for candidate in &admitted.candidates {
             if attempts as usize >= admitted.world.max_attempts {
                 break;
@@ -33,7 +35,6 @@ impl Engine {
                 }
             };
             attempts += 1;
-            let started = Instant::now();
             let failure = match self.attempt(admitted, &mut shaped).await {
                 Ok(response) => match self
                     .respond(admitted, candidate, shaped, response, attempts, started)

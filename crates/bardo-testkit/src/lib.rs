@@ -10,4 +10,5 @@ pub mod client;
 pub mod dice;
 pub mod fault;
 pub mod upstream;
+pub mod weather;
 pub mod world;

@@ -118,6 +118,11 @@ impl Scene {
         }
     }
 
+    /// Puts a new world in place, as a change of the configuration does.
+    pub fn reload(&self, backends: &[Backend]) {
+        self.engine.swap_world(world(backends));
+    }
+
     /// The receipts so far.
     #[must_use]
     pub fn receipts(&self) -> Vec<Receipt> {

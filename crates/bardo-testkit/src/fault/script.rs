@@ -45,7 +45,10 @@ pub(super) fn of(fault: Fault, answer: &Answer, asked: &Asked, dice: &mut Dice) 
     };
     Script {
         acts,
-        accepts: fault != Fault::ErrorFirst,
+        accepts: !matches!(
+            fault,
+            Fault::ErrorFirst | Fault::ErrorInBody | Fault::WebPage
+        ),
         text,
         input: answer.input,
     }

@@ -6,3 +6,4 @@
 )]
 
 mod matrix;
+mod simulation;
