@@ -1,8 +1,7 @@
 //! From backend to backend until one answers, before the caller has seen a byte.
 
-use std::time::Instant;
-
 use bardo_types::fault::{Fault, FaultClass};
+use tokio::time::Instant;
 
 use crate::attempt::{Failure, Next};
 use crate::error::{EngineError, UpstreamFailure};
@@ -21,6 +20,8 @@ impl Engine {
         let mut refusal: Option<EngineError> = None;
         let mut last: Option<UpstreamFailure> = None;
         let mut attempts = 0;
+        // The total limit is the request's: an attempt has what earlier ones have left.
+        let started = Instant::now();
         for candidate in &admitted.candidates {
             if attempts as usize >= admitted.world.max_attempts {
                 break;
@@ -34,7 +35,6 @@ impl Engine {
                 }
             };
             attempts += 1;
-            let started = Instant::now();
             let failure = match self.attempt(admitted, &mut shaped).await {
                 Ok(response) => match self
                     .respond(admitted, candidate, shaped, response, attempts, started)

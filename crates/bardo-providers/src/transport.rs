@@ -15,7 +15,7 @@ use http_body_util::Full;
 use hyper::client::conn::http1::SendRequest;
 use hyper::{Request, Response};
 
-pub use connect::{ConnectError, Origin};
+pub use connect::{ConnectError, Connecting, Connector, Io, Origin};
 pub use pool::UpstreamBody;
 
 /// What a request is sent as.
@@ -36,7 +36,7 @@ pub enum SendError {
 /// Sends requests.
 #[derive(Debug, Clone)]
 pub struct Transport {
-    tls: Arc<rustls::ClientConfig>,
+    dialer: connect::Dialer,
     connect_timeout: Duration,
 }
 
@@ -45,7 +45,16 @@ impl Transport {
     #[must_use]
     pub fn new(connect_timeout: Duration) -> Self {
         Self {
-            tls: connect::tls_config(),
+            dialer: connect::Dialer::Tcp(connect::tls_config()),
+            connect_timeout,
+        }
+    }
+
+    /// A transport over connections of another kind, e.g. in memory, so that a test owns time.
+    #[must_use]
+    pub fn with_connector(connect_timeout: Duration, connector: Arc<dyn Connector>) -> Self {
+        Self {
+            dialer: connect::Dialer::Other(connector),
             connect_timeout,
         }
     }
@@ -73,7 +82,7 @@ impl Transport {
                 },
             }
         }
-        let sender = connect::connect(origin, &self.tls, self.connect_timeout).await?;
+        let sender = connect::connect(origin, &self.dialer, self.connect_timeout).await?;
         Self::send_on(origin, sender, request)
             .await
             .map_err(|mut error| match error.take_message() {

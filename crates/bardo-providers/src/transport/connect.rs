@@ -1,4 +1,5 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -98,6 +99,30 @@ pub enum ConnectError {
     Closed,
 }
 
+/// Bytes in both directions.
+pub trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+/// A connection that a [`Connector`] is opening.
+pub type Connecting<'a> =
+    Pin<Box<dyn std::future::Future<Output = std::io::Result<Box<dyn Io>>> + Send + 'a>>;
+
+/// Opens connections in another way than over TCP. What it opens is spoken to without TLS,
+/// whatever the origin's scheme; the deadline for connecting holds all the same.
+pub trait Connector: std::fmt::Debug + Send + Sync {
+    /// Opens a connection to `origin`.
+    fn connect<'a>(&'a self, origin: &'a Origin) -> Connecting<'a>;
+}
+
+/// How connections are opened.
+#[derive(Debug, Clone)]
+pub(super) enum Dialer {
+    /// Over TCP, with TLS where the origin wants it.
+    Tcp(Arc<rustls::ClientConfig>),
+    Other(Arc<dyn Connector>),
+}
+
 pub(super) fn tls_config() -> Arc<rustls::ClientConfig> {
     let roots = rustls::RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
@@ -114,18 +139,22 @@ pub(super) fn tls_config() -> Arc<rustls::ClientConfig> {
 
 pub(super) async fn connect(
     origin: &Origin,
-    tls: &Arc<rustls::ClientConfig>,
+    dialer: &Dialer,
     timeout: Duration,
 ) -> Result<SendRequest<Full<Bytes>>, ConnectError> {
-    tokio::time::timeout(timeout, open(origin, tls))
+    tokio::time::timeout(timeout, open(origin, dialer))
         .await
         .map_err(|_| ConnectError::Timeout(timeout))?
 }
 
-async fn open(
-    origin: &Origin,
-    tls: &Arc<rustls::ClientConfig>,
-) -> Result<SendRequest<Full<Bytes>>, ConnectError> {
+async fn open(origin: &Origin, dialer: &Dialer) -> Result<SendRequest<Full<Bytes>>, ConnectError> {
+    let tls = match dialer {
+        Dialer::Tcp(tls) => tls,
+        Dialer::Other(connector) => {
+            let io = connector.connect(origin).await.map_err(ConnectError::Tcp)?;
+            return handshake(io).await;
+        }
+    };
     let tcp = open_tcp(origin).await?;
     if !origin.https {
         return handshake(tcp).await;

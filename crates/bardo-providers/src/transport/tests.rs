@@ -116,3 +116,42 @@ async fn a_name_that_resolves_inside_is_refused_unless_allowed() {
         Err(SendError::NotSent(ConnectError::Private))
     ));
 }
+
+#[derive(Debug)]
+struct InMemory;
+
+impl Connector for InMemory {
+    fn connect<'a>(&'a self, origin: &'a Origin) -> Connecting<'a> {
+        Box::pin(async move {
+            let host = origin.authority();
+            let (ours, mut theirs) = tokio::io::duplex(4096);
+            tokio::spawn(async move {
+                let mut seen = Vec::new();
+                let mut some = [0; 256];
+                while !seen.ends_with(b"\r\n\r\n") {
+                    let read = theirs.read(&mut some).await.expect("a request");
+                    seen.extend_from_slice(&some[..read]);
+                }
+                let answer = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{host}",
+                    host.len()
+                );
+                theirs.write_all(answer.as_bytes()).await.expect("it reads");
+                let _ = theirs.read(&mut some).await;
+            });
+            Ok(Box::new(ours) as Box<dyn Io>)
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_connector_is_asked_for_every_new_connection() {
+    let base = BaseUrl::parse("https://provider.test:4433/v1").unwrap();
+    let transport = Transport::with_connector(Duration::from_secs(2), Arc::new(InMemory));
+    let answer = transport
+        .send(&Origin::new(&base, false), request())
+        .await
+        .unwrap();
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(body, "provider.test:4433");
+}

@@ -106,14 +106,20 @@ fn has_value(finder: &Finder<'_>, data: &[u8]) -> bool {
     })
 }
 
+/// What is JSON and no answer tells of an error. What is not even that may be half an answer, which
+/// has been made and is billed.
 fn unknown_fault(data: &[u8]) -> Fault {
     match std::str::from_utf8(data) {
-        Ok(text) if text.starts_with(['{', '[', '"']) => fault_of(text, Service::OpenAi),
+        Ok(text) if is_json(text) => fault_of(text, Service::OpenAi),
         _ => Fault::new(
             FaultClass::Malformed,
             "the provider's answer is not the JSON that the protocol demands",
         ),
     }
+}
+
+fn is_json(text: &str) -> bool {
+    text.starts_with(['{', '[', '"']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 fn look(chunk: &Chunk<'_>, data: &[u8], seen: &mut Observed) {

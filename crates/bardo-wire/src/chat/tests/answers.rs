@@ -281,6 +281,7 @@ fn whole_answers_that_are_failures_are_faults() {
         ),
         (r#"{"choices":[]}"#, FaultClass::Malformed),
         ("<html>", FaultClass::Malformed),
+        (r#"{"choices":[{"mess"#, FaultClass::Malformed),
         ("", FaultClass::Malformed),
         (
             r#"{"choices":[{"index":4000000000,"message":{"content":"x"},"finish_reason":"stop"}]}"#,

@@ -1,0 +1,118 @@
+//! Callers: what they send, and how they read what comes back, as strictly as an SDK.
+
+mod read;
+
+use std::time::Duration;
+
+use bardo_types::model::Dialect;
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+pub use read::{Ending, Reading};
+
+/// When a caller loses patience.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaves {
+    /// It waits to the end.
+    Never,
+    /// After that time.
+    After(Duration),
+    /// After so many reads of a stream.
+    AfterReads(usize),
+}
+
+/// What one caller wants.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// The number by which providers and tests know the request.
+    pub case: u64,
+    /// The caller's dialect.
+    pub dialect: Dialect,
+    /// The model.
+    pub model: String,
+    /// Piece by piece.
+    pub stream: bool,
+    /// Its limit of output tokens, where it gives one.
+    pub max_tokens: Option<u64>,
+    /// When it leaves.
+    pub leaves: Leaves,
+}
+
+impl Wish {
+    /// A wish of a caller who waits to the end.
+    #[must_use]
+    pub fn new(case: u64, dialect: Dialect, model: &str, stream: bool) -> Self {
+        Self {
+            case,
+            dialect,
+            model: model.to_owned(),
+            stream,
+            max_tokens: None,
+            leaves: Leaves::Never,
+        }
+    }
+
+    /// The body that asks for it.
+    #[must_use]
+    pub fn body(&self) -> Bytes {
+        let text = format!("Tell me about {}, please.", marker(self.case));
+        let message = json!([{ "role": "user", "content": text }]);
+        let mut body = json!({ "model": self.model, "stream": self.stream });
+        let limit = match self.dialect {
+            Dialect::Anthropic => {
+                body["messages"] = message;
+                body["max_tokens"] = json!(4096);
+                "max_tokens"
+            }
+            Dialect::Responses => {
+                body["input"] = message;
+                "max_output_tokens"
+            }
+            Dialect::Chat | Dialect::Completions | Dialect::Gemini => {
+                body["messages"] = message;
+                "max_tokens"
+            }
+        };
+        if let Some(tokens) = self.max_tokens {
+            body[limit] = json!(tokens);
+        }
+        body.to_string().into()
+    }
+}
+
+fn marker(case: u64) -> String {
+    format!("case#{case}#")
+}
+
+/// The number in a prompt.
+pub(crate) fn case_of(body: &str) -> Option<u64> {
+    let (_, rest) = body.split_once("case#")?;
+    rest.split_once('#')?.0.parse().ok()
+}
+
+/// The name of a dialect in messages of tests.
+#[must_use]
+pub fn name_of(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Chat | Dialect::Completions => "chat",
+        Dialect::Anthropic => "anthropic",
+        Dialect::Responses => "responses",
+        Dialect::Gemini => "gemini",
+    }
+}
+
+/// The text of a whole answer in a caller's dialect.
+#[must_use]
+pub fn whole_text(dialect: Dialect, body: &Value) -> Option<String> {
+    let text = match dialect {
+        Dialect::Chat | Dialect::Completions => body.pointer("/choices/0/message/content")?,
+        Dialect::Anthropic => body.pointer("/content/0/text")?,
+        Dialect::Responses => {
+            let items = body["output"].as_array()?;
+            let said = items.iter().find(|item| item["type"] == "message")?;
+            said.pointer("/content/0/text")?
+        }
+        Dialect::Gemini => body.pointer("/candidates/0/content/parts/0/text")?,
+    };
+    text.as_str().map(str::to_owned)
+}

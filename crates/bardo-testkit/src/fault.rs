@@ -1,0 +1,264 @@
+//! What can go wrong with a provider, by name, and what must come of it.
+
+mod script;
+
+use std::time::Duration;
+
+use bardo_types::model::Dialect;
+
+use crate::answer::Answer;
+use crate::dice::Dice;
+use crate::upstream::{Asked, Door, Script};
+
+/// What a fault allows the gateway to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The answer arrives all the same, whole and from this provider.
+    Answers,
+    /// The provider surely did not carry the request out: another one may be asked.
+    Refuses,
+    /// It may have, and may bill it; nothing has reached the caller. Nobody else may be asked.
+    Unknown,
+    /// The stream breaks after content: the caller sees a failed stream. Nobody else is asked.
+    Breaks,
+    /// Either an answer or a failed stream, but never a clean end without all of the text.
+    AnswersOrBreaks,
+    /// The same; and where both sides speak one dialect the damage may be handed on as it came.
+    RelaysOrBreaks,
+}
+
+macro_rules! faults {
+    ($($(#[doc = $doc:literal])+ $name:ident)*) => {
+        /// One way in which a provider goes wrong.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Fault {
+            $($(#[doc = $doc])+ $name,)*
+        }
+
+        impl Fault {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// Its name, e.g. in `BARDO_FAULT`.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+        }
+    };
+}
+
+faults! {
+    /// None: a good answer.
+    Healthy
+    /// Nobody listens.
+    ConnectRefused
+    /// The connection is never established.
+    ConnectHangs
+    /// The connection is reset when the request has been read.
+    ResetAfterRequest
+    /// The connection is cut inside the head.
+    HeadTorn
+    /// The head takes long, within the limit.
+    HeadSlow
+    /// The head never comes.
+    HeadNever
+    /// The head is larger than any head.
+    HeadOversized
+    /// An interim answer comes first.
+    EarlyHints
+    /// 429 with seconds in `retry-after`.
+    RateLimitedHint
+    /// 429 without a hint.
+    RateLimitedPlain
+    /// 429 with a date in `retry-after`.
+    RateLimitedDate
+    /// 500 again and again.
+    ServerError
+    /// 502 with a page of a proxy.
+    BadGateway
+    /// 503 to the first request, then a good answer.
+    UnavailableOnce
+    /// 529, or 503 where the dialect has no 529.
+    Overloaded
+    /// 401 to our key.
+    KeyRefused
+    /// 402: our account there is empty.
+    OutOfFunds
+    /// 404.
+    NotFound
+    /// 307 to another host.
+    Redirect
+    /// 200 with a web page.
+    WebPage
+    /// 200 with nothing.
+    EmptyBody
+    /// 200, compressed.
+    Compressed
+    /// 200 with an error as its body.
+    ErrorInBody
+    /// The head, then silence.
+    SilentAfterHead
+    /// The head, then only signs of life.
+    PingsOnly
+    /// No more bytes after half of the events, without an end.
+    HalfClose
+    /// The connection is cut between two events.
+    CutBetween
+    /// The connection is cut inside an event.
+    CutInside
+    /// A chunk's length is no number.
+    BadChunk
+    /// Less comes than the head promised.
+    TooShort
+    /// An error event before any content.
+    ErrorFirst
+    /// An error event after some content.
+    ErrorLater
+    /// The body ends well and its last event is missing.
+    NoTerminal
+    /// The terminal event comes twice.
+    TerminalTwice
+    /// Bytes that are no text.
+    NoUtf8
+    /// An event that does not end.
+    HugeEvent
+    /// Events and fields that nobody knows.
+    UnknownEvents
+    /// Noise after the end.
+    TrailingNoise
+    /// No usage.
+    UsageMissing
+    /// Usage twice.
+    UsageTwice
+    /// Usage beside content.
+    UsageWithContent
+    /// A long pause before the usage.
+    UsageLate
+    /// Zero bytes in the text.
+    Nul
+    /// One byte at a time.
+    ByteByByte
+    /// Long pauses, within the limit.
+    Slow
+    /// Silence after some content.
+    Stalls
+    /// Never an end.
+    Endless
+    /// Clean framing, and the connection closes instead of staying.
+    ClosesAfter
+}
+
+impl Fault {
+    /// The fault of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|fault| fault.name().eq_ignore_ascii_case(name))
+    }
+
+    /// What becomes of attempts to connect.
+    #[must_use]
+    pub const fn door(self) -> Door {
+        match self {
+            Self::ConnectRefused => Door::Refused,
+            Self::ConnectHangs => Door::Hangs,
+            _ => Door::Open,
+        }
+    }
+
+    /// What must come of it.
+    #[must_use]
+    pub const fn verdict(self, dialect: Dialect, stream: bool) -> Verdict {
+        match self {
+            // Nothing but the end of the body is the end here, and noise before it may be anything.
+            Self::TrailingNoise if matches!(dialect, Dialect::Gemini) && stream => {
+                Verdict::AnswersOrBreaks
+            }
+            Self::Healthy
+            | Self::HeadSlow
+            | Self::EarlyHints
+            | Self::TerminalTwice
+            | Self::UnknownEvents
+            | Self::TrailingNoise
+            | Self::UsageMissing
+            | Self::UsageTwice
+            | Self::UsageWithContent
+            | Self::UsageLate
+            | Self::Nul
+            | Self::ByteByByte
+            | Self::Slow
+            | Self::ClosesAfter => Verdict::Answers,
+            Self::ConnectRefused
+            | Self::ConnectHangs
+            | Self::RateLimitedHint
+            | Self::RateLimitedPlain
+            | Self::RateLimitedDate
+            | Self::ServerError
+            | Self::BadGateway
+            | Self::UnavailableOnce
+            | Self::Overloaded
+            | Self::KeyRefused
+            | Self::OutOfFunds
+            | Self::NotFound
+            | Self::Redirect
+            | Self::WebPage
+            | Self::ErrorInBody
+            | Self::ErrorFirst => Verdict::Refuses,
+            Self::ResetAfterRequest
+            | Self::HeadTorn
+            | Self::HeadNever
+            | Self::HeadOversized
+            | Self::EmptyBody
+            | Self::Compressed
+            | Self::SilentAfterHead
+            | Self::PingsOnly
+            | Self::TooShort => Verdict::Unknown,
+            Self::HalfClose
+            | Self::CutBetween
+            | Self::CutInside
+            | Self::BadChunk
+            | Self::ErrorLater
+            | Self::NoTerminal
+            | Self::HugeEvent
+            | Self::Stalls
+            | Self::Endless => {
+                if stream {
+                    Verdict::Breaks
+                } else {
+                    Verdict::Unknown
+                }
+            }
+            Self::NoUtf8 => Verdict::RelaysOrBreaks,
+        }
+    }
+
+    /// The script of a provider that has this fault.
+    #[must_use]
+    pub fn script(self, answer: &Answer, asked: &Asked, dice: &mut Dice) -> Script {
+        script::of(self, answer, asked, dice)
+    }
+}
+
+/// The limits that scripts are written against.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience;
+
+impl Patience {
+    /// To connect.
+    pub const CONNECT: Duration = Duration::from_secs(2);
+    /// To the head.
+    pub const HEADER: Duration = Duration::from_secs(8);
+    /// To the first content.
+    pub const FIRST_TOKEN: Duration = Duration::from_secs(8);
+    /// Between data.
+    pub const IDLE: Duration = Duration::from_secs(6);
+    /// In all.
+    pub const TOTAL: Duration = Duration::from_secs(30);
+    /// Silence towards the caller.
+    pub const HEARTBEAT: Duration = Duration::from_secs(3);
+}

@@ -1,0 +1,9 @@
+//! The engine on a paused clock, between rude providers and impatient callers.
+
+#![expect(
+    clippy::panic,
+    reason = "a check that fails ends its test with what it saw"
+)]
+
+mod matrix;
+mod simulation;
