@@ -1,8 +1,12 @@
 //! The metrics, registered once.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use bardo_types::fault::FaultClass;
-use bardo_types::money::MicroUsd;
-use bardo_types::receipt::Receipt;
+use bardo_types::model::Dialect;
+use bardo_types::receipt::{Amounts, Outcome, Receipt};
 use bardo_types::usage::Usage;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -14,6 +18,8 @@ use prometheus_client::registry::{Metric, Registry};
 
 use crate::labels::{Build, Capped, Lost, Money, Refused, Request, Served, Tokens, Tried};
 
+/// So many series are kept at hand by each thread.
+const SERIES_MET: usize = 64;
 /// So many model names make a series of their own.
 const MODELS: usize = 300;
 /// So many names of lost features do.
@@ -44,8 +50,52 @@ pub struct Gauges {
     pub breakers_open: u64,
 }
 
+/// The series of one backend, model and dialect.
+struct Series {
+    of: u64,
+    dialect: Dialect,
+    streamed: bool,
+    backend: Arc<str>,
+    named: Arc<str>,
+    /// In the order of [`Outcome`].
+    requests: [Counter; 4],
+    duration: Histogram,
+    first_content: Histogram,
+    tokens: [Counter; 4],
+    money: [Counter; 5],
+}
+
+impl Series {
+    fn is_for(&self, metrics: u64, receipt: &Receipt) -> bool {
+        self.of == metrics
+            && self.dialect == receipt.dialect
+            && self.streamed == receipt.streamed
+            && self.backend == receipt.backend
+            && self.named == receipt.model
+    }
+
+    fn count_tokens(&self, usage: &Usage) {
+        let [input, read, write, output] = &self.tokens;
+        input.inc_by(usage.fresh_input);
+        read.inc_by(usage.cache_read);
+        write.inc_by(usage.cache_write());
+        output.inc_by(usage.output);
+    }
+
+    fn count_money(&self, amounts: &Amounts) {
+        let [cost, spread, charge, shortfall, savings] = &self.money;
+        cost.inc_by(amounts.provider_cost.unwrap_or_default().get());
+        spread.inc_by(amounts.spread.get());
+        charge.inc_by(amounts.charge.get());
+        shortfall.inc_by(amounts.shortfall.get());
+        savings.inc_by(amounts.savings().unwrap_or_default().get());
+    }
+}
+
 /// The metrics of a process.
 pub struct Metrics {
+    /// Tells one set of metrics from another, where a process has several (tests).
+    id: u64,
     registry: Registry,
     models: Capped,
     features: Capped,
@@ -101,6 +151,7 @@ impl Metrics {
     /// Registers everything under the prefix `bardo_`.
     #[must_use]
     pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut registry = Registry::with_prefix("bardo");
         let all = &mut registry;
         let build: Family<Build, Gauge> =
@@ -114,6 +165,7 @@ impl Metrics {
         let help = "Time from receiving a request to sending it to a provider, in seconds";
         all.register("gateway_overhead_seconds", help, overhead.clone());
         Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
             models: Capped::default(),
             features: Capped::default(),
             requests: family(all, "requests", "Requests that have ended"),
@@ -182,48 +234,21 @@ impl Metrics {
 
     /// Counts a request that has ended.
     pub fn settled(&self, receipt: &Receipt) {
-        let provider = if receipt.backend.is_empty() {
-            "none".to_owned()
-        } else {
-            receipt.backend.to_string()
-        };
-        let model = self.models.name(&receipt.model, MODELS);
-        let labels = Request {
-            dialect: receipt.dialect.as_str(),
-            provider: provider.clone(),
-            model: model.clone(),
-            outcome: receipt.outcome.as_str(),
-        };
-        self.requests.get_or_create(&labels).inc();
-        let served = Served {
-            provider: provider.clone(),
-            stream: if receipt.streamed { "true" } else { "false" },
-        };
         let timings = &receipt.timings;
-        self.duration
-            .get_or_create(&served)
-            .observe(timings.total.as_secs_f64());
-        if let Some(first) = timings.first_content {
-            self.first_content
-                .get_or_create(&served)
-                .observe(first.as_secs_f64());
-        }
+        self.with_series(receipt, |series| {
+            series.requests[receipt.outcome as usize].inc();
+            series.duration.observe(timings.total.as_secs_f64());
+            if let Some(first) = timings.first_content {
+                series.first_content.observe(first.as_secs_f64());
+            }
+            if let Some(usage) = &receipt.usage {
+                series.count_tokens(usage);
+            }
+            series.count_money(&receipt.amounts);
+        });
         if let Some(sent) = timings.sent {
             self.overhead.observe(sent.as_secs_f64());
         }
-        if let Some(usage) = &receipt.usage {
-            self.count_tokens(&provider, &model, usage);
-        }
-        let amounts = &receipt.amounts;
-        self.count_money(
-            &provider,
-            "provider_cost",
-            amounts.provider_cost.unwrap_or_default(),
-        );
-        self.count_money(&provider, "spread", amounts.spread);
-        self.count_money(&provider, "charge", amounts.charge);
-        self.count_money(&provider, "shortfall", amounts.shortfall);
-        self.count_money(&provider, "savings", amounts.savings().unwrap_or_default());
         if receipt.estimated {
             self.estimated.inc();
         }
@@ -233,32 +258,82 @@ impl Metrics {
         }
     }
 
-    fn count_tokens(&self, provider: &str, model: &str, usage: &Usage) {
-        let classes = [
-            ("input", usage.fresh_input),
-            ("cache_read", usage.cache_read),
-            ("cache_write", usage.cache_write()),
-            ("output", usage.output),
-        ];
-        for (class, tokens) in classes {
-            if tokens > 0 {
-                let labels = Tokens {
-                    provider: provider.to_owned(),
-                    model: model.to_owned(),
-                    class,
-                };
-                self.tokens.get_or_create(&labels).inc_by(tokens);
-            }
+    /// Hands the series of a receipt's labels to `count`. Each thread keeps those that it met
+    /// last, so that a request looks at a few short texts and no map.
+    fn with_series(&self, receipt: &Receipt, count: impl FnOnce(&Series)) {
+        thread_local! {
+            static MET: RefCell<Vec<Series>> = const { RefCell::new(Vec::new()) };
         }
+        MET.with_borrow_mut(|met| {
+            let at = match met
+                .iter()
+                .position(|series| series.is_for(self.id, receipt))
+            {
+                Some(at) => at,
+                None => {
+                    if met.len() >= SERIES_MET {
+                        met.clear();
+                    }
+                    met.push(self.series(receipt));
+                    met.len() - 1
+                }
+            };
+            count(&met[at]);
+        });
     }
 
-    fn count_money(&self, provider: &str, kind: &'static str, amount: MicroUsd) {
-        if amount > MicroUsd::ZERO {
+    fn series(&self, receipt: &Receipt) -> Series {
+        let provider = if receipt.backend.is_empty() {
+            "none".to_owned()
+        } else {
+            receipt.backend.to_string()
+        };
+        let model = self.models.name(&receipt.model, MODELS);
+        let served = Served {
+            provider: provider.clone(),
+            stream: if receipt.streamed { "true" } else { "false" },
+        };
+        let tokens = |class| {
+            let labels = Tokens {
+                provider: provider.clone(),
+                model: model.clone(),
+                class,
+            };
+            self.tokens.get_or_create_owned(&labels)
+        };
+        let money = |kind| {
             let labels = Money {
-                provider: provider.to_owned(),
+                provider: provider.clone(),
                 kind,
             };
-            self.money.get_or_create(&labels).inc_by(amount.get());
+            self.money.get_or_create_owned(&labels)
+        };
+        let outcome = |outcome: Outcome| {
+            let labels = Request {
+                dialect: receipt.dialect.as_str(),
+                provider: provider.clone(),
+                model: model.clone(),
+                outcome: outcome.as_str(),
+            };
+            self.requests.get_or_create_owned(&labels)
+        };
+        Series {
+            of: self.id,
+            dialect: receipt.dialect,
+            streamed: receipt.streamed,
+            backend: Arc::clone(&receipt.backend),
+            named: Arc::clone(&receipt.model),
+            requests: [
+                Outcome::Finished,
+                Outcome::Aborted,
+                Outcome::Failed,
+                Outcome::Unknown,
+            ]
+            .map(outcome),
+            duration: self.duration.get_or_create_owned(&served),
+            first_content: self.first_content.get_or_create_owned(&served),
+            tokens: ["input", "cache_read", "cache_write", "output"].map(tokens),
+            money: ["provider_cost", "spread", "charge", "shortfall", "savings"].map(money),
         }
     }
 
