@@ -9,6 +9,7 @@ mod config;
 mod control;
 mod edge;
 mod error;
+mod events;
 mod models;
 mod operator;
 mod ops;

@@ -24,6 +24,8 @@ pub(crate) enum Route {
     Balance,
     /// What it came to, by day.
     Usage,
+    /// What happens, as it happens.
+    Events,
     /// What happened to one request.
     Receipt(String),
     /// Alive, ready, or both.
@@ -85,7 +87,8 @@ pub(crate) fn route(method: &Method, path: &str) -> Route {
         }
         "balance" if is_read(method) => Route::Balance,
         "usage" if is_read(method) => Route::Usage,
-        "balance" | "usage" => Route::WrongMethod("GET"),
+        "events" if is_read(method) => Route::Events,
+        "balance" | "usage" | "events" => Route::WrongMethod("GET"),
         other => named(method, other),
     }
 }
