@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 pub(crate) use layers::{Layer, Layers};
-pub(crate) use raw::{Config, DirectKey, DirectProvider, Durability, ServiceConfig, StoreConfig};
+pub(crate) use raw::{
+    Config, DirectKey, DirectProvider, Durability, PriceConfig, ServiceConfig, StoreConfig,
+};
 
 /// The defaults, as documented text.
 pub(crate) const DEFAULTS: &str = include_str!("../../../config/default.toml");
