@@ -12,6 +12,7 @@ mod latency;
 mod memory;
 mod process;
 mod report;
+pub(crate) mod soak;
 mod start;
 mod subject;
 mod throughput;

@@ -8,9 +8,11 @@
 )]
 
 mod bench;
+mod faults;
 mod fuzz;
 mod histogram;
 mod load;
+mod mutants;
 mod test;
 mod tidy;
 mod workspace;
@@ -38,6 +40,12 @@ enum Task {
     Load(load::Args),
     /// Run the fuzz targets under `fuzz/`.
     Fuzz(fuzz::Args),
+    /// Run everything that goes wrong on purpose, at length.
+    Faults(faults::Args),
+    /// Load the gateway for a long time and watch what it holds on to.
+    Soak(bench::soak::Args),
+    /// Break each promise on purpose and see its test fail.
+    Mutants(mutants::Args),
     /// The forwarding proxy the benchmark compares with.
     #[command(hide = true)]
     BenchFloor(bench::floor::Args),
@@ -53,6 +61,9 @@ fn main() -> ExitCode {
         Task::Bench(args) => bench::run(&args),
         Task::Load(args) => load::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Faults(args) => faults::run(&args),
+        Task::Soak(args) => bench::soak::run(&args),
+        Task::Mutants(args) => mutants::run(&args),
         Task::BenchFloor(args) => bench::floor::run(&args),
         Task::BenchUpstream(args) => bench::upstream::run(&args),
     };

@@ -38,6 +38,10 @@ impl Workspace {
         &self.root
     }
 
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+
     /// A release binary, whether or not it has been built yet.
     pub(crate) fn release_binary(&self, name: &str) -> PathBuf {
         self.target

@@ -244,6 +244,12 @@ impl Fault {
     }
 }
 
+/// A stream that is cut after so many of its events; `torn`, inside the next one.
+#[must_use]
+pub fn cut_after(answer: &Answer, events: usize, torn: bool) -> Script {
+    script::cut_after(answer, events, torn)
+}
+
 /// The limits that scripts are written against.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience;

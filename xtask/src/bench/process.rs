@@ -81,6 +81,14 @@ impl Process {
         cpu_time(self.child.id())
     }
 
+    /// How many entries a folder of the kernel's has for it: `fd` its open files, `task` its threads.
+    pub(super) fn entries(&self, folder: &str) -> Result<usize> {
+        let path = format!("/proc/{}/{folder}", self.child.id());
+        Ok(fs::read_dir(&path)
+            .with_context(|| format!("read {path}"))?
+            .count())
+    }
+
     /// Resident memory in bytes.
     pub(super) fn resident(&self) -> Result<u64> {
         let path = format!("/proc/{}/status", self.child.id());

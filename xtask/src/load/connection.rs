@@ -264,6 +264,13 @@ impl Client {
         Ok(status)
     }
 
+    /// Sends one request, reads the head and what comes with it, and goes away.
+    pub(crate) async fn leave_early(&mut self, request: &[u8]) -> Result<()> {
+        let left = self.begin(request).await.map(drop);
+        self.open = None;
+        left
+    }
+
     async fn begin(&mut self, request: &[u8]) -> Result<Head> {
         self.connect().await?;
         let mut open = self.open.take().context("connected above")?;

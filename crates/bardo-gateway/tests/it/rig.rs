@@ -82,7 +82,22 @@ impl Gateway {
         Self::run(folder, command, environment)
     }
 
-    pub(crate) fn run(folder: Folder, mut command: Command, environment: &[(&str, &str)]) -> Self {
+    pub(crate) fn run(folder: Folder, command: Command, environment: &[(&str, &str)]) -> Self {
+        let log = folder.0.join("log");
+        Self::try_run(folder, command, environment).unwrap_or_else(|| {
+            panic!(
+                "it is not ready; what it said is above, and was in {}",
+                log.display()
+            )
+        })
+    }
+
+    /// `None` when it ends before it is ready.
+    pub(crate) fn try_run(
+        folder: Folder,
+        mut command: Command,
+        environment: &[(&str, &str)],
+    ) -> Option<Self> {
         let log = std::fs::File::create(folder.0.join("log")).expect("a file");
         let mut child = command
             .args(["--json", "--listen", "127.0.0.1:0"])
@@ -97,21 +112,23 @@ impl Gateway {
         BufReader::new(stdout)
             .read_line(&mut line)
             .expect("standard output is readable");
-        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| {
+        let Ok(ready) = serde_json::from_str::<Value>(&line) else {
             let log = std::fs::read_to_string(folder.0.join("log"));
-            panic!("not ready: {line:?} {log:?}");
-        });
+            eprintln!("not ready: {line:?} {log:?}");
+            let _ = child.wait();
+            return None;
+        };
         let address = |name: &str| {
             let text = ready[name].as_str().expect("an address");
             text.parse().expect("an address")
         };
-        Self {
+        Some(Self {
             child,
             address: address("listen"),
             admin: address("admin_listen"),
             ready: ready.clone(),
             folder,
-        }
+        })
     }
 
     #[track_caller]

@@ -54,6 +54,27 @@ pub(super) fn of(fault: Fault, answer: &Answer, asked: &Asked, dice: &mut Dice) 
     }
 }
 
+pub(super) fn cut_after(answer: &Answer, events: usize, torn: bool) -> Script {
+    let all = answer.events();
+    let mut acts = vec![write(STREAM_HEAD)];
+    for event in &all[..events] {
+        acts.push(chunk(event));
+        acts.push(Act::Wait(Duration::from_millis(20)));
+    }
+    if torn && let Some(next) = all.get(events) {
+        acts.push(chunk_of(next.bytes.slice(..next.bytes.len() / 2)));
+    }
+    acts.push(Act::Cut);
+    Script {
+        acts,
+        accepts: true,
+        text: answer.text(),
+        input: answer.input,
+    }
+}
+
+const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nx-request-id: up-1\r\ntransfer-encoding: chunked\r\n\r\n";
+
 fn write(bytes: impl Into<Bytes>) -> Act {
     Act::Write(bytes.into(), 0)
 }
@@ -225,9 +246,7 @@ fn streamed(fault: Fault, answer: &Answer, dice: &mut Dice) -> Vec<Act> {
         let body = error_body(answer.dialect, 503, "The model is overloaded");
         return vec![write(plain("application/json", "", body.as_bytes()))];
     }
-    acts.push(write(
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nx-request-id: up-1\r\ntransfer-encoding: chunked\r\n\r\n",
-    ));
+    acts.push(write(STREAM_HEAD));
     body(fault, answer, dice, &mut acts);
     acts
 }

@@ -7,3 +7,4 @@
 
 mod matrix;
 mod simulation;
+mod steps;

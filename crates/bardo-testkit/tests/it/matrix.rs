@@ -13,8 +13,8 @@ use bardo_testkit::upstream::Upstream;
 use bardo_testkit::world::{Backend, End, Scene, Visit};
 use bardo_types::model::Dialect;
 
-const CALLERS: [Dialect; 3] = [Dialect::Chat, Dialect::Anthropic, Dialect::Responses];
-const PROVIDERS: [Dialect; 4] = [
+pub(crate) const CALLERS: [Dialect; 3] = [Dialect::Chat, Dialect::Anthropic, Dialect::Responses];
+pub(crate) const PROVIDERS: [Dialect; 4] = [
     Dialect::Chat,
     Dialect::Anthropic,
     Dialect::Responses,

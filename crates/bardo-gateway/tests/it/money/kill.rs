@@ -1,0 +1,111 @@
+//! `kill -9` at random moments under load (quality M2): what a caller saw completed is charged
+//! once, nothing is charged twice, and the books open again at once.
+
+use std::collections::HashSet;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::money::shop::{CHARGE, Key, Shop, completed, provider, question, try_send};
+
+const CALLERS: usize = 6;
+
+/// Numbers that repeat for a seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+fn rounds() -> Vec<u64> {
+    if let Ok(seed) = std::env::var("BARDO_SEED") {
+        return vec![seed.parse().expect("BARDO_SEED is a number")];
+    }
+    let long = std::env::var("BARDO_LONG").is_ok_and(|value| value == "1");
+    (0..if long { 500 } else { 25 }).collect()
+}
+
+/// Calls until nobody answers any more; the requests whose answers were complete.
+fn call(key: &Key, to: SocketAddr, caller: usize, over: &AtomicBool) -> Vec<String> {
+    let mut seen = Vec::new();
+    for number in 0.. {
+        if over.load(Ordering::Relaxed) {
+            break;
+        }
+        let Some(answer) = try_send(&question(key, (caller + number) % 2 == 0), to) else {
+            continue;
+        };
+        seen.extend(completed(&answer));
+    }
+    seen
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_kill_and_nothing_is_doubled() {
+    let upstream = provider();
+    let shop = Shop::selling(&upstream);
+    let key = shop.key("1000");
+    let mut acknowledged: HashSet<String> = HashSet::new();
+    let mut restarts = Vec::new();
+    let (mut gateway, _) = shop.reopen();
+    for seed in rounds() {
+        let moment = Duration::from_millis(5 + Dice(seed).below(300));
+        let (over, address) = (AtomicBool::new(false), gateway.address);
+        let seen: Vec<String> = std::thread::scope(|scope| {
+            let callers: Vec<_> = (0..CALLERS)
+                .map(|caller| {
+                    scope.spawn({
+                        let (key, over) = (&key, &over);
+                        move || call(key, address, caller, over)
+                    })
+                })
+                .collect();
+            // The moment of death is the subject here.
+            std::thread::park_timeout(moment);
+            gateway.signal("KILL");
+            gateway.wait();
+            over.store(true, Ordering::Relaxed);
+            callers
+                .into_iter()
+                .flat_map(|caller| caller.join().expect("no caller panics"))
+                .collect()
+        });
+        acknowledged.extend(seen);
+        let (again, took) = shop.reopen();
+        gateway = again;
+        restarts.push(took);
+        shop.verify();
+        let books = shop.books(&key);
+        books.check();
+        for request in &acknowledged {
+            let charged = books.charges.get(request);
+            assert_eq!(
+                charged.map(Vec::as_slice),
+                Some(&[CHARGE][..]),
+                "{request} was answered; BARDO_SEED={seed}"
+            );
+        }
+        let strange = books
+            .charges
+            .values()
+            .flatten()
+            .find(|&&amount| amount > CHARGE);
+        assert_eq!(strange, None, "more was charged than an answer costs");
+    }
+    restarts.sort();
+    let slowest = restarts.last().expect("some rounds");
+    let median = restarts[restarts.len() / 2];
+    println!(
+        "{} kills, {} answers seen, ready again in {median:?} (median), {slowest:?} (slowest)",
+        restarts.len(),
+        acknowledged.len()
+    );
+    assert!(!acknowledged.is_empty(), "the load was none");
+    assert!(median < Duration::from_secs(1), "ready again in {median:?}");
+}

@@ -1,0 +1,113 @@
+//! Every step of a stream: the provider's connection is cut there, or the caller leaves there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_testkit::answer::Answer;
+use bardo_testkit::client::{Ending, Leaves, Wish, name_of};
+use bardo_testkit::dice::Dice;
+use bardo_testkit::fault::{Fault, cut_after};
+use bardo_testkit::upstream::Upstream;
+use bardo_testkit::world::{Backend, End, Scene};
+use bardo_types::model::Dialect;
+
+use crate::matrix::{CALLERS, PROVIDERS, pair};
+
+const WORDS: usize = 3;
+
+fn cutting(provider: Dialect, events: usize, torn: bool) -> Scene {
+    let upstream = Upstream::new("cutting.test", provider, move |asked| {
+        let answer = Answer::new(provider, "m", 0, asked.case, WORDS);
+        cut_after(&answer, events, torn)
+    });
+    let other = Upstream::new("other.test", Dialect::Chat, |asked| {
+        let answer = Answer::new(Dialect::Chat, "m", 1, asked.case, WORDS);
+        Fault::Healthy.script(&answer, asked, &mut Dice::new(0))
+    });
+    let backend = |upstream| Backend {
+        upstream: Arc::new(upstream),
+        models: vec!["m".to_owned()],
+    };
+    Scene::new(&[backend(upstream), backend(other)])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_cut_anywhere_looks_cut() {
+    let mut played = 0;
+    for provider in PROVIDERS {
+        let events = Answer::new(provider, "m", 0, 1, WORDS).events().len();
+        for caller in CALLERS {
+            for at in 0..events {
+                for torn in [false, true] {
+                    let what = format!(
+                        "{} to {} cut after {at} of {events} events{}",
+                        name_of(provider),
+                        name_of(caller),
+                        if torn { " and a half" } else { "" }
+                    );
+                    let scene = cutting(provider, at, torn);
+                    let visit = scene.visit(&Wish::new(1, caller, "m", true)).await;
+                    let [cutting, other] = &scene.upstreams[..] else {
+                        panic!("two providers");
+                    };
+                    let whole = &cutting.calls()[0].text;
+                    assert_eq!(visit.damage, [""; 0], "{what}");
+                    assert!(whole.starts_with(&visit.text), "{what}: {}", visit.text);
+                    assert_eq!(other.calls().len(), 0, "{what}: asked again");
+                    match &visit.end {
+                        End::Stream(Ending::Clean) => assert_eq!(&visit.text, whole, "{what}"),
+                        End::Stream(Ending::Failed(_)) => assert!(!visit.text.is_empty(), "{what}"),
+                        End::Refused { unknown: true, .. } => {}
+                        other => panic!("{what}: {other:?}"),
+                    }
+                    played += 1;
+                }
+            }
+        }
+    }
+    println!("{played} cuts");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_who_leaves_at_any_step_takes_the_providers_work_along() {
+    let mut played = 0;
+    let mut leave = vec![];
+    leave.extend((0..14).map(Leaves::AfterReads));
+    leave.extend((0..12).map(|at| Leaves::After(Duration::from_millis(at * 45))));
+    for provider in PROVIDERS {
+        for caller in CALLERS {
+            for fault in [Fault::Healthy, Fault::HeadSlow, Fault::PingsOnly] {
+                for leaves in &leave {
+                    let scene = pair(fault, provider, 1);
+                    let mut wish = Wish::new(1, caller, "m", true);
+                    wish.leaves = *leaves;
+                    let visit = scene.visit(&wish).await;
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    let what = format!(
+                        "{} to {} {} {leaves:?}: {:?}",
+                        name_of(provider),
+                        name_of(caller),
+                        fault.name(),
+                        visit.end
+                    );
+                    let [upstream, other] = &scene.upstreams[..] else {
+                        panic!("two providers");
+                    };
+                    assert_eq!(other.calls().len(), 0, "{what}");
+                    assert!(upstream.calls().len() <= 1, "{what}");
+                    for call in upstream.calls() {
+                        assert!(call.over, "{what}: the provider still works");
+                        if visit.end == End::Left {
+                            let left = call.left_at.map(|left| left - visit.went_at);
+                            let in_time =
+                                left.is_none_or(|took| took <= Duration::from_millis(100));
+                            assert!(in_time, "{what}: closed after {left:?}");
+                        }
+                    }
+                    played += 1;
+                }
+            }
+        }
+    }
+    println!("{played} departures");
+}

@@ -1,0 +1,244 @@
+//! `cargo xtask mutants`: each invariant with a deliberate fault that its test
+//! is seen to catch.
+//!
+//! A test that never failed proves little. `tests/mutants.toml` lists small
+//! changes that break one promise each; every one is made in a copy of the
+//! workspace, and the named test has to fail there.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+use crate::workspace::Workspace;
+
+const LIST: &str = "tests/mutants.toml";
+
+/// Options of `cargo xtask mutants`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only mutants whose name contains this; all when left out.
+    names: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    mutant: Vec<Mutant>,
+}
+
+/// One deliberate fault.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mutant {
+    name: String,
+    /// The promise that it breaks.
+    breaks: String,
+    file: String,
+    /// Text that occurs once in the file.
+    find: String,
+    replace: String,
+    caught_by: Catcher,
+}
+
+/// The test that has to fail.
+#[derive(Clone, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(deny_unknown_fields)]
+struct Catcher {
+    package: String,
+    test: String,
+    /// `lib` for unit tests, else the integration test's name.
+    #[serde(default = "integration")]
+    target: String,
+}
+
+fn integration() -> String {
+    "it".to_owned()
+}
+
+enum Outcome {
+    Caught,
+    Missed,
+    /// It could not be tried.
+    Broken(String),
+}
+
+/// Makes each fault in turn and says which were caught.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let workspace = Workspace::find()?;
+    let mutants: Vec<Mutant> = list(&workspace)?
+        .into_iter()
+        .filter(|mutant| {
+            args.names.is_empty() || args.names.iter().any(|name| mutant.name.contains(name))
+        })
+        .collect();
+    ensure!(!mutants.is_empty(), "no mutant has such a name");
+    let copy = Copy::of(&workspace)?;
+    let catchers: BTreeSet<&Catcher> = mutants.iter().map(|mutant| &mutant.caught_by).collect();
+    for catcher in catchers {
+        println!("==> {} without a fault", catcher.test);
+        match copy.test(catcher)? {
+            Ran::Passed => {}
+            Ran::Failed | Ran::DidNotRun(_) => bail!("`{}` does not pass as it is", catcher.test),
+        }
+    }
+    let mut missed = 0;
+    for mutant in &mutants {
+        let started = Instant::now();
+        println!("==> {}: {}", mutant.name, mutant.breaks);
+        let outcome = copy.try_out(mutant)?;
+        let word = match &outcome {
+            Outcome::Caught => "caught".to_owned(),
+            Outcome::Missed => format!("MISSED by {}", mutant.caught_by.test),
+            Outcome::Broken(why) => format!("NOT TRIED: {why}"),
+        };
+        missed += usize::from(!matches!(outcome, Outcome::Caught));
+        println!("{:<44} {word} ({:.0?})\n", mutant.name, started.elapsed());
+    }
+    println!(
+        "{} of {} faults were caught",
+        mutants.len() - missed,
+        mutants.len()
+    );
+    Ok(missed == 0)
+}
+
+fn list(workspace: &Workspace) -> Result<Vec<Mutant>> {
+    let text =
+        fs::read_to_string(workspace.root().join(LIST)).context("read tests/mutants.toml")?;
+    let list: List = toml::from_str(&text).context("parse tests/mutants.toml")?;
+    Ok(list.mutant)
+}
+
+/// How a test ended in the copy.
+enum Ran {
+    Passed,
+    Failed,
+    DidNotRun(String),
+}
+
+/// The workspace once more, always in the same place so that builds are incremental.
+struct Copy {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+impl Copy {
+    fn of(workspace: &Workspace) -> Result<Self> {
+        let base = workspace.target().join("mutants");
+        let copy = Self {
+            root: base.join("tree"),
+            target: base.join("target"),
+        };
+        let listed = Command::new("git")
+            .current_dir(workspace.root())
+            .args([
+                "ls-files",
+                "-z",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+            ])
+            .output()
+            .context("list the files of the workspace")?;
+        ensure!(listed.status.success(), "git does not list the files");
+        for name in String::from_utf8(listed.stdout)?.split_terminator('\0') {
+            copy.take(workspace.root(), name)?;
+        }
+        Ok(copy)
+    }
+
+    /// Copies a file unless it is there already, so that its time stays and nothing is rebuilt.
+    fn take(&self, root: &Path, name: &str) -> Result<()> {
+        let (from, to) = (root.join(name), self.root.join(name));
+        let Ok(bytes) = fs::read(&from) else {
+            // Deleted and not yet committed, or a folder of another repository.
+            let _ = fs::remove_file(&to);
+            return Ok(());
+        };
+        if fs::read(&to).is_ok_and(|there| there == bytes) {
+            return Ok(());
+        }
+        let folder = to.parent().context("a file is in a folder")?;
+        fs::create_dir_all(folder)?;
+        fs::write(&to, bytes).with_context(|| format!("copy {name}"))
+    }
+
+    fn try_out(&self, mutant: &Mutant) -> Result<Outcome> {
+        let path = self.root.join(&mutant.file);
+        let sound = fs::read_to_string(&path).with_context(|| format!("read {}", mutant.file))?;
+        if let Err(why) = applicable(mutant, &sound) {
+            return Ok(Outcome::Broken(why));
+        }
+        fs::write(&path, sound.replace(&mutant.find, &mutant.replace))?;
+        let ran = self.test(&mutant.caught_by);
+        fs::write(&path, sound)?;
+        Ok(match ran? {
+            Ran::Failed => Outcome::Caught,
+            Ran::Passed => Outcome::Missed,
+            Ran::DidNotRun(why) => Outcome::Broken(why),
+        })
+    }
+
+    fn test(&self, catcher: &Catcher) -> Result<Ran> {
+        let mut command = Command::new("cargo");
+        command
+            .current_dir(&self.root)
+            .env("CARGO_TARGET_DIR", &self.target)
+            .env("RUST_BACKTRACE", "0")
+            .args(["test", "--quiet", "--package", &catcher.package]);
+        match catcher.target.as_str() {
+            "lib" => command.arg("--lib"),
+            name => command.args(["--test", name]),
+        };
+        let output = command
+            .args([catcher.test.as_str(), "--", "--exact"])
+            .output()
+            .context("start cargo test")?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        if said.contains("test result: ok. 1 passed") {
+            return Ok(Ran::Passed);
+        }
+        if said.contains("test result: FAILED") {
+            return Ok(Ran::Failed);
+        }
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let first = errors.lines().find(|line| line.starts_with("error"));
+        Ok(Ran::DidNotRun(
+            first.unwrap_or("the test did not run").to_owned(),
+        ))
+    }
+}
+
+fn applicable(mutant: &Mutant, text: &str) -> Result<(), String> {
+    match text.matches(&mutant.find).count() {
+        1 => Ok(()),
+        times => Err(format!("its text occurs {times} times in {}", mutant.file)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fault that no longer applies would be forgotten until somebody runs the long checks.
+    #[test]
+    fn every_fault_of_this_workspace_still_applies() {
+        let workspace = Workspace::find().unwrap();
+        let mutants = list(&workspace).unwrap();
+        assert!(mutants.len() >= 10);
+        for mutant in &mutants {
+            let text = fs::read_to_string(workspace.root().join(&mutant.file)).unwrap();
+            assert_eq!(applicable(mutant, &text), Ok(()), "{}", mutant.name);
+            assert_ne!(mutant.find, mutant.replace, "{}", mutant.name);
+        }
+        let names: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.name.as_str()).collect();
+        assert_eq!(names.len(), mutants.len());
+    }
+}
