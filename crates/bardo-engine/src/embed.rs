@@ -1,8 +1,10 @@
 //! Embeddings, in OpenAI's form at the caller's side.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bardo_providers::{Call, Operation};
+use bardo_router::Candidate;
 use bardo_types::model::Dialect;
 use bardo_wire::codec::BadRequest;
 use bardo_wire::splice::{Edit, splice};
@@ -14,8 +16,8 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::attempt::{Failure, Next};
-use crate::error::{EngineError, UpstreamFailure};
+use crate::attempt::Failure;
+use crate::error::EngineError;
 use crate::respond::{Answer, AnswerBody, AnswerHead, Arriving, read_whole};
 use crate::run::{Admitted, Engine};
 use crate::scrub::scrub;
@@ -47,79 +49,37 @@ impl Engine {
                 BadRequest::new("input", "`input` is required: a text or a list of texts").into(),
             );
         }
-        let mut attempts = 0;
-        let mut last = None;
-        for candidate in &admitted.candidates {
-            let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
-            let dialect =
-                if endpoint.dialect_for(Dialect::Chat, &candidate.entry) == Dialect::Gemini {
-                    Dialect::Gemini
-                } else {
-                    Dialect::Chat
-                };
-            let call = Call {
-                operation: Operation::Embeddings,
-                dialect,
-                model: &candidate.entry.upstream_id,
-            };
-            let Some(target) = endpoint.target(&call) else {
-                continue;
-            };
-            let body = body(admitted, dialect, &candidate.entry.upstream_id)?;
-            let headers = headers(admitted, &endpoint, dialect);
-            let mode = Mode::Relay { hide_usage: false };
-            let mut shaped = Shaped {
-                endpoint,
-                dialect,
-                target,
-                headers,
-                body,
-                degraded: Vec::new(),
-                mode,
-            };
-            attempts += 1;
-            let backend = shaped.endpoint.name.clone();
-            match self.embed_at(admitted, &mut shaped).await {
-                Ok(body) => {
-                    let head = AnswerHead {
-                        model_requested: admitted.model.clone(),
-                        model: candidate.entry.id.clone(),
-                        backend,
-                        ..AnswerHead::default()
-                    };
-                    return Ok(Answer {
-                        head,
-                        body: AnswerBody::Whole(body),
-                    });
-                }
-                Err(failure) => {
-                    self.note_failure(admitted, &backend, &failure.fault);
-                    let unknown_outcome = failure.next == Next::Unknown;
-                    let stop = failure.next != Next::Other;
-                    last = Some(UpstreamFailure {
-                        backend,
-                        fault: failure.fault,
-                        attempts,
-                        unknown_outcome,
-                    });
-                    if stop {
-                        break;
-                    }
-                }
-            }
-        }
-        match last {
-            Some(failure) => Err(EngineError::Upstream(Box::new(failure))),
-            None => Err(EngineError::NoOperation {
-                model: admitted.model.clone(),
-                operation: "embeddings",
-            }),
-        }
+        self.dispatch(admitted).await
     }
 
-    async fn embed_at(&self, admitted: &Admitted, shaped: &mut Shaped) -> Result<Bytes, Failure> {
+    pub(crate) async fn embed_at(
+        &self,
+        admitted: &Admitted,
+        candidate: &Candidate,
+        mut shaped: Shaped,
+        left: Duration,
+    ) -> Result<Answer, Failure> {
+        let head = AnswerHead {
+            model_requested: admitted.model.clone(),
+            model: candidate.entry.id.clone(),
+            backend: shaped.endpoint.name.clone(),
+            ..AnswerHead::default()
+        };
+        let body = self.vectors(admitted, &mut shaped, left).await?;
+        Ok(Answer {
+            head,
+            body: AnswerBody::Whole(body),
+        })
+    }
+
+    async fn vectors(
+        &self,
+        admitted: &Admitted,
+        shaped: &mut Shaped,
+        left: Duration,
+    ) -> Result<Bytes, Failure> {
         let started = Instant::now();
-        let response = self.attempt(admitted, shaped).await?;
+        let response = self.attempt(admitted, shaped, left).await?;
         let body = response.into_body();
         let bytes = read_whole(Arriving { body, started }, admitted.world.deadlines).await?;
         let told = |mut fault| {
@@ -146,6 +106,38 @@ impl Engine {
         let vectors = gemini::decode_embeddings(&bytes).map_err(told)?;
         Ok(encode(admitted, &vectors))
     }
+}
+
+/// The request as one backend gets it.
+pub(crate) fn shape(admitted: &Admitted, candidate: &Candidate) -> Result<Shaped, EngineError> {
+    let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
+    let dialect = if endpoint.dialect_for(Dialect::Chat, &candidate.entry) == Dialect::Gemini {
+        Dialect::Gemini
+    } else {
+        Dialect::Chat
+    };
+    let call = Call {
+        operation: Operation::Embeddings,
+        dialect,
+        model: &candidate.entry.upstream_id,
+    };
+    let target = endpoint
+        .target(&call)
+        .ok_or_else(|| EngineError::NoOperation {
+            model: admitted.model.clone(),
+            operation: "embeddings",
+        })?;
+    let body = body(admitted, dialect, &candidate.entry.upstream_id)?;
+    let headers = headers(admitted, &endpoint, dialect);
+    Ok(Shaped {
+        endpoint,
+        dialect,
+        target,
+        headers,
+        body,
+        degraded: Vec::new(),
+        mode: Mode::Relay { hide_usage: false },
+    })
 }
 
 fn is_error(body: &[u8]) -> bool {

@@ -10,6 +10,8 @@ pub struct Hints {
     pub require: Vec<String>,
     /// The caller wants the final figures inside the answer.
     pub metadata: bool,
+    /// The caller's SDK says that it has sent this request before.
+    pub is_repeated: bool,
 }
 
 #[derive(Deserialize, Default)]
@@ -78,7 +80,8 @@ mod tests {
             hints,
             Hints {
                 require: vec!["citations".into()],
-                metadata: true
+                metadata: true,
+                is_repeated: false,
             }
         );
         assert_eq!(

@@ -18,6 +18,7 @@ use http_body::Body as _;
 use tokio::time::{Instant, Sleep};
 
 use crate::attempt::{Failure, Next};
+use crate::breaker::Watch;
 use crate::respond::Arriving;
 use crate::world::Deadlines;
 
@@ -116,6 +117,7 @@ pub struct ReplyStream {
     last_data: Instant,
     last_sent: Instant,
     settlement: Settlement,
+    watch: Option<Watch>,
 }
 
 impl ReplyStream {
@@ -142,7 +144,13 @@ impl ReplyStream {
             last_data: now,
             last_sent: now,
             settlement,
+            watch: None,
         }
+    }
+
+    /// Who is to know when the answer breaks off.
+    pub(crate) fn watched_by(&mut self, watch: Watch) {
+        self.watch = Some(watch);
     }
 
     /// Reads until the first content is there, so that a provider that fails before it can still
@@ -350,6 +358,9 @@ impl ReplyStream {
             return;
         }
         let fault = self.settlement.failed(fault);
+        if let Some(watch) = self.watch.take() {
+            watch.failed(&fault);
+        }
         match &mut self.pump {
             Pump::Pass(pass) => pass.fail(&fault, &mut self.out, &self.settlement),
             Pump::Translate(translate) => translate.fail(fault, &mut self.out),

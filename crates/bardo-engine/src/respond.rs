@@ -22,7 +22,8 @@ use crate::shape::{Mode, Shaped, Translation};
 use crate::world::Deadlines;
 
 /// A provider's whole answer may have this size.
-const ANSWER_MAX: usize = 128 << 20;
+pub(crate) const ANSWER_MAX: usize = 128 << 20;
+pub(crate) const TOO_LARGE: &str = "the provider's answer is larger than 128 MiB";
 
 /// What the caller gets.
 pub struct Answer {
@@ -243,7 +244,7 @@ impl Engine {
     }
 }
 
-fn is_page(headers: &http::HeaderMap) -> bool {
+pub(crate) fn is_page(headers: &http::HeaderMap) -> bool {
     headers
         .get(http::header::CONTENT_TYPE)
         .is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"))
@@ -327,10 +328,7 @@ pub(crate) async fn read_whole(arriving: Arriving, deadlines: Deadlines) -> Resu
         }
         whole.extend_from_slice(&data);
         if whole.len() > ANSWER_MAX {
-            return Err(Failure::told(Fault::new(
-                FaultClass::Malformed,
-                "the provider's answer is larger than 128 MiB",
-            )));
+            return Err(Failure::told(Fault::new(FaultClass::Malformed, TOO_LARGE)));
         }
     }
     Ok(if whole.is_empty() {

@@ -9,8 +9,10 @@ use bardo_wire::codec::BadRequest;
 use bardo_wire::json::{Member, TopLevel, scan};
 use tokio::time::Instant;
 
+use crate::breaker::Health;
 use crate::error::EngineError;
 use crate::hints::Hints;
+use crate::idempotency::Idempotency;
 use crate::memory::Memory;
 use crate::receipt::EventSink;
 use crate::received::{Principal, Received, Task};
@@ -22,6 +24,8 @@ pub struct Engine {
     world: ArcSwap<World>,
     pub(crate) transport: Transport,
     pub(crate) memory: Memory,
+    pub(crate) health: Arc<Health>,
+    pub(crate) idempotency: Idempotency,
     pub(crate) sink: Arc<dyn EventSink>,
 }
 
@@ -63,6 +67,8 @@ impl Engine {
             world: ArcSwap::from_pointee(world),
             transport,
             memory: Memory::default(),
+            health: Arc::default(),
+            idempotency: Idempotency::default(),
             sink,
         }
     }

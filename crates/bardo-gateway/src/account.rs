@@ -106,7 +106,10 @@ fn row(row: &UsageRow) -> Value {
 fn total(rows: &[UsageRow]) -> Value {
     let sum = |of: fn(&UsageRow) -> u64| rows.iter().map(of).fold(0u64, u64::saturating_add);
     let usd = |of: fn(&UsageRow) -> MicroUsd| {
-        let micro = rows.iter().map(|row| of(row).get()).fold(0, u64::saturating_add);
+        let micro = rows
+            .iter()
+            .map(|row| of(row).get())
+            .fold(0, u64::saturating_add);
         MicroUsd::new(micro).to_string()
     };
     json!({

@@ -54,7 +54,11 @@ impl Bus {
     pub(crate) fn follow(&self, account: AccountId, heartbeat: Duration) -> Feed {
         let receiver = self.0.subscribe();
         let next = futures_util::stream::unfold(
-            (receiver, account, VecDeque::from([Bytes::from_static(b": connected\n\n")])),
+            (
+                receiver,
+                account,
+                VecDeque::from([Bytes::from_static(b": connected\n\n")]),
+            ),
             move |(mut receiver, account, mut ready)| async move {
                 loop {
                     if let Some(bytes) = ready.pop_front() {
@@ -110,11 +114,17 @@ mod tests {
         tell("b", "1");
         tell("a", "2");
         assert_eq!(feed.next().await.unwrap(), ": connected\n\n");
-        assert_eq!(feed.next().await.unwrap(), "event: inference.completed\ndata: 2\n\n");
+        assert_eq!(
+            feed.next().await.unwrap(),
+            "event: inference.completed\ndata: 2\n\n"
+        );
         assert_eq!(feed.next().await.unwrap(), ": heartbeat\n\n");
         for _ in 0..BACKLOG + 5 {
             tell("a", "3");
         }
-        assert_eq!(feed.next().await.unwrap(), "event: events.lost\ndata: {\"lost\":5}\n\n");
+        assert_eq!(
+            feed.next().await.unwrap(),
+            "event: events.lost\ndata: {\"lost\":5}\n\n"
+        );
     }
 }

@@ -64,7 +64,10 @@ impl Operator {
     pub(crate) async fn account(&self, name: &str) -> Result<AccountId, OperatorError> {
         let unknown = || OperatorError::Unknown(shown(name));
         let id = match PresentedKey::parse(name) {
-            Some(key) => key.map_err(|error| OperatorError::Invalid(error.to_string()))?.id,
+            Some(key) => {
+                key.map_err(|error| OperatorError::Invalid(error.to_string()))?
+                    .id
+            }
             None => KeyId::parse(name).map_err(|_| unknown())?,
         };
         if let Some(record) = self.keys.find(&id).await? {

@@ -99,7 +99,10 @@ impl Ops {
     /// does.
     fn allow(&self, headers: &HeaderMap) -> Result<(), Reply> {
         let refuse = |status, message: &str| {
-            Err(json_reply(status, json!({ "error": { "message": message } })))
+            Err(json_reply(
+                status,
+                json!({ "error": { "message": message } }),
+            ))
         };
         if !self.token.is_empty() {
             let presented = headers
@@ -116,10 +119,14 @@ impl Ops {
                 )
             };
         }
-        let named = |header: Option<&HeaderValue>| header.and_then(|value| value.to_str().ok().map(str::to_owned));
+        let named = |header: Option<&HeaderValue>| {
+            header.and_then(|value| value.to_str().ok().map(str::to_owned))
+        };
         let is_local = named(headers.get(HOST)).is_none_or(|host| is_loopback_name(&host))
             && named(headers.get(ORIGIN)).is_none_or(|origin| {
-                origin.split_once("://").is_some_and(|(_, host)| is_loopback_name(host))
+                origin
+                    .split_once("://")
+                    .is_some_and(|(_, host)| is_loopback_name(host))
             });
         if is_local {
             Ok(())
@@ -242,7 +249,13 @@ mod tests {
         for name in ["localhost", "127.0.0.1:8403", "[::1]:8403", "localhost:1"] {
             assert!(is_loopback_name(name), "{name}");
         }
-        for name in ["localhost.evil.example", "127.0.0.1.evil.example:8403", "evil.example", "localhost:80@evil", ""] {
+        for name in [
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:8403",
+            "evil.example",
+            "localhost:80@evil",
+            "",
+        ] {
             assert!(!is_loopback_name(name), "{name}");
         }
     }

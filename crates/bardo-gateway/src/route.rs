@@ -95,10 +95,8 @@ pub(crate) fn route(method: &Method, path: &str) -> Route {
 
 /// Places that end in a name.
 fn named(method: &Method, stem: &str) -> Route {
-    let places: [(&str, fn(String) -> Route); 2] = [
-        ("models/", Route::Model),
-        ("receipts/", Route::Receipt),
-    ];
+    let places: [(&str, fn(String) -> Route); 2] =
+        [("models/", Route::Model), ("receipts/", Route::Receipt)];
     for (place, found) in places {
         if let Some(name) = stem.strip_prefix(place) {
             return if is_read(method) && !name.is_empty() {

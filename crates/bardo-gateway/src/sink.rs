@@ -43,7 +43,10 @@ impl EventSink for Sink {
     }
 
     fn unpriced(&self, model: &str) {
-        tracing::error!(model, "refused: nobody published a price of this model, so it cannot be billed");
+        tracing::error!(
+            model,
+            "refused: nobody published a price of this model, so it cannot be billed"
+        );
     }
 }
 

@@ -98,7 +98,10 @@ fn make_folder(folder: &Path) -> Result<(), String> {
             .create(folder)
             .map_err(refuse)?;
     }
-    let mode = std::fs::metadata(folder).map_err(refuse)?.permissions().mode();
+    let mode = std::fs::metadata(folder)
+        .map_err(refuse)?
+        .permissions()
+        .mode();
     if mode & 0o007 != 0 {
         tracing::debug!(folder = %folder.display(), "others on this machine can look into the data folder");
     }

@@ -55,7 +55,8 @@ impl Lab {
         let upstream = Process::start(ourselves()?.arg("bench-upstream"), &log)
             .context("start the canned provider")?;
         let config = scratch.path().join("bench.yaml");
-        fs::write(&config, configuration(upstream.listen, billed)).context("write the configuration")?;
+        fs::write(&config, configuration(upstream.listen, billed))
+            .context("write the configuration")?;
         let mut lab = Self {
             upstream,
             gateway,

@@ -53,7 +53,12 @@ pub(super) struct Reconcile {
     #[arg(long, requires = "request")]
     release: bool,
     /// It did: charge so much, spread included.
-    #[arg(long, value_name = "USD", requires = "request", conflicts_with = "release")]
+    #[arg(
+        long,
+        value_name = "USD",
+        requires = "request",
+        conflicts_with = "release"
+    )]
     charge_usd: Option<String>,
     /// The backend that billed it.
     #[arg(long, requires = "charge_usd")]
@@ -71,7 +76,8 @@ pub(super) fn run(verb: BalanceVerb) -> Result<(), String> {
             Ok(())
         }
         BalanceVerb::Deposit(args) => {
-            let amount = MicroUsd::from_usd(&args.usd).map_err(|error| format!("--usd: {error}"))?;
+            let amount =
+                MicroUsd::from_usd(&args.usd).map_err(|error| format!("--usd: {error}"))?;
             let whose = &args.whose;
             let balance = stores::with_operator(&whose.common, async |operator| {
                 let account = operator.account(&whose.key).await?;
@@ -91,7 +97,8 @@ pub(super) fn run(verb: BalanceVerb) -> Result<(), String> {
             Ok(())
         }
         BalanceVerb::Verify(common) => {
-            let (ok, found) = stores::with_operator(&common, async |operator| operator.verify().await)?;
+            let (ok, found) =
+                stores::with_operator(&common, async |operator| operator.verify().await)?;
             if common.json {
                 say(found.to_string());
             } else {
@@ -106,7 +113,11 @@ pub(super) fn run(verb: BalanceVerb) -> Result<(), String> {
                     say(format!("  {}", problem.as_str().unwrap_or_default()));
                 }
             }
-            if ok { Ok(()) } else { Err("the books do not add up".into()) }
+            if ok {
+                Ok(())
+            } else {
+                Err("the books do not add up".into())
+            }
         }
     }
 }
@@ -121,26 +132,39 @@ pub(super) fn reconcile(args: Reconcile) -> Result<(), String> {
             if args.common.json {
                 say(hold.to_string());
             } else {
-                say(format!("{}  {} USD held  {}", text(hold, "request_id"), text(hold, "held"), text(hold, "account")));
+                say(format!(
+                    "{}  {} USD held  {}",
+                    text(hold, "request_id"),
+                    text(hold, "held"),
+                    text(hold, "account")
+                ));
             }
         }
         return Ok(());
     };
     let resolution = match (args.release, &args.charge_usd) {
         (true, _) => Resolution::Release,
-        (false, Some(usd)) => {
-            Resolution::Charge(MicroUsd::from_usd(usd).map_err(|error| format!("--charge-usd: {error}"))?)
+        (false, Some(usd)) => Resolution::Charge(
+            MicroUsd::from_usd(usd).map_err(|error| format!("--charge-usd: {error}"))?,
+        ),
+        (false, None) => {
+            return Err("say --release, or --charge-usd with the amount that was billed".into());
         }
-        (false, None) => return Err("say --release, or --charge-usd with the amount that was billed".into()),
     };
     let settle = async |operator: &Operator| -> Result<Value, OperatorError> {
-        operator.reconcile(&request, resolution, args.provider).await
+        operator
+            .reconcile(&request, resolution, args.provider)
+            .await
     };
     let settled = stores::with_operator(&args.common, settle)?;
     if args.common.json {
         say(settled.to_string());
     } else {
-        say(format!("{}: charged {} USD", text(&settled, "request_id"), text(&settled, "charged")));
+        say(format!(
+            "{}: charged {} USD",
+            text(&settled, "request_id"),
+            text(&settled, "charged")
+        ));
     }
     Ok(())
 }

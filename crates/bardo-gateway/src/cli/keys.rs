@@ -92,7 +92,9 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), String> {
             let revoked = stores::with_operator(&args.common, async |operator| {
                 operator.change_key(&id, KeyChange::Revoke).await
             })?;
-            show(&args.common, &revoked, |key| format!("revoked {}", text(key, "id")));
+            show(&args.common, &revoked, |key| {
+                format!("revoked {}", text(key, "id"))
+            });
             Ok(())
         }
         KeysVerb::Rotate(args) => {
@@ -115,8 +117,10 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), String> {
 }
 
 fn create(args: Create) -> Result<(), String> {
-    let amount = |usd: &String| MicroUsd::from_usd(usd).map_err(|error| format!("--deposit-usd: {error}"));
-    let account = |name: &String| AccountId::parse(name).map_err(|error| format!("--account: {error}"));
+    let amount =
+        |usd: &String| MicroUsd::from_usd(usd).map_err(|error| format!("--deposit-usd: {error}"));
+    let account =
+        |name: &String| AccountId::parse(name).map_err(|error| format!("--account: {error}"));
     let spec = KeySpec {
         name: args.name,
         account: args.account.as_ref().map(account).transpose()?,
@@ -125,7 +129,9 @@ fn create(args: Create) -> Result<(), String> {
         deposit: args.deposit_usd.as_ref().map(amount).transpose()?,
         expires_in: args.expires.as_deref().map(duration).transpose()?,
     };
-    let key = stores::with_operator(&args.common, async |operator| operator.create_key(spec).await)?;
+    let key = stores::with_operator(&args.common, async |operator| {
+        operator.create_key(spec).await
+    })?;
     show(&args.common, &key, created);
     Ok(())
 }

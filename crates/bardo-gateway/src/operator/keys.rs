@@ -55,7 +55,9 @@ pub(crate) fn read_scopes(texts: &[String]) -> Result<(Scopes, KeyKind), ScopeEr
             ("model" | "models", false) => scopes.models.push(value.to_owned()),
             ("backend" | "backends" | "provider", false) => scopes.backends.push(value.to_owned()),
             ("ip" | "cidr" | "network", false) => {
-                scopes.networks.push(value.parse::<Network>().map_err(|_| wrong())?);
+                scopes
+                    .networks
+                    .push(value.parse::<Network>().map_err(|_| wrong())?);
             }
             ("rpm" | "requests-per-minute", false) => {
                 scopes.requests_per_minute = Some(value.parse().map_err(|_| wrong())?);
@@ -77,7 +79,8 @@ impl Operator {
     /// Makes a key. Its text is in the answer and nowhere else.
     pub(crate) async fn create_key(&self, spec: KeySpec) -> Result<Value, OperatorError> {
         let invalid = |text: String| OperatorError::Invalid(text);
-        let (scopes, kind) = read_scopes(&spec.scopes).map_err(|error| invalid(error.to_string()))?;
+        let (scopes, kind) =
+            read_scopes(&spec.scopes).map_err(|error| invalid(error.to_string()))?;
         let tier = match spec.tier.as_deref() {
             None => None,
             Some(name) => Some(Tier::named(name).ok_or_else(|| {
@@ -85,7 +88,9 @@ impl Operator {
             })?),
         };
         if spec.name.len() > 200 || spec.name.chars().any(char::is_control) {
-            return Err(invalid("a name has at most 200 printable characters".to_owned()));
+            return Err(invalid(
+                "a name has at most 200 printable characters".to_owned(),
+            ));
         }
         let account = match spec.account {
             Some(account) => account,
@@ -135,7 +140,10 @@ impl Operator {
     ) -> Result<Vec<Value>, OperatorError> {
         let now_ms = self.clock.now_ms();
         let records = self.keys.list(account).await?;
-        Ok(records.iter().map(|record| key_json(record, now_ms)).collect())
+        Ok(records
+            .iter()
+            .map(|record| key_json(record, now_ms))
+            .collect())
     }
 
     /// Revokes or rotates a key.
@@ -184,7 +192,9 @@ fn later(now_ms: u64, after: Duration) -> u64 {
 
 /// A name that nobody has had before.
 pub(crate) fn fresh_name() -> String {
-    crate::request_id::fresh().trim_start_matches("req_").to_owned()
+    crate::request_id::fresh()
+        .trim_start_matches("req_")
+        .to_owned()
 }
 
 /// A key as listings show it.
@@ -229,14 +239,28 @@ mod tests {
 
     #[test]
     fn scopes_are_read_or_named() {
-        let texts = ["model=gpt-5.5,model=claude-*", "rpm=5", "spend-day=1.5", "ip=10.0.0.0/8"];
+        let texts = [
+            "model=gpt-5.5,model=claude-*",
+            "rpm=5",
+            "spend-day=1.5",
+            "ip=10.0.0.0/8",
+        ];
         let (scopes, kind) = read_scopes(&texts.map(str::to_owned)).unwrap();
         assert_eq!(scopes.models, ["gpt-5.5", "claude-*"]);
         assert_eq!(scopes.requests_per_minute, Some(5));
         assert_eq!(scopes.spend.day, Some(MicroUsd::new(1_500_000)));
         assert_eq!(kind, KeyKind::Spend);
-        assert_eq!(read_scopes(&["read-only".into()]).unwrap().1, KeyKind::ReadOnly);
-        for wrong in ["rpm", "rpm=x", "everything", "spend-day=-1", "ip=10.0.0.0/99"] {
+        assert_eq!(
+            read_scopes(&["read-only".into()]).unwrap().1,
+            KeyKind::ReadOnly
+        );
+        for wrong in [
+            "rpm",
+            "rpm=x",
+            "everything",
+            "spend-day=-1",
+            "ip=10.0.0.0/99",
+        ] {
             assert_eq!(read_scopes(&[wrong.into()]), Err(ScopeError(wrong.into())));
         }
     }

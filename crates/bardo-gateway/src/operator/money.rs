@@ -37,8 +37,10 @@ impl Operator {
         if amount == MicroUsd::ZERO {
             return invalid("a deposit is more than nothing");
         }
-        let reference = reference.unwrap_or_else(|| format!("operator:{}", super::keys::fresh_name()));
-        if reference.is_empty() || reference.len() > 200 || reference.chars().any(char::is_control) {
+        let reference =
+            reference.unwrap_or_else(|| format!("operator:{}", super::keys::fresh_name()));
+        if reference.is_empty() || reference.len() > 200 || reference.chars().any(char::is_control)
+        {
             return invalid("a reference has 1 to 200 printable characters");
         }
         let command = Deposit {
@@ -108,7 +110,9 @@ impl Operator {
             .iter()
             .find(|hold| hold.request == request && hold.state == HoldState::Unknown)
             .ok_or_else(|| {
-                OperatorError::Invalid(format!("no hold of unknown outcome has the request `{request}`"))
+                OperatorError::Invalid(format!(
+                    "no hold of unknown outcome has the request `{request}`"
+                ))
             })?;
         let end = match resolution {
             Resolution::Release => End::Release,
