@@ -1,6 +1,7 @@
 //! One HTTP request: limits, route, credentials, then the engine, then headers.
 
 use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -23,7 +24,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
 use crate::account;
-use crate::auth::{Authenticator, Denied};
+use crate::auth::{Access, Call, Gate};
 use crate::error::Problem;
 use crate::models;
 use crate::reply::ReplyBody;
@@ -42,7 +43,7 @@ pub(crate) struct Limits {
 /// What a reload may replace at the edge.
 pub(crate) struct Policy {
     pub(crate) limits: Limits,
-    pub(crate) authenticators: Vec<Box<dyn Authenticator>>,
+    pub(crate) gate: Gate,
 }
 
 /// Handles requests on the data listener.
@@ -57,6 +58,7 @@ type Reply = Response<ReplyBody>;
 
 /// What an answer to this caller needs besides its content.
 struct Caller {
+    peer: IpAddr,
     request_id: String,
     dialect: Dialect,
     sandbox: bool,
@@ -67,6 +69,7 @@ impl Edge {
     pub(crate) async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
+        peer: SocketAddr,
     ) -> Result<Reply, Infallible> {
         let (head, body) = request.into_parts();
         let found = route(&head.method, head.uri.path());
@@ -78,6 +81,7 @@ impl Edge {
         };
         let sandbox = self.engine.world().sandbox;
         let mut caller = Caller {
+            peer: peer.ip(),
             request_id: request_id(&head.headers),
             dialect,
             sandbox,
@@ -106,12 +110,14 @@ impl Edge {
             }
             Route::Health => Ok(self.health()),
             Route::Models => {
-                self.authenticate(&head.headers)?;
+                self.authenticate(caller, &head.headers, Access::Read)
+                    .await?;
                 let list = models::list(&self.engine.world().roster, is_anthropic);
                 Ok(json_reply(StatusCode::OK, list))
             }
             Route::Model(name) => {
-                self.authenticate(&head.headers)?;
+                self.authenticate(caller, &head.headers, Access::Read)
+                    .await?;
                 models::one(&self.engine.world().roster, &name, is_anthropic)
                     .map(|model| json_reply(StatusCode::OK, model))
                     .ok_or_else(|| Problem::model_not_found(&name))
@@ -145,14 +151,19 @@ impl Edge {
         }
     }
 
-    fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, Problem> {
-        let policy = self.policy.load();
-        policy
-            .authenticators
-            .iter()
-            .find_map(|authenticator| authenticator.authenticate(headers))
-            .unwrap_or(Err(Denied::Missing))
-            .map_err(Problem::denied)
+    async fn authenticate(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+        access: Access,
+    ) -> Result<Principal, Problem> {
+        let call = Call {
+            headers,
+            peer: caller.peer,
+            access,
+        };
+        let verdict = self.policy.load().gate.admit(&call);
+        verdict.outcome().await.map_err(Problem::denied)
     }
 
     async fn work(
@@ -164,7 +175,7 @@ impl Edge {
         body: Incoming,
     ) -> Result<Reply, Problem> {
         let limits = self.policy.load().limits.clone();
-        let principal = self.authenticate(headers)?;
+        let principal = self.authenticate(caller, headers, Access::Spend).await?;
         if self.draining.load(Ordering::Relaxed) {
             return Err(Problem::draining());
         }

@@ -24,6 +24,8 @@ pub(crate) const CODES: &[&str] = &[
     "invalid_json",
     "invalid_key",
     "invalid_request",
+    "key_check_busy",
+    "key_scope",
     "method_not_allowed",
     "missing_key",
     "model_not_found",
@@ -74,6 +76,11 @@ impl Problem {
         self
     }
 
+    fn retry_after(mut self, milliseconds: u64) -> Self {
+        self.fault.retry_after_ms = Some(milliseconds);
+        self
+    }
+
     pub(crate) fn denied(denied: Denied) -> Self {
         match denied {
             Denied::Missing => Self::new(
@@ -86,7 +93,7 @@ impl Problem {
                 401,
                 "invalid_key",
                 FaultClass::Authentication,
-                "this key is not known to the gateway",
+                "this key is not valid here: it is unknown, its time is over, or it was taken back",
             ),
             Denied::Ambiguous => Self::new(
                 400,
@@ -100,6 +107,32 @@ impl Problem {
                 FaultClass::Permission,
                 "the gateway has no keys configured, so it serves this machine only and no web page of another origin",
             ),
+            Denied::ReadOnly => Self::new(
+                403,
+                "key_scope",
+                FaultClass::Permission,
+                "this key only reads (models, balance, usage, receipts); use a `bardo_sk_` key for requests to models",
+            ),
+            Denied::Network => Self::new(
+                403,
+                "key_scope",
+                FaultClass::Permission,
+                "this key may not be used from this address",
+            ),
+            Denied::Busy { retry_after_ms } => Self::new(
+                503,
+                "key_check_busy",
+                FaultClass::Overloaded,
+                "too many keys are being verified at the moment; ask again",
+            )
+            .retry_after(retry_after_ms),
+            Denied::Unavailable { retry_after_ms } => Self::new(
+                503,
+                "store_unavailable",
+                FaultClass::Overloaded,
+                "the key cannot be verified at the moment, which says nothing about it; ask again",
+            )
+            .retry_after(retry_after_ms),
         }
     }
 

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
+use bardo_access::KeyStore;
 use bardo_engine::{Engine, Principal};
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
@@ -16,7 +17,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::assemble::{self, Backend, LiveLists};
-use crate::auth::{Authenticator, OpenLoopback, StaticKeys};
+use crate::auth::{Credentials, Gate, Privy, StaticKeys, StoredKeys};
 use crate::cli::{ServeArgs, environment, say};
 use crate::config::{self, Config, Loaded};
 use crate::edge::{Edge, Limits, Policy};
@@ -33,6 +34,8 @@ or name a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPEN
 /// What stays the same over the process's life.
 struct Running {
     edge: Arc<Edge>,
+    /// The keys of the store, if there is one.
+    stored: Option<StoredKeys>,
     status: Arc<ArcSwap<Status>>,
     catalog: Arc<Catalog>,
     transport: Transport,
@@ -80,9 +83,13 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         &LiveLists::new(),
         args.sandbox,
     );
+    let keys: Option<Arc<dyn KeyStore>> = None;
+    let stored = keys.map(StoredKeys::over);
+    let policy = policy(&loaded.config, stored.clone(), &transport)
+        .map_err(|reason| loaded.refuse(&reason))?;
     let edge = Arc::new(Edge {
         engine: Arc::new(Engine::new(world, transport.clone(), Arc::new(LogSink))),
-        policy: ArcSwap::from_pointee(policy(&loaded.config)),
+        policy: ArcSwap::from_pointee(policy),
         draining: AtomicBool::new(false),
     });
     let (stop, stopping) = watch::channel(Stop::No);
@@ -100,6 +107,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     };
     let running = Running {
         edge,
+        stored,
         status: Arc::new(ArcSwap::from_pointee(status)),
         catalog,
         transport,
@@ -179,25 +187,39 @@ fn fresh_key() -> Result<String, String> {
     Ok(format!("bardo_sk_sandbox_{secret}"))
 }
 
-fn policy(config: &Config) -> Policy {
+fn policy(
+    config: &Config,
+    stored: Option<StoredKeys>,
+    transport: &Transport,
+) -> Result<Policy, String> {
     let keys = &config.auth.keys;
-    let authenticator: Box<dyn Authenticator> = if keys.is_empty() {
+    if keys.is_empty() && stored.is_none() && config.auth.privy.is_none() {
         tracing::info!("no keys are configured: everybody on this machine may call");
-        Box::new(OpenLoopback)
-    } else {
-        Box::new(StaticKeys::new(keys.iter().filter_map(|key| {
-            Some((Principal::owner(&key.id).ok()?, &key.key))
-        })))
+    }
+    let fixed = keys
+        .iter()
+        .filter_map(|key| Some((Principal::owner(&key.id).ok()?, &key.key)));
+    let privy = config
+        .auth
+        .privy
+        .as_ref()
+        .map(|privy| Privy::new(privy, transport.clone(), Instant::now()))
+        .transpose()?;
+    let credentials = Credentials {
+        fixed: StaticKeys::new(fixed),
+        stored,
+        privy,
+        is_loopback: config.server.listen.ip().is_loopback(),
     };
-    Policy {
+    Ok(Policy {
         limits: Limits {
             max_body: config.server.max_body.0,
             max_header: config.server.max_header.0,
             read_timeout: config.server.read_timeout.0,
             heartbeat: config.server.heartbeat.0,
         },
-        authenticators: vec![authenticator],
-    }
+        gate: Gate::new(credentials),
+    })
 }
 
 fn hash(loaded: &Loaded) -> String {
@@ -386,19 +408,22 @@ impl Running {
             }
             let backends =
                 assemble::backends(&newer.config).map_err(|reason| newer.refuse(&reason))?;
-            Ok((newer, backends))
+            let policy = policy(&newer.config, self.stored.clone(), &self.transport)
+                .map_err(|reason| newer.refuse(&reason))?;
+            Ok((newer, backends, policy))
         };
         let mut status = Status::clone(&self.status.load());
         let outcome = read();
         match &outcome {
-            Ok((newer, _)) => {
-                self.edge.policy.store(Arc::new(policy(&newer.config)));
+            Ok((newer, ..)) => {
                 status.config_hash = hash(newer);
                 status.reload_error = None;
             }
             Err(reason) => status.reload_error = Some(reason.clone()),
         }
         self.status.store(Arc::new(status));
-        outcome
+        let (newer, backends, policy) = outcome?;
+        self.edge.policy.store(Arc::new(policy));
+        Ok((newer, backends))
     }
 }

@@ -159,9 +159,13 @@ async fn connection(
     let Ok(stream) = TcpStream::from_std(stream) else {
         return;
     };
+    // Who left already needs no answer.
+    let Ok(peer) = stream.peer_addr() else {
+        return;
+    };
     // Without this an answer in two writes waits for the caller's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| Arc::clone(&edge).handle(request));
+    let service = service_fn(move |request| Arc::clone(&edge).handle(request, peer));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(read_timeout)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use bardo_types::ids::AccountId;
 use bardo_types::model::Dialect;
@@ -134,6 +135,24 @@ pub(crate) struct Auth {
     /// Keys that callers may use. Without any, everybody who can reach a loopback listener may call.
     #[serde(default)]
     pub(crate) keys: Vec<CallerKey>,
+    /// Tokens of Privy, sent as `Bearer privy_<token>`.
+    pub(crate) privy: Option<PrivyConfig>,
+}
+
+/// An application at Privy, whose users may call.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PrivyConfig {
+    /// The application's id.
+    pub(crate) app_id: String,
+    /// Who makes the tokens; `privy.io` if absent.
+    pub(crate) issuer: Option<String>,
+    /// Whom the tokens are made for; the application if absent.
+    pub(crate) audience: Option<String>,
+    /// Where the issuer publishes its keys, when not at Privy's usual address.
+    pub(crate) jwks_url: Option<String>,
+    /// A file with the issuer's keys; they are then fetched from nowhere.
+    pub(crate) jwks_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -356,6 +375,19 @@ impl Config {
                  127.0.0.1",
                 self.server.listen
             ));
+        }
+        if let Some(privy) = &self.auth.privy {
+            if privy.app_id.is_empty()
+                || !privy
+                    .app_id
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+            {
+                return Err("`auth.privy.app_id` must be the id of an application".into());
+            }
+            if privy.jwks_url.is_some() && privy.jwks_file.is_some() {
+                return Err("`auth.privy` must have `jwks_url` or `jwks_file`, not both".into());
+            }
         }
         for (index, key) in self.auth.keys.iter().enumerate() {
             if let Err(error) = AccountId::parse(&key.id) {
