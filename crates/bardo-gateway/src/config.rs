@@ -11,8 +11,8 @@ use serde_json::Value;
 
 pub(crate) use layers::{Layer, Layers};
 pub(crate) use raw::{
-    Config, DirectKey, DirectProvider, Durability, PriceConfig, PrivyConfig, ServiceConfig,
-    StoreConfig,
+    Config, DirectKey, DirectProvider, Durability, LimitsConfig, PriceConfig, PrivyConfig,
+    ServiceConfig, StoreConfig,
 };
 
 /// The defaults, as documented text.

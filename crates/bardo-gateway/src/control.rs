@@ -72,7 +72,8 @@ async fn answer(mut stream: UnixStream, store: Arc<SqliteStore>) {
     let mut line = [0; REQUEST.len()];
     let asked = tokio::time::timeout(PATIENCE, stream.read_exact(&mut line)).await;
     if matches!(asked, Ok(Ok(_))) && line == REQUEST {
-        store.refresh().await;
-        let _ = stream.write_all(b"ok\n").await;
+        if store.refresh().await.is_ok() {
+            let _ = stream.write_all(b"ok\n").await;
+        }
     }
 }

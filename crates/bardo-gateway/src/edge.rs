@@ -11,6 +11,7 @@ use bardo_engine::{
     Admitted, Answer, AnswerBody, AnswerHead, Engine, EngineError, Hints, Principal, Received, Task,
 };
 use bardo_ledger::Ledger;
+use bardo_telemetry::Metrics;
 use bardo_types::clock::{Clock as _, SystemClock};
 use bardo_types::model::Dialect;
 use bardo_wire::headers as names;
@@ -26,6 +27,7 @@ use hyper::body::Incoming;
 use crate::account;
 use crate::auth::{Access, Call, Gate};
 use crate::error::Problem;
+use crate::events::Bus;
 use crate::models;
 use crate::reply::ReplyBody;
 use crate::request_id::request_id;
@@ -52,6 +54,8 @@ pub(crate) struct Edge {
     pub(crate) policy: ArcSwap<Policy>,
     pub(crate) draining: AtomicBool,
     pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) bus: Bus,
 }
 
 type Reply = Response<ReplyBody>;
@@ -87,7 +91,10 @@ impl Edge {
             sandbox,
         };
         let answered = self.answer(&mut caller, found, &head, body).await;
-        let mut reply = answered.unwrap_or_else(|problem| refuse(&caller, &problem));
+        let mut reply = answered.unwrap_or_else(|problem| {
+            self.metrics.refused(problem.code);
+            refuse(&caller, &problem)
+        });
         if head.method == Method::HEAD {
             *reply.body_mut() = ReplyBody::Whole(Bytes::new());
         }
@@ -123,21 +130,37 @@ impl Edge {
                     .ok_or_else(|| Problem::model_not_found(&name))
             }
             Route::Balance => {
-                let principal = self.authenticate(&head.headers)?;
+                let principal = self
+                    .authenticate(caller, &head.headers, Access::Read)
+                    .await?;
                 let balance = account::balance(&*self.ledger, &principal).await?;
                 Ok(json_reply(StatusCode::OK, balance))
             }
             Route::Usage => {
-                let principal = self.authenticate(&head.headers)?;
+                let principal = self
+                    .authenticate(caller, &head.headers, Access::Read)
+                    .await?;
                 let now_ms = SystemClock.now_ms();
                 let query = head.uri.query();
                 let usage = account::usage(&*self.ledger, &principal, query, now_ms).await?;
                 Ok(json_reply(StatusCode::OK, usage))
             }
             Route::Receipt(id) => {
-                let principal = self.authenticate(&head.headers)?;
+                let principal = self
+                    .authenticate(caller, &head.headers, Access::Read)
+                    .await?;
                 let receipt = account::receipt(&*self.ledger, &principal, &id).await?;
                 Ok(text_reply(receipt))
+            }
+            Route::Events => {
+                let principal = self
+                    .authenticate(caller, &head.headers, Access::Read)
+                    .await?;
+                let heartbeat = self.policy.load().limits.heartbeat;
+                let feed = self.bus.follow(principal.account, heartbeat);
+                let mut reply = Response::new(ReplyBody::Feed(feed));
+                event_stream(reply.headers_mut());
+                Ok(reply)
             }
             Route::WrongMethod(allowed) => {
                 let problem = Problem::method_not_allowed(&head.method, allowed);

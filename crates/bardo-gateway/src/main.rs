@@ -22,6 +22,7 @@ mod server;
 mod simulation;
 mod sink;
 mod stores;
+mod upkeep;
 
 use std::process::ExitCode;
 

@@ -12,8 +12,8 @@ use bardo_ledger::{Ledger, Refusal, StoreError};
 use bardo_types::clock::Clock;
 use bardo_types::ids::{AccountId, KeyId};
 
-pub(crate) use keys::{KeyChange, KeySpec, ScopeError, read_scopes};
-pub(crate) use money::Resolution;
+pub(crate) use keys::{KeyChange, KeySpec, fresh_name};
+pub(crate) use money::{Resolution, balance_json};
 
 /// Acts on the stores.
 #[derive(Clone)]

@@ -12,6 +12,7 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 
 use crate::error::Problem;
+use crate::events::Feed;
 
 /// An answer of the engine that is still being worked on.
 pub(crate) type Working = Pin<Box<dyn Future<Output = Result<Answer, EngineError>> + Send>>;
@@ -22,6 +23,8 @@ pub(crate) enum ReplyBody {
     Whole(Bytes),
     /// Piece by piece.
     Stream(Box<ReplyStream>),
+    /// Events as they happen, until the caller leaves.
+    Feed(Feed),
     /// Piece by piece, once a provider has begun. The caller was kept waiting so long that the
     /// head was sent already, to show that somebody is at work.
     Waiting(Box<Waiting>),
@@ -77,6 +80,11 @@ impl Body for ReplyBody {
                         .poll_next(cx)
                         .map(|next| next.map(|data| Ok(Frame::data(data))));
                 }
+                Self::Feed(feed) => {
+                    return feed
+                        .poll_next(cx)
+                        .map(|next| next.map(|data| Ok(Frame::data(data))));
+                }
                 Self::Waiting(waiting) => {
                     if !std::mem::replace(&mut waiting.started, true) {
                         return Poll::Ready(Some(Ok(Frame::data(HEARTBEAT))));
@@ -116,7 +124,7 @@ impl Body for ReplyBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Self::Stream(_) | Self::Waiting(_) => SizeHint::default(),
+            Self::Stream(_) | Self::Feed(_) | Self::Waiting(_) => SizeHint::default(),
         }
     }
 }

@@ -1,15 +1,16 @@
 //! `bardo-gateway serve`: from the command line to a running gateway, and down again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
-use bardo_access::KeyStore;
-use bardo_engine::{Engine, Principal};
+use bardo_engine::{Engine, Principal, Services};
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
+use bardo_telemetry::Metrics;
+use bardo_types::clock::SystemClock;
 use bardo_types::model::ModelEntry;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -21,21 +22,26 @@ use crate::auth::{Credentials, Gate, Privy, StaticKeys, StoredKeys};
 use crate::cli::{ServeArgs, environment, say};
 use crate::config::{self, Config, Loaded};
 use crate::edge::{Edge, Limits, Policy};
-use crate::ops::Status;
+use crate::events::Bus;
+use crate::ops::{Ops, Status};
 use crate::server::{self, Stop};
-use crate::sink::LogSink;
-use crate::{ops, refresh, simulation};
+use crate::sink::Sink;
+use crate::stores::{DataFolder, Purpose, Stores};
+use crate::{ops, refresh, simulation, upkeep};
 
 const NO_PROVIDER: &str = "no provider is configured. Either try it with simulated ones:
   bardo-gateway serve --sandbox
 or name a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPENROUTER_API_KEY:
   bardo-gateway serve --config bardo.yaml      # see README.md, \"Configuration\"";
 
+/// At the end of the process the books get so long to take what is to be settled.
+const SETTLE: Duration = Duration::from_millis(800);
+
 /// What stays the same over the process's life.
 struct Running {
     edge: Arc<Edge>,
     /// The keys of the store, if there is one.
-    stored: Option<StoredKeys>,
+    stored: StoredKeys,
     status: Arc<ArcSwap<Status>>,
     catalog: Arc<Catalog>,
     transport: Transport,
@@ -46,12 +52,8 @@ struct Running {
 /// Runs until a signal ends it.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     start_logging(args.sandbox);
-    let mut key = None;
     let mut loaded = if args.sandbox {
-        let fresh = fresh_key()?;
-        let simulated = simulation::configuration(simulation::start()?, &fresh);
-        key = Some(fresh);
-        config::embedded("sandbox", simulated)
+        config::embedded("sandbox", simulation::configuration(simulation::start()?))
     } else {
         config::load(args.common.config.as_deref(), &environment())
     }
@@ -83,14 +85,33 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         &LiveLists::new(),
         args.sandbox,
     );
-    let keys: Option<Arc<dyn KeyStore>> = None;
-    let stored = keys.map(StoredKeys::over);
+    let folder = DataFolder::open(args)?;
+    let stores = Stores::open(&loaded.config.store, folder.path(), Purpose::Serve)
+        .map_err(|reason| loaded.refuse(&reason))?;
+    let stored = StoredKeys::over(Arc::clone(&stores.keys));
+    let key = match args.sandbox {
+        true => Some(simulation::fund(&stores.operator(), &stored)?),
+        false => None,
+    };
     let policy = policy(&loaded.config, stored.clone(), &transport)
         .map_err(|reason| loaded.refuse(&reason))?;
+    let (metrics, bus) = (Arc::new(Metrics::new()), Bus::default());
+    let services = Services {
+        ledger: Some(Arc::clone(&stores.ledger)),
+        limits: stores.limits(&loaded.config.limits),
+        clock: Arc::new(SystemClock),
+        sink: Arc::new(Sink {
+            metrics: Arc::clone(&metrics),
+            bus: bus.clone(),
+        }),
+    };
     let edge = Arc::new(Edge {
-        engine: Arc::new(Engine::new(world, transport.clone(), Arc::new(LogSink))),
+        engine: Arc::new(Engine::new(world, transport.clone(), services)),
         policy: ArcSwap::from_pointee(policy),
         draining: AtomicBool::new(false),
+        ledger: Arc::clone(&stores.ledger),
+        metrics: Arc::clone(&metrics),
+        bus,
     });
     let (stop, stopping) = watch::channel(Stop::No);
     let workers = match server.workers {
@@ -120,14 +141,29 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         .map_err(|error| error.to_string())?;
     runtime.block_on(async {
         let admin = tokio::net::TcpListener::from_std(admin).map_err(|error| error.to_string())?;
-        tokio::spawn(ops::serve(
-            admin,
-            Arc::clone(&running.edge),
-            Arc::clone(&running.status),
-        ));
+        running
+            .edge
+            .engine
+            .start_settler(&tokio::runtime::Handle::current());
+        let keep_receipts = loaded.config.store.keep_receipts.0;
+        upkeep::start(&stores, folder.path(), keep_receipts);
+        let ops = Ops {
+            edge: Arc::clone(&running.edge),
+            status: Arc::clone(&running.status),
+            metrics,
+            operator: stores.operator(),
+            token: loaded.config.server.admin_token.clone(),
+        };
+        tokio::spawn(ops::serve(admin, Arc::new(ops)));
         // Before anybody is told that this process is ready for signals too.
         let signals = Signals::watch()?;
-        announce(args, listen, admin_listen, key.as_deref());
+        let announced = Announced {
+            listen,
+            admin_listen,
+            key: key.as_deref(),
+            folder: folder.path(),
+        };
+        announce(args, &announced);
         running.attend(loaded, backends, &stop, signals).await
     })?;
     for thread in threads {
@@ -136,18 +172,28 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     Ok(())
 }
 
-fn announce(
-    args: &ServeArgs,
+/// What is said once when everything is there.
+struct Announced<'a> {
     listen: std::net::SocketAddr,
-    admin: std::net::SocketAddr,
-    key: Option<&str>,
-) {
+    admin_listen: std::net::SocketAddr,
+    key: Option<&'a str>,
+    folder: &'a Path,
+}
+
+fn announce(args: &ServeArgs, announced: &Announced<'_>) {
+    let Announced {
+        listen,
+        admin_listen: admin,
+        key,
+        folder,
+    } = *announced;
     if args.common.json {
         let mut ready = json!({
             "event": "ready",
             "listen": listen.to_string(),
             "admin_listen": admin.to_string(),
             "sandbox": args.sandbox,
+            "data_dir": folder.display().to_string(),
         });
         if let Some(key) = key {
             ready["key"] = json!(key);
@@ -180,22 +226,8 @@ fn start_logging(sandbox: bool) {
         .try_init();
 }
 
-fn fresh_key() -> Result<String, String> {
-    let mut bytes = [0; 24];
-    getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
-    let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("bardo_sk_sandbox_{secret}"))
-}
-
-fn policy(
-    config: &Config,
-    stored: Option<StoredKeys>,
-    transport: &Transport,
-) -> Result<Policy, String> {
+fn policy(config: &Config, stored: StoredKeys, transport: &Transport) -> Result<Policy, String> {
     let keys = &config.auth.keys;
-    if keys.is_empty() && stored.is_none() && config.auth.privy.is_none() {
-        tracing::info!("no keys are configured: everybody on this machine may call");
-    }
     let fixed = keys
         .iter()
         .filter_map(|key| Some((Principal::owner(&key.id).ok()?, &key.key)));
@@ -207,7 +239,7 @@ fn policy(
         .transpose()?;
     let credentials = Credentials {
         fixed: StaticKeys::new(fixed),
-        stored,
+        stored: Some(stored),
         privy,
         is_loopback: config.server.listen.ip().is_loopback(),
     };
@@ -339,6 +371,11 @@ impl Running {
             () = tokio::time::sleep(loaded.config.server.drain.0) => tracing::warn!("the drain limit is over"),
         }
         let _ = stop.send(Stop::Now);
+        // What callers left behind is still to be settled; the books refuse nothing, so this is short.
+        let settled = tokio::time::timeout(SETTLE, self.edge.engine.drain_settler()).await;
+        if settled.is_err() {
+            tracing::warn!("not everything is settled; holds that are left end by themselves");
+        }
         Ok(())
     }
 

@@ -4,13 +4,13 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bardo_access::KeyStore;
+use bardo_access::{KeyStore, LimitStore, LocalLimits};
 use bardo_ledger::Ledger;
 use bardo_store::sqlite::{self, SqliteStore};
 use bardo_types::clock::SystemClock;
 
-use crate::cli::{Common, environment};
-use crate::config::{self, Durability, StoreConfig};
+use crate::cli::{Common, ServeArgs, environment};
+use crate::config::{self, Durability, LimitsConfig, StoreConfig};
 use crate::control;
 use crate::operator::{Operator, OperatorError};
 
@@ -53,18 +53,18 @@ impl Stores {
 
     fn open_sqlite(config: &StoreConfig, folder: &Path, purpose: Purpose) -> Result<Self, String> {
         make_folder(folder)?;
+        let mode = match purpose {
+            Purpose::Serve => sqlite::Mode::Serve,
+            Purpose::Tool => sqlite::Mode::Tool,
+        };
         let options = sqlite::Options {
-            mode: match purpose {
-                Purpose::Serve => sqlite::Mode::Serve,
-                Purpose::Tool => sqlite::Mode::Tool,
-            },
             durability: match config.durability {
                 Durability::Normal => sqlite::Durability::Normal,
                 Durability::Full => sqlite::Durability::Full,
             },
             ..sqlite::Options::default()
         };
-        let store = SqliteStore::open(&folder.join(FILE), options)
+        let store = SqliteStore::open_with(folder.join(FILE), mode, &options)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
         let store = Arc::new(store);
         Ok(Self {
@@ -76,6 +76,11 @@ impl Stores {
 
     fn open_postgres(_url: &str) -> Result<Self, String> {
         Err("Postgres is not part of this build".to_owned())
+    }
+
+    /// Where requests and tokens per minute are counted.
+    pub(crate) fn limits(&self, _config: &LimitsConfig) -> Arc<dyn LimitStore> {
+        Arc::new(LocalLimits::default())
     }
 
     /// What acts on these stores.
@@ -106,6 +111,42 @@ fn make_folder(folder: &Path) -> Result<(), String> {
         tracing::debug!(folder = %folder.display(), "others on this machine can look into the data folder");
     }
     Ok(())
+}
+
+/// Where the data of a server lives. A sandbox's goes with it.
+pub(crate) struct DataFolder {
+    path: PathBuf,
+    is_temporary: bool,
+}
+
+impl DataFolder {
+    /// The folder that the command line names; of a sandbox a fresh one.
+    pub(crate) fn open(args: &ServeArgs) -> Result<Self, String> {
+        let named = args.common.data_dir.as_deref();
+        if args.sandbox && named.is_none() {
+            let name = format!("bardo-sandbox-{}", crate::operator::fresh_name());
+            return Ok(Self {
+                path: std::env::temp_dir().join(name),
+                is_temporary: true,
+            });
+        }
+        Ok(Self {
+            path: data_folder(named)?,
+            is_temporary: false,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for DataFolder {
+    fn drop(&mut self) {
+        if self.is_temporary {
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
 }
 
 /// The folder that a flag or variable names, or `~/.bardo`.
