@@ -193,7 +193,9 @@ async fn a_key_is_computed_once_and_known_after() {
 #[tokio::test]
 async fn an_unknown_id_and_a_wrong_secret_take_the_same_work_and_the_same_answer() {
     let world = World::new();
-    let (key, _) = world.make();
+    let (key, record) = world.make();
+    // Version and cost of the hash that stands in are those of the hashes that are kept.
+    assert_eq!(record.hash[..7], world.verifier.memory.stand_in[..7]);
     let wrong = with_other_secret(&key);
     let unknown = PresentedKey::generate(KeyKind::Spend).unwrap();
     let other_kind = PresentedKey {

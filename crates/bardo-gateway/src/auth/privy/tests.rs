@@ -415,7 +415,8 @@ async fn a_new_key_of_the_issuer_is_found_and_an_old_one_is_forgotten() {
     let (old, new) = (Issuer::new("k1"), Issuer::new("k2"));
     let publisher = Publisher::start(Some(set(&[&old])));
     let world = World::new(&publisher.url);
-    assert!(world.ask(&old.token(&claims()), 0).await.is_ok());
+    let by_old = old.token(&claims());
+    assert!(world.ask(&by_old, 0).await.is_ok());
     publisher.publish(Some(set(&[&new])));
     // Unknown names do not make the gateway ask all the time.
     for _ in 0..20 {
@@ -428,10 +429,7 @@ async fn a_new_key_of_the_issuer_is_found_and_an_old_one_is_forgotten() {
     assert!(world.ask(&new.token(&claims()), 31).await.is_ok());
     assert_eq!(publisher.asked(), 2);
     // What the old key had verified before is not remembered over the new set.
-    assert_eq!(
-        world.ask(&old.token(&claims()), 32).await,
-        Err(Denied::Wrong)
-    );
+    assert_eq!(world.ask(&by_old, 32).await, Err(Denied::Wrong));
 }
 
 #[tokio::test]
