@@ -20,7 +20,7 @@ mod memory;
 mod port;
 
 pub use bill::{Bill, bill};
-pub use book::{Book, CapCounter, Paid, Sessions, Settlement};
+pub use book::{Book, CapCounter, Paid, Pending, Prepared, Sessions, Settlement};
 pub use caps::{Cap, CapScope, Window};
 pub use command::{
     Balance, Charge, Deposit, End, HoldState, HoldView, Posting, PostingKind, Record, Refusal,
