@@ -227,19 +227,15 @@ pub(super) const fn state_name(state: HoldState) -> &'static str {
     }
 }
 
-/// Keeps a receipt. One that is kept already stays as it is.
+/// Keeps a receipt, in the place of an earlier one of the same request. `charge` is what was
+/// really taken, where that is known.
 pub(super) fn insert_receipt(
     connection: &Connection,
     account: i64,
     record: &Record,
+    charge: MicroUsd,
 ) -> rusqlite::Result<()> {
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO receipts (account, request, client_request, key, at_ms, model, provider, \
-         outcome, input_tokens, output_tokens, provider_cost, charge, savings) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
-         ON CONFLICT (account, request) DO NOTHING",
-    )?;
-    let written = insert.execute(params![
+    let columns = params![
         account,
         record.request.as_str(),
         record.client_request_id.as_deref(),
@@ -251,15 +247,35 @@ pub(super) fn insert_receipt(
         clamp(record.input_tokens),
         clamp(record.output_tokens),
         clamp(record.provider_cost.get()),
-        clamp(record.charge.get()),
+        clamp(charge.get()),
         clamp(record.savings.get()),
-    ])?;
+    ];
+    let written = connection
+        .prepare_cached(
+            "INSERT INTO receipts (account, request, client_request, key, at_ms, model, \
+             provider, outcome, input_tokens, output_tokens, provider_cost, charge, savings) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+             ON CONFLICT (account, request) DO NOTHING",
+        )?
+        .execute(columns)?;
     if written == 1 {
         let no = connection.last_insert_rowid();
         connection
             .prepare_cached("INSERT INTO receipt_texts (no, json) VALUES (?1, ?2)")?
             .execute(params![no, &*record.json])?;
+        return Ok(());
     }
+    let no: i64 = connection
+        .prepare_cached(
+            "UPDATE receipts SET client_request = ?3, key = ?4, at_ms = ?5, model = ?6, \
+             provider = ?7, outcome = ?8, input_tokens = ?9, output_tokens = ?10, \
+             provider_cost = ?11, charge = ?12, savings = ?13 \
+             WHERE account = ?1 AND request = ?2 RETURNING no",
+        )?
+        .query_row(columns, |row| row.get(0))?;
+    connection
+        .prepare_cached("UPDATE receipt_texts SET json = ?2 WHERE no = ?1")?
+        .execute(params![no, &*record.json])?;
     Ok(())
 }
 
@@ -301,6 +317,18 @@ pub(super) struct AuditRow<'a> {
     pub(super) detail: String,
 }
 
+impl<'a> AuditRow<'a> {
+    pub(super) fn of_deposit(actor: &'a str, command: &'a Deposit) -> Self {
+        Self {
+            at_ms: command.now_ms,
+            actor,
+            action: "deposit",
+            subject: command.account.as_str(),
+            detail: format!("{} USD, reference {:?}", command.amount, command.reference),
+        }
+    }
+}
+
 pub(super) fn audit(connection: &Connection, row: &AuditRow<'_>) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -308,7 +336,26 @@ pub(super) fn audit(connection: &Connection, row: &AuditRow<'_>) -> rusqlite::Re
              VALUES (?1, ?2, ?3, ?4, ?5)",
         )?
         .execute(params![
-            row.at_ms, row.actor, row.action, row.subject, row.detail
+            row.at_ms,
+            row.actor,
+            row.action,
+            row.subject,
+            row.detail
         ])?;
     Ok(())
+}
+
+/// Deletes at most `limit` of the oldest receipts, as far as they are from before `before_ms`;
+/// answers how many. Receipts are written nearly in the order of time, so the oldest rows are
+/// looked at and no index by time alone is kept.
+pub(super) fn prune(connection: &Connection, before_ms: u64, limit: u64) -> rusqlite::Result<u64> {
+    let doomed = "SELECT no FROM (SELECT no, at_ms FROM receipts ORDER BY no LIMIT ?2) \
+         WHERE at_ms < ?1";
+    connection
+        .prepare_cached(&format!("DELETE FROM receipt_texts WHERE no IN ({doomed})"))?
+        .execute(params![before_ms, limit])?;
+    let count = connection
+        .prepare_cached(&format!("DELETE FROM receipts WHERE no IN ({doomed})"))?
+        .execute(params![before_ms, limit])?;
+    Ok(u64::try_from(count).unwrap_or(u64::MAX))
 }

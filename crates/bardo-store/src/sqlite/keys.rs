@@ -1,10 +1,15 @@
 //! Keys as rows.
 
-use bardo_access::{KeyKind, KeyRecord, Network, Scopes, SpendCaps, Tier};
+use bardo_access::{KeyKind, KeyRecord, Network, Scopes, Tier};
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::{BasisPoints, MicroUsd};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::{Map, Value};
+
+use super::journal::{self, AuditRow};
+
+pub(super) const CREATED: &str = "key.created";
+pub(super) const CHANGED: &str = "key.changed";
 
 const COLUMNS: &str = "id, account, kind, name, hash, scopes, tier, spread, created_at_ms, \
      expires_at_ms, revoked_at_ms, replaces";
@@ -43,7 +48,7 @@ pub(super) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     })
 }
 
-pub(super) fn insert(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<Written> {
+fn insert(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<Written> {
     let written = connection
         .prepare_cached(&format!(
             "INSERT INTO keys ({COLUMNS}) \
@@ -72,7 +77,7 @@ pub(super) fn insert(connection: &Connection, record: &KeyRecord) -> rusqlite::R
 }
 
 /// Changes what may change. A revocation is never taken back.
-pub(super) fn update(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<Written> {
+fn update(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<Written> {
     let written = connection
         .prepare_cached(
             "UPDATE keys SET name = ?2, scopes = ?3, tier = ?4, spread = ?5, expires_at_ms = ?6, \
@@ -94,9 +99,41 @@ pub(super) fn update(connection: &Connection, record: &KeyRecord) -> rusqlite::R
     })
 }
 
+/// Inserts or changes a key, and says so in the audit log.
+pub(super) fn write(
+    connection: &Connection,
+    record: &KeyRecord,
+    action: &'static str,
+    actor: &str,
+    now_ms: u64,
+) -> rusqlite::Result<Written> {
+    let (written, action) = if action == CREATED {
+        (insert(connection, record)?, action)
+    } else if record.revoked_at_ms.is_some() {
+        (update(connection, record)?, "key.revoked")
+    } else {
+        (update(connection, record)?, action)
+    };
+    if written == Written::Done {
+        let row = AuditRow {
+            at_ms: now_ms,
+            actor,
+            action,
+            subject: record.id.as_str(),
+            detail: format!("account {}, name {:?}", record.account, record.name),
+        };
+        journal::audit(connection, &row)?;
+    }
+    Ok(written)
+}
+
 fn read(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
     let text = |at: usize| row.get_ref(at)?.as_str().map_err(rusqlite::Error::from);
-    let optional = |at: usize| row.get_ref(at)?.as_str_or_null().map_err(rusqlite::Error::from);
+    let optional = |at: usize| {
+        row.get_ref(at)?
+            .as_str_or_null()
+            .map_err(rusqlite::Error::from)
+    };
     Ok(KeyRecord {
         id: KeyId::parse(text(0)?).map_err(|e| damaged(0, e))?,
         account: AccountId::parse(text(1)?).map_err(|e| damaged(1, e))?,
@@ -113,9 +150,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
         },
         spread: match row.get::<_, Option<u32>>(7)? {
             None => None,
-            Some(points) => {
-                Some(BasisPoints::new(points).ok_or_else(|| damaged(7, Unreadable))?)
-            }
+            Some(points) => Some(BasisPoints::new(points).ok_or_else(|| damaged(7, Unreadable))?),
         },
         created_at_ms: row.get(8)?,
         expires_at_ms: row.get(9)?,
@@ -231,6 +266,8 @@ fn network_from(text: &str) -> Option<Network> {
 
 #[cfg(test)]
 mod tests {
+    use bardo_access::SpendCaps;
+
     use super::*;
 
     #[test]
@@ -251,7 +288,13 @@ mod tests {
         assert_eq!(scopes_from(&scopes_text(&scopes)), Some(scopes));
         assert_eq!(scopes_text(&Scopes::default()), "{}");
         assert_eq!(scopes_from("{}"), Some(Scopes::default()));
-        for bad in ["", "[]", "{\"moon\":1}", "{\"models\":[1]}", "{\"spend_day\":-1}"] {
+        for bad in [
+            "",
+            "[]",
+            "{\"moon\":1}",
+            "{\"models\":[1]}",
+            "{\"spend_day\":-1}",
+        ] {
             assert_eq!(scopes_from(bad), None, "{bad}");
         }
     }

@@ -30,6 +30,7 @@ pub enum Durability {
 pub(super) struct Tuning {
     pub(super) durability: Durability,
     pub(super) busy_timeout: Duration,
+    pub(super) max_pages: Option<u32>,
 }
 
 /// A connection that writes, over a file with the present schema.
@@ -58,6 +59,9 @@ pub(super) fn open_writer(path: &Path, tuning: Tuning) -> Result<Connection, Ope
         ))
         .map_err(refused)?;
     migrate(&mut connection, path)?;
+    if let Some(pages) = tuning.max_pages {
+        pragma(&connection, &format!("max_page_count = {pages}")).map_err(refused)?;
+    }
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }
