@@ -3,7 +3,6 @@
 //! Our count is an estimate by a public tokenizer; money never rests on it.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use bardo_providers::{Call, Operation};
 use bardo_router::Candidate;
@@ -13,6 +12,7 @@ use bardo_wire::codec::Target;
 use bardo_wire::{anthropic, gemini, responses, table};
 use bytes::Bytes;
 use tiktoken_rs::CoreBPE;
+use tokio::time::Instant;
 
 use crate::error::{EngineError, UpstreamFailure};
 use crate::fit::{holds_own_marks, refuse_threads};

@@ -1,8 +1,7 @@
 //! From backend to backend until one answers, before the caller has seen a byte.
 
-use std::time::Instant;
-
 use bardo_types::fault::{Fault, FaultClass};
+use tokio::time::Instant;
 
 use crate::attempt::{Failure, Next};
 use crate::error::{EngineError, UpstreamFailure};

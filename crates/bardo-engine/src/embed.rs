@@ -1,7 +1,6 @@
 //! Embeddings, in OpenAI's form at the caller's side.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use bardo_providers::{Call, Operation};
 use bardo_types::model::Dialect;
@@ -13,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::attempt::{Failure, Next};
 use crate::error::{EngineError, UpstreamFailure};

@@ -6,10 +6,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bardo_types::chat::{ChatRequest, ChatResponse, Opaque, Part, Reasoning, Role};
 use bardo_types::json::RawJson;
+use tokio::time::Instant;
 
 const SHARDS: usize = 16;
 const SHARD_BYTES: usize = 4 << 20;

@@ -10,13 +10,12 @@ mod translate;
 use std::future::Future as _;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 use bardo_providers::transport::UpstreamBody;
 use bardo_types::fault::{Fault, FaultClass};
 use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 use crate::attempt::{Failure, Next};
 use crate::respond::Arriving;
@@ -138,7 +137,7 @@ impl ReplyStream {
             primed: false,
             joins: 0,
             deadlines,
-            timer: Box::pin(tokio::time::sleep_until(first.into())),
+            timer: Box::pin(tokio::time::sleep_until(first)),
             started,
             last_data: now,
             last_sent: now,
@@ -191,7 +190,7 @@ impl ReplyStream {
         self.settlement.first_content();
         self.last_sent = Instant::now();
         let next = self.next_deadline();
-        self.timer.as_mut().reset(next.into());
+        self.timer.as_mut().reset(next);
         Poll::Ready(Ok(()))
     }
 
@@ -254,7 +253,7 @@ impl ReplyStream {
                         Poll::Ready(Some(Ok(_))) => {}
                         Poll::Ready(None | Some(Err(_))) => self.state = State::Finished,
                         Poll::Pending => {
-                            self.timer.as_mut().reset(until.into());
+                            self.timer.as_mut().reset(until);
                             if self.timer.as_mut().poll(cx).is_pending() {
                                 return Poll::Pending;
                             }
@@ -298,7 +297,7 @@ impl ReplyStream {
                 self.last_sent = now;
             }
             let next = self.next_deadline();
-            self.timer.as_mut().reset(next.into());
+            self.timer.as_mut().reset(next);
             if beat {
                 return Poll::Ready(Some(Bytes::from_static(b": heartbeat\n\n")));
             }

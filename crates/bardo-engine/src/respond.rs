@@ -1,7 +1,6 @@
 //! From a provider's successful head to the caller's answer.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use bardo_providers::transport::UpstreamBody;
 use bardo_router::Candidate;
@@ -12,6 +11,7 @@ use bardo_wire::{responses, table, textual};
 use bytes::{Bytes, BytesMut};
 use http::Response;
 use http_body_util::BodyExt as _;
+use tokio::time::Instant;
 
 use crate::attempt::Failure;
 use crate::receipt::{Outcome, Receipt, degraded_list};
@@ -310,7 +310,7 @@ pub(crate) async fn read_whole(arriving: Arriving, deadlines: Deadlines) -> Resu
     };
     let mut whole = BytesMut::new();
     let mut first = Bytes::new();
-    while let Some(frame) = tokio::time::timeout_at(until.into(), body.frame())
+    while let Some(frame) = tokio::time::timeout_at(until, body.frame())
         .await
         .map_err(late)?
     {

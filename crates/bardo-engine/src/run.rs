@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use bardo_providers::transport::Transport;
@@ -8,6 +7,7 @@ use bardo_types::fault::Fault;
 use bardo_types::model::Dialect;
 use bardo_wire::codec::BadRequest;
 use bardo_wire::json::{Member, TopLevel, scan};
+use tokio::time::Instant;
 
 use crate::error::EngineError;
 use crate::hints::Hints;

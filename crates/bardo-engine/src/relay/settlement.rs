@@ -1,11 +1,11 @@
 use std::sync::Arc;
-use std::time::Instant;
 
 use bardo_types::chat::ChatResponse;
 use bardo_types::fault::Fault;
 use bardo_types::secret::Secret;
 use bardo_types::usage::Usage;
 use bardo_wire::codec::Observed;
+use tokio::time::Instant;
 
 use crate::receipt::{Outcome, Receipt};
 use crate::run::Engine;
