@@ -208,6 +208,21 @@ pub(crate) fn estimate(request: &ChatRequest) -> u64 {
     counter.tokens.max(1)
 }
 
+/// The size of a text by a public tokenizer.
+pub(crate) fn text_tokens(text: &str) -> u64 {
+    if text.is_empty() {
+        return 0;
+    }
+    tokens_of(tokenizer(), text)
+}
+
+fn tokens_of(tokenizer: Option<&CoreBPE>, text: &str) -> u64 {
+    match tokenizer {
+        Some(tokenizer) => tokenizer.encode_ordinary(text).len() as u64,
+        None => text.len() as u64 / 3 + 1,
+    }
+}
+
 /// Loaded at the first use: its tables take about 45 MB.
 fn tokenizer() -> Option<&'static CoreBPE> {
     static TOKENIZER: OnceLock<Option<CoreBPE>> = OnceLock::new();
@@ -223,10 +238,7 @@ struct Counter {
 
 impl Counter {
     fn text(&mut self, text: &str) {
-        self.tokens += match self.tokenizer {
-            Some(tokenizer) => tokenizer.encode_ordinary(text).len() as u64,
-            None => text.len() as u64 / 3 + 1,
-        };
+        self.tokens += tokens_of(self.tokenizer, text);
     }
 
     fn parts(&mut self, parts: &[Part]) {

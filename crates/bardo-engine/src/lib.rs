@@ -11,6 +11,7 @@ mod error;
 mod fit;
 mod hints;
 mod memory;
+mod meter;
 mod receipt;
 mod received;
 mod relay;
@@ -22,6 +23,7 @@ mod world;
 
 pub use error::{EngineError, UpstreamFailure, code_of};
 pub use hints::Hints;
+pub use meter::{Meter, prompt_tokens};
 pub use receipt::{EventSink, Outcome, Receipt};
 pub use received::{Payer, Principal, Received, Task};
 pub use relay::ReplyStream;

@@ -92,8 +92,8 @@ pub struct Charge {
 /// How a hold ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// The account pays. Where this is more than what is held, the difference is taken too as far
-    /// as the account has it; the rest is the operator's loss.
+    /// The account pays. Where this is more than what is held, the difference is taken too, as far
+    /// as the account has it and the caps of the hold leave room; the rest is the operator's loss.
     Capture(Charge),
     /// Nothing is charged.
     Release,
@@ -159,7 +159,8 @@ pub struct Settled {
     pub shortfall: MicroUsd,
     /// What it can still spend.
     pub available: MicroUsd,
-    /// It had been ended before, in the same way.
+    /// It had been ended before, in the same way. Where it was in another way, that one stands and
+    /// is what the figures are of.
     pub repeated: bool,
 }
 

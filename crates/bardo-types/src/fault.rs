@@ -93,6 +93,28 @@ impl Fault {
 }
 
 impl FaultClass {
+    /// The name in receipts, logs and metric labels.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BadRequest => "bad_request",
+            Self::ContextTooLong => "context_too_long",
+            Self::Authentication => "authentication",
+            Self::Payment => "payment",
+            Self::Permission => "permission",
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+            Self::TooLarge => "too_large",
+            Self::Unprocessable => "unprocessable",
+            Self::RateLimit => "rate_limit",
+            Self::Server => "server",
+            Self::Overloaded => "overloaded",
+            Self::Timeout => "timeout",
+            Self::Connection => "connection",
+            Self::Malformed => "malformed",
+        }
+    }
+
     /// The kind that an HTTP status alone tells.
     #[must_use]
     pub const fn of_status(status: u16) -> Self {

@@ -1,0 +1,183 @@
+//! What a caller was handed, counted where the provider does not tell: streams that were left, cut
+//! or ended without their usage.
+//!
+//! While an answer flows a [`Meter`] only remembers it; decoding and counting wait until somebody
+//! asks, which for nearly all answers is never. Memory is bounded: beyond [`KEPT_MAX`] the events
+//! become text, beyond [`TEXT_MAX`] the text becomes a number.
+
+mod delivered;
+mod skim;
+
+use std::sync::Arc;
+
+use bardo_types::chat::{ChatRequest, StreamEvent};
+use bardo_types::model::{Capabilities, Dialect, Service};
+use bardo_wire::codec::{DecodeContext, StreamDecoder, Target};
+use bardo_wire::sse::SseParser;
+use bardo_wire::table;
+use bytes::Bytes;
+
+use crate::count;
+use delivered::Delivered;
+
+/// So many bytes of events are kept as they are.
+const KEPT_MAX: usize = 64 << 10;
+/// So many bytes of text are kept uncounted.
+const TEXT_MAX: usize = 64 << 10;
+/// An unfinished event may grow to this size.
+const EVENT_MAX: usize = 16 << 20;
+
+/// Counts what one caller was handed of one answer.
+pub struct Meter {
+    dialect: Dialect,
+    /// Events as they were handed on, not looked at yet.
+    kept: Vec<u8>,
+    /// There once events had to be folded.
+    reader: Option<Box<Reader>>,
+    delivered: Delivered,
+    /// Bytes of content so far, by a quick look.
+    skimmed: u64,
+}
+
+/// Reads kept events; lives from one fold to the next, since an event may be cut by it.
+struct Reader {
+    parser: SseParser,
+    decoder: Box<dyn StreamDecoder>,
+    steps: Vec<StreamEvent>,
+}
+
+impl Meter {
+    /// A meter for an answer that comes in `dialect`.
+    #[must_use]
+    pub fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            kept: Vec::new(),
+            reader: None,
+            delivered: Delivered::default(),
+            skimmed: 0,
+        }
+    }
+
+    /// Notes bytes of the stream that the caller was handed. They may be cut anywhere.
+    pub fn keep(&mut self, bytes: Bytes) {
+        self.skimmed = self
+            .skimmed
+            .saturating_add(skim::content_bytes(self.dialect, &bytes));
+        self.kept.extend_from_slice(&bytes);
+        if self.kept.len() > KEPT_MAX {
+            self.fold();
+        }
+    }
+
+    /// Notes words that the caller was handed by another way than [`Self::keep`].
+    pub fn text(&mut self, text: &str) {
+        self.skimmed = self.skimmed.saturating_add(text.len() as u64);
+        self.delivered.words(text);
+        self.delivered.fold_above(TEXT_MAX);
+    }
+
+    /// Notes a neutral step that the caller was handed, whatever it became in its dialect.
+    pub fn step(&mut self, step: &StreamEvent) {
+        let bytes = self.delivered.step(step);
+        self.skimmed = self.skimmed.saturating_add(bytes);
+        self.delivered.fold_above(TEXT_MAX);
+    }
+
+    /// About how many bytes of content the caller was handed, at next to no cost.
+    #[must_use]
+    pub fn estimate_bytes(&self) -> u64 {
+        self.skimmed
+    }
+
+    /// Between how many tokens that probably is: four bytes a token in prose, two in dense JSON
+    /// or hexadecimal.
+    #[must_use]
+    pub fn estimate_tokens(&self) -> (u64, u64) {
+        (self.skimmed / 4, self.skimmed.div_ceil(2))
+    }
+
+    /// Counts all of it: words, thinking and calls, by the public tokenizer.
+    ///
+    /// Takes time in proportion to the length, and the tokenizer loads at the first use, so this
+    /// is nothing for a thread that serves others.
+    #[must_use]
+    pub fn delivered_tokens(mut self) -> u64 {
+        self.fold();
+        if let Some(mut reader) = self.reader.take() {
+            reader.finish(&mut self.delivered);
+        }
+        self.delivered.count()
+    }
+
+    /// Turns kept events into text.
+    fn fold(&mut self) {
+        if self.kept.is_empty() {
+            return;
+        }
+        let reader = self
+            .reader
+            .get_or_insert_with(|| Box::new(Reader::new(self.dialect)));
+        reader.read(&self.kept, &mut self.delivered);
+        self.kept.clear();
+        self.delivered.fold_above(TEXT_MAX);
+    }
+}
+
+impl Reader {
+    fn new(dialect: Dialect) -> Self {
+        Self {
+            parser: SseParser::new(EVENT_MAX),
+            decoder: table::stream_decoder(dialect, context(dialect)),
+            steps: Vec::new(),
+        }
+    }
+
+    fn read(&mut self, bytes: &[u8], delivered: &mut Delivered) {
+        let Self {
+            parser,
+            decoder,
+            steps,
+        } = self;
+        // An event beyond the limit was never handed on, so there is nothing to count.
+        let _ = parser.push(bytes, |event| decoder.event(event, steps));
+        for step in steps.drain(..) {
+            delivered.step(&step);
+        }
+    }
+
+    fn finish(&mut self, delivered: &mut Delivered) {
+        let Self {
+            parser,
+            decoder,
+            steps,
+        } = self;
+        parser.finish(|event| decoder.event(event, steps));
+        for step in steps.drain(..) {
+            delivered.step(&step);
+        }
+    }
+}
+
+/// Nothing in a request changes how much an answer says.
+fn context(dialect: Dialect) -> DecodeContext {
+    DecodeContext {
+        target: Target {
+            model: String::new(),
+            service: Service::Local,
+            capabilities: Arc::new(Capabilities::default()),
+        },
+        request: Arc::new(ChatRequest::new(dialect, "")),
+        renamed_tools: Vec::new(),
+        id_seed: String::new(),
+    }
+}
+
+/// The tokens of a prompt, for answers that do not tell. Loads the tokenizer at the first use.
+#[must_use]
+pub fn prompt_tokens(request: &ChatRequest) -> u64 {
+    count::estimate(request)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! The requests that ended lately, so that none ends twice.
+
+use std::collections::{HashMap, VecDeque};
+
+use bardo_types::ids::{AccountId, RequestId};
+
+use super::counters::HeldCap;
+use super::settle::Paid;
+
+/// How many are remembered, and for how long, unless somebody says otherwise. Sending an end
+/// again is a matter of seconds; what comes later meets the unique index of the store.
+const ENTRIES: usize = 32_768;
+const FOR_MS: u64 = 10 * 60 * 1000;
+
+/// How a hold ended.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// It was captured or released, at this price.
+    Settled(Paid),
+    /// Its time was over. It may still be charged, under the same caps.
+    Expired(Box<[HeldCap]>),
+}
+
+#[derive(Debug)]
+pub(super) struct Memory {
+    entries: HashMap<(AccountId, RequestId), Ended>,
+    /// In the order in which they ended first.
+    order: VecDeque<(u64, AccountId, RequestId)>,
+    max_entries: usize,
+    for_ms: u64,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new(ENTRIES, FOR_MS)
+    }
+}
+
+impl Memory {
+    pub(super) fn new(max_entries: usize, for_ms: u64) -> Self {
+        Self {
+            entries: HashMap::new(),
+            order: VecDeque::new(),
+            max_entries,
+            for_ms,
+        }
+    }
+
+    pub(super) fn get(&self, account: &AccountId, request: &RequestId) -> Option<&Ended> {
+        self.entries.get(&(account.clone(), request.clone()))
+    }
+
+    pub(super) fn insert(
+        &mut self,
+        account: AccountId,
+        request: RequestId,
+        ended: Ended,
+        now_ms: u64,
+    ) {
+        let key = (account.clone(), request.clone());
+        if self.entries.insert(key, ended).is_none() {
+            self.order.push_back((now_ms, account, request));
+        }
+        while let Some((at_ms, _, _)) = self.order.front()
+            && (self.order.len() > self.max_entries || at_ms.saturating_add(self.for_ms) < now_ms)
+        {
+            let (_, account, request) = self.order.pop_front().expect("looked at above");
+            self.entries.remove(&(account, request));
+        }
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &(AccountId, RequestId)> {
+        self.entries.keys()
+    }
+}

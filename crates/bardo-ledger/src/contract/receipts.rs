@@ -1,0 +1,189 @@
+//! Receipts and the sums of them.
+
+use bardo_types::ids::KeyId;
+use bardo_types::money::MicroUsd;
+
+use super::rig::{NOW_MS, Rig, capture};
+use crate::command::{End, Record};
+use crate::port::{UsageQuery, UsageRow};
+
+cases! {
+    a_receipt_is_found_by_our_id_and_by_the_callers
+    of_several_with_one_name_the_newest_is_found
+    another_accounts_receipt_is_not_found
+    a_settled_request_keeps_its_first_receipt
+    a_reconciled_request_has_its_last_receipt
+    receipts_are_summed_by_day_model_and_backend
+}
+
+const DAY_MS: u64 = 86_400_000;
+
+fn record(rig: &Rig, number: u64, client: Option<&str>, json: &str) -> Record {
+    Record {
+        request: rig.request(number),
+        client_request_id: client.map(Into::into),
+        account: rig.account.clone(),
+        key: Some(rig.key()),
+        at_ms: NOW_MS + number,
+        model: "strong-1".into(),
+        provider: "sim".into(),
+        outcome: "finished",
+        input_tokens: 100,
+        output_tokens: 10,
+        provider_cost: MicroUsd::new(20),
+        charge: MicroUsd::new(24),
+        savings: MicroUsd::new(5),
+        json: json.into(),
+    }
+}
+
+/// Keeps a receipt together with an end, so that it is there when this answers.
+async fn keep(rig: &Rig, record: Record) {
+    let command = crate::command::Settle {
+        account: record.account.clone(),
+        request: record.request.clone(),
+        end: End::Release,
+        record: Some(record),
+        now_ms: NOW_MS,
+    };
+    rig.ledger.settle(command).await.expect("the store works");
+}
+
+async fn a_receipt_is_found_by_our_id_and_by_the_callers(rig: Rig) {
+    rig.deposit(100, "operator:1").await;
+    rig.reserve(1, 50).await;
+    let kept = record(&rig, 1, Some("mine 1"), r#"{"n":1}"#);
+    rig.end_with(1, capture(20, 4), Some(kept)).await;
+    let found = Some(r#"{"n":1}"#.to_owned());
+    assert_eq!(rig.receipt(rig.request(1).as_str()).await, found);
+    assert_eq!(rig.receipt("mine 1").await, found);
+    assert_eq!(rig.receipt("mine").await, None);
+    assert_eq!(rig.receipt(rig.request(2).as_str()).await, None);
+}
+
+async fn of_several_with_one_name_the_newest_is_found(rig: Rig) {
+    rig.deposit(100, "operator:1").await;
+    for number in [2, 3, 1] {
+        let json = format!(r#"{{"n":{number}}}"#);
+        keep(&rig, record(&rig, number, Some("mine"), &json)).await;
+    }
+    assert_eq!(rig.receipt("mine").await, Some(r#"{"n":3}"#.to_owned()));
+    let oldest = rig.receipt(rig.request(1).as_str()).await;
+    assert_eq!(oldest, Some(r#"{"n":1}"#.to_owned()));
+}
+
+async fn another_accounts_receipt_is_not_found(rig: Rig) {
+    let other = rig.other();
+    rig.deposit(100, "operator:1").await;
+    other.deposit(100, "operator:2").await;
+    keep(&rig, record(&rig, 1, Some("mine"), "{}")).await;
+    assert_eq!(other.receipt(rig.request(1).as_str()).await, None);
+    assert_eq!(other.receipt("mine").await, None);
+    let theirs = Record {
+        request: other.request(2),
+        ..record(&other, 2, Some("mine"), r#"{"theirs":1}"#)
+    };
+    keep(&other, theirs).await;
+    assert_eq!(rig.receipt("mine").await, Some("{}".to_owned()));
+}
+
+async fn a_settled_request_keeps_its_first_receipt(rig: Rig) {
+    rig.deposit(100, "operator:1").await;
+    rig.reserve(1, 50).await;
+    for json in [r#"{"n":1}"#, r#"{"n":2}"#] {
+        let kept = record(&rig, 1, None, json);
+        rig.end_with(1, capture(20, 4), Some(kept)).await;
+    }
+    let found = rig.receipt(rig.request(1).as_str()).await;
+    assert_eq!(found, Some(r#"{"n":1}"#.to_owned()));
+    assert_eq!(sums(&rig, None).await.len(), 1);
+    assert_eq!(sums(&rig, None).await[0].requests, 1);
+}
+
+async fn a_reconciled_request_has_its_last_receipt(rig: Rig) {
+    rig.deposit(100, "operator:1").await;
+    rig.reserve(1, 50).await;
+    let unknown = Record {
+        outcome: "unknown",
+        charge: MicroUsd::ZERO,
+        ..record(&rig, 1, None, r#"{"n":1}"#)
+    };
+    rig.end_with(1, End::Unknown, Some(unknown)).await;
+    let found = rig.receipt(rig.request(1).as_str()).await;
+    assert_eq!(found, Some(r#"{"n":1}"#.to_owned()));
+    let known = record(&rig, 1, None, r#"{"n":2}"#);
+    rig.end_with(1, capture(20, 4), Some(known)).await;
+    let found = rig.receipt(rig.request(1).as_str()).await;
+    assert_eq!(found, Some(r#"{"n":2}"#.to_owned()));
+    let sums = sums(&rig, None).await;
+    assert_eq!((sums[0].requests, sums[0].charge.get()), (1, 24));
+}
+
+async fn receipts_are_summed_by_day_model_and_backend(rig: Rig) {
+    rig.deposit(100, "operator:1").await;
+    let other_key = KeyId::parse("other-key").expect("plain");
+    for number in 0..3 {
+        keep(&rig, record(&rig, number, None, "{}")).await;
+    }
+    let small = Record {
+        model: "small-1".into(),
+        key: Some(other_key.clone()),
+        ..record(&rig, 3, None, "{}")
+    };
+    let tomorrow = Record {
+        at_ms: NOW_MS + DAY_MS,
+        ..record(&rig, 4, None, "{}")
+    };
+    let elsewhere = Record {
+        provider: "another".into(),
+        ..record(&rig, 5, None, "{}")
+    };
+    let too_late = Record {
+        at_ms: NOW_MS + 2 * DAY_MS,
+        ..record(&rig, 6, None, "{}")
+    };
+    let too_early = Record {
+        at_ms: NOW_MS - 1,
+        ..record(&rig, 7, None, "{}")
+    };
+    for kept in [small, tomorrow, elsewhere, too_late, too_early] {
+        keep(&rig, kept).await;
+    }
+    let day = NOW_MS / DAY_MS;
+    let row = |day, model: &str, provider: &str, requests| UsageRow {
+        day,
+        model: model.to_owned(),
+        provider: provider.to_owned(),
+        requests,
+        input_tokens: 100 * requests,
+        output_tokens: 10 * requests,
+        provider_cost: MicroUsd::new(20 * requests),
+        charge: MicroUsd::new(24 * requests),
+        savings: MicroUsd::new(5 * requests),
+    };
+    assert_eq!(
+        sums(&rig, None).await,
+        [
+            row(day, "small-1", "sim", 1),
+            row(day, "strong-1", "another", 1),
+            row(day, "strong-1", "sim", 3),
+            row(day + 1, "strong-1", "sim", 1),
+        ]
+    );
+    let of_key = sums(&rig, Some(other_key)).await;
+    assert_eq!(of_key, [row(day, "small-1", "sim", 1)]);
+    assert_eq!(sums(&rig.other(), None).await, []);
+}
+
+/// Two days of sums, in the order of day, model and backend.
+async fn sums(rig: &Rig, key: Option<KeyId>) -> Vec<UsageRow> {
+    let query = UsageQuery {
+        account: rig.account.clone(),
+        key,
+        from_ms: NOW_MS,
+        to_ms: NOW_MS + 2 * DAY_MS,
+    };
+    let mut rows = rig.ledger.usage(query).await.expect("the store works");
+    rows.sort_by(|a, b| (a.day, &a.model, &a.provider).cmp(&(b.day, &b.model, &b.provider)));
+    rows
+}

@@ -1,0 +1,384 @@
+//! The reference store: the books, a list of postings and a list of receipts, in memory.
+//!
+//! It keeps nothing beyond the process and grows for ever: for tests, and for reading. The real
+//! stores answer as this one does.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard};
+
+use bardo_types::ids::{AccountId, RequestId};
+use bardo_types::money::MicroUsd;
+
+use crate::book::{Book, Paid, Settlement};
+use crate::command::{
+    Balance, Deposit, End, HoldView, Posting, PostingKind, Record, Refusal, Reservation, Reserve,
+    Settle, Settled, Verification,
+};
+use crate::port::{Future, Ledger, StoreError, UsageQuery, UsageRow};
+
+const DAY_MS: u64 = 86_400_000;
+
+/// Books that end with the process.
+#[derive(Debug, Default)]
+pub struct MemoryLedger(Mutex<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    book: Book,
+    postings: Vec<Posting>,
+    transfers: u64,
+    deposits: HashSet<(AccountId, String)>,
+    records: Vec<Record>,
+    recorded: HashMap<(AccountId, RequestId), usize>,
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        Self {
+            // There is no index to ask for the ends that are forgotten, so none is.
+            book: Book::with_memory(usize::MAX, u64::MAX),
+            postings: Vec::new(),
+            transfers: 0,
+            deposits: HashSet::new(),
+            records: Vec::new(),
+            recorded: HashMap::new(),
+        }
+    }
+}
+
+impl MemoryLedger {
+    /// Empty books.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().expect("no command panics half-way")
+    }
+}
+
+fn ready<'a, T: Send + 'a>(value: T) -> Future<'a, Result<T, StoreError>> {
+    Box::pin(std::future::ready(Ok(value)))
+}
+
+impl Inner {
+    /// Writes one transfer: lines of book and amount, which add up to zero.
+    fn post(&mut self, at_ms: u64, kind: PostingKind, reference: &str, lines: Vec<(String, i64)>) {
+        self.transfers += 1;
+        for (book, amount) in lines.into_iter().filter(|(_, amount)| *amount != 0) {
+            self.postings.push(Posting {
+                transfer: self.transfers,
+                at_ms,
+                kind,
+                book,
+                amount,
+                reference: reference.to_owned(),
+            });
+        }
+    }
+
+    fn deposit(&mut self, command: &Deposit) -> Result<Balance, Refusal> {
+        let reference = (command.account.clone(), command.reference.clone());
+        if self.deposits.contains(&reference) {
+            return Ok(self.book.balance(&command.account).unwrap_or_default());
+        }
+        let balance = self.book.deposit(command)?;
+        let source = command.reference.split(':').next().unwrap_or_default();
+        self.post(
+            command.now_ms,
+            PostingKind::Deposit,
+            &command.reference,
+            vec![
+                (format!("funding:{source}"), -signed(command.amount)),
+                (customer(&command.account), signed(command.amount)),
+            ],
+        );
+        self.deposits.insert(reference);
+        Ok(balance)
+    }
+
+    fn settle(&mut self, command: &Settle) -> Settlement {
+        let settlement = self.book.settle(command);
+        if settlement.repeated {
+            return settlement;
+        }
+        if let End::Capture(charge) = &command.end {
+            let Paid {
+                provider_cost,
+                spread,
+                ..
+            } = settlement.paid;
+            let charged = settlement.paid.charged();
+            if charged > MicroUsd::ZERO {
+                self.post(
+                    command.now_ms,
+                    PostingKind::Charge,
+                    command.request.as_str(),
+                    vec![
+                        (customer(&command.account), -signed(charged)),
+                        (
+                            format!("provider:{}", charge.provider),
+                            signed(provider_cost),
+                        ),
+                        ("spread".to_owned(), signed(spread)),
+                    ],
+                );
+            }
+        }
+        if let Some(record) = &command.record {
+            self.keep(record.clone());
+        }
+        settlement
+    }
+
+    /// Keeps a receipt in the place of an earlier one of the same request.
+    fn keep(&mut self, record: Record) {
+        let key = (record.account.clone(), record.request.clone());
+        match self.recorded.get(&key) {
+            Some(at) => self.records[*at] = record,
+            None => {
+                self.recorded.insert(key, self.records.len());
+                self.records.push(record);
+            }
+        }
+    }
+
+    /// Whole transfers until `limit` lines are reached, so that none is cut in two.
+    fn postings(&self, account: &AccountId, after: u64, limit: u32) -> Vec<Posting> {
+        let book = customer(account);
+        let transfers: HashSet<u64> = self
+            .postings
+            .iter()
+            .filter(|line| line.book == book && line.transfer > after)
+            .map(|line| line.transfer)
+            .collect();
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut page: Vec<Posting> = Vec::new();
+        for line in &self.postings {
+            if !transfers.contains(&line.transfer) {
+                continue;
+            }
+            let begins = page
+                .last()
+                .is_none_or(|last| last.transfer != line.transfer);
+            if begins && page.len() >= limit {
+                break;
+            }
+            page.push(line.clone());
+        }
+        page
+    }
+
+    fn verify(&self) -> Verification {
+        let mut problems = self.book.audit();
+        let mut transfers: BTreeMap<u64, i128> = BTreeMap::new();
+        let mut books: HashMap<&str, i128> = HashMap::new();
+        for line in &self.postings {
+            *transfers.entry(line.transfer).or_default() += i128::from(line.amount);
+            *books.entry(&line.book).or_default() += i128::from(line.amount);
+        }
+        for (transfer, sum) in transfers {
+            if sum != 0 {
+                problems.push(format!("transfer {transfer} adds up to {sum}"));
+            }
+        }
+        let accounts: HashSet<&AccountId> =
+            self.deposits.iter().map(|(account, _)| account).collect();
+        for account in accounts {
+            let balance = self.book.balance(account).unwrap_or_default();
+            let posted = books.get(&*customer(account)).copied().unwrap_or_default();
+            let owned = i128::from(balance.deposited.get()) - i128::from(balance.spent.get());
+            if posted != owned {
+                problems.push(format!("`{account}`: {posted} is posted, {owned} is owned"));
+            }
+        }
+        Verification {
+            accounts: count(self.book.accounts()),
+            postings: count(self.postings.len()),
+            holds: count(self.book.holds(None).len()),
+            problems,
+        }
+    }
+
+    fn receipt(&self, account: &AccountId, id: &str) -> Option<String> {
+        let own = |record: &&Record| record.account == *account;
+        let named = self
+            .records
+            .iter()
+            .filter(own)
+            .find(|record| record.request.as_str() == id);
+        named
+            .or_else(|| {
+                self.records
+                    .iter()
+                    .filter(own)
+                    .filter(|record| record.client_request_id.as_deref() == Some(id))
+                    .max_by_key(|record| record.at_ms)
+            })
+            .map(|record| record.json.to_string())
+    }
+
+    fn usage(&self, query: &UsageQuery) -> Vec<UsageRow> {
+        let mut rows: BTreeMap<(u64, &str, &str), UsageRow> = BTreeMap::new();
+        for record in &self.records {
+            let asked = record.account == query.account
+                && (query.key.is_none() || query.key == record.key)
+                && (query.from_ms..query.to_ms).contains(&record.at_ms);
+            if !asked {
+                continue;
+            }
+            let day = record.at_ms / DAY_MS;
+            let row = rows
+                .entry((day, &record.model, &record.provider))
+                .or_insert_with(|| UsageRow {
+                    day,
+                    model: record.model.to_string(),
+                    provider: record.provider.to_string(),
+                    requests: 0,
+                    input_tokens: 0,
+                    output_tokens: 0,
+                    provider_cost: MicroUsd::ZERO,
+                    charge: MicroUsd::ZERO,
+                    savings: MicroUsd::ZERO,
+                });
+            let add = |sum: &mut MicroUsd, more: MicroUsd| {
+                *sum = sum.checked_add(more).unwrap_or(MicroUsd::MAX);
+            };
+            row.requests += 1;
+            row.input_tokens = row.input_tokens.saturating_add(record.input_tokens);
+            row.output_tokens = row.output_tokens.saturating_add(record.output_tokens);
+            add(&mut row.provider_cost, record.provider_cost);
+            add(&mut row.charge, record.charge);
+            add(&mut row.savings, record.savings);
+        }
+        rows.into_values().collect()
+    }
+}
+
+fn customer(account: &AccountId) -> String {
+    format!("customer:{account}")
+}
+
+fn signed(amount: MicroUsd) -> i64 {
+    i64::try_from(amount.get()).expect("no amount in the books is above `MicroUsd::MAX`")
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+impl Ledger for MemoryLedger {
+    fn reserve(
+        &self,
+        command: Reserve,
+    ) -> Future<'_, Result<Result<Reservation, Refusal>, StoreError>> {
+        ready(self.inner().book.reserve(&command))
+    }
+
+    fn persist<'a>(
+        &'a self,
+        _account: &'a AccountId,
+        _request: &'a RequestId,
+    ) -> Future<'a, Result<(), StoreError>> {
+        ready(())
+    }
+
+    fn extend<'a>(
+        &'a self,
+        account: &'a AccountId,
+        request: &'a RequestId,
+        by: MicroUsd,
+        _now_ms: u64,
+    ) -> Future<'a, Result<Result<Reservation, Refusal>, StoreError>> {
+        ready(self.inner().book.extend(account, request, by))
+    }
+
+    fn settle(&self, command: Settle) -> Future<'_, Result<Settled, StoreError>> {
+        ready(self.inner().settle(&command).settled())
+    }
+
+    fn release(&self, account: &AccountId, request: &RequestId, now_ms: u64) {
+        self.inner().settle(&Settle {
+            account: account.clone(),
+            request: request.clone(),
+            end: End::Release,
+            record: None,
+            now_ms,
+        });
+    }
+
+    fn record(&self, record: Record) {
+        self.inner().keep(record);
+    }
+
+    fn deposit(
+        &self,
+        command: Deposit,
+    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
+        ready(self.inner().deposit(&command))
+    }
+
+    fn balance<'a>(
+        &'a self,
+        account: &'a AccountId,
+    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
+        ready(self.inner().book.balance(account))
+    }
+
+    fn postings<'a>(
+        &'a self,
+        account: &'a AccountId,
+        after: u64,
+        limit: u32,
+    ) -> Future<'a, Result<Vec<Posting>, StoreError>> {
+        ready(self.inner().postings(account, after, limit))
+    }
+
+    fn holds<'a>(
+        &'a self,
+        account: Option<&'a AccountId>,
+    ) -> Future<'a, Result<Vec<HoldView>, StoreError>> {
+        ready(self.inner().book.holds(account))
+    }
+
+    fn expire(&self, now_ms: u64) -> Future<'_, Result<u64, StoreError>> {
+        ready(count(self.inner().book.expire(now_ms).len()))
+    }
+
+    fn verify(&self) -> Future<'_, Result<Verification, StoreError>> {
+        ready(self.inner().verify())
+    }
+
+    fn receipt<'a>(
+        &'a self,
+        account: &'a AccountId,
+        id: &'a str,
+    ) -> Future<'a, Result<Option<String>, StoreError>> {
+        ready(self.inner().receipt(account, id))
+    }
+
+    fn usage(&self, query: UsageQuery) -> Future<'_, Result<Vec<UsageRow>, StoreError>> {
+        ready(self.inner().usage(&query))
+    }
+
+    fn dropped(&self) -> u64 {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::contract;
+
+    #[test]
+    fn the_reference_store_keeps_the_contract() {
+        for case in contract::cases() {
+            println!("{}", case.name);
+            contract::block_on(case.run(Arc::new(MemoryLedger::new())));
+        }
+    }
+}
