@@ -19,9 +19,10 @@ const WORDS: [&str; 12] = [
 ];
 
 /// Where usage is reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UsageStyle {
     /// Where the dialect has it.
+    #[default]
     Usual,
     /// Nowhere.
     Missing,

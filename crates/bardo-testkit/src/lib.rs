@@ -8,6 +8,7 @@
 pub mod answer;
 pub mod client;
 pub mod dice;
+pub mod due;
 pub mod fault;
 pub mod upstream;
 pub mod weather;

@@ -13,6 +13,8 @@ use bardo_types::model::Dialect;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use crate::answer::UsageStyle;
+
 /// What a connection holds between two ends.
 const PIPE: usize = 64 << 10;
 
@@ -42,6 +44,10 @@ pub struct Script {
     pub text: String,
     /// Prompt tokens that it bills.
     pub input: u64,
+    /// The text in pieces of one token each.
+    pub pieces: Vec<String>,
+    /// Where it reports what it bills.
+    pub usage: UsageStyle,
 }
 
 /// What becomes of an attempt to connect.
@@ -83,10 +89,29 @@ pub struct Call {
     pub billed_input: Option<u64>,
     /// Output tokens that were made before the end.
     pub billed_output: u64,
+    /// Output tokens of the whole answer.
+    pub tokens: u64,
+    /// The text in pieces of one token each.
+    pub pieces: Vec<String>,
+    /// Where it reports what it bills.
+    pub usage: UsageStyle,
     /// When the other side left before the script was over.
     pub left_at: Option<Instant>,
     /// Nothing more will happen.
     pub over: bool,
+}
+
+impl Call {
+    /// How many whole pieces a part of the text consists of.
+    #[must_use]
+    pub fn pieces_in(&self, text: &str) -> u64 {
+        let mut length = 0;
+        let whole = self.pieces.iter().take_while(|piece| {
+            length += piece.len();
+            length <= text.len()
+        });
+        whole.count() as u64
+    }
 }
 
 type Plan = Box<dyn Fn(&Asked) -> Script + Send + Sync>;
@@ -163,6 +188,9 @@ impl Upstream {
             text: script.text.clone(),
             billed_input: script.accepts.then_some(script.input),
             billed_output: 0,
+            tokens: script.pieces.len() as u64,
+            pieces: script.pieces.clone(),
+            usage: script.usage,
             left_at: None,
             over: false,
         });

@@ -186,3 +186,34 @@ pub struct Receipt {
     /// How long it took.
     pub timings: Timings,
 }
+
+impl Receipt {
+    /// What the caller paid, or what its own provider will charge it where it is the operator;
+    /// `None` where that is unknown, or not our business because its own key pays.
+    #[must_use]
+    pub fn cost(&self) -> Option<MicroUsd> {
+        match self.mode {
+            PaymentMode::Prepaid => Some(self.amounts.charge),
+            PaymentMode::Owner => self.amounts.provider_cost,
+            PaymentMode::Direct => None,
+        }
+    }
+
+    /// The cost as headers show it: decimal USD, or `direct` where the caller's own key pays.
+    #[must_use]
+    pub fn cost_text(&self) -> Option<String> {
+        match self.mode {
+            PaymentMode::Direct => Some("direct".to_owned()),
+            PaymentMode::Prepaid | PaymentMode::Owner => self.cost().map(|cost| cost.to_string()),
+        }
+    }
+
+    /// What was saved against the list price, whoever pays; `None` where a part of it is unknown.
+    #[must_use]
+    pub fn savings(&self) -> Option<MicroUsd> {
+        let cost = self.cost()?;
+        self.amounts
+            .baseline
+            .map(|baseline| baseline.saturating_sub(cost))
+    }
+}

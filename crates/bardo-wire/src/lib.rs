@@ -12,6 +12,7 @@ pub mod codec;
 pub mod envelope;
 pub mod headers;
 pub mod json;
+pub mod receipt;
 pub mod splice;
 pub mod sse;
 pub mod table;

@@ -38,10 +38,11 @@ pub(super) fn of(fault: Fault, answer: &Answer, asked: &Asked, dice: &mut Dice) 
         None if asked.stream => streamed(fault, &answer, dice),
         None => whole(fault, &answer, dice),
     };
-    let text = if fault == Fault::Endless && asked.stream {
-        answer.pieces[..2].concat().repeat(ENDLESS)
+    let pieces: Vec<String> = if fault == Fault::Endless && asked.stream {
+        let again = answer.pieces[..2].iter().cloned().cycle();
+        again.take(2 * ENDLESS).collect()
     } else {
-        answer.text()
+        answer.pieces.clone()
     };
     Script {
         acts,
@@ -49,8 +50,10 @@ pub(super) fn of(fault: Fault, answer: &Answer, asked: &Asked, dice: &mut Dice) 
             fault,
             Fault::ErrorFirst | Fault::ErrorInBody | Fault::WebPage
         ),
-        text,
+        text: pieces.concat(),
         input: answer.input,
+        usage: answer.usage,
+        pieces,
     }
 }
 
@@ -70,6 +73,8 @@ pub(super) fn cut_after(answer: &Answer, events: usize, torn: bool) -> Script {
         accepts: true,
         text: answer.text(),
         input: answer.input,
+        usage: answer.usage,
+        pieces: answer.pieces.clone(),
     }
 }
 

@@ -1,0 +1,120 @@
+use std::time::Duration;
+
+use bardo_types::Degradation;
+use bardo_types::fault::FaultClass;
+use bardo_types::ids::{AccountId, KeyId, RequestId};
+use bardo_types::model::Dialect;
+use bardo_types::money::{BasisPoints, MicroUsd};
+use bardo_types::receipt::{
+    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, Receipt, Timings,
+};
+use bardo_types::usage::Usage;
+
+use super::{Utc, comment, to_json};
+
+fn receipt() -> Receipt {
+    let attempt = |failure| Attempt {
+        backend: "openrouter".into(),
+        model: "anthropic/claude-opus-5.5".into(),
+        failure,
+        duration: Duration::from_millis(12),
+    };
+    Receipt {
+        request_id: RequestId::parse("req_1").unwrap(),
+        client_request_id: Some("mine-1234".into()),
+        received_at_ms: 1_795_190_400_123,
+        account: AccountId::parse("acct_1").unwrap(),
+        key: Some(KeyId::parse("k1").unwrap()),
+        session: Some("s".into()),
+        subsystem: None,
+        dialect: Dialect::Chat,
+        upstream_dialect: Dialect::Anthropic,
+        model_requested: "opus".into(),
+        model: "claude-opus-5-5".into(),
+        model_answered: Some("claude-opus-5-5-20260901".into()),
+        backend: "openrouter".into(),
+        upstream_request_id: Some("gen-1".into()),
+        attempts: vec![
+            attempt(Some(AttemptFailure {
+                class: FaultClass::RateLimit,
+                status: Some(429),
+                unknown_outcome: false,
+            })),
+            attempt(None),
+        ],
+        streamed: true,
+        usage: Some(Usage {
+            fresh_input: 10,
+            cache_read: 100,
+            cache_write_5m: 7,
+            output: 5,
+            reasoning: Some(2),
+            ..Usage::default()
+        }),
+        estimated: false,
+        mode: PaymentMode::Prepaid,
+        amounts: Amounts {
+            provider_cost: Some(MicroUsd::new(1_000)),
+            spread_rate: BasisPoints::new(2_000).unwrap(),
+            spread: MicroUsd::new(200),
+            charge: MicroUsd::new(1_200),
+            shortfall: MicroUsd::ZERO,
+            baseline: Some(MicroUsd::new(1_500)),
+            balance: Some(MicroUsd::new(9_998_800)),
+        },
+        cache: "bypass".into(),
+        degraded: vec![Degradation::new("top_k", "the provider has no such knob")],
+        optimizations: Vec::new(),
+        outcome: Outcome::Finished,
+        timings: Timings {
+            reserved: Some(Duration::from_millis(1)),
+            sent: Some(Duration::from_millis(2)),
+            head: Some(Duration::from_millis(30)),
+            first_content: None,
+            total: Duration::from_millis(400),
+        },
+    }
+}
+
+#[test]
+fn every_member_of_a_receipt_is_shown() {
+    let json: serde_json::Value = serde_json::from_str(&to_json(&receipt())).unwrap();
+    insta::assert_json_snapshot!("whole", json);
+}
+
+#[test]
+fn the_closing_comment_is_one_line_of_figures() {
+    let text = comment(&receipt(), false);
+    let json = text.strip_prefix(": bardo ").unwrap().strip_suffix("\n\n");
+    assert!(!json.unwrap().contains('\n'));
+    let json: serde_json::Value = serde_json::from_str(json.unwrap()).unwrap();
+    insta::assert_json_snapshot!("figures", json);
+    assert!(comment(&receipt(), true).contains("\"pending\":true"));
+}
+
+#[test]
+fn what_the_callers_own_key_pays_has_no_amount() {
+    let direct = Receipt {
+        mode: PaymentMode::Direct,
+        ..receipt()
+    };
+    let text = comment(&direct, false);
+    assert!(text.contains("\"cost\":\"direct\""), "{text}");
+    assert!(text.contains("\"savings\":null"), "{text}");
+    let owner = Receipt {
+        mode: PaymentMode::Owner,
+        ..receipt()
+    };
+    assert!(comment(&owner, false).contains("\"cost\":\"0.001000\""));
+    assert_eq!(owner.savings(), Some(MicroUsd::new(500)));
+}
+
+#[test]
+fn times_are_utc() {
+    let check = |ms, expected: &str| assert_eq!(Utc(ms).to_string(), expected);
+    check(0, "1970-01-01T00:00:00.000Z");
+    check(951_782_399_999, "2000-02-28T23:59:59.999Z");
+    check(951_782_400_000, "2000-02-29T00:00:00.000Z");
+    check(1_709_251_200_000, "2024-03-01T00:00:00.000Z");
+    check(4_102_444_799_000, "2099-12-31T23:59:59.000Z");
+}
