@@ -1,0 +1,1 @@
+//! Answers that are successes by their status alone.
