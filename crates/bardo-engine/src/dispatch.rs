@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bardo_ledger::StoreError;
 use bardo_types::fault::{Fault, FaultClass};
 use tokio::time::Instant;
 
@@ -13,8 +14,9 @@ use crate::breaker::{Gate, Permit, Who};
 use crate::embed;
 use crate::error::{EngineError, UpstreamFailure};
 use crate::failure::{Failure, Next};
+use crate::lifecycle::{Life, Reserved, Sent};
 use crate::received::Task;
-use crate::respond::{Answer, AnswerBody};
+use crate::respond::{Answer, AnswerBody, Unanswered};
 use crate::retry;
 use crate::run::{Admitted, Engine};
 use crate::shape::{Decoded, Shaped, shape};
@@ -25,8 +27,9 @@ impl Engine {
     pub(crate) async fn dispatch(
         self: &Arc<Self>,
         admitted: &Admitted,
+        reserved: Life<Reserved>,
     ) -> Result<Answer, EngineError> {
-        let mut walk = Walk::begin(self, admitted);
+        let mut walk = Walk::begin(self, admitted, reserved);
         for index in 0..admitted.candidates.len() {
             if let Some(answer) = walk.candidate(index).await {
                 return Ok(answer);
@@ -46,6 +49,8 @@ impl Engine {
 struct Walk<'a> {
     engine: &'a Arc<Engine>,
     admitted: &'a Admitted,
+    /// There as long as another backend may be asked.
+    life: Option<Life<Reserved>>,
     decoded: Decoded,
     started: Instant,
     attempts: u32,
@@ -54,6 +59,8 @@ struct Walk<'a> {
     /// Why a backend cannot take the request at all.
     refusal: Option<EngineError>,
     last: Option<UpstreamFailure>,
+    /// A provider answered, and the books did not: the answer cannot be handed over.
+    books: Option<StoreError>,
     /// Whom to ask once more, and when.
     again: Option<Again>,
     /// The backend that was passed over because it wants to be left alone, for the shortest time.
@@ -71,18 +78,20 @@ struct Again {
 }
 
 impl<'a> Walk<'a> {
-    fn begin(engine: &'a Arc<Engine>, admitted: &'a Admitted) -> Self {
+    fn begin(engine: &'a Arc<Engine>, admitted: &'a Admitted, reserved: Life<Reserved>) -> Self {
         let started = Instant::now();
         engine.health.count_request(started);
         Self {
             engine,
             admitted,
+            life: Some(reserved),
             decoded: Decoded::default(),
             started,
             attempts: 0,
             over: false,
             refusal: None,
             last: None,
+            books: None,
             again: None,
             paused: None,
             open: None,
@@ -157,16 +166,15 @@ impl<'a> Walk<'a> {
                 return None;
             }
         };
+        let reserved = self.life.take()?;
         self.attempts += 1;
         let (engine, admitted) = (self.engine, self.admitted);
         let backend = shaped.endpoint.name.clone();
+        let sent = reserved.sent(admitted, candidate, &shaped);
         let answered = if admitted.task == Task::Embeddings {
-            let asked = engine.embed_at(admitted, candidate, shaped, self.left());
-            Box::pin(asked).await
+            Box::pin(engine.embed_at(admitted, shaped, sent, self.left())).await
         } else {
-            let asked =
-                engine.generate_at(admitted, candidate, shaped, self.attempts, self.started);
-            Box::pin(asked).await
+            Box::pin(engine.generate_at(admitted, shaped, sent, self.started)).await
         };
         match answered {
             Ok(mut answer) => {
@@ -176,8 +184,15 @@ impl<'a> Walk<'a> {
                 }
                 Some(answer)
             }
-            Err(failure) => {
+            Err(Unanswered::Failed(failure, sent)) => {
+                self.life = sent.failed(&failure);
                 self.failed(index, backend, permit, failure);
+                None
+            }
+            Err(Unanswered::Store(error)) => {
+                drop(permit.succeeded(Instant::now()));
+                self.books = Some(error);
+                self.over = true;
                 None
             }
         }
@@ -257,7 +272,13 @@ impl<'a> Walk<'a> {
         self.ask(again.index, permit).await
     }
 
-    fn into_error(self) -> EngineError {
+    fn into_error(mut self) -> EngineError {
+        if let Some(reserved) = self.life.take() {
+            reserved.failed();
+        }
+        if let Some(error) = self.books {
+            return error.into();
+        }
         if let Some(failure) = self.last {
             return EngineError::Upstream(Box::new(failure));
         }
@@ -279,7 +300,7 @@ impl<'a> Walk<'a> {
         }
         if let Some((index, wait)) = self.open {
             return EngineError::CircuitOpen {
-                model: self.admitted.model.clone(),
+                model: self.admitted.model.to_string(),
                 backend: name(index),
                 retry_after_ms: ms(wait),
             };
@@ -299,16 +320,18 @@ impl Engine {
     async fn generate_at(
         self: &Arc<Self>,
         admitted: &Admitted,
-        candidate: &bardo_router::Candidate,
         mut shaped: Shaped,
-        attempts: u32,
+        sent: Life<Sent>,
         started: Instant,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, Unanswered> {
         let total = admitted.world.deadlines.total;
         let left = total.saturating_sub(started.elapsed());
-        let response = self.attempt(admitted, &mut shaped, left).await?;
+        let response = match self.attempt(admitted, &mut shaped, left).await {
+            Ok(response) => response,
+            Err(failure) => return Err(Unanswered::Failed(failure, sent)),
+        };
         // The limit is for the request, not for each of its tries.
-        self.respond(admitted, candidate, shaped, response, attempts, started)
+        self.respond(admitted, shaped, response, sent, started)
             .await
     }
 }

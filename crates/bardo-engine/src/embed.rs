@@ -6,6 +6,7 @@ use std::time::Duration;
 use bardo_providers::{Call, Operation};
 use bardo_router::Candidate;
 use bardo_types::model::Dialect;
+use bardo_types::usage::Usage;
 use bardo_wire::codec::BadRequest;
 use bardo_wire::splice::{Edit, splice};
 use bardo_wire::{gemini, table};
@@ -18,7 +19,8 @@ use tokio::time::Instant;
 
 use crate::attempt::Failure;
 use crate::error::EngineError;
-use crate::respond::{Answer, AnswerBody, AnswerHead, Arriving, read_whole};
+use crate::lifecycle::{Life, Reserved, Sent};
+use crate::respond::{Answer, Arriving, Unanswered, conclude, read_whole};
 use crate::run::{Admitted, Engine};
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, headers};
@@ -43,33 +45,38 @@ impl Engine {
     pub(crate) async fn embed(
         self: &Arc<Self>,
         admitted: &Admitted,
+        reserved: Life<Reserved>,
     ) -> Result<Answer, EngineError> {
         if admitted.top().get("input").is_none() {
             return Err(
                 BadRequest::new("input", "`input` is required: a text or a list of texts").into(),
             );
         }
-        self.dispatch(admitted).await
+        self.dispatch(admitted, reserved).await
     }
 
     pub(crate) async fn embed_at(
         &self,
         admitted: &Admitted,
-        candidate: &Candidate,
         mut shaped: Shaped,
+        mut sent: Life<Sent>,
         left: Duration,
-    ) -> Result<Answer, Failure> {
-        let head = AnswerHead {
-            model_requested: admitted.model.clone(),
-            model: candidate.entry.id.clone(),
-            backend: shaped.endpoint.name.clone(),
-            ..AnswerHead::default()
+    ) -> Result<Answer, Unanswered> {
+        let vectors = match self.vectors(admitted, &mut shaped, left).await {
+            Ok(vectors) => vectors,
+            Err(failure) => return Err(Unanswered::Failed(failure, sent)),
         };
-        let body = self.vectors(admitted, &mut shaped, left).await?;
-        Ok(Answer {
-            head,
-            body: AnswerBody::Whole(body),
-        })
+        let tab = sent.tab_mut();
+        tab.head();
+        if let Some(fresh_input) = vectors.prompt {
+            tab.count(&Usage {
+                fresh_input,
+                ..Usage::default()
+            });
+        }
+        conclude(sent, vectors.upstream, vectors.body)
+            .await
+            .map_err(Unanswered::Store)
     }
 
     async fn vectors(
@@ -77,7 +84,7 @@ impl Engine {
         admitted: &Admitted,
         shaped: &mut Shaped,
         left: Duration,
-    ) -> Result<Bytes, Failure> {
+    ) -> Result<Vectors, Failure> {
         let started = Instant::now();
         let response = self.attempt(admitted, shaped, left).await?;
         let body = response.into_body();
@@ -100,11 +107,20 @@ impl Engine {
                 {
                     Err(failure)
                 }
-                _ => Ok(bytes),
+                _ => Ok(Vectors {
+                    prompt: prompt_tokens(&bytes),
+                    body: bytes.clone(),
+                    upstream: bytes,
+                }),
             };
         }
         let vectors = gemini::decode_embeddings(&bytes).map_err(told)?;
-        Ok(encode(admitted, &vectors))
+        Ok(Vectors {
+            body: encode(admitted, &vectors),
+            // This provider's answer has no counts.
+            prompt: None,
+            upstream: bytes,
+        })
     }
 }
 
@@ -124,7 +140,7 @@ pub(crate) fn shape(admitted: &Admitted, candidate: &Candidate) -> Result<Shaped
     let target = endpoint
         .target(&call)
         .ok_or_else(|| EngineError::NoOperation {
-            model: admitted.model.clone(),
+            model: admitted.model.to_string(),
             operation: "embeddings",
         })?;
     let body = body(admitted, dialect, &candidate.entry.upstream_id)?;
@@ -138,6 +154,29 @@ pub(crate) fn shape(admitted: &Admitted, candidate: &Candidate) -> Result<Shaped
         degraded: Vec::new(),
         mode: Mode::Relay { hide_usage: false },
     })
+}
+
+/// An answer of a provider, and as its caller gets it.
+struct Vectors {
+    upstream: Bytes,
+    body: Bytes,
+    /// Tokens of the prompt, where the provider counted.
+    prompt: Option<u64>,
+}
+
+fn prompt_tokens(body: &[u8]) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Shape {
+        usage: Option<Counts>,
+    }
+    #[derive(Deserialize)]
+    struct Counts {
+        prompt_tokens: Option<u64>,
+    }
+    serde_json::from_slice::<Shape>(body)
+        .ok()?
+        .usage?
+        .prompt_tokens
 }
 
 fn is_error(body: &[u8]) -> bool {
@@ -197,7 +236,7 @@ fn encode(admitted: &Admitted, vectors: &[Vec<f32>]) -> Bytes {
     // The Gemini answer has no counts; a quarter of the bytes is the usual rough measure.
     let tokens = admitted.top().get("input").map_or(0, str::len) / 4;
     let usage = json!({ "prompt_tokens": tokens, "total_tokens": tokens });
-    json!({ "object": "list", "data": data, "model": admitted.model, "usage": usage })
+    json!({ "object": "list", "data": data, "model": &*admitted.model, "usage": usage })
         .to_string()
         .into()
 }

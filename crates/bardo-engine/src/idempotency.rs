@@ -18,7 +18,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::error::EngineError;
-use crate::respond::{Answer, AnswerBody, AnswerHead};
+use crate::head::AnswerHead;
+use crate::respond::{Answer, AnswerBody};
 use crate::run::{Admitted, Engine};
 
 use table::{Entry, Name, Outcome, Table};
@@ -275,7 +276,14 @@ fn is_unknown(error: &EngineError) -> bool {
         | EngineError::NoOperation { .. }
         | EngineError::Required { .. }
         | EngineError::CircuitOpen { .. }
-        | EngineError::UnknownResponse(_) => false,
+        | EngineError::UnknownResponse(_)
+        | EngineError::Throttled(_)
+        | EngineError::Scope { .. }
+        | EngineError::Unpriced { .. }
+        | EngineError::Funds { .. }
+        | EngineError::Budget { .. }
+        | EngineError::Store(_)
+        | EngineError::Busy => false,
     }
 }
 

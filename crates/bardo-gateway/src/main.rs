@@ -7,6 +7,7 @@ mod auth;
 mod cli;
 mod config;
 mod control;
+mod describe;
 mod edge;
 mod error;
 mod events;

@@ -34,8 +34,10 @@ const NO_PROVIDER: &str = "no provider is configured. Either try it with simulat
 or name a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPENROUTER_API_KEY:
   bardo-gateway serve --config bardo.yaml      # see README.md, \"Configuration\"";
 
-/// At the end of the process the books get so long to take what is to be settled.
-const SETTLE: Duration = Duration::from_millis(800);
+/// At the end of the process the books get so long to take what is not settled yet.
+const SETTLE: Duration = Duration::from_secs(10);
+/// And so long where somebody does not want to wait.
+const SETTLE_AT_ONCE: Duration = Duration::from_millis(800);
 
 /// What stays the same over the process's life.
 struct Running {
@@ -139,12 +141,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
-    runtime.block_on(async {
+    let engine = Arc::clone(&running.edge.engine);
+    engine.start_settler(runtime.handle());
+    let patience = runtime.block_on(async {
         let admin = tokio::net::TcpListener::from_std(admin).map_err(|error| error.to_string())?;
-        running
-            .edge
-            .engine
-            .start_settler(&tokio::runtime::Handle::current());
         let keep_receipts = loaded.config.store.keep_receipts.0;
         upkeep::start(&stores, folder.path(), keep_receipts);
         let ops = Ops {
@@ -168,6 +168,11 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     })?;
     for thread in threads {
         let _ = thread.join();
+    }
+    // Money is never dropped: what callers left behind is settled before the process ends.
+    let settled = async { tokio::time::timeout(patience, engine.drain_settler()).await };
+    if runtime.block_on(settled).is_err() {
+        tracing::error!("the books do not answer; what is unsettled is held until it expires");
     }
     Ok(())
 }
@@ -305,14 +310,14 @@ struct Fetched {
 
 impl Running {
     /// Everything that goes on beside serving: lists, reloads, signals. Returns when it is time to
-    /// go, with `stop` set.
+    /// go, with `stop` set, and how long to wait for the books.
     async fn attend(
         &self,
         mut loaded: Loaded,
         mut backends: Vec<Backend>,
         stop: &watch::Sender<Stop>,
         mut signals: Signals,
-    ) -> Result<(), String> {
+    ) -> Result<Duration, String> {
         let mut lists = LiveLists::new();
         let (fetched, mut arriving) = mpsc::channel(16);
         let mut generation = 0;
@@ -365,18 +370,16 @@ impl Running {
         self.edge.draining.store(true, Ordering::Relaxed);
         let _ = stop.send(Stop::Drain);
         tracing::info!("draining; a second signal ends at once");
-        tokio::select! {
-            () = stop.closed() => {}
-            () = signals.stop() => {}
-            () = tokio::time::sleep(loaded.config.server.drain.0) => tracing::warn!("the drain limit is over"),
-        }
+        let patience = tokio::select! {
+            () = stop.closed() => SETTLE,
+            () = signals.stop() => SETTLE_AT_ONCE,
+            () = tokio::time::sleep(loaded.config.server.drain.0) => {
+                tracing::warn!("the drain limit is over");
+                SETTLE
+            }
+        };
         let _ = stop.send(Stop::Now);
-        // What callers left behind is still to be settled; the books refuse nothing, so this is short.
-        let settled = tokio::time::timeout(SETTLE, self.edge.engine.drain_settler()).await;
-        if settled.is_err() {
-            tracing::warn!("not everything is settled; holds that are left end by themselves");
-        }
-        Ok(())
+        Ok(patience)
     }
 
     /// Asks every backend for its list, each on its own, so that none holds up another or a signal.

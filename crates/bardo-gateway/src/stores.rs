@@ -59,8 +59,8 @@ impl Stores {
         };
         let options = sqlite::Options {
             durability: match config.durability {
-                Durability::Normal => sqlite::Durability::Normal,
-                Durability::Full => sqlite::Durability::Full,
+                Durability::Normal => sqlite::Durability::Process,
+                Durability::Full => sqlite::Durability::Power,
             },
             ..sqlite::Options::default()
         };

@@ -193,6 +193,7 @@ fn later(now_ms: u64, after: Duration) -> u64 {
 /// A name that nobody has had before.
 pub(crate) fn fresh_name() -> String {
     crate::request_id::fresh()
+        .as_str()
         .trim_start_matches("req_")
         .to_owned()
 }

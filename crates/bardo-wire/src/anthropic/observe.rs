@@ -3,11 +3,11 @@
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Service;
 use memchr::memmem;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::error;
 use super::usage::UsageWire;
+use crate::apology::{Extent, fault_in};
 use crate::codec::Observed;
 use crate::json::{Lenient, Str, wire_object};
 use crate::sse::SseEvent;
@@ -22,10 +22,16 @@ wire_object! {
     struct MessageWire<'a> {
         "type" => kind: Option<Str<'a>>,
         "model" => model: Option<Str<'a>>,
-        "content" => content: Option<Vec<IgnoredAny>>,
+        "content" => content: Option<Vec<&'a RawValue>>,
         "stop_reason" => stop_reason: Option<Str<'a>>,
         "usage" => usage: Lenient<UsageWire<'a>>,
         "error" => error: Option<&'a RawValue>,
+    }
+}
+
+wire_object! {
+    struct TextWire<'a> {
+        "text" => text: Option<Str<'a>>,
     }
 }
 
@@ -106,6 +112,20 @@ fn name_model(message: MessageWire<'_>, seen: &mut Observed) {
     }
 }
 
+/// The failure that an answer tells of in words, where nothing else is in it and none of them was
+/// counted.
+fn apology(message: &MessageWire<'_>) -> Option<Fault> {
+    let counted = message.usage.0.as_ref().map(UsageWire::counts);
+    if counted.is_some_and(|usage| usage.output > 0) {
+        return None;
+    }
+    let [block] = message.content.as_deref()? else {
+        return None;
+    };
+    let block: TextWire<'_> = serde_json::from_str(block.get()).ok()?;
+    fault_in(block.text.as_deref()?, Extent::Whole)
+}
+
 /// Learns what a relay has to know from a whole answer.
 #[must_use]
 pub fn observe_response(body: &[u8]) -> Observed {
@@ -115,6 +135,7 @@ pub fn observe_response(body: &[u8]) -> Observed {
             seen.fault = Some(error::decode_error(200, body, Service::Anthropic));
         }
         Ok(message) => {
+            seen.fault = apology(&message);
             seen.content = message
                 .content
                 .as_ref()

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::block::{Block, Place};
 use super::usage::{self, UsageWire};
 use super::{blocks_out, citation, error, finish, write};
+use crate::apology::{Extent, fault_in};
 use crate::codec::{DecodeContext, ReplyContext};
 use crate::json::{Lenient, Str, wire_object};
 
@@ -57,6 +58,13 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
             choice.parts.push(part);
         }
     }
+    let usage = wire.usage.0.as_ref().map(UsageWire::counts);
+    if let [Part::Text(text)] = choice.parts.as_slice()
+        && usage.as_ref().is_none_or(|usage| usage.output == 0)
+        && let Some(fault) = fault_in(&text.text, Extent::Whole)
+    {
+        return Err(fault);
+    }
     let told = finish::parse(wire.stop_reason.as_deref().unwrap_or_default());
     choice.finish = Some(finish::of_choice(&choice, told));
     Ok(ChatResponse {
@@ -69,7 +77,7 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
             .as_ref()
             .and_then(|usage| usage.service_tier.0.as_deref())
             .map(str::to_owned),
-        usage: wire.usage.0.as_ref().map(UsageWire::counts),
+        usage,
         choices: vec![choice],
     })
 }

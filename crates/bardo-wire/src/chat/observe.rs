@@ -11,6 +11,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::answer::{Chunk, Counts, fault_of, read_usage};
+use crate::apology::Extent;
 use crate::codec::Observed;
 use crate::json::scan;
 use crate::sse::SseEvent;
@@ -42,14 +43,20 @@ pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
         return;
     }
     match serde_json::from_slice::<Chunk<'_>>(data) {
-        Ok(chunk) => look(&chunk, data, seen),
+        Ok(chunk) => {
+            if !seen.content {
+                seen.fault = chunk.apology(Extent::First);
+            }
+            look(&chunk, data, seen);
+        }
         // Events of other kinds pass; one that says it is an error is believed.
         Err(_) if event.name == "error" => seen.fault = Some(unknown_fault(data)),
         Err(_) => {}
     }
 }
 
-/// Looks at a whole body. One in which nothing speaks of an error is only searched for its counts.
+/// Looks at a whole body. One in which nothing speaks of an error, and which counts words of an
+/// answer, is only searched for its counts.
 #[must_use]
 pub fn observe_response(body: &[u8]) -> Observed {
     let data = body.trim_ascii();
@@ -62,6 +69,12 @@ pub fn observe_response(body: &[u8]) -> Observed {
             seen.fault = Some(unknown_fault(data));
         }
         Ok(chunk) => {
+            let answers = chunk.choices.as_ref().is_some_and(|list| !list.is_empty());
+            seen.fault = chunk.apology(Extent::Whole).or_else(|| {
+                let empty = "the provider answered without an answer";
+                (!answers && chunk.error.is_none())
+                    .then(|| Fault::new(FaultClass::Malformed, empty))
+            });
             look(&chunk, data, &mut seen);
             seen.terminal = seen.finished && seen.fault.is_none();
         }
@@ -75,20 +88,23 @@ fn counts_alone(data: &[u8]) -> Option<Observed> {
         return None;
     }
     let top = scan(data).ok()?;
-    let counts_elsewhere = top.get("usage").is_none() && USAGE.find(data).is_some();
-    if !top.get("choices")?.starts_with('[') || counts_elsewhere {
+    if !top.get("choices")?.starts_with('[') {
         return None;
     }
     let raw = |key| {
         top.get(key)
             .and_then(|json| serde_json::from_str::<&RawValue>(json).ok())
     };
+    let usage = read_usage(&Counts {
+        usage: raw("usage"),
+        cost: raw("cost"),
+        timings: raw("timings"),
+    });
+    if usage.as_ref().is_none_or(|usage| usage.output == 0) {
+        return None;
+    }
     Some(Observed {
-        usage: read_usage(&Counts {
-            usage: raw("usage"),
-            cost: raw("cost"),
-            timings: raw("timings"),
-        }),
+        usage,
         content: true,
         finished: true,
         terminal: true,
