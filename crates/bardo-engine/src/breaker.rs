@@ -119,7 +119,12 @@ impl Health {
 
     /// For a request that has nobody else to ask: one such request at a time may try an open
     /// circuit before its time, and so find out early that the backend is well again.
-    pub(crate) fn last_resort(self: &Arc<Self>, who: &Who, breaker: &Breaker, now: Instant) -> Gate {
+    pub(crate) fn last_resort(
+        self: &Arc<Self>,
+        who: &Who,
+        breaker: &Breaker,
+        now: Instant,
+    ) -> Gate {
         if let Some(circuit) = self.circuits().get_mut(&who.id)
             && let Err(wait) = circuit.pass_early(breaker, now)
         {
@@ -156,7 +161,11 @@ impl Health {
             }
         }
         let circuit = circuits.entry(who.id).or_insert_with(|| {
-            Circuit::new(who.endpoint.name.clone(), who.entry.upstream_id.clone(), now)
+            Circuit::new(
+                who.endpoint.name.clone(),
+                who.entry.upstream_id.clone(),
+                now,
+            )
         });
         let first = circuit.is_quiet(now);
         circuit.failed(breaker, seen.blame, seen.probes, now);

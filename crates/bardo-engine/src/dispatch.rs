@@ -164,13 +164,8 @@ impl<'a> Walk<'a> {
             let asked = engine.embed_at(admitted, candidate, shaped, self.left());
             Box::pin(asked).await
         } else {
-            let asked = engine.generate_at(
-                admitted,
-                candidate,
-                shaped,
-                self.attempts,
-                self.started,
-            );
+            let asked =
+                engine.generate_at(admitted, candidate, shaped, self.attempts, self.started);
             Box::pin(asked).await
         };
         match answered {

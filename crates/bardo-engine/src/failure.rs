@@ -172,9 +172,13 @@ fn is_unroutable(fault: &Fault, service: Service) -> bool {
         return false;
     }
     let words = fault.message.to_ascii_lowercase();
-    ["routing requirement", "no allowed providers", "no endpoints"]
-        .iter()
-        .any(|told| words.contains(told))
+    [
+        "routing requirement",
+        "no allowed providers",
+        "no endpoints",
+    ]
+    .iter()
+    .any(|told| words.contains(told))
 }
 
 #[cfg(test)]

@@ -328,10 +328,7 @@ pub(crate) async fn read_whole(arriving: Arriving, deadlines: Deadlines) -> Resu
         }
         whole.extend_from_slice(&data);
         if whole.len() > ANSWER_MAX {
-            return Err(Failure::told(Fault::new(
-                FaultClass::Malformed,
-                TOO_LARGE,
-            )));
+            return Err(Failure::told(Fault::new(FaultClass::Malformed, TOO_LARGE)));
         }
     }
     Ok(if whole.is_empty() {

@@ -9,6 +9,7 @@ mod error;
 mod models;
 mod ops;
 mod refresh;
+mod repeat;
 mod reply;
 mod request_id;
 mod route;
@@ -16,6 +17,7 @@ mod serve;
 mod server;
 mod simulation;
 mod sink;
+mod unread;
 
 use std::process::ExitCode;
 

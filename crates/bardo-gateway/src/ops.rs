@@ -3,8 +3,10 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use bardo_engine::{CircuitHealth, CircuitState};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
@@ -86,6 +88,7 @@ fn answer(request: &Request<Incoming>, edge: &Edge, status: &Status) -> Response
                 "providers": providers,
                 "models": world.roster.listed().len(),
                 "lists": lists,
+                "circuits": edge.engine.health().iter().map(circuit).collect::<Vec<_>>(),
             });
             (StatusCode::OK, body)
         }
@@ -101,4 +104,25 @@ fn answer(request: &Request<Incoming>, edge: &Edge, status: &Status) -> Response
         http::HeaderValue::from_static("application/json"),
     );
     reply
+}
+
+/// A backend that has failed of late with a model.
+fn circuit(health: &CircuitHealth) -> serde_json::Value {
+    let state = match health.state {
+        CircuitState::Closed => "closed",
+        CircuitState::HalfOpen => "half_open",
+        CircuitState::Open => "open",
+    };
+    let ms = |wait: Option<Duration>| wait.map(|wait| u64::try_from(wait.as_millis()).ok());
+    json!({
+        "provider": health.backend,
+        "model": health.model,
+        "state": state,
+        "degraded": health.degraded,
+        "failures_in_a_row": health.failures_in_a_row,
+        "successes": health.successes,
+        "failures": health.failures,
+        "retry_in_ms": ms(health.retry_in),
+        "paused_for_ms": ms(health.paused_for),
+    })
 }

@@ -283,10 +283,7 @@ fn successes_of_before_do_not_close_it() {
 #[test]
 fn the_last_backend_is_looked_at_early_by_one_request_at_a_time() {
     let mut scene = Scene::opened();
-    let early = |scene: &Scene| match scene
-        .health
-        .last_resort(&scene.who, &BREAKER, scene.now)
-    {
+    let early = |scene: &Scene| match scene.health.last_resort(&scene.who, &BREAKER, scene.now) {
         Gate::Pass(permit) => Ok(permit),
         Gate::Open(wait) | Gate::Paused(wait, _) => Err(wait),
     };
@@ -317,7 +314,10 @@ fn nobody_is_asked_before_the_time_that_was_named() {
         let Gate::Paused(wait, class) = scene.gate() else {
             panic!("asked after {passed} seconds");
         };
-        assert_eq!((wait, class), (SECOND * (5 - passed), FaultClass::RateLimit));
+        assert_eq!(
+            (wait, class),
+            (SECOND * (5 - passed), FaultClass::RateLimit)
+        );
         scene.now += SECOND;
     }
     scene.answers();

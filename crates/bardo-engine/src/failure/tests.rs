@@ -1,5 +1,5 @@
-use bardo_wire::table;
 use bardo_types::model::Dialect;
+use bardo_wire::table;
 
 use super::*;
 
@@ -57,11 +57,7 @@ fn every_status_in_a_providers_own_words() {
         assert_eq!(plain(status, code), next, "{status} {code}");
         let body = format!(r#"{{"error":{{"message":"no","type":"x","code":"{code}"}}}}"#);
         let failure = refused(Service::OpenAi, true, status, false, &body);
-        assert_eq!(
-            failure.blame(Service::OpenAi),
-            whose,
-            "{status} {code}"
-        );
+        assert_eq!(failure.blame(Service::OpenAi), whose, "{status} {code}");
     }
 }
 
@@ -136,7 +132,11 @@ fn words_inside_a_success() {
         (FaultClass::Malformed, UNKNOWN),
     ];
     for (class, next) in rows {
-        assert_eq!(Failure::told(Fault::new(class, "no")).next, next, "{class:?}");
+        assert_eq!(
+            Failure::told(Fault::new(class, "no")).next,
+            next,
+            "{class:?}"
+        );
     }
 }
 

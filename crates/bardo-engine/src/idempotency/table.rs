@@ -168,10 +168,13 @@ impl Table {
         let by_account: usize = self.accounts.values().map(BTreeMap::len).sum();
         assert_eq!(self.entries.len(), self.order.len());
         assert_eq!(self.entries.len(), by_account);
-        let kept = self.entries.values().map(|(_, entry)| match &entry.outcome {
-            Outcome::Answered(kept) => kept.body.len(),
-            Outcome::Running { .. } | Outcome::Unknown => 0,
-        });
+        let kept = self
+            .entries
+            .values()
+            .map(|(_, entry)| match &entry.outcome {
+                Outcome::Answered(kept) => kept.body.len(),
+                Outcome::Running { .. } | Outcome::Unknown => 0,
+            });
         assert_eq!(self.bytes, kept.sum::<usize>());
         (self.entries.len(), self.bytes)
     }
