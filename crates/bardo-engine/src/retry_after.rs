@@ -22,8 +22,8 @@ pub(crate) fn read(headers: &HeaderMap, status: u16) -> Option<Duration> {
     Some(wait.min(LONGEST))
 }
 
-/// When the limits that are used up begin anew. A provider that does not say which one is used up
-/// is taken at its shortest word.
+/// When the limits that are used up begin anew. A provider that does not say what is left of them
+/// is taken at its shortest word; one with something left of all of them says nothing.
 fn resets(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     const KINDS: [(&str, &str); 6] = [
         ("x-ratelimit-", "requests"),
@@ -45,13 +45,11 @@ fn resets(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
         let Some(reset) = named("reset").and_then(|text| wait(text, now)) else {
             continue;
         };
-        if named("remaining")
-            .and_then(number)
-            .is_some_and(|left| left < 1.0)
-        {
-            used_up = used_up.max(Some(reset));
+        match named("remaining").and_then(number) {
+            Some(left) if left >= 1.0 => {}
+            Some(_) => used_up = used_up.max(Some(reset)),
+            None => shortest = Some(shortest.map_or(reset, |known| known.min(reset))),
         }
-        shortest = Some(shortest.map_or(reset, |known| known.min(reset)));
     }
     used_up.or(shortest)
 }
@@ -208,7 +206,9 @@ mod tests {
             ("x-ratelimit-remaining-tokens", "0"),
         ];
         assert_eq!(ms(&both), Some(360_000));
-        assert_eq!(ms(&both[..3]), Some(1_000));
+        assert_eq!(ms(&both[..2]), None, "there is something left");
+        assert_eq!(ms(&both[2..3]), Some(360_000));
+        assert_eq!(ms(&[both[0], both[2]]), Some(1_000));
     }
 
     /// Successes and server errors carry the counters too, without meaning them as a wait.

@@ -169,13 +169,14 @@ fn build(
 ) -> Result<Config, ConfigError> {
     let mut merged = layers.merged();
     layers::resolve_secrets(&mut merged, environment).map_err(|reason| located(file, &reason))?;
-    let config: Config = serde_path_to_error::deserialize(&merged).map_err(|error| {
+    let mut config: Config = serde_path_to_error::deserialize(&merged).map_err(|error| {
         let path = error.path().to_string();
         located(
             file,
             &layers::explain(&path, &error.into_inner().to_string()),
         )
     })?;
+    config.upstream.header_timeout_is_set = layers.is_set(&["upstream", "header_timeout"]);
     config.check().map_err(|reason| located(file, &reason))?;
     Ok(config)
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bardo_engine::{
-    Admitted, Answer, AnswerBody, Engine, EngineError, Hints, Principal, Received, Task,
+    Admitted, Answer, AnswerBody, Claimed, Engine, Hints, Kept, Principal, Received, Recorder, Task,
 };
 use bardo_ledger::Ledger;
 use bardo_telemetry::Metrics;
@@ -31,6 +31,7 @@ use crate::describe::{describe, limits, warn_of};
 use crate::error::Problem;
 use crate::events::Bus;
 use crate::models;
+use crate::repeat::{self, First};
 use crate::reply::ReplyBody;
 use crate::request_id;
 use crate::route::{Route, route};
@@ -41,6 +42,7 @@ pub(crate) struct Limits {
     pub(crate) max_body: usize,
     pub(crate) max_header: usize,
     pub(crate) read_timeout: Duration,
+    pub(crate) write_timeout: Duration,
     pub(crate) heartbeat: Duration,
 }
 
@@ -121,9 +123,7 @@ impl Edge {
         check_head(&head.headers, self.policy.load().limits.max_header)?;
         let is_anthropic = caller.dialect == Dialect::Anthropic;
         match found {
-            Route::Work { task, detect, .. } => {
-                self.work(caller, task, detect, &head.headers, body).await
-            }
+            Route::Work { task, detect, .. } => self.work(caller, task, detect, head, body).await,
             Route::Health => Ok(self.health()),
             Route::Models => {
                 self.authenticate(caller, &head.headers, Access::Read)
@@ -159,7 +159,7 @@ impl Edge {
                     .authenticate(caller, &head.headers, Access::Read)
                     .await?;
                 let receipt = account::receipt(&*self.ledger, &principal, &id).await?;
-                Ok(text_reply(receipt))
+                Ok(whole(receipt.into()))
             }
             Route::Events => {
                 let principal = self
@@ -203,19 +203,58 @@ impl Edge {
         caller: &mut Caller,
         task: Task,
         detect: bool,
-        headers: &HeaderMap,
+        head: &http::request::Parts,
         body: Incoming,
     ) -> Result<Reply, Problem> {
+        let headers = &head.headers;
         let limits = self.policy.load().limits.clone();
         let principal = self.authenticate(caller, headers, Access::Spend).await?;
         if self.draining.load(Ordering::Relaxed) {
             return Err(Problem::draining());
         }
+        let key = repeat::key(headers)?;
         let body = read_body(headers, body, &limits).await?;
         if detect && let Ok(top) = bardo_wire::json::scan(&body) {
             let versioned = headers.contains_key("anthropic-version");
             caller.dialect = bardo_wire::chat::detect_completions_body(&top, versioned);
         }
+        let first = match key {
+            None => First::Plain,
+            Some(key) => {
+                let keys = self.engine.idempotency();
+                repeat::first(keys, &principal.account, &key, head.uri.path(), &body).await?
+            }
+        };
+        let mut reply = match first {
+            First::Replay(kept) => replayed(&kept, caller.dialect),
+            First::Plain => {
+                let admitted = self.admit(caller, task, headers, body, principal)?;
+                self.reply(caller, admitted, None, limits.heartbeat).await?
+            }
+            First::Keyed(claimed) => {
+                let admitted = self.admit(caller, task, headers, body, principal)?;
+                let heartbeat = limits.heartbeat;
+                self.reply(caller, admitted, Some(claimed), heartbeat)
+                    .await?
+            }
+        };
+        if detect {
+            reply.headers_mut().insert(
+                names::DIALECT,
+                HeaderValue::from_static(caller.dialect.as_str()),
+            );
+        }
+        Ok(reply)
+    }
+
+    fn admit(
+        &self,
+        caller: &Caller,
+        task: Task,
+        headers: &HeaderMap,
+        body: Bytes,
+        principal: Principal,
+    ) -> Result<Admitted, Problem> {
         let (forward, hints) = sort_headers(headers);
         let received = Received {
             request_id: caller.id.clone(),
@@ -228,39 +267,29 @@ impl Edge {
             hints,
             principal,
         };
-        let admitted = self.engine.admit(received).map_err(Problem::from)?;
-        let mut reply = if admitted.stream() {
-            self.stream(caller, admitted, limits.heartbeat).await?
-        } else {
-            let answer = Arc::clone(&self.engine)
-                .answer(admitted)
-                .await
-                .map_err(Problem::from)?;
-            answered(answer, caller.dialect)
-        };
-        if detect {
-            reply.headers_mut().insert(
-                names::DIALECT,
-                HeaderValue::from_static(caller.dialect.as_str()),
-            );
-        }
-        Ok(reply)
+        self.engine.admit(received).map_err(Problem::from)
     }
 
-    /// Waits for a provider to begin. After a heartbeat's time the head is sent all the same, so
-    /// that nobody between here and the caller takes the silence for a dead connection.
-    async fn stream(
+    /// Waits for a provider to begin. After a heartbeat's time the head of a stream is sent all the
+    /// same, so that nobody between here and the caller takes the silence for a dead connection.
+    async fn reply(
         &self,
         caller: &Caller,
         admitted: Admitted,
+        claimed: Option<Claimed>,
         heartbeat: Duration,
     ) -> Result<Reply, Problem> {
-        let engine = Arc::clone(&self.engine);
-        let mut working: crate::reply::Working = Box::pin(engine.answer(admitted));
+        let streams = admitted.stream();
+        let answering = Arc::clone(&self.engine).answer_once(admitted, claimed);
+        if !streams {
+            let (answer, _) = answering.await.map_err(Problem::from)?;
+            return Ok(answered(answer, None, caller.dialect));
+        }
+        let mut working: crate::reply::Working = Box::pin(answering);
         match tokio::time::timeout(heartbeat, &mut working).await {
-            Ok(answer) => {
-                let answer = answer.map_err(|error: EngineError| Problem::from(error))?;
-                Ok(answered(answer, caller.dialect))
+            Ok(done) => {
+                let (answer, recorder) = done.map_err(Problem::from)?;
+                Ok(answered(answer, recorder, caller.dialect))
             }
             Err(_) => {
                 let body = ReplyBody::waiting(
@@ -361,6 +390,8 @@ fn sort_headers(headers: &HeaderMap) -> (HeaderMap, Hints) {
         let text = name.as_str();
         if FORWARDED.contains(&text) {
             forward.append(name, value.clone());
+        } else if text == names::SDK_RETRY_COUNT {
+            hints.is_repeated = value != "0";
         } else if let Some(hint) = text.strip_prefix(names::HINT_PREFIX)
             && let Ok(value) = value.to_str()
         {
@@ -370,23 +401,39 @@ fn sort_headers(headers: &HeaderMap) -> (HeaderMap, Hints) {
     (forward, hints)
 }
 
-fn answered(answer: Answer, dialect: Dialect) -> Reply {
+fn answered(answer: Answer, recorder: Option<Recorder>, dialect: Dialect) -> Reply {
     let Answer { head, body } = answer;
     let mut reply = match body {
-        AnswerBody::Whole(bytes) => {
-            let mut reply = Response::new(ReplyBody::Whole(bytes));
-            reply
-                .headers_mut()
-                .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            reply
-        }
+        AnswerBody::Whole(bytes) => whole(bytes),
         AnswerBody::Stream(stream) => {
-            let mut reply = Response::new(ReplyBody::Stream(stream));
+            let mut reply = Response::new(ReplyBody::stream(stream, recorder));
             event_stream(reply.headers_mut());
             reply
         }
     };
     describe(&head, dialect, reply.headers_mut());
+    reply
+}
+
+fn whole(bytes: Bytes) -> Reply {
+    let mut reply = Response::new(ReplyBody::Whole(bytes));
+    reply
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    reply
+}
+
+/// An answer given before, as it was given.
+fn replayed(kept: &Kept, dialect: Dialect) -> Reply {
+    let mut reply = whole(kept.body.clone());
+    if kept.streamed {
+        event_stream(reply.headers_mut());
+    }
+    describe(&kept.head, dialect, reply.headers_mut());
+    reply.headers_mut().insert(
+        HeaderName::from_static(names::IDEMPOTENT_REPLAYED),
+        HeaderValue::from_static("true"),
+    );
     reply
 }
 
@@ -456,16 +503,7 @@ fn refuse(caller: &Caller, problem: &Problem) -> Reply {
 }
 
 fn json_reply(status: StatusCode, value: serde_json::Value) -> Reply {
-    let mut reply = text_reply(value.to_string());
+    let mut reply = whole(value.to_string().into());
     *reply.status_mut() = status;
-    reply
-}
-
-/// JSON that is written already.
-fn text_reply(json: String) -> Reply {
-    let mut reply = Response::new(ReplyBody::Whole(json.into()));
-    reply
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     reply
 }

@@ -20,11 +20,15 @@ pub(crate) const CODES: &[&str] = &[
     "body_too_large",
     "budget_exceeded",
     "busy",
+    "circuit_open",
     "context_too_long",
     "draining",
     "feature_unavailable",
     "foreign_page",
     "header_too_large",
+    "idempotency_in_progress",
+    "idempotency_mismatch",
+    "idempotency_unknown",
     "insufficient_funds",
     "invalid_json",
     "invalid_key",
@@ -238,6 +242,49 @@ impl Problem {
         .after(1_000)
     }
 
+    pub(crate) fn bad_idempotency_key() -> Self {
+        Self::new(
+            400,
+            "invalid_request",
+            FaultClass::BadRequest,
+            "`Idempotency-Key` must be one header of 1 to 255 visible ASCII characters",
+        )
+    }
+
+    pub(crate) fn idempotency_in_progress() -> Self {
+        let mut problem = Self::new(
+            409,
+            "idempotency_in_progress",
+            FaultClass::Conflict,
+            "the first request with this `Idempotency-Key` is still being answered; ask again for its answer",
+        );
+        problem.fault.retry_after_ms = Some(1_000);
+        problem
+    }
+
+    pub(crate) fn idempotency_mismatch() -> Self {
+        let mut problem = Self::new(
+            422,
+            "idempotency_mismatch",
+            FaultClass::Unprocessable,
+            "this `Idempotency-Key` belongs to a request with another path or body; use a key of its own for each request",
+        );
+        problem.should_retry = Some(false);
+        problem
+    }
+
+    pub(crate) fn idempotency_unknown() -> Self {
+        let mut problem = Self::new(
+            409,
+            "idempotency_unknown",
+            FaultClass::Conflict,
+            "the first request with this `Idempotency-Key` may have been carried out and its answer is not kept here; \
+             it is not sent again under the same key",
+        );
+        problem.should_retry = Some(false);
+        problem
+    }
+
     pub(crate) fn model_not_found(model: &str) -> Self {
         Self::from(EngineError::NoRoute(NoRoute::UnknownModel {
             model: model.to_owned(),
@@ -324,6 +371,11 @@ impl From<EngineError> for Problem {
             EngineError::Required { feature, .. } => {
                 Self::new(400, "feature_unavailable", FaultClass::BadRequest, message)
                     .param(feature)
+            }
+            EngineError::CircuitOpen { retry_after_ms, .. } => {
+                let mut problem = Self::new(503, "circuit_open", FaultClass::Overloaded, message);
+                problem.fault.retry_after_ms = Some(retry_after_ms);
+                problem
             }
             EngineError::UnknownResponse(_) => {
                 let message = format!("{message}; send the whole conversation in `input` instead");

@@ -15,6 +15,7 @@ mod models;
 mod operator;
 mod ops;
 mod refresh;
+mod repeat;
 mod reply;
 mod request_id;
 mod route;
@@ -23,6 +24,7 @@ mod server;
 mod simulation;
 mod sink;
 mod stores;
+mod unread;
 mod upkeep;
 
 use std::process::ExitCode;

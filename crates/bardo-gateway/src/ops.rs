@@ -3,8 +3,10 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use bardo_engine::{CircuitHealth, CircuitState};
 use bardo_telemetry::{Gauges, Metrics};
 use bardo_types::secret::Secret;
 use bytes::Bytes;
@@ -181,7 +183,13 @@ impl Ops {
             settlements_waiting: 0,
             records_dropped: self.operator.ledger.dropped(),
             reload_ok: self.status.load().reload_error.is_none(),
-            breakers_open: 0,
+            breakers_open: self
+                .edge
+                .engine
+                .health()
+                .iter()
+                .filter(|health| health.state != CircuitState::Closed)
+                .count() as u64,
         }
     }
 
@@ -206,6 +214,7 @@ impl Ops {
             "providers": providers,
             "models": world.roster.listed().len(),
             "lists": lists,
+            "circuits": self.edge.engine.health().iter().map(circuit).collect::<Vec<_>>(),
         })
     }
 }
@@ -238,6 +247,27 @@ fn text_reply(text: String) -> Reply {
         HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8"),
     );
     reply
+}
+
+/// A backend that has failed of late with a model.
+fn circuit(health: &CircuitHealth) -> serde_json::Value {
+    let state = match health.state {
+        CircuitState::Closed => "closed",
+        CircuitState::HalfOpen => "half_open",
+        CircuitState::Open => "open",
+    };
+    let ms = |wait: Option<Duration>| wait.map(|wait| u64::try_from(wait.as_millis()).ok());
+    json!({
+        "provider": health.backend,
+        "model": health.model,
+        "state": state,
+        "degraded": health.degraded,
+        "failures_in_a_row": health.failures_in_a_row,
+        "successes": health.successes,
+        "failures": health.failures,
+        "retry_in_ms": ms(health.retry_in),
+        "paused_for_ms": ms(health.paused_for),
+    })
 }
 
 #[cfg(test)]

@@ -253,6 +253,7 @@ fn policy(config: &Config, stored: StoredKeys, transport: &Transport) -> Result<
             max_body: config.server.max_body.0,
             max_header: config.server.max_header.0,
             read_timeout: config.server.read_timeout.0,
+            write_timeout: config.server.write_timeout.0,
             heartbeat: config.server.heartbeat.0,
         },
         gate: Gate::new(credentials),

@@ -38,6 +38,15 @@ impl Layers {
         all
     }
 
+    /// Whether any layer above the defaults has a value for this.
+    pub(crate) fn is_set(&self, path: &[&str]) -> bool {
+        let path: Vec<String> = path.iter().map(|&key| key.to_owned()).collect();
+        self.0
+            .iter()
+            .skip(1)
+            .any(|layer| at(&layer.value, &path).is_some())
+    }
+
     /// Each setting with its effective value and where it comes from; secrets are not shown.
     pub(crate) fn effective(&self) -> Vec<(String, Value, String)> {
         let mut rows = Vec::new();

@@ -58,6 +58,8 @@ pub(crate) struct Server {
     pub(crate) max_header: Size,
     /// How long a caller may take to send its request.
     pub(crate) read_timeout: Span,
+    /// How long a caller may leave what is sent to it unread.
+    pub(crate) write_timeout: Span,
     /// How long streams under way may go on after a stop signal.
     pub(crate) drain: Span,
 }
@@ -67,16 +69,42 @@ pub(crate) struct Server {
 pub(crate) struct Upstream {
     /// Opening a connection to a provider.
     pub(crate) connect_timeout: Span,
-    /// From sending a request to the head of the answer.
+    /// From sending a request to the head of the answer; of whole answers only where it is set.
     pub(crate) header_timeout: Span,
+    /// Somebody set it.
+    #[serde(skip)]
+    pub(crate) header_timeout_is_set: bool,
     /// From the head to the first content of a stream.
     pub(crate) first_token_timeout: Span,
     /// Between data on a stream; comments and pings do not count.
     pub(crate) idle_timeout: Span,
-    /// A whole call.
+    /// A whole request, with all its tries.
     pub(crate) total_timeout: Span,
-    /// Backends tried for one request.
+    /// Tries for one request, over all backends.
     pub(crate) max_attempts: usize,
+    /// Tries of a backend that has failed just now, as a share of the recent requests.
+    pub(crate) retry_budget: f64,
+    /// When a backend is not asked for a while.
+    pub(crate) breaker: BreakerConfig,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BreakerConfig {
+    /// Whether there are such times.
+    pub(crate) enabled: bool,
+    /// Failures in a row that begin one.
+    pub(crate) failures: u32,
+    /// Connections in a row that do not come about and begin one.
+    pub(crate) connect_failures: u32,
+    /// The share of failures within five minutes that begins one.
+    pub(crate) error_rate: f64,
+    /// The answers that this share needs to mean something.
+    pub(crate) min_samples: u32,
+    /// How long the first one lasts.
+    pub(crate) open_for: Span,
+    /// How long one lasts at most.
+    pub(crate) open_for_max: Span,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -358,6 +386,28 @@ impl Config {
         self.inference.spread()?;
         if self.limits.instances == 0 {
             return Err("`limits.instances` must be at least 1".into());
+        }
+        let breaker = &self.upstream.breaker;
+        for (key, share) in [
+            ("retry_budget", self.upstream.retry_budget),
+            ("breaker.error_rate", breaker.error_rate),
+        ] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(format!(
+                    "`upstream.{key}` is a share and must be between 0 and 1"
+                ));
+            }
+        }
+        for (key, count) in [
+            ("failures", breaker.failures),
+            ("connect_failures", breaker.connect_failures),
+            ("min_samples", breaker.min_samples),
+        ] {
+            if count == 0 {
+                return Err(format!(
+                    "`upstream.breaker.{key}` must be at least 1; `upstream.breaker.enabled: false` switches it off"
+                ));
+            }
         }
         if self.server.max_header.0 > 1 << 20 {
             return Err("`server.max_header` must be at most 1MiB".into());
