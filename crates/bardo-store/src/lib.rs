@@ -2,3 +2,10 @@
 //!
 //! SQL lives here and nowhere else. Each store implements the ports of `bardo-ledger` and
 //! `bardo-access`, and one contract suite runs against each.
+
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "servers")]
+pub mod servers;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod thread;

@@ -1,0 +1,7 @@
+//! The stores against real servers.
+
+// Clippy takes code for that of a test where it says so.
+#![cfg(test)]
+
+mod postgres;
+mod wait;
