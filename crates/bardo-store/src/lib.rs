@@ -5,6 +5,8 @@
 
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
 #[cfg(feature = "servers")]
 pub mod servers;
 #[cfg(any(feature = "postgres", feature = "redis"))]

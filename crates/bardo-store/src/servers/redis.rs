@@ -1,5 +1,7 @@
 //! A Redis server.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::PathBuf;
 
 use super::process::{Folder, Running, free_port};
@@ -75,6 +77,22 @@ impl RedisServer {
         if let Some(running) = &self.running {
             running.signal("CONT");
         }
+    }
+
+    /// Carries out one command beside whoever else uses it, and answers what it prints.
+    ///
+    /// # Errors
+    /// When the server does not run.
+    pub fn command(&self, words: &[&str]) -> Result<String, ServerError> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))
+            .map_err(ServerError::io("connect to Redis"))?;
+        let talk = |stream: &mut TcpStream| {
+            writeln!(stream, "{}\r", words.join(" "))?;
+            let mut line = String::new();
+            BufReader::new(stream).read_line(&mut line)?;
+            Ok(line.trim_start_matches([':', '+', '$']).to_owned())
+        };
+        talk(&mut stream).map_err(ServerError::io("talk to Redis"))
     }
 
     /// Where it listens.

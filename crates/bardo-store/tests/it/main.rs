@@ -4,4 +4,5 @@
 #![cfg(test)]
 
 mod postgres;
+mod redis;
 mod wait;
