@@ -36,7 +36,7 @@ use self::records::Records;
 use self::revision::Revision;
 use crate::thread::StoreThread;
 
-/// Money, keys and receipts in a Postgres database. It connects when it is first asked, and again
+/// Money, keys and receipts in a Postgres database. It connects in the background, and again
 /// whenever a connection was lost.
 #[derive(Debug)]
 pub struct PostgresStore {
@@ -49,7 +49,7 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// A store that has not connected yet, for starting while the database is away.
+    /// A store that need not have connected yet, for starting while the database is away.
     ///
     /// # Errors
     /// When the options are wrong or no thread can be had.

@@ -148,8 +148,9 @@ impl Ledger for PostgresStore {
         });
         let (pool, underway) = (Arc::clone(&self.pool), self.records.enter());
         self.thread.spawn(async move {
-            // Where this fails the hold ends by its expiry.
-            let _ = pool.run(&Command::new(SETTLE, arguments)).await;
+            if let Err(error) = pool.run(&Command::new(SETTLE, arguments)).await {
+                tracing::warn!(%error, "a hold is not released and ends by its expiry");
+            }
             drop(underway);
         });
     }

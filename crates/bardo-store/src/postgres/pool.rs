@@ -143,16 +143,24 @@ impl Pool {
         let late = StoreError::Unavailable("connecting took too long".to_owned());
         let opened = timeout(self.connect_timeout, self.open()).await;
         let answer = opened.unwrap_or(Err(late));
-        *self.away() = answer
-            .as_ref()
-            .err()
-            .map(|error| (Instant::now() + PAUSE, error.clone()));
+        self.note(answer.as_ref().err());
         let client = answer?;
         self.prepared
             .get_or_try_init(|| migrate(&client))
             .await
             .copied()?;
         Ok(client)
+    }
+
+    /// Remembers whether connecting works, and tells the operator when that changes.
+    fn note(&self, failure: Option<&StoreError>) {
+        let mut away = self.away();
+        match (failure, away.is_some()) {
+            (Some(error), false) => tracing::warn!(%error, "the database is away"),
+            (None, true) => tracing::info!("the database is back"),
+            _ => {}
+        }
+        *away = failure.map(|error| (Instant::now() + PAUSE, error.clone()));
     }
 
     async fn open(&self) -> Result<Client, StoreError> {

@@ -83,7 +83,9 @@ async fn keep_all(
         if let Err(StoreError::Damaged(_)) = keep(&pool, &batch).await {
             // One of them is not taken; the others are not lost with it.
             for each in batch.chunks(1) {
-                if keep(&pool, each).await.is_err() {
+                if let Err(error) = keep(&pool, each).await {
+                    let request = each.first().map(|(record, _)| record.request.as_str());
+                    tracing::error!(%error, request, "a receipt is not taken by the database");
                     dropped.fetch_add(1, Ordering::Relaxed);
                 }
             }

@@ -84,3 +84,36 @@ fn books_that_do_not_add_up_are_told() {
         assert!(!verification.problems.is_empty(), "{sql}");
     }
 }
+
+/// Where a connection is lost before the answer, the store sends a command again.
+#[test]
+fn a_command_sent_again_is_done_once() {
+    let url = server().database().unwrap();
+    let store = store(&url);
+    deposit(&*store, &account("payer"), 100, "operator:1");
+    let twice = "DO $$
+        DECLARE r record;
+        BEGIN
+            FOR i IN 1..2 LOOP
+                SELECT * INTO r FROM bardo.reserve(
+                    'payer', 'r1', 7, NULL, 60, 9, 1, '{key:k}', '{total}', '{0}', '{90}', '{1}');
+                ASSERT r.outcome = 'held' AND r.held = 60 AND r.available = 40, r;
+            END LOOP;
+            SELECT * INTO r FROM bardo.reserve(
+                'payer', 'r1', 8, NULL, 60, 9, 1, '{}', '{}', '{}', '{}', '{}');
+            ASSERT r.outcome = 'duplicate', r;
+            FOR i IN 1..2 LOOP
+                SELECT * INTO r FROM bardo.extend('payer', 'r1', 9, 20);
+                ASSERT r.outcome = 'held' AND r.held = 80 AND r.available = 20, r;
+            END LOOP;
+            SELECT * INTO r FROM bardo.extend('payer', 'r1', 10, 11);
+            ASSERT r.outcome = 'capped' AND r.cap_used = 80, r;
+            FOR i IN 1..2 LOOP
+                SELECT * INTO r FROM bardo.settle(
+                    'payer', 'r1', 'capture', 'sim', 30, 3, 1, NULL, NULL);
+                ASSERT r.charged = 33 AND r.available = 67 AND r.repeated = (i = 2), r;
+            END LOOP;
+        END $$";
+    server().execute(&url, twice).unwrap();
+    adds_up(&*store);
+}
