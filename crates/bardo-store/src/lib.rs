@@ -4,4 +4,12 @@
 //! `bardo-access`, and one contract suite runs against each. Start from
 //! [`sqlite::SqliteStore`].
 
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
+#[cfg(feature = "servers")]
+pub mod servers;
 pub mod sqlite;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod thread;

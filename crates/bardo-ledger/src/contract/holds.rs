@@ -197,7 +197,7 @@ async fn of_64_at_once_on_money_for_37_exactly_37_are_held(rig: Rig) {
     assert_eq!(rig.stands().await, (37_999, 0, 37_000, 999));
     let ends = held
         .iter()
-        .map(|number| rig.end(*number, capture(900, 100)));
+        .map(|number| rig.end_beside_others(*number, capture(900, 100), None));
     for settled in join_all(ends.collect()).await {
         assert_eq!(settled.charged, MicroUsd::new(1_000));
     }
