@@ -84,12 +84,20 @@ impl Folder {
         let closed = |dir: &Path| {
             fs::metadata(dir).is_ok_and(|place| place.permissions().mode() & 0o001 == 0)
         };
-        if self.owner.is_none() || !what.ancestors().skip(1).any(closed) {
+        let Some((user, group)) = self.owner else {
+            return Ok(what);
+        };
+        if !what.ancestors().skip(1).any(closed) {
             return Ok(what);
         }
         let mut copy = Command::new("cp");
         copy.arg("-R").arg(&what).arg(&self.path);
         run(copy)?;
+        // The copy is removed by its owner.
+        let mut give = Command::new("chown");
+        give.args(["-R", &format!("{user}:{group}")])
+            .arg(&self.path);
+        run(give)?;
         let name = what.file_name().unwrap_or_default();
         Ok(self.path.join(name))
     }

@@ -140,11 +140,11 @@ BEGIN
         held := h.amount;
         RETURN;
     END IF;
-    IF p_by > available THEN
-        outcome := 'insufficient';
+    IF h.state IS DISTINCT FROM 'open' THEN
         RETURN;
     END IF;
-    IF h.state IS DISTINCT FROM 'open' THEN
+    IF p_by > available THEN
+        outcome := 'insufficient';
         RETURN;
     END IF;
     IF cardinality(h.cap_scopes) > 0 THEN
