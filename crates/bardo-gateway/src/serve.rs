@@ -27,7 +27,7 @@ use crate::ops::{Ops, Status};
 use crate::server::{self, Stop};
 use crate::sink::Sink;
 use crate::stores::{DataFolder, Purpose, Stores};
-use crate::{ops, refresh, simulation, upkeep};
+use crate::{ops, refresh, simulation, stores, upkeep};
 
 const NO_PROVIDER: &str = "no provider is configured. Either try it with simulated ones:
   bardo-gateway serve --sandbox
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let (metrics, bus) = (Arc::new(Metrics::new()), Bus::default());
     let services = Services {
         ledger: Some(Arc::clone(&stores.ledger)),
-        limits: stores.limits(&loaded.config.limits),
+        limits: stores::limits(&loaded.config.limits).map_err(|reason| loaded.refuse(&reason))?,
         clock: Arc::new(SystemClock),
         sink: Arc::new(Sink {
             metrics: Arc::clone(&metrics),

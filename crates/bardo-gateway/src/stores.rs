@@ -1,13 +1,17 @@
 //! Where money, keys and receipts are kept, opened as the configuration says.
 
+use std::num::NonZeroU32;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bardo_access::{KeyStore, LimitStore, LocalLimits};
 use bardo_ledger::Ledger;
+use bardo_store::postgres::{PostgresOptions, PostgresStore};
+use bardo_store::redis::{RedisLimits, RedisOptions};
 use bardo_store::sqlite::{self, SqliteStore};
 use bardo_types::clock::SystemClock;
+use bardo_types::secret::Secret;
 
 use crate::cli::{Common, ServeArgs, environment};
 use crate::config::{self, Durability, LimitsConfig, StoreConfig};
@@ -45,7 +49,7 @@ impl Stores {
         match config.url.expose() {
             "" | "sqlite" => Self::open_sqlite(config, folder, purpose),
             url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
-                Self::open_postgres(url)
+                Self::open_postgres(&config.url)
             }
             _ => Err("`store.url` must be \"sqlite\" or begin with postgres://".to_owned()),
         }
@@ -74,13 +78,16 @@ impl Stores {
         })
     }
 
-    fn open_postgres(_url: &str) -> Result<Self, String> {
-        Err("Postgres is not part of this build".to_owned())
-    }
-
-    /// Where requests and tokens per minute are counted.
-    pub(crate) fn limits(&self, _config: &LimitsConfig) -> Arc<dyn LimitStore> {
-        Arc::new(LocalLimits::default())
+    /// Connects in the background, and again whenever the database was away.
+    fn open_postgres(url: &Secret) -> Result<Self, String> {
+        let store = PostgresStore::new(&PostgresOptions::new(url.clone()))
+            .map_err(|error| format!("`store.url`: {error}"))?;
+        let store = Arc::new(store);
+        Ok(Self {
+            ledger: Arc::clone(&store) as Arc<dyn Ledger>,
+            keys: store,
+            sqlite: None,
+        })
     }
 
     /// What acts on these stores.
@@ -91,6 +98,21 @@ impl Stores {
             clock: Arc::new(SystemClock),
         }
     }
+}
+
+/// Where requests and tokens per minute are counted: in this process, or in Redis for several.
+pub(crate) fn limits(config: &LimitsConfig) -> Result<Arc<dyn LimitStore>, String> {
+    let local = Arc::new(LocalLimits::default());
+    if config.redis_url.is_empty() {
+        return Ok(local);
+    }
+    let options = RedisOptions {
+        instances: NonZeroU32::new(config.instances).unwrap_or(NonZeroU32::MIN),
+        ..RedisOptions::new(config.redis_url.clone())
+    };
+    let shared = RedisLimits::new(&options, local)
+        .map_err(|error| format!("`limits.redis_url`: {error}"))?;
+    Ok(Arc::new(shared))
 }
 
 /// Makes the data folder, for its owner's eyes alone.
