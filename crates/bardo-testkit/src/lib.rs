@@ -10,6 +10,8 @@ pub mod client;
 pub mod dice;
 pub mod due;
 pub mod fault;
+pub mod flaky;
+pub mod purse;
 pub mod upstream;
 pub mod weather;
 pub mod world;

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use bardo_ledger::HoldState;
 use bardo_testkit::client::Ending;
+use bardo_testkit::due::{self, Due};
 use bardo_testkit::fault::Patience;
 use bardo_testkit::upstream::Call;
-use bardo_testkit::world::{End, MAX_ATTEMPTS, Visit};
+use bardo_testkit::world::{End, MAX_ATTEMPTS, SPREAD, Visit, request_id};
 
-use super::stage::Minute;
+use super::stage::{Minute, SMALL};
 
 /// How long a provider may go on after its caller has left.
 const LINGER: Duration = Duration::from_millis(100);
@@ -45,10 +47,13 @@ fn calls<'a>(minute: &'a Minute, visit: &Visit) -> Vec<&'a Call> {
 
 /// Every rule that was broken, in words.
 pub(super) fn broken(minute: &Minute) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut wrong = minute.problems.clone();
+    wrong.extend(books_rules(minute));
     for visit in &minute.visits {
         let calls = calls(minute, visit);
-        for what in visit_rules(visit, &calls) {
+        let mut found = visit_rules(visit, &calls);
+        found.extend(money_rules(minute, visit, &calls));
+        for what in found {
             wrong.push(format!("case {}: {what}", visit.wish.case));
         }
     }
@@ -104,6 +109,87 @@ fn visit_rules(visit: &Visit, calls: &[&Call]) -> Vec<String> {
                 .is_none_or(|left| left <= visit.went_at + LINGER),
             "its provider was closed late",
         );
+    }
+    wrong
+}
+
+/// What a visit was charged is what the written rule says, on its receipt too, and nothing stays
+/// held but what nobody knows.
+fn money_rules(minute: &Minute, visit: &Visit, calls: &[&Call]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let case = visit.wish.case;
+    let charged = minute.charged(case);
+    let Some(purse) = visit.wish.purse else {
+        if charged != 0 {
+            wrong.push(format!("the owner was charged {charged}"));
+        }
+        return wrong;
+    };
+    let mut due = due::of(visit, calls, SPREAD.get());
+    if purse >= SMALL {
+        due = Due { least: 0, ..due };
+    }
+    if !u64::try_from(charged).is_ok_and(|charged| due.includes(charged)) {
+        wrong.push(format!("charged {charged}, owed is {due:?}"));
+    }
+    let request = request_id(case);
+    let held = minute.holds.iter().find(|hold| hold.request == request);
+    match held.map(|hold| hold.state) {
+        Some(HoldState::Open) => wrong.push("its hold has leaked".to_owned()),
+        Some(HoldState::Unknown) if !due.unknown => {
+            wrong.push("it is held as unknown, and is not".to_owned());
+        }
+        None if due.unknown => wrong.push("nothing is held of what nobody knows".to_owned()),
+        Some(HoldState::Unknown) | None => {}
+    }
+    let receipts: Vec<_> = minute
+        .receipts
+        .iter()
+        .filter(|receipt| receipt.request_id == request)
+        .collect();
+    if receipts.len() > 1 {
+        wrong.push(format!("{} receipts", receipts.len()));
+    }
+    let told: i128 = receipts
+        .iter()
+        .map(|receipt| i128::from(receipt.amounts.charge.get()))
+        .sum();
+    if told != i128::from(charged) {
+        wrong.push(format!("charged {charged}, and the receipt says {told}"));
+    }
+    wrong
+}
+
+/// Every purse adds up, from its postings alone.
+fn books_rules(minute: &Minute) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for books in &minute.books {
+        let account = format!("customer:{}", books.purse.key.account);
+        let own = books
+            .postings
+            .iter()
+            .filter(|posting| posting.book == account);
+        let left: i64 = own.map(|posting| posting.amount).sum();
+        let (spent, held) = (books.balance.spent.get(), books.balance.held.get());
+        let deposited = books.purse.deposited.get();
+        if i128::from(left) != i128::from(deposited) - i128::from(spent) {
+            wrong.push(format!(
+                "{account}: postings leave {left}, {spent} are spent"
+            ));
+        }
+        let holds = minute
+            .holds
+            .iter()
+            .filter(|hold| hold.account == books.purse.key.account)
+            .map(|hold| hold.amount.get());
+        let holds: u64 = holds.sum();
+        if holds != held {
+            wrong.push(format!("{account}: {held} are held, the holds are {holds}"));
+        }
+        let sum: i64 = books.postings.iter().map(|posting| posting.amount).sum();
+        if sum != 0 {
+            wrong.push(format!("{account}: its transfers add up to {sum}"));
+        }
     }
     wrong
 }
