@@ -16,8 +16,8 @@ use tokio::time::Instant;
 
 use crate::error::{EngineError, UpstreamFailure};
 use crate::fit::{holds_own_marks, refuse_threads};
-use crate::receipt::degraded_list;
-use crate::respond::{Answer, AnswerBody, AnswerHead, Arriving, read_whole};
+use crate::head::{AnswerHead, degraded_list};
+use crate::respond::{Answer, AnswerBody, Arriving, read_whole};
 use crate::run::{Admitted, Engine};
 use crate::shape::{Decoded, Mode, Shaped, headers};
 
@@ -40,8 +40,9 @@ impl Engine {
         refuse_threads(admitted, endpoint, dialect)?;
         let mut head = AnswerHead {
             model_requested: admitted.model.clone(),
-            model: candidate.entry.id.clone(),
-            backend: endpoint.name.clone(),
+            model: candidate.entry.id.as_str().into(),
+            backend: endpoint.name.as_str().into(),
+            cache: "bypass".into(),
             ..AnswerHead::default()
         };
         if let Some(shaped) = self.shape_count(admitted, candidate, dialect, &request)? {
@@ -153,7 +154,7 @@ impl Engine {
             .headers()
             .get("request-id")
             .and_then(|id| id.to_str().ok())
-            .map(str::to_owned);
+            .map(Arc::from);
         let body = response.into_body();
         let bytes = read_whole(Arriving { body, started }, admitted.world.deadlines)
             .await

@@ -5,7 +5,8 @@ use tokio::time::Instant;
 
 use crate::attempt::{Failure, Next};
 use crate::error::{EngineError, UpstreamFailure};
-use crate::respond::Answer;
+use crate::lifecycle::{Life, Reserved};
+use crate::respond::{Answer, Unanswered};
 use crate::run::{Admitted, Engine};
 use crate::shape::{Decoded, shape};
 
@@ -15,7 +16,9 @@ impl Engine {
     pub(crate) async fn dispatch(
         self: &std::sync::Arc<Self>,
         admitted: &Admitted,
+        reserved: Life<Reserved>,
     ) -> Result<Answer, EngineError> {
+        let mut life = Some(reserved);
         let mut decoded = Decoded::default();
         let mut refusal: Option<EngineError> = None;
         let mut last: Option<UpstreamFailure> = None;
@@ -34,17 +37,25 @@ impl Engine {
                     continue;
                 }
             };
-            attempts += 1;
-            let failure = match self.attempt(admitted, &mut shaped).await {
-                Ok(response) => match self
-                    .respond(admitted, candidate, shaped, response, attempts, started)
-                    .await
-                {
-                    Ok(answer) => return Ok(answer),
-                    Err(failure) => failure,
-                },
-                Err(failure) => failure,
+            let Some(reserved) = life.take() else {
+                break;
             };
+            attempts += 1;
+            let sent = reserved.sent(admitted, candidate, &shaped);
+            let (failure, sent) = match self.attempt(admitted, &mut shaped).await {
+                Ok(response) => {
+                    match self
+                        .respond(admitted, shaped, response, sent, started)
+                        .await
+                    {
+                        Ok(answer) => return Ok(answer),
+                        Err(Unanswered::Failed(failure, sent)) => (failure, sent),
+                        Err(Unanswered::Store(error)) => return Err(error.into()),
+                    }
+                }
+                Err(failure) => (failure, sent),
+            };
+            life = sent.failed(&failure);
             let backend = admitted.world.endpoints[candidate.backend].name.clone();
             self.note_failure(admitted, &backend, &failure.fault);
             let Failure { fault, next } = failure;
@@ -58,6 +69,9 @@ impl Engine {
             if next != Next::Other {
                 break;
             }
+        }
+        if let Some(reserved) = life {
+            reserved.failed();
         }
         match (last, refusal) {
             (Some(failure), _) => Err(EngineError::Upstream(Box::new(failure))),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bardo_providers::{Call, Operation};
 use bardo_types::model::Dialect;
+use bardo_types::usage::Usage;
 use bardo_wire::codec::BadRequest;
 use bardo_wire::splice::{Edit, splice};
 use bardo_wire::{gemini, table};
@@ -16,7 +17,8 @@ use tokio::time::Instant;
 
 use crate::attempt::{Failure, Next};
 use crate::error::{EngineError, UpstreamFailure};
-use crate::respond::{Answer, AnswerBody, AnswerHead, Arriving, read_whole};
+use crate::lifecycle::{Life, Reserved};
+use crate::respond::{Answer, Arriving, conclude, read_whole};
 use crate::run::{Admitted, Engine};
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, headers};
@@ -41,7 +43,9 @@ impl Engine {
     pub(crate) async fn embed(
         self: &Arc<Self>,
         admitted: &Admitted,
+        reserved: Life<Reserved>,
     ) -> Result<Answer, EngineError> {
+        let mut life = Some(reserved);
         if admitted.top().get("input").is_none() {
             return Err(
                 BadRequest::new("input", "`input` is required: a text or a list of texts").into(),
@@ -77,47 +81,56 @@ impl Engine {
                 degraded: Vec::new(),
                 mode,
             };
+            let Some(reserved) = life.take() else {
+                break;
+            };
             attempts += 1;
-            let backend = shaped.endpoint.name.clone();
-            match self.embed_at(admitted, &mut shaped).await {
-                Ok(body) => {
-                    let head = AnswerHead {
-                        model_requested: admitted.model.clone(),
-                        model: candidate.entry.id.clone(),
-                        backend,
-                        ..AnswerHead::default()
-                    };
-                    return Ok(Answer {
-                        head,
-                        body: AnswerBody::Whole(body),
-                    });
-                }
-                Err(failure) => {
-                    self.note_failure(admitted, &backend, &failure.fault);
-                    let unknown_outcome = failure.next == Next::Unknown;
-                    let stop = failure.next != Next::Other;
-                    last = Some(UpstreamFailure {
-                        backend,
-                        fault: failure.fault,
-                        attempts,
-                        unknown_outcome,
-                    });
-                    if stop {
-                        break;
+            let mut sent = reserved.sent(admitted, candidate, &shaped);
+            let failure = match self.embed_at(admitted, &mut shaped).await {
+                Ok(Vectors {
+                    upstream,
+                    body,
+                    prompt,
+                }) => {
+                    let tab = sent.tab_mut();
+                    tab.head();
+                    if let Some(fresh_input) = prompt {
+                        tab.count(&Usage {
+                            fresh_input,
+                            ..Usage::default()
+                        });
                     }
+                    return Ok(conclude(sent, upstream, body).await?);
                 }
+                Err(failure) => failure,
+            };
+            let backend = shaped.endpoint.name.clone();
+            self.note_failure(admitted, &backend, &failure.fault);
+            life = sent.failed(&failure);
+            let Failure { fault, next } = failure;
+            last = Some(UpstreamFailure {
+                backend,
+                fault,
+                attempts,
+                unknown_outcome: next == Next::Unknown,
+            });
+            if next != Next::Other {
+                break;
             }
+        }
+        if let Some(reserved) = life {
+            reserved.failed();
         }
         match last {
             Some(failure) => Err(EngineError::Upstream(Box::new(failure))),
             None => Err(EngineError::NoOperation {
-                model: admitted.model.clone(),
+                model: admitted.model.to_string(),
                 operation: "embeddings",
             }),
         }
     }
 
-    async fn embed_at(&self, admitted: &Admitted, shaped: &mut Shaped) -> Result<Bytes, Failure> {
+    async fn embed_at(&self, admitted: &Admitted, shaped: &mut Shaped) -> Result<Vectors, Failure> {
         let started = Instant::now();
         let response = self.attempt(admitted, shaped).await?;
         let body = response.into_body();
@@ -140,12 +153,44 @@ impl Engine {
                 {
                     Err(failure)
                 }
-                _ => Ok(bytes),
+                _ => Ok(Vectors {
+                    prompt: prompt_tokens(&bytes),
+                    body: bytes.clone(),
+                    upstream: bytes,
+                }),
             };
         }
         let vectors = gemini::decode_embeddings(&bytes).map_err(told)?;
-        Ok(encode(admitted, &vectors))
+        Ok(Vectors {
+            body: encode(admitted, &vectors),
+            // This provider's answer has no counts.
+            prompt: None,
+            upstream: bytes,
+        })
     }
+}
+
+/// An answer of a provider, and as its caller gets it.
+struct Vectors {
+    upstream: Bytes,
+    body: Bytes,
+    /// Tokens of the prompt, where the provider counted.
+    prompt: Option<u64>,
+}
+
+fn prompt_tokens(body: &[u8]) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Shape {
+        usage: Option<Counts>,
+    }
+    #[derive(Deserialize)]
+    struct Counts {
+        prompt_tokens: Option<u64>,
+    }
+    serde_json::from_slice::<Shape>(body)
+        .ok()?
+        .usage?
+        .prompt_tokens
 }
 
 fn is_error(body: &[u8]) -> bool {
@@ -205,7 +250,7 @@ fn encode(admitted: &Admitted, vectors: &[Vec<f32>]) -> Bytes {
     // The Gemini answer has no counts; a quarter of the bytes is the usual rough measure.
     let tokens = admitted.top().get("input").map_or(0, str::len) / 4;
     let usage = json!({ "prompt_tokens": tokens, "total_tokens": tokens });
-    json!({ "object": "list", "data": data, "model": admitted.model, "usage": usage })
+    json!({ "object": "list", "data": data, "model": &*admitted.model, "usage": usage })
         .to_string()
         .into()
 }

@@ -1,5 +1,8 @@
+use bardo_access::Throttled;
+use bardo_ledger::{CapScope, StoreError, Window};
 use bardo_router::NoRoute;
 use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::money::MicroUsd;
 use bardo_wire::codec::BadRequest;
 use bardo_wire::json::JsonError;
 
@@ -51,6 +54,58 @@ pub enum EngineError {
     /// A response of the same caller that this request builds on is not known here.
     #[error("no response `{0}` is stored here")]
     UnknownResponse(String),
+    /// Too many requests or tokens for now.
+    #[error("too many {} for now", .0.limit)]
+    Throttled(Box<Throttled>),
+    /// The key is not for this.
+    #[error("this key may not use the model `{model}`")]
+    Scope {
+        /// As the caller named it.
+        model: String,
+        /// The key reads and never spends.
+        reads_only: bool,
+    },
+    /// Nobody said what the model costs, so it cannot be charged.
+    #[error("the model `{model}` has no price")]
+    Unpriced {
+        /// As the caller named it.
+        model: String,
+    },
+    /// The account has too little.
+    #[error("the request can cost {needed} USD and {available} USD are available")]
+    Funds {
+        /// What has to be held.
+        needed: MicroUsd,
+        /// What there is.
+        available: MicroUsd,
+        /// The limit of output that could be paid; `None` where the caller set no limit or nothing
+        /// could.
+        fits_max_tokens: Option<u64>,
+    },
+    /// A cap of spending is reached.
+    #[error(
+        "a cap of {limit} USD is reached: {used} USD are spent or held, and the request can cost {needed} USD"
+    )]
+    Budget {
+        /// Whose cap.
+        scope: CapScope,
+        /// Over which time.
+        window: Window,
+        /// The cap.
+        limit: MicroUsd,
+        /// What is spent and held of it.
+        used: MicroUsd,
+        /// What has to be held.
+        needed: MicroUsd,
+        /// Milliseconds until the window ends; `None`: it does not.
+        retry_after_ms: Option<u64>,
+    },
+    /// The books do not answer. That says nothing about the caller's money.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// As many requests are under way as can be settled.
+    #[error("too many requests are under way")]
+    Busy,
 }
 
 /// The stable code of a provider's failure, as `error.bardo_code` shows it.

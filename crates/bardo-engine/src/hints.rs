@@ -1,5 +1,7 @@
 //! Hints of the caller to the gateway: the body object `bardo` and the `X-Bardo-*` headers.
 
+use std::sync::Arc;
+
 use bardo_wire::codec::BadRequest;
 use serde::Deserialize;
 
@@ -10,11 +12,26 @@ pub struct Hints {
     pub require: Vec<String>,
     /// The caller wants the final figures inside the answer.
     pub metadata: bool,
+    /// The caller's name for its session; budgets may be set for one.
+    pub session: Option<Arc<str>>,
+    /// The part of the caller that asks.
+    pub subsystem: Option<Arc<str>>,
+}
+
+/// Longer names are cut; they are names, not places to keep things.
+const NAME_MAX: usize = 128;
+
+fn bounded(text: &str) -> Option<Arc<str>> {
+    let text = text.trim();
+    let end = text.floor_char_boundary(NAME_MAX);
+    Some(text[..end].into()).filter(|text: &Arc<str>| !text.is_empty())
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct BodyHints {
+    session_id: Option<String>,
+    subsystem: Option<String>,
     intent: Option<IntentHints>,
     metadata: Option<bool>,
 }
@@ -36,6 +53,8 @@ impl Hints {
                     .filter(|name| !name.is_empty())
                     .collect();
             }
+            "session-id" => self.session = bounded(value),
+            "subsystem" => self.subsystem = bounded(value),
             "metadata" => self.metadata = value == "true",
             _ => {}
         }
@@ -58,6 +77,12 @@ impl Hints {
         if let Some(metadata) = hints.metadata {
             self.metadata = metadata;
         }
+        if let Some(session) = hints.session_id {
+            self.session = bounded(&session);
+        }
+        if let Some(subsystem) = hints.subsystem {
+            self.subsystem = bounded(&subsystem);
+        }
         Ok(())
     }
 }
@@ -72,13 +97,15 @@ mod tests {
         hints.header("require", "vision, tools");
         assert_eq!(hints.require, ["vision", "tools"]);
         hints
-            .body(r#"{"intent":{"require":["citations"]},"metadata":true,"vitality":0.3}"#)
+            .body(r#"{"intent":{"require":["citations"]},"metadata":true,"vitality":0.3,"session_id":" s1 "}"#)
             .unwrap();
         assert_eq!(
             hints,
             Hints {
                 require: vec!["citations".into()],
-                metadata: true
+                metadata: true,
+                session: Some("s1".into()),
+                subsystem: None,
             }
         );
         assert_eq!(

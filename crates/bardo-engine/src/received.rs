@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use bardo_access::KeyRecord;
-use bardo_types::ids::{AccountId, InvalidId};
+use bardo_types::ids::{AccountId, InvalidId, RequestId};
 use bardo_types::model::Dialect;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -53,8 +53,10 @@ impl Principal {
 /// A request whose head and body have been read, within their limits.
 #[derive(Debug)]
 pub struct Received {
-    /// Its id, shown in every answer.
-    pub request_id: String,
+    /// Its id, made for it and never used before.
+    pub request_id: RequestId,
+    /// The caller's own id for it, which it may have used before.
+    pub client_request_id: Option<Arc<str>>,
     /// What is wanted.
     pub task: Task,
     /// The caller's dialect.

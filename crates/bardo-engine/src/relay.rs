@@ -1,29 +1,40 @@
 //! The answer on its way back: pumped from the provider to the caller, metered as it flows.
 //!
 //! A [`ReplyStream`] is polled by whoever writes to the caller; there is no task or queue between.
-//! Dropping it closes the provider's connection and settles the request as aborted.
+//! Dropping it closes the provider's connection and settles the request as aborted. Content is
+//! handed on at once; the terminal event waits until the books have confirmed what it cost.
 
+mod flow;
 mod pass;
-mod settlement;
+mod slices;
 mod translate;
 
-use std::future::Future as _;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bardo_providers::transport::UpstreamBody;
 use bardo_types::fault::{Fault, FaultClass};
-use bytes::{Bytes, BytesMut};
+use bardo_types::secret::Secret;
+use bardo_wire::receipt::comment;
+use bytes::Bytes;
 use http_body::Body as _;
 use tokio::time::{Instant, Sleep};
 
 use crate::attempt::{Failure, Next};
+use crate::lifecycle::{Ended, Flowing, Life, Sent};
 use crate::respond::Arriving;
+use crate::run::Admitted;
+use crate::scrub::scrub;
+use crate::shape::Shaped;
+use crate::tab::{Persisting, Tab};
 use crate::world::Deadlines;
 
+use flow::Flow;
+pub(crate) use flow::Pump;
 pub(crate) use pass::Pass;
-pub(crate) use settlement::Settlement;
-pub(crate) use translate::Translate;
+use slices::{Cover, Slices};
+pub(crate) use translate::{Keep, Translate};
 
 /// An unfinished event may grow to this size.
 const EVENT_MAX: usize = 16 << 20;
@@ -32,69 +43,15 @@ const JOIN_MAX: usize = 64 << 10;
 /// How often a poll steps aside for more data that is already there.
 const JOIN_ROUNDS: u8 = 4;
 /// After the terminal event the provider gets so long to end its body, which keeps its connection.
-const LINGER: std::time::Duration = std::time::Duration::from_millis(100);
-
-/// One direction of work: relayed or translated.
-pub(crate) enum Pump {
-    Pass(Box<Pass>),
-    Translate(Box<Translate>),
-}
-
-/// What has become of the stream so far.
-#[derive(Debug, Default)]
-pub(crate) struct Progress {
-    /// Events with content or control, not pings or comments.
-    pub(crate) events: u64,
-    /// The caller has something to read that no other provider may repeat.
-    pub(crate) content: bool,
-    /// The terminal event is written.
-    pub(crate) done: bool,
-    /// The provider failed; nothing was written of it.
-    pub(crate) fault: Option<Fault>,
-}
-
-/// Bytes ready for the caller. One slice is handed on as it is; several are joined.
-#[derive(Default)]
-pub(crate) struct Output {
-    first: Bytes,
-    rest: BytesMut,
-}
-
-impl Output {
-    pub(crate) fn push(&mut self, bytes: Bytes) {
-        if bytes.is_empty() {
-        } else if self.first.is_empty() && self.rest.is_empty() {
-            self.first = bytes;
-        } else {
-            self.buffer().extend_from_slice(&bytes);
-        }
-    }
-
-    /// The buffer behind everything pushed so far.
-    pub(crate) fn buffer(&mut self) -> &mut BytesMut {
-        if !self.first.is_empty() {
-            let first = std::mem::take(&mut self.first);
-            self.rest.extend_from_slice(&first);
-        }
-        &mut self.rest
-    }
-
-    fn len(&self) -> usize {
-        self.first.len() + self.rest.len()
-    }
-
-    fn take(&mut self) -> Bytes {
-        if self.first.is_empty() {
-            self.rest.split().freeze()
-        } else {
-            std::mem::take(&mut self.first)
-        }
-    }
-}
+const LINGER: Duration = Duration::from_millis(100);
+/// The books get so long to confirm the figures; then the stream ends without them.
+const FIGURES_WAIT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Running,
+    /// The provider is done; the books are asked for the figures.
+    Closing,
     /// The caller has everything; the provider's body may still end.
     Lingering(Instant),
     Finished,
@@ -103,100 +60,113 @@ enum State {
 /// An answer that comes piece by piece, in the caller's dialect.
 pub struct ReplyStream {
     body: UpstreamBody,
-    pump: Pump,
-    progress: Progress,
-    out: Output,
+    /// The provider's body has ended.
+    ended: bool,
+    flow: Flow,
     state: State,
-    /// Failures may still be told to whoever drives the stream instead of to the caller.
-    primed: bool,
     joins: u8,
     deadlines: Deadlines,
     timer: Pin<Box<Sleep>>,
     started: Instant,
-    last_data: Instant,
     last_sent: Instant,
-    settlement: Settlement,
+    secret: Secret,
+    /// There from the first content to the end.
+    life: Option<Life<Flowing>>,
+    slices: Option<Slices>,
+    closing: Option<Pin<Box<dyn Future<Output = String> + Send>>>,
 }
 
 impl ReplyStream {
-    pub(crate) fn new(
+    /// Reads until the first content is there, so that a provider that fails before it can still
+    /// be replaced.
+    pub(crate) async fn begin(
         arriving: Arriving,
         pump: Pump,
-        deadlines: Deadlines,
-        settlement: Settlement,
-    ) -> Self {
+        admitted: &Admitted,
+        shaped: &Shaped,
+        mut sent: Life<Sent>,
+    ) -> Result<Self, (Failure, Life<Sent>)> {
         let Arriving { body, started } = arriving;
+        let deadlines = admitted.world.deadlines;
         let now = Instant::now();
         let first = (now + deadlines.first_token).min(started + deadlines.total);
-        Self {
+        let mut reply = Self {
             body,
-            pump,
-            progress: Progress::default(),
-            out: Output::default(),
+            ended: false,
+            flow: Flow::new(pump, now),
             state: State::Running,
-            primed: false,
             joins: 0,
             deadlines,
             timer: Box::pin(tokio::time::sleep_until(first)),
             started,
-            last_data: now,
             last_sent: now,
-            settlement,
+            secret: shaped.endpoint.key.clone(),
+            life: None,
+            slices: None,
+            closing: None,
+        };
+        let primed = std::future::poll_fn(|cx| reply.poll_prime(cx, sent.tab_mut())).await;
+        if let Err(failure) = primed {
+            return Err((failure, sent));
         }
+        let life = sent.flowing();
+        if admitted.sliced && !shaped.endpoint.direct {
+            reply.slices = Slices::of(life.tab(), &admitted.world.billing);
+        }
+        reply.life = Some(life);
+        reply.last_sent = Instant::now();
+        let next = reply.next_deadline();
+        reply.timer.as_mut().reset(next);
+        Ok(reply)
     }
 
-    /// Reads until the first content is there, so that a provider that fails before it can still
-    /// be replaced.
-    pub(crate) async fn prime(&mut self) -> Result<(), Failure> {
-        std::future::poll_fn(|cx| self.poll_prime(cx)).await
-    }
-
-    fn poll_prime(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        while !self.progress.content && !self.progress.done {
+    fn poll_prime(&mut self, cx: &mut Context<'_>, tab: &mut Tab) -> Poll<Result<(), Failure>> {
+        let cut = |message| Poll::Ready(Err(Failure::unknown(FaultClass::Connection, message)));
+        while !self.flow.progress.content && !self.flow.progress.done {
             match Pin::new(&mut self.body).poll_frame(cx) {
-                Poll::Ready(Some(Ok(frame))) => self.take_frame(frame),
+                Poll::Ready(Some(Ok(frame))) => self.flow.take(frame, tab),
                 Poll::Ready(Some(Err(error))) => {
                     tracing::debug!(%error, "stream cut before its first content");
-                    return Poll::Ready(Err(
-                        self.give_up("the provider's stream was cut before its first content")
-                    ));
+                    return cut("the provider's stream was cut before its first content");
                 }
                 Poll::Ready(None) => {
-                    self.pump_end();
-                    if self.progress.fault.is_none() && !self.progress.done {
-                        return Poll::Ready(Err(
-                            self.give_up("the provider's stream ended before its first content")
-                        ));
+                    self.ended = true;
+                    self.flow.end(tab);
+                    if self.flow.progress.fault.is_none() && !self.flow.progress.done {
+                        return cut("the provider's stream ended before its first content");
                     }
                 }
                 Poll::Pending => {
-                    if self.timer.as_mut().poll(cx).is_ready() {
-                        let late = Failure::unknown(
-                            FaultClass::Timeout,
-                            "the provider sent no content in time",
-                        );
-                        self.settlement.hand_over();
-                        return Poll::Ready(Err(late));
-                    }
-                    return Poll::Pending;
+                    std::task::ready!(self.timer.as_mut().poll(cx));
+                    let message = "the provider sent no content in time";
+                    return Poll::Ready(Err(Failure::unknown(FaultClass::Timeout, message)));
                 }
             }
-            if let Some(fault) = self.progress.fault.take() {
-                self.settlement.hand_over();
+            if let Some(fault) = self.flow.progress.fault.take() {
                 return Poll::Ready(Err(told_before_content(fault)));
             }
         }
-        self.primed = true;
-        self.settlement.first_content();
-        self.last_sent = Instant::now();
-        let next = self.next_deadline();
-        self.timer.as_mut().reset(next);
         Poll::Ready(Ok(()))
     }
 
-    fn give_up(&mut self, message: &'static str) -> Failure {
-        self.settlement.hand_over();
-        Failure::unknown(FaultClass::Connection, message)
+    /// What the request has run up. There until the stream is over.
+    pub(crate) fn tab(&self) -> &Tab {
+        self.life
+            .as_ref()
+            .expect("a stream that was handed out has begun and not ended")
+            .tab()
+    }
+
+    /// The hold's way to the disk, where it has not got there yet.
+    pub(crate) fn persisting(&mut self) -> Option<Persisting> {
+        self.life.as_mut()?.tab_mut().persisting.take()
+    }
+
+    /// Nothing of it may be handed on.
+    pub(crate) fn give_up(mut self) {
+        if let Some(life) = self.life.take() {
+            life.failed();
+        }
     }
 
     /// The next bytes for the caller; `None` when the stream is over.
@@ -204,49 +174,24 @@ impl ReplyStream {
         loop {
             match self.state {
                 State::Running => {
-                    if self.out.len() >= JOIN_MAX {
-                        return self.hand_on();
-                    }
-                    match Pin::new(&mut self.body).poll_frame(cx) {
-                        Poll::Ready(Some(Ok(frame))) => self.take_frame(frame),
-                        Poll::Ready(Some(Err(error))) => {
-                            tracing::debug!(%error, "stream cut");
-                            self.fail(Fault::new(
-                                FaultClass::Connection,
-                                "the provider's stream was cut",
-                            ));
-                        }
-                        Poll::Ready(None) => {
-                            self.pump_end();
-                            if !self.progress.done {
-                                let fault = self.progress.fault.take().unwrap_or_else(|| {
-                                    let message = "the provider's stream ended too early";
-                                    Fault::new(FaultClass::Connection, message)
-                                });
-                                self.fail(fault);
-                            }
-                            self.state = State::Finished;
-                        }
-                        Poll::Pending if self.out.len() > 0 => {
-                            // The connection's own task may have more at hand: let it run once.
-                            if self.joins < JOIN_ROUNDS {
-                                self.joins += 1;
-                                cx.waker().wake_by_ref();
-                                return Poll::Pending;
-                            }
-                            return self.hand_on();
-                        }
-                        Poll::Pending => return self.poll_timer(cx),
-                    }
-                    if let Some(fault) = self.progress.fault.take() {
-                        self.fail(fault);
-                    }
-                    if self.progress.done && self.state == State::Running {
-                        self.state = State::Lingering(Instant::now() + LINGER);
+                    if let Some(step) = self.poll_running(cx) {
+                        return step;
                     }
                 }
+                State::Closing => {
+                    if self.flow.out.len() > 0 {
+                        return self.hand_on();
+                    }
+                    let Some(closing) = &mut self.closing else {
+                        self.state = State::Finished;
+                        continue;
+                    };
+                    let figures = std::task::ready!(closing.as_mut().poll(cx));
+                    self.closing = None;
+                    self.close(&figures);
+                }
                 State::Lingering(until) => {
-                    if self.out.len() > 0 {
+                    if self.flow.out.len() > 0 {
                         return self.hand_on();
                     }
                     match Pin::new(&mut self.body).poll_frame(cx) {
@@ -262,26 +207,89 @@ impl ReplyStream {
                     }
                 }
                 State::Finished => {
-                    if self.out.len() > 0 {
+                    if self.flow.out.len() > 0 {
                         return self.hand_on();
                     }
-                    self.settlement.settle();
                     return Poll::Ready(None);
                 }
             }
         }
     }
 
+    /// One step of a running stream; `None`: look again.
+    fn poll_running(&mut self, cx: &mut Context<'_>) -> Option<Poll<Option<Bytes>>> {
+        let Some(life) = &mut self.life else {
+            self.state = State::Finished;
+            return None;
+        };
+        if self.flow.out.len() >= JOIN_MAX {
+            return Some(self.hand_on());
+        }
+        let cover = match &mut self.slices {
+            Some(slices) => slices.poll(cx, life.tab_mut()),
+            None => Cover::Enough,
+        };
+        match cover {
+            Cover::Enough => {}
+            // Nothing more is taken from the provider before it is known that it can be paid.
+            Cover::Asking if self.flow.out.len() > 0 => return Some(self.hand_on()),
+            Cover::Asking => return Some(self.poll_timer(cx)),
+            Cover::Ended(fault) => {
+                life.tab_mut().cut_off = true;
+                self.fail(fault);
+                return None;
+            }
+        }
+        match Pin::new(&mut self.body).poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => self.flow.take(frame, life.tab_mut()),
+            Poll::Ready(Some(Err(error))) => {
+                tracing::debug!(%error, "stream cut");
+                let message = "the provider's stream was cut";
+                self.fail(Fault::new(FaultClass::Connection, message));
+            }
+            Poll::Ready(None) => {
+                self.ended = true;
+                self.flow.end(life.tab_mut());
+                if !self.flow.progress.done {
+                    let fault = self.flow.progress.fault.take().unwrap_or_else(|| {
+                        let message = "the provider's stream ended too early";
+                        Fault::new(FaultClass::Connection, message)
+                    });
+                    self.fail(fault);
+                }
+            }
+            Poll::Pending if self.flow.out.len() > 0 => {
+                // The connection's own task may have more at hand: let it run once.
+                if self.joins < JOIN_ROUNDS {
+                    self.joins += 1;
+                    cx.waker().wake_by_ref();
+                    return Some(Poll::Pending);
+                }
+                return Some(self.hand_on());
+            }
+            Poll::Pending => return Some(self.poll_timer(cx)),
+        }
+        if let Some(fault) = self.flow.progress.fault.take() {
+            self.fail(fault);
+        } else if self.flow.progress.done {
+            self.finish();
+        }
+        None
+    }
+
     fn hand_on(&mut self) -> Poll<Option<Bytes>> {
         self.joins = 0;
         self.last_sent = Instant::now();
-        Poll::Ready(Some(self.out.take()))
+        if let Some(life) = &mut self.life {
+            life.tab_mut().delivered = true;
+        }
+        Poll::Ready(Some(self.flow.out.take()))
     }
 
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         while self.timer.as_mut().poll(cx).is_ready() {
             let now = Instant::now();
-            if now >= self.last_data + self.deadlines.idle {
+            if now >= self.flow.last_data + self.deadlines.idle {
                 self.fail(Fault::new(FaultClass::Timeout, "the provider fell silent"));
                 return self.hand_on();
             }
@@ -307,54 +315,67 @@ impl ReplyStream {
 
     fn next_deadline(&self) -> Instant {
         (self.last_sent + self.deadlines.heartbeat)
-            .min(self.last_data + self.deadlines.idle)
+            .min(self.flow.last_data + self.deadlines.idle)
             .min(self.started + self.deadlines.total)
     }
 
-    fn take_frame(&mut self, frame: http_body::Frame<Bytes>) {
-        let Ok(data) = frame.into_data() else { return };
-        let before = self.progress.events;
-        match &mut self.pump {
-            Pump::Pass(pass) => pass.data(
-                data,
-                &mut self.progress,
-                &mut self.out,
-                &mut self.settlement,
-            ),
-            Pump::Translate(translate) => {
-                translate.data(
-                    &data,
-                    &mut self.progress,
-                    &mut self.out,
-                    &mut self.settlement,
-                );
+    /// The provider said its last word: settles, then writes the end.
+    fn finish(&mut self) {
+        let Some(life) = self.life.take() else {
+            return;
+        };
+        match life.finished().at_once() {
+            Ok(over) => self.close(&comment(&over.tab().receipt, false)),
+            // Only a count is missing, and nobody has to wait for that.
+            Err(ended) if !ended.tab().moves_money() => {
+                self.close(&comment(&ended.tab().receipt, false));
             }
-        }
-        if self.progress.events != before {
-            self.last_data = Instant::now();
+            Err(ended) => {
+                self.closing = Some(Box::pin(figures(ended)));
+                self.state = State::Closing;
+            }
         }
     }
 
-    fn pump_end(&mut self) {
-        match &mut self.pump {
-            Pump::Pass(pass) => pass.end(&mut self.progress),
-            Pump::Translate(translate) => {
-                translate.end(&mut self.progress, &mut self.out, &mut self.settlement)
-            }
-        }
+    /// Writes the closing comment and the terminal event.
+    fn close(&mut self, figures: &str) {
+        self.flow.close(figures);
+        self.state = if self.ended {
+            State::Finished
+        } else {
+            State::Lingering(Instant::now() + LINGER)
+        };
     }
 
     /// Shows the failure to the caller and ends the stream without its terminal event.
-    fn fail(&mut self, fault: Fault) {
-        if self.progress.done || self.state == State::Finished {
+    fn fail(&mut self, mut fault: Fault) {
+        let Some(mut life) = self.life.take() else {
             return;
-        }
-        let fault = self.settlement.failed(fault);
-        match &mut self.pump {
-            Pump::Pass(pass) => pass.fail(&fault, &mut self.out, &self.settlement),
-            Pump::Translate(translate) => translate.fail(fault, &mut self.out),
-        }
+        };
+        scrub(&mut fault, self.secret.expose());
+        let tab = life.tab_mut();
+        // Whatever is written so far is handed on together with the failure.
+        tab.delivered = true;
+        tab.services.sink.attempt_failed(
+            tab.receipt.request_id.as_str(),
+            &tab.receipt.backend,
+            &fault,
+        );
+        self.flow.fail(fault, tab.receipt.request_id.as_str());
+        life.failed();
         self.state = State::Finished;
+    }
+}
+
+/// The comment with the figures, as soon as the books have confirmed them. Where they take too
+/// long the settler goes on asking them.
+async fn figures(ended: Ended) -> String {
+    match ended.within(FIGURES_WAIT).await {
+        Ok(over) => comment(&over.tab().receipt, false),
+        Err((ended, error)) => {
+            tracing::warn!(%error, "a stream ends before it is settled");
+            comment(&ended.tab().receipt, true)
+        }
     }
 }
 

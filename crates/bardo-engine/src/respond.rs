@@ -1,10 +1,10 @@
 //! From a provider's successful head to the caller's answer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use bardo_ledger::StoreError;
 use bardo_providers::transport::UpstreamBody;
-use bardo_router::Candidate;
-use bardo_types::chat::ChatResponse;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
 use bardo_wire::{responses, table, textual};
@@ -14,15 +14,28 @@ use http_body_util::BodyExt as _;
 use tokio::time::Instant;
 
 use crate::attempt::Failure;
-use crate::receipt::{Outcome, Receipt, degraded_list};
-use crate::relay::{Pass, Pump, ReplyStream, Settlement, Translate};
+use crate::head::AnswerHead;
+use crate::lifecycle::{Life, Sent};
+use crate::meter::Meter;
+use crate::relay::{Keep, Pass, Pump, ReplyStream, Translate};
 use crate::run::{Admitted, Engine};
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, Translation};
+use crate::tab::Tab;
 use crate::world::Deadlines;
 
 /// A provider's whole answer may have this size.
 const ANSWER_MAX: usize = 128 << 20;
+/// The books get so long to confirm what has to be on disk before the caller gets anything.
+const BOOKS_WAIT: Duration = Duration::from_secs(5);
+
+/// Why there is no answer from this backend.
+pub(crate) enum Unanswered {
+    /// It failed.
+    Failed(Failure, Life<Sent>),
+    /// It answered, and the books do not; nothing may be handed over.
+    Store(StoreError),
+}
 
 /// What the caller gets.
 pub struct Answer {
@@ -30,23 +43,6 @@ pub struct Answer {
     pub head: AnswerHead,
     /// The answer itself.
     pub body: AnswerBody,
-}
-
-/// What the headers of an answer say.
-#[derive(Debug, Clone, Default)]
-pub struct AnswerHead {
-    /// The model as the caller named it.
-    pub model_requested: String,
-    /// The model that answers.
-    pub model: String,
-    /// The backend that answers.
-    pub backend: String,
-    /// What was lost, as a header value; empty when nothing.
-    pub degraded: String,
-    /// The provider's own request id.
-    pub upstream_request_id: Option<String>,
-    /// The cost, where it is known at the start.
-    pub cost: Option<String>,
 }
 
 /// The answer itself.
@@ -61,56 +57,28 @@ impl Engine {
     pub(crate) async fn respond(
         self: &Arc<Self>,
         admitted: &Admitted,
-        candidate: &Candidate,
         shaped: Shaped,
         response: Response<UpstreamBody>,
-        attempts: u32,
+        mut sent: Life<Sent>,
         started: Instant,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, Unanswered> {
         let (parts, body) = response.into_parts();
-        if parts
-            .headers
-            .get(http::header::CONTENT_ENCODING)
-            .is_some_and(|encoding| encoding != "identity")
-        {
-            return Err(Failure::told(Fault::new(
-                FaultClass::Malformed,
-                "the provider compressed its answer, which nobody asked for",
-            )));
-        }
-        if is_page(&parts.headers) {
-            // Something before the provider speaks; no model has answered.
-            return Err(Failure::told(Fault::new(
-                FaultClass::Server,
-                "the provider's side answered with a web page",
-            )));
+        if let Some(fault) = unreadable(&parts.headers) {
+            return Err(Unanswered::Failed(Failure::told(fault), sent));
         }
         let upstream_request_id = ["x-request-id", "request-id", "x-generation-id", "cf-ray"]
             .iter()
             .find_map(|name| parts.headers.get(*name)?.to_str().ok())
-            .map(|id| id.chars().take(128).collect());
-        let receipt = receipt(admitted, candidate, &shaped, upstream_request_id, attempts);
-        let head = AnswerHead {
-            model_requested: admitted.model.clone(),
-            model: receipt.model.clone(),
-            backend: receipt.backend.clone(),
-            degraded: degraded_list(&receipt.degraded),
-            upstream_request_id: receipt.upstream_request_id.clone(),
-            cost: None,
-        };
-        let settlement = Settlement::new(
-            Arc::clone(self),
-            receipt,
-            admitted.received_at,
-            shaped.endpoint.key.clone(),
-        );
+            .map(|id| &id[..id.len().min(128)]);
+        let tab = sent.tab_mut();
+        tab.head();
+        tab.receipt.upstream_request_id = upstream_request_id.map(Arc::from);
+        tab.receipt.degraded.clone_from(&shaped.degraded);
         let arriving = Arriving { body, started };
         if admitted.stream {
-            self.stream(admitted, shaped, arriving, settlement, head)
-                .await
+            self.stream(admitted, shaped, arriving, sent).await
         } else {
-            self.whole(admitted, shaped, arriving, settlement, head)
-                .await
+            self.whole(admitted, shaped, arriving, sent).await
         }
     }
 
@@ -119,32 +87,46 @@ impl Engine {
         admitted: &Admitted,
         shaped: Shaped,
         arriving: Arriving,
-        mut settlement: Settlement,
-        head: AnswerHead,
-    ) -> Result<Answer, Failure> {
+        mut sent: Life<Sent>,
+    ) -> Result<Answer, Unanswered> {
         let pump = match &shaped.mode {
-            Mode::Relay { hide_usage } => Pump::Pass(Box::new(Pass::new(
-                admitted.dialect,
-                shaped.endpoint.service,
-                *hide_usage,
-            ))),
+            Mode::Relay { hide_usage } => {
+                sent.tab_mut().meter = Some(Meter::new(admitted.dialect));
+                Pump::Pass(Box::new(Pass::new(
+                    admitted.dialect,
+                    shaped.endpoint.service,
+                    *hide_usage,
+                )))
+            }
             Mode::Translate(translation) => {
-                settlement.keep_with(self.keeper(admitted, translation));
+                sent.tab_mut().meter = Some(Meter::new(shaped.dialect));
                 Pump::Translate(Box::new(Translate::new(
                     shaped.dialect,
                     admitted.dialect,
                     translation,
-                    true,
+                    self.keeper(admitted, translation),
                 )))
             }
         };
-        let mut reply = ReplyStream::new(arriving, pump, admitted.world.deadlines, settlement);
-        reply.prime().await.map_err(|mut failure| {
-            scrub(&mut failure.fault, shaped.endpoint.key.expose());
-            failure
-        })?;
+        let begun = ReplyStream::begin(arriving, pump, admitted, &shaped, sent).await;
+        let mut reply = match begun {
+            Ok(reply) => reply,
+            Err((mut failure, sent)) => {
+                scrub(&mut failure.fault, shaped.endpoint.key.expose());
+                return Err(Unanswered::Failed(failure, sent));
+            }
+        };
+        // No content may reach the caller before its hold is on disk.
+        if let Some(persisting) = reply.persisting() {
+            let persisted = tokio::time::timeout(BOOKS_WAIT, persisting).await;
+            let late = || StoreError::Unavailable("the hold was not kept in time".to_owned());
+            if let Err(error) = persisted.unwrap_or_else(|_| Err(late())) {
+                reply.give_up();
+                return Err(Unanswered::Store(error));
+            }
+        }
         Ok(Answer {
-            head,
+            head: AnswerHead::begun(reply.tab()),
             body: AnswerBody::Stream(Box::new(reply)),
         })
     }
@@ -154,35 +136,27 @@ impl Engine {
         admitted: &Admitted,
         shaped: Shaped,
         arriving: Arriving,
-        mut settlement: Settlement,
-        mut head: AnswerHead,
-    ) -> Result<Answer, Failure> {
+        mut sent: Life<Sent>,
+    ) -> Result<Answer, Unanswered> {
         let bytes = match read_whole(arriving, admitted.world.deadlines).await {
             Ok(bytes) => bytes,
-            Err(failure) => {
-                settlement.hand_over();
-                return Err(failure);
-            }
+            Err(failure) => return Err(Unanswered::Failed(failure, sent)),
         };
+        let tab = sent.tab_mut();
         let answered = match &shaped.mode {
-            Mode::Relay { .. } => relayed(&bytes, admitted.dialect, &mut settlement),
+            Mode::Relay { .. } => relayed(&bytes, admitted.dialect, tab),
             Mode::Translate(translation) => {
-                self.translated(&bytes, admitted, &shaped, translation, &mut settlement)
+                self.translated(&bytes, admitted, &shaped, translation, tab)
             }
         };
         match answered {
             Ok(body) => {
-                settlement.finish();
-                head.cost = settlement.cost_text();
-                Ok(Answer {
-                    head,
-                    body: AnswerBody::Whole(body.unwrap_or(bytes)),
-                })
+                let body = body.unwrap_or_else(|| bytes.clone());
+                conclude(sent, bytes, body).await.map_err(Unanswered::Store)
             }
             Err(mut fault) => {
-                settlement.hand_over();
                 scrub(&mut fault, shaped.endpoint.key.expose());
-                Err(Failure::told(fault))
+                Err(Unanswered::Failed(Failure::told(fault), sent))
             }
         }
     }
@@ -193,14 +167,17 @@ impl Engine {
         admitted: &Admitted,
         shaped: &Shaped,
         translation: &Translation,
-        settlement: &mut Settlement,
+        tab: &mut Tab,
     ) -> Result<Option<Bytes>, Fault> {
         let mut response = table::decode_response(shaped.dialect, bytes, &translation.decode)?;
         if translation.textual {
             response = textual::filter_response(response, &translation.decode);
         }
         if let Some(usage) = &response.usage {
-            settlement.count(usage);
+            tab.count(usage);
+        }
+        if let Some(model) = &response.model {
+            tab.answered_by(model);
         }
         self.keeper(admitted, translation)(&response);
         Ok(Some(
@@ -209,11 +186,7 @@ impl Engine {
     }
 
     /// What remembers the answer's state for the caller's next request.
-    fn keeper(
-        self: &Arc<Self>,
-        admitted: &Admitted,
-        translation: &Translation,
-    ) -> Box<dyn FnOnce(&ChatResponse) + Send> {
+    fn keeper(self: &Arc<Self>, admitted: &Admitted, translation: &Translation) -> Keep {
         let engine = Arc::clone(self);
         let principal = admitted.principal.account.as_str().to_owned();
         let stores = admitted.dialect == Dialect::Responses
@@ -243,51 +216,67 @@ impl Engine {
     }
 }
 
-fn is_page(headers: &http::HeaderMap) -> bool {
-    headers
-        .get(http::header::CONTENT_TYPE)
-        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"))
-}
-
-fn receipt(
-    admitted: &Admitted,
-    candidate: &Candidate,
-    shaped: &Shaped,
-    upstream_request_id: Option<String>,
-    attempts: u32,
-) -> Receipt {
-    Receipt {
-        request_id: admitted.request_id.clone(),
-        principal: admitted.principal.account.as_str().to_owned(),
-        dialect: admitted.dialect,
-        upstream_dialect: shaped.dialect,
-        model_requested: admitted.model.clone(),
-        model: candidate.entry.id.clone(),
-        backend: shaped.endpoint.name.clone(),
-        upstream_request_id,
-        attempts,
-        streamed: admitted.stream,
-        usage: None,
-        direct: shaped.endpoint.direct,
-        price: candidate.entry.price,
-        degraded: shaped.degraded.clone(),
-        outcome: Outcome::Aborted,
-        duration: std::time::Duration::ZERO,
-        first_content: None,
+/// Settles a whole answer, then hands it over: its figures are final and on disk. `upstream` is what
+/// the provider sent, for the case that it has to be counted.
+pub(crate) async fn conclude(
+    mut sent: Life<Sent>,
+    upstream: Bytes,
+    body: Bytes,
+) -> Result<Answer, StoreError> {
+    if sent.tab().receipt.usage.is_none() {
+        sent.tab_mut().source.answer = Some(upstream);
+    }
+    let answer = |head| Answer {
+        head,
+        body: AnswerBody::Whole(body),
+    };
+    let ended = match sent.answered().at_once() {
+        Ok(over) => return Ok(answer(AnswerHead::over(&over))),
+        Err(ended) => ended,
+    };
+    if !ended.tab().moves_money() {
+        // Only a count is missing, and nobody has to wait for that.
+        return Ok(answer(AnswerHead::with_figures(ended.tab())));
+    }
+    match ended.within(BOOKS_WAIT).await {
+        Ok(over) => Ok(answer(AnswerHead::over(&over))),
+        Err((ended, error)) => {
+            ended.waive();
+            Err(error)
+        }
     }
 }
 
+/// Why an answer with such headers is none.
+fn unreadable(headers: &http::HeaderMap) -> Option<Fault> {
+    let is_compressed = headers
+        .get(http::header::CONTENT_ENCODING)
+        .is_some_and(|encoding| encoding != "identity");
+    if is_compressed {
+        return Some(Fault::new(
+            FaultClass::Malformed,
+            "the provider compressed its answer, which nobody asked for",
+        ));
+    }
+    let is_page = headers
+        .get(http::header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+    // Something before the provider speaks; no model has answered.
+    is_page.then(|| {
+        Fault::new(
+            FaultClass::Server,
+            "the provider's side answered with a web page",
+        )
+    })
+}
+
 /// Looks at a body that is handed on as it came.
-fn relayed(
-    bytes: &[u8],
-    dialect: Dialect,
-    settlement: &mut Settlement,
-) -> Result<Option<Bytes>, Fault> {
+fn relayed(bytes: &[u8], dialect: Dialect, tab: &mut Tab) -> Result<Option<Bytes>, Fault> {
     let mut seen = table::observe_response(dialect, bytes);
     if let Some(fault) = seen.fault.take() {
         return Err(fault);
     }
-    settlement.observe(&seen);
+    tab.observe(&seen);
     Ok(None)
 }
 

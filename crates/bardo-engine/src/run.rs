@@ -1,20 +1,24 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use bardo_providers::transport::Transport;
 use bardo_router::Candidate;
 use bardo_types::fault::Fault;
+use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
 use bardo_wire::codec::BadRequest;
 use bardo_wire::json::{Member, TopLevel, scan};
 use tokio::time::Instant;
 
+use crate::entitle;
 use crate::error::EngineError;
 use crate::hints::Hints;
 use crate::memory::Memory;
-use crate::receipt::EventSink;
+use crate::quote::Size;
 use crate::received::{Principal, Received, Task};
 use crate::respond::Answer;
+use crate::services::Services;
+use crate::settler::Settler;
 use crate::world::World;
 
 /// Answers requests.
@@ -22,12 +26,14 @@ pub struct Engine {
     world: ArcSwap<World>,
     pub(crate) transport: Transport,
     pub(crate) memory: Memory,
-    pub(crate) sink: Arc<dyn EventSink>,
+    pub(crate) services: Arc<Services>,
+    pub(crate) settler: Settler,
 }
 
 /// A request that is known to be well formed and to have somewhere to go.
 pub struct Admitted {
-    pub(crate) request_id: String,
+    pub(crate) request_id: RequestId,
+    pub(crate) client_request_id: Option<Arc<str>>,
     pub(crate) principal: Principal,
     pub(crate) task: Task,
     pub(crate) dialect: Dialect,
@@ -35,12 +41,18 @@ pub struct Admitted {
     members: Vec<Member>,
     pub(crate) forward: http::HeaderMap,
     pub(crate) hints: Hints,
-    pub(crate) model: String,
+    pub(crate) model: Arc<str>,
     pub(crate) stream: bool,
     pub(crate) include_usage: bool,
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) world: Arc<World>,
     pub(crate) received_at: Instant,
+    pub(crate) received_at_ms: u64,
+    /// Money is held in slices as the answer flows.
+    pub(crate) sliced: bool,
+    /// Tokens of output that the caller's money pays for, where it set no limit of its own.
+    pub(crate) output_cap: Option<u64>,
+    size: OnceLock<Size>,
 }
 
 impl Admitted {
@@ -53,18 +65,44 @@ impl Admitted {
     pub(crate) fn top(&self) -> TopLevel<'_> {
         TopLevel::over(&self.body, &self.members)
     }
+
+    /// What is known of its size; looked at once.
+    pub(crate) fn size(&self) -> Size {
+        *self
+            .size
+            .get_or_init(|| Size::of(self.dialect, &self.top()))
+    }
 }
 
 impl Engine {
     /// An engine over a first world.
     #[must_use]
-    pub fn new(world: World, transport: Transport, sink: Arc<dyn EventSink>) -> Self {
+    pub fn new(world: World, transport: Transport, services: Services) -> Self {
         Self {
             world: ArcSwap::from_pointee(world),
             transport,
             memory: Memory::default(),
-            sink,
+            services: Arc::new(services),
+            settler: Settler::default(),
         }
+    }
+
+    /// Starts to settle, on a runtime that outlives those that serve, what callers left behind.
+    /// Without this their holds stay until they expire.
+    pub fn start_settler(&self, runtime: &tokio::runtime::Handle) {
+        self.settler.start(runtime);
+    }
+
+    /// Answers when no request is under way any more and every one is settled. For the end of the
+    /// process, after the last connection was closed; whoever calls bounds the time.
+    pub async fn drain_settler(&self) {
+        self.settler.drain().await;
+    }
+
+    /// What the engine works with.
+    #[must_use]
+    pub fn services(&self) -> &Services {
+        &self.services
     }
 
     /// The world that the next request will see.
@@ -93,26 +131,40 @@ impl Engine {
         let model = read_model(&top)?;
         let stream = read_flag(&top, "stream")?;
         let include_usage = stream && includes_usage(&top)?;
+        let principal = received.principal;
         let mut candidates = world.roster.resolve(&model)?;
+        entitle::within_scopes(&principal, &world, &model, &mut candidates);
         for other in world.fallbacks.get(&model).into_iter().flatten() {
-            candidates.extend(world.roster.resolve(other).unwrap_or_default());
+            let mut others = world.roster.resolve(other).unwrap_or_default();
+            entitle::within_scopes(&principal, &world, other, &mut others);
+            candidates.extend(others);
         }
+        let payable = entitle::payable(&principal, &world, &model, &mut candidates);
+        if let Err(EngineError::Unpriced { model }) = &payable {
+            self.services.sink.unpriced(model);
+        }
+        payable?;
         let members = top.into_members();
         Ok(Admitted {
             request_id: received.request_id,
-            principal: received.principal,
+            client_request_id: received.client_request_id,
+            principal,
             task: received.task,
             dialect: received.dialect,
             body: received.body,
             members,
             forward: received.forward,
             hints,
-            model,
+            model: model.into(),
             stream: stream && received.task == Task::Generate,
             include_usage,
             candidates,
             world,
             received_at,
+            received_at_ms: self.services.clock.now_ms(),
+            sliced: false,
+            output_cap: None,
+            size: OnceLock::new(),
         })
     }
 
@@ -120,17 +172,30 @@ impl Engine {
     ///
     /// # Errors
     /// See [`EngineError`]. Nothing has been sent to the caller then.
-    pub async fn answer(self: Arc<Self>, admitted: Admitted) -> Result<Answer, EngineError> {
+    pub async fn answer(self: Arc<Self>, mut admitted: Admitted) -> Result<Answer, EngineError> {
+        let received = self.open(&admitted)?;
+        let received = self.limit(received, &admitted).await?;
         match admitted.task {
-            Task::Generate => self.dispatch(&admitted).await,
-            Task::CountTokens => self.count(&admitted).await,
-            Task::Embeddings => self.embed(&admitted).await,
+            Task::Generate => {
+                let reserved = self.reserve(received, &mut admitted).await?;
+                self.dispatch(&admitted, reserved).await
+            }
+            Task::Embeddings => {
+                let reserved = self.reserve(received, &mut admitted).await?;
+                self.embed(&admitted, reserved).await
+            }
+            Task::CountTokens => {
+                let mut answer = self.count(&admitted).await?;
+                answer.head.limits.clone_from(&received.tab().admission);
+                Ok(answer)
+            }
         }
     }
 
     pub(crate) fn note_failure(&self, admitted: &Admitted, backend: &str, fault: &Fault) {
-        self.sink
-            .attempt_failed(&admitted.request_id, backend, fault);
+        self.services
+            .sink
+            .attempt_failed(admitted.request_id.as_str(), backend, fault);
     }
 }
 

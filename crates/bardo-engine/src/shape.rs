@@ -117,7 +117,7 @@ pub(crate) fn shape(
     let target = endpoint
         .target(&call)
         .ok_or_else(|| EngineError::NoOperation {
-            model: admitted.model.clone(),
+            model: admitted.model.to_string(),
             operation: "answers",
         })?;
     refuse_threads(admitted, &endpoint, dialect)?;
@@ -165,7 +165,7 @@ fn relayed(
 ) -> (Bytes, Vec<Degradation>, Mode) {
     let top = admitted.top();
     let mut edits = endpoint.provider().edits(admitted.dialect, &top);
-    if admitted.model != candidate.entry.upstream_id {
+    if *admitted.model != candidate.entry.upstream_id {
         edits.push(Edit::set_string("model", &candidate.entry.upstream_id));
     }
     if top.member("bardo").is_some() {
@@ -181,6 +181,18 @@ fn relayed(
             with_usage(top.get("stream_options")),
         ));
     }
+    let mut degraded = Vec::new();
+    if let Some((cap, said)) = admitted.output_cap(endpoint.direct) {
+        let key = match admitted.dialect {
+            Dialect::Chat if candidate.entry.capabilities.max_completion_tokens => {
+                "max_completion_tokens"
+            }
+            Dialect::Responses => "max_output_tokens",
+            _ => "max_tokens",
+        };
+        edits.push(Edit::set(key, cap.to_string()));
+        degraded.push(said);
+    }
     let body = if edits.is_empty() {
         admitted.body.clone()
     } else {
@@ -188,7 +200,7 @@ fn relayed(
     };
     (
         body,
-        Vec::new(),
+        degraded,
         Mode::Relay {
             hide_usage: ask_for_usage,
         },
@@ -211,7 +223,11 @@ fn translated(
     decoded: &mut Decoded,
     memory: &Memory,
 ) -> Result<(Bytes, Vec<Degradation>, Mode), EngineError> {
-    let request = decoded.get(admitted, memory)?;
+    let mut request = decoded.get(admitted, memory)?;
+    let cap = admitted.output_cap(endpoint.direct);
+    if let Some((cap, _)) = &cap {
+        Arc::make_mut(&mut request).max_output_tokens = Some(*cap);
+    }
     let capabilities = Arc::new(candidate.entry.capabilities.clone());
     let target = Target {
         model: candidate.entry.upstream_id.clone(),
@@ -219,7 +235,7 @@ fn translated(
         capabilities: Arc::clone(&capabilities),
     };
     refuse_unseen_images(&request, candidate)?;
-    let encoded = if matches!(capabilities.tool_format, ToolFormat::Native) {
+    let mut encoded = if matches!(capabilities.tool_format, ToolFormat::Native) {
         table::encode_request(dialect, &request, &target)?
     } else {
         let lowered = textual::lower(&request, capabilities.tool_format);
@@ -232,7 +248,12 @@ fn translated(
         }
         encoded
     };
-    let id_seed = admitted.request_id.trim_start_matches("req_").to_owned();
+    encoded.degraded.extend(cap.map(|(_, said)| said));
+    let id_seed = admitted
+        .request_id
+        .as_str()
+        .trim_start_matches("req_")
+        .to_owned();
     let translation = Translation {
         textual: textual::EventFilter::needed(&capabilities),
         decode: DecodeContext {

@@ -2,9 +2,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bardo_access::Allowance;
 use bardo_providers::Endpoint;
 use bardo_providers::payment::Wallet;
-use bardo_router::Roster;
+use bardo_router::{Candidate, Roster};
+use bardo_types::model::Price;
+use bardo_types::money::BasisPoints;
 
 /// How long each phase of a call may take (decisions §3, section `upstream`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +22,58 @@ pub struct Deadlines {
     pub total: Duration,
     /// Silence towards the caller before a comment is sent.
     pub heartbeat: Duration,
+}
+
+/// How prepaid callers are charged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Billing {
+    /// What is added to costs where neither the key nor its tier says.
+    pub spread: BasisPoints,
+    /// Tokens of output for which money is held at first where the caller set no limit.
+    pub first_slice: u64,
+    /// With less money than for so many tokens of output no answer is begun.
+    pub least_slice: u64,
+    /// Tokens of output that are reckoned with where nobody says what the model writes at most.
+    pub unknown_output: u64,
+    /// After so long a hold is released by itself. Longer than any answer takes.
+    pub hold_ttl: Duration,
+    /// What becomes of models that nobody priced.
+    pub unpriced: Unpriced,
+}
+
+/// What becomes of models that nobody priced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unpriced {
+    /// They are refused to callers who pay.
+    Refuse,
+    /// They cost this.
+    Ceiling(Price),
+}
+
+impl Billing {
+    /// The usual settings, with holds that outlive answers of at most `total`.
+    #[must_use]
+    pub fn new(total: Duration) -> Self {
+        Self {
+            spread: BasisPoints::ZERO,
+            first_slice: 4_096,
+            least_slice: 256,
+            unknown_output: 32_768,
+            hold_ttl: total + Duration::from_secs(60),
+            unpriced: Unpriced::Refuse,
+        }
+    }
+}
+
+/// Limits of callers whose key and tier set none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DefaultLimits {
+    /// Requests per minute.
+    pub requests_per_minute: Option<u32>,
+    /// Tokens per minute.
+    pub tokens_per_minute: Option<u64>,
+    /// Tokens per hour.
+    pub allowance: Option<Allowance>,
 }
 
 /// Everything that configuration and catalogs decide. Immutable; a reload or a refresh swaps the
@@ -38,4 +93,24 @@ pub struct World {
     pub wallet: Option<Arc<dyn Wallet>>,
     /// Simulated providers answer.
     pub sandbox: bool,
+    /// How prepaid callers are charged.
+    pub billing: Billing,
+    /// Limits of callers whose key and tier set none.
+    pub limits: DefaultLimits,
+}
+
+impl World {
+    /// The backend of a candidate.
+    pub(crate) fn endpoint(&self, candidate: &Candidate) -> &Arc<Endpoint> {
+        &self.endpoints[candidate.backend]
+    }
+
+    /// What a candidate costs; `None` where it must not be billed.
+    pub(crate) fn price(&self, candidate: &Candidate) -> Option<Price> {
+        match (candidate.entry.price, &self.billing.unpriced) {
+            (Some(price), _) => Some(price),
+            (None, Unpriced::Ceiling(price)) if !self.endpoint(candidate).direct => Some(*price),
+            (None, Unpriced::Ceiling(_) | Unpriced::Refuse) => None,
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bardo_engine::{Deadlines, World};
+use bardo_engine::{Billing, Deadlines, DefaultLimits, World};
 use bardo_providers::payment::{SandboxWallet, Wallet};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder};
@@ -261,6 +261,8 @@ pub(crate) fn world(
         // Real payment comes with a wallet that holds money; until then only simulations are paid.
         wallet: sandbox.then(|| Arc::new(SandboxWallet) as Arc<dyn Wallet>),
         sandbox,
+        billing: Billing::new(config.upstream.total_timeout.0),
+        limits: DefaultLimits::default(),
     }
 }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bardo_engine::{
-    Admitted, Answer, AnswerBody, AnswerHead, Engine, EngineError, Hints, Principal, Received, Task,
+    Admitted, Answer, AnswerBody, Engine, EngineError, Hints, Principal, Received, Task,
 };
+use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
 use bardo_wire::headers as names;
 use bytes::{Bytes, BytesMut};
@@ -21,10 +22,11 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
 use crate::auth::{Authenticator, Denied};
+use crate::describe::{describe, limits, warn_of};
 use crate::error::Problem;
 use crate::models;
 use crate::reply::ReplyBody;
-use crate::request_id::request_id;
+use crate::request_id;
 use crate::route::{Route, route};
 
 /// Limits towards callers; replaced as a whole by a reload.
@@ -53,7 +55,10 @@ type Reply = Response<ReplyBody>;
 
 /// What an answer to this caller needs besides its content.
 struct Caller {
-    request_id: String,
+    /// Ours; never used twice.
+    id: RequestId,
+    /// The caller's own, else ours.
+    request_id: Arc<str>,
     dialect: Dialect,
     sandbox: bool,
 }
@@ -73,8 +78,12 @@ impl Edge {
             _ => Dialect::Chat,
         };
         let sandbox = self.engine.world().sandbox;
+        let id = request_id::fresh();
         let mut caller = Caller {
-            request_id: request_id(&head.headers),
+            request_id: request_id::of_caller(&head.headers)
+                .unwrap_or(id.as_str())
+                .into(),
+            id,
             dialect,
             sandbox,
         };
@@ -154,7 +163,9 @@ impl Edge {
         }
         let (forward, hints) = sort_headers(headers);
         let received = Received {
-            request_id: caller.request_id.clone(),
+            request_id: caller.id.clone(),
+            client_request_id: (*caller.request_id != *caller.id.as_str())
+                .then(|| Arc::clone(&caller.request_id)),
             task,
             dialect: caller.dialect,
             body,
@@ -170,7 +181,7 @@ impl Edge {
                 .answer(admitted)
                 .await
                 .map_err(Problem::from)?;
-            answered(answer)
+            answered(answer, caller.dialect)
         };
         if detect {
             reply.headers_mut().insert(
@@ -192,15 +203,16 @@ impl Edge {
         let engine = Arc::clone(&self.engine);
         let mut working: crate::reply::Working = Box::pin(engine.answer(admitted));
         match tokio::time::timeout(heartbeat, &mut working).await {
-            Ok(answer) => Ok(answered(
-                answer.map_err(|error: EngineError| Problem::from(error))?,
-            )),
+            Ok(answer) => {
+                let answer = answer.map_err(|error: EngineError| Problem::from(error))?;
+                Ok(answered(answer, caller.dialect))
+            }
             Err(_) => {
                 let body = ReplyBody::waiting(
                     working,
                     heartbeat,
                     caller.dialect,
-                    caller.request_id.clone(),
+                    Arc::clone(&caller.request_id),
                 );
                 let mut reply = Response::new(body);
                 event_stream(reply.headers_mut());
@@ -303,7 +315,7 @@ fn sort_headers(headers: &HeaderMap) -> (HeaderMap, Hints) {
     (forward, hints)
 }
 
-fn answered(answer: Answer) -> Reply {
+fn answered(answer: Answer, dialect: Dialect) -> Reply {
     let Answer { head, body } = answer;
     let mut reply = match body {
         AnswerBody::Whole(bytes) => {
@@ -319,7 +331,7 @@ fn answered(answer: Answer) -> Reply {
             reply
         }
     };
-    describe(head, reply.headers_mut());
+    describe(&head, dialect, reply.headers_mut());
     reply
 }
 
@@ -335,36 +347,13 @@ fn event_stream(headers: &mut HeaderMap) {
     );
 }
 
-fn describe(head: AnswerHead, headers: &mut HeaderMap) {
-    headers.reserve(16);
-    let mut insert = |name: &'static str, value: String| {
-        if let Ok(value) = HeaderValue::try_from(value) {
-            headers.insert(HeaderName::from_static(name), value);
-        }
-    };
-    insert(names::MODEL_REQUESTED, head.model_requested);
-    insert(names::MODEL, head.model);
-    insert(names::PROVIDER, head.backend);
-    if !head.degraded.is_empty() {
-        insert(names::DEGRADED, head.degraded);
-    }
-    if let Some(id) = head.upstream_request_id {
-        insert(names::UPSTREAM_REQUEST_ID, id);
-    }
-    if let Some(cost) = head.cost {
-        insert(names::COST, cost);
-    }
-    // There is no response cache yet, so every answer bypasses it.
-    headers.insert(
-        HeaderName::from_static(names::CACHE),
-        HeaderValue::from_static("bypass"),
-    );
-}
-
 fn identify(caller: &Caller, headers: &mut HeaderMap) {
     if let Ok(id) = HeaderValue::from_str(&caller.request_id) {
         headers.insert(HeaderName::from_static(names::X_REQUEST_ID), id.clone());
         headers.insert(HeaderName::from_static(names::REQUEST_ID), id);
+    }
+    if let Ok(id) = HeaderValue::from_str(caller.id.as_str()) {
+        headers.insert(HeaderName::from_static(names::BARDO_REQUEST_ID), id);
     }
     if caller.sandbox {
         headers.insert(
@@ -397,6 +386,12 @@ fn refuse(caller: &Caller, problem: &Problem) -> Reply {
             HeaderName::from_static(names::SHOULD_RETRY),
             HeaderValue::from_static(value),
         );
+    }
+    if let Some(admission) = &problem.limits {
+        limits(admission, caller.dialect, headers);
+    }
+    if let Some(funds) = problem.funds {
+        warn_of(funds, headers);
     }
     // The rest of such a body is not worth reading.
     if matches!(status, 408 | 413 | 431) {

@@ -1,10 +1,12 @@
 //! The one place where failures become HTTP (translation §5). Each code has a page in
 //! `docs/errors/`.
 
+use bardo_access::{Admission, Throttled};
 use bardo_engine::{EngineError, UpstreamFailure, code_of};
 use bardo_router::NoRoute;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
+use bardo_types::money::MicroUsd;
 use bardo_wire::codec::ErrorView;
 use bardo_wire::json::JsonError;
 use bardo_wire::table;
@@ -16,21 +18,28 @@ use crate::auth::Denied;
 /// Every code that `error.bardo_code` can show.
 pub(crate) const CODES: &[&str] = &[
     "body_too_large",
+    "budget_exceeded",
+    "busy",
     "context_too_long",
     "draining",
     "feature_unavailable",
     "foreign_page",
     "header_too_large",
+    "insufficient_funds",
     "invalid_json",
     "invalid_key",
     "invalid_request",
+    "key_scope",
     "method_not_allowed",
     "missing_key",
     "model_not_found",
     "operation_unavailable",
+    "rate_limited",
     "read_timeout",
     "response_not_found",
+    "store_unavailable",
     "unknown_endpoint",
+    "unpriced_model",
     "upstream_conflict",
     "upstream_connection",
     "upstream_failed",
@@ -54,6 +63,10 @@ pub(crate) struct Problem {
     pub(crate) fault: Fault,
     /// Whether SDKs shall try again, where their own rule would be wrong.
     pub(crate) should_retry: Option<bool>,
+    /// What is left of the caller's limits, where they were asked.
+    pub(crate) limits: Option<Box<Admission>>,
+    /// What the account has, where that was the reason.
+    pub(crate) funds: Option<MicroUsd>,
 }
 
 impl Problem {
@@ -64,7 +77,21 @@ impl Problem {
             code,
             fault: Fault::new(class, message.into()),
             should_retry: None,
+            limits: None,
+            funds: None,
         }
+    }
+
+    /// After so long it may go better.
+    fn after(mut self, wait_ms: u64) -> Self {
+        self.fault.retry_after_ms = Some(wait_ms);
+        self
+    }
+
+    /// Asking again does not help.
+    fn for_good(mut self) -> Self {
+        self.should_retry = Some(false);
+        self
     }
 
     fn param(mut self, param: impl Into<String>) -> Self {
@@ -147,14 +174,13 @@ impl Problem {
     }
 
     pub(crate) fn draining() -> Self {
-        let mut problem = Self::new(
+        Self::new(
             503,
             "draining",
             FaultClass::Overloaded,
             "the gateway is shutting down; ask again",
-        );
-        problem.fault.retry_after_ms = Some(1_000);
-        problem
+        )
+        .after(1_000)
     }
 
     pub(crate) fn model_not_found(model: &str) -> Self {
@@ -252,11 +278,74 @@ impl From<EngineError> for Problem {
                 problem.param("previous_response_id")
             }
             EngineError::Upstream(failure) => Self::upstream(*failure),
+            EngineError::Throttled(throttled) => Self::throttled(*throttled, message),
+            EngineError::Scope { reads_only, .. } => {
+                let message = if reads_only {
+                    "this key reads balance, usage and models; requests need a key that begins with bardo_sk_".to_owned()
+                } else {
+                    format!("{message}, or none of the backends that serve it")
+                };
+                Self::new(403, "key_scope", FaultClass::Permission, message).param("model")
+            }
+            EngineError::Unpriced { .. } => {
+                let message = format!(
+                    "{message}, so it cannot be charged; the gateway's operator has to set one"
+                );
+                Self::new(400, "unpriced_model", FaultClass::BadRequest, message).param("model")
+            }
+            EngineError::Funds {
+                available,
+                fits_max_tokens,
+                ..
+            } => {
+                let fits = fits_max_tokens.map_or_else(String::new, |fits| {
+                    format!("; at most {fits} tokens of output would fit")
+                });
+                let mut problem = Self::new(
+                    402,
+                    "insufficient_funds",
+                    FaultClass::Payment,
+                    format!("{message}{fits}"),
+                );
+                problem.funds = Some(available);
+                problem.for_good()
+            }
+            EngineError::Budget { retry_after_ms, .. } => {
+                let mut problem =
+                    Self::new(429, "budget_exceeded", FaultClass::RateLimit, message).for_good();
+                problem.fault.retry_after_ms = retry_after_ms;
+                problem
+            }
+            EngineError::Store(error) => {
+                tracing::error!(%error, "money cannot be moved");
+                let message = "the gateway's books do not answer; nothing was charged, ask again";
+                Self::new(503, "store_unavailable", FaultClass::Overloaded, message).after(1_000)
+            }
+            EngineError::Busy => {
+                let message = format!("{message}; ask again");
+                Self::new(503, "busy", FaultClass::Overloaded, message).after(1_000)
+            }
         }
     }
 }
 
+/// SDKs wait for so long by themselves; longer waits are left to people.
+const PATIENCE_MS: u64 = 60_000;
+
 impl Problem {
+    fn throttled(throttled: Throttled, message: String) -> Self {
+        let wait_ms = throttled.retry_after_ms;
+        let message = format!(
+            "{message}; ask again in {} s",
+            wait_ms.div_ceil(1_000).max(1)
+        );
+        let mut problem =
+            Self::new(429, "rate_limited", FaultClass::RateLimit, message).after(wait_ms);
+        problem.should_retry = (wait_ms > PATIENCE_MS).then_some(false);
+        problem.limits = Some(Box::new(throttled.state));
+        problem
+    }
+
     fn upstream(failure: UpstreamFailure) -> Self {
         let UpstreamFailure {
             backend,
@@ -309,6 +398,8 @@ impl Problem {
             code,
             fault,
             should_retry,
+            limits: None,
+            funds: None,
         }
     }
 }

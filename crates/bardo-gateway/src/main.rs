@@ -4,6 +4,7 @@ mod assemble;
 mod auth;
 mod cli;
 mod config;
+mod describe;
 mod edge;
 mod error;
 mod models;

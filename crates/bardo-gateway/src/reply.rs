@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ pub(crate) struct Waiting {
     timer: Pin<Box<Sleep>>,
     heartbeat: Duration,
     dialect: Dialect,
-    request_id: String,
+    request_id: Arc<str>,
     started: bool,
 }
 
@@ -42,7 +43,7 @@ impl ReplyBody {
         working: Working,
         heartbeat: Duration,
         dialect: Dialect,
-        request_id: String,
+        request_id: Arc<str>,
     ) -> Self {
         let timer = Box::pin(tokio::time::sleep(heartbeat));
         Self::Waiting(Box::new(Waiting {

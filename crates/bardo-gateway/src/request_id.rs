@@ -1,17 +1,17 @@
-//! Request ids: the caller's own when it is short and clean, else one that sorts by time.
+//! Request ids: ours, which sort by time and are never used twice, and the caller's own beside them.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher as _, RandomState};
 
+use bardo_types::ids::RequestId;
 use http::HeaderMap;
 
-/// The id of a request with these headers.
-pub(crate) fn request_id(headers: &HeaderMap) -> String {
+/// The caller's own id for a request with these headers, when it is short and clean.
+pub(crate) fn of_caller(headers: &HeaderMap) -> Option<&str> {
     headers
         .get("x-request-id")
         .and_then(|value| value.to_str().ok())
         .filter(|id| is_clean(id))
-        .map_or_else(fresh, str::to_owned)
 }
 
 fn is_clean(id: &str) -> bool {
@@ -22,7 +22,7 @@ fn is_clean(id: &str) -> bool {
 }
 
 /// `req_` and 32 hex digits: milliseconds first, as in UUIDv7, then what makes it unique.
-fn fresh() -> String {
+pub(crate) fn fresh() -> RequestId {
     thread_local! {
         static STATE: (RandomState, Cell<u64>) = (RandomState::new(), const { Cell::new(0) });
     }
@@ -33,11 +33,12 @@ fn fresh() -> String {
         count.set(count.get() + 1);
         (count.get(), hasher.hash_one(count.get()))
     });
-    format!(
+    let id = format!(
         "req_{:012x}7{:03x}{random:016x}",
         millis & 0xffff_ffff_ffff,
         count & 0xfff
-    )
+    );
+    RequestId::parse(&id).expect("hexadecimal digits make an id")
 }
 
 #[cfg(test)]
@@ -46,21 +47,23 @@ mod tests {
 
     #[test]
     fn fresh_ids_are_unique_sorted_by_time_and_of_one_length() {
-        let ids: std::collections::BTreeSet<String> = (0..1000).map(|_| fresh()).collect();
+        let ids: std::collections::BTreeSet<RequestId> = (0..1000).map(|_| fresh()).collect();
         assert_eq!(ids.len(), 1000);
-        assert!(ids.iter().all(|id| id.len() == 36 && is_clean(id)));
+        let is_usual = |id: &RequestId| id.as_str().len() == 36 && is_clean(id.as_str());
+        assert!(ids.iter().all(is_usual));
     }
 
     #[test]
     fn a_callers_id_is_kept_only_when_clean() {
         let with = |id: &'static str| {
-            request_id(&HeaderMap::from_iter([(
+            of_caller(&HeaderMap::from_iter([(
                 "x-request-id".parse().unwrap(),
                 http::HeaderValue::from_static(id),
             )]))
+            .map(str::to_owned)
         };
-        assert_eq!(with("abc-123_XYZ.9"), "abc-123_XYZ.9");
-        assert_ne!(with("bad id with spaces"), "bad id with spaces");
-        assert_ne!(with("short"), "short");
+        assert_eq!(with("abc-123_XYZ.9").as_deref(), Some("abc-123_XYZ.9"));
+        assert_eq!(with("bad id with spaces"), None);
+        assert_eq!(with("short"), None);
     }
 }

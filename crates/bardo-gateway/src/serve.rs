@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
-use bardo_engine::{Engine, Principal};
+use bardo_engine::{Engine, Principal, Services};
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
 use bardo_types::model::ModelEntry;
@@ -29,6 +29,9 @@ const NO_PROVIDER: &str = "no provider is configured. Either try it with simulat
   bardo-gateway serve --sandbox
 or name a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPENROUTER_API_KEY:
   bardo-gateway serve --config bardo.yaml      # see README.md, \"Configuration\"";
+
+/// At the end of the process the books get so long to take what is not settled yet.
+const SETTLE_WAIT: Duration = Duration::from_secs(10);
 
 /// What stays the same over the process's life.
 struct Running {
@@ -81,7 +84,11 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         args.sandbox,
     );
     let edge = Arc::new(Edge {
-        engine: Arc::new(Engine::new(world, transport.clone(), Arc::new(LogSink))),
+        engine: Arc::new(Engine::new(
+            world,
+            transport.clone(),
+            Services::without_money(Arc::new(LogSink)),
+        )),
         policy: ArcSwap::from_pointee(policy(&loaded.config)),
         draining: AtomicBool::new(false),
     });
@@ -110,6 +117,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
+    let engine = Arc::clone(&running.edge.engine);
+    engine.start_settler(runtime.handle());
     runtime.block_on(async {
         let admin = tokio::net::TcpListener::from_std(admin).map_err(|error| error.to_string())?;
         tokio::spawn(ops::serve(
@@ -124,6 +133,11 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     })?;
     for thread in threads {
         let _ = thread.join();
+    }
+    // Money is never dropped: what callers left behind is settled before the process ends.
+    let settled = async { tokio::time::timeout(SETTLE_WAIT, engine.drain_settler()).await };
+    if runtime.block_on(settled).is_err() {
+        tracing::error!("the books do not answer; what is unsettled is held until it expires");
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Receipts as log lines. Prompts and keys never get here.
 
-use bardo_engine::{EventSink, Outcome, Receipt};
+use bardo_engine::EventSink;
 use bardo_types::fault::Fault;
+use bardo_types::receipt::{Outcome, Receipt};
 
 /// Writes one line per request: answered ones at `debug`, because an operator who wants each asks
 /// for it (`RUST_LOG=bardo::requests=debug`), the others at `warn`.
@@ -15,10 +16,10 @@ impl EventSink for LogSink {
                 tracing::event!(
                     target: "bardo::requests",
                     $level,
-                    id = receipt.request_id,
-                    model = receipt.model,
-                    provider = receipt.backend,
-                    ms = u64::try_from(receipt.duration.as_millis()).unwrap_or(u64::MAX),
+                    id = receipt.request_id.as_str(),
+                    model = &*receipt.model,
+                    provider = &*receipt.backend,
+                    ms = u64::try_from(receipt.timings.total.as_millis()).unwrap_or(u64::MAX),
                     input = usage.map_or(0, bardo_types::usage::Usage::prompt),
                     output = usage.map_or(0, |usage| usage.output),
                     cost = receipt.cost_text().unwrap_or_default(),
@@ -31,6 +32,7 @@ impl EventSink for LogSink {
             Outcome::Finished => line!(tracing::Level::DEBUG, "answered"),
             Outcome::Aborted => line!(tracing::Level::INFO, "caller left"),
             Outcome::Failed => line!(tracing::Level::WARN, "failed"),
+            Outcome::Unknown => line!(tracing::Level::WARN, "outcome unknown"),
         }
     }
 
@@ -43,6 +45,14 @@ impl EventSink for LogSink {
             status = fault.status,
             message = %fault.message.chars().take(200).collect::<String>(),
             "provider failed"
+        );
+    }
+
+    fn unpriced(&self, model: &str) {
+        tracing::error!(
+            target: "bardo::requests",
+            model,
+            "refused: nobody priced this model, so a caller who pays cannot use it"
         );
     }
 }

@@ -16,8 +16,50 @@ pub const DEGRADED: &str = "x-bardo-degraded";
 pub const CACHE: &str = "x-bardo-cache";
 /// The dialect that was detected, where the path does not tell.
 pub const DIALECT: &str = "x-bardo-dialect";
+/// The gateway's own id of the request, which is never used twice; callers may repeat theirs.
+pub const BARDO_REQUEST_ID: &str = "x-bardo-request-id";
+/// What was done to make it cheaper, comma separated.
+pub const OPTIMIZATIONS: &str = "x-bardo-optimizations";
 /// Cost in decimal USD, or `direct` when the caller's own key pays.
 pub const COST: &str = "x-bardo-cost";
+/// Cost in decimal USD; absent where there is no amount.
+pub const COST_USD: &str = "x-bardo-cost-usd";
+/// What the answer can cost at most, in decimal USD, where the cost is not known at its start.
+pub const COST_ESTIMATE: &str = "x-bardo-cost-estimate";
+/// What was saved against the list price, in decimal USD.
+pub const SAVINGS: &str = "x-bardo-savings";
+/// What was added to the provider's cost, in decimal USD.
+pub const SPREAD: &str = "x-bardo-spread";
+/// What the account can still spend, in decimal USD.
+pub const BALANCE: &str = "x-bardo-balance";
+/// Sent while the account has less than 1 USD, with what it has.
+pub const BALANCE_WARNING: &str = "x-bardo-balance-warning";
+/// Tokens left of this hour's allowance.
+pub const REMAINING_TOKENS: &str = "x-remaining-tokens";
+/// Limits as OpenAI spells them, of requests: limit, remaining, reset.
+pub const RATE_REQUESTS: [&str; 3] = [
+    "x-ratelimit-limit-requests",
+    "x-ratelimit-remaining-requests",
+    "x-ratelimit-reset-requests",
+];
+/// See [`RATE_REQUESTS`], of tokens.
+pub const RATE_TOKENS: [&str; 3] = [
+    "x-ratelimit-limit-tokens",
+    "x-ratelimit-remaining-tokens",
+    "x-ratelimit-reset-tokens",
+];
+/// Limits as Anthropic spells them, of requests: limit, remaining, reset.
+pub const ANTHROPIC_RATE_REQUESTS: [&str; 3] = [
+    "anthropic-ratelimit-requests-limit",
+    "anthropic-ratelimit-requests-remaining",
+    "anthropic-ratelimit-requests-reset",
+];
+/// See [`ANTHROPIC_RATE_REQUESTS`], of tokens.
+pub const ANTHROPIC_RATE_TOKENS: [&str; 3] = [
+    "anthropic-ratelimit-tokens-limit",
+    "anthropic-ratelimit-tokens-remaining",
+    "anthropic-ratelimit-tokens-reset",
+];
 /// `true` when simulated providers answer.
 pub const SANDBOX: &str = "x-bardo-sandbox";
 /// The provider's own request id.

@@ -55,10 +55,7 @@ impl Serialize for Figures<'_> {
         map.serialize_entry("cache_read_tokens", &usage.map(|usage| usage.cache_read))?;
         map.serialize_entry("cache_write_tokens", &usage.map(Usage::cache_write))?;
         map.serialize_entry("output_tokens", &usage.map(|usage| usage.output))?;
-        map.serialize_entry(
-            "reasoning_tokens",
-            &usage.and_then(|usage| usage.reasoning),
-        )?;
+        map.serialize_entry("reasoning_tokens", &usage.and_then(|usage| usage.reasoning))?;
         match receipt.mode {
             PaymentMode::Direct => map.serialize_entry("cost", "direct")?,
             PaymentMode::Prepaid | PaymentMode::Owner => {
@@ -103,7 +100,13 @@ impl Serialize for Whole<'_> {
         map.serialize_entry("subsystem", &receipt.subsystem.as_deref())?;
         map.serialize_entry("key", &receipt.key.as_ref().map(|key| key.as_str()))?;
         map.serialize_entry("attempts", &Each(&receipt.attempts, Try))?;
-        map.serialize_entry("usage", &receipt.usage.as_ref().map(|usage| Counts(usage, receipt.estimated)))?;
+        map.serialize_entry(
+            "usage",
+            &receipt
+                .usage
+                .as_ref()
+                .map(|usage| Counts(usage, receipt.estimated)),
+        )?;
         map.serialize_entry("cost", &Cost(receipt))?;
         map.serialize_entry("cache", &*receipt.cache)?;
         map.serialize_entry("degraded", &Each(&receipt.degraded, Lost))?;
@@ -260,7 +263,11 @@ impl Display for Utc {
         let of_year = of_era - (365 * year + year / 4 - year / 100);
         let shifted = (5 * of_year + 2) / 153;
         let day = of_year - (153 * shifted + 2) / 5 + 1;
-        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+        let month = if shifted < 10 {
+            shifted + 3
+        } else {
+            shifted - 9
+        };
         let year = era * 400 + year + u64::from(month <= 2);
         write!(
             f,

@@ -5,8 +5,10 @@ use bardo_wire::sse::{SseEvent, SseParser, event_end};
 use bardo_wire::{chat, table};
 use bytes::{Bytes, BytesMut};
 
-use super::{EVENT_MAX, Output, Progress, Settlement};
+use super::EVENT_MAX;
+use super::flow::{Output, Progress};
 use crate::error::code_of;
+use crate::tab::Tab;
 
 /// Same dialect in and out: whole events are handed on as they came. Only three things are done to
 /// them: a usage chunk that the caller did not ask for is left out, the closing comment is put
@@ -17,6 +19,8 @@ pub(crate) struct Pass {
     hide_usage: bool,
     /// The unfinished event.
     tail: BytesMut,
+    /// The terminal event, until the figures before it are known.
+    terminal: Bytes,
     seen: Observed,
 }
 
@@ -27,6 +31,7 @@ impl Pass {
             service,
             hide_usage,
             tail: BytesMut::new(),
+            terminal: Bytes::new(),
             seen: Observed::default(),
         }
     }
@@ -36,7 +41,7 @@ impl Pass {
         bytes: Bytes,
         progress: &mut Progress,
         out: &mut Output,
-        settlement: &mut Settlement,
+        tab: &mut Tab,
     ) {
         if progress.done {
             return;
@@ -50,6 +55,12 @@ impl Pass {
         };
         // Everything before `kept` is handed on or dropped; `at` is where the next event begins.
         let (mut kept, mut at, mut from) = (0, 0, searched);
+        let mut push = |piece: Bytes| {
+            if let Some(meter) = &mut tab.meter {
+                meter.keep(piece.clone());
+            }
+            out.push(piece);
+        };
         while let Some(length) = event_end(&input[at..], from) {
             from = 0;
             let block = &input[at..at + length];
@@ -58,35 +69,40 @@ impl Pass {
             match verdict {
                 Verdict::Keep => {}
                 Verdict::Drop => {
-                    out.push(input.slice(kept..at));
+                    push(input.slice(kept..at));
                     kept = at + length;
                 }
                 Verdict::Fault(fault) => {
-                    out.push(input.slice(kept..at));
+                    push(input.slice(kept..at));
                     progress.fault = Some(fault);
+                    tab.observe(&self.seen);
                     return;
                 }
                 Verdict::Terminal => {
-                    out.push(input.slice(kept..at));
-                    settlement.observe(&self.seen);
-                    out.buffer()
-                        .extend_from_slice(settlement.finished().as_bytes());
-                    out.push(input.slice(at..at + length));
+                    push(input.slice(kept..at));
+                    self.terminal = input.slice(at..at + length);
                     progress.done = true;
+                    tab.observe(&self.seen);
                     return;
                 }
             }
             at += length;
         }
-        out.push(input.slice(kept..at));
+        push(input.slice(kept..at));
         self.tail.extend_from_slice(&input[at..]);
-        settlement.observe(&self.seen);
+        tab.observe(&self.seen);
         if self.tail.len() > EVENT_MAX {
             progress.fault = Some(Fault::new(
                 FaultClass::Malformed,
                 "the provider sent an event of more than 16 MiB",
             ));
         }
+    }
+
+    /// Writes the figures and the terminal event behind them.
+    pub(super) fn close(&mut self, figures: &str, out: &mut Output) {
+        out.buffer().extend_from_slice(figures.as_bytes());
+        out.push(std::mem::take(&mut self.terminal));
     }
 
     fn look(&mut self, event: SseEvent<'_>, progress: &mut Progress) -> Verdict {
@@ -124,15 +140,22 @@ impl Pass {
         }
     }
 
-    pub(super) fn fail(&mut self, fault: &Fault, out: &mut Output, settlement: &Settlement) {
+    pub(super) fn fail(&mut self, fault: &Fault, out: &mut Output, request_id: &str) {
         let view = ErrorView {
             fault,
             status: fault.status.unwrap_or(502),
-            bardo_code: code_of(fault.class),
-            request_id: settlement.request_id(),
+            bardo_code: own_code(fault).unwrap_or(code_of(fault.class)),
+            request_id,
         };
         out.push(table::encode_stream_error(self.dialect, &view).into());
     }
+}
+
+/// The code of a failure that is the gateway's own and not the provider's.
+fn own_code(fault: &Fault) -> Option<&'static str> {
+    ["insufficient_funds", "budget_exceeded", "store_unavailable"]
+        .into_iter()
+        .find(|&own| fault.code.as_deref() == Some(own))
 }
 
 /// The failure that a provider tells by one JSON object where a stream was asked for.

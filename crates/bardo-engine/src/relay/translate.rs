@@ -1,4 +1,4 @@
-use bardo_types::chat::{Assembler, StreamEvent};
+use bardo_types::chat::{Assembler, ChatResponse, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
 use bardo_wire::codec::{StreamDecoder, StreamEncoder};
@@ -6,12 +6,17 @@ use bardo_wire::sse::SseParser;
 use bardo_wire::table;
 use bardo_wire::textual::EventFilter;
 
+use super::EVENT_MAX;
+use super::flow::{Output, Progress};
 use super::pass::told_without_events;
-use super::{EVENT_MAX, Output, Progress, Settlement};
 use crate::shape::Translation;
+use crate::tab::Tab;
 
 /// A failure told without events is read up to here.
 const UNFRAMED_MAX: usize = 64 << 10;
+
+/// What is done with a whole answer when it is there: its thinking state is remembered.
+pub(crate) type Keep = Box<dyn FnOnce(&ChatResponse) + Send>;
 
 /// From one dialect to another, event by event.
 pub(crate) struct Translate {
@@ -26,6 +31,9 @@ pub(crate) struct Translate {
     filtered: Vec<StreamEvent>,
     written: Vec<u8>,
     assembler: Option<Assembler>,
+    keep: Option<Keep>,
+    /// A finish reason was seen.
+    finished: bool,
 }
 
 impl Translate {
@@ -33,7 +41,7 @@ impl Translate {
         upstream: Dialect,
         caller: Dialect,
         translation: &Translation,
-        keep: bool,
+        keep: Keep,
     ) -> Self {
         Self {
             upstream,
@@ -47,7 +55,9 @@ impl Translate {
             steps: Vec::new(),
             filtered: Vec::new(),
             written: Vec::new(),
-            assembler: keep.then(Assembler::default),
+            assembler: Some(Assembler::default()),
+            keep: Some(keep),
+            finished: false,
         }
     }
 
@@ -56,7 +66,7 @@ impl Translate {
         bytes: &[u8],
         progress: &mut Progress,
         out: &mut Output,
-        settlement: &mut Settlement,
+        tab: &mut Tab,
     ) {
         if progress.done || progress.fault.is_some() {
             return;
@@ -84,15 +94,10 @@ impl Translate {
             );
             self.steps.push(StreamEvent::Failed(fault));
         }
-        self.write(progress, out, settlement);
+        self.write(progress, out, tab);
     }
 
-    pub(super) fn end(
-        &mut self,
-        progress: &mut Progress,
-        out: &mut Output,
-        settlement: &mut Settlement,
-    ) {
+    pub(super) fn end(&mut self, progress: &mut Progress, out: &mut Output, tab: &mut Tab) {
         if progress.done || progress.fault.is_some() {
             return;
         }
@@ -110,10 +115,10 @@ impl Translate {
         } = self;
         parser.finish(|event| decoder.event(event, steps));
         self.decoder.end(&mut self.steps);
-        self.write(progress, out, settlement);
+        self.write(progress, out, tab);
     }
 
-    fn write(&mut self, progress: &mut Progress, out: &mut Output, settlement: &mut Settlement) {
+    fn write(&mut self, progress: &mut Progress, out: &mut Output, tab: &mut Tab) {
         if let Some(filter) = &mut self.filter {
             for step in self.steps.drain(..) {
                 filter.push(step, &mut self.filtered);
@@ -131,32 +136,46 @@ impl Translate {
                 StreamEvent::Failed(fault) => progress.fault = Some(fault),
                 StreamEvent::Done => {
                     let answer = self.assembler.take().map(Assembler::finish);
-                    settlement.keep(answer.and_then(Result::ok));
-                    self.encoder.encode(
-                        StreamEvent::Done,
-                        &settlement.finished(),
-                        &mut self.written,
-                    );
+                    if let (Some(keep), Some(Ok(answer))) = (self.keep.take(), answer) {
+                        keep(&answer);
+                    }
+                    // The encoder writes the end when the figures before it are known.
                     progress.done = true;
                 }
                 step => {
                     match &step {
                         StreamEvent::Start {
                             model: Some(model), ..
-                        } => settlement.answered_by(model),
-                        StreamEvent::Usage(usage) => settlement.count(usage),
+                        } => tab.answered_by(model),
+                        StreamEvent::Usage(usage) => tab.count(usage),
+                        StreamEvent::Finish { .. } => {
+                            self.finished = true;
+                            progress.content = true;
+                        }
                         StreamEvent::Start { .. } => {}
                         _ => progress.content = true,
+                    }
+                    if let Some(meter) = &mut tab.meter {
+                        meter.step(&step);
                     }
                     self.encoder.encode(step, "", &mut self.written);
                 }
             }
         }
+        tab.counted = self.finished && tab.receipt.usage.is_some();
         self.steps.clear();
         if !self.written.is_empty() {
             out.buffer().extend_from_slice(&self.written);
             self.written.clear();
         }
+    }
+
+    /// Writes the figures and the end behind them.
+    pub(super) fn close(&mut self, figures: &str, out: &mut Output) {
+        self.encoder
+            .encode(StreamEvent::Done, figures, &mut self.written);
+        out.buffer().extend_from_slice(&self.written);
+        self.written.clear();
     }
 
     pub(super) fn fail(&mut self, fault: Fault, out: &mut Output) {

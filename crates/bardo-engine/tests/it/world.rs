@@ -6,15 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_engine::{
-    Answer, AnswerBody, AnswerHead, Deadlines, Engine, EngineError, EventSink, Hints, Principal,
-    Receipt, Received, Task, World,
+    Answer, AnswerBody, AnswerHead, Billing, Deadlines, DefaultLimits, Engine, EngineError,
+    EventSink, Hints, Principal, Received, Services, Task, World,
 };
 use bardo_providers::transport::{Origin, Transport};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder};
 use bardo_sandbox::{Sandbox, SandboxConfig};
 use bardo_types::fault::Fault;
+use bardo_types::ids::RequestId;
 use bardo_types::model::{Dialect, Service};
+use bardo_types::receipt::Receipt;
 use bardo_types::secret::Secret;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
@@ -86,7 +88,12 @@ impl Bench {
         let address = sandbox.local_addr();
         tokio::spawn(sandbox.run(std::future::pending()));
         let transport = Transport::new(Duration::from_secs(5));
-        let engine = Engine::new(world(address), transport, Arc::new(Silent));
+        let engine = Engine::new(
+            world(address),
+            transport,
+            Services::without_money(Arc::new(Silent)),
+        );
+        engine.start_settler(&tokio::runtime::Handle::current());
         Self {
             engine: Arc::new(engine),
             sandbox: address,
@@ -105,7 +112,8 @@ impl Bench {
         body: &Value,
     ) -> Result<Read, EngineError> {
         let admitted = self.engine.admit(Received {
-            request_id: "req_0123456789abcdef".into(),
+            request_id: RequestId::parse("req_0123456789abcdef").expect("an id"),
+            client_request_id: None,
             task,
             dialect,
             body: body.to_string().into(),
@@ -187,6 +195,8 @@ fn world(sandbox: SocketAddr) -> World {
         max_attempts: 3,
         wallet: None,
         sandbox: true,
+        billing: Billing::new(patience),
+        limits: DefaultLimits::default(),
     }
 }
 

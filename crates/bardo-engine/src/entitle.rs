@@ -1,0 +1,102 @@
+//! Which of the candidates a caller may use: the scopes of its key, its tier, and prices.
+
+use bardo_access::{KeyKind, KeyRecord, TierRow, tiers};
+use bardo_router::Candidate;
+
+use crate::error::EngineError;
+use crate::received::{Payer, Principal};
+use crate::world::World;
+
+/// The tier's row of a key.
+pub(crate) fn tier_row(key: &KeyRecord) -> Option<&'static TierRow> {
+    tiers().iter().find(|row| row.tier == key.tier)
+}
+
+/// Keeps the candidates that the caller may use for a model that it calls `name`.
+pub(crate) fn within_scopes(
+    principal: &Principal,
+    world: &World,
+    name: &str,
+    candidates: &mut Vec<Candidate>,
+) {
+    let Payer::Prepaid(key) = &principal.payer else {
+        return;
+    };
+    let tier_backends = tier_row(key).map_or(&[][..], |row| &row.backends);
+    candidates.retain(|candidate| {
+        let backend = &world.endpoint(candidate).name;
+        names_model(&key.scopes.models, name, &candidate.entry.id)
+            && names_backend(&key.scopes.backends, backend)
+            && names_backend(tier_backends, backend)
+    });
+}
+
+/// Refuses what the key is not for, and takes out what cannot be billed to a caller who pays.
+pub(crate) fn payable(
+    principal: &Principal,
+    world: &World,
+    name: &str,
+    candidates: &mut Vec<Candidate>,
+) -> Result<(), EngineError> {
+    let Payer::Prepaid(key) = &principal.payer else {
+        return Ok(());
+    };
+    if key.kind == KeyKind::ReadOnly || candidates.is_empty() {
+        return Err(EngineError::Scope {
+            model: name.to_owned(),
+            reads_only: key.kind == KeyKind::ReadOnly,
+        });
+    }
+    candidates
+        .retain(|candidate| world.endpoint(candidate).direct || world.price(candidate).is_some());
+    if candidates.is_empty() {
+        return Err(EngineError::Unpriced {
+            model: name.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn names_model(patterns: &[String], requested: &str, catalog: &str) -> bool {
+    let matches = |pattern: &String, name: &str| match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => pattern == name,
+    };
+    patterns.is_empty()
+        || patterns
+            .iter()
+            .any(|pattern| matches(pattern, requested) || matches(pattern, catalog))
+}
+
+fn names_backend(list: &[String], backend: &str) -> bool {
+    // Several keys of one provider are told apart by `#2`; they are one backend to callers.
+    let name = backend.split_once('#').map_or(backend, |(name, _)| name);
+    let head = name.split_once('/').map_or(name, |(head, _)| head);
+    list.is_empty()
+        || list
+            .iter()
+            .any(|known| [backend, name, head].contains(&known.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_name_models_and_backends() {
+        let list = |names: &[&str]| {
+            names
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert!(names_model(&[], "any", "any"));
+        assert!(names_model(&list(&["claude-*"]), "opus", "claude-opus-5-5"));
+        assert!(names_model(&list(&["opus"]), "opus", "claude-opus-5-5"));
+        assert!(!names_model(&list(&["claude"]), "opus", "claude-opus-5-5"));
+        assert!(names_backend(&list(&["direct"]), "direct/openai#2"));
+        assert!(names_backend(&list(&["direct/openai"]), "direct/openai#2"));
+        assert!(!names_backend(&list(&["direct/openai"]), "direct/local"));
+        assert!(names_backend(&[], "openrouter"));
+    }
+}

@@ -1,0 +1,123 @@
+//! What the headers of an answer say.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bardo_access::Admission;
+use bardo_types::Degradation;
+use bardo_types::money::MicroUsd;
+use bardo_types::receipt::PaymentMode;
+
+use crate::lifecycle::Over;
+use crate::tab::Tab;
+
+/// What the headers of an answer say.
+#[derive(Debug, Clone, Default)]
+pub struct AnswerHead {
+    /// The model as the caller named it.
+    pub model_requested: Arc<str>,
+    /// The model that answers.
+    pub model: Arc<str>,
+    /// The backend that answers.
+    pub backend: Arc<str>,
+    /// What was lost, as a header value; empty when nothing.
+    pub degraded: String,
+    /// The provider's own request id.
+    pub upstream_request_id: Option<Arc<str>>,
+    /// `hash`, `semantic`, `miss` or `bypass`.
+    pub cache: Cow<'static, str>,
+    /// What was done to make it cheaper.
+    pub optimizations: Vec<Cow<'static, str>>,
+    /// What it can cost, where it can cost anything and the final figures are not known yet.
+    pub estimate: Option<MicroUsd>,
+    /// The final figures, where they are known at the start.
+    pub figures: Option<Figures>,
+    /// What the account had at least, when that was last told; holds are not taken off.
+    pub funds: Option<MicroUsd>,
+    /// What is left of the caller's limits.
+    pub limits: Option<Admission>,
+}
+
+/// What an answer came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Figures {
+    /// Who pays.
+    pub mode: PaymentMode,
+    /// What is paid, where that is known and our business.
+    pub cost: Option<MicroUsd>,
+    /// What was saved against the list price.
+    pub savings: Option<MicroUsd>,
+    /// What was added to the provider's cost.
+    pub spread: MicroUsd,
+    /// Of the account, afterwards.
+    pub balance: Option<MicroUsd>,
+}
+
+impl AnswerHead {
+    /// Of an answer that has begun.
+    pub(crate) fn begun(tab: &Tab) -> Self {
+        let receipt = &tab.receipt;
+        let funds = match (tab.available, tab.hold) {
+            (Some(available), Some(held)) => available.checked_add(held),
+            (available, _) => available,
+        };
+        Self {
+            model_requested: Arc::clone(&receipt.model_requested),
+            model: Arc::clone(&receipt.model),
+            backend: Arc::clone(&receipt.backend),
+            degraded: degraded_list(&receipt.degraded),
+            upstream_request_id: receipt.upstream_request_id.clone(),
+            cache: receipt.cache.clone(),
+            optimizations: receipt.optimizations.clone(),
+            estimate: tab.estimate.filter(|_| receipt.mode != PaymentMode::Direct),
+            figures: None,
+            funds,
+            limits: tab.admission.clone(),
+        }
+    }
+
+    /// Of an answer whose figures are final.
+    pub(crate) fn over(over: &Over) -> Self {
+        Self::with_figures(over.tab())
+    }
+
+    /// Of a whole answer, with the figures that are known.
+    pub(crate) fn with_figures(tab: &Tab) -> Self {
+        let receipt = &tab.receipt;
+        Self {
+            figures: Some(Figures {
+                mode: receipt.mode,
+                cost: receipt.cost(),
+                savings: receipt.savings(),
+                spread: receipt.amounts.spread,
+                balance: receipt.amounts.balance,
+            }),
+            estimate: None,
+            funds: receipt.amounts.balance,
+            ..Self::begun(tab)
+        }
+    }
+}
+
+/// The features lost, once each, in order, as one header value.
+pub(crate) fn degraded_list(degraded: &[Degradation]) -> String {
+    let mut list = String::new();
+    for (index, lost) in degraded.iter().enumerate() {
+        if degraded[..index]
+            .iter()
+            .any(|earlier| earlier.feature == lost.feature)
+        {
+            continue;
+        }
+        if !list.is_empty() {
+            list.push(',');
+        }
+        // A caller's field name may hold bytes that a header must not.
+        list.extend(
+            lost.feature
+                .chars()
+                .filter(|c| c.is_ascii_alphanumeric() || "._-[]".contains(*c)),
+        );
+    }
+    list
+}

@@ -1,0 +1,310 @@
+//! The states of a request, as types: received, reserved, sent, flowing, then ended and settled.
+//!
+//! Each transition consumes the state before, so nothing is sent that was not reserved for and
+//! nothing is charged twice. Any `await` may be the last: dropping a state is what happens when the
+//! caller leaves in it, and it does not wait. What needs the books to answer goes to the settler,
+//! whose queue has had room for it since the request was received.
+
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use bardo_ledger::StoreError;
+use bardo_router::Candidate;
+use bardo_types::receipt::Outcome;
+use tokio::time::Instant;
+
+use crate::attempt::{Failure, Next};
+use crate::run::Admitted;
+use crate::settler::Message;
+use crate::shape::Shaped;
+use crate::tab::Tab;
+use crate::tally;
+
+/// The pause after the first time the books did not answer; doubled with each.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+
+/// A state before the end.
+pub(crate) trait Stage {
+    /// What becomes of a request that is given up in this state.
+    fn given_up(tab: Box<Tab>);
+}
+
+/// Known to be well formed; the limits may have been asked.
+pub(crate) enum Received {}
+/// What it can cost is held, where it costs anything; nothing is sent, or nothing of what was sent
+/// has been carried out.
+pub(crate) enum Reserved {}
+/// A provider has it, and the caller has nothing yet.
+pub(crate) enum Sent {}
+/// The first content is there.
+pub(crate) enum Flowing {}
+
+impl Stage for Received {
+    fn given_up(mut tab: Box<Tab>) {
+        tab.give_back();
+    }
+}
+
+impl Stage for Reserved {
+    fn given_up(mut tab: Box<Tab>) {
+        if tab.receipt.attempts.is_empty() {
+            tab.give_back();
+        } else {
+            drop(Ended::new(tab, Outcome::Aborted));
+        }
+    }
+}
+
+impl Stage for Sent {
+    fn given_up(tab: Box<Tab>) {
+        drop(Ended::new(tab, Outcome::Aborted));
+    }
+}
+
+impl Stage for Flowing {
+    fn given_up(tab: Box<Tab>) {
+        drop(Ended::new(tab, Outcome::Aborted));
+    }
+}
+
+/// A request in one of its states.
+#[must_use = "dropping it gives the request up"]
+pub(crate) struct Life<S: Stage> {
+    tab: Option<Box<Tab>>,
+    stage: PhantomData<fn() -> S>,
+}
+
+impl<S: Stage> Life<S> {
+    fn at(tab: Box<Tab>) -> Self {
+        Self {
+            tab: Some(tab),
+            stage: PhantomData,
+        }
+    }
+
+    fn take(mut self) -> Box<Tab> {
+        self.tab.take().expect("only the end of a state takes it")
+    }
+
+    pub(crate) fn tab(&self) -> &Tab {
+        self.tab
+            .as_deref()
+            .expect("only the end of a state takes it")
+    }
+
+    pub(crate) fn tab_mut(&mut self) -> &mut Tab {
+        self.tab
+            .as_deref_mut()
+            .expect("only the end of a state takes it")
+    }
+}
+
+impl<S: Stage> Drop for Life<S> {
+    fn drop(&mut self) {
+        if let Some(tab) = self.tab.take() {
+            S::given_up(tab);
+        }
+    }
+}
+
+impl Life<Received> {
+    pub(crate) fn new(tab: Tab) -> Self {
+        Self::at(Box::new(tab))
+    }
+
+    /// Money is held, or none is needed.
+    pub(crate) fn reserved(self) -> Life<Reserved> {
+        let mut tab = self.take();
+        tab.receipt.timings.reserved = Some(tab.elapsed());
+        Life::at(tab)
+    }
+}
+
+impl Life<Reserved> {
+    /// A backend is about to be asked.
+    pub(crate) fn sent(
+        self,
+        admitted: &Admitted,
+        candidate: &Candidate,
+        shaped: &Shaped,
+    ) -> Life<Sent> {
+        let mut tab = self.take();
+        tab.ask(admitted, candidate, shaped);
+        Life::at(tab)
+    }
+
+    /// Nobody carried it out.
+    pub(crate) fn failed(self) {
+        let tab = self.take();
+        if tab.receipt.attempts.is_empty() {
+            Reserved::given_up(tab);
+        } else {
+            drop(Ended::new(tab, Outcome::Failed));
+        }
+    }
+}
+
+impl Life<Sent> {
+    /// The provider failed before the caller had anything. Where it surely did not carry the
+    /// request out, another may be asked; else it is over, and what is held stays held until
+    /// somebody knows (quality P-07).
+    pub(crate) fn failed(self, failure: &Failure) -> Option<Life<Reserved>> {
+        let mut tab = self.take();
+        tab.refused(failure);
+        if failure.next == Next::Unknown {
+            drop(Ended::new(tab, Outcome::Unknown));
+            return None;
+        }
+        Some(Life::at(tab))
+    }
+
+    /// The first content is there.
+    pub(crate) fn flowing(self) -> Life<Flowing> {
+        let mut tab = self.take();
+        tab.receipt.timings.first_content = Some(tab.elapsed());
+        Life::at(tab)
+    }
+
+    /// The answer is there, all of it.
+    pub(crate) fn answered(self) -> Ended {
+        let mut tab = self.take();
+        tab.counted = tab.receipt.usage.is_some();
+        tab.receipt.timings.first_content = Some(tab.elapsed());
+        Ended::new(tab, Outcome::Finished)
+    }
+}
+
+impl Life<Flowing> {
+    /// The provider said its last word.
+    pub(crate) fn finished(self) -> Ended {
+        let mut tab = self.take();
+        tab.counted = tab.receipt.usage.is_some();
+        Ended::new(tab, Outcome::Finished)
+    }
+
+    /// The provider failed, or the money ended.
+    pub(crate) fn failed(self) {
+        drop(Ended::new(self.take(), Outcome::Failed));
+    }
+}
+
+/// A request that is over and not settled. Dropping it hands it to the settler, or closes it at
+/// once where nobody has to be waited for.
+#[must_use = "dropping it leaves settling to the settler"]
+pub(crate) struct Ended(Option<Box<Tab>>);
+
+/// A request whose figures are final.
+pub(crate) struct Over(Box<Tab>);
+
+impl Ended {
+    fn new(mut tab: Box<Tab>, outcome: Outcome) -> Self {
+        tab.receipt.outcome = outcome;
+        tab.receipt.timings.total = tab.elapsed();
+        tab.persisting = None;
+        Self(Some(tab))
+    }
+
+    /// Takes up what was handed over.
+    pub(crate) fn resume(tab: Box<Tab>) -> Self {
+        Self(Some(tab))
+    }
+
+    pub(crate) fn tab_mut(&mut self) -> &mut Tab {
+        self.0.as_deref_mut().expect("only settling takes it")
+    }
+
+    pub(crate) fn tab(&self) -> &Tab {
+        self.0.as_deref().expect("only settling takes it")
+    }
+
+    fn take(mut self) -> Box<Tab> {
+        self.0.take().expect("only settling takes it")
+    }
+
+    /// Settles what needs nobody to be waited for.
+    pub(crate) fn at_once(self) -> Result<Over, Self> {
+        if self.tab().moves_money() || self.tab().needs_count() {
+            return Err(self);
+        }
+        let mut tab = self.take();
+        tab.close();
+        Ok(Over(tab))
+    }
+
+    /// Settles within `patience`, asking the books again where they do not answer; else gives the
+    /// request back, with what the books said last.
+    pub(crate) async fn within(self, patience: Duration) -> Result<Over, (Self, StoreError)> {
+        let end = Instant::now() + patience;
+        let mut ended = tally::counted(self).await;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let error = match tokio::time::timeout_at(end, ended.settle()).await {
+                Ok(Ok(())) => return Ok(Over(ended.take())),
+                Ok(Err(error)) => error,
+                Err(_) => {
+                    let late = StoreError::Unavailable("no answer in time".to_owned());
+                    return Err((ended, late));
+                }
+            };
+            if Instant::now() + pause >= end {
+                return Err((ended, error));
+            }
+            tracing::warn!(%error, "not settled yet");
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+    }
+
+    /// Asks the books once. What is dropped here unanswered can be asked again.
+    pub(crate) async fn settle(&mut self) -> Result<(), StoreError> {
+        let tab = self.tab_mut();
+        if !tab.moves_money() && tab.command.is_none() {
+            tab.close();
+            return Ok(());
+        }
+        let command = tab.command().clone();
+        let Some(ledger) = tab.services.ledger.clone() else {
+            tab.close();
+            return Ok(());
+        };
+        let settled = ledger.settle(command).await?;
+        self.tab_mut().settled(settled);
+        Ok(())
+    }
+
+    /// Ends it without a charge: the answer cannot be handed over.
+    pub(crate) fn waive(mut self) {
+        self.tab_mut().waive();
+    }
+
+    /// It is settled; nothing is left to do.
+    pub(crate) fn forget(self) {
+        drop(self.take());
+    }
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let Some(mut tab) = self.0.take() else {
+            return;
+        };
+        if tab.command.is_none() && !tab.moves_money() && !tab.needs_count() {
+            tab.close();
+            return;
+        }
+        match tab.permit.take() {
+            Some(permit) => {
+                permit.send(Message::Settle(tab));
+            }
+            None => {
+                tracing::error!(id = %tab.receipt.request_id, "not settled: what is held for it is held until somebody looks");
+            }
+        }
+    }
+}
+
+impl Over {
+    pub(crate) fn tab(&self) -> &Tab {
+        &self.0
+    }
+}

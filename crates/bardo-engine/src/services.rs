@@ -1,0 +1,70 @@
+//! What the engine works with beside the world: the books, the counters, the time, the events.
+
+use std::sync::Arc;
+
+use bardo_access::{Admission, Future, LimitRequest, LimitStore, Throttled};
+use bardo_ledger::Ledger;
+use bardo_types::clock::{Clock, SystemClock};
+use bardo_types::fault::Fault;
+use bardo_types::receipt::Receipt;
+
+/// Takes receipts and turns them into logs, events and metrics. Must not block.
+pub trait EventSink: Send + Sync {
+    /// A request has ended and its figures are final. Told once for each.
+    fn settled(&self, receipt: &Receipt);
+
+    /// One backend failed and another may be tried.
+    fn attempt_failed(&self, request_id: &str, backend: &str, fault: &Fault);
+
+    /// A request was refused because nobody priced the model: an operator has to look.
+    fn unpriced(&self, model: &str) {
+        let _ = model;
+    }
+
+    /// The books did not take a settlement at once; it is tried again until they do.
+    fn settling_delayed(&self, request_id: &str) {
+        let _ = request_id;
+    }
+}
+
+/// What the engine works with.
+#[derive(Clone)]
+pub struct Services {
+    /// The books; without them nobody is charged and prepaid callers are refused.
+    pub ledger: Option<Arc<dyn Ledger>>,
+    /// Requests and tokens per minute.
+    pub limits: Arc<dyn LimitStore>,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// Where receipts go.
+    pub sink: Arc<dyn EventSink>,
+}
+
+impl Services {
+    /// No books and no limits, for gateways that serve only their operator.
+    #[must_use]
+    pub fn without_money(sink: Arc<dyn EventSink>) -> Self {
+        Self {
+            ledger: None,
+            limits: Arc::new(Unlimited),
+            clock: Arc::new(SystemClock),
+            sink,
+        }
+    }
+}
+
+/// Lets everybody in.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unlimited;
+
+impl LimitStore for Unlimited {
+    fn admit(&self, _request: LimitRequest) -> Future<'_, Result<Admission, Throttled>> {
+        Box::pin(std::future::ready(Ok(Admission::default())))
+    }
+
+    fn correct(&self, _request: &LimitRequest, _reserved: u64, _used: u64, _now_ms: u64) {}
+
+    fn mode(&self) -> &'static str {
+        "local"
+    }
+}

@@ -1,0 +1,114 @@
+//! Settles what could not be settled while its caller was there: answers that were left, cut, or
+//! whose books did not answer in time.
+//!
+//! Room in the queue is set aside when a request is received, so handing over never waits and never
+//! fails. A settlement is tried until the books take it; nothing is ever dropped.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::lifecycle::Ended;
+use crate::tab::Tab;
+use crate::tally;
+
+/// So many requests are under way or waiting to be settled at most; more are refused.
+const ROOM: usize = 16_384;
+/// So many are settled at once.
+const AT_ONCE: usize = 256;
+/// The pause after the first time the books did not answer, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// What the settler is told.
+pub(crate) enum Message {
+    /// This is over; settle it.
+    Settle(Box<Tab>),
+    /// Tell when nothing is left.
+    Drained(oneshot::Sender<()>),
+}
+
+/// The queue to the settler.
+pub(crate) struct Settler {
+    sender: mpsc::Sender<Message>,
+    receiver: Mutex<Option<mpsc::Receiver<Message>>>,
+}
+
+impl Default for Settler {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::channel(ROOM);
+        Self {
+            sender,
+            receiver: Mutex::new(Some(receiver)),
+        }
+    }
+}
+
+impl Settler {
+    /// Sets room aside for one request; `None` when there is none.
+    pub(crate) fn room(&self) -> Option<mpsc::OwnedPermit<Message>> {
+        self.sender.clone().try_reserve_owned().ok()
+    }
+
+    /// Starts settling on `runtime`; once.
+    pub(crate) fn start(&self, runtime: &Handle) {
+        let receiver = self
+            .receiver
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(receiver) = receiver {
+            runtime.spawn(work(receiver));
+        }
+    }
+
+    /// Answers when no request is under way and all are settled. None is let in meanwhile.
+    pub(crate) async fn drain(&self) {
+        let Ok(mut room) = self.sender.reserve_many(ROOM).await else {
+            return;
+        };
+        let (done, drained) = oneshot::channel();
+        if let Some(permit) = room.next() {
+            permit.send(Message::Drained(done));
+        }
+        let _ = drained.await;
+    }
+}
+
+async fn work(mut queue: mpsc::Receiver<Message>) {
+    let mut under_way = JoinSet::new();
+    while let Some(message) = queue.recv().await {
+        match message {
+            Message::Settle(tab) => {
+                while under_way.len() >= AT_ONCE {
+                    under_way.join_next().await;
+                }
+                under_way.spawn(settle(tab));
+                while under_way.try_join_next().is_some() {}
+            }
+            Message::Drained(done) => {
+                while under_way.join_next().await.is_some() {}
+                let _ = done.send(());
+            }
+        }
+    }
+    while under_way.join_next().await.is_some() {}
+}
+
+async fn settle(tab: Box<Tab>) {
+    let mut ended = tally::counted(Ended::resume(tab)).await;
+    let mut pause = FIRST_PAUSE;
+    while let Err(error) = ended.settle().await {
+        let tab = ended.tab();
+        tab.services
+            .sink
+            .settling_delayed(tab.receipt.request_id.as_str());
+        tracing::warn!(id = %tab.receipt.request_id, %error, "not settled yet; it is tried again");
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+    ended.forget();
+}

@@ -1,0 +1,426 @@
+//! What a request has run up so far: all that its receipt will say, and what has to be settled.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_access::{Admission, LimitRequest};
+use bardo_ledger::{Charge, End, Record, Settle, Settled, StoreError, bill};
+use bardo_router::Candidate;
+use bardo_types::model::{Dialect, Price};
+use bardo_types::money::{BasisPoints, MicroUsd};
+use bardo_types::receipt::{
+    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, Receipt, Timings,
+};
+use bardo_types::usage::Usage;
+use bardo_wire::codec::Observed;
+use bytes::Bytes;
+use tokio::sync::mpsc::OwnedPermit;
+use tokio::time::Instant;
+
+use crate::attempt::{Failure, Next};
+use crate::meter::Meter;
+use crate::quote::Quote;
+use crate::received::{Payer, Principal, Task};
+use crate::run::Admitted;
+use crate::services::Services;
+use crate::settler::Message;
+use crate::shape::Shaped;
+
+/// A hold on its way to the disk.
+pub(crate) type Persisting = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
+
+/// Tokens taken on account from the caller's limits.
+pub(crate) struct Taken {
+    pub(crate) request: LimitRequest,
+    pub(crate) tokens: u64,
+}
+
+/// What is counted where the provider does not tell.
+pub(crate) struct Source {
+    pub(crate) task: Task,
+    pub(crate) dialect: Dialect,
+    pub(crate) body: Bytes,
+    /// A whole answer as it came, in the upstream's dialect.
+    pub(crate) answer: Option<Bytes>,
+}
+
+/// See the module.
+pub(crate) struct Tab {
+    pub(crate) services: Arc<Services>,
+    /// Room to settle this request, set aside when it was received.
+    pub(crate) permit: Option<OwnedPermit<Message>>,
+    pub(crate) receipt: Receipt,
+    pub(crate) received: Instant,
+    /// When the present try began.
+    asked: Instant,
+    price: Option<Price>,
+    list_price: Option<Price>,
+    pub(crate) quote: Option<Quote>,
+    pub(crate) estimate: Option<MicroUsd>,
+    /// What is held for it.
+    pub(crate) hold: Option<MicroUsd>,
+    /// What the account could still spend besides, when that was last told.
+    pub(crate) available: Option<MicroUsd>,
+    pub(crate) persisting: Option<Persisting>,
+    pub(crate) meter: Option<Meter>,
+    pub(crate) source: Source,
+    /// The provider has said its last word on the usage.
+    pub(crate) counted: bool,
+    /// The caller was handed content.
+    pub(crate) delivered: bool,
+    /// The answer was ended because the money was.
+    pub(crate) cut_off: bool,
+    pub(crate) taken: Option<Taken>,
+    pub(crate) admission: Option<Admission>,
+    pub(crate) command: Option<Settle>,
+}
+
+impl Tab {
+    pub(crate) fn new(
+        services: Arc<Services>,
+        permit: OwnedPermit<Message>,
+        admitted: &Admitted,
+    ) -> Self {
+        let key = match &admitted.principal.payer {
+            Payer::Owner => None,
+            Payer::Prepaid(key) => Some(key.id.clone()),
+        };
+        Self {
+            services,
+            permit: Some(permit),
+            receipt: Receipt {
+                request_id: admitted.request_id.clone(),
+                client_request_id: admitted.client_request_id.clone(),
+                received_at_ms: admitted.received_at_ms,
+                account: admitted.principal.account.clone(),
+                key,
+                session: admitted.hints.session.clone(),
+                subsystem: admitted.hints.subsystem.clone(),
+                dialect: admitted.dialect,
+                upstream_dialect: admitted.dialect,
+                model_requested: Arc::clone(&admitted.model),
+                model: Arc::clone(&admitted.model),
+                model_answered: None,
+                backend: Arc::default(),
+                upstream_request_id: None,
+                attempts: Vec::new(),
+                streamed: admitted.stream,
+                usage: None,
+                estimated: false,
+                mode: PaymentMode::Owner,
+                amounts: Amounts {
+                    provider_cost: None,
+                    spread_rate: BasisPoints::ZERO,
+                    spread: MicroUsd::ZERO,
+                    charge: MicroUsd::ZERO,
+                    shortfall: MicroUsd::ZERO,
+                    baseline: None,
+                    balance: None,
+                },
+                // There is no response cache yet, so every answer bypasses it.
+                cache: "bypass".into(),
+                degraded: Vec::new(),
+                optimizations: Vec::new(),
+                outcome: Outcome::Aborted,
+                timings: Timings::default(),
+            },
+            received: admitted.received_at,
+            asked: admitted.received_at,
+            price: None,
+            list_price: None,
+            quote: None,
+            estimate: None,
+            hold: None,
+            available: None,
+            persisting: None,
+            meter: None,
+            source: Source {
+                task: admitted.task,
+                dialect: admitted.dialect,
+                body: admitted.body.clone(),
+                answer: None,
+            },
+            counted: false,
+            delivered: false,
+            cut_off: false,
+            taken: None,
+            admission: None,
+            command: None,
+        }
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.received.elapsed()
+    }
+
+    /// A backend is asked.
+    pub(crate) fn ask(&mut self, admitted: &Admitted, candidate: &Candidate, shaped: &Shaped) {
+        let receipt = &mut self.receipt;
+        receipt.mode = mode(&admitted.principal, shaped.endpoint.direct);
+        receipt.amounts.spread_rate = match receipt.mode {
+            PaymentMode::Prepaid => admitted.rate(),
+            PaymentMode::Owner | PaymentMode::Direct => BasisPoints::ZERO,
+        };
+        receipt.upstream_dialect = shaped.dialect;
+        receipt.backend = shaped.endpoint.name.as_str().into();
+        receipt.model = candidate.entry.id.as_str().into();
+        receipt.attempts.push(Attempt {
+            backend: Arc::clone(&receipt.backend),
+            model: candidate.entry.upstream_id.as_str().into(),
+            failure: None,
+            duration: Duration::ZERO,
+        });
+        self.price = admitted.world.price(candidate);
+        self.list_price = candidate.entry.price;
+        self.asked = Instant::now();
+        self.receipt.timings.sent = Some(self.asked - self.received);
+    }
+
+    /// The backend answered with a head.
+    pub(crate) fn head(&mut self) {
+        self.receipt.timings.head = Some(self.elapsed());
+        if let Some(attempt) = self.receipt.attempts.last_mut() {
+            attempt.duration = self.asked.elapsed();
+        }
+    }
+
+    /// The backend failed, and nothing of what it said counts.
+    pub(crate) fn refused(&mut self, failure: &Failure) {
+        let receipt = &mut self.receipt;
+        if let Some(attempt) = receipt.attempts.last_mut() {
+            attempt.duration = self.asked.elapsed();
+            attempt.failure = Some(AttemptFailure {
+                class: failure.fault.class,
+                status: failure.fault.status,
+                unknown_outcome: failure.next == Next::Unknown,
+            });
+        }
+        receipt.usage = None;
+        receipt.model_answered = None;
+        receipt.degraded.clear();
+        receipt.timings.head = None;
+        (self.meter, self.source.answer, self.counted) = (None, None, false);
+    }
+
+    pub(crate) fn observe(&mut self, seen: &Observed) {
+        if let Some(usage) = &seen.usage {
+            if self.receipt.usage.as_ref() != Some(usage) {
+                self.receipt.usage = Some(usage.clone());
+            }
+            self.counted = seen.finished || seen.terminal;
+        }
+        if let Some(model) = &seen.model {
+            self.answered_by(model);
+        }
+    }
+
+    pub(crate) fn count(&mut self, usage: &Usage) {
+        match &mut self.receipt.usage {
+            Some(known) => known.supersede(usage),
+            empty => *empty = Some(usage.clone()),
+        }
+    }
+
+    pub(crate) fn answered_by(&mut self, model: &str) {
+        if self.receipt.model_answered.as_deref() != Some(model) {
+            self.receipt.model_answered = Some(model.into());
+        }
+    }
+
+    /// What the answer would be charged if it ended with so many tokens of output.
+    pub(crate) fn running(&self, output: u64) -> Option<MicroUsd> {
+        match (&self.receipt.usage, self.price) {
+            (Some(usage), Some(price)) if usage.prompt() > 0 => usage
+                .cost(&price)?
+                .plus(price.output, output.saturating_sub(usage.output))?
+                .charge_with(self.receipt.amounts.spread_rate),
+            _ => self.quote?.charge(output),
+        }
+    }
+
+    /// Whether what the provider bills for this is due.
+    fn is_owed(&self) -> bool {
+        match self.receipt.outcome {
+            Outcome::Finished => true,
+            // It left before anything was there, but the provider had told what it counts.
+            Outcome::Aborted => self.delivered || self.receipt.usage.is_some(),
+            Outcome::Failed => self.delivered,
+            Outcome::Unknown => false,
+        }
+    }
+
+    /// Whether somebody has to count, because the provider did not.
+    pub(crate) fn needs_count(&self) -> bool {
+        let answered = self.delivered || self.receipt.outcome == Outcome::Finished;
+        self.is_owed()
+            && answered
+            && !self.receipt.estimated
+            && !(self.counted && self.receipt.usage.is_some())
+    }
+
+    /// Whether the books have to answer before it is over.
+    pub(crate) fn moves_money(&self) -> bool {
+        self.hold.is_some()
+            && self.receipt.mode == PaymentMode::Prepaid
+            && (self.is_owed() || self.receipt.outcome == Outcome::Unknown)
+    }
+
+    /// Fills in the amounts, as far as they are known before the books were asked.
+    pub(crate) fn price(&mut self) {
+        let owed = self.is_owed();
+        let Some(usage) = self.receipt.usage.as_ref().filter(|_| owed) else {
+            return;
+        };
+        let list = self
+            .list_price
+            .and_then(|price| usage.cost(&price)?.charge());
+        let amounts = &mut self.receipt.amounts;
+        amounts.baseline = list;
+        let Some(price) = self.price else {
+            return;
+        };
+        let hold = self.hold.unwrap_or_default();
+        let Some(mut bill) = bill(usage, &price, amounts.spread_rate) else {
+            tracing::error!(id = %self.receipt.request_id, "a price is out of range; the hold is charged");
+            amounts.charge = hold;
+            amounts.provider_cost = Some(hold);
+            return;
+        };
+        amounts.provider_cost = Some(bill.provider_cost);
+        if self.receipt.mode != PaymentMode::Prepaid {
+            return;
+        }
+        if self.cut_off && bill.charge > hold {
+            amounts.shortfall = bill.charge.saturating_sub(hold);
+            bill.provider_cost = bill.provider_cost.min(hold);
+            bill.spread = hold.saturating_sub(bill.provider_cost);
+            bill.charge = hold;
+        }
+        (amounts.spread, amounts.charge) = (bill.spread, bill.charge);
+    }
+
+    /// What the books are asked to do. Made once, so that asking again is the same question.
+    pub(crate) fn command(&mut self) -> &Settle {
+        if self.command.is_none() {
+            self.price();
+            let amounts = &self.receipt.amounts;
+            let end = match self.receipt.outcome {
+                Outcome::Unknown => End::Unknown,
+                Outcome::Finished | Outcome::Aborted | Outcome::Failed => End::Capture(Charge {
+                    provider: Arc::clone(&self.receipt.backend),
+                    provider_cost: amounts.charge.saturating_sub(amounts.spread),
+                    spread: amounts.spread,
+                }),
+            };
+            self.command = Some(self.settle_with(end));
+        }
+        self.command.as_ref().expect("it was made just now")
+    }
+
+    /// Nothing shall be charged after all.
+    pub(crate) fn waive(&mut self) {
+        self.receipt.outcome = Outcome::Failed;
+        let amounts = &mut self.receipt.amounts;
+        (amounts.charge, amounts.spread) = (MicroUsd::ZERO, MicroUsd::ZERO);
+        self.command = Some(self.settle_with(End::Release));
+    }
+
+    fn settle_with(&self, end: End) -> Settle {
+        Settle {
+            account: self.receipt.account.clone(),
+            request: self.receipt.request_id.clone(),
+            end,
+            record: Some(self.record()),
+            now_ms: self.services.clock.now_ms(),
+        }
+    }
+
+    fn record(&self) -> Record {
+        let receipt = &self.receipt;
+        let usage = receipt.usage.as_ref();
+        Record {
+            request: receipt.request_id.clone(),
+            client_request_id: receipt.client_request_id.clone(),
+            account: receipt.account.clone(),
+            key: receipt.key.clone(),
+            at_ms: receipt.received_at_ms,
+            model: Arc::clone(&receipt.model),
+            provider: Arc::clone(&receipt.backend),
+            outcome: receipt.outcome.as_str(),
+            input_tokens: usage.map_or(0, Usage::prompt),
+            output_tokens: usage.map_or(0, |usage| usage.output),
+            provider_cost: receipt.amounts.provider_cost.unwrap_or_default(),
+            charge: receipt.amounts.charge,
+            savings: receipt.savings().unwrap_or_default(),
+            json: bardo_wire::receipt::to_json(receipt).into(),
+        }
+    }
+
+    /// The books have answered.
+    pub(crate) fn settled(&mut self, settled: Settled) {
+        let amounts = &mut self.receipt.amounts;
+        amounts.charge = settled.charged;
+        amounts.shortfall = amounts
+            .shortfall
+            .checked_add(settled.shortfall)
+            .unwrap_or(MicroUsd::MAX);
+        amounts.balance = Some(settled.available);
+        if amounts.shortfall > MicroUsd::ZERO {
+            tracing::warn!(id = %self.receipt.request_id, shortfall = %amounts.shortfall, "an answer cost more than its account had");
+        }
+        self.told();
+    }
+
+    /// Ends what moves no money, without waiting for anybody.
+    pub(crate) fn close(&mut self) {
+        self.price();
+        if let Some(ledger) = &self.services.ledger {
+            let receipt = &self.receipt;
+            if self.hold.is_some() {
+                ledger.release(
+                    &receipt.account,
+                    &receipt.request_id,
+                    self.services.clock.now_ms(),
+                );
+            }
+            ledger.record(self.record());
+        }
+        self.told();
+    }
+
+    /// Gives back what was taken for a request that was never sent. It leaves no receipt.
+    pub(crate) fn give_back(&mut self) {
+        if let (Some(ledger), Some(_)) = (&self.services.ledger, self.hold.take()) {
+            ledger.release(
+                &self.receipt.account,
+                &self.receipt.request_id,
+                self.services.clock.now_ms(),
+            );
+        }
+        self.correct(0);
+    }
+
+    fn told(&mut self) {
+        let used = self.receipt.usage.as_ref().map_or(0, Usage::total);
+        self.correct(used);
+        self.services.sink.settled(&self.receipt);
+    }
+
+    fn correct(&mut self, used: u64) {
+        if let Some(taken) = self.taken.take() {
+            let now_ms = self.services.clock.now_ms();
+            self.services
+                .limits
+                .correct(&taken.request, taken.tokens, used, now_ms);
+        }
+    }
+}
+
+fn mode(principal: &Principal, direct: bool) -> PaymentMode {
+    match &principal.payer {
+        _ if direct => PaymentMode::Direct,
+        Payer::Owner => PaymentMode::Owner,
+        Payer::Prepaid(_) => PaymentMode::Prepaid,
+    }
+}
