@@ -12,6 +12,7 @@ pub mod due;
 pub mod fault;
 pub mod flaky;
 pub mod purse;
+pub mod till;
 pub mod upstream;
 pub mod weather;
 pub mod world;

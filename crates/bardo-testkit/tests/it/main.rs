@@ -7,4 +7,5 @@
 
 mod matrix;
 mod simulation;
+mod slices;
 mod steps;

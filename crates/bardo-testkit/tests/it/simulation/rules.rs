@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use bardo_ledger::HoldState;
 use bardo_testkit::client::Ending;
-use bardo_testkit::due::{self, Due};
 use bardo_testkit::fault::Patience;
+use bardo_testkit::till::Seen;
 use bardo_testkit::upstream::Call;
-use bardo_testkit::world::{End, MAX_ATTEMPTS, SPREAD, Visit, request_id};
+use bardo_testkit::world::{End, MAX_ATTEMPTS, Visit};
 
 use super::stage::{Minute, SMALL};
 
@@ -113,51 +112,14 @@ fn visit_rules(visit: &Visit, calls: &[&Call]) -> Vec<String> {
     wrong
 }
 
-/// What a visit was charged is what the written rule says, on its receipt too, and nothing stays
-/// held but what nobody knows.
 fn money_rules(minute: &Minute, visit: &Visit, calls: &[&Call]) -> Vec<String> {
-    let mut wrong = Vec::new();
-    let case = visit.wish.case;
-    let charged = minute.charged(case);
-    let Some(purse) = visit.wish.purse else {
-        if charged != 0 {
-            wrong.push(format!("the owner was charged {charged}"));
-        }
-        return wrong;
+    let seen = Seen {
+        charged: minute.charged(visit.wish.case),
+        holds: &minute.holds,
+        receipts: &minute.receipts,
+        may_lack: visit.wish.purse.is_some_and(|purse| purse >= SMALL),
     };
-    let mut due = due::of(visit, calls, SPREAD.get());
-    if purse >= SMALL {
-        due = Due { least: 0, ..due };
-    }
-    if !u64::try_from(charged).is_ok_and(|charged| due.includes(charged)) {
-        wrong.push(format!("charged {charged}, owed is {due:?}"));
-    }
-    let request = request_id(case);
-    let held = minute.holds.iter().find(|hold| hold.request == request);
-    match held.map(|hold| hold.state) {
-        Some(HoldState::Open) => wrong.push("its hold has leaked".to_owned()),
-        Some(HoldState::Unknown) if !due.unknown => {
-            wrong.push("it is held as unknown, and is not".to_owned());
-        }
-        None if due.unknown => wrong.push("nothing is held of what nobody knows".to_owned()),
-        Some(HoldState::Unknown) | None => {}
-    }
-    let receipts: Vec<_> = minute
-        .receipts
-        .iter()
-        .filter(|receipt| receipt.request_id == request)
-        .collect();
-    if receipts.len() > 1 {
-        wrong.push(format!("{} receipts", receipts.len()));
-    }
-    let told: i128 = receipts
-        .iter()
-        .map(|receipt| i128::from(receipt.amounts.charge.get()))
-        .sum();
-    if told != i128::from(charged) {
-        wrong.push(format!("charged {charged}, and the receipt says {told}"));
-    }
-    wrong
+    seen.judge(visit, calls)
 }
 
 /// Every purse adds up, from its postings alone.

@@ -20,7 +20,7 @@ use bardo_types::receipt::Receipt;
 use tokio::time::Instant;
 
 const MINUTE: Duration = Duration::from_secs(60);
-const VISITS: u64 = 40;
+const VISITS: u64 = 30;
 const PROVIDERS: [Dialect; 5] = [
     Dialect::Chat,
     Dialect::Anthropic,
@@ -43,7 +43,7 @@ const PURSES: [u64; 4] = [50_000_000, 20_000_000, 300_000, 20_000];
 /// From here on purses may be too small for what is owed.
 pub(super) const SMALL: usize = 2;
 /// How often the books are looked at.
-const LOOK: Duration = Duration::from_millis(250);
+const LOOK: Duration = Duration::from_millis(1_000);
 /// Holds that nobody ended are over after this.
 const HOLDS_END: Duration = Duration::from_secs(120);
 
