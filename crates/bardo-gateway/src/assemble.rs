@@ -1,5 +1,7 @@
 //! From settings to the world that the engine sees.
 
+mod price;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -8,7 +10,6 @@ use bardo_providers::payment::{SandboxWallet, Wallet};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder};
 use bardo_types::model::{Dialect, ModelEntry, Price, Service};
-use bardo_types::money::PricePerMillion;
 use bardo_types::secret::Secret;
 
 use crate::config::{Config, DirectKey, DirectProvider, ServiceConfig};
@@ -21,7 +22,8 @@ pub(crate) struct Backend {
     pub(crate) endpoint: Arc<Endpoint>,
     spec: BackendSpec,
     price: Option<Price>,
-    /// Its configuration names every model it serves, so its list tells nothing new.
+    /// Its configuration names every model it serves, and what they cost where its list would, so
+    /// that list tells nothing new.
     pub(crate) closed: bool,
 }
 
@@ -177,31 +179,15 @@ fn backend(
     }
     let price = match &config.price {
         None => None,
-        Some(price) => {
-            let read = |number: &serde_json::Number| {
-                PricePerMillion::from_usd_per_million(&number.to_string())
-                    .map_err(|error| format!("`{place}.price`: {error}"))
-            };
-            Some(Price {
-                input: read(&price.input_per_million)?,
-                output: read(&price.output_per_million)?,
-                cache_read: price
-                    .cache_read_per_million
-                    .as_ref()
-                    .map(read)
-                    .transpose()?,
-                cache_write_5m: price
-                    .cache_write_per_million
-                    .as_ref()
-                    .map(read)
-                    .transpose()?,
-                cache_write_1h: None,
-                ..Price::default()
-            })
-        }
+        Some(price) => Some(price::read(price, place)?),
     };
-    let closed =
+    let is_complete =
         !config.models.is_empty() && !config.models.iter().any(|model| model.ends_with('*'));
+    let lists_prices = matches!(
+        service,
+        Service::OpenRouter | Service::Venice | Service::Bankr | Service::BlockRun
+    );
+    let closed = is_complete && (price.is_some() || !lists_prices);
     let endpoint = Endpoint::new(EndpointConfig {
         name: name.clone(),
         service,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 pub(crate) use layers::{Layer, Layers};
-pub(crate) use raw::{Config, DirectKey, DirectProvider, ServiceConfig};
+pub(crate) use raw::{Config, DirectKey, DirectProvider, PriceConfig, ServiceConfig};
 
 /// The defaults, as documented text.
 pub(crate) const DEFAULTS: &str = include_str!("../../../config/default.toml");

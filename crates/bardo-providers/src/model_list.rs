@@ -1,10 +1,11 @@
 //! How each service lists its models. Rows that make no sense are left out, never guessed at;
 //! prices are read as exact decimals or not at all.
 
+mod pricing;
+
 use bardo_router::Catalog;
 use bardo_types::json::RawJson;
-use bardo_types::model::{Effort, ModelEntry, Price, ThinkingModes};
-use bardo_types::money::PricePerMillion;
+use bardo_types::model::{Effort, ModelEntry, ThinkingModes};
 use serde::Deserialize;
 
 /// Why a list of models was refused.
@@ -37,15 +38,6 @@ fn entry(catalog: &Catalog, upstream: &str) -> ModelEntry {
         created: 0,
         embeddings: known.embeddings,
     }
-}
-
-/// A JSON number or string as the exact decimal it was written as.
-fn decimal(raw: &RawJson) -> &str {
-    raw.as_str().trim_matches('"')
-}
-
-fn per_million(raw: Option<&RawJson>) -> Option<PricePerMillion> {
-    PricePerMillion::from_usd_per_million(decimal(raw?)).ok()
 }
 
 pub(crate) fn openai_rows(body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError> {
@@ -189,18 +181,10 @@ pub(crate) fn openrouter_rows(
         name: Option<String>,
         created: Option<u64>,
         context_length: Option<u64>,
-        pricing: Option<Pricing>,
+        pricing: Option<RawJson>,
         architecture: Option<Architecture>,
         supported_parameters: Option<Vec<String>>,
         top_provider: Option<TopProvider>,
-    }
-    #[derive(Deserialize)]
-    struct Pricing {
-        prompt: RawJson,
-        completion: RawJson,
-        input_cache_read: Option<RawJson>,
-        input_cache_write: Option<RawJson>,
-        input_cache_write_1h: Option<RawJson>,
     }
     #[derive(Deserialize)]
     struct Architecture {
@@ -211,7 +195,6 @@ pub(crate) fn openrouter_rows(
     struct TopProvider {
         max_completion_tokens: Option<u64>,
     }
-    let per_token = |raw: Option<&RawJson>| PricePerMillion::from_usd_per_token(decimal(raw?)).ok();
     let rows: Vec<Row> = rows(body)?;
     Ok(rows
         .into_iter()
@@ -223,16 +206,9 @@ pub(crate) fn openrouter_rows(
                 .map_or_else(String::new, |(vendor, _)| vendor.to_owned());
             entry.created = row.created.unwrap_or(0);
             entry.display_name = row.name.unwrap_or(entry.display_name);
-            entry.price = row.pricing.and_then(|pricing| {
-                Some(Price {
-                    input: per_token(Some(&pricing.prompt))?,
-                    output: per_token(Some(&pricing.completion))?,
-                    cache_read: per_token(pricing.input_cache_read.as_ref()),
-                    cache_write_5m: per_token(pricing.input_cache_write.as_ref()),
-                    cache_write_1h: per_token(pricing.input_cache_write_1h.as_ref()),
-                    ..Price::default()
-                })
-            });
+            let pricing = row.pricing.and_then(|raw| raw.read().ok());
+            entry.price =
+                pricing.and_then(|pricing: pricing::OpenRouter| pricing.price(&entry.vendor));
             let capabilities = &mut entry.capabilities;
             capabilities.context_tokens = row.context_length.unwrap_or(capabilities.context_tokens);
             if let Some(limit) = row.top_provider.and_then(|top| top.max_completion_tokens) {
@@ -276,7 +252,7 @@ pub(crate) fn venice_rows(body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEnt
         #[serde(default)]
         offline: bool,
         capabilities: Option<Flags>,
-        pricing: Option<Pricing>,
+        pricing: Option<RawJson>,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -292,18 +268,6 @@ pub(crate) fn venice_rows(body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEnt
         #[serde(default)]
         reasoning_effort_options: Vec<String>,
     }
-    #[derive(Deserialize)]
-    struct Pricing {
-        input: Usd,
-        output: Option<Usd>,
-        cache_input: Option<Usd>,
-        cache_write: Option<Usd>,
-    }
-    #[derive(Deserialize)]
-    struct Usd {
-        usd: RawJson,
-    }
-    let price = |usd: Option<&Usd>| per_million(usd.map(|usd| &usd.usd));
     let rows: Vec<Row> = rows(body)?;
     Ok(rows
         .into_iter()
@@ -316,16 +280,8 @@ pub(crate) fn venice_rows(body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEnt
             entry.created = row.created.unwrap_or(0);
             entry.embeddings = row.kind.as_deref() == Some("embedding");
             entry.display_name = spec.name.unwrap_or(entry.display_name);
-            entry.price = spec.pricing.and_then(|pricing| {
-                Some(Price {
-                    input: price(Some(&pricing.input))?,
-                    output: price(pricing.output.as_ref()).unwrap_or_default(),
-                    cache_read: price(pricing.cache_input.as_ref()),
-                    cache_write_5m: price(pricing.cache_write.as_ref()),
-                    cache_write_1h: None,
-                    ..Price::default()
-                })
-            });
+            let pricing = spec.pricing.and_then(|raw| raw.read().ok());
+            entry.price = pricing.and_then(|pricing: pricing::Venice| pricing.price(&entry.vendor));
             let capabilities = &mut entry.capabilities;
             capabilities.context_tokens = spec
                 .available_context_tokens
@@ -350,27 +306,6 @@ pub(crate) fn venice_rows(body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEnt
         .collect())
 }
 
-#[derive(Deserialize)]
-struct PerMillion {
-    input: Option<RawJson>,
-    output: Option<RawJson>,
-    cache_read: Option<RawJson>,
-    cache_write: Option<RawJson>,
-}
-
-impl PerMillion {
-    fn price(&self) -> Option<Price> {
-        Some(Price {
-            input: per_million(self.input.as_ref())?,
-            output: per_million(self.output.as_ref())?,
-            cache_read: per_million(self.cache_read.as_ref()),
-            cache_write_5m: per_million(self.cache_write.as_ref()),
-            cache_write_1h: None,
-            ..Price::default()
-        })
-    }
-}
-
 pub(crate) fn bankr_rows(body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError> {
     #[derive(Deserialize)]
     struct Row {
@@ -380,7 +315,7 @@ pub(crate) fn bankr_rows(body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntr
         context_window: Option<u64>,
         max_output_tokens: Option<u64>,
         input_modalities: Option<Vec<String>>,
-        pricing: Option<PerMillion>,
+        pricing: Option<RawJson>,
     }
     let rows: Vec<Row> = rows(body)?;
     Ok(rows
@@ -389,7 +324,9 @@ pub(crate) fn bankr_rows(body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntr
             let mut entry = entry(catalog, &row.id);
             entry.vendor = row.owned_by.unwrap_or(entry.vendor);
             entry.display_name = row.name.unwrap_or(entry.display_name);
-            entry.price = row.pricing.and_then(|pricing| pricing.price());
+            let pricing = row.pricing.and_then(|raw| raw.read().ok());
+            entry.price =
+                pricing.and_then(|pricing: pricing::PerMillion| pricing.price(&entry.vendor));
             let capabilities = &mut entry.capabilities;
             capabilities.context_tokens = row.context_window.unwrap_or(capabilities.context_tokens);
             capabilities.max_output_tokens = row
@@ -414,7 +351,7 @@ pub(crate) fn blockrun_rows(body: &[u8], catalog: &Catalog) -> Result<Vec<ModelE
         max_output: Option<u64>,
         #[serde(default)]
         categories: Vec<String>,
-        pricing: Option<PerMillion>,
+        pricing: Option<RawJson>,
     }
     let rows: Vec<Row> = rows(body)?;
     Ok(rows
@@ -425,7 +362,9 @@ pub(crate) fn blockrun_rows(body: &[u8], catalog: &Catalog) -> Result<Vec<ModelE
             entry.created = row.created.unwrap_or(0);
             entry.vendor = row.owned_by.unwrap_or(entry.vendor);
             entry.display_name = row.name.unwrap_or(entry.display_name);
-            entry.price = row.pricing.and_then(|pricing| pricing.price());
+            let pricing = row.pricing.and_then(|raw| raw.read().ok());
+            entry.price =
+                pricing.and_then(|pricing: pricing::PerMillion| pricing.price(&entry.vendor));
             let capabilities = &mut entry.capabilities;
             capabilities.context_tokens = row.context_window.unwrap_or(capabilities.context_tokens);
             capabilities.max_output_tokens =

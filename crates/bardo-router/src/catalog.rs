@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use bardo_types::model::{Capabilities, Price, Service, Tier};
-use bardo_types::money::PricePerMillion;
+use bardo_types::money::{MicroUsd, PricePerMillion};
 use serde::Deserialize;
 
 use crate::name::normalize;
@@ -104,6 +104,7 @@ struct PriceRow {
     cache_read: Option<String>,
     cache_write: Option<String>,
     cache_write_1h: Option<String>,
+    web_search: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -132,6 +133,10 @@ impl PriceRow {
             cache_read: optional(&self.cache_read)?,
             cache_write_5m: optional(&self.cache_write)?,
             cache_write_1h: optional(&self.cache_write_1h)?,
+            web_search: match &self.web_search {
+                None => None,
+                Some(text) => Some(MicroUsd::from_usd(text).ok()?),
+            },
             ..Price::default()
         })
     }

@@ -100,6 +100,7 @@ pub enum NoRoute {
 #[derive(Debug)]
 pub struct Roster {
     specs: Vec<BackendSpec>,
+    pricing: Vec<Pricing>,
     /// By raw and by spelling-free name; candidates in the owner's order.
     by_name: HashMap<String, Vec<Candidate>>,
     /// Backends that take any name.
@@ -153,6 +154,7 @@ impl RosterBuilder {
     pub fn build(self) -> Roster {
         let mut roster = Roster {
             specs: Vec::new(),
+            pricing: Vec::new(),
             by_name: HashMap::new(),
             open: Vec::new(),
             aliases: self.aliases,
@@ -164,7 +166,11 @@ impl RosterBuilder {
             let unlisted = matches!(models, BackendModels::Snapshot)
                 && spec.service == Service::OpenRouter
                 && spec.filter.is_open();
-            for mut entry in roster.entries(&spec, models) {
+            let pricing = Pricing {
+                own: price,
+                tells: matches!(models, BackendModels::Live(_)) && !is_maker(spec.service),
+            };
+            for mut entry in roster.entries(&spec, models, pricing) {
                 entry.price = price.or(entry.price);
                 roster.add(index, Arc::new(entry));
             }
@@ -172,9 +178,35 @@ impl RosterBuilder {
                 roster.open.push(index);
             }
             roster.specs.push(spec);
+            roster.pricing.push(pricing);
         }
         roster
     }
+}
+
+/// Where the prices of one backend come from.
+#[derive(Debug, Clone, Copy)]
+struct Pricing {
+    /// The owner's, which wins over any list.
+    own: Option<Price>,
+    /// The backend lists models with prices of its own.
+    tells: bool,
+}
+
+impl Pricing {
+    /// The price of a model that the backend does not list. One that tells its prices and leaves
+    /// out this model has none for it, whatever the maker asks elsewhere.
+    fn unlisted(self, makers: Option<Price>) -> Option<Price> {
+        self.own.or(makers.filter(|_| !self.tells))
+    }
+}
+
+/// Whether a service sells its own models, at the prices of the catalog.
+fn is_maker(service: Service) -> bool {
+    matches!(
+        service,
+        Service::OpenAi | Service::Anthropic | Service::Google | Service::DeepSeek
+    )
 }
 
 fn entry(known: &KnownModel, upstream: &str) -> ModelEntry {
@@ -192,7 +224,12 @@ fn entry(known: &KnownModel, upstream: &str) -> ModelEntry {
 }
 
 impl Roster {
-    fn entries(&self, spec: &BackendSpec, models: BackendModels) -> Vec<ModelEntry> {
+    fn entries(
+        &self,
+        spec: &BackendSpec,
+        models: BackendModels,
+        pricing: Pricing,
+    ) -> Vec<ModelEntry> {
         let mut entries: Vec<ModelEntry> = match models {
             BackendModels::Live(live) => live,
             BackendModels::Snapshot => match spec.service {
@@ -231,6 +268,7 @@ impl Roster {
                     let known = self.catalog.describe(name);
                     entries.push(ModelEntry {
                         id: name.to_owned(),
+                        price: pricing.unlisted(known.price),
                         ..entry(&known, name)
                     });
                 }
@@ -301,7 +339,7 @@ impl Roster {
             .filter(|&&index| self.specs[index].filter.admits(name))
             .map(|&index| Candidate {
                 backend: index,
-                entry: Arc::new(self.unlisted(name)),
+                entry: Arc::new(self.unlisted(index, name)),
             })
             .collect();
         if open.is_empty() {
@@ -379,7 +417,7 @@ impl Roster {
                         .or_else(variant)
                         .unwrap_or_else(|| Candidate {
                             backend: index,
-                            entry: Arc::new(self.unlisted(model)),
+                            entry: Arc::new(self.unlisted(index, model)),
                         }),
                 );
             }
@@ -414,12 +452,31 @@ impl Roster {
         })
     }
 
-    fn unlisted(&self, name: &str) -> ModelEntry {
+    /// A model that the backend is asked for without having listed it.
+    fn unlisted(&self, backend: usize, name: &str) -> ModelEntry {
         let known = self.catalog.describe(name);
         ModelEntry {
             id: name.to_owned(),
+            price: self.pricing[backend].unlisted(known.price),
             ..entry(&known, name)
         }
+    }
+
+    /// The list price at its maker of the model named in a request, in any spelling, with or
+    /// without a backend before it or a variant behind it; `None` where nobody published one, or
+    /// where the name leaves the choice of the model to us.
+    #[must_use]
+    pub fn list_price(&self, requested: &str) -> Option<Price> {
+        let name = self
+            .aliases
+            .get(requested)
+            .map_or(requested, String::as_str);
+        let plain = name.split_once(':').map_or(name, |(model, _)| model);
+        let known = self
+            .catalog
+            .find(name)
+            .or_else(|| self.catalog.find(plain))?;
+        known.price
     }
 
     /// `bardo/auto` is a strong model, `bardo/t1` a small and `bardo/t2` a frontier one; where the

@@ -308,6 +308,73 @@ pub struct Price {
     pub web_search: Option<MicroUsd>,
     /// Per request, whatever its size.
     pub request: Option<MicroUsd>,
+    /// What replaces these rates, for the whole request, where its prompt is long.
+    pub long_context: Option<LongContext>,
+}
+
+/// Rates of a request whose prompt is long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LongContext {
+    /// The rates apply to prompts of more tokens than this, cached ones included.
+    pub above: u64,
+    /// As [`Price::input`].
+    pub input: PricePerMillion,
+    /// As [`Price::output`].
+    pub output: PricePerMillion,
+    /// As [`Price::cache_read`].
+    pub cache_read: Option<PricePerMillion>,
+    /// As [`Price::cache_write_5m`].
+    pub cache_write_5m: Option<PricePerMillion>,
+    /// As [`Price::cache_write_1h`].
+    pub cache_write_1h: Option<PricePerMillion>,
+}
+
+impl Price {
+    /// The rates for a prompt of so many tokens.
+    #[must_use]
+    pub fn for_prompt(&self, tokens: u64) -> Price {
+        match self.long_context {
+            Some(long) if tokens > long.above => Price {
+                input: long.input,
+                output: long.output,
+                cache_read: long.cache_read,
+                cache_write_5m: long.cache_write_5m,
+                cache_write_1h: long.cache_write_1h,
+                // Nobody lists these apart for long prompts; they do not become cheaper there.
+                audio_input: self.audio_input.map(|price| price.max(long.input)),
+                audio_output: self.audio_output.map(|price| price.max(long.output)),
+                reasoning: self.reasoning.map(|price| price.max(long.output)),
+                ..*self
+            },
+            _ => *self,
+        }
+    }
+
+    /// The rate of cache reads: listed, else that of fresh input, which it never exceeds.
+    #[must_use]
+    pub fn cache_read_or_more(&self) -> PricePerMillion {
+        self.cache_read.unwrap_or(self.input)
+    }
+
+    /// The rate of cache writes for 5 minutes: listed, else 1.25 times that of fresh input, the
+    /// dearest that is known (Anthropic's). `None` on overflow.
+    #[must_use]
+    pub fn cache_write_5m_or_more(&self) -> Option<PricePerMillion> {
+        match self.cache_write_5m {
+            Some(listed) => Some(listed),
+            None => self.input.times(5, 4),
+        }
+    }
+
+    /// The rate of cache writes for an hour: listed, else twice that of fresh input and not less
+    /// than that of shorter writes. `None` on overflow.
+    #[must_use]
+    pub fn cache_write_1h_or_more(&self) -> Option<PricePerMillion> {
+        match self.cache_write_1h {
+            Some(listed) => Some(listed),
+            None => Some(self.input.times(2, 1)?.max(self.cache_write_5m_or_more()?)),
+        }
+    }
 }
 
 /// The tier of a model (decisions §11).

@@ -120,6 +120,19 @@ impl PricePerMillion {
         self.0
     }
 
+    /// The price times `numerator / denominator`, rounded up; `None` on overflow or for a
+    /// denominator of 0.
+    #[must_use]
+    pub fn times(self, numerator: u32, denominator: u32) -> Option<Self> {
+        if denominator == 0 {
+            return None;
+        }
+        let product = u128::from(self.0) * u128::from(numerator);
+        u64::try_from(product.div_ceil(u128::from(denominator)))
+            .ok()
+            .map(Self)
+    }
+
     /// Reads a decimal price in USD per million tokens, exactly or not at all.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! What a provider says it counted, in disjoint classes.
 
 use crate::model::Price;
-use crate::money::ExactCost;
+use crate::money::{ExactCost, PricePerMillion};
 
 /// Tokens of one answer in disjoint classes, so that each is priced once (quality P-05).
 ///
@@ -21,7 +21,8 @@ pub struct Usage {
     pub output: u64,
     /// The part of `output` that was reasoning, where the provider tells.
     pub reasoning: Option<u64>,
-    /// Audio tokens within the prompt and the completion, where the provider tells.
+    /// Audio tokens within the prompt, where the provider tells; those that it tells to be read
+    /// from its cache are left out.
     pub audio_input: Option<u64>,
     /// Audio tokens within the completion.
     pub audio_output: Option<u64>,
@@ -56,18 +57,19 @@ impl Usage {
         self.prompt().saturating_add(self.output)
     }
 
-    /// Replaces each value that `later` reports, as snapshots in a stream do (never adds).
+    /// Takes over a later snapshot of the same answer; snapshots in a stream replace, they never
+    /// add. Prompt and completion are taken each as a whole, so that tokens which a later snapshot
+    /// moves to another class are not counted in both; a part that says nothing changes nothing.
     pub fn supersede(&mut self, later: &Usage) {
-        let replace = |old: &mut u64, new: u64| {
-            if new != 0 {
-                *old = new;
-            }
-        };
-        replace(&mut self.fresh_input, later.fresh_input);
-        replace(&mut self.cache_read, later.cache_read);
-        replace(&mut self.cache_write_5m, later.cache_write_5m);
-        replace(&mut self.cache_write_1h, later.cache_write_1h);
-        replace(&mut self.output, later.output);
+        if later.prompt() != 0 {
+            self.fresh_input = later.fresh_input;
+            self.cache_read = later.cache_read;
+            self.cache_write_5m = later.cache_write_5m;
+            self.cache_write_1h = later.cache_write_1h;
+        }
+        if later.output != 0 {
+            self.output = later.output;
+        }
         let newer = |old: &mut Option<u64>, new: Option<u64>| {
             if new.is_some() {
                 *old = new;
@@ -84,79 +86,43 @@ impl Usage {
         }
     }
 
-    /// The exact cost at `price`; `None` on overflow. Classes without a price of their own fall
-    /// back to the input price, which is never below the real one.
+    /// The exact cost at `price`; `None` on overflow.
+    ///
+    /// Each token is priced once. Audio leaves the fresh prompt, and audio and reasoning leave the
+    /// completion, only where they have prices of their own; a part that claims more tokens than
+    /// its whole is cut to it. Cache classes without a price of their own fall back to one that is
+    /// not below the real one, see [`Price::cache_write_5m_or_more`].
     #[must_use]
     pub fn cost(&self, price: &Price) -> Option<ExactCost> {
+        let price = &price.for_prompt(self.prompt());
+        let (audio_input, fresh) = part(self.fresh_input, self.audio_input, price.audio_input);
+        let (audio_output, spoken) = part(self.output, self.audio_output, price.audio_output);
+        let (reasoning, plain) = part(spoken, self.reasoning, price.reasoning);
         ExactCost::ZERO
-            .plus(price.input, self.fresh_input)?
-            .plus(price.cache_read.unwrap_or(price.input), self.cache_read)?
-            .plus(
-                price.cache_write_5m.unwrap_or(price.input),
-                self.cache_write_5m,
+            .plus(price.input, fresh)?
+            .plus(price.audio_input.unwrap_or(price.input), audio_input)?
+            .plus(price.cache_read_or_more(), self.cache_read)?
+            .plus(price.cache_write_5m_or_more()?, self.cache_write_5m)?
+            .plus(price.cache_write_1h_or_more()?, self.cache_write_1h)?
+            .plus(price.output, plain)?
+            .plus(price.audio_output.unwrap_or(price.output), audio_output)?
+            .plus(price.reasoning.unwrap_or(price.output), reasoning)?
+            .plus_each(
+                price.web_search.unwrap_or_default(),
+                self.web_searches.unwrap_or(0),
             )?
-            .plus(
-                price
-                    .cache_write_1h
-                    .or(price.cache_write_5m)
-                    .unwrap_or(price.input),
-                self.cache_write_1h,
-            )?
-            .plus(price.output, self.output)
+            .plus_each(price.request.unwrap_or_default(), 1)
     }
+}
+
+/// Divides `whole` into the tokens that have a price of their own and the rest.
+fn part(whole: u64, told: Option<u64>, own_price: Option<PricePerMillion>) -> (u64, u64) {
+    let part = match own_price {
+        Some(_) => told.unwrap_or(0).min(whole),
+        None => 0,
+    };
+    (part, whole - part)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::money::PricePerMillion;
-
-    #[test]
-    fn snapshots_replace_and_never_add() {
-        let mut usage = Usage {
-            fresh_input: 10,
-            cache_read: 5,
-            output: 1,
-            ..Usage::default()
-        };
-        usage.supersede(&Usage {
-            output: 89,
-            reasoning: Some(10),
-            ..Usage::default()
-        });
-        assert_eq!(
-            usage,
-            Usage {
-                fresh_input: 10,
-                cache_read: 5,
-                output: 89,
-                reasoning: Some(10),
-                ..Usage::default()
-            }
-        );
-    }
-
-    #[test]
-    fn bug_36_each_class_is_priced_once_and_none_is_left_out() {
-        let price = Price {
-            input: PricePerMillion::from_micro(5_000_000),
-            output: PricePerMillion::from_micro(25_000_000),
-            cache_read: Some(PricePerMillion::from_micro(500_000)),
-            cache_write_5m: Some(PricePerMillion::from_micro(6_250_000)),
-            cache_write_1h: Some(PricePerMillion::from_micro(10_000_000)),
-            ..Price::default()
-        };
-        let usage = Usage {
-            fresh_input: 10,
-            cache_read: 1000,
-            cache_write_5m: 100,
-            output: 5,
-            ..Usage::default()
-        };
-        assert_eq!(usage.prompt(), 1110);
-        assert_eq!(
-            usage.cost(&price).unwrap().pico(),
-            10 * 5_000_000 + 1000 * 500_000 + 100 * 6_250_000 + 5 * 25_000_000
-        );
-    }
-}
+mod tests;

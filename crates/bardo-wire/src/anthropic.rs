@@ -39,6 +39,7 @@ pub use response::{decode_response, encode_response};
 pub use stream_decode::stream_decoder;
 pub use stream_encode::stream_encoder;
 pub use strip::strip_thinking;
+pub(crate) use usage::Tally;
 
 #[cfg(test)]
 mod tests;

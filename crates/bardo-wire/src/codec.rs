@@ -8,6 +8,7 @@ use bardo_types::fault::Fault;
 use bardo_types::model::{Capabilities, Service};
 use bardo_types::usage::Usage;
 
+use crate::anthropic::Tally;
 use crate::sse::SseEvent;
 
 /// Why a caller's body was refused: the field and the fix, for a 400 in the caller's dialect.
@@ -151,4 +152,14 @@ pub struct Observed {
     pub model: Option<String>,
     /// The stream, or a 200 body, told of a failure.
     pub fault: Option<Fault>,
+    pub(crate) memory: Memory,
+}
+
+/// What a dialect has to remember between events to count right.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Memory {
+    /// Anthropic: the last value of each member.
+    pub(crate) tally: Tally,
+    /// Gemini: the searches of each candidate.
+    pub(crate) searches: Vec<u64>,
 }

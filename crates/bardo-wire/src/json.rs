@@ -1,9 +1,11 @@
 //! JSON without copies: one pass over a body, borrowing where the text allows it.
 
+mod lenient;
 mod object;
 mod scan;
 mod write;
 
+pub(crate) use lenient::{Count, Lenient, decimal};
 pub use object::{Str, explain};
 pub(crate) use object::{told, wire_object};
 pub use scan::{JsonError, Member, TopLevel, scan};

@@ -7,6 +7,7 @@
 //! What this crate deliberately is not: a repairer of same-dialect traffic. Those bytes are
 //! relayed; [`splice`] edits single members in place.
 
+mod apology;
 mod bounded;
 pub mod codec;
 pub mod envelope;

@@ -63,7 +63,11 @@ fn blockrun_lists_only_models_that_chat() {
         rows[0].price.unwrap().cache_write_5m.unwrap().micro(),
         2_500_000
     );
-    assert_eq!(rows[1].price, None, "a flat price is no price per token");
+    assert_eq!(
+        rows[1].price.unwrap().request.map(|flat| flat.get()),
+        Some(2_000),
+        "a flat price is one per request"
+    );
 }
 
 #[test]
@@ -91,6 +95,22 @@ fn google_and_bankr_rows() {
         (rows[0].id.as_str(), rows[0].price.unwrap().input.micro()),
         ("claude-sonnet-4-6", 3_000_000)
     );
+}
+
+#[test]
+fn a_row_whose_price_is_gone_keeps_its_place_and_has_no_price() {
+    let openrouter = br#"{"data":[{"id":"anthropic/claude-opus-4.6"},{"id":"anthropic/claude-opus-4.5","pricing":{"prompt":"soon"}}]}"#;
+    let rows = openrouter_rows(openrouter, &catalog()).unwrap();
+    assert_eq!(
+        rows.iter().map(|row| row.price).collect::<Vec<_>>(),
+        [None, None]
+    );
+    let bankr = br#"{"data":[{"id":"claude-sonnet-4.6"}]}"#;
+    assert_eq!(bankr_rows(bankr, &catalog()).unwrap()[0].price, None);
+    let venice = br#"{"data":[{"id":"kimi-k3","model_spec":{}}]}"#;
+    assert_eq!(venice_rows(venice, &catalog()).unwrap()[0].price, None);
+    let blockrun = br#"{"data":[{"id":"openai/gpt-5.4","categories":["chat"]}]}"#;
+    assert_eq!(blockrun_rows(blockrun, &catalog()).unwrap()[0].price, None);
 }
 
 #[test]

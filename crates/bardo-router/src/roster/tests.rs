@@ -205,3 +205,81 @@ fn a_variant_goes_to_the_backends_that_know_variants_as_written() {
         &[("local", "llama3:8b"), ("openrouter", "llama3:8b")],
     );
 }
+
+fn priced(entry: &ModelEntry, micro: u64) -> Price {
+    Price {
+        input: bardo_types::money::PricePerMillion::from_micro(micro),
+        ..entry.price.unwrap_or_default()
+    }
+}
+
+/// One backend, with a live list where there is one.
+fn one(
+    service: Service,
+    models: &[&str],
+    live: Option<Vec<ModelEntry>>,
+    own: Option<Price>,
+) -> Roster {
+    let (spec, snapshot) = spec("only", service, models);
+    let mut builder = RosterBuilder::new(Arc::new(Catalog::embedded()));
+    builder.backend(spec, live.map_or(snapshot, BackendModels::Live), own);
+    builder.alias("mine".into(), "only/claude-haiku-4-5".into());
+    builder.build()
+}
+
+fn price_of(roster: &Roster, name: &str) -> Option<Price> {
+    roster.resolve(name).unwrap()[0].entry.price
+}
+
+#[test]
+fn a_model_whose_price_leaves_the_list_has_none_from_then_on() {
+    let known = Catalog::embedded().describe("claude-haiku-4-5");
+    let mut listed = entry(&known, "anthropic/claude-haiku-4.5");
+    let price = Some(priced(&listed, 7));
+    listed.price = price;
+    let unpriced = ModelEntry {
+        price: None,
+        ..listed.clone()
+    };
+    let live = |row: &ModelEntry| one(Service::OpenRouter, &[], Some(vec![row.clone()]), None);
+    assert_eq!(price_of(&live(&listed), "claude-haiku-4-5"), price);
+    assert_eq!(price_of(&live(&unpriced), "claude-haiku-4-5"), None);
+    let pinned = "only/claude-opus-4-6";
+    assert_eq!(price_of(&live(&listed), pinned), None, "not listed there");
+    let named = one(
+        Service::OpenRouter,
+        &["anthropic/claude-opus-4.6"],
+        Some(vec![listed]),
+        None,
+    );
+    assert_eq!(price_of(&named, "claude-opus-4-6"), None);
+}
+
+#[test]
+fn the_owners_price_holds_for_every_name_that_a_backend_takes_and_zero_is_a_price() {
+    let free = Some(Price::default());
+    let roster = one(Service::Local, &["*", "known"], None, free);
+    for name in ["known", "anything-else", "only/pinned"] {
+        assert_eq!(price_of(&roster, name), free, "{name}");
+    }
+    let unpriced = one(Service::Local, &["*"], None, None);
+    assert_eq!(price_of(&unpriced, "anything-else"), None);
+}
+
+#[test]
+fn the_list_price_is_the_makers_whoever_serves_the_model() {
+    let roster = one(Service::OpenRouter, &[], None, Some(Price::default()));
+    let maker = Catalog::embedded().find("claude-haiku-4-5").unwrap().price;
+    assert!(maker.is_some());
+    for name in [
+        "claude-haiku-4-5",
+        "anthropic/claude-haiku-4.5",
+        "openrouter/anthropic/claude-haiku-4.5:nitro",
+        "claude-haiku-4-5-20251001",
+        "mine",
+    ] {
+        assert_eq!(roster.list_price(name), maker, "{name}");
+    }
+    assert_eq!(roster.list_price("bardo/auto"), None);
+    assert_eq!(roster.list_price("gpt-6-sol"), None, "nobody published it");
+}

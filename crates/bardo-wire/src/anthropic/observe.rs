@@ -3,13 +3,13 @@
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Service;
 use memchr::memmem;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::error;
 use super::usage::UsageWire;
+use crate::apology::{Extent, fault_in};
 use crate::codec::Observed;
-use crate::json::{Str, wire_object};
+use crate::json::{Lenient, Str, wire_object};
 use crate::sse::SseEvent;
 
 wire_object! {
@@ -22,17 +22,23 @@ wire_object! {
     struct MessageWire<'a> {
         "type" => kind: Option<Str<'a>>,
         "model" => model: Option<Str<'a>>,
-        "content" => content: Option<Vec<IgnoredAny>>,
+        "content" => content: Option<Vec<&'a RawValue>>,
         "stop_reason" => stop_reason: Option<Str<'a>>,
-        "usage" => usage: Option<UsageWire<'a>>,
+        "usage" => usage: Lenient<UsageWire<'a>>,
         "error" => error: Option<&'a RawValue>,
+    }
+}
+
+wire_object! {
+    struct TextWire<'a> {
+        "text" => text: Option<Str<'a>>,
     }
 }
 
 wire_object! {
     struct DeltaWire<'a> {
         "delta" => delta: Option<StopWire<'a>>,
-        "usage" => usage: Option<UsageWire<'a>>,
+        "usage" => usage: Lenient<UsageWire<'a>>,
     }
 }
 
@@ -78,14 +84,19 @@ fn observe_named(name: &str, data: &[u8], seen: &mut Observed) {
                 ..
             }) = serde_json::from_slice(data)
             {
-                observe_message(message, seen);
+                if let Some(usage) = &message.usage.0 {
+                    seen.memory.tally.begin(usage);
+                    seen.usage = Some(seen.memory.tally.usage());
+                }
+                name_model(message, seen);
             }
         }
         "message_delta" => {
             if let Ok(DeltaWire { delta, usage, .. }) = serde_json::from_slice(data) {
                 seen.finished |= delta.is_some_and(|delta| delta.stop_reason.is_some());
-                if let Some(usage) = usage {
-                    count(&usage, seen);
+                if let Some(usage) = usage.0 {
+                    seen.memory.tally.take(&usage);
+                    seen.usage = Some(seen.memory.tally.usage());
                 }
             }
         }
@@ -95,21 +106,24 @@ fn observe_named(name: &str, data: &[u8], seen: &mut Observed) {
     }
 }
 
-fn observe_message(message: MessageWire<'_>, seen: &mut Observed) {
+fn name_model(message: MessageWire<'_>, seen: &mut Observed) {
     if let Some(model) = message.model {
         seen.model = Some(model.into_string());
     }
-    if let Some(usage) = &message.usage {
-        count(usage, seen);
-    }
 }
 
-fn count(usage: &UsageWire<'_>, seen: &mut Observed) {
-    let counts = usage.counts();
-    match &mut seen.usage {
-        Some(known) => known.supersede(&counts),
-        empty => *empty = Some(counts),
+/// The failure that an answer tells of in words, where nothing else is in it and none of them was
+/// counted.
+fn apology(message: &MessageWire<'_>) -> Option<Fault> {
+    let counted = message.usage.0.as_ref().map(UsageWire::counts);
+    if counted.is_some_and(|usage| usage.output > 0) {
+        return None;
     }
+    let [block] = message.content.as_deref()? else {
+        return None;
+    };
+    let block: TextWire<'_> = serde_json::from_str(block.get()).ok()?;
+    fault_in(block.text.as_deref()?, Extent::Whole)
 }
 
 /// Learns what a relay has to know from a whole answer.
@@ -121,13 +135,15 @@ pub fn observe_response(body: &[u8]) -> Observed {
             seen.fault = Some(error::decode_error(200, body, Service::Anthropic));
         }
         Ok(message) => {
+            seen.fault = apology(&message);
             seen.content = message
                 .content
                 .as_ref()
                 .is_some_and(|blocks| !blocks.is_empty());
             seen.finished = message.stop_reason.is_some();
             seen.terminal = true;
-            observe_message(message, &mut seen);
+            seen.usage = message.usage.0.as_ref().map(UsageWire::counts);
+            name_model(message, &mut seen);
         }
         Err(_) => {
             seen.fault = Some(Fault::new(

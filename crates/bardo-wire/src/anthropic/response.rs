@@ -8,8 +8,9 @@ use serde_json::value::RawValue;
 use super::block::{Block, Place};
 use super::usage::{self, UsageWire};
 use super::{blocks_out, citation, error, finish, write};
+use crate::apology::{Extent, fault_in};
 use crate::codec::{DecodeContext, ReplyContext};
-use crate::json::{Str, wire_object};
+use crate::json::{Lenient, Str, wire_object};
 
 wire_object! {
     struct ResponseWire<'a> {
@@ -20,7 +21,7 @@ wire_object! {
         "stop_reason" => stop_reason: Option<Str<'a>>,
         "stop_sequence" => stop_sequence: Option<Str<'a>>,
         "stop_details" => stop_details: Option<&'a RawValue>,
-        "usage" => usage: Option<UsageWire<'a>>,
+        "usage" => usage: Lenient<UsageWire<'a>>,
         "error" => error: Option<&'a RawValue>,
     }
 }
@@ -57,6 +58,13 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
             choice.parts.push(part);
         }
     }
+    let usage = wire.usage.0.as_ref().map(UsageWire::counts);
+    if let [Part::Text(text)] = choice.parts.as_slice()
+        && usage.as_ref().is_none_or(|usage| usage.output == 0)
+        && let Some(fault) = fault_in(&text.text, Extent::Whole)
+    {
+        return Err(fault);
+    }
     let told = finish::parse(wire.stop_reason.as_deref().unwrap_or_default());
     choice.finish = Some(finish::of_choice(&choice, told));
     Ok(ChatResponse {
@@ -65,10 +73,11 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
         created: None,
         service_tier: wire
             .usage
+            .0
             .as_ref()
-            .and_then(|usage| usage.service_tier.as_deref())
+            .and_then(|usage| usage.service_tier.0.as_deref())
             .map(str::to_owned),
-        usage: wire.usage.as_ref().map(UsageWire::counts),
+        usage,
         choices: vec![choice],
     })
 }

@@ -3,15 +3,14 @@
 use bardo_types::chat::{Citation, Finish, Opaque, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::json::RawJson;
-use bardo_types::usage::Usage;
 use serde_json::value::RawValue;
 
 use super::block::{Block, Kind};
 use super::response::unwrap_custom;
-use super::usage::UsageWire;
+use super::usage::{Tally, UsageWire};
 use super::{citation, error, finish};
 use crate::codec::{DecodeContext, StreamDecoder};
-use crate::json::{Str, wire_object};
+use crate::json::{Lenient, Str, wire_object};
 use crate::sse::SseEvent;
 
 wire_object! {
@@ -21,7 +20,7 @@ wire_object! {
         "message" => message: Option<MessageWire<'a>>,
         "content_block" => block: Option<Block<'a>>,
         "delta" => delta: Option<DeltaWire<'a>>,
-        "usage" => usage: Option<UsageWire<'a>>,
+        "usage" => usage: Lenient<UsageWire<'a>>,
     }
 }
 
@@ -29,7 +28,7 @@ wire_object! {
     struct MessageWire<'a> {
         "id" => id: Option<Str<'a>>,
         "model" => model: Option<Str<'a>>,
-        "usage" => usage: Option<UsageWire<'a>>,
+        "usage" => usage: Lenient<UsageWire<'a>>,
     }
 }
 
@@ -63,7 +62,7 @@ pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
         calls: 0,
         last_call_is_whole: false,
         written: 0,
-        usage: Usage::default(),
+        tally: Tally::default(),
     })
 }
 
@@ -79,8 +78,7 @@ struct Decoder {
     last_call_is_whole: bool,
     /// Characters of text so far.
     written: u64,
-    /// Counts so far; later events repeat only some of them.
-    usage: Usage,
+    tally: Tally,
 }
 
 /// A reason is handed on only when the message is over: words or a call may still follow it, and
@@ -149,7 +147,10 @@ impl StreamDecoder for Decoder {
             }
             "content_block_stop" => self.block_stop(wire.index.unwrap_or(0), out),
             "message_delta" => {
-                self.count(wire.usage.as_ref(), out);
+                if let Some(usage) = &wire.usage.0 {
+                    self.tally.take(usage);
+                    out.push(StreamEvent::Usage(self.tally.usage()));
+                }
                 if let Some(delta) = wire.delta {
                     self.finish(delta, out);
                 }
@@ -198,8 +199,9 @@ impl Decoder {
         }
         let tier = message
             .usage
+            .0
             .as_ref()
-            .and_then(|usage| usage.service_tier.as_deref())
+            .and_then(|usage| usage.service_tier.0.as_deref())
             .map(str::to_owned);
         out.push(StreamEvent::Start {
             id: message.id.map(Str::into_string),
@@ -207,13 +209,9 @@ impl Decoder {
             created: None,
             service_tier: tier,
         });
-        self.count(message.usage.as_ref(), out);
-    }
-
-    fn count(&mut self, usage: Option<&UsageWire<'_>>, out: &mut Vec<StreamEvent>) {
-        if let Some(usage) = usage {
-            self.usage.supersede(&usage.counts());
-            out.push(StreamEvent::Usage(self.usage.clone()));
+        if let Some(usage) = &message.usage.0 {
+            self.tally.begin(usage);
+            out.push(StreamEvent::Usage(self.tally.usage()));
         }
     }
 

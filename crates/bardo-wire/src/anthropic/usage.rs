@@ -2,40 +2,40 @@ use bardo_types::usage::Usage;
 use serde_json::value::RawValue;
 
 use super::write::Object;
-use crate::json::{Str, wire_object};
+use crate::json::{Count, Lenient, Str, decimal, wire_object};
 
 wire_object! {
     /// `usage`, in answers and in streams.
     pub(super) struct UsageWire<'a> {
-        "input_tokens" => input: Option<u64>,
-        "cache_creation_input_tokens" => cache_write: Option<u64>,
-        "cache_read_input_tokens" => cache_read: Option<u64>,
-        "cache_creation" => split: Option<SplitWire<'a>>,
-        "output_tokens" => output: Option<u64>,
-        "output_tokens_details" => details: Option<DetailsWire<'a>>,
-        "server_tool_use" => server_tools: Option<ServerToolsWire<'a>>,
-        "service_tier" => service_tier: Option<Str<'a>>,
-        "iterations" => iterations: Option<Vec<IterationWire<'a>>>,
+        "input_tokens" => input: Count,
+        "cache_creation_input_tokens" => cache_write: Count,
+        "cache_read_input_tokens" => cache_read: Count,
+        "cache_creation" => split: Lenient<SplitWire<'a>>,
+        "output_tokens" => output: Count,
+        "output_tokens_details" => details: Lenient<DetailsWire<'a>>,
+        "server_tool_use" => server_tools: Lenient<ServerToolsWire<'a>>,
+        "service_tier" => service_tier: Lenient<Str<'a>>,
+        "iterations" => iterations: Lenient<Vec<IterationWire<'a>>>,
         "cost" => cost: Option<&'a RawValue>,
     }
 }
 
 wire_object! {
     pub(super) struct SplitWire<'a> {
-        "ephemeral_5m_input_tokens" => five_minutes: Option<u64>,
-        "ephemeral_1h_input_tokens" => one_hour: Option<u64>,
+        "ephemeral_5m_input_tokens" => five_minutes: Count,
+        "ephemeral_1h_input_tokens" => one_hour: Count,
     }
 }
 
 wire_object! {
     pub(super) struct DetailsWire<'a> {
-        "thinking_tokens" => thinking: Option<u64>,
+        "thinking_tokens" => thinking: Count,
     }
 }
 
 wire_object! {
     pub(super) struct ServerToolsWire<'a> {
-        "web_search_requests" => web_searches: Option<u64>,
+        "web_search_requests" => web_searches: Count,
     }
 }
 
@@ -43,63 +43,153 @@ wire_object! {
     /// One of several model runs behind an answer (beta `usage.iterations`).
     pub(super) struct IterationWire<'a> {
         "type" => kind: Option<Str<'a>>,
-        "input_tokens" => input: Option<u64>,
-        "cache_creation_input_tokens" => cache_write: Option<u64>,
-        "cache_read_input_tokens" => cache_read: Option<u64>,
-        "cache_creation" => split: Option<SplitWire<'a>>,
-        "output_tokens" => output: Option<u64>,
+        "input_tokens" => input: Count,
+        "cache_creation_input_tokens" => cache_write: Count,
+        "cache_read_input_tokens" => cache_read: Count,
+        "cache_creation" => split: Lenient<SplitWire<'a>>,
+        "output_tokens" => output: Count,
+    }
+}
+
+/// The last value of each count that the events of one answer told. They are snapshots, and later
+/// ones repeat only some of the members.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Tally {
+    prompt: Prompt,
+    output: Option<u64>,
+    thinking: Option<u64>,
+    web_searches: Option<u64>,
+    cost: Option<String>,
+    /// What server-side compactions used, which the other counts leave out and which is billed.
+    compaction: Option<Usage>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Prompt {
+    input: Option<u64>,
+    cache_read: Option<u64>,
+    cache_write: Option<u64>,
+    split: Option<(u64, u64)>,
+}
+
+impl Prompt {
+    fn is_nothing(&self) -> bool {
+        let (short, long) = self.split.unwrap_or_default();
+        [self.input, self.cache_read, self.cache_write]
+            .iter()
+            .all(|count| count.unwrap_or(0) == 0)
+            && short == 0
+            && long == 0
+    }
+
+    /// Cache writes for 5 minutes and for an hour; what the split leaves out counts as the
+    /// shorter.
+    fn writes(&self) -> (u64, u64) {
+        let (short, long) = self.split.unwrap_or_default();
+        let told = short.saturating_add(long);
+        let rest = self.cache_write.unwrap_or(0).saturating_sub(told);
+        (short.saturating_add(rest), long)
+    }
+}
+
+impl Tally {
+    /// Takes the counts at the start of a stream. Those of the prompt hold; the one of the output
+    /// is a placeholder, so that it does not pass for a count when the stream breaks.
+    pub(super) fn begin(&mut self, wire: &UsageWire<'_>) {
+        let known = self.output;
+        self.take(wire);
+        self.output = known;
+    }
+
+    /// Takes later counts, or those of a whole answer.
+    pub(super) fn take(&mut self, wire: &UsageWire<'_>) {
+        let newer = |old: &mut Option<u64>, new: Count| *old = new.0.or(*old);
+        let told = Prompt {
+            input: wire.input.0,
+            cache_read: wire.cache_read.0,
+            cache_write: wire.cache_write.0,
+            split: split(&wire.split),
+        };
+        // Servers that do not count the prompt again at the end write zeros there.
+        if !told.is_nothing() {
+            self.prompt = Prompt {
+                input: told.input.or(self.prompt.input),
+                cache_read: told.cache_read.or(self.prompt.cache_read),
+                cache_write: told.cache_write.or(self.prompt.cache_write),
+                split: told.split.or(self.prompt.split),
+            };
+        }
+        newer(&mut self.output, wire.output);
+        if let Some(details) = &wire.details.0 {
+            newer(&mut self.thinking, details.thinking);
+        }
+        if let Some(tools) = &wire.server_tools.0 {
+            newer(&mut self.web_searches, tools.web_searches);
+        }
+        if let Some(runs) = &wire.iterations.0 {
+            self.compaction = compaction(runs).or(self.compaction.take());
+        }
+        self.cost = wire.cost.and_then(decimal).or(self.cost.take());
+    }
+
+    /// The counts in disjoint classes.
+    pub(super) fn usage(&self) -> Usage {
+        let (cache_write_5m, cache_write_1h) = self.prompt.writes();
+        let more = self.compaction.clone().unwrap_or_default();
+        Usage {
+            fresh_input: more
+                .fresh_input
+                .saturating_add(self.prompt.input.unwrap_or(0)),
+            cache_read: more
+                .cache_read
+                .saturating_add(self.prompt.cache_read.unwrap_or(0)),
+            cache_write_5m: more.cache_write_5m.saturating_add(cache_write_5m),
+            cache_write_1h: more.cache_write_1h.saturating_add(cache_write_1h),
+            output: more.output.saturating_add(self.output.unwrap_or(0)),
+            reasoning: self.thinking,
+            web_searches: self.web_searches.filter(|searches| *searches > 0),
+            provider_cost_usd: self.cost.clone(),
+            ..Usage::default()
+        }
     }
 }
 
 impl UsageWire<'_> {
-    /// The counts in disjoint classes. Tokens of a server-side compaction are not in the top-level
-    /// counts but are billed, so they are added here.
+    /// The counts of a whole answer.
     pub(super) fn counts(&self) -> Usage {
-        let (cache_write_5m, cache_write_1h) = writes(self.cache_write, self.split.as_ref());
-        let mut usage = Usage {
-            fresh_input: self.input.unwrap_or(0),
-            cache_read: self.cache_read.unwrap_or(0),
-            cache_write_5m,
-            cache_write_1h,
-            output: self.output.unwrap_or(0),
-            reasoning: self.details.as_ref().and_then(|details| details.thinking),
-            web_searches: self
-                .server_tools
-                .as_ref()
-                .and_then(|tools| tools.web_searches)
-                .filter(|searches| *searches > 0),
-            provider_cost_usd: self.cost.map(RawValue::get).and_then(decimal),
-            ..Usage::default()
-        };
-        for run in self.iterations.iter().flatten() {
-            if run.kind.as_deref() == Some("compaction") {
-                let (short, long) = writes(run.cache_write, run.split.as_ref());
-                let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
-                add(&mut usage.fresh_input, run.input.unwrap_or(0));
-                add(&mut usage.cache_read, run.cache_read.unwrap_or(0));
-                add(&mut usage.cache_write_5m, short);
-                add(&mut usage.cache_write_1h, long);
-                add(&mut usage.output, run.output.unwrap_or(0));
-            }
-        }
-        usage
+        let mut tally = Tally::default();
+        tally.take(self);
+        tally.usage()
     }
 }
 
-/// Cache writes for 5 minutes and for an hour; what the split leaves out counts as the shorter.
-fn writes(total: Option<u64>, split: Option<&SplitWire<'_>>) -> (u64, u64) {
-    let short = split.and_then(|split| split.five_minutes).unwrap_or(0);
-    let long = split.and_then(|split| split.one_hour).unwrap_or(0);
-    let rest = total
-        .unwrap_or(0)
-        .saturating_sub(short.saturating_add(long));
-    (short.saturating_add(rest), long)
+fn split(wire: &Lenient<SplitWire<'_>>) -> Option<(u64, u64)> {
+    let split = wire.0.as_ref()?;
+    Some((split.five_minutes.get(), split.one_hour.get()))
 }
 
-fn decimal(text: &str) -> Option<String> {
-    let text = text.trim_matches('"');
-    text.starts_with(|first: char| first.is_ascii_digit())
-        .then(|| text.to_owned())
+/// The sum over the runs that compacted; `None` where none did.
+fn compaction(runs: &[IterationWire<'_>]) -> Option<Usage> {
+    let mut sum: Option<Usage> = None;
+    let compactions = runs
+        .iter()
+        .filter(|run| run.kind.as_deref() == Some("compaction"));
+    for run in compactions {
+        let (short, long) = Prompt {
+            cache_write: run.cache_write.0,
+            split: split(&run.split),
+            ..Prompt::default()
+        }
+        .writes();
+        let sum = sum.get_or_insert_default();
+        let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+        add(&mut sum.fresh_input, run.input.get());
+        add(&mut sum.cache_read, run.cache_read.get());
+        add(&mut sum.cache_write_5m, short);
+        add(&mut sum.cache_write_1h, long);
+        add(&mut sum.output, run.output.get());
+    }
+    sum
 }
 
 /// Writes the members of `usage` that both whole answers and streams have.

@@ -10,14 +10,16 @@ use bardo_types::chat::{Assembler, ChatResponse, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Service;
 
+use crate::apology::Extent;
 use crate::codec::{DecodeContext, StreamDecoder};
 use crate::sse::SseEvent;
 
 pub(super) use calls::unwrapped;
 pub(super) use chunk::Chunk;
+use chunk::WireChoice;
 pub use fault::decode_error;
 pub(super) use fault::of_value as fault_of;
-pub(super) use usage::read as read_usage;
+pub(super) use usage::{Counts, read as read_usage};
 
 use machine::Machine;
 
@@ -93,6 +95,8 @@ fn incomplete() -> Fault {
 struct Answer {
     machine: Machine,
     started: bool,
+    /// Something was said.
+    content: bool,
 }
 
 impl Answer {
@@ -104,6 +108,13 @@ impl Answer {
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), Fault> {
         let choices = chunk.choices.as_deref().unwrap_or_default();
+        if !self.content {
+            let extent = if whole { Extent::Whole } else { Extent::First };
+            if let Some(fault) = chunk.apology(extent) {
+                return Err(fault);
+            }
+            self.content = choices.iter().any(WireChoice::has_content);
+        }
         // Some servers begin with a chunk that has neither id nor choices.
         if !self.started && (!choices.is_empty() || chunk.id.get().is_some()) {
             self.started = true;
@@ -122,7 +133,7 @@ impl Answer {
                 self.machine.cite(citation);
             }
         }
-        if let Some(usage) = read_usage(chunk.usage, chunk.cost) {
+        if let Some(usage) = read_usage(&chunk.counts()) {
             out.push(StreamEvent::Usage(usage));
         }
         Ok(())

@@ -10,13 +10,15 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::answer::{Chunk, fault_of, read_usage};
+use super::answer::{Chunk, Counts, fault_of, read_usage};
+use crate::apology::Extent;
 use crate::codec::Observed;
 use crate::json::scan;
 use crate::sse::SseEvent;
 
 static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"usage\""));
 static COST: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"cost\""));
+static TIMINGS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"timings\""));
 static FINISH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"finish_reason\""));
 static ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"error\""));
 static INSUFFICIENT: LazyLock<Finder<'static>> =
@@ -35,19 +37,26 @@ pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
         || has_value(&USAGE, data)
         || has_value(&FINISH, data)
         || has_value(&COST, data)
+        || has_value(&TIMINGS, data)
         || ERROR.find(data).is_some();
     if !worth_parsing || seen.fault.is_some() {
         return;
     }
     match serde_json::from_slice::<Chunk<'_>>(data) {
-        Ok(chunk) => look(&chunk, data, seen),
+        Ok(chunk) => {
+            if !seen.content {
+                seen.fault = chunk.apology(Extent::First);
+            }
+            look(&chunk, data, seen);
+        }
         // Events of other kinds pass; one that says it is an error is believed.
         Err(_) if event.name == "error" => seen.fault = Some(unknown_fault(data)),
         Err(_) => {}
     }
 }
 
-/// Looks at a whole body. One in which nothing speaks of an error is only searched for its counts.
+/// Looks at a whole body. One in which nothing speaks of an error, and which counts words of an
+/// answer, is only searched for its counts.
 #[must_use]
 pub fn observe_response(body: &[u8]) -> Observed {
     let data = body.trim_ascii();
@@ -60,6 +69,12 @@ pub fn observe_response(body: &[u8]) -> Observed {
             seen.fault = Some(unknown_fault(data));
         }
         Ok(chunk) => {
+            let answers = chunk.choices.as_ref().is_some_and(|list| !list.is_empty());
+            seen.fault = chunk.apology(Extent::Whole).or_else(|| {
+                let empty = "the provider answered without an answer";
+                (!answers && chunk.error.is_none())
+                    .then(|| Fault::new(FaultClass::Malformed, empty))
+            });
             look(&chunk, data, &mut seen);
             seen.terminal = seen.finished && seen.fault.is_none();
         }
@@ -80,13 +95,21 @@ fn counts_alone(data: &[u8]) -> Option<Observed> {
         top.get(key)
             .and_then(|json| serde_json::from_str::<&RawValue>(json).ok())
     };
+    let usage = read_usage(&Counts {
+        usage: raw("usage"),
+        cost: raw("cost"),
+        timings: raw("timings"),
+    });
+    if usage.as_ref().is_none_or(|usage| usage.output == 0) {
+        return None;
+    }
     Some(Observed {
-        usage: read_usage(raw("usage"), raw("cost")),
+        usage,
         content: true,
         finished: true,
         terminal: true,
         model: top.string("model"),
-        fault: None,
+        ..Observed::default()
     })
 }
 
@@ -119,7 +142,7 @@ fn look(chunk: &Chunk<'_>, data: &[u8], seen: &mut Observed) {
     if seen.model.is_none() {
         seen.model = chunk.model.to_owned_text();
     }
-    if let Some(usage) = read_usage(chunk.usage, chunk.cost) {
+    if let Some(usage) = read_usage(&chunk.counts()) {
         seen.usage
             .get_or_insert_with(Usage::default)
             .supersede(&usage);

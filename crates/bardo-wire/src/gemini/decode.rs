@@ -13,7 +13,7 @@ use crate::codec::{DecodeContext, StreamDecoder};
 use crate::sse::SseEvent;
 
 /// The most candidates that a request can ask for, with room; an index above it is no index.
-const MAX_CANDIDATES: u64 = 64;
+pub(super) const MAX_CANDIDATES: u64 = 64;
 
 /// Decodes a buffered answer.
 ///
@@ -179,8 +179,10 @@ impl Decoder {
                 return self.fail(fault, out);
             }
         }
-        if let Some(usage) = &chunk.usage_metadata {
-            self.report_usage(read_usage(usage), out);
+        if let Some(meta) = chunk.usage_metadata.and_then(|meta| meta.0) {
+            let mut usage = self.usage.clone().unwrap_or_default();
+            usage.supersede(&read_usage(&meta));
+            self.report_usage(usage, out);
         }
         if let Some(feedback) = &chunk.prompt_feedback
             && self.candidates.is_empty()

@@ -1,6 +1,7 @@
 use bardo_types::usage::Usage;
 use memchr::memmem;
 
+use super::decode::MAX_CANDIDATES;
 use super::outcome::{read_finish, read_usage};
 use super::wire::Chunk;
 use crate::codec::Observed;
@@ -42,14 +43,19 @@ fn look(data: &[u8], seen: &mut Observed) {
         seen.fault = Some(super::error::told_in_200(data));
         return;
     }
-    if let Some(model) = chunk.model_version {
-        seen.model = Some(model.into_string());
+    if let Some(model) = &chunk.model_version {
+        seen.model = Some((**model).to_owned());
     }
-    if let Some(meta) = &chunk.usage_metadata {
+    if let Some(meta) = chunk
+        .usage_metadata
+        .as_ref()
+        .and_then(|meta| meta.0.as_ref())
+    {
         seen.usage
             .get_or_insert_with(Usage::default)
             .supersede(&read_usage(meta));
     }
+    count_searches(&chunk, seen);
     let blocked = chunk
         .prompt_feedback
         .as_ref()
@@ -65,4 +71,26 @@ fn look(data: &[u8], seen: &mut Observed) {
     }
     seen.finished |= finished;
     seen.terminal |= finished;
+}
+
+/// Adds up the searches of all candidates; an event repeats those of the one it is about.
+fn count_searches(chunk: &Chunk<'_>, seen: &mut Observed) {
+    for (place, candidate) in chunk.candidates.iter().flatten().enumerate() {
+        let grounding = candidate.grounding_metadata.as_ref();
+        let Some(queries) = grounding.and_then(|it| it.web_search_queries.as_ref()) else {
+            continue;
+        };
+        let index = candidate.index.map_or(place as u64, |index| index.0);
+        let index = usize::try_from(index.min(MAX_CANDIDATES - 1)).unwrap_or(0);
+        let searches = &mut seen.memory.searches;
+        if searches.len() <= index {
+            searches.resize(index + 1, 0);
+        }
+        searches[index] = searches[index].max(queries.len() as u64);
+    }
+    let searches: u64 = seen.memory.searches.iter().sum();
+    if searches > 0 {
+        let usage = seen.usage.get_or_insert_with(Usage::default);
+        usage.web_searches = Some(searches);
+    }
 }

@@ -9,8 +9,9 @@ use serde_json::value::RawValue;
 
 use super::error::bounded;
 use super::wire::{
-    Count, LogprobsResult, ModalityCount, PromptFeedback, TokenProbability, UsageMetadata, compact,
+    LogprobsResult, ModalityCount, PromptFeedback, TokenProbability, UsageMetadata, compact,
 };
+use crate::json::Lenient;
 
 /// Rebuilds a part that only Gemini understands.
 pub(super) fn server_part(
@@ -86,34 +87,36 @@ pub(super) fn refusal(what: &str, reason: &str, message: Option<&str>) -> RawJso
 /// Counts in disjoint classes: Gemini's prompt includes cached tokens, its candidates exclude
 /// thoughts, and what server tools read is told apart.
 pub(super) fn read_usage(meta: &UsageMetadata<'_>) -> Usage {
-    let count = |value: Option<Count>| value.map_or(0, |count| count.0);
-    let prompt = count(meta.prompt_token_count);
-    let cached = count(meta.cached_content_token_count);
-    let tool_use = count(meta.tool_use_prompt_token_count);
-    let thoughts = count(meta.thoughts_token_count);
+    let prompt = meta.prompt_token_count.get();
+    let cached = meta.cached_content_token_count.get();
+    let tool_use = meta.tool_use_prompt_token_count.get();
+    let thoughts = meta.thoughts_token_count.get();
     let input = prompt.saturating_add(tool_use);
-    let mut output = count(meta.candidates_token_count).saturating_add(thoughts);
-    if meta.candidates_token_count.is_none() {
+    let mut output = meta.candidates_token_count.get().saturating_add(thoughts);
+    if meta.candidates_token_count.0.is_none() {
         // Then only the total tells what was written.
-        output = output.max(count(meta.total_token_count).saturating_sub(input));
+        output = output.max(meta.total_token_count.get().saturating_sub(input));
     }
-    let audio = |details: &Option<Vec<ModalityCount<'_>>>| {
-        details.as_ref().and_then(|details| {
-            details
-                .iter()
-                .find(|detail| detail.modality.as_deref() == Some("AUDIO"))
-                .map(|detail| count(detail.token_count))
-        })
-    };
+    let cached_audio = audio(&meta.cache_tokens_details).unwrap_or(0);
     Usage {
         fresh_input: prompt.saturating_sub(cached).saturating_add(tool_use),
         cache_read: cached,
         output,
-        reasoning: meta.thoughts_token_count.map(|count| count.0),
-        audio_input: audio(&meta.prompt_tokens_details),
+        reasoning: meta.thoughts_token_count.0,
+        audio_input: audio(&meta.prompt_tokens_details)
+            .map(|audio| audio.saturating_sub(cached_audio)),
         audio_output: audio(&meta.candidates_tokens_details),
         ..Usage::default()
     }
+}
+
+/// The audio tokens among counts by kind.
+fn audio(details: &Lenient<Vec<ModalityCount<'_>>>) -> Option<u64> {
+    let details = details.0.as_deref()?;
+    let audio = details
+        .iter()
+        .find(|detail| detail.modality.as_deref() == Some("AUDIO"))?;
+    audio.token_count.0
 }
 
 /// Token probabilities in OpenAI's shape.

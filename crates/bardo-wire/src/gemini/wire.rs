@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 use serde_json::value::RawValue;
 
-use crate::json::Str;
+use crate::json::{self, Lenient, Str};
 
 /// One `GenerateContentResponse`: a whole answer, or one event of a stream.
 #[derive(Debug, Default, Deserialize)]
@@ -17,7 +17,7 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow)]
     pub(super) prompt_feedback: Option<PromptFeedback<'a>>,
     #[serde(borrow)]
-    pub(super) usage_metadata: Option<UsageMetadata<'a>>,
+    pub(super) usage_metadata: Option<Lenient<UsageMetadata<'a>>>,
     #[serde(borrow)]
     pub(super) model_version: Option<Str<'a>>,
     #[serde(borrow)]
@@ -223,16 +223,18 @@ pub(super) struct TokenProbability<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct UsageMetadata<'a> {
-    pub(super) prompt_token_count: Option<Count>,
-    pub(super) cached_content_token_count: Option<Count>,
-    pub(super) candidates_token_count: Option<Count>,
-    pub(super) thoughts_token_count: Option<Count>,
-    pub(super) tool_use_prompt_token_count: Option<Count>,
-    pub(super) total_token_count: Option<Count>,
+    pub(super) prompt_token_count: json::Count,
+    pub(super) cached_content_token_count: json::Count,
+    pub(super) candidates_token_count: json::Count,
+    pub(super) thoughts_token_count: json::Count,
+    pub(super) tool_use_prompt_token_count: json::Count,
+    pub(super) total_token_count: json::Count,
     #[serde(borrow)]
-    pub(super) prompt_tokens_details: Option<Vec<ModalityCount<'a>>>,
+    pub(super) prompt_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
     #[serde(borrow)]
-    pub(super) candidates_tokens_details: Option<Vec<ModalityCount<'a>>>,
+    pub(super) cache_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
+    #[serde(borrow)]
+    pub(super) candidates_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -240,7 +242,7 @@ pub(super) struct UsageMetadata<'a> {
 pub(super) struct ModalityCount<'a> {
     #[serde(borrow)]
     pub(super) modality: Option<Str<'a>>,
-    pub(super) token_count: Option<Count>,
+    pub(super) token_count: json::Count,
 }
 
 /// A count; Google's JSON writes 64-bit ones as strings.

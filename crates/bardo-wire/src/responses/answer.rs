@@ -13,7 +13,7 @@ use super::output::characters;
 use super::usage::{ToolUsage, WireUsage};
 use super::{annotations, failures, namespaces, reasoning_item, usage, writer};
 use crate::codec::DecodeContext;
-use crate::json::{Str, wire_object};
+use crate::json::{Lenient, Str, wire_object};
 
 wire_object! {
     /// A response object.
@@ -26,8 +26,8 @@ wire_object! {
         "incomplete_details" => incomplete: Option<Incomplete<'a>>,
         "output" => output: Option<Vec<&'a RawValue>>,
         "service_tier" => service_tier: Option<Str<'a>>,
-        "usage" => usage: Option<WireUsage<'a>>,
-        "tool_usage" => tool_usage: Option<ToolUsage<'a>>,
+        "usage" => usage: Lenient<WireUsage<'a>>,
+        "tool_usage" => tool_usage: Lenient<ToolUsage<'a>>,
     }
 }
 
@@ -95,10 +95,10 @@ impl Answer<'_> {
 
     /// What was counted, searches included.
     pub(super) fn counted(&self) -> Option<Usage> {
-        let usage = self.usage.as_ref()?.neutral();
+        let usage = self.usage.0.as_ref()?.neutral();
         let items = self.output.as_deref().unwrap_or_default();
         Some(Usage {
-            web_searches: usage::searches(self.tool_usage.as_ref(), items),
+            web_searches: usage::searches(self.tool_usage.0.as_ref(), items),
             ..usage
         })
     }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::usage::{ToolUsage, WireUsage};
 use super::{failures, usage};
 use crate::codec::Observed;
-use crate::json::{Str, wire_object};
+use crate::json::{Lenient, Str, wire_object};
 use crate::sse::SseEvent;
 
 wire_object! {
@@ -26,8 +26,8 @@ wire_object! {
         "status" => status: Option<Str<'a>>,
         "error" => error: Option<&'a RawValue>,
         "output" => output: Option<Vec<&'a RawValue>>,
-        "usage" => usage: Option<WireUsage<'a>>,
-        "tool_usage" => tool_usage: Option<ToolUsage<'a>>,
+        "usage" => usage: Lenient<WireUsage<'a>>,
+        "tool_usage" => tool_usage: Lenient<ToolUsage<'a>>,
     }
 }
 
@@ -103,10 +103,10 @@ fn failed(data: &[u8], seen: &mut Observed) {
 }
 
 fn take(answer: Answer<'_>, seen: &mut Observed) {
-    if let Some(usage) = &answer.usage {
+    if let Some(usage) = &answer.usage.0 {
         let items = answer.output.as_deref().unwrap_or_default();
         let usage = Usage {
-            web_searches: usage::searches(answer.tool_usage.as_ref(), items),
+            web_searches: usage::searches(answer.tool_usage.0.as_ref(), items),
             ..usage.neutral()
         };
         match &mut seen.usage {

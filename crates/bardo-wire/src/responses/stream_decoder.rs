@@ -221,6 +221,8 @@ impl Decoder {
         };
         self.start(&answer, out);
         if let Some(fault) = answer.failure() {
+            // What was told before the failure may be billed all the same.
+            out.extend(answer.counted().map(StreamEvent::Usage));
             self.fail(fault, out);
             return;
         }

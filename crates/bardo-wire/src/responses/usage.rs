@@ -4,15 +4,15 @@ use bardo_types::usage::Usage;
 use serde_json::value::RawValue;
 
 use super::writer::ObjectWriter;
-use crate::json::{Str, wire_object};
+use crate::json::{Count, Lenient, Str, decimal, wire_object};
 
 wire_object! {
     /// `usage` of a response object.
     pub(super) struct WireUsage<'a> {
-        "input_tokens" => input_tokens: Option<u64>,
-        "input_tokens_details" => input_details: Option<InputDetails<'a>>,
-        "output_tokens" => output_tokens: Option<u64>,
-        "output_tokens_details" => output_details: Option<OutputDetails<'a>>,
+        "input_tokens" => input_tokens: Count,
+        "input_tokens_details" => input_details: Lenient<InputDetails<'a>>,
+        "output_tokens" => output_tokens: Count,
+        "output_tokens_details" => output_details: Lenient<OutputDetails<'a>>,
         "cost" => cost: Option<&'a RawValue>,
     }
 }
@@ -20,39 +20,41 @@ wire_object! {
 wire_object! {
     /// `input_tokens_details`.
     pub(super) struct InputDetails<'a> {
-        "cached_tokens" => cached: Option<u64>,
-        "cache_write_tokens" => written: Option<u64>,
-        "cache_creation_input_tokens" => created: Option<u64>,
-        "audio_tokens" => audio: Option<u64>,
+        "cached_tokens" => cached: Count,
+        "cache_write_tokens" => written: Count,
+        "cache_creation_input_tokens" => created: Count,
+        "audio_tokens" => audio: Count,
     }
 }
 
 wire_object! {
     /// `output_tokens_details`.
     pub(super) struct OutputDetails<'a> {
-        "reasoning_tokens" => reasoning: Option<u64>,
-        "audio_tokens" => audio: Option<u64>,
+        "reasoning_tokens" => reasoning: Count,
+        "audio_tokens" => audio: Count,
     }
 }
 
 impl WireUsage<'_> {
     /// The counts in disjoint classes.
     pub(super) fn neutral(&self) -> Usage {
-        let input = self.input_details.as_ref();
-        let output = self.output_details.as_ref();
-        let read = input.and_then(|details| details.cached).unwrap_or(0);
-        let written = input
-            .and_then(|details| details.written.or(details.created))
-            .unwrap_or(0);
-        let prompt = self.input_tokens.unwrap_or(0);
+        let input = self.input_details.0.as_ref();
+        let output = self.output_details.0.as_ref();
+        let read = input.map_or(0, |details| details.cached.get());
+        let written = input.map_or(0, |details| {
+            details.written.0.unwrap_or_else(|| details.created.get())
+        });
+        let prompt = self.input_tokens.get();
+        let cached = read.saturating_add(written);
         Usage {
-            fresh_input: prompt.saturating_sub(read).saturating_sub(written),
+            // More cached tokens than the whole prompt has were counted apart.
+            fresh_input: prompt.checked_sub(cached).unwrap_or(prompt),
             cache_read: read,
             cache_write_5m: written,
-            output: self.output_tokens.unwrap_or(0),
-            reasoning: output.and_then(|details| details.reasoning),
-            audio_input: input.and_then(|details| details.audio),
-            audio_output: output.and_then(|details| details.audio),
+            output: self.output_tokens.get(),
+            reasoning: output.and_then(|details| details.reasoning.0),
+            audio_input: input.and_then(|details| details.audio.0),
+            audio_output: output.and_then(|details| details.audio.0),
             provider_cost_usd: self.cost.and_then(decimal),
             ..Usage::default()
         }
@@ -62,14 +64,14 @@ impl WireUsage<'_> {
 wire_object! {
     /// `tool_usage` of a response object.
     pub(super) struct ToolUsage<'a> {
-        "web_search" => web_search: Option<WebSearch<'a>>,
+        "web_search" => web_search: Lenient<WebSearch<'a>>,
     }
 }
 
 wire_object! {
     /// `tool_usage.web_search`.
     pub(super) struct WebSearch<'a> {
-        "num_requests" => requests: Option<u64>,
+        "num_requests" => requests: Count,
     }
 }
 
@@ -80,20 +82,13 @@ pub(super) fn searches(told: Option<&ToolUsage<'_>>, items: &[&RawValue]) -> Opt
             "type" => kind: Option<Str<'a>>,
         }
     }
-    let told = told.and_then(|told| told.web_search.as_ref()?.requests);
+    let told = told.and_then(|told| told.web_search.0.as_ref()?.requests.0);
     let is_search = |raw: &&&RawValue| {
         serde_json::from_str::<Kind<'_>>(raw.get())
             .is_ok_and(|item| item.kind.as_deref() == Some("web_search_call"))
     };
     let shown = || items.iter().filter(is_search).count() as u64;
     Some(told.unwrap_or_else(shown)).filter(|&count| count > 0)
-}
-
-/// A price as its own decimal text, whether it came as a number or as a string.
-fn decimal(raw: &RawValue) -> Option<String> {
-    let text = raw.get().trim_matches('"');
-    let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-    is_number.then(|| text.to_owned())
 }
 
 /// Writes `usage` with every member that SDKs demand.

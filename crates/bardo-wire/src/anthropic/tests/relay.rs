@@ -13,7 +13,10 @@ fn watch(stream: &[u8]) -> Observed {
 
 #[test]
 fn a_relay_learns_usage_model_and_end() {
-    let seen = watch(&fixture("streams/thinking_and_calls.sse"));
+    let seen = Observed {
+        memory: Default::default(),
+        ..watch(&fixture("streams/thinking_and_calls.sse"))
+    };
     let whole = observe_response(&fixture("answers/thinking_and_calls.json"));
     assert_eq!(seen, whole);
     let usage = seen.usage.unwrap();

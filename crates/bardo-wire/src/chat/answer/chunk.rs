@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 
+use bardo_types::fault::Fault;
 use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
+use super::usage::Counts;
+use crate::apology::{self, Extent};
 use crate::json::Str;
 
 /// A chunk of a stream, or a whole answer. Members beyond these are not looked at.
@@ -29,6 +32,9 @@ pub(in super::super) struct Chunk<'a> {
     pub(in super::super) error: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(in super::super) cost: Option<&'a RawValue>,
+    /// llama.cpp.
+    #[serde(borrow)]
+    pub(in super::super) timings: Option<&'a RawValue>,
     /// Beside no choices, these two tell of a failure (small servers).
     #[serde(borrow)]
     pub(in super::super) message: Option<&'a RawValue>,
@@ -56,6 +62,46 @@ pub(in super::super) struct WireChoice<'a> {
     pub(in super::super) logprobs: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(in super::super) error: Option<&'a RawValue>,
+    /// Moonshot counts in the last choice of a stream.
+    #[serde(borrow)]
+    pub(in super::super) usage: Option<&'a RawValue>,
+}
+
+impl WireChoice<'_> {
+    pub(super) fn has_content(&self) -> bool {
+        let said = [&self.delta, &self.message];
+        said.into_iter().flatten().any(Delta::has_content)
+    }
+}
+
+impl<'a> Chunk<'a> {
+    /// Where this chunk counts, if it does.
+    pub(in super::super) fn counts(&self) -> Counts<'a> {
+        let within = || {
+            self.choices
+                .iter()
+                .flatten()
+                .find_map(|choice| choice.usage)
+        };
+        Counts {
+            usage: self.usage.or_else(within),
+            cost: self.cost,
+            timings: self.timings,
+        }
+    }
+
+    /// The failure that this tells of in words, in place of an answer, as far as `extent`.
+    pub(in super::super) fn apology(&self, extent: Extent) -> Option<Fault> {
+        let [choice] = self.choices.as_deref()? else {
+            return None;
+        };
+        let delta = choice.message.as_ref().or(choice.delta.as_ref())?;
+        let counted = || super::usage::read(&self.counts()).is_some_and(|usage| usage.output > 0);
+        if delta.says_more_than_words() {
+            return None;
+        }
+        apology::fault_in(delta.content.get(), extent).filter(|_| !counted())
+    }
 }
 
 /// What a message holds, or what a chunk adds to it.
@@ -89,9 +135,12 @@ pub(in super::super) struct Delta<'a> {
 impl Delta<'_> {
     /// Whether something is in it that a reader would miss.
     pub(in super::super) fn has_content(&self) -> bool {
+        !self.content.get().is_empty() || self.says_more_than_words()
+    }
+
+    fn says_more_than_words(&self) -> bool {
         let filled = |list: Option<usize>| list.is_some_and(|length| length > 0);
-        !self.content.get().is_empty()
-            || self.reasoning_content.get().is_some()
+        self.reasoning_content.get().is_some()
             || self.reasoning.get().is_some()
             || self.refusal.get().is_some()
             || self.function_call.is_some()

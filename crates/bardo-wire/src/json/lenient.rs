@@ -1,0 +1,130 @@
+//! Members that must not cost an answer when a server writes them its own way.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A count: a whole number, also as a float or as digits in a string. Anything else is no count.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Count(pub(crate) Option<u64>);
+
+impl Count {
+    /// The count, zero where there is none.
+    pub(crate) fn get(self) -> u64 {
+        self.0.unwrap_or(0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CountVisitor;
+        impl<'de> Visitor<'de> for CountVisitor {
+            type Value = Count;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a count")
+            }
+            fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
+                Ok(Count(Some(count)))
+            }
+            fn visit_i64<E>(self, count: i64) -> Result<Count, E> {
+                Ok(Count(u64::try_from(count).ok()))
+            }
+            fn visit_f64<E>(self, count: f64) -> Result<Count, E> {
+                // A cast from float saturates, so the odd `1e30` cannot wrap.
+                Ok(Count((count >= 0.0).then_some(count as u64)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Count, E> {
+                Ok(Count(text.parse().ok()))
+            }
+            fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
+                Ok(Count(None))
+            }
+            fn visit_unit<E>(self) -> Result<Count, E> {
+                Ok(Count(None))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Count, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Count(None))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Count(None))
+            }
+        }
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+/// A value that is there only when it has the right shape, e.g. not `[]` for an empty object.
+#[derive(Debug, Clone)]
+pub(crate) struct Lenient<T>(pub(crate) Option<T>);
+
+impl<T> Default for Lenient<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lenient<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&'de RawValue>::deserialize(deserializer)?;
+        Ok(Self(serde_json::from_str(raw.get()).ok()))
+    }
+}
+
+/// A decimal as its own text, whether it was written as a number or as a string; `None` for what
+/// is no amount of zero or more.
+pub(crate) fn decimal(raw: &RawValue) -> Option<String> {
+    let text = raw.get().trim_matches('"');
+    text.starts_with(|first: char| first.is_ascii_digit())
+        .then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_is_read_however_it_is_written() {
+        for (text, expected) in [
+            ("7", Some(7)),
+            ("7.0", Some(7)),
+            ("\"7\"", Some(7)),
+            ("1e30", Some(u64::MAX)),
+            ("-7", None),
+            ("-7.5", None),
+            ("null", None),
+            ("true", None),
+            ("[1,[2]]", None),
+            ("{\"a\":{\"b\":1}}", None),
+            ("\"seven\"", None),
+        ] {
+            let count: Count = serde_json::from_str(text).unwrap();
+            assert_eq!(count.0, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_shape_is_absent_and_the_rest_is_read() {
+        let pair: (Lenient<String>, u8) = serde_json::from_str("[[], 5]").unwrap();
+        assert_eq!((pair.0.0, pair.1), (None, 5));
+        let pair: (Lenient<String>, u8) = serde_json::from_str("[\"x\", 5]").unwrap();
+        assert_eq!(pair.0.0.as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn a_decimal_keeps_its_own_text() {
+        for (text, expected) in [
+            ("0.00014", Some("0.00014")),
+            ("\"1.50\"", Some("1.50")),
+            ("1.4e-05", Some("1.4e-05")),
+            ("-1", None),
+            ("null", None),
+        ] {
+            let raw: &RawValue = serde_json::from_str(text).unwrap();
+            assert_eq!(decimal(raw).as_deref(), expected);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! What the codecs promise together, through their public table.
+
+mod degraded;
+mod usage_corpus;
