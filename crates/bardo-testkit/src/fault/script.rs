@@ -192,7 +192,9 @@ fn whole(fault: Fault, answer: &Answer, dice: &mut Dice) -> Vec<Act> {
         Fault::CutBetween | Fault::CutInside | Fault::TooShort | Fault::BadChunk => {
             vec![part, Act::Cut]
         }
-        Fault::Stalls | Fault::Endless | Fault::HugeEvent => vec![part, Act::Silence],
+        Fault::Stalls | Fault::PingsLater | Fault::Endless | Fault::HugeEvent => {
+            vec![part, Act::Silence]
+        }
         Fault::ByteByByte => bytewise(&whole, tokens),
         Fault::Slow => paced(&whole, tokens, Patience::IDLE / 2),
         Fault::ClosesAfter => vec![Act::Write(whole, tokens), Act::Cut],
@@ -316,6 +318,10 @@ fn body(fault: Fault, answer: &Answer, dice: &mut Dice, acts: &mut Vec<Act>) {
         Fault::Stalls => {
             pace(acts, &events[..middle]);
             acts.push(Act::Silence);
+        }
+        Fault::PingsLater => {
+            pace(acts, &events[..middle]);
+            pings(acts, answer.dialect);
         }
         Fault::HugeEvent => {
             pace(acts, &events[..middle]);
