@@ -108,7 +108,8 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
             Some(workspace.release_binary("bardo-gateway"))
         }
     };
-    let lab = Lab::open(binary, args.key.clone())?;
+    let billed = args.goals == Goals::Full;
+    let lab = Lab::open(binary, args.key.clone(), billed)?;
     let mut report = Report::new(if args.self_check {
         Goals::None
     } else {

@@ -13,6 +13,7 @@ mod fuzz;
 mod histogram;
 mod load;
 mod mutants;
+mod servers;
 mod test;
 mod tidy;
 mod workspace;
@@ -32,6 +33,8 @@ struct Cli {
 enum Task {
     /// Install what the tests need and run every test.
     Test(test::Args),
+    /// Make sure that there are a Postgres and a Redis for the tests.
+    Servers(servers::Args),
     /// Check the conventions a machine can check.
     Tidy(tidy::Args),
     /// Measure the gateway against a bare forwarding proxy.
@@ -57,6 +60,7 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
         Task::Test(args) => test::run(&args),
+        Task::Servers(args) => servers::run(&args),
         Task::Tidy(args) => tidy::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Load(args) => load::run(&args),

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use crate::{
-    tidy,
+    servers, tidy,
     workspace::{Workspace, answers},
 };
 
@@ -34,7 +34,8 @@ enum Stage {
     Tidy,
     /// `cargo clippy`, warnings are errors
     Clippy,
-    /// `cargo test`: unit, integration, property tests and the fuzz corpus
+    /// `cargo test`: unit, integration, property tests and the fuzz corpus; a Postgres and a Redis
+    /// are fetched for it where the machine has none
     Cargo,
     /// `cargo build --release` of the gateway
     Build,
@@ -133,6 +134,7 @@ impl Stage {
             Self::Cargo => check(
                 workspace
                     .cargo()
+                    .envs(servers::variables(workspace)?)
                     .args(["test", "--workspace", "--no-fail-fast"]),
             ),
             Self::Build => {

@@ -42,6 +42,11 @@ impl Workspace {
         &self.target
     }
 
+    /// Where programs that the tests need are fetched to.
+    pub(crate) fn tools(&self) -> PathBuf {
+        self.target.join("tools")
+    }
+
     /// A release binary, whether or not it has been built yet.
     pub(crate) fn release_binary(&self, name: &str) -> PathBuf {
         self.target

@@ -1,8 +1,10 @@
 //! Who may do what: keys and their scopes, tiers, rate limits, allowances.
 //!
-//! Pure: how a key is written, what a record of one says, how buckets fill. Times are arguments.
+//! How a key is written, what a record of one says, how buckets fill: pure, times are arguments.
+//! [`Verifier`] tells who presents a key, with bcrypt on threads of its own and from memory after.
 //! [`KeyStore`] is the port to where keys are kept, [`LimitStore`] the port to where counters
-//! live. What this crate is not: a place where money is counted (`bardo-ledger`), or HTTP.
+//! live. What this crate is not: a place where money is counted (`bardo-ledger`), sockets, files,
+//! or HTTP. Start from [`KeyRecord`] and [`Verifier`].
 
 mod key;
 mod limit;
@@ -10,10 +12,14 @@ mod network;
 mod port;
 mod record;
 mod tier;
+mod verifier;
 
-pub use key::{InvalidKey, KeyKind, PresentedKey};
-pub use limit::{Admission, Allowance, LimitRequest, Remaining, Throttled};
+pub use key::{InvalidKey, KeyKind, KeyMakingError, PresentedKey, hash_secret, verify_secret};
+pub use limit::{Admission, Allowance, LimitRequest, LocalLimits, Remaining, Throttled};
 pub use network::{InvalidNetwork, Network};
 pub use port::{Future, KeyError, KeyStore, LimitStore};
-pub use record::{KeyRecord, KeyState, Scopes, SpendCaps};
-pub use tier::{Tier, TierRow, tiers};
+pub use record::{InvalidScopes, KeyRecord, KeyState, Scopes, SpendCaps};
+pub use tier::{CachePartition, Tier, TierRow, tiers};
+pub use verifier::{
+    Checked, Keys, Moment, Presence, Refusal, Settings as VerifierSettings, Verdict, Verifier,
+};

@@ -1,5 +1,10 @@
 //! Requests and tokens per minute, and the hourly allowance.
 
+mod bucket;
+mod local;
+
+pub use local::LocalLimits;
+
 use bardo_types::ids::{AccountId, KeyId};
 
 /// What an account may use per hour before more is billed or refused (C-163).

@@ -1,5 +1,11 @@
 //! What is known of a key.
 
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::{BasisPoints, MicroUsd};
 
@@ -22,6 +28,66 @@ pub struct Scopes {
     pub tokens_per_minute: Option<u64>,
     /// What it may spend.
     pub spend: SpendCaps,
+}
+
+/// Stored scopes that cannot be read. Such a key is unusable rather than unrestricted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the scopes of a key do not read: {0}")]
+pub struct InvalidScopes(String);
+
+impl Scopes {
+    /// Whether a model may be asked for: by the name that the caller wrote, or by the catalog's
+    /// name for the same model.
+    #[must_use]
+    pub fn allows_model(&self, requested: &str, catalog: Option<&str>) -> bool {
+        let is_named = |name: &str| self.models.iter().any(|pattern| matches(pattern, name));
+        self.models.is_empty() || is_named(requested) || catalog.is_some_and(is_named)
+    }
+
+    /// Whether a backend may be used: by its name (`direct/openai`) or by the part before the `/`.
+    #[must_use]
+    pub fn allows_backend(&self, backend: &str) -> bool {
+        names_backend(&self.backends, backend)
+    }
+
+    /// Whether the key may be used from an address.
+    #[must_use]
+    pub fn allows_address(&self, address: IpAddr) -> bool {
+        self.networks.is_empty() || self.networks.iter().any(|known| known.contains(address))
+    }
+
+    /// The scopes as they are stored.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        shape::write(self)
+    }
+
+    /// Reads what [`Self::to_json`] wrote.
+    ///
+    /// # Errors
+    /// On anything that is not understood, unknown members too: a restriction that a newer version
+    /// wrote must not be ignored.
+    pub fn from_json(text: &str) -> Result<Self, InvalidScopes> {
+        shape::read(text)
+    }
+}
+
+/// A trailing `*` matches any ending.
+fn matches(pattern: &str, name: &str) -> bool {
+    pattern
+        .strip_suffix('*')
+        .map_or(pattern == name, |start| name.starts_with(start))
+}
+
+/// Whether a list of backends names this one; an empty list names all.
+pub(crate) fn names_backend(list: &[String], backend: &str) -> bool {
+    // Several keys of one provider are told apart by `#2`; they are one backend to its callers.
+    let name = backend.split_once('#').map_or(backend, |(name, _)| name);
+    let head = name.split_once('/').map_or(name, |(head, _)| head);
+    list.is_empty()
+        || list
+            .iter()
+            .any(|known| [backend, name, head].contains(&known.as_str()))
 }
 
 /// What may be spent over each window; absent: as much as there is.

@@ -5,84 +5,54 @@ use std::time::Duration;
 use bardo_providers::payment::{PAYMENT_REQUIRED, PAYMENT_SIGNATURE, is_offer};
 use bardo_providers::transport::{SendError, UpstreamBody};
 use bardo_types::fault::{Fault, FaultClass};
-use bardo_types::model::{Dialect, Service};
+use bardo_types::model::Dialect;
 use bardo_wire::{anthropic, table};
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
+use http_body::Body as _;
 use http_body_util::{BodyExt as _, Full};
+use tokio::time::Instant;
 
+use crate::failure::Refusal;
+use crate::received::Task;
+use crate::respond::{ANSWER_MAX, TOO_LARGE, is_page};
+use crate::retry_after;
 use crate::run::{Admitted, Engine};
 use crate::scrub::scrub;
 use crate::shape::Shaped;
+
+pub(crate) use crate::failure::{Failure, Next};
 
 /// Provider error bodies are read up to here (decisions §3).
 const ERROR_BODY_MAX: usize = 64 << 10;
 /// And for so long.
 const ERROR_BODY_WAIT: Duration = Duration::from_secs(5);
 
-/// Why a try failed, and what that allows.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) fault: Fault,
-    pub(crate) next: Next,
-}
-
-/// What may follow a failed try.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Another backend may be asked.
-    Other,
-    /// It would fail everywhere.
-    Never,
-    /// The request may have been carried out; asking again could pay twice.
-    Unknown,
-}
-
-impl Failure {
-    /// The failure that a provider's own words amount to.
-    pub(crate) fn told(fault: Fault) -> Self {
-        let next = match fault.class {
-            FaultClass::BadRequest
-            | FaultClass::ContextTooLong
-            | FaultClass::TooLarge
-            | FaultClass::Conflict
-            | FaultClass::Unprocessable => Next::Never,
-            FaultClass::Authentication
-            | FaultClass::Payment
-            | FaultClass::Permission
-            | FaultClass::NotFound
-            | FaultClass::RateLimit
-            | FaultClass::Server
-            | FaultClass::Overloaded
-            | FaultClass::Timeout => Next::Other,
-            FaultClass::Connection | FaultClass::Malformed => Next::Unknown,
-        };
-        Self { fault, next }
-    }
-
-    pub(crate) fn unknown(class: FaultClass, message: &'static str) -> Self {
-        Self {
-            fault: Fault::new(class, message),
-            next: Next::Unknown,
-        }
-    }
-}
-
 impl Engine {
-    /// Sends and answers a successful head, its body still coming.
+    /// Sends and answers a successful head, its body still coming; within the time that is left.
     pub(crate) async fn attempt(
         &self,
         admitted: &Admitted,
         shaped: &mut Shaped,
+        left: Duration,
     ) -> Result<Response<UpstreamBody>, Failure> {
-        let mut response = self.send(admitted, shaped, None).await?;
+        let deadlines = &admitted.world.deadlines;
+        // A whole answer's head comes when the model is done; how many tokens there are comes at
+        // once.
+        let head = if admitted.stream || admitted.task == Task::CountTokens {
+            deadlines.header
+        } else {
+            deadlines.whole_header
+        };
+        let until = Instant::now() + head.min(left);
+        let mut response = self.send(shaped, None, until).await?;
         if response.status() == StatusCode::PAYMENT_REQUIRED
             && is_offer(shaped.endpoint.service, &shaped.endpoint.key)
             && let Some(wallet) = &admitted.world.wallet
             && response.headers().contains_key(PAYMENT_REQUIRED)
         {
             match wallet.pay(response.headers()) {
-                Ok(payment) => response = self.send(admitted, shaped, Some(payment)).await?,
+                Ok(payment) => response = self.send(shaped, Some(payment), until).await?,
                 Err(error) => {
                     tracing::warn!(backend = shaped.endpoint.name, %error, "an offer was not paid")
                 }
@@ -102,7 +72,7 @@ impl Engine {
                     "thinking_state",
                     "the provider refused the signatures in the history, so earlier thinking was left out",
                 ));
-                let response = self.send(admitted, shaped, None).await?;
+                let response = self.send(shaped, None, until).await?;
                 self.head(shaped, response)
                     .await
                     .map_err(Rejected::into_failure)
@@ -113,9 +83,9 @@ impl Engine {
 
     async fn send(
         &self,
-        admitted: &Admitted,
         shaped: &Shaped,
         payment: Option<http::HeaderValue>,
+        until: Instant,
     ) -> Result<Response<UpstreamBody>, Failure> {
         let mut request = Request::new(Full::new(shaped.body.clone()));
         *request.method_mut() = http::Method::POST;
@@ -124,25 +94,12 @@ impl Engine {
         if let Some(payment) = payment {
             request.headers_mut().insert(PAYMENT_SIGNATURE, payment);
         }
-        let deadlines = admitted.world.deadlines;
-        let deadline = deadlines.header.min(deadlines.total);
-        match tokio::time::timeout(
-            deadline,
-            self.transport.send(&shaped.endpoint.origin, request),
-        )
-        .await
-        {
+        let sent = self.transport.send(&shaped.endpoint.origin, request);
+        match tokio::time::timeout_at(until, sent).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(SendError::NotSent(error))) => {
                 tracing::debug!(backend = shaped.endpoint.name, %error, "not sent");
-                let fault = Fault::new(
-                    FaultClass::Connection,
-                    format!("the provider could not be reached: {error}"),
-                );
-                Err(Failure {
-                    fault,
-                    next: Next::Other,
-                })
+                Err(Failure::unsent(&error))
             }
             Ok(Err(SendError::Unknown(error))) => {
                 tracing::debug!(backend = shaped.endpoint.name, %error, "sent, no answer");
@@ -165,6 +122,11 @@ impl Engine {
     ) -> Result<Response<UpstreamBody>, Rejected> {
         let status = response.status();
         if status.is_success() {
+            // Not a byte of what is too large anyway is waited for.
+            if response.body().size_hint().lower() > ANSWER_MAX as u64 {
+                let fault = Fault::new(FaultClass::Malformed, TOO_LARGE);
+                return Err(Rejected::Failure(Failure::told(fault)));
+            }
             return Ok(response);
         }
         if status.is_redirection() {
@@ -190,16 +152,17 @@ impl Engine {
             shaped.endpoint.service,
         );
         fault.status = Some(status.as_u16());
-        fault.retry_after_ms = retry_after(&head.headers).or(fault.retry_after_ms);
-        scrub(&mut fault, shaped.endpoint.key.expose());
-        let mut failure = Failure::told(fault);
-        // On BlockRun's account rail a call that ends in a server error may be billed all the same
-        // (reference sheet `blockrun.md`); calls paid one by one never are.
-        let account =
-            shaped.endpoint.service == Service::BlockRun && !shaped.endpoint.key.is_empty();
-        if account && status.is_server_error() && status != StatusCode::SERVICE_UNAVAILABLE {
-            failure.next = Next::Unknown;
+        if let Some(wait) = retry_after::read(&head.headers, status.as_u16()) {
+            fault.retry_after_ms = u64::try_from(wait.as_millis()).ok();
         }
+        scrub(&mut fault, shaped.endpoint.key.expose());
+        let refusal = Refusal {
+            status: status.as_u16(),
+            page: is_page(&head.headers),
+            service: shaped.endpoint.service,
+            account: !shaped.endpoint.key.is_empty(),
+        };
+        let failure = Failure::refused(fault, refusal);
         Err(Rejected::Failure(failure))
     }
 }
@@ -238,27 +201,4 @@ async fn read_some(mut body: UpstreamBody) -> Bytes {
     };
     let _ = tokio::time::timeout(ERROR_BODY_WAIT, read).await;
     seen.freeze()
-}
-
-/// `retry-after-ms`, or `retry-after` in seconds.
-fn retry_after(headers: &HeaderMap) -> Option<u64> {
-    let number = |name: &str| {
-        headers
-            .get(name)?
-            .to_str()
-            .ok()?
-            .trim()
-            .parse::<f64>()
-            .ok()
-            .filter(|n| *n >= 0.0)
-    };
-    let ms = number("retry-after-ms")
-        .or_else(|| number("retry-after").map(|seconds| seconds * 1000.0))?;
-    // A day is as good as never, and fits.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "bounded just before"
-    )]
-    Some(ms.min(86_400_000.0) as u64)
 }

@@ -147,7 +147,7 @@ impl Engine {
         };
         let started = Instant::now();
         let response = self
-            .attempt(admitted, &mut shaped)
+            .attempt(admitted, &mut shaped, admitted.world.deadlines.total)
             .await
             .map_err(|failure| failed(failure.fault))?;
         head.upstream_request_id = response

@@ -1,87 +1,337 @@
 //! From backend to backend until one answers, before the caller has seen a byte.
+//!
+//! Each candidate is asked once, in order; one of them may be asked once more at the end, where that
+//! surely costs nobody twice (`docs/retries.md`).
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_ledger::StoreError;
 use bardo_types::fault::{Fault, FaultClass};
 use tokio::time::Instant;
 
-use crate::attempt::{Failure, Next};
+use crate::breaker::{Gate, Permit, Who};
+use crate::embed;
 use crate::error::{EngineError, UpstreamFailure};
-use crate::lifecycle::{Life, Reserved};
-use crate::respond::{Answer, Unanswered};
+use crate::failure::{Failure, Next};
+use crate::lifecycle::{Life, Reserved, Sent};
+use crate::received::Task;
+use crate::respond::{Answer, AnswerBody, Unanswered};
+use crate::retry;
 use crate::run::{Admitted, Engine};
-use crate::shape::{Decoded, shape};
+use crate::shape::{Decoded, Shaped, shape};
 
 impl Engine {
     /// Asks the candidates in order. Another backend is asked only where the one before surely did
     /// not carry the request out (decisions §3, stage 10).
     pub(crate) async fn dispatch(
-        self: &std::sync::Arc<Self>,
+        self: &Arc<Self>,
         admitted: &Admitted,
         reserved: Life<Reserved>,
     ) -> Result<Answer, EngineError> {
-        let mut life = Some(reserved);
-        let mut decoded = Decoded::default();
-        let mut refusal: Option<EngineError> = None;
-        let mut last: Option<UpstreamFailure> = None;
-        let mut attempts = 0;
-        // The total limit is the request's: an attempt has what earlier ones have left.
-        let started = Instant::now();
-        for candidate in &admitted.candidates {
-            if attempts as usize >= admitted.world.max_attempts {
-                break;
-            }
-            let mut shaped = match shape(admitted, candidate, &mut decoded, &self.memory) {
-                Ok(shaped) => shaped,
-                // Another backend may take what this one cannot.
-                Err(error) => {
-                    refusal.get_or_insert(error);
-                    continue;
-                }
-            };
-            let Some(reserved) = life.take() else {
-                break;
-            };
-            attempts += 1;
-            let sent = reserved.sent(admitted, candidate, &shaped);
-            let (failure, sent) = match self.attempt(admitted, &mut shaped).await {
-                Ok(response) => {
-                    match self
-                        .respond(admitted, shaped, response, sent, started)
-                        .await
-                    {
-                        Ok(answer) => return Ok(answer),
-                        Err(Unanswered::Failed(failure, sent)) => (failure, sent),
-                        Err(Unanswered::Store(error)) => return Err(error.into()),
-                    }
-                }
-                Err(failure) => (failure, sent),
-            };
-            life = sent.failed(&failure);
-            let backend = admitted.world.endpoints[candidate.backend].name.clone();
-            self.note_failure(admitted, &backend, &failure.fault);
-            let Failure { fault, next } = failure;
-            let unknown_outcome = next == Next::Unknown;
-            last = Some(UpstreamFailure {
-                backend,
-                fault,
-                attempts,
-                unknown_outcome,
-            });
-            if next != Next::Other {
-                break;
+        let mut walk = Walk::begin(self, admitted, reserved);
+        for index in 0..admitted.candidates.len() {
+            if let Some(answer) = walk.candidate(index).await {
+                return Ok(answer);
             }
         }
-        if let Some(reserved) = life {
+        if let Some(answer) = walk.last_resort().await {
+            return Ok(answer);
+        }
+        if let Some(answer) = walk.once_more().await {
+            return Ok(answer);
+        }
+        Err(walk.into_error())
+    }
+}
+
+/// One request's way along its candidates.
+struct Walk<'a> {
+    engine: &'a Arc<Engine>,
+    admitted: &'a Admitted,
+    /// There as long as another backend may be asked.
+    life: Option<Life<Reserved>>,
+    decoded: Decoded,
+    started: Instant,
+    attempts: u32,
+    /// Nobody may be asked any more.
+    over: bool,
+    /// Why a backend cannot take the request at all.
+    refusal: Option<EngineError>,
+    last: Option<UpstreamFailure>,
+    /// A provider answered, and the books did not: the answer cannot be handed over.
+    books: Option<StoreError>,
+    /// Whom to ask once more, and when.
+    again: Option<Again>,
+    /// The backend that was passed over because it wants to be left alone, for the shortest time.
+    paused: Option<(usize, Duration, FaultClass)>,
+    /// The backend whose circuit is open, for the shortest time.
+    open: Option<(usize, Duration)>,
+}
+
+#[derive(Clone, Copy)]
+struct Again {
+    index: usize,
+    at: Instant,
+    /// It was the backend's first failure for a while.
+    first: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn begin(engine: &'a Arc<Engine>, admitted: &'a Admitted, reserved: Life<Reserved>) -> Self {
+        let started = Instant::now();
+        engine.health.count_request(started);
+        Self {
+            engine,
+            admitted,
+            life: Some(reserved),
+            decoded: Decoded::default(),
+            started,
+            attempts: 0,
+            over: false,
+            refusal: None,
+            last: None,
+            books: None,
+            again: None,
+            paused: None,
+            open: None,
+        }
+    }
+
+    /// What is left of the time for the whole request.
+    fn left(&self) -> Duration {
+        let total = self.admitted.world.deadlines.total;
+        total.saturating_sub(self.started.elapsed())
+    }
+
+    fn may_ask(&self) -> bool {
+        let attempts = usize::try_from(self.attempts).unwrap_or(usize::MAX);
+        !self.over && attempts < self.admitted.world.max_attempts && !self.left().is_zero()
+    }
+
+    fn who(&self, index: usize) -> Who {
+        let candidate = &self.admitted.candidates[index];
+        let endpoint = &self.admitted.world.endpoints[candidate.backend];
+        self.engine.health.who(endpoint, &candidate.entry)
+    }
+
+    async fn candidate(&mut self, index: usize) -> Option<Answer> {
+        if !self.may_ask() {
+            return None;
+        }
+        let who = self.who(index);
+        let permit = self.permit(index, &who)?;
+        let resilience = &self.admitted.world.resilience;
+        let now = Instant::now();
+        // Backends that fail too are not all to be asked for every request that one has failed.
+        if self.attempts > 0
+            && self.engine.health.is_unwell(&who, now)
+            && !self
+                .engine
+                .health
+                .may_retry(now, resilience.retry_budget_permille, false)
+        {
+            return None;
+        }
+        self.ask(index, permit).await
+    }
+
+    /// Leave to ask this backend now; notes why not.
+    fn permit(&mut self, index: usize, who: &Who) -> Option<Permit> {
+        let breaker = &self.admitted.world.resilience.breaker;
+        match self.engine.health.gate(who, breaker, Instant::now()) {
+            Gate::Pass(permit) => Some(permit),
+            Gate::Paused(wait, class) => {
+                if self.paused.is_none_or(|(_, known, _)| wait < known) {
+                    self.paused = Some((index, wait, class));
+                }
+                None
+            }
+            Gate::Open(wait) => {
+                if self.open.is_none_or(|(_, known)| wait < known) {
+                    self.open = Some((index, wait));
+                }
+                None
+            }
+        }
+    }
+
+    async fn ask(&mut self, index: usize, permit: Permit) -> Option<Answer> {
+        let candidate = &self.admitted.candidates[index];
+        let shaped = match self.shaped(index) {
+            Ok(shaped) => shaped,
+            // Another backend may take what this one cannot.
+            Err(error) => {
+                self.refusal.get_or_insert(error);
+                return None;
+            }
+        };
+        let reserved = self.life.take()?;
+        self.attempts += 1;
+        let (engine, admitted) = (self.engine, self.admitted);
+        let backend = shaped.endpoint.name.clone();
+        let sent = reserved.sent(admitted, candidate, &shaped);
+        let answered = if admitted.task == Task::Embeddings {
+            Box::pin(engine.embed_at(admitted, shaped, sent, self.left())).await
+        } else {
+            Box::pin(engine.generate_at(admitted, shaped, sent, self.started)).await
+        };
+        match answered {
+            Ok(mut answer) => {
+                let watch = permit.succeeded(Instant::now());
+                if let AnswerBody::Stream(stream) = &mut answer.body {
+                    stream.watched_by(watch);
+                }
+                Some(answer)
+            }
+            Err(Unanswered::Failed(failure, sent)) => {
+                self.life = sent.failed(&failure);
+                self.failed(index, backend, permit, failure);
+                None
+            }
+            Err(Unanswered::Store(error)) => {
+                drop(permit.succeeded(Instant::now()));
+                self.books = Some(error);
+                self.over = true;
+                None
+            }
+        }
+    }
+
+    fn shaped(&mut self, index: usize) -> Result<Shaped, EngineError> {
+        let candidate = &self.admitted.candidates[index];
+        if self.admitted.task == Task::Embeddings {
+            embed::shape(self.admitted, candidate)
+        } else {
+            let memory = &self.engine.memory;
+            shape(self.admitted, candidate, &mut self.decoded, memory)
+        }
+    }
+
+    fn failed(&mut self, index: usize, backend: String, permit: Permit, failure: Failure) {
+        let now = Instant::now();
+        let first = permit.failed(&failure, now);
+        let Failure { fault, next } = failure;
+        self.engine.note_failure(self.admitted, &backend, &fault);
+        match next {
+            Next::Never | Next::Unknown => self.over = true,
+            Next::Other => {}
+            Next::Same { after } => {
+                let at = now + retry::pause(after, retry::random());
+                if self.again.is_none_or(|known| at < known.at) {
+                    self.again = Some(Again { index, at, first });
+                }
+            }
+        }
+        self.last = Some(UpstreamFailure {
+            backend,
+            fault,
+            attempts: self.attempts,
+            unknown_outcome: next == Next::Unknown,
+        });
+    }
+
+    /// Where every backend's circuit is open, the one that comes back first may be looked at early.
+    async fn last_resort(&mut self) -> Option<Answer> {
+        let (index, _) = self.open?;
+        if self.attempts > 0 || self.paused.is_some() || !self.may_ask() {
+            return None;
+        }
+        let who = self.who(index);
+        let breaker = &self.admitted.world.resilience.breaker;
+        let now = Instant::now();
+        match self.engine.health.last_resort(&who, breaker, now) {
+            Gate::Pass(permit) => self.ask(index, permit).await,
+            Gate::Open(wait) | Gate::Paused(wait, _) => {
+                self.open = Some((index, wait));
+                None
+            }
+        }
+    }
+
+    /// Waits, and asks the backend again that wants to be asked the soonest.
+    async fn once_more(&mut self) -> Option<Answer> {
+        let again = self.again?;
+        // An SDK that is repeating its request already is not to be multiplied.
+        if !self.may_ask() || self.admitted.hints.is_repeated {
+            return None;
+        }
+        let now = Instant::now();
+        let wait = again.at.saturating_duration_since(now);
+        if wait > retry::LONGEST_WAIT || wait >= self.left() {
+            return None;
+        }
+        let permille = self.admitted.world.resilience.retry_budget_permille;
+        if !self.engine.health.may_retry(now, permille, again.first) {
+            return None;
+        }
+        // Whoever leaves meanwhile drops this, and nothing is sent.
+        tokio::time::sleep_until(again.at).await;
+        let who = self.who(again.index);
+        let permit = self.permit(again.index, &who)?;
+        self.ask(again.index, permit).await
+    }
+
+    fn into_error(mut self) -> EngineError {
+        if let Some(reserved) = self.life.take() {
             reserved.failed();
         }
-        match (last, refusal) {
-            (Some(failure), _) => Err(EngineError::Upstream(Box::new(failure))),
-            (None, Some(refusal)) => Err(refusal),
-            (None, None) => Err(EngineError::Upstream(Box::new(UpstreamFailure {
+        if let Some(error) = self.books {
+            return error.into();
+        }
+        if let Some(failure) = self.last {
+            return EngineError::Upstream(Box::new(failure));
+        }
+        let name = |index: usize| {
+            let backend = self.admitted.candidates[index].backend;
+            self.admitted.world.endpoints[backend].name.clone()
+        };
+        let ms = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
+        if let Some((index, wait, class)) = self.paused {
+            let message = "the provider asked not to be asked again before this time has passed";
+            let mut fault = Fault::new(class, message);
+            fault.retry_after_ms = Some(ms(wait));
+            return EngineError::Upstream(Box::new(UpstreamFailure {
+                backend: name(index),
+                fault,
+                attempts: 0,
+                unknown_outcome: false,
+            }));
+        }
+        if let Some((index, wait)) = self.open {
+            return EngineError::CircuitOpen {
+                model: self.admitted.model.to_string(),
+                backend: name(index),
+                retry_after_ms: ms(wait),
+            };
+        }
+        self.refusal.unwrap_or_else(|| {
+            EngineError::Upstream(Box::new(UpstreamFailure {
                 backend: String::new(),
                 fault: Fault::new(FaultClass::Server, "no backend was tried"),
                 attempts: 0,
                 unknown_outcome: false,
-            }))),
-        }
+            }))
+        })
+    }
+}
+
+impl Engine {
+    async fn generate_at(
+        self: &Arc<Self>,
+        admitted: &Admitted,
+        mut shaped: Shaped,
+        sent: Life<Sent>,
+        started: Instant,
+    ) -> Result<Answer, Unanswered> {
+        let total = admitted.world.deadlines.total;
+        let left = total.saturating_sub(started.elapsed());
+        let response = match self.attempt(admitted, &mut shaped, left).await {
+            Ok(response) => response,
+            Err(failure) => return Err(Unanswered::Failed(failure, sent)),
+        };
+        // The limit is for the request, not for each of its tries.
+        self.respond(admitted, shaped, response, sent, started)
+            .await
     }
 }

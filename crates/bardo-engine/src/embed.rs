@@ -1,8 +1,10 @@
 //! Embeddings, in OpenAI's form at the caller's side.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bardo_providers::{Call, Operation};
+use bardo_router::Candidate;
 use bardo_types::model::Dialect;
 use bardo_types::usage::Usage;
 use bardo_wire::codec::BadRequest;
@@ -15,10 +17,10 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::attempt::{Failure, Next};
-use crate::error::{EngineError, UpstreamFailure};
-use crate::lifecycle::{Life, Reserved};
-use crate::respond::{Answer, Arriving, conclude, read_whole};
+use crate::attempt::Failure;
+use crate::error::EngineError;
+use crate::lifecycle::{Life, Reserved, Sent};
+use crate::respond::{Answer, Arriving, Unanswered, conclude, read_whole};
 use crate::run::{Admitted, Engine};
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, headers};
@@ -45,94 +47,46 @@ impl Engine {
         admitted: &Admitted,
         reserved: Life<Reserved>,
     ) -> Result<Answer, EngineError> {
-        let mut life = Some(reserved);
         if admitted.top().get("input").is_none() {
             return Err(
                 BadRequest::new("input", "`input` is required: a text or a list of texts").into(),
             );
         }
-        let mut attempts = 0;
-        let mut last = None;
-        for candidate in &admitted.candidates {
-            let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
-            let dialect =
-                if endpoint.dialect_for(Dialect::Chat, &candidate.entry) == Dialect::Gemini {
-                    Dialect::Gemini
-                } else {
-                    Dialect::Chat
-                };
-            let call = Call {
-                operation: Operation::Embeddings,
-                dialect,
-                model: &candidate.entry.upstream_id,
-            };
-            let Some(target) = endpoint.target(&call) else {
-                continue;
-            };
-            let body = body(admitted, dialect, &candidate.entry.upstream_id)?;
-            let headers = headers(admitted, &endpoint, dialect);
-            let mode = Mode::Relay { hide_usage: false };
-            let mut shaped = Shaped {
-                endpoint,
-                dialect,
-                target,
-                headers,
-                body,
-                degraded: Vec::new(),
-                mode,
-            };
-            let Some(reserved) = life.take() else {
-                break;
-            };
-            attempts += 1;
-            let mut sent = reserved.sent(admitted, candidate, &shaped);
-            let failure = match self.embed_at(admitted, &mut shaped).await {
-                Ok(Vectors {
-                    upstream,
-                    body,
-                    prompt,
-                }) => {
-                    let tab = sent.tab_mut();
-                    tab.head();
-                    if let Some(fresh_input) = prompt {
-                        tab.count(&Usage {
-                            fresh_input,
-                            ..Usage::default()
-                        });
-                    }
-                    return Ok(conclude(sent, upstream, body).await?);
-                }
-                Err(failure) => failure,
-            };
-            let backend = shaped.endpoint.name.clone();
-            self.note_failure(admitted, &backend, &failure.fault);
-            life = sent.failed(&failure);
-            let Failure { fault, next } = failure;
-            last = Some(UpstreamFailure {
-                backend,
-                fault,
-                attempts,
-                unknown_outcome: next == Next::Unknown,
-            });
-            if next != Next::Other {
-                break;
-            }
-        }
-        if let Some(reserved) = life {
-            reserved.failed();
-        }
-        match last {
-            Some(failure) => Err(EngineError::Upstream(Box::new(failure))),
-            None => Err(EngineError::NoOperation {
-                model: admitted.model.to_string(),
-                operation: "embeddings",
-            }),
-        }
+        self.dispatch(admitted, reserved).await
     }
 
-    async fn embed_at(&self, admitted: &Admitted, shaped: &mut Shaped) -> Result<Vectors, Failure> {
+    pub(crate) async fn embed_at(
+        &self,
+        admitted: &Admitted,
+        mut shaped: Shaped,
+        mut sent: Life<Sent>,
+        left: Duration,
+    ) -> Result<Answer, Unanswered> {
+        let vectors = match self.vectors(admitted, &mut shaped, left).await {
+            Ok(vectors) => vectors,
+            Err(failure) => return Err(Unanswered::Failed(failure, sent)),
+        };
+        let tab = sent.tab_mut();
+        tab.head();
+        if let Some(fresh_input) = vectors.prompt {
+            tab.count(&Usage {
+                fresh_input,
+                ..Usage::default()
+            });
+        }
+        conclude(sent, vectors.upstream, vectors.body)
+            .await
+            .map_err(Unanswered::Store)
+    }
+
+    async fn vectors(
+        &self,
+        admitted: &Admitted,
+        shaped: &mut Shaped,
+        left: Duration,
+    ) -> Result<Vectors, Failure> {
         let started = Instant::now();
-        let response = self.attempt(admitted, shaped).await?;
+        let response = self.attempt(admitted, shaped, left).await?;
         let body = response.into_body();
         let bytes = read_whole(Arriving { body, started }, admitted.world.deadlines).await?;
         let told = |mut fault| {
@@ -168,6 +122,38 @@ impl Engine {
             upstream: bytes,
         })
     }
+}
+
+/// The request as one backend gets it.
+pub(crate) fn shape(admitted: &Admitted, candidate: &Candidate) -> Result<Shaped, EngineError> {
+    let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
+    let dialect = if endpoint.dialect_for(Dialect::Chat, &candidate.entry) == Dialect::Gemini {
+        Dialect::Gemini
+    } else {
+        Dialect::Chat
+    };
+    let call = Call {
+        operation: Operation::Embeddings,
+        dialect,
+        model: &candidate.entry.upstream_id,
+    };
+    let target = endpoint
+        .target(&call)
+        .ok_or_else(|| EngineError::NoOperation {
+            model: admitted.model.to_string(),
+            operation: "embeddings",
+        })?;
+    let body = body(admitted, dialect, &candidate.entry.upstream_id)?;
+    let headers = headers(admitted, &endpoint, dialect);
+    Ok(Shaped {
+        endpoint,
+        dialect,
+        target,
+        headers,
+        body,
+        degraded: Vec::new(),
+        mode: Mode::Relay { hide_usage: false },
+    })
 }
 
 /// An answer of a provider, and as its caller gets it.

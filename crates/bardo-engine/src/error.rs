@@ -51,6 +51,16 @@ pub enum EngineError {
     /// The provider failed, or all that were tried.
     #[error(transparent)]
     Upstream(#[from] Box<UpstreamFailure>),
+    /// Every backend of the model has failed too often of late to be asked right now.
+    #[error("every backend of the model `{model}` keeps failing; `{backend}` is tried again soon")]
+    CircuitOpen {
+        /// As the caller named it.
+        model: String,
+        /// The backend that is tried next.
+        backend: String,
+        /// When that is.
+        retry_after_ms: u64,
+    },
     /// A response of the same caller that this request builds on is not known here.
     #[error("no response `{0}` is stored here")]
     UnknownResponse(String),

@@ -12,6 +12,8 @@ pub struct Hints {
     pub require: Vec<String>,
     /// The caller wants the final figures inside the answer.
     pub metadata: bool,
+    /// The caller's SDK says that it has sent this request before.
+    pub is_repeated: bool,
     /// The caller's name for its session; budgets may be set for one.
     pub session: Option<Arc<str>>,
     /// The part of the caller that asks.
@@ -104,6 +106,7 @@ mod tests {
             Hints {
                 require: vec!["citations".into()],
                 metadata: true,
+                is_repeated: false,
                 session: Some("s1".into()),
                 subsystem: None,
             }

@@ -4,14 +4,17 @@
 //! [`World`] per request, so a reload never changes anything in mid-flight.
 
 mod attempt;
+mod breaker;
 mod count;
 mod dispatch;
 mod embed;
 mod entitle;
 mod error;
+mod failure;
 mod fit;
 mod head;
 mod hints;
+mod idempotency;
 mod lifecycle;
 mod memory;
 mod meter;
@@ -20,6 +23,8 @@ mod received;
 mod relay;
 mod reserve;
 mod respond;
+mod retry;
+mod retry_after;
 mod run;
 mod scrub;
 mod services;
@@ -27,15 +32,18 @@ mod settler;
 mod shape;
 mod tab;
 mod tally;
+mod window;
 mod world;
 
+pub use breaker::{Breaker, CircuitHealth, CircuitState};
 pub use error::{EngineError, UpstreamFailure, code_of};
 pub use head::{AnswerHead, Figures};
 pub use hints::Hints;
+pub use idempotency::{Claim, Claimed, Idempotency, Kept, Recorder, Running};
 pub use meter::{Meter, prompt_tokens};
 pub use received::{Payer, Principal, Received, Task};
 pub use relay::ReplyStream;
 pub use respond::{Answer, AnswerBody};
 pub use run::{Admitted, Engine};
 pub use services::{EventSink, Services, Unlimited};
-pub use world::{Billing, Deadlines, DefaultLimits, Unpriced, World};
+pub use world::{Billing, Deadlines, DefaultLimits, Resilience, Unpriced, World};

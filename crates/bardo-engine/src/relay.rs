@@ -22,6 +22,7 @@ use http_body::Body as _;
 use tokio::time::{Instant, Sleep};
 
 use crate::attempt::{Failure, Next};
+use crate::breaker::Watch;
 use crate::lifecycle::{Ended, Flowing, Life, Sent};
 use crate::respond::Arriving;
 use crate::run::Admitted;
@@ -69,6 +70,7 @@ pub struct ReplyStream {
     timer: Pin<Box<Sleep>>,
     started: Instant,
     last_sent: Instant,
+    watch: Option<Watch>,
     secret: Secret,
     /// There from the first content to the end.
     life: Option<Life<Flowing>>,
@@ -100,6 +102,7 @@ impl ReplyStream {
             timer: Box::pin(tokio::time::sleep_until(first)),
             started,
             last_sent: now,
+            watch: None,
             secret: shaped.endpoint.key.clone(),
             life: None,
             slices: None,
@@ -118,6 +121,11 @@ impl ReplyStream {
         let next = reply.next_deadline();
         reply.timer.as_mut().reset(next);
         Ok(reply)
+    }
+
+    /// Who is to know when the answer breaks off.
+    pub(crate) fn watched_by(&mut self, watch: Watch) {
+        self.watch = Some(watch);
     }
 
     fn poll_prime(&mut self, cx: &mut Context<'_>, tab: &mut Tab) -> Poll<Result<(), Failure>> {
@@ -353,6 +361,9 @@ impl ReplyStream {
             return;
         };
         scrub(&mut fault, self.secret.expose());
+        if let Some(watch) = self.watch.take() {
+            watch.failed(&fault);
+        }
         let tab = life.tab_mut();
         // Whatever is written so far is handed on together with the failure.
         tab.delivered = true;

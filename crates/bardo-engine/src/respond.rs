@@ -25,7 +25,8 @@ use crate::tab::Tab;
 use crate::world::Deadlines;
 
 /// A provider's whole answer may have this size.
-const ANSWER_MAX: usize = 128 << 20;
+pub(crate) const ANSWER_MAX: usize = 128 << 20;
+pub(crate) const TOO_LARGE: &str = "the provider's answer is larger than 128 MiB";
 /// The books get so long to confirm what has to be on disk before the caller gets anything.
 const BOOKS_WAIT: Duration = Duration::from_secs(5);
 
@@ -216,6 +217,12 @@ impl Engine {
     }
 }
 
+pub(crate) fn is_page(headers: &http::HeaderMap) -> bool {
+    headers
+        .get(http::header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"))
+}
+
 /// Settles a whole answer, then hands it over: its figures are final and on disk. `upstream` is what
 /// the provider sent, for the case that it has to be counted.
 pub(crate) async fn conclude(
@@ -316,10 +323,7 @@ pub(crate) async fn read_whole(arriving: Arriving, deadlines: Deadlines) -> Resu
         }
         whole.extend_from_slice(&data);
         if whole.len() > ANSWER_MAX {
-            return Err(Failure::told(Fault::new(
-                FaultClass::Malformed,
-                "the provider's answer is larger than 128 MiB",
-            )));
+            return Err(Failure::told(Fault::new(FaultClass::Malformed, TOO_LARGE)));
         }
     }
     Ok(if whole.is_empty() {

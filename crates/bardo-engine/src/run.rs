@@ -10,9 +10,11 @@ use bardo_wire::codec::BadRequest;
 use bardo_wire::json::{Member, TopLevel, scan};
 use tokio::time::Instant;
 
+use crate::breaker::Health;
 use crate::entitle;
 use crate::error::EngineError;
 use crate::hints::Hints;
+use crate::idempotency::Idempotency;
 use crate::memory::Memory;
 use crate::quote::Size;
 use crate::received::{Principal, Received, Task};
@@ -26,6 +28,8 @@ pub struct Engine {
     world: ArcSwap<World>,
     pub(crate) transport: Transport,
     pub(crate) memory: Memory,
+    pub(crate) health: Arc<Health>,
+    pub(crate) idempotency: Idempotency,
     pub(crate) services: Arc<Services>,
     pub(crate) settler: Settler,
 }
@@ -82,6 +86,8 @@ impl Engine {
             world: ArcSwap::from_pointee(world),
             transport,
             memory: Memory::default(),
+            health: Arc::default(),
+            idempotency: Idempotency::default(),
             services: Arc::new(services),
             settler: Settler::default(),
         }

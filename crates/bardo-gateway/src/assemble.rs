@@ -5,7 +5,7 @@ mod price;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bardo_engine::{Billing, Deadlines, DefaultLimits, World};
+use bardo_engine::{Billing, Breaker, Deadlines, DefaultLimits, Resilience, World};
 use bardo_providers::payment::{SandboxWallet, Wallet};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder};
@@ -236,20 +236,65 @@ pub(crate) fn world(
             .map(|backend| Arc::clone(&backend.endpoint))
             .collect(),
         fallbacks: config.inference.fallbacks.clone().into_iter().collect(),
-        deadlines: Deadlines {
-            header: config.upstream.header_timeout.0,
-            first_token: config.upstream.first_token_timeout.0,
-            idle: config.upstream.idle_timeout.0,
-            total: config.upstream.total_timeout.0,
-            heartbeat: config.server.heartbeat.0,
-        },
+        deadlines: deadlines(config),
         max_attempts: config.upstream.max_attempts,
+        resilience: resilience(config),
         // Real payment comes with a wallet that holds money; until then only simulations are paid.
         wallet: sandbox.then(|| Arc::new(SandboxWallet) as Arc<dyn Wallet>),
         sandbox,
-        billing: Billing::new(config.upstream.total_timeout.0),
-        limits: DefaultLimits::default(),
+        billing: Billing {
+            // Checked when the configuration was read.
+            spread: config.inference.spread().unwrap_or_default(),
+            ..Billing::new(config.upstream.total_timeout.0)
+        },
+        limits: DefaultLimits {
+            requests_per_minute: Some(config.limits.requests_per_minute).filter(|&limit| limit > 0),
+            tokens_per_minute: Some(config.limits.tokens_per_minute).filter(|&limit| limit > 0),
+            allowance: None,
+        },
     }
+}
+
+fn deadlines(config: &Config) -> Deadlines {
+    let upstream = &config.upstream;
+    Deadlines {
+        header: upstream.header_timeout.0,
+        whole_header: if upstream.header_timeout_is_set {
+            upstream.header_timeout.0
+        } else {
+            upstream.total_timeout.0
+        },
+        first_token: upstream.first_token_timeout.0,
+        idle: upstream.idle_timeout.0,
+        total: upstream.total_timeout.0,
+        heartbeat: config.server.heartbeat.0,
+    }
+}
+
+fn resilience(config: &Config) -> Resilience {
+    let breaker = &config.upstream.breaker;
+    Resilience {
+        retry_budget_permille: permille(config.upstream.retry_budget),
+        breaker: Breaker {
+            enabled: breaker.enabled,
+            failures: breaker.failures,
+            connect_failures: breaker.connect_failures,
+            error_permille: permille(breaker.error_rate),
+            min_samples: breaker.min_samples,
+            open_for: breaker.open_for.0,
+            open_for_max: breaker.open_for_max.0,
+        },
+    }
+}
+
+fn permille(share: f64) -> u32 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "bounded just before"
+    )]
+    let permille = (share.clamp(0.0, 1.0) * 1000.0).round() as u32;
+    permille
 }
 
 #[cfg(test)]

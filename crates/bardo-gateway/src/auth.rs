@@ -1,107 +1,293 @@
-//! Who calls: the authenticator port and static keys from the configuration.
+//! Who calls. Every credential that is present has to be good, and all have to be of one caller
+//! (C-152): the first authenticator that recognizes a credential decides on it, and one that is
+//! wrong is refused, never skipped.
+//!
+//! What is known is answered at once; only what a store or a computation has to be asked for is
+//! answered by a future.
 
-use bardo_engine::Principal;
-use bardo_types::secret::Secret;
+mod loopback;
+mod prepaid;
+mod privy;
+mod static_keys;
+
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bardo_access::{
+    KeyKind, KeyRecord, KeyStore, Keys, Moment, Presence, Refusal, Verifier, VerifierSettings,
+};
+use bardo_engine::{Payer, Principal};
+use bardo_types::clock::{Clock, SystemClock};
 use http::header::{AUTHORIZATION, HeaderMap};
-use sha2::{Digest as _, Sha256};
-use subtle::ConstantTimeEq as _;
+
+use self::loopback::is_own_page;
+use self::prepaid::PrepaidKeys;
+pub(crate) use self::privy::Privy;
+pub(crate) use self::static_keys::StaticKeys;
 
 /// Why a caller was turned away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Denied {
     /// There is no credential.
     Missing,
-    /// There is one, and it is wrong.
+    /// There is one, and it is wrong. Unknown, expired and taken back are not told apart.
     Wrong,
     /// There are two, of different callers.
     Ambiguous,
     /// The listener is open to this machine only, and a web page of somewhere else calls.
     ForeignPage,
+    /// The key reads, and this spends.
+    ReadOnly,
+    /// The key may not be used from the caller's address.
+    Network,
+    /// Credentials cannot be verified right now: there are too many.
+    Busy {
+        /// When to come again.
+        retry_after_ms: u64,
+    },
+    /// Credentials cannot be verified right now: whoever knows them does not answer.
+    Unavailable {
+        /// When to come again.
+        retry_after_ms: u64,
+    },
 }
 
-/// Establishes who calls. The first authenticator that recognizes a credential decides; one that
-/// is recognized and wrong is refused, never skipped (C-152).
+impl From<Refusal> for Denied {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Malformed | Refusal::Wrong | Refusal::Expired | Refusal::Revoked => {
+                Self::Wrong
+            }
+            Refusal::Busy { retry_after_ms } => Self::Busy { retry_after_ms },
+            Refusal::Unavailable { retry_after_ms } => Self::Unavailable { retry_after_ms },
+        }
+    }
+}
+
+pub(crate) type Outcome = Result<Principal, Denied>;
+
+/// Who calls, or whoever will tell.
+#[must_use]
+pub(crate) enum Verdict {
+    Now(Outcome),
+    Later(Pin<Box<dyn Future<Output = Outcome> + Send>>),
+}
+
+impl Verdict {
+    /// Waits for whoever will tell.
+    pub(crate) async fn outcome(self) -> Outcome {
+        match self {
+            Self::Now(outcome) => outcome,
+            Self::Later(later) => later.await,
+        }
+    }
+}
+
+/// Recognizes one kind of credential.
 pub(crate) trait Authenticator: Send + Sync {
     /// `None` when the credential is not of this authenticator's kind.
-    fn authenticate(&self, headers: &HeaderMap) -> Option<Result<Principal, Denied>>;
+    fn authenticate(&self, credential: &str, now: Moment) -> Option<Verdict>;
 }
 
-/// Keys from the configuration.
-pub(crate) struct StaticKeys(Vec<(Principal, [u8; 32])>);
+/// What a caller is about to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Looking: models, balance, usage, receipts.
+    Read,
+    /// Having work done.
+    Spend,
+}
 
-impl StaticKeys {
-    pub(crate) fn new<'a>(keys: impl IntoIterator<Item = (Principal, &'a Secret)>) -> Self {
-        Self(
-            keys.into_iter()
-                .map(|(owner, key)| (owner, digest(key.expose())))
-                .collect(),
-        )
+/// What is known of a call before its caller is.
+pub(crate) struct Call<'a> {
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) peer: IpAddr,
+    pub(crate) access: Access,
+}
+
+/// The keys of a store: verified, and whether there are any. Outlives reloads, so that what was
+/// verified stays known.
+#[derive(Clone)]
+pub(crate) struct StoredKeys {
+    pub(crate) verifier: Arc<Verifier>,
+    presence: Arc<Presence>,
+}
+
+impl StoredKeys {
+    pub(crate) fn over(store: Arc<dyn KeyStore>) -> Self {
+        let settings = VerifierSettings::default();
+        Self {
+            verifier: Arc::new(Verifier::new(Arc::clone(&store), settings, Instant::now())),
+            presence: Arc::new(Presence::new(store)),
+        }
     }
 }
 
-fn digest(key: &str) -> [u8; 32] {
-    Sha256::digest(key.as_bytes()).into()
+/// What a [`Gate`] is made of.
+pub(crate) struct Credentials {
+    pub(crate) fixed: StaticKeys,
+    pub(crate) stored: Option<StoredKeys>,
+    pub(crate) privy: Option<Privy>,
+    /// Only this machine can reach the listener.
+    pub(crate) is_loopback: bool,
 }
 
-impl Authenticator for StaticKeys {
-    fn authenticate(&self, headers: &HeaderMap) -> Option<Result<Principal, Denied>> {
-        if self.0.is_empty() {
-            return None;
+/// Lets callers in, or not.
+pub(crate) struct Gate {
+    authenticators: Vec<Box<dyn Authenticator>>,
+    open: Open,
+    clock: Box<dyn Clock>,
+}
+
+/// Whether callers without a credential are let in.
+#[derive(Clone)]
+enum Open {
+    Never,
+    /// As long as there is no key in the store.
+    WithoutKeys(Arc<Presence>),
+    Always,
+}
+
+impl Gate {
+    pub(crate) fn new(credentials: Credentials) -> Self {
+        let Credentials {
+            fixed,
+            stored,
+            privy,
+            is_loopback,
+        } = credentials;
+        let open = match &stored {
+            _ if !is_loopback || !fixed.is_empty() || privy.is_some() => Open::Never,
+            Some(stored) => Open::WithoutKeys(Arc::clone(&stored.presence)),
+            None => Open::Always,
+        };
+        // Keys of the configuration may look like those of the store, so they come first.
+        let mut authenticators: Vec<Box<dyn Authenticator>> = vec![Box::new(fixed)];
+        authenticators.push(Box::new(PrepaidKeys::new(
+            stored.map(|stored| stored.verifier),
+        )));
+        if let Some(privy) = privy {
+            authenticators.push(Box::new(privy));
         }
-        let mut presented = credentials(headers).peekable();
-        if presented.peek().is_none() {
-            return Some(Err(Denied::Missing));
+        Self {
+            authenticators,
+            open,
+            clock: Box::new(SystemClock),
         }
-        let mut caller: Option<&Principal> = None;
-        // Each has to be good, and all of the same caller (C-152).
-        for key in presented {
-            match (self.caller(key), caller) {
-                (None, _) => return Some(Err(Denied::Wrong)),
-                (Some(other), Some(known)) if other != known => {
-                    return Some(Err(Denied::Ambiguous));
-                }
-                (found, _) => caller = found,
+    }
+
+    /// Who calls, if whoever it is may do what it is about to.
+    pub(crate) fn admit(&self, call: &Call<'_>) -> Verdict {
+        let now = Moment {
+            unix_ms: self.clock.now_ms(),
+            at: Instant::now(),
+        };
+        let bounds = Bounds {
+            peer: call.peer,
+            access: call.access,
+        };
+        let (mut first, mut others) = (None, Vec::new());
+        let (mut previous, mut is_strange) = (None, false);
+        for credential in credentials(call.headers) {
+            // SDKs of Anthropic may send the same key in both headers.
+            if previous.replace(credential) == Some(credential) {
+                continue;
+            }
+            match self.recognize(credential, now) {
+                None => is_strange = true,
+                verdict if first.is_none() => first = verdict,
+                verdict => others.extend(verdict),
             }
         }
-        caller.map(|owner| Ok(owner.clone()))
-    }
-}
-
-impl StaticKeys {
-    /// Every key is compared, each in constant time, so that timing tells nothing.
-    fn caller(&self, key: &str) -> Option<&Principal> {
-        let presented = digest(key);
-        let mut found = None;
-        for (owner, known) in &self.0 {
-            if bool::from(known.ct_eq(&presented)) {
-                found = Some(owner);
-            }
+        match first {
+            None if is_strange => self.unrecognized(call, Denied::Wrong),
+            None => self.unrecognized(call, Denied::Missing),
+            // Beside a credential that somebody here knows, one that nobody knows is wrong.
+            Some(_) if is_strange => Verdict::Now(Err(Denied::Wrong)),
+            Some(Verdict::Now(outcome)) if others.is_empty() => Verdict::Now(bounds.check(outcome)),
+            Some(first) => Verdict::Later(Box::pin(async move {
+                bounds.check(all_of_one_caller(first, others).await)
+            })),
         }
-        found
     }
-}
 
-/// Without keys: whoever can reach the listener, which is then bound to loopback. A browser can be
-/// made to call loopback by any page, so calls with a foreign `Origin` are turned away.
-pub(crate) struct OpenLoopback;
+    fn recognize(&self, credential: &str, now: Moment) -> Option<Verdict> {
+        self.authenticators
+            .iter()
+            .find_map(|authenticator| authenticator.authenticate(credential, now))
+    }
 
-impl Authenticator for OpenLoopback {
-    fn authenticate(&self, headers: &HeaderMap) -> Option<Result<Principal, Denied>> {
-        let origin = headers
-            .get(http::header::ORIGIN)
-            .and_then(|origin| origin.to_str().ok());
-        let is_local = origin.is_none_or(|origin| {
-            let host = origin.split_once("://").map_or("", |(_, rest)| rest);
-            ["localhost", "127.0.0.1", "[::1]"].iter().any(|local| {
-                host.strip_prefix(local)
-                    .is_some_and(|port| port.is_empty() || port.starts_with(':'))
-            })
-        });
-        Some(if is_local {
-            Principal::owner("local").map_err(|_| Denied::Wrong)
+    /// There is nothing that anybody here could verify. Where no keys are, whoever can reach the
+    /// listener is its owner, whatever an SDK insists on sending.
+    fn unrecognized(&self, call: &Call<'_>, otherwise: Denied) -> Verdict {
+        let owner = if is_own_page(call.headers) {
+            Principal::owner("local").map_err(|_| otherwise)
         } else {
             Err(Denied::ForeignPage)
-        })
+        };
+        match &self.open {
+            Open::Never => Verdict::Now(Err(otherwise)),
+            Open::Always => Verdict::Now(owner),
+            Open::WithoutKeys(presence) => match presence.keys() {
+                Keys::Some => Verdict::Now(Err(otherwise)),
+                Keys::None => Verdict::Now(owner),
+                Keys::Ask(later) => Verdict::Later(Box::pin(async move {
+                    match later.await {
+                        Ok(true) => Err(otherwise),
+                        Ok(false) => owner,
+                        Err(_) => Err(Denied::Unavailable {
+                            retry_after_ms: 1_000,
+                        }),
+                    }
+                })),
+            },
+        }
+    }
+}
+
+/// Each has to be good, and all of the same caller.
+async fn all_of_one_caller(first: Verdict, others: Vec<Verdict>) -> Outcome {
+    let caller = first.outcome().await?;
+    let mut is_ambiguous = false;
+    for other in others {
+        is_ambiguous |= other.outcome().await? != caller;
+    }
+    if is_ambiguous {
+        Err(Denied::Ambiguous)
+    } else {
+        Ok(caller)
+    }
+}
+
+/// What a key may be bound to.
+#[derive(Clone, Copy)]
+struct Bounds {
+    peer: IpAddr,
+    access: Access,
+}
+
+impl Bounds {
+    fn check(self, outcome: Outcome) -> Outcome {
+        if let Ok(Principal {
+            payer: Payer::Prepaid(record),
+            ..
+        }) = &outcome
+        {
+            self.check_key(record)?;
+        }
+        outcome
+    }
+
+    fn check_key(self, record: &KeyRecord) -> Result<(), Denied> {
+        if !record.scopes.allows_address(self.peer) {
+            Err(Denied::Network)
+        } else if record.kind == KeyKind::ReadOnly && self.access == Access::Spend {
+            Err(Denied::ReadOnly)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -123,70 +309,4 @@ fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use http::HeaderValue;
-
-    use super::*;
-
-    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
-        pairs
-            .iter()
-            .map(|&(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)))
-            .collect()
-    }
-
-    #[test]
-    fn either_header_carries_the_key_and_a_wrong_one_is_refused() {
-        let secret = Secret::new("bardo_sk_a_1234567890".into());
-        let keys = StaticKeys::new([(Principal::owner("alice").unwrap(), &secret)]);
-        let check =
-            |pairs: &[(&'static str, &'static str)]| keys.authenticate(&headers(pairs)).unwrap();
-        let alice = Ok(Principal::owner("alice").unwrap());
-        assert_eq!(
-            check(&[("authorization", "Bearer bardo_sk_a_1234567890")]),
-            alice
-        );
-        assert_eq!(
-            check(&[("authorization", "bearer  bardo_sk_a_1234567890")]),
-            alice
-        );
-        assert_eq!(check(&[("x-api-key", "bardo_sk_a_1234567890")]), alice);
-        assert_eq!(
-            check(&[("x-api-key", "bardo_sk_a_1234567891")]),
-            Err(Denied::Wrong)
-        );
-        assert_eq!(
-            check(&[
-                ("authorization", "Bearer wrong"),
-                ("x-api-key", "bardo_sk_a_1234567890")
-            ]),
-            Err(Denied::Wrong)
-        );
-        assert_eq!(check(&[("authorization", "Bearer ")]), Err(Denied::Missing));
-        assert_eq!(check(&[]), Err(Denied::Missing));
-    }
-
-    #[test]
-    fn an_open_listener_turns_foreign_pages_away() {
-        let check = |pairs: &[(&'static str, &'static str)]| {
-            OpenLoopback.authenticate(&headers(pairs)).unwrap().is_ok()
-        };
-        assert!(check(&[]));
-        for page in [
-            "http://localhost:3000",
-            "http://127.0.0.1",
-            "http://[::1]:8080",
-            "http://[::1]",
-        ] {
-            assert!(check(&[("origin", page)]), "{page}");
-        }
-        for page in [
-            "https://evil.example",
-            "null",
-            "http://localhost.evil.example",
-            "http://127.0.0.1.evil.example:80",
-        ] {
-            assert!(!check(&[("origin", page)]), "{page}");
-        }
-    }
-}
+mod tests;

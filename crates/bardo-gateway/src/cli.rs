@@ -11,6 +11,9 @@ use serde_json::json;
 use crate::config::{self, Config};
 use crate::{assemble, serve, simulation};
 
+mod balance;
+mod keys;
+
 #[derive(Parser)]
 #[command(
     name = "bardo-gateway",
@@ -41,6 +44,18 @@ enum Verb {
         #[command(subcommand)]
         verb: ModelsVerb,
     },
+    /// Make, list, revoke and rotate callers' keys.
+    Keys {
+        #[command(subcommand)]
+        verb: keys::KeysVerb,
+    },
+    /// Show, fill and check accounts.
+    Balance {
+        #[command(subcommand)]
+        verb: balance::BalanceVerb,
+    },
+    /// List requests whose outcome is unknown, and decide on them.
+    Reconcile(balance::Reconcile),
 }
 
 #[derive(Subcommand)]
@@ -66,6 +81,9 @@ pub(crate) struct Common {
     /// Answer as JSON, one object per line.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Where data lives [default: ~/.bardo; of `serve --sandbox` a temporary folder].
+    #[arg(long, value_name = "FOLDER", env = "BARDO_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
 }
 
 /// `serve`.
@@ -82,9 +100,6 @@ pub(crate) struct ServeArgs {
     /// Where operators connect (`server.admin_listen`).
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) admin_listen: Option<SocketAddr>,
-    /// Where data lives [default: ~/.bardo; with --sandbox a temporary folder].
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) data_dir: Option<PathBuf>,
 }
 
 /// `sandbox`.
@@ -139,6 +154,9 @@ pub(crate) fn run() -> ExitCode {
         Verb::Models {
             verb: ModelsVerb::List(common),
         } => list_models(&common),
+        Verb::Keys { verb } => keys::run(verb),
+        Verb::Balance { verb } => balance::run(verb),
+        Verb::Reconcile(args) => balance::reconcile(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,14 +3,17 @@
 
 mod layers;
 mod raw;
-mod units;
+pub(crate) mod units;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 pub(crate) use layers::{Layer, Layers};
-pub(crate) use raw::{Config, DirectKey, DirectProvider, PriceConfig, ServiceConfig};
+pub(crate) use raw::{
+    Config, DirectKey, DirectProvider, Durability, LimitsConfig, PriceConfig, PrivyConfig,
+    ServiceConfig, StoreConfig,
+};
 
 /// The defaults, as documented text.
 pub(crate) const DEFAULTS: &str = include_str!("../../../config/default.toml");
@@ -57,6 +60,32 @@ pub(crate) fn load(
         config,
         layers,
         file,
+    })
+}
+
+/// The section `store` alone, for verbs that act on the store: they need no provider's key, so
+/// nothing else is resolved.
+pub(crate) fn load_store(
+    flag: Option<&Path>,
+    environment: &[(String, String)],
+) -> Result<StoreConfig, ConfigError> {
+    let file = find(flag, environment)?;
+    let mut layers = Layers::default();
+    layers.push(Layer::new(
+        "default",
+        parse(DEFAULTS, "toml").map_err(ConfigError)?,
+    ));
+    if let Some(path) = &file {
+        layers.push(Layer::new(path.display().to_string(), read(path)?));
+    }
+    layers.push(Layer::new("environment", layers::overrides(environment)));
+    let mut section = layers.merged()["store"].take();
+    layers::resolve_secrets(&mut section, environment)
+        .map_err(|reason| located(file.as_deref(), &format!("`store`: {reason}")))?;
+    serde_path_to_error::deserialize(&section).map_err(|error| {
+        let path = format!("store.{}", error.path());
+        let reason = layers::explain(&path, &error.into_inner().to_string());
+        located(file.as_deref(), &reason)
     })
 }
 
@@ -140,13 +169,14 @@ fn build(
 ) -> Result<Config, ConfigError> {
     let mut merged = layers.merged();
     layers::resolve_secrets(&mut merged, environment).map_err(|reason| located(file, &reason))?;
-    let config: Config = serde_path_to_error::deserialize(&merged).map_err(|error| {
+    let mut config: Config = serde_path_to_error::deserialize(&merged).map_err(|error| {
         let path = error.path().to_string();
         located(
             file,
             &layers::explain(&path, &error.into_inner().to_string()),
         )
     })?;
+    config.upstream.header_timeout_is_set = layers.is_set(&["upstream", "header_timeout"]);
     config.check().map_err(|reason| located(file, &reason))?;
     Ok(config)
 }

@@ -1,14 +1,18 @@
 //! One HTTP request: limits, route, credentials, then the engine, then headers.
 
 use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bardo_engine::{
-    Admitted, Answer, AnswerBody, Engine, EngineError, Hints, Principal, Received, Task,
+    Admitted, Answer, AnswerBody, Claimed, Engine, Hints, Kept, Principal, Received, Recorder, Task,
 };
+use bardo_ledger::Ledger;
+use bardo_telemetry::Metrics;
+use bardo_types::clock::{Clock as _, SystemClock};
 use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
 use bardo_wire::headers as names;
@@ -21,10 +25,13 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
-use crate::auth::{Authenticator, Denied};
+use crate::account;
+use crate::auth::{Access, Call, Gate};
 use crate::describe::{describe, limits, warn_of};
 use crate::error::Problem;
+use crate::events::Bus;
 use crate::models;
+use crate::repeat::{self, First};
 use crate::reply::ReplyBody;
 use crate::request_id;
 use crate::route::{Route, route};
@@ -35,13 +42,14 @@ pub(crate) struct Limits {
     pub(crate) max_body: usize,
     pub(crate) max_header: usize,
     pub(crate) read_timeout: Duration,
+    pub(crate) write_timeout: Duration,
     pub(crate) heartbeat: Duration,
 }
 
 /// What a reload may replace at the edge.
 pub(crate) struct Policy {
     pub(crate) limits: Limits,
-    pub(crate) authenticators: Vec<Box<dyn Authenticator>>,
+    pub(crate) gate: Gate,
 }
 
 /// Handles requests on the data listener.
@@ -49,12 +57,16 @@ pub(crate) struct Edge {
     pub(crate) engine: Arc<Engine>,
     pub(crate) policy: ArcSwap<Policy>,
     pub(crate) draining: AtomicBool,
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) bus: Bus,
 }
 
 type Reply = Response<ReplyBody>;
 
 /// What an answer to this caller needs besides its content.
 struct Caller {
+    peer: IpAddr,
     /// Ours; never used twice.
     id: RequestId,
     /// The caller's own, else ours.
@@ -68,6 +80,7 @@ impl Edge {
     pub(crate) async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
+        peer: SocketAddr,
     ) -> Result<Reply, Infallible> {
         let (head, body) = request.into_parts();
         let found = route(&head.method, head.uri.path());
@@ -80,6 +93,7 @@ impl Edge {
         let sandbox = self.engine.world().sandbox;
         let id = request_id::fresh();
         let mut caller = Caller {
+            peer: peer.ip(),
             request_id: request_id::of_caller(&head.headers)
                 .unwrap_or(id.as_str())
                 .into(),
@@ -88,7 +102,10 @@ impl Edge {
             sandbox,
         };
         let answered = self.answer(&mut caller, found, &head, body).await;
-        let mut reply = answered.unwrap_or_else(|problem| refuse(&caller, &problem));
+        let mut reply = answered.unwrap_or_else(|problem| {
+            self.metrics.refused(problem.code);
+            refuse(&caller, &problem)
+        });
         if head.method == Method::HEAD {
             *reply.body_mut() = ReplyBody::Whole(Bytes::new());
         }
@@ -106,20 +123,53 @@ impl Edge {
         check_head(&head.headers, self.policy.load().limits.max_header)?;
         let is_anthropic = caller.dialect == Dialect::Anthropic;
         match found {
-            Route::Work { task, detect, .. } => {
-                self.work(caller, task, detect, &head.headers, body).await
-            }
+            Route::Work { task, detect, .. } => self.work(caller, task, detect, head, body).await,
             Route::Health => Ok(self.health()),
             Route::Models => {
-                self.authenticate(&head.headers)?;
+                self.authenticate(caller, &head.headers, Access::Read)
+                    .await?;
                 let list = models::list(&self.engine.world().roster, is_anthropic);
                 Ok(json_reply(StatusCode::OK, list))
             }
             Route::Model(name) => {
-                self.authenticate(&head.headers)?;
+                self.authenticate(caller, &head.headers, Access::Read)
+                    .await?;
                 models::one(&self.engine.world().roster, &name, is_anthropic)
                     .map(|model| json_reply(StatusCode::OK, model))
                     .ok_or_else(|| Problem::model_not_found(&name))
+            }
+            Route::Balance => {
+                let principal = self
+                    .authenticate(caller, &head.headers, Access::Read)
+                    .await?;
+                let balance = account::balance(&*self.ledger, &principal).await?;
+                Ok(json_reply(StatusCode::OK, balance))
+            }
+            Route::Usage => {
+                let principal = self
+                    .authenticate(caller, &head.headers, Access::Read)
+                    .await?;
+                let now_ms = SystemClock.now_ms();
+                let query = head.uri.query();
+                let usage = account::usage(&*self.ledger, &principal, query, now_ms).await?;
+                Ok(json_reply(StatusCode::OK, usage))
+            }
+            Route::Receipt(id) => {
+                let principal = self
+                    .authenticate(caller, &head.headers, Access::Read)
+                    .await?;
+                let receipt = account::receipt(&*self.ledger, &principal, &id).await?;
+                Ok(whole(receipt.into()))
+            }
+            Route::Events => {
+                let principal = self
+                    .authenticate(caller, &head.headers, Access::Read)
+                    .await?;
+                let heartbeat = self.policy.load().limits.heartbeat;
+                let feed = self.bus.follow(principal.account, heartbeat);
+                let mut reply = Response::new(ReplyBody::Feed(feed));
+                event_stream(reply.headers_mut());
+                Ok(reply)
             }
             Route::WrongMethod(allowed) => {
                 let problem = Problem::method_not_allowed(&head.method, allowed);
@@ -133,14 +183,19 @@ impl Edge {
         }
     }
 
-    fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, Problem> {
-        let policy = self.policy.load();
-        policy
-            .authenticators
-            .iter()
-            .find_map(|authenticator| authenticator.authenticate(headers))
-            .unwrap_or(Err(Denied::Missing))
-            .map_err(Problem::denied)
+    async fn authenticate(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+        access: Access,
+    ) -> Result<Principal, Problem> {
+        let call = Call {
+            headers,
+            peer: caller.peer,
+            access,
+        };
+        let verdict = self.policy.load().gate.admit(&call);
+        verdict.outcome().await.map_err(Problem::denied)
     }
 
     async fn work(
@@ -148,19 +203,58 @@ impl Edge {
         caller: &mut Caller,
         task: Task,
         detect: bool,
-        headers: &HeaderMap,
+        head: &http::request::Parts,
         body: Incoming,
     ) -> Result<Reply, Problem> {
+        let headers = &head.headers;
         let limits = self.policy.load().limits.clone();
-        let principal = self.authenticate(headers)?;
+        let principal = self.authenticate(caller, headers, Access::Spend).await?;
         if self.draining.load(Ordering::Relaxed) {
             return Err(Problem::draining());
         }
+        let key = repeat::key(headers)?;
         let body = read_body(headers, body, &limits).await?;
         if detect && let Ok(top) = bardo_wire::json::scan(&body) {
             let versioned = headers.contains_key("anthropic-version");
             caller.dialect = bardo_wire::chat::detect_completions_body(&top, versioned);
         }
+        let first = match key {
+            None => First::Plain,
+            Some(key) => {
+                let keys = self.engine.idempotency();
+                repeat::first(keys, &principal.account, &key, head.uri.path(), &body).await?
+            }
+        };
+        let mut reply = match first {
+            First::Replay(kept) => replayed(&kept, caller.dialect),
+            First::Plain => {
+                let admitted = self.admit(caller, task, headers, body, principal)?;
+                self.reply(caller, admitted, None, limits.heartbeat).await?
+            }
+            First::Keyed(claimed) => {
+                let admitted = self.admit(caller, task, headers, body, principal)?;
+                let heartbeat = limits.heartbeat;
+                self.reply(caller, admitted, Some(claimed), heartbeat)
+                    .await?
+            }
+        };
+        if detect {
+            reply.headers_mut().insert(
+                names::DIALECT,
+                HeaderValue::from_static(caller.dialect.as_str()),
+            );
+        }
+        Ok(reply)
+    }
+
+    fn admit(
+        &self,
+        caller: &Caller,
+        task: Task,
+        headers: &HeaderMap,
+        body: Bytes,
+        principal: Principal,
+    ) -> Result<Admitted, Problem> {
         let (forward, hints) = sort_headers(headers);
         let received = Received {
             request_id: caller.id.clone(),
@@ -173,39 +267,29 @@ impl Edge {
             hints,
             principal,
         };
-        let admitted = self.engine.admit(received).map_err(Problem::from)?;
-        let mut reply = if admitted.stream() {
-            self.stream(caller, admitted, limits.heartbeat).await?
-        } else {
-            let answer = Arc::clone(&self.engine)
-                .answer(admitted)
-                .await
-                .map_err(Problem::from)?;
-            answered(answer, caller.dialect)
-        };
-        if detect {
-            reply.headers_mut().insert(
-                names::DIALECT,
-                HeaderValue::from_static(caller.dialect.as_str()),
-            );
-        }
-        Ok(reply)
+        self.engine.admit(received).map_err(Problem::from)
     }
 
-    /// Waits for a provider to begin. After a heartbeat's time the head is sent all the same, so
-    /// that nobody between here and the caller takes the silence for a dead connection.
-    async fn stream(
+    /// Waits for a provider to begin. After a heartbeat's time the head of a stream is sent all the
+    /// same, so that nobody between here and the caller takes the silence for a dead connection.
+    async fn reply(
         &self,
         caller: &Caller,
         admitted: Admitted,
+        claimed: Option<Claimed>,
         heartbeat: Duration,
     ) -> Result<Reply, Problem> {
-        let engine = Arc::clone(&self.engine);
-        let mut working: crate::reply::Working = Box::pin(engine.answer(admitted));
+        let streams = admitted.stream();
+        let answering = Arc::clone(&self.engine).answer_once(admitted, claimed);
+        if !streams {
+            let (answer, _) = answering.await.map_err(Problem::from)?;
+            return Ok(answered(answer, None, caller.dialect));
+        }
+        let mut working: crate::reply::Working = Box::pin(answering);
         match tokio::time::timeout(heartbeat, &mut working).await {
-            Ok(answer) => {
-                let answer = answer.map_err(|error: EngineError| Problem::from(error))?;
-                Ok(answered(answer, caller.dialect))
+            Ok(done) => {
+                let (answer, recorder) = done.map_err(Problem::from)?;
+                Ok(answered(answer, recorder, caller.dialect))
             }
             Err(_) => {
                 let body = ReplyBody::waiting(
@@ -306,6 +390,8 @@ fn sort_headers(headers: &HeaderMap) -> (HeaderMap, Hints) {
         let text = name.as_str();
         if FORWARDED.contains(&text) {
             forward.append(name, value.clone());
+        } else if text == names::SDK_RETRY_COUNT {
+            hints.is_repeated = value != "0";
         } else if let Some(hint) = text.strip_prefix(names::HINT_PREFIX)
             && let Ok(value) = value.to_str()
         {
@@ -315,23 +401,39 @@ fn sort_headers(headers: &HeaderMap) -> (HeaderMap, Hints) {
     (forward, hints)
 }
 
-fn answered(answer: Answer, dialect: Dialect) -> Reply {
+fn answered(answer: Answer, recorder: Option<Recorder>, dialect: Dialect) -> Reply {
     let Answer { head, body } = answer;
     let mut reply = match body {
-        AnswerBody::Whole(bytes) => {
-            let mut reply = Response::new(ReplyBody::Whole(bytes));
-            reply
-                .headers_mut()
-                .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            reply
-        }
+        AnswerBody::Whole(bytes) => whole(bytes),
         AnswerBody::Stream(stream) => {
-            let mut reply = Response::new(ReplyBody::Stream(stream));
+            let mut reply = Response::new(ReplyBody::stream(stream, recorder));
             event_stream(reply.headers_mut());
             reply
         }
     };
     describe(&head, dialect, reply.headers_mut());
+    reply
+}
+
+fn whole(bytes: Bytes) -> Reply {
+    let mut reply = Response::new(ReplyBody::Whole(bytes));
+    reply
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    reply
+}
+
+/// An answer given before, as it was given.
+fn replayed(kept: &Kept, dialect: Dialect) -> Reply {
+    let mut reply = whole(kept.body.clone());
+    if kept.streamed {
+        event_stream(reply.headers_mut());
+    }
+    describe(&kept.head, dialect, reply.headers_mut());
+    reply.headers_mut().insert(
+        HeaderName::from_static(names::IDEMPOTENT_REPLAYED),
+        HeaderValue::from_static("true"),
+    );
     reply
 }
 
@@ -401,10 +503,7 @@ fn refuse(caller: &Caller, problem: &Problem) -> Reply {
 }
 
 fn json_reply(status: StatusCode, value: serde_json::Value) -> Reply {
-    let mut reply = Response::new(ReplyBody::Whole(value.to_string().into()));
+    let mut reply = whole(value.to_string().into());
     *reply.status_mut() = status;
-    reply
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     reply
 }

@@ -20,15 +20,20 @@ pub(crate) const CODES: &[&str] = &[
     "body_too_large",
     "budget_exceeded",
     "busy",
+    "circuit_open",
     "context_too_long",
     "draining",
     "feature_unavailable",
     "foreign_page",
     "header_too_large",
+    "idempotency_in_progress",
+    "idempotency_mismatch",
+    "idempotency_unknown",
     "insufficient_funds",
     "invalid_json",
     "invalid_key",
     "invalid_request",
+    "key_check_busy",
     "key_scope",
     "method_not_allowed",
     "missing_key",
@@ -36,6 +41,7 @@ pub(crate) const CODES: &[&str] = &[
     "operation_unavailable",
     "rate_limited",
     "read_timeout",
+    "receipt_not_found",
     "response_not_found",
     "store_unavailable",
     "unknown_endpoint",
@@ -99,6 +105,11 @@ impl Problem {
         self
     }
 
+    fn retry_after(mut self, milliseconds: u64) -> Self {
+        self.fault.retry_after_ms = Some(milliseconds);
+        self
+    }
+
     pub(crate) fn denied(denied: Denied) -> Self {
         match denied {
             Denied::Missing => Self::new(
@@ -111,7 +122,7 @@ impl Problem {
                 401,
                 "invalid_key",
                 FaultClass::Authentication,
-                "this key is not known to the gateway",
+                "this key is not valid here: it is unknown, its time is over, or it was taken back",
             ),
             Denied::Ambiguous => Self::new(
                 400,
@@ -125,6 +136,32 @@ impl Problem {
                 FaultClass::Permission,
                 "the gateway has no keys configured, so it serves this machine only and no web page of another origin",
             ),
+            Denied::ReadOnly => Self::new(
+                403,
+                "key_scope",
+                FaultClass::Permission,
+                "this key only reads (models, balance, usage, receipts); use a `bardo_sk_` key for requests to models",
+            ),
+            Denied::Network => Self::new(
+                403,
+                "key_scope",
+                FaultClass::Permission,
+                "this key may not be used from this address",
+            ),
+            Denied::Busy { retry_after_ms } => Self::new(
+                503,
+                "key_check_busy",
+                FaultClass::Overloaded,
+                "too many keys are being verified at the moment; ask again",
+            )
+            .retry_after(retry_after_ms),
+            Denied::Unavailable { retry_after_ms } => Self::new(
+                503,
+                "store_unavailable",
+                FaultClass::Overloaded,
+                "the key cannot be verified at the moment, which says nothing about it; ask again",
+            )
+            .retry_after(retry_after_ms),
         }
     }
 
@@ -173,6 +210,28 @@ impl Problem {
         )
     }
 
+    /// What the books would have said is not known, which is no "no" (quality P-26).
+    pub(crate) fn store_unavailable(error: &impl std::fmt::Display) -> Self {
+        tracing::warn!(%error, "the store does not answer");
+        let message = "the gateway cannot reach its books at present; nothing was sent or charged";
+        let mut problem = Self::new(503, "store_unavailable", FaultClass::Overloaded, message);
+        problem.fault.retry_after_ms = Some(1_000);
+        problem
+    }
+
+    pub(crate) fn receipt_not_found(id: &str) -> Self {
+        let id: String = id.chars().take(128).collect();
+        let message = format!("this account has no receipt `{id}`");
+        Self::new(404, "receipt_not_found", FaultClass::NotFound, message)
+    }
+
+    pub(crate) fn bad_date(param: &'static str) -> Self {
+        let message = format!(
+            "`{param}` must be a date such as 2026-11-20, `from` not after `to` and at most 400 days before it"
+        );
+        Self::new(400, "invalid_request", FaultClass::BadRequest, message).param(param)
+    }
+
     pub(crate) fn draining() -> Self {
         Self::new(
             503,
@@ -181,6 +240,49 @@ impl Problem {
             "the gateway is shutting down; ask again",
         )
         .after(1_000)
+    }
+
+    pub(crate) fn bad_idempotency_key() -> Self {
+        Self::new(
+            400,
+            "invalid_request",
+            FaultClass::BadRequest,
+            "`Idempotency-Key` must be one header of 1 to 255 visible ASCII characters",
+        )
+    }
+
+    pub(crate) fn idempotency_in_progress() -> Self {
+        let mut problem = Self::new(
+            409,
+            "idempotency_in_progress",
+            FaultClass::Conflict,
+            "the first request with this `Idempotency-Key` is still being answered; ask again for its answer",
+        );
+        problem.fault.retry_after_ms = Some(1_000);
+        problem
+    }
+
+    pub(crate) fn idempotency_mismatch() -> Self {
+        let mut problem = Self::new(
+            422,
+            "idempotency_mismatch",
+            FaultClass::Unprocessable,
+            "this `Idempotency-Key` belongs to a request with another path or body; use a key of its own for each request",
+        );
+        problem.should_retry = Some(false);
+        problem
+    }
+
+    pub(crate) fn idempotency_unknown() -> Self {
+        let mut problem = Self::new(
+            409,
+            "idempotency_unknown",
+            FaultClass::Conflict,
+            "the first request with this `Idempotency-Key` may have been carried out and its answer is not kept here; \
+             it is not sent again under the same key",
+        );
+        problem.should_retry = Some(false);
+        problem
     }
 
     pub(crate) fn model_not_found(model: &str) -> Self {
@@ -269,6 +371,11 @@ impl From<EngineError> for Problem {
             EngineError::Required { feature, .. } => {
                 Self::new(400, "feature_unavailable", FaultClass::BadRequest, message)
                     .param(feature)
+            }
+            EngineError::CircuitOpen { retry_after_ms, .. } => {
+                let mut problem = Self::new(503, "circuit_open", FaultClass::Overloaded, message);
+                problem.fault.retry_after_ms = Some(retry_after_ms);
+                problem
             }
             EngineError::UnknownResponse(_) => {
                 let message = format!("{message}; send the whole conversation in `input` instead");

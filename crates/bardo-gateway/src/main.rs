@@ -1,15 +1,21 @@
 //! The `bardo-gateway` binary: HTTP edge, configuration, wiring. Start at [`serve::run`].
 
+mod account;
+mod admin;
 mod assemble;
 mod auth;
 mod cli;
 mod config;
+mod control;
 mod describe;
 mod edge;
 mod error;
+mod events;
 mod models;
+mod operator;
 mod ops;
 mod refresh;
+mod repeat;
 mod reply;
 mod request_id;
 mod route;
@@ -17,6 +23,9 @@ mod serve;
 mod server;
 mod simulation;
 mod sink;
+mod stores;
+mod unread;
+mod upkeep;
 
 use std::process::ExitCode;
 

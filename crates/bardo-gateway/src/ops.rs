@@ -1,21 +1,31 @@
-//! The operators' listener: health and status.
+//! The operators' listener: health, status, metrics, and the admin API.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use bardo_engine::{CircuitHealth, CircuitState};
+use bardo_telemetry::{Gauges, Metrics};
+use bardo_types::secret::Secret;
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
-use http_body_util::Full;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use crate::admin;
 use crate::edge::Edge;
+use crate::operator::Operator;
+
+/// Bodies of the admin API may have this size.
+const BODY_MAX: usize = 64 << 10;
 
 /// What is running: shown truthfully, also after a failed reload (quality P-32).
 #[derive(Debug, Default, Clone)]
@@ -30,18 +40,28 @@ pub(crate) struct Status {
     pub(crate) lists: Vec<(String, Result<usize, String>)>,
 }
 
+/// What the operators' listener shows and acts on.
+pub(crate) struct Ops {
+    pub(crate) edge: Arc<Edge>,
+    pub(crate) status: Arc<ArcSwap<Status>>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) operator: Operator,
+    /// Asked for where it is not empty.
+    pub(crate) token: Secret,
+}
+
 /// Serves the operators' listener for as long as the process runs.
-pub(crate) async fn serve(listener: TcpListener, edge: Arc<Edge>, status: Arc<ArcSwap<Status>>) {
+pub(crate) async fn serve(listener: TcpListener, ops: Arc<Ops>) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             continue;
         };
-        let (edge, status) = (Arc::clone(&edge), Arc::clone(&status));
+        let ops = Arc::clone(&ops);
         tokio::spawn(async move {
             let service = service_fn(move |request: Request<Incoming>| {
-                let reply = answer(&request, &edge, &status.load());
-                async move { Ok::<_, Infallible>(reply) }
+                let ops = Arc::clone(&ops);
+                async move { Ok::<_, Infallible>(ops.answer(request).await) }
             });
             let _ = http1::Builder::new()
                 .timer(TokioTimer::new())
@@ -51,54 +71,222 @@ pub(crate) async fn serve(listener: TcpListener, edge: Arc<Edge>, status: Arc<Ar
     }
 }
 
-fn answer(request: &Request<Incoming>, edge: &Edge, status: &Status) -> Response<Full<Bytes>> {
-    let draining = edge.draining.load(Ordering::Relaxed);
-    let (code, body) = match request.uri().path() {
-        "/health/live" => (StatusCode::OK, json!({ "status": "ok" })),
-        "/health/ready" | "/healthz" | "/health" | "/health/liveliness" => {
-            let code = if draining {
-                StatusCode::SERVICE_UNAVAILABLE
+type Reply = Response<Full<Bytes>>;
+
+impl Ops {
+    async fn answer(&self, request: Request<Incoming>) -> Reply {
+        let (head, body) = request.into_parts();
+        let path = head.uri.path().to_owned();
+        match path.as_str() {
+            "/health/live" => return json_reply(StatusCode::OK, json!({ "status": "ok" })),
+            "/health/ready" | "/healthz" | "/health" | "/health/liveliness" => return self.ready(),
+            _ => {}
+        }
+        if let Err(refusal) = self.allow(&head.headers) {
+            return refusal;
+        }
+        match path.as_str() {
+            "/status" => json_reply(StatusCode::OK, self.status()),
+            "/metrics" => text_reply(self.metrics.encode(&self.gauges())),
+            _ if path.starts_with("/admin/") => self.admin(&head, &path, body).await,
+            _ => json_reply(
+                StatusCode::NOT_FOUND,
+                json!({ "error": { "message": "there is GET /health/live, /health/ready, /status, /metrics and /admin/…" } }),
+            ),
+        }
+    }
+
+    /// A page of some other origin in a browser on this machine can reach loopback, by its address
+    /// or by a name that resolves to it. Neither gets in, and where there is a token nothing else
+    /// does.
+    fn allow(&self, headers: &HeaderMap) -> Result<(), Reply> {
+        let refuse = |status, message: &str| {
+            Err(json_reply(
+                status,
+                json!({ "error": { "message": message } }),
+            ))
+        };
+        if !self.token.is_empty() {
+            let presented = headers
+                .get(AUTHORIZATION)
+                .and_then(|value| value.to_str().ok())
+                .and_then(|text| text.strip_prefix("Bearer "))
+                .map(|token| Secret::new(token.trim().to_owned()));
+            return if presented.is_some_and(|token| token == self.token) {
+                Ok(())
             } else {
-                StatusCode::OK
+                refuse(
+                    StatusCode::UNAUTHORIZED,
+                    "send the operators' token (`server.admin_token`) as `Authorization: Bearer`",
+                )
             };
-            (
-                code,
-                json!({ "status": if draining { "draining" } else { "ok" } }),
+        }
+        let named = |header: Option<&HeaderValue>| {
+            header.and_then(|value| value.to_str().ok().map(str::to_owned))
+        };
+        let is_local = named(headers.get(HOST)).is_none_or(|host| is_loopback_name(&host))
+            && named(headers.get(ORIGIN)).is_none_or(|origin| {
+                origin
+                    .split_once("://")
+                    .is_some_and(|(_, host)| is_loopback_name(host))
+            });
+        if is_local {
+            Ok(())
+        } else {
+            refuse(
+                StatusCode::FORBIDDEN,
+                "without `server.admin_token` only this machine's own names and pages are answered",
             )
         }
-        "/status" => {
-            let world = edge.engine.world();
-            let lists: Vec<_> = status
-                .lists
-                .iter()
-                .map(|(name, list)| json!({ "provider": name, "models": list.as_ref().ok(), "error": list.as_ref().err() }))
-                .collect();
-            let providers: Vec<_> = world
-                .endpoints
-                .iter()
-                .map(|endpoint| &endpoint.name)
-                .collect();
-            let body = json!({
-                "version": env!("CARGO_PKG_VERSION"),
-                "sandbox": world.sandbox,
-                "draining": draining,
-                "config": { "file": status.config_file, "hash": status.config_hash, "reload_error": status.reload_error },
-                "providers": providers,
-                "models": world.roster.listed().len(),
-                "lists": lists,
-            });
-            (StatusCode::OK, body)
+    }
+
+    async fn admin(&self, head: &http::request::Parts, path: &str, body: Incoming) -> Reply {
+        let is_json = head
+            .headers
+            .get(CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        // A form of some web page cannot send this type without asking first.
+        if head.method == Method::POST && !is_json {
+            return json_reply(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                json!({ "error": { "message": "send `content-type: application/json`" } }),
+            );
         }
-        _ => (
-            StatusCode::NOT_FOUND,
-            json!({ "error": "there is GET /health/live, /health/ready and /status" }),
-        ),
-    };
+        let Ok(body) = Limited::new(body, BODY_MAX).collect().await else {
+            return json_reply(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                json!({ "error": { "message": "the body is larger than 64 KiB, or was cut" } }),
+            );
+        };
+        match admin::answer(&self.operator, &head.method, path, &body.to_bytes()).await {
+            Some((status, value)) => json_reply(status, value),
+            None => json_reply(
+                StatusCode::NOT_FOUND,
+                json!({ "error": { "message": format!("there is no {} {path}", head.method) } }),
+            ),
+        }
+    }
+
+    fn ready(&self) -> Reply {
+        let draining = self.edge.draining.load(Ordering::Relaxed);
+        let (code, word) = if draining {
+            (StatusCode::SERVICE_UNAVAILABLE, "draining")
+        } else {
+            (StatusCode::OK, "ok")
+        };
+        json_reply(code, json!({ "status": word }))
+    }
+
+    fn gauges(&self) -> Gauges {
+        Gauges {
+            store_up: true,
+            settlements_waiting: 0,
+            records_dropped: self.operator.ledger.dropped(),
+            reload_ok: self.status.load().reload_error.is_none(),
+            breakers_open: self
+                .edge
+                .engine
+                .health()
+                .iter()
+                .filter(|health| health.state != CircuitState::Closed)
+                .count() as u64,
+        }
+    }
+
+    fn status(&self) -> Value {
+        let status = self.status.load();
+        let world = self.edge.engine.world();
+        let lists: Vec<_> = status
+            .lists
+            .iter()
+            .map(|(name, list)| json!({ "provider": name, "models": list.as_ref().ok(), "error": list.as_ref().err() }))
+            .collect();
+        let providers: Vec<_> = world
+            .endpoints
+            .iter()
+            .map(|endpoint| &endpoint.name)
+            .collect();
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "sandbox": world.sandbox,
+            "draining": self.edge.draining.load(Ordering::Relaxed),
+            "config": { "file": status.config_file, "hash": status.config_hash, "reload_error": status.reload_error },
+            "providers": providers,
+            "models": world.roster.listed().len(),
+            "lists": lists,
+            "circuits": self.edge.engine.health().iter().map(circuit).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// `localhost`, `127.0.0.1` or `[::1]`, with or without a port.
+fn is_loopback_name(host: &str) -> bool {
+    ["localhost", "127.0.0.1", "[::1]"].iter().any(|local| {
+        host.strip_prefix(local).is_some_and(|port| {
+            port.is_empty()
+                || port
+                    .strip_prefix(':')
+                    .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+    })
+}
+
+fn json_reply(status: StatusCode, body: Value) -> Reply {
     let mut reply = Response::new(Full::new(Bytes::from(body.to_string())));
-    *reply.status_mut() = code;
+    *reply.status_mut() = status;
+    reply
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    reply
+}
+
+fn text_reply(text: String) -> Reply {
+    let mut reply = Response::new(Full::new(Bytes::from(text)));
     reply.headers_mut().insert(
-        http::header::CONTENT_TYPE,
-        http::HeaderValue::from_static("application/json"),
+        CONTENT_TYPE,
+        HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8"),
     );
     reply
+}
+
+/// A backend that has failed of late with a model.
+fn circuit(health: &CircuitHealth) -> serde_json::Value {
+    let state = match health.state {
+        CircuitState::Closed => "closed",
+        CircuitState::HalfOpen => "half_open",
+        CircuitState::Open => "open",
+    };
+    let ms = |wait: Option<Duration>| wait.map(|wait| u64::try_from(wait.as_millis()).ok());
+    json!({
+        "provider": health.backend,
+        "model": health.model,
+        "state": state,
+        "degraded": health.degraded,
+        "failures_in_a_row": health.failures_in_a_row,
+        "successes": health.successes,
+        "failures": health.failures,
+        "retry_in_ms": ms(health.retry_in),
+        "paused_for_ms": ms(health.paused_for),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_loopback_name;
+
+    #[test]
+    fn only_names_of_this_machine_are_loopback() {
+        for name in ["localhost", "127.0.0.1:8403", "[::1]:8403", "localhost:1"] {
+            assert!(is_loopback_name(name), "{name}");
+        }
+        for name in [
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:8403",
+            "evil.example",
+            "localhost:80@evil",
+            "",
+        ] {
+            assert!(!is_loopback_name(name), "{name}");
+        }
+    }
 }

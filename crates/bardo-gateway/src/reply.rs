@@ -6,16 +6,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bardo_engine::{Answer, AnswerBody, EngineError, ReplyStream};
+use bardo_engine::{Answer, AnswerBody, EngineError, Recorder, ReplyStream};
 use bardo_types::model::Dialect;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 
 use crate::error::Problem;
+use crate::events::Feed;
 
 /// An answer of the engine that is still being worked on.
-pub(crate) type Working = Pin<Box<dyn Future<Output = Result<Answer, EngineError>> + Send>>;
+pub(crate) type Working =
+    Pin<Box<dyn Future<Output = Result<(Answer, Option<Recorder>), EngineError>> + Send>>;
 
 /// The body of an answer.
 pub(crate) enum ReplyBody {
@@ -23,6 +25,10 @@ pub(crate) enum ReplyBody {
     Whole(Bytes),
     /// Piece by piece.
     Stream(Box<ReplyStream>),
+    /// Events as they happen, until the caller leaves.
+    Feed(Feed),
+    /// The same, kept for whoever repeats the request under the same key.
+    Recorded(Box<ReplyStream>, Option<Recorder>),
     /// Piece by piece, once a provider has begun. The caller was kept waiting so long that the
     /// head was sent already, to show that somebody is at work.
     Waiting(Box<Waiting>),
@@ -39,6 +45,13 @@ pub(crate) struct Waiting {
 }
 
 impl ReplyBody {
+    pub(crate) fn stream(stream: Box<ReplyStream>, recorder: Option<Recorder>) -> Self {
+        match recorder {
+            None => Self::Stream(stream),
+            recorder => Self::Recorded(stream, recorder),
+        }
+    }
+
     pub(crate) fn waiting(
         working: Working,
         heartbeat: Duration,
@@ -78,19 +91,35 @@ impl Body for ReplyBody {
                         .poll_next(cx)
                         .map(|next| next.map(|data| Ok(Frame::data(data))));
                 }
+                Self::Feed(feed) => {
+                    return feed
+                        .poll_next(cx)
+                        .map(|next| next.map(|data| Ok(Frame::data(data))));
+                }
+                Self::Recorded(stream, recorder) => {
+                    let next = std::task::ready!(stream.poll_next(cx));
+                    match (&next, recorder.as_mut()) {
+                        (Some(data), Some(recorder)) => recorder.data(data),
+                        (None, Some(_)) => {
+                            if let Some(recorder) = recorder.take() {
+                                recorder.end();
+                            }
+                        }
+                        (_, None) => {}
+                    }
+                    return Poll::Ready(next.map(|data| Ok(Frame::data(data))));
+                }
                 Self::Waiting(waiting) => {
                     if !std::mem::replace(&mut waiting.started, true) {
                         return Poll::Ready(Some(Ok(Frame::data(HEARTBEAT))));
                     }
                     match waiting.working.as_mut().poll(cx) {
-                        Poll::Ready(Ok(Answer {
-                            body: AnswerBody::Stream(stream),
-                            ..
-                        })) => *self = Self::Stream(stream),
-                        Poll::Ready(Ok(Answer {
-                            body: AnswerBody::Whole(bytes),
-                            ..
-                        })) => *self = Self::Whole(bytes),
+                        Poll::Ready(Ok((answer, recorder))) => {
+                            *self = match answer.body {
+                                AnswerBody::Stream(stream) => Self::stream(stream, recorder),
+                                AnswerBody::Whole(bytes) => Self::Whole(bytes),
+                            };
+                        }
                         Poll::Ready(Err(error)) => {
                             let event =
                                 Problem::from(error).event(waiting.dialect, &waiting.request_id);
@@ -117,7 +146,9 @@ impl Body for ReplyBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Self::Stream(_) | Self::Waiting(_) => SizeHint::default(),
+            Self::Stream(_) | Self::Recorded(..) | Self::Feed(_) | Self::Waiting(_) => {
+                SizeHint::default()
+            }
         }
     }
 }

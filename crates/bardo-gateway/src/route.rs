@@ -20,6 +20,14 @@ pub(crate) enum Route {
     Models,
     /// One model.
     Model(String),
+    /// What the caller's account stands at.
+    Balance,
+    /// What it came to, by day.
+    Usage,
+    /// What happens, as it happens.
+    Events,
+    /// What happened to one request.
+    Receipt(String),
     /// Alive, ready, or both.
     Health,
     /// A known path with another method.
@@ -77,12 +85,28 @@ pub(crate) fn route(method: &Method, path: &str) -> Route {
         "health/live" | "health/ready" | "healthz" | "health" | "health/liveliness" => {
             Route::Health
         }
-        other => match other.strip_prefix("models/") {
-            Some(id) if is_read(method) && !id.is_empty() => Route::Model(percent_decoded(id)),
-            Some(_) => Route::WrongMethod("GET"),
-            None => Route::Unknown,
-        },
+        "balance" if is_read(method) => Route::Balance,
+        "usage" if is_read(method) => Route::Usage,
+        "events" if is_read(method) => Route::Events,
+        "balance" | "usage" | "events" => Route::WrongMethod("GET"),
+        other => named(method, other),
     }
+}
+
+/// Places that end in a name.
+fn named(method: &Method, stem: &str) -> Route {
+    let places: [(&str, fn(String) -> Route); 2] =
+        [("models/", Route::Model), ("receipts/", Route::Receipt)];
+    for (place, found) in places {
+        if let Some(name) = stem.strip_prefix(place) {
+            return if is_read(method) && !name.is_empty() {
+                found(percent_decoded(name))
+            } else {
+                Route::WrongMethod("GET")
+            };
+        }
+    }
+    Route::Unknown
 }
 
 fn is_read(method: &Method) -> bool {

@@ -1,14 +1,16 @@
 //! `bardo-gateway serve`: from the command line to a running gateway, and down again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
 use bardo_engine::{Engine, Principal, Services};
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
+use bardo_telemetry::Metrics;
+use bardo_types::clock::SystemClock;
 use bardo_types::model::ModelEntry;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -16,14 +18,16 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::assemble::{self, Backend, LiveLists};
-use crate::auth::{Authenticator, OpenLoopback, StaticKeys};
+use crate::auth::{Credentials, Gate, Privy, StaticKeys, StoredKeys};
 use crate::cli::{ServeArgs, environment, say};
 use crate::config::{self, Config, Loaded};
 use crate::edge::{Edge, Limits, Policy};
-use crate::ops::Status;
+use crate::events::Bus;
+use crate::ops::{Ops, Status};
 use crate::server::{self, Stop};
-use crate::sink::LogSink;
-use crate::{ops, refresh, simulation};
+use crate::sink::Sink;
+use crate::stores::{DataFolder, Purpose, Stores};
+use crate::{ops, refresh, simulation, stores, upkeep};
 
 const NO_PROVIDER: &str = "no provider is configured. Either try it with simulated ones:
   bardo-gateway serve --sandbox
@@ -31,11 +35,15 @@ or name a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPEN
   bardo-gateway serve --config bardo.yaml      # see README.md, \"Configuration\"";
 
 /// At the end of the process the books get so long to take what is not settled yet.
-const SETTLE_WAIT: Duration = Duration::from_secs(10);
+const SETTLE: Duration = Duration::from_secs(10);
+/// And so long where somebody does not want to wait.
+const SETTLE_AT_ONCE: Duration = Duration::from_millis(800);
 
 /// What stays the same over the process's life.
 struct Running {
     edge: Arc<Edge>,
+    /// The keys of the store, if there is one.
+    stored: StoredKeys,
     status: Arc<ArcSwap<Status>>,
     catalog: Arc<Catalog>,
     transport: Transport,
@@ -46,12 +54,8 @@ struct Running {
 /// Runs until a signal ends it.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     start_logging(args.sandbox);
-    let mut key = None;
     let mut loaded = if args.sandbox {
-        let fresh = fresh_key()?;
-        let simulated = simulation::configuration(simulation::start()?, &fresh);
-        key = Some(fresh);
-        config::embedded("sandbox", simulated)
+        config::embedded("sandbox", simulation::configuration(simulation::start()?))
     } else {
         config::load(args.common.config.as_deref(), &environment())
     }
@@ -83,14 +87,33 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         &LiveLists::new(),
         args.sandbox,
     );
+    let folder = DataFolder::open(args)?;
+    let stores = Stores::open(&loaded.config.store, folder.path(), Purpose::Serve)
+        .map_err(|reason| loaded.refuse(&reason))?;
+    let stored = StoredKeys::over(Arc::clone(&stores.keys));
+    let key = match args.sandbox {
+        true => Some(simulation::fund(&stores.operator(), &stored)?),
+        false => None,
+    };
+    let policy = policy(&loaded.config, stored.clone(), &transport)
+        .map_err(|reason| loaded.refuse(&reason))?;
+    let (metrics, bus) = (Arc::new(Metrics::new()), Bus::default());
+    let services = Services {
+        ledger: Some(Arc::clone(&stores.ledger)),
+        limits: stores::limits(&loaded.config.limits).map_err(|reason| loaded.refuse(&reason))?,
+        clock: Arc::new(SystemClock),
+        sink: Arc::new(Sink {
+            metrics: Arc::clone(&metrics),
+            bus: bus.clone(),
+        }),
+    };
     let edge = Arc::new(Edge {
-        engine: Arc::new(Engine::new(
-            world,
-            transport.clone(),
-            Services::without_money(Arc::new(LogSink)),
-        )),
-        policy: ArcSwap::from_pointee(policy(&loaded.config)),
+        engine: Arc::new(Engine::new(world, transport.clone(), services)),
+        policy: ArcSwap::from_pointee(policy),
         draining: AtomicBool::new(false),
+        ledger: Arc::clone(&stores.ledger),
+        metrics: Arc::clone(&metrics),
+        bus,
     });
     let (stop, stopping) = watch::channel(Stop::No);
     let workers = match server.workers {
@@ -107,6 +130,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     };
     let running = Running {
         edge,
+        stored,
         status: Arc::new(ArcSwap::from_pointee(status)),
         catalog,
         transport,
@@ -119,41 +143,62 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         .map_err(|error| error.to_string())?;
     let engine = Arc::clone(&running.edge.engine);
     engine.start_settler(runtime.handle());
-    runtime.block_on(async {
+    let patience = runtime.block_on(async {
         let admin = tokio::net::TcpListener::from_std(admin).map_err(|error| error.to_string())?;
-        tokio::spawn(ops::serve(
-            admin,
-            Arc::clone(&running.edge),
-            Arc::clone(&running.status),
-        ));
+        let keep_receipts = loaded.config.store.keep_receipts.0;
+        upkeep::start(&stores, folder.path(), keep_receipts);
+        let ops = Ops {
+            edge: Arc::clone(&running.edge),
+            status: Arc::clone(&running.status),
+            metrics,
+            operator: stores.operator(),
+            token: loaded.config.server.admin_token.clone(),
+        };
+        tokio::spawn(ops::serve(admin, Arc::new(ops)));
         // Before anybody is told that this process is ready for signals too.
         let signals = Signals::watch()?;
-        announce(args, listen, admin_listen, key.as_deref());
+        let announced = Announced {
+            listen,
+            admin_listen,
+            key: key.as_deref(),
+            folder: folder.path(),
+        };
+        announce(args, &announced);
         running.attend(loaded, backends, &stop, signals).await
     })?;
     for thread in threads {
         let _ = thread.join();
     }
     // Money is never dropped: what callers left behind is settled before the process ends.
-    let settled = async { tokio::time::timeout(SETTLE_WAIT, engine.drain_settler()).await };
+    let settled = async { tokio::time::timeout(patience, engine.drain_settler()).await };
     if runtime.block_on(settled).is_err() {
         tracing::error!("the books do not answer; what is unsettled is held until it expires");
     }
     Ok(())
 }
 
-fn announce(
-    args: &ServeArgs,
+/// What is said once when everything is there.
+struct Announced<'a> {
     listen: std::net::SocketAddr,
-    admin: std::net::SocketAddr,
-    key: Option<&str>,
-) {
+    admin_listen: std::net::SocketAddr,
+    key: Option<&'a str>,
+    folder: &'a Path,
+}
+
+fn announce(args: &ServeArgs, announced: &Announced<'_>) {
+    let Announced {
+        listen,
+        admin_listen: admin,
+        key,
+        folder,
+    } = *announced;
     if args.common.json {
         let mut ready = json!({
             "event": "ready",
             "listen": listen.to_string(),
             "admin_listen": admin.to_string(),
             "sandbox": args.sandbox,
+            "data_dir": folder.display().to_string(),
         });
         if let Some(key) = key {
             ready["key"] = json!(key);
@@ -186,32 +231,33 @@ fn start_logging(sandbox: bool) {
         .try_init();
 }
 
-fn fresh_key() -> Result<String, String> {
-    let mut bytes = [0; 24];
-    getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
-    let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("bardo_sk_sandbox_{secret}"))
-}
-
-fn policy(config: &Config) -> Policy {
+fn policy(config: &Config, stored: StoredKeys, transport: &Transport) -> Result<Policy, String> {
     let keys = &config.auth.keys;
-    let authenticator: Box<dyn Authenticator> = if keys.is_empty() {
-        tracing::info!("no keys are configured: everybody on this machine may call");
-        Box::new(OpenLoopback)
-    } else {
-        Box::new(StaticKeys::new(keys.iter().filter_map(|key| {
-            Some((Principal::owner(&key.id).ok()?, &key.key))
-        })))
+    let fixed = keys
+        .iter()
+        .filter_map(|key| Some((Principal::owner(&key.id).ok()?, &key.key)));
+    let privy = config
+        .auth
+        .privy
+        .as_ref()
+        .map(|privy| Privy::new(privy, transport.clone(), Instant::now()))
+        .transpose()?;
+    let credentials = Credentials {
+        fixed: StaticKeys::new(fixed),
+        stored: Some(stored),
+        privy,
+        is_loopback: config.server.listen.ip().is_loopback(),
     };
-    Policy {
+    Ok(Policy {
         limits: Limits {
             max_body: config.server.max_body.0,
             max_header: config.server.max_header.0,
             read_timeout: config.server.read_timeout.0,
+            write_timeout: config.server.write_timeout.0,
             heartbeat: config.server.heartbeat.0,
         },
-        authenticators: vec![authenticator],
-    }
+        gate: Gate::new(credentials),
+    })
 }
 
 fn hash(loaded: &Loaded) -> String {
@@ -265,14 +311,14 @@ struct Fetched {
 
 impl Running {
     /// Everything that goes on beside serving: lists, reloads, signals. Returns when it is time to
-    /// go, with `stop` set.
+    /// go, with `stop` set, and how long to wait for the books.
     async fn attend(
         &self,
         mut loaded: Loaded,
         mut backends: Vec<Backend>,
         stop: &watch::Sender<Stop>,
         mut signals: Signals,
-    ) -> Result<(), String> {
+    ) -> Result<Duration, String> {
         let mut lists = LiveLists::new();
         let (fetched, mut arriving) = mpsc::channel(16);
         let mut generation = 0;
@@ -325,13 +371,16 @@ impl Running {
         self.edge.draining.store(true, Ordering::Relaxed);
         let _ = stop.send(Stop::Drain);
         tracing::info!("draining; a second signal ends at once");
-        tokio::select! {
-            () = stop.closed() => {}
-            () = signals.stop() => {}
-            () = tokio::time::sleep(loaded.config.server.drain.0) => tracing::warn!("the drain limit is over"),
-        }
+        let patience = tokio::select! {
+            () = stop.closed() => SETTLE,
+            () = signals.stop() => SETTLE_AT_ONCE,
+            () = tokio::time::sleep(loaded.config.server.drain.0) => {
+                tracing::warn!("the drain limit is over");
+                SETTLE
+            }
+        };
         let _ = stop.send(Stop::Now);
-        Ok(())
+        Ok(patience)
     }
 
     /// Asks every backend for its list, each on its own, so that none holds up another or a signal.
@@ -400,19 +449,22 @@ impl Running {
             }
             let backends =
                 assemble::backends(&newer.config).map_err(|reason| newer.refuse(&reason))?;
-            Ok((newer, backends))
+            let policy = policy(&newer.config, self.stored.clone(), &self.transport)
+                .map_err(|reason| newer.refuse(&reason))?;
+            Ok((newer, backends, policy))
         };
         let mut status = Status::clone(&self.status.load());
         let outcome = read();
         match &outcome {
-            Ok((newer, _)) => {
-                self.edge.policy.store(Arc::new(policy(&newer.config)));
+            Ok((newer, ..)) => {
                 status.config_hash = hash(newer);
                 status.reload_error = None;
             }
             Err(reason) => status.reload_error = Some(reason.clone()),
         }
         self.status.store(Arc::new(status));
-        outcome
+        let (newer, backends, policy) = outcome?;
+        self.edge.policy.store(Arc::new(policy));
+        Ok((newer, backends))
     }
 }

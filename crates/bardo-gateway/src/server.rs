@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::edge::Edge;
+use crate::unread::Unread;
 
 /// Connections that a worker may have waiting to be taken up.
 const HANDOVER: usize = 1024;
@@ -159,9 +160,14 @@ async fn connection(
     let Ok(stream) = TcpStream::from_std(stream) else {
         return;
     };
+    // Who left already needs no answer.
+    let Ok(peer) = stream.peer_addr() else {
+        return;
+    };
     // Without this an answer in two writes waits for the caller's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| Arc::clone(&edge).handle(request));
+    let stream = Unread::new(stream, edge.policy.load().limits.write_timeout);
+    let service = service_fn(move |request| Arc::clone(&edge).handle(request, peer));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(read_timeout)

@@ -2,11 +2,19 @@
 
 use std::net::SocketAddr;
 use std::sync::mpsc;
+use std::time::Instant;
 
+use bardo_access::{Moment, PresentedKey};
 use bardo_sandbox::{Sandbox, SandboxConfig};
+use bardo_types::money::MicroUsd;
 use serde_json::{Value, json};
 
+use crate::auth::StoredKeys;
 use crate::cli::{SandboxArgs, say};
+use crate::operator::{KeySpec, Operator};
+
+/// What the sandbox's account begins with: 1,000 USD of nothing.
+const PLAY_MONEY: MicroUsd = MicroUsd::new(1_000_000_000);
 
 /// `bardo-gateway sandbox`.
 pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), String> {
@@ -74,12 +82,11 @@ fn bind(listen: SocketAddr, seed: u64) -> Result<Sandbox, String> {
 }
 
 /// The configuration that points every backend at the simulated providers.
-pub(crate) fn configuration(address: SocketAddr, key: &str) -> Value {
+pub(crate) fn configuration(address: SocketAddr) -> Value {
     let at = |path: &str| format!("http://{address}{path}");
     let direct = |provider: &str, path: &str| json!({ "provider": provider, "api_key": "sandbox", "base_url": at(path) });
     let service = |path: &str| json!({ "api_key": "sandbox", "base_url": at(path) });
     json!({
-        "auth": { "keys": [{ "id": "sandbox", "key": key }] },
         "providers": {
             "direct": { "keys": [
                 direct("openai", "/openai/v1"),
@@ -93,6 +100,36 @@ pub(crate) fn configuration(address: SocketAddr, key: &str) -> Value {
             "venice": service("/venice/api/v1"),
             "bankr": service("/bankr/v1"),
         },
+    })
+}
+
+/// Makes a key whose account holds play money; verified from the start, so that the first call need
+/// not wait for its hash.
+pub(crate) fn fund(operator: &Operator, keys: &StoredKeys) -> Result<String, String> {
+    let spec = KeySpec {
+        name: "sandbox".to_owned(),
+        deposit: Some(PLAY_MONEY),
+        ..KeySpec::default()
+    };
+    runtime()?.block_on(async {
+        let made = operator
+            .create_key(spec)
+            .await
+            .map_err(|error| error.to_string())?;
+        let text = made["key"].as_str().unwrap_or_default().to_owned();
+        let key = match PresentedKey::parse(&text) {
+            Some(Ok(key)) => key,
+            _ => return Err("the sandbox's key is malformed".to_owned()),
+        };
+        let record = operator.keys.find(&key.id).await;
+        if let Some(record) = record.map_err(|error| error.to_string())? {
+            let now = Moment {
+                unix_ms: operator.clock.now_ms(),
+                at: Instant::now(),
+            };
+            keys.verifier.remember(&key, record, now);
+        }
+        Ok(text)
     })
 }
 

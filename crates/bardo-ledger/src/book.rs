@@ -8,23 +8,25 @@ mod account;
 mod audit;
 mod counters;
 mod ended;
+mod ending;
 mod settle;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
 
 use self::account::{Account, Hold};
-use self::counters::Counters;
+use self::counters::{Counters, HeldCap};
 use self::ended::{Ended, Memory};
 use crate::caps::{Cap, CapScope, Window};
 use crate::command::{Balance, Deposit, HoldState, HoldView, Refusal, Reservation, Reserve};
 
 pub use self::counters::CapCounter;
+pub use self::ending::{Pending, Prepared};
 pub use self::settle::{Paid, Settlement};
 
 /// The books in memory.
@@ -39,6 +41,8 @@ pub struct Book {
     expiries: BTreeSet<(u64, AccountId, RequestId)>,
     counters: Counters,
     ended: Memory,
+    /// Requests between [`Self::prepare`] and its end.
+    ending: HashSet<(AccountId, RequestId)>,
 }
 
 impl Book {
@@ -188,18 +192,20 @@ impl Book {
         by: MicroUsd,
     ) -> Result<Reservation, Refusal> {
         let no_hold = || Refusal::NoHold(request.clone());
+        if self.is_ending(account, request) {
+            return Err(no_hold());
+        }
         let found = self.accounts.get_mut(account).ok_or_else(no_hold)?;
+        let is_open = |hold: &&Hold| hold.state == HoldState::Open;
+        let hold = found.holds.get(request).filter(is_open);
+        let hold = hold.ok_or_else(no_hold)?;
         found.check(by)?;
-        let hold = found
-            .holds
-            .get_mut(request)
-            .filter(|hold| hold.state == HoldState::Open)
-            .ok_or_else(no_hold)?;
         self.counters.check(&hold.caps, by)?;
         let held = hold.amount.checked_add(by).ok_or(Refusal::Overflow)?;
+        found.hold_more(by)?;
+        let hold = found.holds.get_mut(request).ok_or_else(no_hold)?;
         self.counters.hold(&hold.caps, by);
         hold.amount = held;
-        found.hold_more(by)?;
         Ok(Reservation {
             held,
             available: found.available(),
@@ -228,10 +234,15 @@ impl Book {
     /// outcome never expire.
     pub fn expire(&mut self, now_ms: u64) -> Vec<HoldView> {
         let mut over = Vec::new();
+        let mut ending = Vec::new();
         while let Some((at_ms, _, _)) = self.expiries.first()
             && *at_ms <= now_ms
         {
-            let (_, account, request) = self.expiries.pop_first().expect("looked at above");
+            let (at_ms, account, request) = self.expiries.pop_first().expect("looked at above");
+            if self.is_ending(&account, &request) {
+                ending.push((at_ms, account, request));
+                continue;
+            }
             let hold = self
                 .accounts
                 .get_mut(&account)
@@ -243,6 +254,7 @@ impl Book {
                 .insert(account, request, Ended::Expired(hold.caps), now_ms);
             over.push(view);
         }
+        self.expiries.extend(ending);
         over
     }
 
@@ -275,6 +287,14 @@ impl Book {
             ))
         });
         all
+    }
+
+    /// A hold that has not ended, with the caps it was made under.
+    #[must_use]
+    pub fn hold(&self, account: &AccountId, request: &RequestId) -> Option<(HoldView, Vec<Cap>)> {
+        let hold = self.accounts.get(account)?.holds.get(request)?;
+        let caps = hold.caps.iter().map(HeldCap::cap).collect();
+        Some((hold.view(account, request), caps))
     }
 
     /// What is spent and held of a window's counter, together.

@@ -24,7 +24,7 @@ mod quote;
 mod spread;
 
 pub use bill::{Bill, bill};
-pub use book::{Book, CapCounter, Paid, Sessions, Settlement};
+pub use book::{Book, CapCounter, Paid, Pending, Prepared, Sessions, Settlement};
 pub use caps::{Cap, CapScope, Window};
 pub use command::{
     Balance, Charge, Deposit, End, HoldState, HoldView, Posting, PostingKind, Record, Refusal,

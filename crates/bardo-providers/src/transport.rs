@@ -5,6 +5,7 @@
 //! no decompression (nothing is asked for). Deadlines beyond connecting belong to the caller.
 
 mod connect;
+mod head_limit;
 mod pool;
 
 use std::sync::Arc;
@@ -12,9 +13,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::client::conn::http1::SendRequest;
 use hyper::{Request, Response};
 
+use connect::Line;
 pub use connect::{ConnectError, Connecting, Connector, Io, Origin};
 pub use pool::UpstreamBody;
 
@@ -71,8 +72,8 @@ impl Transport {
         request: Outgoing,
     ) -> Result<Response<UpstreamBody>, SendError> {
         let mut request = request;
-        while let Some(sender) = pool::take(origin) {
-            match Self::send_on(origin, sender, request).await {
+        while let Some(line) = pool::take(origin) {
+            match Self::send_on(origin, line, request).await {
                 Ok(response) => return Ok(response),
                 // The idle connection had been closed by the other side before anything was
                 // written: another one is as good.
@@ -82,8 +83,8 @@ impl Transport {
                 },
             }
         }
-        let sender = connect::connect(origin, &self.dialer, self.connect_timeout).await?;
-        Self::send_on(origin, sender, request)
+        let line = connect::connect(origin, &self.dialer, self.connect_timeout).await?;
+        Self::send_on(origin, line, request)
             .await
             .map_err(|mut error| match error.take_message() {
                 Some(_) => SendError::NotSent(ConnectError::Closed),
@@ -93,11 +94,13 @@ impl Transport {
 
     async fn send_on(
         origin: &Arc<Origin>,
-        mut sender: SendRequest<Full<Bytes>>,
+        mut line: Line,
         request: Outgoing,
     ) -> Result<Response<UpstreamBody>, hyper::client::conn::TrySendError<Outgoing>> {
-        let response = sender.try_send_request(request).await?;
-        Ok(response.map(|body| UpstreamBody::new(body, Arc::clone(origin), sender)))
+        line.head.begin();
+        let response = line.sender.try_send_request(request).await?;
+        line.head.end();
+        Ok(response.map(|body| UpstreamBody::new(body, Arc::clone(origin), line)))
     }
 }
 

@@ -1,4 +1,15 @@
 //! Where it is kept: SQLite and Postgres for money, keys and receipts; Redis for shared limits.
 //!
 //! SQL lives here and nowhere else. Each store implements the ports of `bardo-ledger` and
-//! `bardo-access`, and one contract suite runs against each.
+//! `bardo-access`, and one contract suite runs against each. Start from
+//! [`sqlite::SqliteStore`].
+
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
+#[cfg(feature = "servers")]
+pub mod servers;
+pub mod sqlite;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod thread;

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bardo_engine::{
-    Answer, AnswerBody, Billing, Deadlines, DefaultLimits, Engine, EngineError, EventSink, Hints,
-    Payer, Principal, Received, Services, Task, Unlimited, World,
+    Answer, AnswerBody, Billing, Breaker, Deadlines, DefaultLimits, Engine, EngineError, EventSink,
+    Hints, Payer, Principal, Received, Resilience, Services, Task, Unlimited, World,
 };
 use bardo_ledger::Ledger;
 use bardo_providers::transport::Transport;
@@ -94,6 +95,20 @@ impl EventSink for Sink {
 
     fn attempt_failed(&self, _request_id: &str, _backend: &str, _fault: &UpstreamFault) {}
 }
+
+/// How failures are borne: as the shipped configuration says.
+const RESILIENCE: Resilience = Resilience {
+    retry_budget_permille: 200,
+    breaker: Breaker {
+        enabled: true,
+        failures: 10,
+        connect_failures: 3,
+        error_permille: 500,
+        min_samples: 20,
+        open_for: Duration::from_secs(30),
+        open_for_max: Duration::from_secs(300),
+    },
+};
 
 /// What is added to costs.
 pub const SPREAD: BasisPoints = match BasisPoints::new(2_000) {
@@ -308,12 +323,14 @@ fn world(backends: &[Backend]) -> World {
         fallbacks: HashMap::new(),
         deadlines: Deadlines {
             header: Patience::HEADER,
+            whole_header: Patience::HEADER,
             first_token: Patience::FIRST_TOKEN,
             idle: Patience::IDLE,
             total: Patience::TOTAL,
             heartbeat: Patience::HEARTBEAT,
         },
         max_attempts: MAX_ATTEMPTS,
+        resilience: RESILIENCE,
         wallet: None,
         sandbox: false,
         billing: Billing {

@@ -93,7 +93,7 @@ impl Fault {
 }
 
 impl FaultClass {
-    /// The name in receipts, logs and metric labels.
+    /// The name in receipts and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -68,3 +68,9 @@ pub const UPSTREAM_REQUEST_ID: &str = "x-bardo-upstream-request-id";
 pub const SHOULD_RETRY: &str = "x-should-retry";
 /// What every hint header begins with; hints are consumed here and never sent on.
 pub const HINT_PREFIX: &str = "x-bardo-";
+/// A key of the caller's choice; requests under the same one are carried out once.
+pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// `true` when the answer was given before, under the same key.
+pub const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
+/// How often the makers' SDKs have repeated this request already.
+pub const SDK_RETRY_COUNT: &str = "x-stainless-retry-count";

@@ -43,13 +43,20 @@ impl Subject {
 
 impl Lab {
     /// Starts the provider and prepares the gateway's configuration.
-    pub(super) fn open(gateway: Option<PathBuf>, key: Option<String>) -> Result<Self> {
+    ///
+    /// With `billed`, callers are charged: each request then passes limits, hold, ledger and receipt.
+    pub(super) fn open(
+        gateway: Option<PathBuf>,
+        key: Option<String>,
+        billed: bool,
+    ) -> Result<Self> {
         let scratch = Scratch::new()?;
         let log = scratch.path().join("upstream.log");
         let upstream = Process::start(ourselves()?.arg("bench-upstream"), &log)
             .context("start the canned provider")?;
         let config = scratch.path().join("bench.yaml");
-        fs::write(&config, configuration(upstream.listen)).context("write the configuration")?;
+        fs::write(&config, configuration(upstream.listen, billed))
+            .context("write the configuration")?;
         let mut lab = Self {
             upstream,
             gateway,
@@ -156,13 +163,18 @@ fn ourselves() -> Result<Command> {
 }
 
 /// The operator's own keys at one provider that speaks both dialects.
-fn configuration(upstream: SocketAddr) -> String {
+fn configuration(upstream: SocketAddr, billed: bool) -> String {
+    let bill = if billed {
+        ", bill: true, price: { input_per_million: 2.5, output_per_million: 10 }"
+    } else {
+        ""
+    };
     format!(
         r#"providers:
   direct:
     keys:
-      - {{ provider: openai, api_key: "bench-key", base_url: "http://{upstream}/v1", models: ["{OPENAI_MODEL}"] }}
-      - {{ provider: anthropic, api_key: "bench-key", base_url: "http://{upstream}", models: ["{ANTHROPIC_MODEL}"] }}
+      - {{ provider: openai, api_key: "bench-key", base_url: "http://{upstream}/v1", models: ["{OPENAI_MODEL}"]{bill} }}
+      - {{ provider: anthropic, api_key: "bench-key", base_url: "http://{upstream}", models: ["{ANTHROPIC_MODEL}"]{bill} }}
 "#
     )
 }

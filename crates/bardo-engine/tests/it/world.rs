@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bardo_engine::{
     Answer, AnswerBody, AnswerHead, Billing, Deadlines, DefaultLimits, Engine, EngineError,
-    EventSink, Hints, Principal, Received, Services, Task, World,
+    EventSink, Hints, Principal, Received, Resilience, Services, Task, World,
 };
 use bardo_providers::transport::{Origin, Transport};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
@@ -187,12 +187,14 @@ fn world(sandbox: SocketAddr) -> World {
         fallbacks: HashMap::new(),
         deadlines: Deadlines {
             header: patience,
+            whole_header: patience,
             first_token: patience,
             idle: patience,
             total: patience,
             heartbeat: patience,
         },
         max_attempts: 3,
+        resilience: Resilience::NONE,
         wallet: None,
         sandbox: true,
         billing: Billing::new(patience),

@@ -38,6 +38,15 @@ impl Layers {
         all
     }
 
+    /// Whether any layer above the defaults has a value for this.
+    pub(crate) fn is_set(&self, path: &[&str]) -> bool {
+        let path: Vec<String> = path.iter().map(|&key| key.to_owned()).collect();
+        self.0
+            .iter()
+            .skip(1)
+            .any(|layer| at(&layer.value, &path).is_some())
+    }
+
     /// Each setting with its effective value and where it comes from; secrets are not shown.
     pub(crate) fn effective(&self) -> Vec<(String, Value, String)> {
         let mut rows = Vec::new();
@@ -109,21 +118,28 @@ fn at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
 fn is_secret(path: &[String]) -> bool {
     matches!(
         path.last().map(String::as_str),
-        Some("api_key" | "key" | "secret")
+        Some("api_key" | "key" | "secret" | "url" | "redis_url" | "admin_token")
     )
 }
+
+/// Settings that have a name of their own in the environment, from before there was one for all.
+const FLAT: &[(&str, &str)] = &[
+    ("BARDO_INFERENCE_SPREAD_PCT", "INFERENCE__SPREAD_PCT"),
+    ("BARDO_INFERENCE_MAX_RETRIES", "UPSTREAM__MAX_ATTEMPTS"),
+];
 
 /// `BARDO_SECTION__KEY=value` for any setting.
 pub(crate) fn overrides(environment: &[(String, String)]) -> Value {
     let mut tree = Value::Object(Map::new());
     for (name, text) in environment {
-        let Some(path) = name
+        let flat = FLAT.iter().find(|(flat, _)| flat == name);
+        let nested = name
             .strip_prefix("BARDO_")
-            .filter(|path| path.contains("__"))
-        else {
+            .filter(|path| path.contains("__"));
+        let Some(path) = flat.map(|(_, path)| *path).or(nested) else {
             continue;
         };
-        let value = match text.parse::<i64>() {
+        let value = match text.parse::<serde_json::Number>() {
             Ok(number) => json!(number),
             Err(_) => match text.as_str() {
                 "true" => json!(true),

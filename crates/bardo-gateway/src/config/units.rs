@@ -10,14 +10,20 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span(pub(crate) Duration);
 
+impl std::str::FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        humantime::parse_duration(text)
+            .map(Self)
+            .map_err(|_| format!("`{text}` is no duration; write it like \"15s\" or \"5m\""))
+    }
+}
+
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        humantime::parse_duration(&text).map(Self).map_err(|_| {
-            D::Error::custom(format!(
-                "`{text}` is no duration; write it like \"15s\" or \"5m\""
-            ))
-        })
+        text.parse().map_err(D::Error::custom)
     }
 }
 

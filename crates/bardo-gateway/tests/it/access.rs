@@ -131,3 +131,25 @@ fn without_keys_this_machine_may_call_and_foreign_pages_may_not() {
     let listed = Request::get("/v1/models").with("origin", "https://evil.example");
     assert_eq!(gateway.send(&listed).status(), 403);
 }
+
+#[test]
+fn a_token_whose_issuer_does_not_answer_is_not_wrong_and_everybody_needs_one() {
+    let upstream = Scripted::always("{}");
+    let mut settings = config(&[direct("openai", &upstream.at("/v1"), &["m"])]);
+    // The port of a server that answers, and not with keys.
+    let elsewhere = upstream.at("/jwks.json");
+    settings["auth"] = json!({ "privy": { "app_id": "app-1", "jwks_url": elsewhere } });
+    let gateway = Gateway::start(&settings);
+    for caller in Caller::ALL {
+        let request = Request::json(caller.path(), &caller.request("m", "Hello", false));
+        let token = request.clone().with("authorization", "Bearer privy_a.b.c");
+        let answer = gateway.send(&token);
+        assert_eq!(answer.status(), 503, "{}", answer.text());
+        caller.check_error(&answer.json());
+        assert_eq!(answer.json()["error"]["bardo_code"], "store_unavailable");
+        assert!(answer.header("retry-after").is_some());
+        assert_eq!(gateway.send(&request).status(), 401);
+        let key = request.clone().with("x-api-key", "bardo_sk_a_b");
+        assert_eq!(gateway.send(&key).status(), 401);
+    }
+}

@@ -136,3 +136,33 @@ fn while_still_uploading() {
     assert_eq!(health.json()["status"], Value::from("ok"));
     assert_eq!(upstream.connections() + other.connections(), 0);
 }
+
+/// A caller who leaves while its request waits to be tried again is not asked for any more.
+#[test]
+fn while_waiting_to_ask_again() {
+    let upstream = Scripted::start(|mut turn| {
+        let body = r#"{"error":{"message":"later","type":"x"}}"#;
+        turn.write(format!(
+            "HTTP/1.1 429 X\r\ncontent-type: application/json\r\nretry-after-ms: 500\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        ));
+    });
+    let gateway = Gateway::start(&config(&[direct("openai", &upstream.at("/v1"), &["m"])]));
+    let body = Caller::Chat.request("m", "Hello", false);
+    let exchange = gateway.open(&Request::json(Caller::Chat.path(), &body));
+    crate::rig::eventually("it is refused", || {
+        gateway.log().contains("provider failed").then_some(())
+    });
+    drop(exchange);
+    // Others are refused on the spot until the time is over; whoever comes then is the second. Long
+    // after that the first would have come as well.
+    let left = Instant::now();
+    let others = Request::json(Caller::Chat.path(), &body).with("x-stainless-retry-count", "1");
+    let mut refused = 0;
+    crate::rig::eventually("its time is long over", || {
+        refused += usize::from(gateway.send(&others).header("retry-after-ms") == Some("500"));
+        (left.elapsed() > Duration::from_millis(1_300)).then_some(())
+    });
+    assert!(refused > 0, "the time was over");
+    assert_eq!(upstream.got().len(), 1 + refused);
+}

@@ -275,9 +275,14 @@ pub(crate) fn direct(provider: &str, url: &str, models: &[&str]) -> Value {
     json!({ "provider": provider, "api_key": "up-key", "base_url": url, "models": models })
 }
 
-/// Keys in this order, and nothing that a test would not see.
+/// Keys in this order, and nothing that a test would not see. Every failure is met: no circuit
+/// opens.
 pub(crate) fn config(keys: &[Value]) -> Value {
-    json!({ "catalog": { "live": false }, "providers": { "direct": { "keys": keys } } })
+    json!({
+        "catalog": { "live": false },
+        "upstream": { "breaker": { "enabled": false } },
+        "providers": { "direct": { "keys": keys } },
+    })
 }
 
 /// Every service of the sandbox.
@@ -305,12 +310,15 @@ pub(crate) fn makers(sandbox: &Sandbox) -> Value {
     config
 }
 
-/// A part of the configuration changed.
+/// A part of the configuration changed; members that `value` does not name stay.
 pub(crate) fn with(mut config: Value, path: &str, value: Value) -> Value {
     let mut place = &mut config;
     for key in path.split('.') {
         place = &mut place[key];
     }
-    *place = value;
+    match (place.as_object_mut(), value) {
+        (Some(members), Value::Object(changed)) => members.extend(changed),
+        (_, value) => *place = value,
+    }
     config
 }

@@ -33,6 +33,17 @@ impl Turn {
         let _ = self.stream.flush();
     }
 
+    /// Writes this again and again until the other side has had enough, or `most` bytes are
+    /// written; answers how many were.
+    pub(crate) fn flood(&mut self, text: impl AsRef<[u8]>, most: usize) -> usize {
+        let text = text.as_ref();
+        let mut written = 0;
+        while written < most && self.stream.write_all(text).is_ok() {
+            written += text.len();
+        }
+        written
+    }
+
     /// A whole answer.
     pub(crate) fn answer(&mut self, status: u16, kind: &str, body: &str) {
         self.write(format!(

@@ -67,6 +67,16 @@ impl Account {
         Some(hold)
     }
 
+    /// Holds less for a request, of what it was made to hold beyond.
+    pub(super) fn shrink(&mut self, request: &RequestId, by: MicroUsd) {
+        let hold = self.holds.get_mut(request).expect("it was grown");
+        hold.amount = hold.amount.saturating_sub(by);
+        self.held = self
+            .held
+            .checked_sub(by)
+            .expect("what is held is the sum of the holds");
+    }
+
     /// Spends what is available; the caller has made sure that it is.
     pub(super) fn spend(&mut self, amount: MicroUsd) {
         assert!(amount <= self.available(), "nothing is spent twice");

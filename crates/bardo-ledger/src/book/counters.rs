@@ -29,11 +29,27 @@ pub(super) struct Key {
     start_ms: u64,
 }
 
+impl Key {
+    pub(super) fn parts(&self) -> (&CapScope, Window, u64) {
+        (&self.scope, self.window, self.start_ms)
+    }
+}
+
 /// A cap that a hold counts in, with the window it was made in.
 #[derive(Debug, Clone)]
 pub(super) struct HeldCap {
     pub(super) key: Key,
     limit: MicroUsd,
+}
+
+impl HeldCap {
+    pub(super) fn cap(&self) -> Cap {
+        Cap {
+            scope: self.key.scope.clone(),
+            window: self.key.window,
+            limit: self.limit,
+        }
+    }
 }
 
 #[derive(Debug, Default)]

@@ -69,6 +69,17 @@ impl Memory {
         }
     }
 
+    /// Forgets one, because its hold lives again.
+    pub(super) fn remove(&mut self, account: &AccountId, request: &RequestId) {
+        if self
+            .entries
+            .remove(&(account.clone(), request.clone()))
+            .is_some()
+        {
+            self.order.retain(|(_, a, r)| a != account || r != request);
+        }
+    }
+
     pub(super) fn keys(&self) -> impl Iterator<Item = &(AccountId, RequestId)> {
         self.entries.keys()
     }

@@ -1,12 +1,12 @@
 //! Ending a hold.
 
-use bardo_types::ids::{AccountId, RequestId};
+use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
 
-use super::counters::{CapCounter, HeldCap};
-use super::ended::Ended;
+use super::counters::CapCounter;
+use super::ending::Prepared;
 use super::{Account, Book};
-use crate::command::{Charge, End, HoldState, HoldView, Settle, Settled};
+use crate::command::{Charge, HoldView, Settle, Settled};
 
 /// What a request came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -68,96 +68,15 @@ impl Book {
     /// was never seen, takes all from what is available in the same way. An end that is unknown
     /// without a hold changes nothing.
     pub fn settle(&mut self, command: &Settle) -> Settlement {
-        let (account, request) = (&command.account, &command.request);
-        let caps: Box<[HeldCap]> = match self.ended.get(account, request) {
-            Some(Ended::Settled(paid)) => {
-                let paid = *paid;
-                return self.nothing(account, paid, true);
-            }
-            Some(Ended::Expired(caps)) => caps.clone(),
-            None => Box::default(),
-        };
-        match &command.end {
-            End::Unknown => self.leave(account, request),
-            End::Release => self.end(command, caps, None),
-            End::Capture(charge) => self.end(command, caps, Some(charge)),
+        match self.prepare(command) {
+            Prepared::Ended(settlement) => settlement,
+            Prepared::Pending(pending) => self.finish(pending),
+            // Whoever prepared that end answers for it.
+            Prepared::Ending => self.nothing(&command.account, Paid::default(), true),
         }
     }
 
-    fn leave(&mut self, account: &AccountId, request: &RequestId) -> Settlement {
-        let hold = self
-            .accounts
-            .get_mut(account)
-            .and_then(|found| found.holds.get_mut(request));
-        let Some(hold) = hold else {
-            return self.nothing(account, Paid::default(), false);
-        };
-        let before = hold.view(account, request);
-        let repeated = hold.state == HoldState::Unknown;
-        hold.state = HoldState::Unknown;
-        self.expiries
-            .remove(&(before.expires_at_ms, account.clone(), request.clone()));
-        Settlement {
-            hold: (!repeated).then_some(before),
-            ..self.nothing(account, Paid::default(), repeated)
-        }
-    }
-
-    fn end(
-        &mut self,
-        command: &Settle,
-        expired_caps: Box<[HeldCap]>,
-        charge: Option<&Charge>,
-    ) -> Settlement {
-        let (id, request) = (&command.account, &command.request);
-        let hold = self
-            .accounts
-            .get_mut(id)
-            .and_then(|found| found.take(request));
-        let view = hold.as_ref().map(|hold| hold.view(id, request));
-        let (held, caps) = hold.map_or((MicroUsd::ZERO, expired_caps), |hold| {
-            (hold.amount, hold.caps)
-        });
-        // The hold's own part is within its caps already; beyond it there is only what they leave.
-        let room = self
-            .counters
-            .room(&caps)
-            .map(|room| room.checked_add(held).unwrap_or(MicroUsd::MAX));
-        if let Some(view) = &view {
-            self.counters.release(&caps, held);
-            self.expiries
-                .remove(&(view.expires_at_ms, id.clone(), request.clone()));
-        }
-        let mut paid = Paid::default();
-        let mut counters = Vec::new();
-        if let Some(charge) = charge {
-            let available = self
-                .accounts
-                .get(id)
-                .map_or(MicroUsd::ZERO, Account::available);
-            paid = take(charge, available.min(room.unwrap_or(available)));
-            if paid.charged() > MicroUsd::ZERO {
-                counters = self.counters.spend(&caps, paid.charged());
-                self.accounts
-                    .get_mut(id)
-                    .expect("something was available")
-                    .spend(paid.charged());
-            }
-        }
-        self.ended.insert(
-            id.clone(),
-            request.clone(),
-            Ended::Settled(paid),
-            command.now_ms,
-        );
-        Settlement {
-            hold: view,
-            counters,
-            ..self.nothing(id, paid, false)
-        }
-    }
-
-    fn nothing(&self, account: &AccountId, paid: Paid, repeated: bool) -> Settlement {
+    pub(super) fn nothing(&self, account: &AccountId, paid: Paid, repeated: bool) -> Settlement {
         Settlement {
             paid,
             available: self
@@ -172,7 +91,7 @@ impl Book {
 }
 
 /// Takes a charge out of at most `reach`: the backend's part first.
-fn take(charge: &Charge, reach: MicroUsd) -> Paid {
+pub(super) fn take(charge: &Charge, reach: MicroUsd) -> Paid {
     let provider_cost = charge.provider_cost.min(reach);
     let spread = charge.spread.min(reach.saturating_sub(provider_cost));
     let missing = charge.provider_cost.saturating_sub(provider_cost);

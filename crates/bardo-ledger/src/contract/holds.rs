@@ -139,6 +139,7 @@ async fn only_an_open_hold_grows(rig: Rig) {
     rig.deposit(100, "operator:1").await;
     let no_hold = |number| Err(Refusal::NoHold(rig.request(number)));
     assert_eq!(rig.extend(1, 1).await, no_hold(1), "never made");
+    assert_eq!(rig.extend(1, 999).await, no_hold(1), "whatever there is");
     rig.reserve(2, 10).await;
     rig.end(2, capture(1, 0)).await;
     assert_eq!(rig.extend(2, 1).await, no_hold(2), "captured");
@@ -197,7 +198,7 @@ async fn of_64_at_once_on_money_for_37_exactly_37_are_held(rig: Rig) {
     assert_eq!(rig.stands().await, (37_999, 0, 37_000, 999));
     let ends = held
         .iter()
-        .map(|number| rig.end(*number, capture(900, 100)));
+        .map(|number| rig.end_beside_others(*number, capture(900, 100), None));
     for settled in join_all(ends.collect()).await {
         assert_eq!(settled.charged, MicroUsd::new(1_000));
     }

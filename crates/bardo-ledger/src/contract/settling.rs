@@ -91,7 +91,7 @@ async fn the_first_end_counts(rig: Rig) {
 async fn the_same_end_at_once_is_one_end(rig: Rig) {
     rig.deposit(100, "operator:1").await;
     rig.reserve(1, 60).await;
-    let ends = (0..8).map(|_| rig.end(1, capture(20, 4)));
+    let ends = (0..8).map(|_| rig.end_beside_others(1, capture(20, 4), None));
     let answers = join_all(ends.collect()).await;
     assert!(answers.iter().all(|settled| settled.charged.get() == 24));
     let first = answers.iter().filter(|settled| !settled.repeated).count();

@@ -12,6 +12,7 @@ use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
+use super::head_limit::{HeadLimit, Limited};
 use crate::endpoint::BaseUrl;
 
 /// A scheme, host and port that connections go to.
@@ -141,13 +142,13 @@ pub(super) async fn connect(
     origin: &Origin,
     dialer: &Dialer,
     timeout: Duration,
-) -> Result<SendRequest<Full<Bytes>>, ConnectError> {
+) -> Result<Line, ConnectError> {
     tokio::time::timeout(timeout, open(origin, dialer))
         .await
         .map_err(|_| ConnectError::Timeout(timeout))?
 }
 
-async fn open(origin: &Origin, dialer: &Dialer) -> Result<SendRequest<Full<Bytes>>, ConnectError> {
+async fn open(origin: &Origin, dialer: &Dialer) -> Result<Line, ConnectError> {
     let tls = match dialer {
         Dialer::Tcp(tls) => tls,
         Dialer::Other(connector) => {
@@ -188,12 +189,20 @@ async fn open_tcp(origin: &Origin) -> Result<TcpStream, ConnectError> {
     Ok(stream)
 }
 
-async fn handshake<T>(io: T) -> Result<SendRequest<Full<Bytes>>, ConnectError>
+/// An open connection.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) sender: SendRequest<Full<Bytes>>,
+    pub(super) head: HeadLimit,
+}
+
+async fn handshake<T>(io: T) -> Result<Line, ConnectError>
 where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let head = HeadLimit::default();
     let (sender, connection) = Builder::new()
-        .handshake(TokioIo::new(io))
+        .handshake(TokioIo::new(Limited::new(io, head.clone())))
         .await
         .map_err(ConnectError::Http)?;
     tokio::spawn(async move {
@@ -201,7 +210,7 @@ where
             tracing::debug!(%error, "connection to a provider ended");
         }
     });
-    Ok(sender)
+    Ok(Line { sender, head })
 }
 
 /// Whether an address lies inside a network that outsiders cannot reach: loopback, private,

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::client::conn::http1::SendRequest;
 use tokio::time::Instant;
 
 use super::Origin;
+use super::connect::Line;
 
 /// Idle connections kept per origin and thread; more are closed.
 const IDLE_MAX: usize = 256;
@@ -21,7 +20,7 @@ const IDLE_MAX: usize = 256;
 const IDLE_FOR: Duration = Duration::from_secs(30);
 
 struct Idle {
-    sender: SendRequest<Full<Bytes>>,
+    line: Line,
     since: Instant,
 }
 
@@ -30,7 +29,7 @@ thread_local! {
 }
 
 /// An idle connection of this thread to `origin`, the most recently used first.
-pub(super) fn take(origin: &Origin) -> Option<SendRequest<Full<Bytes>>> {
+pub(super) fn take(origin: &Origin) -> Option<Line> {
     IDLE.with_borrow_mut(|idle| {
         let connections = idle.get_mut(&origin.id())?;
         while let Some(connection) = connections.pop() {
@@ -39,23 +38,23 @@ pub(super) fn take(origin: &Origin) -> Option<SendRequest<Full<Bytes>>> {
                 connections.clear();
                 return None;
             }
-            if connection.sender.is_ready() {
-                return Some(connection.sender);
+            if connection.line.sender.is_ready() {
+                return Some(connection.line);
             }
         }
         None
     })
 }
 
-fn give_back(origin: &Origin, sender: SendRequest<Full<Bytes>>) {
-    if sender.is_closed() {
+fn give_back(origin: &Origin, line: Line) {
+    if line.sender.is_closed() {
         return;
     }
     IDLE.with_borrow_mut(|idle| {
         let connections = idle.entry(origin.id()).or_default();
         if connections.len() < IDLE_MAX {
             connections.push(Idle {
-                sender,
+                line,
                 since: Instant::now(),
             });
         }
@@ -67,24 +66,20 @@ fn give_back(origin: &Origin, sender: SendRequest<Full<Bytes>>) {
 #[derive(Debug)]
 pub struct UpstreamBody {
     incoming: Incoming,
-    lease: Option<(Arc<Origin>, SendRequest<Full<Bytes>>)>,
+    lease: Option<(Arc<Origin>, Line)>,
 }
 
 impl UpstreamBody {
-    pub(super) fn new(
-        incoming: Incoming,
-        origin: Arc<Origin>,
-        sender: SendRequest<Full<Bytes>>,
-    ) -> Self {
+    pub(super) fn new(incoming: Incoming, origin: Arc<Origin>, line: Line) -> Self {
         Self {
             incoming,
-            lease: Some((origin, sender)),
+            lease: Some((origin, line)),
         }
     }
 
     fn complete(&mut self) {
-        if let Some((origin, sender)) = self.lease.take() {
-            give_back(&origin, sender);
+        if let Some((origin, line)) = self.lease.take() {
+            give_back(&origin, line);
         }
     }
 }

@@ -9,3 +9,4 @@ mod matrix;
 mod simulation;
 mod slices;
 mod steps;
+mod storm;

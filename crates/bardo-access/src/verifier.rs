@@ -1,0 +1,331 @@
+//! Who presents a key: verified with bcrypt once, then from memory.
+//!
+//! [`Verifier::check`] answers at once wherever it can: a key that was verified is known again by a
+//! keyed hash of it, in well under a microsecond. Whenever the store's revision has moved, or ten
+//! minutes have passed, the store is asked anew before the key is believed, so what is revoked is
+//! refused from the next request on. bcrypt runs on threads of its own behind a bounded queue.
+//!
+//! An unknown id and a wrong secret take the same way and the same work. A store that does not
+//! answer never makes a key wrong: who was verified before stays known for [`Settings::grace`] after
+//! the store's last answer, everybody else is told to come again.
+
+mod hashing;
+mod presence;
+mod refused;
+mod tag;
+mod warm;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bardo_types::ids::KeyId;
+use bardo_types::secret::Secret;
+
+pub use presence::{Keys, Presence};
+
+use self::hashing::{Hashing, Job, Memory};
+use self::tag::{Tag, Tagger};
+use self::warm::{Known, Verified};
+use crate::key::PresentedKey;
+use crate::port::{KeyError, KeyStore};
+use crate::record::{KeyRecord, KeyState};
+
+/// After a store failed, it is left alone for so long.
+const REST_MS: u64 = 500;
+/// When to come again where nothing better is known.
+const RETRY_MS: u64 = 1_000;
+
+/// Now, by the clock on the wall (for the ends of keys) and by one that never steps (for how long
+/// something is believed).
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// Unix milliseconds.
+    pub unix_ms: u64,
+    /// The same moment on the clock that never steps.
+    pub at: Instant,
+}
+
+/// How long what is believed, and how much is kept.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// After this time the store is asked again, even if it tells of no change.
+    pub ttl: Duration,
+    /// How long verified keys are believed after the last answer of a store that is gone.
+    pub grace: Duration,
+    /// How long the store may take to answer.
+    pub store_wait: Duration,
+    /// Verified keys that are kept.
+    pub entries: usize,
+    /// Threads that compute bcrypt.
+    pub threads: usize,
+    /// Computations that may wait; more are told to come again.
+    pub queue: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            ttl: Duration::from_secs(600),
+            grace: Duration::from_secs(3_600),
+            store_wait: Duration::from_secs(2),
+            entries: 200_000,
+            threads: 1,
+            queue: 512,
+        }
+    }
+}
+
+/// Why a key was not taken. What a caller is told of the first four must be the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is no key at all.
+    Malformed,
+    /// There is no such key, or its secret is another.
+    Wrong,
+    /// Its time is over.
+    Expired,
+    /// Somebody took it back.
+    Revoked,
+    /// Too many keys are being verified, or too many wrong ones of this id were.
+    Busy {
+        /// When to come again.
+        retry_after_ms: u64,
+    },
+    /// The store does not answer, which says nothing of the key.
+    Unavailable {
+        /// When to come again.
+        retry_after_ms: u64,
+    },
+}
+
+const UNAVAILABLE: Refusal = Refusal::Unavailable {
+    retry_after_ms: RETRY_MS,
+};
+
+/// What a check came to.
+pub type Checked = Result<Arc<KeyRecord>, Refusal>;
+
+/// What is known of a presented key at once.
+#[must_use]
+pub enum Verdict {
+    /// It is who it says.
+    Verified(Arc<KeyRecord>),
+    /// It is not taken.
+    Refused(Refusal),
+    /// The store has to be asked, or bcrypt. Dropping the future loses nothing.
+    Slow(Pin<Box<dyn Future<Output = Checked> + Send>>),
+}
+
+impl From<Checked> for Verdict {
+    fn from(checked: Checked) -> Self {
+        match checked {
+            Ok(record) => Self::Verified(record),
+            Err(refusal) => Self::Refused(refusal),
+        }
+    }
+}
+
+/// Verifies keys against a store, and remembers.
+pub struct Verifier {
+    store: Arc<dyn KeyStore>,
+    settings: Settings,
+    tagger: Tagger,
+    memory: Arc<Memory>,
+    hashing: Hashing,
+    start: Instant,
+    /// When the store answered last, and failed last, in milliseconds since the start; 0: never.
+    answered_ms: AtomicU64,
+    failed_ms: AtomicU64,
+}
+
+impl Verifier {
+    /// A verifier with its threads.
+    ///
+    /// # Panics
+    /// When the operating system gives no randomness or no thread.
+    #[must_use]
+    pub fn new(store: Arc<dyn KeyStore>, settings: Settings, start: Instant) -> Self {
+        let mut key = zeroize::Zeroizing::new([0; 32]);
+        getrandom::fill(&mut *key)
+            .expect("the operating system gives randomness to a process that starts");
+        let memory = Arc::new(Memory::new(settings.entries));
+        let hashing = Hashing::start(&memory, settings.threads, settings.queue);
+        Self {
+            store,
+            settings,
+            tagger: Tagger::new(&key),
+            memory,
+            hashing,
+            start,
+            answered_ms: AtomicU64::new(0),
+            failed_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// Who presents `text`.
+    pub fn check(self: &Arc<Self>, text: &str, now: Moment) -> Verdict {
+        let tag = self.tagger.tag(text);
+        let revision = self.store.revision();
+        let at_ms = self.since_start(now);
+        let ttl_ms = millis(self.settings.ttl);
+        match self.memory.warm.look(tag, revision, at_ms, ttl_ms) {
+            Known::Fresh(record) => return usable(record, now).into(),
+            Known::Stale(known) => {
+                let (verifier, text) = (Arc::clone(self), Secret::new(text.to_owned()));
+                return Verdict::Slow(Box::pin(async move {
+                    verifier.renew(tag, known, &text, now).await
+                }));
+            }
+            Known::Nothing => {}
+        }
+        if self.memory.refused.has(tag, revision, at_ms) {
+            return Verdict::Refused(Refusal::Wrong);
+        }
+        // How keys are written is no secret, so this tells nothing of any of them.
+        let Some(Ok(key)) = PresentedKey::parse(text) else {
+            return Verdict::Refused(Refusal::Malformed);
+        };
+        let verifier = Arc::clone(self);
+        Verdict::Slow(Box::pin(
+            async move { verifier.verify(tag, key, now).await },
+        ))
+    }
+
+    /// Takes a key that was made just now as verified, which spares its first use the computation.
+    pub fn remember(&self, key: &PresentedKey, record: KeyRecord, now: Moment) {
+        let verified = Verified {
+            record: Arc::new(record),
+            revision: self.store.revision(),
+            at_ms: self.since_start(now),
+        };
+        let tag = self.tagger.tag(key.text().expose());
+        self.memory.warm.insert(tag, verified);
+    }
+
+    /// Computations of bcrypt so far.
+    #[must_use]
+    pub fn computed(&self) -> u64 {
+        self.memory.computed.load(Ordering::Relaxed)
+    }
+
+    /// A key whose secret is known to fit: does the rest still hold?
+    async fn renew(&self, tag: Tag, known: Verified, text: &Secret, now: Moment) -> Checked {
+        let revision = self.store.revision();
+        match self.find(&known.record.id, now).await {
+            Ok(Some(record)) if record.hash == known.record.hash => {
+                let record = Arc::new(record);
+                let verified = Verified {
+                    record: Arc::clone(&record),
+                    revision,
+                    at_ms: self.since_start(now),
+                };
+                self.memory.warm.insert(tag, verified);
+                usable(record, now)
+            }
+            // It has another secret now, or is gone.
+            Ok(_) => {
+                self.memory.warm.remove(tag);
+                match PresentedKey::parse(text.expose()) {
+                    Some(Ok(key)) => self.verify(tag, key, now).await,
+                    _ => Err(Refusal::Malformed),
+                }
+            }
+            Err(_) => {
+                let silent = self
+                    .since_start(now)
+                    .saturating_sub(self.answered_ms.load(Ordering::Relaxed));
+                if silent <= millis(self.settings.grace) {
+                    usable(known.record, now)
+                } else {
+                    Err(UNAVAILABLE)
+                }
+            }
+        }
+    }
+
+    /// A key that was not seen before, or not lately.
+    async fn verify(&self, tag: Tag, key: PresentedKey, now: Moment) -> Checked {
+        let at_ms = self.since_start(now);
+        if let Some(retry_after_ms) = self.memory.refused.pause_ms(&key.id, at_ms) {
+            return Err(Refusal::Busy { retry_after_ms });
+        }
+        let revision = self.store.revision();
+        let found = self.find(&key.id, now).await.map_err(|_| UNAVAILABLE)?;
+        let job = Job {
+            tag,
+            id: key.id,
+            secret: key.secret,
+            record: found.filter(|record| record.kind == key.kind),
+            revision,
+            at_ms,
+        };
+        const BUSY: Refusal = Refusal::Busy {
+            retry_after_ms: RETRY_MS,
+        };
+        // Somebody may have had it verified while the store was asked.
+        let ttl_ms = millis(self.settings.ttl);
+        if let Known::Fresh(record) = self.memory.warm.look(tag, revision, at_ms, ttl_ms) {
+            return usable(record, now);
+        }
+        let computed = self.hashing.submit(job).ok_or(BUSY)?;
+        match computed.await {
+            Ok(Some(record)) => usable(record, now),
+            Ok(None) => Err(Refusal::Wrong),
+            Err(_) => Err(BUSY),
+        }
+    }
+
+    /// Asks the store, within its time, and not again at once after it failed.
+    async fn find(&self, id: &KeyId, now: Moment) -> Result<Option<KeyRecord>, KeyError> {
+        let at_ms = self.since_start(now);
+        let failed_ms = self.failed_ms.load(Ordering::Relaxed);
+        let is_failing = failed_ms > self.answered_ms.load(Ordering::Relaxed);
+        // One request in a while tries again, so that not all of them wait for a dead store.
+        let tries = || {
+            at_ms.saturating_sub(failed_ms) >= REST_MS
+                && self
+                    .failed_ms
+                    .compare_exchange(failed_ms, at_ms, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_ok()
+        };
+        if is_failing && !tries() {
+            return Err(KeyError::Unavailable("it failed a moment ago".into()));
+        }
+        let answer = tokio::time::timeout(self.settings.store_wait, self.store.find(id))
+            .await
+            .unwrap_or_else(|_| Err(KeyError::Unavailable("no answer in time".into())));
+        // An error about the id is an answer as well.
+        let answer = match answer {
+            Err(KeyError::Unknown(_)) => Ok(None),
+            other => other,
+        };
+        let last = match &answer {
+            Ok(_) => &self.answered_ms,
+            Err(_) => &self.failed_ms,
+        };
+        last.fetch_max(at_ms, Ordering::Relaxed);
+        answer
+    }
+
+    /// Milliseconds since the start, and at least one, so that 0 can mean never.
+    fn since_start(&self, now: Moment) -> u64 {
+        millis(now.at.saturating_duration_since(self.start)).saturating_add(1)
+    }
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn usable(record: Arc<KeyRecord>, now: Moment) -> Checked {
+    match record.state(now.unix_ms) {
+        KeyState::Active => Ok(record),
+        KeyState::Expired => Err(Refusal::Expired),
+        KeyState::Revoked => Err(Refusal::Revoked),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! The threads that compute bcrypt, and the queue to them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bardo_types::ids::KeyId;
+use bardo_types::secret::Secret;
+use tokio::sync::oneshot;
+
+use super::refused::Refused;
+use super::tag::{Tag, TagMap};
+use super::warm::{Verified, Warm};
+use crate::key::{hash_secret, verify_secret};
+use crate::record::KeyRecord;
+
+/// What the secret was found to be; `None`: it is wrong, or there is no key of that id.
+pub(super) type Found = Option<Arc<KeyRecord>>;
+
+/// A secret to be compared with a hash.
+pub(super) struct Job {
+    pub(super) tag: Tag,
+    pub(super) id: KeyId,
+    pub(super) secret: Secret,
+    /// Absent where there is no such key; the work is then done on a hash that fits nothing.
+    pub(super) record: Option<KeyRecord>,
+    pub(super) revision: u64,
+    pub(super) at_ms: u64,
+}
+
+/// What the threads and those who wait for them share.
+pub(super) struct Memory {
+    pub(super) warm: Warm,
+    pub(super) refused: Refused,
+    /// Who waits for which key. Simultaneous requests with one key wait for one computation.
+    waiting: Mutex<TagMap<Vec<oneshot::Sender<Found>>>>,
+    /// Computations so far.
+    pub(super) computed: AtomicU64,
+    pub(super) stand_in: String,
+}
+
+impl Memory {
+    pub(super) fn new(entries: usize) -> Self {
+        // Its cost is that of the hashes that are kept, so an unknown id takes as long as a wrong
+        // secret. The text is too short to be a secret that anybody was given.
+        let stand_in = hash_secret(&Secret::new("-".into()))
+            .expect("the operating system gives randomness to a process that starts");
+        Self {
+            warm: Warm::new(entries),
+            refused: Refused::default(),
+            waiting: Mutex::default(),
+            computed: AtomicU64::new(0),
+            stand_in,
+        }
+    }
+
+    /// Does one job and tells whoever waits for it. What was found is remembered before, so nobody
+    /// who comes in between starts it again.
+    pub(super) fn compute(&self, job: Job) {
+        let hash = job.record.as_ref().map(|record| record.hash.as_str());
+        let fits = self.fits(&job.secret, hash.unwrap_or(&self.stand_in));
+        let found = job.record.filter(|_| fits).map(Arc::new);
+        if let Some(record) = &found {
+            let verified = Verified {
+                record: Arc::clone(record),
+                revision: job.revision,
+                at_ms: job.at_ms,
+            };
+            self.warm.insert(job.tag, verified);
+        } else {
+            self.refused
+                .remember(job.tag, &job.id, job.revision, job.at_ms);
+        }
+        for waiter in self.forget(job.tag) {
+            // Whoever left does not need to know.
+            let _ = waiter.send(found.clone());
+        }
+    }
+
+    /// The one place where bcrypt is computed, so that what is counted is what was done.
+    fn fits(&self, secret: &Secret, hash: &str) -> bool {
+        self.computed.fetch_add(1, Ordering::Relaxed);
+        verify_secret(secret, hash)
+    }
+
+    fn forget(&self, tag: Tag) -> Vec<oneshot::Sender<Found>> {
+        self.waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&tag)
+            .unwrap_or_default()
+    }
+}
+
+/// The way to the threads. They end when it is dropped.
+pub(super) struct Hashing {
+    queue: SyncSender<Job>,
+    memory: Arc<Memory>,
+}
+
+impl Hashing {
+    pub(super) fn start(memory: &Arc<Memory>, threads: usize, capacity: usize) -> Self {
+        let (queue, jobs) = sync_channel(capacity);
+        let jobs = Arc::new(Mutex::new(jobs));
+        for index in 0..threads.max(1) {
+            let (memory, jobs) = (Arc::clone(memory), Arc::clone(&jobs));
+            std::thread::Builder::new()
+                .name(format!("keys-{index}"))
+                .spawn(move || work(&memory, &jobs))
+                .expect("the operating system grants a handful of threads");
+        }
+        Self {
+            queue,
+            memory: Arc::clone(memory),
+        }
+    }
+
+    /// A queue that nobody works on but the test.
+    #[cfg(test)]
+    pub(super) fn by_hand(memory: &Arc<Memory>, capacity: usize) -> (Self, Receiver<Job>) {
+        let (queue, jobs) = sync_channel(capacity);
+        let memory = Arc::clone(memory);
+        (Self { queue, memory }, jobs)
+    }
+
+    /// Hands a job over, or joins those who wait for the same key already. `None` when the queue is
+    /// full.
+    pub(super) fn submit(&self, job: Job) -> Option<oneshot::Receiver<Found>> {
+        let (sender, receiver) = oneshot::channel();
+        let mut waiting = self
+            .memory
+            .waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(others) = waiting.get_mut(&job.tag) {
+            others.retain(|other| !other.is_closed());
+            others.push(sender);
+            return Some(receiver);
+        }
+        let tag = job.tag;
+        match self.queue.try_send(job) {
+            Ok(()) => {
+                // The lock is held, so the job cannot be done and forgotten before this.
+                waiting.insert(tag, vec![sender]);
+                Some(receiver)
+            }
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => None,
+        }
+    }
+}
+
+fn work(memory: &Memory, jobs: &Mutex<Receiver<Job>>) {
+    loop {
+        let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        match next {
+            Ok(job) => memory.compute(job),
+            Err(_) => return,
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Keys that were refused a moment ago, and how often those of one id were.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bardo_types::ids::KeyId;
+
+use super::tag::{Tag, TagMap};
+
+/// How long a refusal is remembered. Somebody who mistypes a key and mends it is not hindered: the
+/// mended one has another tag.
+const REMEMBERED_MS: u64 = 5_000;
+const REMEMBERED: usize = 65_536;
+
+/// Wrong secrets for one id that are looked at in a row; then one every [`PAUSE_MS`].
+const FAILURES: u64 = 10;
+const PAUSE_MS: u64 = 1_000;
+const WATCHED: usize = 65_536;
+
+#[derive(Default)]
+pub(super) struct Refused {
+    keys: Mutex<TagMap<Turned>>,
+    /// For each id, when its failures will be forgotten.
+    ids: Mutex<HashMap<KeyId, u64>>,
+}
+
+struct Turned {
+    revision: u64,
+    at_ms: u64,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Refused {
+    /// Whether this very key was refused a moment ago, and nothing was changed in the store since.
+    pub(super) fn has(&self, tag: Tag, revision: u64, now_ms: u64) -> bool {
+        locked(&self.keys).get(&tag).is_some_and(|turned| {
+            turned.revision == revision && now_ms.saturating_sub(turned.at_ms) < REMEMBERED_MS
+        })
+    }
+
+    /// Milliseconds to wait before another key of this id is looked at. The same for ids that exist
+    /// and for those that do not.
+    pub(super) fn pause_ms(&self, id: &KeyId, now_ms: u64) -> Option<u64> {
+        let over = *locked(&self.ids).get(id)?;
+        (over.saturating_sub(now_ms))
+            .checked_sub((FAILURES - 1) * PAUSE_MS)
+            .filter(|wait| *wait > 0)
+    }
+
+    pub(super) fn remember(&self, tag: Tag, id: &KeyId, revision: u64, now_ms: u64) {
+        let mut keys = locked(&self.keys);
+        if keys.len() >= REMEMBERED {
+            keys.retain(|_, turned| now_ms.saturating_sub(turned.at_ms) < REMEMBERED_MS);
+            if keys.len() >= REMEMBERED {
+                // It only saves work, and the thread that hashes bounds that.
+                keys.clear();
+            }
+        }
+        let at_ms = now_ms;
+        keys.insert(tag, Turned { revision, at_ms });
+        drop(keys);
+
+        let mut ids = locked(&self.ids);
+        if ids.len() >= WATCHED {
+            ids.retain(|_, over| *over > now_ms);
+            if ids.len() >= WATCHED {
+                ids.clear();
+            }
+        }
+        let over = ids.entry(id.clone()).or_insert(now_ms);
+        *over = (*over).max(now_ms) + PAUSE_MS;
+    }
+}

@@ -1,0 +1,290 @@
+//! Which backends may be asked right now: a circuit for each backend, model and key that has
+//! failed, and the times that providers named.
+//!
+//! A circuit is closed (asked), open (not asked) or half open (asked by one request, which decides).
+//! Nothing is kept of backends that never failed, so those cost a request one look at a counter.
+
+mod circuit;
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bardo_providers::Endpoint;
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::model::ModelEntry;
+use tokio::time::Instant;
+
+use crate::failure::{Blame, Failure, Next, blame};
+use crate::retry::Budget;
+use crate::run::Engine;
+
+use circuit::Circuit;
+pub use circuit::{Breaker, CircuitHealth, CircuitState};
+
+/// Callers can make up names of models, so what is kept has a bound.
+const CIRCUITS_MAX: usize = 10_000;
+
+/// What is known of the backends' health, and how much may be retried.
+pub(crate) struct Health {
+    circuits: Mutex<HashMap<u64, Circuit>>,
+    /// How many circuits there are, to be read without the lock.
+    known: AtomicUsize,
+    budget: Mutex<Budget>,
+    /// Keyed at random, so that nobody can choose names that collide.
+    hasher: RandomState,
+}
+
+/// One backend with one model, by one key.
+#[derive(Clone)]
+pub(crate) struct Who {
+    id: u64,
+    pub(crate) endpoint: Arc<Endpoint>,
+    entry: Arc<ModelEntry>,
+}
+
+/// Whether a backend may be asked.
+pub(crate) enum Gate {
+    /// It may.
+    Pass(Permit),
+    /// It asked to be left alone for so long, with such a failure.
+    Paused(Duration, FaultClass),
+    /// It has failed too often; so long until somebody may look again.
+    Open(Duration),
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Self {
+            circuits: Mutex::default(),
+            known: AtomicUsize::new(0),
+            budget: Mutex::new(Budget::new(Instant::now())),
+            hasher: RandomState::new(),
+        }
+    }
+}
+
+impl Health {
+    pub(crate) fn who(&self, endpoint: &Arc<Endpoint>, entry: &Arc<ModelEntry>) -> Who {
+        let base = &endpoint.base;
+        let address = (base.https, &base.host, base.port, &base.path);
+        let named = (&endpoint.name, endpoint.key.expose(), &entry.upstream_id);
+        Who {
+            id: self.hasher.hash_one((address, named)),
+            endpoint: Arc::clone(endpoint),
+            entry: Arc::clone(entry),
+        }
+    }
+
+    fn circuits(&self) -> MutexGuard<'_, HashMap<u64, Circuit>> {
+        // Every change is a few assignments; a panic between them leaves nothing that misleads.
+        self.circuits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn budget(&self) -> MutexGuard<'_, Budget> {
+        self.budget.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_none(&self) -> bool {
+        self.known.load(Ordering::Acquire) == 0
+    }
+
+    /// A request has come; a share of those may be retried.
+    pub(crate) fn count_request(&self, now: Instant) {
+        self.budget().earn(now);
+    }
+
+    /// Takes one retry out of the budget.
+    pub(crate) fn may_retry(&self, now: Instant, permille: u32, in_advance: bool) -> bool {
+        self.budget().spend(now, permille, in_advance)
+    }
+
+    pub(crate) fn gate(self: &Arc<Self>, who: &Who, breaker: &Breaker, now: Instant) -> Gate {
+        let mut probes = false;
+        if !self.has_none()
+            && let Some(circuit) = self.circuits().get_mut(&who.id)
+        {
+            if let Some((wait, class)) = circuit.paused(now) {
+                return Gate::Paused(wait, class);
+            }
+            match circuit.pass(breaker, now) {
+                Ok(probe) => probes = probe,
+                Err(wait) => return Gate::Open(wait),
+            }
+        }
+        Gate::Pass(self.permit(who, breaker, probes))
+    }
+
+    /// For a request that has nobody else to ask: one such request at a time may try an open
+    /// circuit before its time, and so find out early that the backend is well again.
+    pub(crate) fn last_resort(
+        self: &Arc<Self>,
+        who: &Who,
+        breaker: &Breaker,
+        now: Instant,
+    ) -> Gate {
+        if let Some(circuit) = self.circuits().get_mut(&who.id)
+            && let Err(wait) = circuit.pass_early(breaker, now)
+        {
+            return Gate::Open(wait);
+        }
+        Gate::Pass(self.permit(who, breaker, true))
+    }
+
+    fn permit(self: &Arc<Self>, who: &Who, breaker: &Breaker, probes: bool) -> Permit {
+        Permit {
+            health: Arc::clone(self),
+            who: who.clone(),
+            breaker: *breaker,
+            probes,
+        }
+    }
+
+    /// Whether it failed several times in a row, and lately.
+    pub(crate) fn is_unwell(&self, who: &Who, now: Instant) -> bool {
+        !self.has_none()
+            && self
+                .circuits()
+                .get(&who.id)
+                .is_some_and(|circuit| circuit.is_unwell(now))
+    }
+
+    /// Keeps a failure; answers whether it is the first after a quiet time.
+    fn keep(&self, who: &Who, breaker: &Breaker, seen: &Seen, now: Instant) -> bool {
+        let mut circuits = self.circuits();
+        if circuits.len() >= CIRCUITS_MAX && !circuits.contains_key(&who.id) {
+            circuits.retain(|_, circuit| !circuit.is_forgettable(now));
+            if circuits.len() >= CIRCUITS_MAX {
+                return false;
+            }
+        }
+        let circuit = circuits.entry(who.id).or_insert_with(|| {
+            Circuit::new(
+                who.endpoint.name.clone(),
+                who.entry.upstream_id.clone(),
+                now,
+            )
+        });
+        let first = circuit.is_quiet(now);
+        circuit.failed(breaker, seen.blame, seen.probes, now);
+        if let Some(wait) = seen.pause {
+            circuit.pause(now + wait, seen.class);
+        }
+        let count = circuits.len();
+        drop(circuits);
+        self.known.store(count, Ordering::Release);
+        first
+    }
+}
+
+/// A failure as circuits see it.
+struct Seen {
+    blame: Blame,
+    probes: bool,
+    pause: Option<Duration>,
+    class: FaultClass,
+}
+
+/// Leave to ask a backend once. Dropped without an outcome, it was no evidence of anything.
+pub(crate) struct Permit {
+    health: Arc<Health>,
+    who: Who,
+    breaker: Breaker,
+    probes: bool,
+}
+
+impl Permit {
+    /// The backend answered. What is answered is for the watch to see, where it goes on.
+    pub(crate) fn succeeded(mut self, now: Instant) -> Watch {
+        let probes = std::mem::take(&mut self.probes);
+        if !self.health.has_none()
+            && let Some(circuit) = self.health.circuits().get_mut(&self.who.id)
+        {
+            circuit.succeeded(probes, now);
+        }
+        Watch {
+            health: Arc::clone(&self.health),
+            who: self.who.clone(),
+            breaker: self.breaker,
+        }
+    }
+
+    /// The backend failed; answers whether that is the first failure after a quiet time.
+    pub(crate) fn failed(mut self, failure: &Failure, now: Instant) -> bool {
+        let probes = std::mem::take(&mut self.probes);
+        let blame = failure.blame(self.who.endpoint.service);
+        if failure.next == Next::Never {
+            // It took the trouble to say what is wrong with the request, so it is well.
+            if let Some(circuit) = self.health.circuits().get_mut(&self.who.id) {
+                circuit.succeeded(probes, now);
+            }
+            return false;
+        }
+        let seen = Seen {
+            blame,
+            probes,
+            pause: failure.fault.retry_after_ms.map(Duration::from_millis),
+            class: failure.fault.class,
+        };
+        self.health.keep(&self.who, &self.breaker, &seen, now)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if self.probes
+            && let Some(circuit) = self.health.circuits().get_mut(&self.who.id)
+        {
+            circuit.give_up_probe();
+        }
+    }
+}
+
+/// Sees how an answer that began goes on.
+pub(crate) struct Watch {
+    health: Arc<Health>,
+    who: Who,
+    breaker: Breaker,
+}
+
+impl Watch {
+    /// The answer broke off.
+    pub(crate) fn failed(self, fault: &Fault) {
+        let blame = blame(fault, self.who.endpoint.service);
+        if blame == Blame::Nobody {
+            return;
+        }
+        let seen = Seen {
+            blame,
+            probes: false,
+            pause: None,
+            class: fault.class,
+        };
+        self.health
+            .keep(&self.who, &self.breaker, &seen, Instant::now());
+    }
+}
+
+impl Engine {
+    /// The backends that have failed of late, the worst first.
+    #[must_use]
+    pub fn health(&self) -> Vec<CircuitHealth> {
+        let now = Instant::now();
+        let mut all: Vec<CircuitHealth> = self
+            .health
+            .circuits()
+            .values_mut()
+            .map(|circuit| circuit.shown(now))
+            .collect();
+        all.sort_by(|a, b| {
+            let rank = |one: &CircuitHealth| (one.state, std::cmp::Reverse(one.failures_in_a_row));
+            (rank(a), &a.backend, &a.model).cmp(&(rank(b), &b.backend, &b.model))
+        });
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,303 @@
+use std::time::Duration;
+
+use bardo_types::fault::FaultClass;
+use tokio::time::Instant;
+
+use crate::failure::Blame;
+use crate::window::Window;
+
+/// Successes and failures are looked at over ten of these: five minutes.
+const SLOT: Duration = Duration::from_secs(30);
+/// A probe without an outcome for so long no longer keeps the next one back.
+const PROBE_PATIENCE: Duration = Duration::from_secs(10);
+/// Probes before their time are at least so far apart.
+const EARLY_GAP: Duration = Duration::from_secs(3);
+/// Failures in a row from which on a backend is unwell, and how long that is remembered.
+const UNWELL_FROM: u32 = 2;
+const UNWELL_FOR: Duration = Duration::from_secs(30);
+/// After such a time without failures the next one is the first.
+const QUIET: Duration = Duration::from_secs(60);
+/// A share of failures, in thousandths, from which on a backend is called degraded.
+const DEGRADED_PERMILLE: u64 = 50;
+
+/// When circuits open, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Breaker {
+    /// Whether they open at all.
+    pub enabled: bool,
+    /// Failures in a row that open one.
+    pub failures: u32,
+    /// Connections in a row that do not come about and open one.
+    pub connect_failures: u32,
+    /// Failures among the answers of five minutes that open one, in thousandths.
+    pub error_permille: u32,
+    /// So many answers are needed before the share of failures means something.
+    pub min_samples: u32,
+    /// How long one stays open at first.
+    pub open_for: Duration,
+    /// Each failed probe doubles that, up to this.
+    pub open_for_max: Duration,
+}
+
+/// The state of a circuit, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CircuitState {
+    /// The backend is not asked.
+    Open,
+    /// One request at a time finds out whether it is well again.
+    HalfOpen,
+    /// The backend is asked.
+    Closed,
+}
+
+/// A circuit as operators see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CircuitHealth {
+    /// The backend's name.
+    pub backend: String,
+    /// The model, by the backend's name for it.
+    pub model: String,
+    /// Whether it is asked.
+    pub state: CircuitState,
+    /// It fails more often than once in twenty, of 20 answers or more.
+    pub degraded: bool,
+    /// Failures since the last success.
+    pub failures_in_a_row: u32,
+    /// Successes within five minutes, from the first failure on.
+    pub successes: u64,
+    /// Failures of the backend's own making within five minutes.
+    pub failures: u64,
+    /// When it is asked again, where it is open.
+    pub retry_in: Option<Duration>,
+    /// For how long the provider asked not to be asked.
+    pub paused_for: Option<Duration>,
+}
+
+#[derive(Debug)]
+struct Trip {
+    until: Instant,
+    period: Duration,
+    /// Since when a request is finding out.
+    probe: Option<Instant>,
+    /// When one did so last; the moment of opening counts.
+    looked: Instant,
+}
+
+#[derive(Debug)]
+pub(super) struct Circuit {
+    backend: String,
+    model: String,
+    trip: Option<Trip>,
+    /// Failures of the backend's own making since the last success.
+    streak: u32,
+    /// Connections in a row that did not come about.
+    unreachable: u32,
+    /// Refusals and failures of any kind since the last success.
+    refusals: u32,
+    last_failure: Option<Instant>,
+    /// Successes and failures.
+    window: Window,
+    pause: Option<(Instant, FaultClass)>,
+}
+
+impl Circuit {
+    pub(super) fn new(backend: String, model: String, now: Instant) -> Self {
+        Self {
+            backend,
+            model,
+            trip: None,
+            streak: 0,
+            unreachable: 0,
+            refusals: 0,
+            last_failure: None,
+            window: Window::new(SLOT, now),
+            pause: None,
+        }
+    }
+
+    /// What is left of the time that the provider named.
+    pub(super) fn paused(&self, now: Instant) -> Option<(Duration, FaultClass)> {
+        let (until, class) = self.pause?;
+        let left = until.checked_duration_since(now)?;
+        (!left.is_zero()).then_some((left, class))
+    }
+
+    pub(super) fn pause(&mut self, until: Instant, class: FaultClass) {
+        if self.pause.is_none_or(|(known, _)| known < until) {
+            self.pause = Some((until, class));
+        }
+    }
+
+    /// Whether a request may pass, and whether it is a probe; else how long that is not so.
+    pub(super) fn pass(&mut self, breaker: &Breaker, now: Instant) -> Result<bool, Duration> {
+        let Some(trip) = self.trip.as_mut().filter(|_| breaker.enabled) else {
+            return Ok(false);
+        };
+        let left = trip.until.saturating_duration_since(now);
+        if !left.is_zero() {
+            return Err(left);
+        }
+        trip.probe(now).map(|()| true)
+    }
+
+    /// The same before its time, for a request that has nobody else.
+    pub(super) fn pass_early(&mut self, breaker: &Breaker, now: Instant) -> Result<(), Duration> {
+        let Some(trip) = self.trip.as_mut().filter(|_| breaker.enabled) else {
+            return Ok(());
+        };
+        let next = trip.until.min(trip.looked + EARLY_GAP);
+        let left = next.saturating_duration_since(now);
+        if !left.is_zero() {
+            return Err(left);
+        }
+        trip.probe(now)
+    }
+
+    pub(super) fn give_up_probe(&mut self) {
+        if let Some(trip) = &mut self.trip {
+            trip.probe = None;
+        }
+    }
+
+    pub(super) fn succeeded(&mut self, probes: bool, now: Instant) {
+        // While it is open only a probe is evidence; others were asked before.
+        if self.trip.is_some() {
+            if !probes {
+                return;
+            }
+            tracing::info!(backend = self.backend, model = self.model, "circuit closed");
+            self.trip = None;
+            self.window = Window::new(SLOT, now);
+        }
+        self.streak = 0;
+        self.unreachable = 0;
+        self.refusals = 0;
+        let slot = self.window.now(now);
+        slot.0 = slot.0.saturating_add(1);
+    }
+
+    pub(super) fn failed(&mut self, breaker: &Breaker, blame: Blame, probes: bool, now: Instant) {
+        if blame == Blame::Nobody {
+            if self.trip.is_some() {
+                // A refusal is an answer.
+                self.succeeded(probes, now);
+            } else {
+                self.streak = 0;
+                self.unreachable = 0;
+            }
+            self.refusals = self.refusals.saturating_add(1);
+            self.last_failure = Some(now);
+            return;
+        }
+        self.last_failure = Some(now);
+        self.refusals = self.refusals.saturating_add(1);
+        if let Some(trip) = &mut self.trip {
+            if probes {
+                trip.failed(breaker, now);
+            }
+            return;
+        }
+        self.streak = self.streak.saturating_add(1);
+        self.unreachable = match blame {
+            Blame::Unreachable => self.unreachable.saturating_add(1),
+            _ => 0,
+        };
+        let slot = self.window.now(now);
+        slot.1 = slot.1.saturating_add(1);
+        if breaker.enabled && self.has_enough(breaker, now) {
+            tracing::warn!(
+                backend = self.backend,
+                model = self.model,
+                failures_in_a_row = self.streak,
+                "circuit opened"
+            );
+            self.trip = Some(Trip {
+                until: now + breaker.open_for,
+                period: breaker.open_for,
+                probe: None,
+                looked: now,
+            });
+        }
+    }
+
+    fn has_enough(&mut self, breaker: &Breaker, now: Instant) -> bool {
+        let (successes, failures) = self.window.sums(now);
+        let all = successes + failures;
+        let share = failures * 1000 >= all * u64::from(breaker.error_permille);
+        self.streak >= breaker.failures
+            || self.unreachable >= breaker.connect_failures
+            || all >= u64::from(breaker.min_samples) && share
+    }
+
+    /// Whether it failed several times in a row, and lately.
+    pub(super) fn is_unwell(&self, now: Instant) -> bool {
+        let lately = self
+            .last_failure
+            .is_some_and(|last| now.saturating_duration_since(last) < UNWELL_FOR);
+        lately && self.refusals >= UNWELL_FROM
+    }
+
+    /// Whether no failure is remembered.
+    pub(super) fn is_quiet(&self, now: Instant) -> bool {
+        self.last_failure
+            .is_none_or(|last| now.saturating_duration_since(last) >= QUIET)
+    }
+
+    /// Whether nothing would change if it were not known.
+    pub(super) fn is_forgettable(&self, now: Instant) -> bool {
+        self.trip.is_none()
+            && self.paused(now).is_none()
+            && self
+                .last_failure
+                .is_none_or(|last| now.saturating_duration_since(last) >= SLOT * 10)
+    }
+
+    pub(super) fn shown(&mut self, now: Instant) -> CircuitHealth {
+        let (successes, failures) = self.window.sums(now);
+        let all = successes + failures;
+        let left = self
+            .trip
+            .as_ref()
+            .map(|trip| trip.until.saturating_duration_since(now));
+        CircuitHealth {
+            backend: self.backend.clone(),
+            model: self.model.clone(),
+            state: match left {
+                None => CircuitState::Closed,
+                Some(Duration::ZERO) => CircuitState::HalfOpen,
+                Some(_) => CircuitState::Open,
+            },
+            degraded: all >= 20 && failures * 1000 > all * DEGRADED_PERMILLE,
+            failures_in_a_row: self.streak,
+            successes,
+            failures,
+            retry_in: left,
+            paused_for: self.paused(now).map(|(left, _)| left),
+        }
+    }
+}
+
+impl Trip {
+    /// Lets a probe through unless one is under way.
+    fn probe(&mut self, now: Instant) -> Result<(), Duration> {
+        if let Some(since) = self.probe {
+            let left = (since + PROBE_PATIENCE).saturating_duration_since(now);
+            if !left.is_zero() {
+                return Err(left.min(EARLY_GAP));
+            }
+        }
+        self.probe = Some(now);
+        self.looked = now;
+        Ok(())
+    }
+
+    fn failed(&mut self, breaker: &Breaker, now: Instant) {
+        self.probe = None;
+        self.looked = now;
+        // One that looked before the time changes nothing.
+        if now >= self.until {
+            self.period = (self.period * 2).min(breaker.open_for_max.max(breaker.open_for));
+            self.until = now + self.period;
+        }
+    }
+}

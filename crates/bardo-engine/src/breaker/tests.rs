@@ -1,0 +1,399 @@
+use bardo_providers::{BaseUrl, EndpointConfig};
+use bardo_types::model::{Capabilities, Service};
+use bardo_types::secret::Secret;
+
+use super::*;
+use crate::failure::Failure;
+
+const SECOND: Duration = Duration::from_secs(1);
+const BREAKER: Breaker = Breaker {
+    enabled: true,
+    failures: 10,
+    connect_failures: 3,
+    error_permille: 500,
+    min_samples: 20,
+    open_for: Duration::from_secs(30),
+    open_for_max: Duration::from_secs(300),
+};
+
+/// One backend, and a clock that the test moves.
+struct Scene {
+    health: Arc<Health>,
+    who: Who,
+    now: Instant,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let health = Arc::new(Health::default());
+        let who = backend(&health, "openrouter", "key-1", "gpt-5.5");
+        Self {
+            health,
+            who,
+            now: Instant::now(),
+        }
+    }
+
+    fn gate(&self) -> Gate {
+        self.health.gate(&self.who, &BREAKER, self.now)
+    }
+
+    #[track_caller]
+    fn pass(&self) -> Permit {
+        match self.gate() {
+            Gate::Pass(permit) => permit,
+            Gate::Paused(wait, _) => panic!("paused for {wait:?}"),
+            Gate::Open(wait) => panic!("open for {wait:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn shut(&self) -> Duration {
+        match self.gate() {
+            Gate::Open(wait) => wait,
+            Gate::Pass(_) | Gate::Paused(..) => panic!("it is not open"),
+        }
+    }
+
+    #[track_caller]
+    fn fails(&self, class: FaultClass) {
+        self.pass().failed(&failure(class), self.now);
+    }
+
+    #[track_caller]
+    fn answers(&self) {
+        self.pass().succeeded(self.now);
+    }
+
+    fn shown(&self) -> CircuitHealth {
+        let mut circuits = self.health.circuits();
+        circuits.get_mut(&self.who.id).unwrap().shown(self.now)
+    }
+
+    fn opened() -> Self {
+        let scene = Self::new();
+        for _ in 0..10 {
+            scene.fails(FaultClass::Server);
+        }
+        scene
+    }
+}
+
+fn backend(health: &Health, name: &str, key: &str, model: &str) -> Who {
+    let endpoint = Endpoint::new(EndpointConfig {
+        name: name.into(),
+        service: Service::OpenRouter,
+        base: BaseUrl::parse("https://openrouter.ai/api/v1").unwrap(),
+        key: Secret::new(key.into()),
+        allow_private: false,
+        dialects: None,
+        direct: false,
+    });
+    let entry = ModelEntry {
+        id: model.into(),
+        upstream_id: model.into(),
+        display_name: model.into(),
+        vendor: "openai".into(),
+        tier: None,
+        capabilities: Capabilities::default(),
+        price: None,
+        created: 0,
+        embeddings: false,
+    };
+    health.who(&Arc::new(endpoint), &Arc::new(entry))
+}
+
+fn failure(class: FaultClass) -> Failure {
+    Failure::told(Fault::new(class, "it failed"))
+}
+
+fn unreachable() -> Failure {
+    Failure {
+        fault: Fault::new(FaultClass::Connection, "nobody there"),
+        next: Next::Same { after: None },
+    }
+}
+
+#[test]
+fn ten_failures_in_a_row_open_it_and_nine_do_not() {
+    let scene = Scene::new();
+    for _ in 0..9 {
+        scene.fails(FaultClass::Server);
+    }
+    scene.answers();
+    for _ in 0..9 {
+        scene.fails(FaultClass::Timeout);
+    }
+    assert_eq!(scene.shown().state, CircuitState::Closed);
+    scene.fails(FaultClass::Overloaded);
+    assert_eq!(scene.shut(), BREAKER.open_for);
+}
+
+#[test]
+fn three_connections_in_a_row_that_do_not_come_about_open_it() {
+    let scene = Scene::new();
+    for _ in 0..2 {
+        scene.pass().failed(&unreachable(), scene.now);
+    }
+    scene.fails(FaultClass::Server);
+    for _ in 0..3 {
+        scene.pass().failed(&unreachable(), scene.now);
+    }
+    scene.shut();
+}
+
+#[test]
+fn a_high_share_of_failures_opens_it_once_there_are_enough_answers() {
+    let mut scene = Scene::new();
+    for round in 0..10 {
+        assert_eq!(scene.health.has_none(), round == 0);
+        scene.fails(FaultClass::Server);
+        scene.now += SECOND;
+        if round < 9 {
+            scene.answers();
+        }
+    }
+    // 9 of 19: not enough answers. The next failure makes it 11 of 20.
+    assert_eq!(scene.shown().state, CircuitState::Closed);
+    scene.fails(FaultClass::Server);
+    scene.shut();
+
+    // The same over more than five minutes is a share of fewer answers.
+    let mut scene = Scene::new();
+    for _ in 0..40 {
+        scene.fails(FaultClass::Server);
+        scene.now += SECOND * 30;
+        scene.answers();
+        scene.now += SECOND * 30;
+    }
+    assert_eq!(scene.shown().state, CircuitState::Closed);
+}
+
+#[test]
+fn one_failure_in_fifteen_is_shown_as_degraded_and_opens_nothing() {
+    let scene = Scene::new();
+    for _ in 0..4 {
+        scene.fails(FaultClass::Server);
+        assert!(!scene.shown().degraded);
+        for _ in 0..4 {
+            scene.answers();
+        }
+    }
+    scene.fails(FaultClass::Server);
+    assert!(scene.shown().degraded, "5 of 21");
+    for _ in 0..84 {
+        scene.answers();
+    }
+    assert!(!scene.shown().degraded, "5 of 105");
+    assert_eq!(scene.shown().state, CircuitState::Closed);
+}
+
+#[test]
+fn what_callers_keys_and_limits_bring_about_never_opens_it() {
+    let scene = Scene::new();
+    for class in [
+        FaultClass::BadRequest,
+        FaultClass::RateLimit,
+        FaultClass::Authentication,
+        FaultClass::Payment,
+        FaultClass::Permission,
+        FaultClass::NotFound,
+        FaultClass::Unprocessable,
+    ] {
+        for _ in 0..50 {
+            scene.fails(class);
+        }
+    }
+    scene.answers();
+}
+
+#[test]
+fn one_request_finds_out_and_its_success_lets_all_through() {
+    let mut scene = Scene::opened();
+    scene.now += SECOND * 29;
+    assert_eq!(scene.shut(), SECOND);
+    scene.now += SECOND;
+    assert_eq!(scene.shown().state, CircuitState::HalfOpen);
+    let probe = scene.pass();
+    for _ in 0..100 {
+        scene.shut();
+    }
+    probe.succeeded(scene.now);
+    assert_eq!(scene.shown().state, CircuitState::Closed);
+    // Ten more are needed again.
+    for _ in 0..9 {
+        scene.fails(FaultClass::Server);
+    }
+    scene.answers();
+}
+
+#[test]
+fn each_failed_probe_doubles_the_wait_up_to_five_minutes() {
+    let mut scene = Scene::opened();
+    for wait in [30, 60, 120, 240, 300, 300] {
+        assert_eq!(scene.shut(), SECOND * wait);
+        scene.now += SECOND * wait;
+        scene.fails(FaultClass::Server);
+    }
+    // Closed again, it begins anew.
+    scene.now += SECOND * 300;
+    scene.answers();
+    for _ in 0..10 {
+        scene.fails(FaultClass::Server);
+    }
+    assert_eq!(scene.shut(), SECOND * 30);
+}
+
+#[test]
+fn a_refusal_is_an_answer_to_a_probe() {
+    for class in [FaultClass::RateLimit, FaultClass::BadRequest] {
+        let mut scene = Scene::opened();
+        scene.now += SECOND * 30;
+        scene.fails(class);
+        assert_eq!(scene.shown().state, CircuitState::Closed, "{class:?}");
+    }
+}
+
+#[test]
+fn a_probe_that_never_ends_or_whose_caller_left_makes_room() {
+    let mut scene = Scene::opened();
+    scene.now += SECOND * 30;
+    drop(scene.pass());
+    let endless = scene.pass();
+    scene.now += SECOND * 9;
+    scene.shut();
+    scene.now += SECOND;
+    let second = scene.pass();
+    drop(endless);
+    second.succeeded(scene.now);
+    scene.answers();
+}
+
+#[test]
+fn successes_of_before_do_not_close_it() {
+    let scene = Scene::new();
+    let earlier = scene.pass();
+    for _ in 0..10 {
+        scene.fails(FaultClass::Server);
+    }
+    earlier.succeeded(scene.now);
+    scene.shut();
+}
+
+#[test]
+fn the_last_backend_is_looked_at_early_by_one_request_at_a_time() {
+    let mut scene = Scene::opened();
+    let early = |scene: &Scene| match scene.health.last_resort(&scene.who, &BREAKER, scene.now) {
+        Gate::Pass(permit) => Ok(permit),
+        Gate::Open(wait) | Gate::Paused(wait, _) => Err(wait),
+    };
+    assert_eq!(early(&scene).err(), Some(SECOND * 3));
+    scene.now += SECOND * 3;
+    let probe = early(&scene).ok().unwrap();
+    assert!(early(&scene).is_err());
+    probe.failed(&failure(FaultClass::Server), scene.now);
+    // That changes nothing of when all may come back.
+    assert_eq!(scene.shut(), SECOND * 27);
+    assert_eq!(early(&scene).err(), Some(SECOND * 3));
+    scene.now += SECOND * 3;
+    early(&scene).ok().unwrap().succeeded(scene.now);
+    scene.answers();
+}
+
+#[test]
+fn nobody_is_asked_before_the_time_that_was_named() {
+    let mut scene = Scene::new();
+    let mut fault = Fault::new(FaultClass::RateLimit, "later").with_status(429);
+    fault.retry_after_ms = Some(5_000);
+    let next = Next::Same {
+        after: Some(SECOND * 5),
+    };
+    let first = scene.pass().failed(&Failure { fault, next }, scene.now);
+    assert!(first, "of a backend that was well");
+    for passed in 0..5 {
+        let Gate::Paused(wait, class) = scene.gate() else {
+            panic!("asked after {passed} seconds");
+        };
+        assert_eq!(
+            (wait, class),
+            (SECOND * (5 - passed), FaultClass::RateLimit)
+        );
+        scene.now += SECOND;
+    }
+    scene.answers();
+    // A shorter time told later does not shorten it.
+    for ms in [9_000, 1_000] {
+        let mut fault = Fault::new(FaultClass::Overloaded, "later");
+        fault.retry_after_ms = Some(ms);
+        let permit = scene.health.permit(&scene.who, &BREAKER, false);
+        assert!(!permit.failed(&Failure::told(fault), scene.now));
+    }
+    assert!(matches!(scene.gate(), Gate::Paused(wait, _) if wait == SECOND * 9));
+}
+
+#[test]
+fn each_backend_model_and_key_has_a_circuit_of_its_own() {
+    let scene = Scene::opened();
+    scene.shut();
+    for (name, key, model) in [
+        ("venice", "key-1", "gpt-5.5"),
+        ("openrouter", "key-2", "gpt-5.5"),
+        ("openrouter", "key-1", "gpt-6-sol"),
+    ] {
+        let other = backend(&scene.health, name, key, model);
+        let gate = scene.health.gate(&other, &BREAKER, scene.now);
+        assert!(matches!(gate, Gate::Pass(_)), "{name} {key} {model}");
+    }
+    let same = backend(&scene.health, "openrouter", "key-1", "gpt-5.5");
+    let gate = scene.health.gate(&same, &BREAKER, scene.now);
+    assert!(matches!(gate, Gate::Open(_)), "also after a reload");
+}
+
+#[test]
+fn switched_off_it_never_opens_and_an_open_one_lets_through() {
+    let off = Breaker {
+        enabled: false,
+        ..BREAKER
+    };
+    let scene = Scene::opened();
+    let gate = scene.health.gate(&scene.who, &off, scene.now);
+    assert!(matches!(gate, Gate::Pass(_)));
+    let scene = Scene::new();
+    for _ in 0..100 {
+        let Gate::Pass(permit) = scene.health.gate(&scene.who, &off, scene.now) else {
+            panic!("it opened");
+        };
+        permit.failed(&failure(FaultClass::Server), scene.now);
+    }
+}
+
+#[test]
+fn names_without_end_do_not_fill_the_memory() {
+    let mut scene = Scene::new();
+    let fail = |scene: &Scene, index: usize| {
+        let who = backend(&scene.health, "openrouter", "key-1", &index.to_string());
+        let permit = scene.health.permit(&who, &BREAKER, false);
+        permit.failed(&failure(FaultClass::Server), scene.now);
+    };
+    for index in 0..=CIRCUITS_MAX {
+        fail(&scene, index);
+    }
+    assert_eq!(scene.health.circuits().len(), CIRCUITS_MAX);
+    scene.now += SECOND * 300;
+    fail(&scene, CIRCUITS_MAX + 1);
+    assert_eq!(scene.health.circuits().len(), 1);
+}
+
+#[test]
+fn a_backend_that_failed_twice_of_late_is_unwell() {
+    let mut scene = Scene::new();
+    scene.fails(FaultClass::RateLimit);
+    assert!(!scene.health.is_unwell(&scene.who, scene.now));
+    scene.fails(FaultClass::RateLimit);
+    assert!(scene.health.is_unwell(&scene.who, scene.now));
+    scene.now += SECOND * 30;
+    assert!(!scene.health.is_unwell(&scene.who, scene.now));
+    scene.fails(FaultClass::Server);
+    scene.answers();
+    assert!(!scene.health.is_unwell(&scene.who, scene.now));
+}

@@ -1,0 +1,185 @@
+//! What a failed try allows: the one classification of everything that goes wrong upstream. The
+//! table in `docs/retries.md` is this file in words.
+
+use std::time::Duration;
+
+use bardo_providers::transport::ConnectError;
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::model::Service;
+
+/// Why a try failed, and what that allows.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) fault: Fault,
+    pub(crate) next: Next,
+}
+
+/// What may follow a failed try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// It would fail everywhere.
+    Never,
+    /// Surely nothing was done and nothing billed: the same backend may be asked again, not before
+    /// this time has passed, or another one at once.
+    Same {
+        /// What the provider asked for; nothing when it named no time.
+        after: Option<Duration>,
+    },
+    /// This backend has said no; another one may be asked.
+    Other,
+    /// The request may have been carried out; asking anybody again could pay twice.
+    Unknown,
+}
+
+/// How a provider said no.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Refusal {
+    /// The status of its answer.
+    pub(crate) status: u16,
+    /// The words are a web page: something in front of the provider speaks, not the provider.
+    pub(crate) page: bool,
+    /// Who was asked.
+    pub(crate) service: Service,
+    /// The call draws on an account of ours there.
+    pub(crate) account: bool,
+}
+
+impl Failure {
+    /// Nothing of the request was sent.
+    pub(crate) fn unsent(error: &ConnectError) -> Self {
+        let next = match error {
+            // What a name means, and whom a certificate is for, does not change within a second.
+            ConnectError::Resolve(_) | ConnectError::Private | ConnectError::Tls(_) => Next::Other,
+            ConnectError::Tcp(_)
+            | ConnectError::Http(_)
+            | ConnectError::Timeout(_)
+            | ConnectError::Closed => Next::Same { after: None },
+        };
+        let message = format!("the provider could not be reached: {error}");
+        Self {
+            fault: Fault::new(FaultClass::Connection, message),
+            next,
+        }
+    }
+
+    /// The provider answered with an error status.
+    pub(crate) fn refused(mut fault: Fault, refusal: Refusal) -> Self {
+        let Refusal {
+            status,
+            page,
+            service,
+            account,
+        } = refusal;
+        // On BlockRun's account rail a call that ends in a server error may be billed all the same
+        // (reference sheet `blockrun.md`); calls paid one by one never are.
+        let may_be_billed = service == Service::BlockRun && account && status >= 500;
+        if status == 425 {
+            // "Too early" is no fault of the request.
+            fault.class = FaultClass::Overloaded;
+        }
+        let busy = matches!(fault.class, FaultClass::RateLimit | FaultClass::Overloaded);
+        let next = match status {
+            // Refused before any work, by everybody's definition of these.
+            425 | 429 | 503 | 529 if busy => Next::Same {
+                after: fault.retry_after_ms.map(Duration::from_millis),
+            },
+            _ if may_be_billed => Next::Unknown,
+            // A proxy lost patience; what is behind it may still be at work.
+            504 | 524 if page => Next::Unknown,
+            _ => return Self::told(fault),
+        };
+        Self { fault, next }
+    }
+
+    /// The failure that a provider's own words amount to, wherever they stand: in the body of an
+    /// error, inside a 200, in a stream before its first content.
+    pub(crate) fn told(fault: Fault) -> Self {
+        let next = match fault.class {
+            FaultClass::BadRequest
+            | FaultClass::ContextTooLong
+            | FaultClass::TooLarge
+            | FaultClass::Conflict
+            | FaultClass::Unprocessable => Next::Never,
+            FaultClass::Authentication
+            | FaultClass::Payment
+            | FaultClass::Permission
+            | FaultClass::NotFound
+            | FaultClass::RateLimit
+            | FaultClass::Server
+            | FaultClass::Overloaded
+            | FaultClass::Timeout => Next::Other,
+            FaultClass::Connection | FaultClass::Malformed => Next::Unknown,
+        };
+        Self { fault, next }
+    }
+
+    /// Whether it counts against the backend.
+    pub(crate) fn blame(&self, service: Service) -> Blame {
+        match self.fault.class {
+            // Cut off after the request was sent, it was there at least.
+            FaultClass::Connection if self.next != Next::Unknown => Blame::Unreachable,
+            _ => blame(&self.fault, service),
+        }
+    }
+
+    /// Nobody can tell whether the request was carried out.
+    pub(crate) fn unknown(class: FaultClass, message: &'static str) -> Self {
+        Self {
+            fault: Fault::new(class, message),
+            next: Next::Unknown,
+        }
+    }
+}
+
+/// What a failure says of the backend itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blame {
+    /// It could not even be reached.
+    Unreachable,
+    /// It failed.
+    Backend,
+    /// It works, and refused this request or this key.
+    Nobody,
+}
+
+/// Whether a failure counts against the backend. What a caller, a key or a rate limit brings about
+/// never does, or one caller could take a model away from all.
+pub(crate) fn blame(fault: &Fault, service: Service) -> Blame {
+    match fault.class {
+        FaultClass::Overloaded if is_unroutable(fault, service) => Blame::Nobody,
+        FaultClass::Connection
+        | FaultClass::Server
+        | FaultClass::Overloaded
+        | FaultClass::Timeout
+        | FaultClass::Malformed => Blame::Backend,
+        FaultClass::BadRequest
+        | FaultClass::ContextTooLong
+        | FaultClass::Authentication
+        | FaultClass::Payment
+        | FaultClass::Permission
+        | FaultClass::NotFound
+        | FaultClass::Conflict
+        | FaultClass::TooLarge
+        | FaultClass::Unprocessable
+        | FaultClass::RateLimit => Blame::Nobody,
+    }
+}
+
+/// OpenRouter's 503 when none of its own providers meets what the request demands of them
+/// (reference sheet `openrouter.md`, Errors).
+fn is_unroutable(fault: &Fault, service: Service) -> bool {
+    if service != Service::OpenRouter || fault.status != Some(503) {
+        return false;
+    }
+    let words = fault.message.to_ascii_lowercase();
+    [
+        "routing requirement",
+        "no allowed providers",
+        "no endpoints",
+    ]
+    .iter()
+    .any(|told| words.contains(told))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+use bardo_types::model::Dialect;
+use bardo_wire::table;
+
+use super::*;
+
+const NEVER: Next = Next::Never;
+const OTHER: Next = Next::Other;
+const UNKNOWN: Next = Next::Unknown;
+const SAME: Next = Next::Same { after: None };
+
+fn refused(service: Service, account: bool, status: u16, page: bool, body: &str) -> Failure {
+    let mut fault = table::decode_error(Dialect::Chat, status, body.as_bytes(), service);
+    fault.status = Some(status);
+    Failure::refused(
+        fault,
+        Refusal {
+            status,
+            page,
+            service,
+            account,
+        },
+    )
+}
+
+/// A plain error of this status and kind, as OpenAI writes it.
+fn plain(status: u16, code: &str) -> Next {
+    let body = format!(r#"{{"error":{{"message":"no","type":"x","param":null,"code":"{code}"}}}}"#);
+    refused(Service::OpenAi, true, status, false, &body).next
+}
+
+#[test]
+fn every_status_in_a_providers_own_words() {
+    let rows = [
+        (400, "invalid_json", NEVER, Blame::Nobody),
+        (400, "context_length_exceeded", NEVER, Blame::Nobody),
+        (401, "invalid_api_key", OTHER, Blame::Nobody),
+        (402, "x", OTHER, Blame::Nobody),
+        (403, "x", OTHER, Blame::Nobody),
+        (404, "model_not_found", OTHER, Blame::Nobody),
+        (408, "x", OTHER, Blame::Backend),
+        (409, "x", NEVER, Blame::Nobody),
+        (413, "x", NEVER, Blame::Nobody),
+        (422, "x", NEVER, Blame::Nobody),
+        (425, "x", SAME, Blame::Backend),
+        (429, "rate_limit_exceeded", SAME, Blame::Nobody),
+        (429, "insufficient_quota", OTHER, Blame::Nobody),
+        (500, "x", OTHER, Blame::Backend),
+        (501, "x", OTHER, Blame::Backend),
+        (502, "x", OTHER, Blame::Backend),
+        (503, "slow_down", SAME, Blame::Backend),
+        (504, "x", OTHER, Blame::Backend),
+        (520, "x", OTHER, Blame::Backend),
+        (524, "x", OTHER, Blame::Backend),
+        (529, "x", SAME, Blame::Backend),
+    ];
+    for (status, code, next, whose) in rows {
+        assert_eq!(plain(status, code), next, "{status} {code}");
+        let body = format!(r#"{{"error":{{"message":"no","type":"x","code":"{code}"}}}}"#);
+        let failure = refused(Service::OpenAi, true, status, false, &body);
+        assert_eq!(failure.blame(Service::OpenAi), whose, "{status} {code}");
+    }
+}
+
+#[test]
+fn a_named_time_travels_with_the_verdict() {
+    for status in [429, 503, 529] {
+        let class = FaultClass::of_status(status);
+        let mut fault = Fault::new(class, "later").with_status(status);
+        fault.retry_after_ms = Some(1_500);
+        let refusal = Refusal {
+            status,
+            page: false,
+            service: Service::OpenAi,
+            account: true,
+        };
+        let after = Some(Duration::from_millis(1_500));
+        assert_eq!(Failure::refused(fault, refusal).next, Next::Same { after });
+    }
+}
+
+/// Pages come from something in front of the provider.
+#[test]
+fn pages_of_proxies() {
+    let page = "<!DOCTYPE html><title>Cloudflare</title>";
+    let rows = [
+        (403, OTHER),
+        (429, SAME),
+        (500, OTHER),
+        (502, OTHER),
+        (503, SAME),
+        (504, UNKNOWN),
+        (520, OTHER),
+        (521, OTHER),
+        (522, OTHER),
+        (523, OTHER),
+        (524, UNKNOWN),
+        (525, OTHER),
+        (526, OTHER),
+        (530, OTHER),
+    ];
+    for (status, next) in rows {
+        let failure = refused(Service::OpenAi, true, status, true, page);
+        assert_eq!(failure.next, next, "{status}");
+    }
+}
+
+#[test]
+fn blockruns_account_may_be_billed_for_server_errors() {
+    for (status, next) in [
+        (429, SAME),
+        (500, UNKNOWN),
+        (502, UNKNOWN),
+        (503, SAME),
+        (504, UNKNOWN),
+    ] {
+        let failure = refused(Service::BlockRun, true, status, false, "{}");
+        assert_eq!(failure.next, next, "{status}");
+        let paid_by_call = refused(Service::BlockRun, false, status, false, "{}");
+        assert_ne!(paid_by_call.next, UNKNOWN, "{status}");
+    }
+}
+
+#[test]
+fn words_inside_a_success() {
+    let rows = [
+        (FaultClass::BadRequest, NEVER),
+        (FaultClass::RateLimit, OTHER),
+        (FaultClass::Server, OTHER),
+        (FaultClass::Overloaded, OTHER),
+        (FaultClass::Timeout, OTHER),
+        (FaultClass::Connection, UNKNOWN),
+        (FaultClass::Malformed, UNKNOWN),
+    ];
+    for (class, next) in rows {
+        assert_eq!(
+            Failure::told(Fault::new(class, "no")).next,
+            next,
+            "{class:?}"
+        );
+    }
+}
+
+#[test]
+fn connections_that_do_not_come_about() {
+    let io = || std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+    let rows = [
+        (ConnectError::Resolve(io()), OTHER),
+        (ConnectError::Private, OTHER),
+        (ConnectError::Tls(io()), OTHER),
+        (ConnectError::Tcp(io()), SAME),
+        (ConnectError::Timeout(Duration::from_secs(2)), SAME),
+        (ConnectError::Closed, SAME),
+    ];
+    for (error, next) in rows {
+        let failure = Failure::unsent(&error);
+        assert_eq!(failure.next, next, "{error}");
+        let whose = failure.blame(Service::OpenAi);
+        assert_eq!(whose, Blame::Unreachable, "{error}");
+    }
+}
+
+#[test]
+fn silence_and_cuts_leave_the_outcome_open() {
+    for class in [FaultClass::Timeout, FaultClass::Connection] {
+        let failure = Failure::unknown(class, "nothing came");
+        assert_eq!(failure.next, UNKNOWN);
+        assert_eq!(failure.blame(Service::OpenAi), Blame::Backend);
+    }
+}
+
+#[test]
+fn a_demand_that_nobody_meets_is_not_the_backends_fault() {
+    let body = r#"{"error":{"code":503,"message":"No provider meets the routing requirement"}}"#;
+    let failure = refused(Service::OpenRouter, true, 503, false, body);
+    assert_eq!(failure.blame(Service::OpenRouter), Blame::Nobody);
+    assert_eq!(failure.blame(Service::Venice), Blame::Backend);
+}

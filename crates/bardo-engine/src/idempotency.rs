@@ -1,0 +1,291 @@
+//! The same request sent twice under one `Idempotency-Key` is carried out once
+//! (`docs/retries.md`).
+//!
+//! [`Idempotency::claim`] says what to do with a request that has a key: carry it out, replay the
+//! answer of the first, wait for it, or refuse. What is carried out holds a [`Claimed`], which ends
+//! in exactly one of three ways: the answer is kept, the key is free again because surely nothing
+//! was done, or nobody can tell. It lives in this process's memory.
+
+mod table;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bardo_types::ids::AccountId;
+use bytes::{Bytes, BytesMut};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::error::EngineError;
+use crate::head::AnswerHead;
+use crate::respond::{Answer, AnswerBody};
+use crate::run::{Admitted, Engine};
+
+use table::{Entry, Name, Outcome, Table};
+
+/// How long a key is remembered.
+const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many keys are remembered.
+const KEYS_MAX: usize = 10_000;
+/// And of one account, so that nobody crowds out the others.
+const KEYS_PER_ACCOUNT_MAX: usize = 2_500;
+/// The largest answer that is kept.
+const ANSWER_MAX: usize = 1 << 20;
+/// All kept answers together.
+const ANSWERS_MAX: usize = 64 << 20;
+
+/// What is known of the requests that came with a key.
+#[derive(Clone)]
+pub struct Idempotency(Arc<Mutex<Table>>);
+
+/// What to do with a request that has a key.
+pub enum Claim {
+    /// It is the first: carry it out.
+    Run(Claimed),
+    /// It has been answered.
+    Replay(Arc<Kept>),
+    /// The first is being carried out; its whole answer is worth waiting for.
+    Wait(Running),
+    /// The first is being answered piece by piece.
+    InProgress,
+    /// The key belongs to another request.
+    Mismatch,
+    /// The first was carried out, perhaps, or its answer is not at hand.
+    Unknown,
+}
+
+/// An answer as it was given.
+#[derive(Debug)]
+pub struct Kept {
+    /// What its headers said.
+    pub head: AnswerHead,
+    /// It came piece by piece.
+    pub streamed: bool,
+    /// All of it.
+    pub body: Bytes,
+}
+
+/// A request that somebody else is carrying out.
+pub struct Running(watch::Receiver<()>);
+
+impl Running {
+    /// Waits until it has ended, in whatever way; then the key is to be claimed anew.
+    pub async fn ended(mut self) {
+        // It never changes; the sender goes when the request has ended.
+        while self.0.changed().await.is_ok() {}
+    }
+}
+
+impl Default for Idempotency {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Table::new(Instant::now()))))
+    }
+}
+
+impl Idempotency {
+    /// Says what to do with this request of an account under this key. `path` and `body` tell it
+    /// from others.
+    #[must_use]
+    pub fn claim(&self, account: &AccountId, key: &str, path: &str, body: &[u8]) -> Claim {
+        let mut hasher = Sha256::new();
+        hasher.update((path.len() as u64).to_le_bytes());
+        hasher.update(path);
+        hasher.update(body);
+        let digest = hasher.finalize().into();
+        let name: Name = Arc::new((account.clone(), key.to_owned()));
+        let mut table = self.table();
+        table.forget_old(Instant::now());
+        if let Some(known) = table.get(&name) {
+            return match &known.outcome {
+                _ if known.digest != digest => Claim::Mismatch,
+                Outcome::Running { streams: true, .. } => Claim::InProgress,
+                Outcome::Running { ended, .. } => Claim::Wait(Running(ended.clone())),
+                Outcome::Answered(kept) => Claim::Replay(Arc::clone(kept)),
+                Outcome::Unknown => Claim::Unknown,
+            };
+        }
+        let (ending, ended) = watch::channel(());
+        let outcome = Outcome::Running {
+            streams: false,
+            ended,
+        };
+        let since = Instant::now();
+        table.insert(
+            &name,
+            Entry {
+                digest,
+                since,
+                outcome,
+            },
+        );
+        Claim::Run(Claimed {
+            idempotency: self.clone(),
+            name,
+            sent: false,
+            done: false,
+            _ending: ending,
+        })
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // A panic in between would at worst leave a key that is taken for running.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The right, and the duty, to carry a request out. Dropped on the way, it leaves an unknown outcome
+/// once providers may have seen the request, and frees the key before.
+pub struct Claimed {
+    idempotency: Idempotency,
+    name: Name,
+    sent: bool,
+    done: bool,
+    /// Wakes those who wait, when it goes.
+    _ending: watch::Sender<()>,
+}
+
+impl Claimed {
+    fn begin(&mut self, streams: bool) {
+        self.sent = true;
+        if streams {
+            self.idempotency.table().streams(&self.name);
+        }
+    }
+
+    /// Surely nothing was done: whoever comes next may carry it out.
+    fn free(mut self) {
+        self.done = true;
+        self.idempotency.table().remove(&self.name);
+    }
+
+    fn keep(mut self, kept: Option<Kept>) {
+        self.done = true;
+        let outcome = kept.map_or(Outcome::Unknown, |kept| Outcome::Answered(Arc::new(kept)));
+        self.idempotency.table().settle(&self.name, outcome);
+    }
+}
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        let mut table = self.idempotency.table();
+        if self.sent {
+            table.settle(&self.name, Outcome::Unknown);
+        } else {
+            table.remove(&self.name);
+        }
+    }
+}
+
+/// Keeps a stream's bytes as they go to the caller. Dropped before the end, it leaves an unknown
+/// outcome: the caller has some of the answer and has been charged for it.
+pub struct Recorder {
+    claimed: Claimed,
+    head: AnswerHead,
+    /// Nothing once it is too large.
+    body: Option<BytesMut>,
+}
+
+impl Recorder {
+    /// The next bytes.
+    pub fn data(&mut self, data: &[u8]) {
+        if let Some(body) = &mut self.body {
+            if body.len() + data.len() > ANSWER_MAX {
+                self.body = None;
+            } else {
+                body.extend_from_slice(data);
+            }
+        }
+    }
+
+    /// The stream is over.
+    pub fn end(self) {
+        let Self {
+            claimed,
+            head,
+            body,
+        } = self;
+        claimed.keep(body.map(|body| Kept {
+            head,
+            streamed: true,
+            body: body.freeze(),
+        }));
+    }
+}
+
+impl Engine {
+    /// What is known of requests that came with an `Idempotency-Key`.
+    #[must_use]
+    pub fn idempotency(&self) -> &Idempotency {
+        &self.idempotency
+    }
+
+    /// Carries out a request that may have a key. A stream comes with what records it.
+    ///
+    /// # Errors
+    /// See [`EngineError`].
+    pub async fn answer_once(
+        self: Arc<Self>,
+        admitted: Admitted,
+        claimed: Option<Claimed>,
+    ) -> Result<(Answer, Option<Recorder>), EngineError> {
+        let Some(mut claimed) = claimed else {
+            return Ok((self.answer(admitted).await?, None));
+        };
+        claimed.begin(admitted.stream());
+        let answer = match self.answer(admitted).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                if !is_unknown(&error) {
+                    claimed.free();
+                }
+                return Err(error);
+            }
+        };
+        let head = answer.head.clone();
+        let recorder = match &answer.body {
+            AnswerBody::Whole(body) => {
+                let kept = (body.len() <= ANSWER_MAX).then(|| Kept {
+                    head,
+                    streamed: false,
+                    body: body.clone(),
+                });
+                claimed.keep(kept);
+                None
+            }
+            AnswerBody::Stream(_) => Some(Recorder {
+                claimed,
+                head,
+                body: Some(BytesMut::new()),
+            }),
+        };
+        Ok((answer, recorder))
+    }
+}
+
+/// Whether a provider may have carried out a request that ended like this.
+fn is_unknown(error: &EngineError) -> bool {
+    match error {
+        EngineError::Upstream(failure) => failure.unknown_outcome,
+        EngineError::Json(_)
+        | EngineError::Invalid(_)
+        | EngineError::NoRoute(_)
+        | EngineError::NoOperation { .. }
+        | EngineError::Required { .. }
+        | EngineError::CircuitOpen { .. }
+        | EngineError::UnknownResponse(_)
+        | EngineError::Throttled(_)
+        | EngineError::Scope { .. }
+        | EngineError::Unpriced { .. }
+        | EngineError::Funds { .. }
+        | EngineError::Budget { .. }
+        | EngineError::Store(_)
+        | EngineError::Busy => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use bardo_types::ids::AccountId;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::{ANSWERS_MAX, KEYS_MAX, KEYS_PER_ACCOUNT_MAX, Kept, REMEMBERED};
+
+/// An account and a key of its choice.
+pub(super) type Name = Arc<(AccountId, String)>;
+
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Running {
+        /// It is answered piece by piece.
+        streams: bool,
+        ended: watch::Receiver<()>,
+    },
+    Answered(Arc<Kept>),
+    Unknown,
+}
+
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) digest: [u8; 32],
+    pub(super) since: Instant,
+    pub(super) outcome: Outcome,
+}
+
+/// The keys in the order in which they came. What is running is never forgotten; of the rest the
+/// oldest goes first, an account's own before another's.
+#[derive(Debug)]
+pub(super) struct Table {
+    entries: HashMap<Name, (u64, Entry)>,
+    order: BTreeMap<u64, Name>,
+    /// The same, by account.
+    accounts: HashMap<AccountId, BTreeMap<u64, Name>>,
+    /// Those whose answers are kept.
+    answered: BTreeMap<u64, Name>,
+    next: u64,
+    /// Of all kept answers.
+    bytes: usize,
+    swept: Instant,
+}
+
+impl Table {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            entries: HashMap::new(),
+            order: BTreeMap::new(),
+            accounts: HashMap::new(),
+            answered: BTreeMap::new(),
+            next: 0,
+            bytes: 0,
+            swept: now,
+        }
+    }
+
+    pub(super) fn get(&self, name: &Name) -> Option<&Entry> {
+        self.entries.get(name).map(|(_, entry)| entry)
+    }
+
+    pub(super) fn insert(&mut self, name: &Name, entry: Entry) {
+        let own = self.accounts.get(&name.0);
+        if let Some(own) = own.filter(|own| own.len() >= KEYS_PER_ACCOUNT_MAX) {
+            let oldest = self.oldest_ended(own);
+            self.remove_all(oldest);
+        } else if self.entries.len() >= KEYS_MAX {
+            let oldest = self.oldest_ended(&self.order);
+            self.remove_all(oldest);
+        }
+        let number = self.next;
+        self.next += 1;
+        self.order.insert(number, Arc::clone(name));
+        self.accounts
+            .entry(name.0.clone())
+            .or_default()
+            .insert(number, Arc::clone(name));
+        self.entries.insert(Arc::clone(name), (number, entry));
+    }
+
+    fn oldest_ended(&self, among: &BTreeMap<u64, Name>) -> Option<Name> {
+        among
+            .values()
+            .find(|name| {
+                self.get(name)
+                    .is_some_and(|entry| !matches!(entry.outcome, Outcome::Running { .. }))
+            })
+            .cloned()
+    }
+
+    fn remove_all(&mut self, names: impl IntoIterator<Item = Name>) {
+        for name in names {
+            self.remove(&name);
+        }
+    }
+
+    pub(super) fn remove(&mut self, name: &Name) {
+        let Some((number, entry)) = self.entries.remove(name) else {
+            return;
+        };
+        self.order.remove(&number);
+        self.answered.remove(&number);
+        if let Some(own) = self.accounts.get_mut(&name.0) {
+            own.remove(&number);
+            if own.is_empty() {
+                self.accounts.remove(&name.0);
+            }
+        }
+        if let Outcome::Answered(kept) = entry.outcome {
+            self.bytes -= kept.body.len();
+        }
+    }
+
+    pub(super) fn streams(&mut self, name: &Name) {
+        if let Some((_, entry)) = self.entries.get_mut(name)
+            && let Outcome::Running { streams, .. } = &mut entry.outcome
+        {
+            *streams = true;
+        }
+    }
+
+    pub(super) fn settle(&mut self, name: &Name, outcome: Outcome) {
+        let Some((number, entry)) = self.entries.get_mut(name) else {
+            return;
+        };
+        if let Outcome::Answered(kept) = &outcome {
+            self.bytes += kept.body.len();
+            self.answered.insert(*number, Arc::clone(name));
+        }
+        entry.outcome = outcome;
+        // Answers go before keys: that a request was carried out is worth more than its words.
+        while self.bytes > ANSWERS_MAX
+            && let Some((_, oldest)) = self.answered.pop_first()
+        {
+            if let Some((_, entry)) = self.entries.get_mut(&oldest)
+                && let Outcome::Answered(kept) = &entry.outcome
+            {
+                self.bytes -= kept.body.len();
+                entry.outcome = Outcome::Unknown;
+            }
+        }
+    }
+
+    pub(super) fn forget_old(&mut self, now: Instant) {
+        // Once a second is often enough for a day.
+        if now.saturating_duration_since(self.swept).as_secs() < 1 {
+            return;
+        }
+        self.swept = now;
+        let old: Vec<Name> = self
+            .order
+            .values()
+            .map_while(|name| {
+                let entry = self.get(name)?;
+                let age = now.saturating_duration_since(entry.since);
+                (age >= REMEMBERED).then_some((name, entry))
+            })
+            .filter(|(_, entry)| !matches!(entry.outcome, Outcome::Running { .. }))
+            .map(|(name, _)| Arc::clone(name))
+            .collect();
+        self.remove_all(old);
+    }
+
+    #[cfg(test)]
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        let by_account: usize = self.accounts.values().map(BTreeMap::len).sum();
+        assert_eq!(self.entries.len(), self.order.len());
+        assert_eq!(self.entries.len(), by_account);
+        let kept = self
+            .entries
+            .values()
+            .map(|(_, entry)| match &entry.outcome {
+                Outcome::Answered(kept) => kept.body.len(),
+                Outcome::Running { .. } | Outcome::Unknown => 0,
+            });
+        assert_eq!(self.bytes, kept.sum::<usize>());
+        (self.entries.len(), self.bytes)
+    }
+}

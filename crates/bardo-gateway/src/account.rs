@@ -1,0 +1,136 @@
+//! What a caller may read of its own account: balance, usage, receipts.
+
+use bardo_engine::{Payer, Principal};
+use bardo_ledger::{Ledger, StoreError, UsageQuery, UsageRow};
+use bardo_types::calendar::{DAY_MS, Date};
+use bardo_types::money::MicroUsd;
+use serde_json::{Value, json};
+
+use crate::error::Problem;
+use crate::operator::balance_json;
+
+/// Without dates, usage covers so many days up to today.
+const USUAL_DAYS: u64 = 30;
+/// And never more than so many.
+const DAYS_MAX: u64 = 400;
+
+/// `GET /v1/balance`.
+pub(crate) async fn balance(ledger: &dyn Ledger, principal: &Principal) -> Result<Value, Problem> {
+    let found = ledger.balance(&principal.account).await.map_err(store)?;
+    let mut shown = balance_json(&principal.account, &found.unwrap_or_default());
+    shown["mode"] = match &principal.payer {
+        Payer::Owner => json!("owner"),
+        Payer::Prepaid(_) => json!("prepaid"),
+    };
+    Ok(shown)
+}
+
+/// `GET /v1/receipts/{id}`: by the id made here or by the caller's own.
+pub(crate) async fn receipt(
+    ledger: &dyn Ledger,
+    principal: &Principal,
+    id: &str,
+) -> Result<String, Problem> {
+    let found = ledger
+        .receipt(&principal.account, id)
+        .await
+        .map_err(store)?;
+    found.ok_or_else(|| Problem::receipt_not_found(id))
+}
+
+/// `GET /v1/usage?from=2026-11-01&to=2026-11-20`, both days included.
+pub(crate) async fn usage(
+    ledger: &dyn Ledger,
+    principal: &Principal,
+    query: Option<&str>,
+    now_ms: u64,
+) -> Result<Value, Problem> {
+    let today = now_ms / DAY_MS;
+    let date = |name: &'static str| -> Result<Option<u64>, Problem> {
+        let Some(text) = parameter(query, name) else {
+            return Ok(None);
+        };
+        let date = Date::parse(text).ok_or_else(|| Problem::bad_date(name))?;
+        Ok(Some(date.days()))
+    };
+    let to = date("to")?.unwrap_or(today);
+    let from = date("from")?.unwrap_or_else(|| to.saturating_sub(USUAL_DAYS - 1));
+    if from > to || to - from >= DAYS_MAX {
+        return Err(Problem::bad_date("from"));
+    }
+    let rows = ledger
+        .usage(UsageQuery {
+            account: principal.account.clone(),
+            key: None,
+            from_ms: from * DAY_MS,
+            to_ms: (to + 1) * DAY_MS,
+        })
+        .await
+        .map_err(store)?;
+    Ok(json!({
+        "object": "usage",
+        "account": principal.account.as_str(),
+        "from": Date::of_days(from).to_string(),
+        "to": Date::of_days(to).to_string(),
+        "currency": "USD",
+        "total": total(&rows),
+        "data": rows.iter().map(row).collect::<Vec<_>>(),
+    }))
+}
+
+fn store(error: StoreError) -> Problem {
+    Problem::store_unavailable(&error)
+}
+
+fn parameter<'q>(query: Option<&'q str>, name: &str) -> Option<&'q str> {
+    query?
+        .split('&')
+        .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+        .filter(|value| !value.is_empty())
+}
+
+fn row(row: &UsageRow) -> Value {
+    json!({
+        "date": Date::of_days(row.day).to_string(),
+        "model": row.model,
+        "provider": row.provider,
+        "requests": row.requests,
+        "input_tokens": row.input_tokens,
+        "output_tokens": row.output_tokens,
+        "provider_cost": row.provider_cost.to_string(),
+        "charge": row.charge.to_string(),
+        "savings": row.savings.to_string(),
+    })
+}
+
+fn total(rows: &[UsageRow]) -> Value {
+    let sum = |of: fn(&UsageRow) -> u64| rows.iter().map(of).fold(0u64, u64::saturating_add);
+    let usd = |of: fn(&UsageRow) -> MicroUsd| {
+        let micro = rows
+            .iter()
+            .map(|row| of(row).get())
+            .fold(0, u64::saturating_add);
+        MicroUsd::new(micro).to_string()
+    };
+    json!({
+        "requests": sum(|row| row.requests),
+        "input_tokens": sum(|row| row.input_tokens),
+        "output_tokens": sum(|row| row.output_tokens),
+        "provider_cost": usd(|row| row.provider_cost),
+        "charge": usd(|row| row.charge),
+        "savings": usd(|row| row.savings),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parameter;
+
+    #[test]
+    fn parameters_are_found_by_their_whole_name() {
+        assert_eq!(parameter(Some("from=1&to=2"), "to"), Some("2"));
+        assert_eq!(parameter(Some("goto=1"), "to"), None);
+        assert_eq!(parameter(Some("to="), "to"), None);
+        assert_eq!(parameter(None, "to"), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! The admin API: what the command line does to keys and money, over HTTP, on the operators'
+//! listener alone.
+
+use std::time::Duration;
+
+use bardo_types::ids::AccountId;
+use bardo_types::money::MicroUsd;
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::config::units::Span;
+use crate::operator::{KeyChange, KeySpec, Operator, OperatorError, Resolution};
+
+/// What is sent to make a key.
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct CreateKey {
+    name: String,
+    account: Option<String>,
+    scopes: Vec<String>,
+    tier: Option<String>,
+    deposit_usd: Option<Amount>,
+    expires: Option<Span>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct Rotate {
+    overlap: Option<Span>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DepositBody {
+    usd: Amount,
+    #[serde(default)]
+    reference: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct Reconcile {
+    charge_usd: Option<Amount>,
+    provider: Option<String>,
+}
+
+/// An amount in USD, as text or as a number; read digit by digit, never through a float.
+struct Amount(MicroUsd);
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Text(String),
+            Number(serde_json::Number),
+        }
+        let text = match Written::deserialize(deserializer)? {
+            Written::Text(text) => text,
+            Written::Number(number) => number.to_string(),
+        };
+        MicroUsd::from_usd(&text)
+            .map(Self)
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+/// Answers a call below `/admin/`; `None` when there is no such place.
+pub(crate) async fn answer(
+    operator: &Operator,
+    method: &Method,
+    path: &str,
+    body: &Bytes,
+) -> Option<(StatusCode, Value)> {
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let done = match (method.as_str(), parts.as_slice()) {
+        ("GET", ["admin", "keys"]) => operator
+            .list_keys(None)
+            .await
+            .map(|keys| json!({ "keys": keys })),
+        ("POST", ["admin", "keys"]) => create_key(operator, body).await,
+        ("POST", ["admin", "keys", id, "revoke"]) | ("DELETE", ["admin", "keys", id]) => {
+            operator.change_key(id, KeyChange::Revoke).await
+        }
+        ("POST", ["admin", "keys", id, "rotate"]) => rotate_key(operator, id, body).await,
+        ("GET", ["admin", "balances", name]) => balance(operator, name).await,
+        ("POST", ["admin", "balances", name, "deposits"]) => deposit(operator, name, body).await,
+        ("GET", ["admin", "balances", name, "ledger"]) => postings(operator, name).await,
+        ("GET", ["admin", "verify"]) => operator.verify().await.map(|(_, found)| found),
+        ("GET", ["admin", "unknown"]) => operator
+            .unknown()
+            .await
+            .map(|holds| json!({ "holds": holds })),
+        ("POST", ["admin", "unknown", request]) => reconcile(operator, request, body).await,
+        _ => return None,
+    };
+    Some(match done {
+        Ok(value) => (StatusCode::OK, value),
+        Err(error) => {
+            let status = match &error {
+                OperatorError::Invalid(_) => StatusCode::BAD_REQUEST,
+                OperatorError::Unknown(_) => StatusCode::NOT_FOUND,
+                OperatorError::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            };
+            (status, json!({ "error": { "message": error.to_string() } }))
+        }
+    })
+}
+
+fn read<'b, T: Deserialize<'b> + Default>(body: &'b Bytes) -> Result<T, OperatorError> {
+    if body.is_empty() {
+        return Ok(T::default());
+    }
+    parse(body)
+}
+
+fn parse<'b, T: Deserialize<'b>>(body: &'b Bytes) -> Result<T, OperatorError> {
+    serde_json::from_slice(body).map_err(|error| OperatorError::Invalid(error.to_string()))
+}
+
+async fn create_key(operator: &Operator, body: &Bytes) -> Result<Value, OperatorError> {
+    let body: CreateKey = read(body)?;
+    let account = match &body.account {
+        Some(name) => Some(
+            AccountId::parse(name).map_err(|error| OperatorError::Invalid(error.to_string()))?,
+        ),
+        None => None,
+    };
+    let spec = KeySpec {
+        name: body.name,
+        account,
+        scopes: body.scopes,
+        tier: body.tier,
+        deposit: body.deposit_usd.map(|amount| amount.0),
+        expires_in: body.expires.map(|span| span.0),
+    };
+    operator.create_key(spec).await
+}
+
+async fn rotate_key(operator: &Operator, id: &str, body: &Bytes) -> Result<Value, OperatorError> {
+    let body: Rotate = read(body)?;
+    let overlap = body
+        .overlap
+        .map_or(Duration::from_secs(24 * 3600), |span| span.0);
+    operator.change_key(id, KeyChange::Rotate(overlap)).await
+}
+
+async fn balance(operator: &Operator, name: &str) -> Result<Value, OperatorError> {
+    let account = operator.account(name).await?;
+    operator.balance(&account).await
+}
+
+async fn deposit(operator: &Operator, name: &str, body: &Bytes) -> Result<Value, OperatorError> {
+    let body: DepositBody = parse(body)?;
+    let account = operator.account(name).await?;
+    operator.deposit(account, body.usd.0, body.reference).await
+}
+
+async fn postings(operator: &Operator, name: &str) -> Result<Value, OperatorError> {
+    let account = operator.account(name).await?;
+    let postings = operator.postings(&account).await?;
+    Ok(json!({ "postings": postings }))
+}
+
+async fn reconcile(
+    operator: &Operator,
+    request: &str,
+    body: &Bytes,
+) -> Result<Value, OperatorError> {
+    let body: Reconcile = read(body)?;
+    let resolution = match body.charge_usd {
+        Some(amount) => Resolution::Charge(amount.0),
+        None => Resolution::Release,
+    };
+    operator.reconcile(request, resolution, body.provider).await
+}

@@ -1,0 +1,51 @@
+//! Keys of the store: each spends an account's money, within its scopes (AUTH-01).
+
+use std::sync::Arc;
+
+use bardo_access::{Checked, KeyKind, KeyRecord, Moment, Verifier};
+use bardo_engine::{Payer, Principal};
+
+use super::{Authenticator, Denied, Outcome, Verdict};
+
+/// What begins like a key of ours is verified in any case, also where there is no store: nobody who
+/// means to be somebody shall be taken for somebody else.
+pub(super) struct PrepaidKeys(Option<Arc<Verifier>>);
+
+impl PrepaidKeys {
+    pub(super) const fn new(verifier: Option<Arc<Verifier>>) -> Self {
+        Self(verifier)
+    }
+}
+
+impl Authenticator for PrepaidKeys {
+    fn authenticate(&self, credential: &str, now: Moment) -> Option<Verdict> {
+        let kind = KeyKind::claimed_by(credential);
+        kind.map(|_| match &self.0 {
+            None => Verdict::Now(Err(Denied::Wrong)),
+            Some(verifier) => match verifier.check(credential, now) {
+                bardo_access::Verdict::Verified(record) => Verdict::Now(Ok(holder(record))),
+                bardo_access::Verdict::Refused(refusal) => Verdict::Now(told(Err(refusal))),
+                bardo_access::Verdict::Slow(later) => {
+                    Verdict::Later(Box::pin(async move { told(later.await) }))
+                }
+            },
+        })
+    }
+}
+
+fn told(checked: Checked) -> Outcome {
+    match checked {
+        Ok(record) => Ok(holder(record)),
+        Err(refusal) => {
+            tracing::debug!(?refusal, "a key was not taken");
+            Err(refusal.into())
+        }
+    }
+}
+
+fn holder(record: Arc<KeyRecord>) -> Principal {
+    Principal {
+        account: record.account.clone(),
+        payer: Payer::Prepaid(record),
+    }
+}

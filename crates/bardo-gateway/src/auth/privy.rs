@@ -1,0 +1,187 @@
+//! Tokens of Privy: `Bearer privy_<jwt>` (C-151). Their holder draws on the prepaid account of its
+//! subject.
+
+mod key_set;
+mod source;
+mod token;
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
+
+use bardo_access::{KeyKind, KeyRecord, Moment, Scopes};
+use bardo_engine::{Payer, Principal};
+use bardo_providers::transport::Transport;
+use bardo_types::ids::{AccountId, KeyId};
+use sha2::{Digest as _, Sha256};
+
+use self::key_set::KeySet;
+use self::source::{Held, Published, Source, Standing};
+use self::token::{Claims, Expected, TokenError, verify};
+use super::{Authenticator, Denied, Verdict};
+use crate::config::PrivyConfig;
+
+const PREFIX: &str = "privy_";
+/// Tokens whose signature was verified and is not verified again before they end.
+const REMEMBERED: usize = 20_000;
+
+/// Verifies tokens of one application.
+pub(crate) struct Privy(Arc<Inner>);
+
+struct Inner {
+    expected: Expected,
+    source: Source,
+    verified: RwLock<HashMap<[u8; 32], Known>>,
+}
+
+struct Known {
+    caller: Principal,
+    until_ms: u64,
+    /// The set of keys that verified it: with another, it is verified again.
+    by: Arc<Held>,
+}
+
+impl Privy {
+    /// Takes the settings of an application. A file of keys is read here and now.
+    pub(crate) fn new(
+        config: &PrivyConfig,
+        transport: Transport,
+        now: Instant,
+    ) -> Result<Self, String> {
+        let source = match &config.jwks_file {
+            Some(file) => {
+                let refuse =
+                    |reason: String| format!("`auth.privy.jwks_file` {}: {reason}", file.display());
+                let text = std::fs::read(file).map_err(|error| refuse(error.to_string()))?;
+                Source::pinned(KeySet::parse(&text).map_err(refuse)?, now)
+            }
+            None => {
+                let url = config.jwks_url.clone().unwrap_or_else(|| {
+                    format!(
+                        "https://auth.privy.io/api/v1/apps/{}/jwks.json",
+                        config.app_id
+                    )
+                });
+                let published = Published::new(&url, transport)
+                    .map_err(|reason| format!("`auth.privy.jwks_url`: {reason}"))?;
+                Source::published(published)
+            }
+        };
+        let or_usual =
+            |own: &Option<String>, usual: &str| own.clone().unwrap_or_else(|| usual.to_owned());
+        let expected = Expected {
+            issuer: or_usual(&config.issuer, "privy.io"),
+            audience: or_usual(&config.audience, &config.app_id),
+        };
+        Ok(Self(Arc::new(Inner {
+            expected,
+            source,
+            verified: RwLock::default(),
+        })))
+    }
+}
+
+impl Authenticator for Privy {
+    fn authenticate(&self, credential: &str, now: Moment) -> Option<Verdict> {
+        let token = credential.strip_prefix(PREFIX)?;
+        let standing = self.0.source.standing(now.at);
+        if let Standing::Good(held) = &standing {
+            match self.0.verify(token, held, now) {
+                // There may be a key of that name by now.
+                Err(TokenError::UnknownKey) => {}
+                other => return Some(Verdict::Now(other.map_err(wrong))),
+            }
+        }
+        let (inner, token) = (Arc::clone(&self.0), token.to_owned());
+        Some(Verdict::Later(Box::pin(async move {
+            inner.source.refresh(now.at).await;
+            match inner.source.standing(now.at) {
+                Standing::Good(held) | Standing::Old(held) => {
+                    inner.verify(&token, &held, now).map_err(wrong)
+                }
+                Standing::Nothing => Err(Denied::Unavailable {
+                    retry_after_ms: 3_000,
+                }),
+            }
+        })))
+    }
+}
+
+fn wrong(error: TokenError) -> Denied {
+    tracing::debug!(?error, "a token was not taken");
+    Denied::Wrong
+}
+
+impl Inner {
+    fn verify(&self, token: &str, held: &Arc<Held>, now: Moment) -> Result<Principal, TokenError> {
+        let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+        {
+            let verified = self.verified.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(known) = verified.get(&digest)
+                && known.until_ms > now.unix_ms
+                && Arc::ptr_eq(&known.by, held)
+            {
+                return Ok(known.caller.clone());
+            }
+        }
+        let claims = verify(token, &held.keys, &self.expected, now.unix_ms)?;
+        let caller = holder(&claims);
+        let mut verified = self
+            .verified
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        if verified.len() >= REMEMBERED {
+            verified
+                .retain(|_, known| known.until_ms > now.unix_ms && Arc::ptr_eq(&known.by, held));
+            if verified.len() >= REMEMBERED {
+                // It only saves work.
+                verified.clear();
+            }
+        }
+        let known = Known {
+            caller: caller.clone(),
+            until_ms: claims.until_ms,
+            by: Arc::clone(held),
+        };
+        verified.insert(digest, known);
+        Ok(caller)
+    }
+}
+
+/// The account of a subject, with a key that stands for its tokens. Subjects are ids such as
+/// `did:privy:…`; one that is not takes the digest's name, in a space of its own.
+fn holder(claims: &Claims) -> Principal {
+    let subject = &claims.subject;
+    let plain = format!("privy:{subject}");
+    let name = if AccountId::parse(&plain).is_ok() {
+        plain
+    } else {
+        let digest = Sha256::digest(subject.as_bytes());
+        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("privy-sha256:{hex}")
+    };
+    const PLAIN: &str = "a name of plain characters and bounded length is an id";
+    let account = AccountId::parse(&name).expect(PLAIN);
+    let record = KeyRecord {
+        id: KeyId::parse(&name).expect(PLAIN),
+        account: account.clone(),
+        kind: KeyKind::Spend,
+        name: "Privy".into(),
+        // It fits no secret.
+        hash: String::new(),
+        scopes: Scopes::default(),
+        tier: None,
+        spread: None,
+        created_at_ms: 0,
+        expires_at_ms: None,
+        revoked_at_ms: None,
+        replaces: None,
+    };
+    Principal {
+        account,
+        payer: Payer::Prepaid(Arc::new(record)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! What happens, as it happens: a bus of events, and `GET /v1/events` as one caller sees it.
+//!
+//! Events may be lost where a reader is slow; it is told how many. Nothing waits for a reader.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bardo_types::ids::AccountId;
+use bytes::Bytes;
+use futures_util::Stream;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+/// So many events wait for the slowest reader.
+const BACKLOG: usize = 1_024;
+
+/// One event.
+#[derive(Debug, Clone)]
+pub(crate) struct Event {
+    /// Whose it is; nobody else sees it.
+    pub(crate) account: AccountId,
+    /// What kind, e.g. `inference.completed`.
+    pub(crate) name: &'static str,
+    /// What happened.
+    pub(crate) json: Arc<str>,
+}
+
+/// Where events are told.
+#[derive(Debug, Clone)]
+pub(crate) struct Bus(broadcast::Sender<Event>);
+
+impl Default for Bus {
+    fn default() -> Self {
+        Self(broadcast::channel(BACKLOG).0)
+    }
+}
+
+impl Bus {
+    /// Whether anybody listens; if not, an event need not be written.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.0.receiver_count() > 0
+    }
+
+    /// Tells an event to whoever listens.
+    pub(crate) fn tell(&self, event: Event) {
+        // Nobody may be there any more.
+        let _ = self.0.send(event);
+    }
+
+    /// The events of one account from now on, as server-sent events.
+    pub(crate) fn follow(&self, account: AccountId, heartbeat: Duration) -> Feed {
+        let receiver = self.0.subscribe();
+        let next = futures_util::stream::unfold(
+            (
+                receiver,
+                account,
+                VecDeque::from([Bytes::from_static(b": connected\n\n")]),
+            ),
+            move |(mut receiver, account, mut ready)| async move {
+                loop {
+                    if let Some(bytes) = ready.pop_front() {
+                        return Some((bytes, (receiver, account, ready)));
+                    }
+                    let bytes = match tokio::time::timeout(heartbeat, receiver.recv()).await {
+                        Err(_) => Bytes::from_static(b": heartbeat\n\n"),
+                        Ok(Ok(event)) if event.account != account => continue,
+                        Ok(Ok(event)) => {
+                            format!("event: {}\ndata: {}\n\n", event.name, event.json).into()
+                        }
+                        Ok(Err(RecvError::Lagged(lost))) => {
+                            format!("event: events.lost\ndata: {{\"lost\":{lost}}}\n\n").into()
+                        }
+                        Ok(Err(RecvError::Closed)) => return None,
+                    };
+                    return Some((bytes, (receiver, account, ready)));
+                }
+            },
+        );
+        Feed(Box::pin(next))
+    }
+}
+
+/// The events of one account, written as server-sent events.
+pub(crate) struct Feed(Pin<Box<dyn Stream<Item = Bytes> + Send>>);
+
+impl Feed {
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.0.as_mut().poll_next(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt as _;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_sees_its_own_events_alone() {
+        let bus = Bus::default();
+        assert!(!bus.is_heard());
+        let account = |name| AccountId::parse(name).unwrap();
+        let mut feed = bus.follow(account("a"), Duration::from_secs(15)).0;
+        let tell = |name, json: &str| {
+            bus.tell(Event {
+                account: account(name),
+                name: "inference.completed",
+                json: json.into(),
+            });
+        };
+        tell("b", "1");
+        tell("a", "2");
+        assert_eq!(feed.next().await.unwrap(), ": connected\n\n");
+        assert_eq!(
+            feed.next().await.unwrap(),
+            "event: inference.completed\ndata: 2\n\n"
+        );
+        assert_eq!(feed.next().await.unwrap(), ": heartbeat\n\n");
+        for _ in 0..BACKLOG + 5 {
+            tell("a", "3");
+        }
+        assert_eq!(
+            feed.next().await.unwrap(),
+            "event: events.lost\ndata: {\"lost\":5}\n\n"
+        );
+    }
+}

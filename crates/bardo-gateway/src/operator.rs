@@ -1,0 +1,91 @@
+//! What an operator does to keys and money: one set of actions behind the command line and the
+//! admin API. Each answers JSON, and each change is a change of the store, so it holds for every
+//! process that shares it.
+
+mod keys;
+mod money;
+
+use std::sync::Arc;
+
+use bardo_access::{KeyError, KeyStore, PresentedKey};
+use bardo_ledger::{Ledger, Refusal, StoreError};
+use bardo_types::clock::Clock;
+use bardo_types::ids::{AccountId, KeyId};
+
+pub(crate) use keys::{KeyChange, KeySpec, fresh_name};
+pub(crate) use money::{Resolution, balance_json};
+
+/// Acts on the stores.
+#[derive(Clone)]
+pub(crate) struct Operator {
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) keys: Arc<dyn KeyStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// Why an action was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OperatorError {
+    /// What was asked for makes no sense; the text says what would.
+    #[error("{0}")]
+    Invalid(String),
+    /// There is no such key or account.
+    #[error("there is no key or account `{0}`")]
+    Unknown(String),
+    /// The store does not answer.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+impl From<StoreError> for OperatorError {
+    fn from(error: StoreError) -> Self {
+        Self::Unavailable(error.to_string())
+    }
+}
+
+impl From<KeyError> for OperatorError {
+    fn from(error: KeyError) -> Self {
+        match error {
+            KeyError::Unknown(id) => Self::Unknown(id.to_string()),
+            KeyError::Exists(_) => Self::Invalid(error.to_string()),
+            KeyError::Unavailable(_) => Self::Unavailable(error.to_string()),
+        }
+    }
+}
+
+impl From<Refusal> for OperatorError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Invalid(refusal.to_string())
+    }
+}
+
+impl Operator {
+    /// The account that a name means: of a key (its id, or all of it), or an account itself.
+    pub(crate) async fn account(&self, name: &str) -> Result<AccountId, OperatorError> {
+        let unknown = || OperatorError::Unknown(shown(name));
+        let id = match PresentedKey::parse(name) {
+            Some(key) => {
+                key.map_err(|error| OperatorError::Invalid(error.to_string()))?
+                    .id
+            }
+            None => KeyId::parse(name).map_err(|_| unknown())?,
+        };
+        if let Some(record) = self.keys.find(&id).await? {
+            return Ok(record.account);
+        }
+        let account = AccountId::parse(name).map_err(|_| unknown())?;
+        match self.ledger.balance(&account).await? {
+            Some(_) => Ok(account),
+            None => Err(unknown()),
+        }
+    }
+}
+
+/// A name as errors may show it: never the secret part of a key.
+fn shown(name: &str) -> String {
+    match PresentedKey::parse(name) {
+        Some(Ok(key)) => key.id.to_string(),
+        Some(Err(_)) => "(a malformed key)".to_owned(),
+        None => name.chars().take(64).collect(),
+    }
+}

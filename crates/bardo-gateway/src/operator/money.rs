@@ -1,0 +1,203 @@
+use std::sync::Arc;
+
+use bardo_ledger::{Balance, Charge, Deposit, End, HoldState, HoldView, Posting, Settle};
+use bardo_types::ids::{AccountId, RequestId};
+use bardo_types::money::MicroUsd;
+use serde_json::{Value, json};
+
+use super::{Operator, OperatorError};
+
+/// How many postings are read at once.
+const PAGE: u32 = 1_000;
+
+/// What became of a request whose outcome was unknown.
+#[derive(Debug, Clone)]
+pub(crate) enum Resolution {
+    /// The provider did not bill it.
+    Release,
+    /// It did: so much, spread included.
+    Charge(MicroUsd),
+}
+
+impl Operator {
+    /// Where an account stands.
+    pub(crate) async fn balance(&self, account: &AccountId) -> Result<Value, OperatorError> {
+        let balance = self.ledger.balance(account).await?.unwrap_or_default();
+        Ok(balance_json(account, &balance))
+    }
+
+    /// Puts money in; the same reference twice is one deposit.
+    pub(crate) async fn deposit(
+        &self,
+        account: AccountId,
+        amount: MicroUsd,
+        reference: Option<String>,
+    ) -> Result<Value, OperatorError> {
+        let invalid = |text: &str| Err(OperatorError::Invalid(text.to_owned()));
+        if amount == MicroUsd::ZERO {
+            return invalid("a deposit is more than nothing");
+        }
+        let reference =
+            reference.unwrap_or_else(|| format!("operator:{}", super::keys::fresh_name()));
+        if reference.is_empty() || reference.len() > 200 || reference.chars().any(char::is_control)
+        {
+            return invalid("a reference has 1 to 200 printable characters");
+        }
+        let command = Deposit {
+            account: account.clone(),
+            amount,
+            reference: reference.clone(),
+            now_ms: self.clock.now_ms(),
+        };
+        let balance = self.ledger.deposit(command).await??;
+        let mut shown = balance_json(&account, &balance);
+        shown["reference"] = json!(reference);
+        Ok(shown)
+    }
+
+    /// Every posting of an account's transfers, oldest first.
+    pub(crate) async fn postings(&self, account: &AccountId) -> Result<Vec<Value>, OperatorError> {
+        let mut all = Vec::new();
+        let mut after = 0;
+        loop {
+            let page = self.ledger.postings(account, after, PAGE).await?;
+            let Some(last) = page.last().map(|posting| posting.transfer) else {
+                return Ok(all);
+            };
+            all.extend(page.iter().map(posting_json));
+            if last <= after {
+                return Ok(all);
+            }
+            after = last;
+        }
+    }
+
+    /// Whether the books add up; the flag says it for exit codes.
+    pub(crate) async fn verify(&self) -> Result<(bool, Value), OperatorError> {
+        let found = self.ledger.verify().await?;
+        let ok = found.problems.is_empty();
+        let shown = json!({
+            "ok": ok,
+            "accounts": found.accounts,
+            "postings": found.postings,
+            "holds": found.holds,
+            "problems": found.problems,
+        });
+        Ok((ok, shown))
+    }
+
+    /// Holds whose outcome nobody knows.
+    pub(crate) async fn unknown(&self) -> Result<Vec<Value>, OperatorError> {
+        let holds = self.ledger.holds(None).await?;
+        Ok(holds
+            .iter()
+            .filter(|hold| hold.state == HoldState::Unknown)
+            .map(hold_json)
+            .collect())
+    }
+
+    /// Ends a hold whose outcome was unknown.
+    pub(crate) async fn reconcile(
+        &self,
+        request: &str,
+        resolution: Resolution,
+        provider: Option<String>,
+    ) -> Result<Value, OperatorError> {
+        let request =
+            RequestId::parse(request).map_err(|error| OperatorError::Invalid(error.to_string()))?;
+        let holds = self.ledger.holds(None).await?;
+        let hold = holds
+            .iter()
+            .find(|hold| hold.request == request && hold.state == HoldState::Unknown)
+            .ok_or_else(|| {
+                OperatorError::Invalid(format!(
+                    "no hold of unknown outcome has the request `{request}`"
+                ))
+            })?;
+        let end = match resolution {
+            Resolution::Release => End::Release,
+            Resolution::Charge(amount) if amount > hold.amount => {
+                return Err(OperatorError::Invalid(format!(
+                    "{amount} USD are more than the {} USD that are held",
+                    hold.amount
+                )));
+            }
+            Resolution::Charge(amount) => End::Capture(Charge {
+                provider: Arc::from(provider.as_deref().unwrap_or("reconciled")),
+                provider_cost: amount,
+                spread: MicroUsd::ZERO,
+            }),
+        };
+        let settled = self
+            .ledger
+            .settle(Settle {
+                account: hold.account.clone(),
+                request: request.clone(),
+                end,
+                record: None,
+                now_ms: self.clock.now_ms(),
+            })
+            .await?;
+        Ok(json!({
+            "request_id": request.as_str(),
+            "account": hold.account.as_str(),
+            "charged": settled.charged.to_string(),
+            "available": settled.available.to_string(),
+        }))
+    }
+}
+
+/// A balance as every surface shows it.
+pub(crate) fn balance_json(account: &AccountId, balance: &Balance) -> Value {
+    json!({
+        "account": account.as_str(),
+        "currency": "USD",
+        "deposited": balance.deposited.to_string(),
+        "spent": balance.spent.to_string(),
+        "held": balance.held.to_string(),
+        "available": balance.available.to_string(),
+        "micro": {
+            "deposited": balance.deposited.get(),
+            "spent": balance.spent.get(),
+            "held": balance.held.get(),
+            "available": balance.available.get(),
+        },
+    })
+}
+
+fn posting_json(posting: &Posting) -> Value {
+    json!({
+        "transfer": posting.transfer,
+        "at_ms": posting.at_ms,
+        "kind": posting.kind.as_str(),
+        "book": posting.book,
+        "amount": signed(posting.amount),
+        "amount_micro": posting.amount,
+        "reference": posting.reference,
+    })
+}
+
+fn hold_json(hold: &HoldView) -> Value {
+    json!({
+        "request_id": hold.request.as_str(),
+        "account": hold.account.as_str(),
+        "held": hold.amount.to_string(),
+        "created_at_ms": hold.created_at_ms,
+    })
+}
+
+fn signed(micro: i64) -> String {
+    let sign = if micro < 0 { "-" } else { "" };
+    format!("{sign}{}", MicroUsd::new(micro.unsigned_abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::signed;
+
+    #[test]
+    fn amounts_of_postings_have_a_sign_and_six_digits() {
+        assert_eq!(signed(-1_858), "-0.001858");
+        assert_eq!(signed(10_000_000), "10.000000");
+    }
+}

@@ -1,0 +1,64 @@
+//! What an error of the database means.
+
+use bardo_ledger::StoreError;
+use tokio_postgres::Error;
+use tokio_postgres::error::SqlState;
+
+/// What to do about an error.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The connection is gone or of no use; another one may work. What was asked may have been
+    /// done.
+    Lost(StoreError),
+    /// Two transactions got in each other's way; nothing was done, the same may work now.
+    Again(StoreError),
+    /// Nothing was done, and trying at once would not help.
+    Refused(StoreError),
+}
+
+impl Failure {
+    pub(super) fn into_error(self) -> StoreError {
+        match self {
+            Self::Lost(error) | Self::Again(error) | Self::Refused(error) => error,
+        }
+    }
+}
+
+pub(super) fn classify(error: &Error) -> Failure {
+    let Some(answer) = error.as_db_error() else {
+        return Failure::Lost(StoreError::Unavailable(describe(error)));
+    };
+    let text = answer.message().to_owned();
+    let unavailable = StoreError::Unavailable(text.clone());
+    let code = answer.code();
+    if [
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::T_R_SERIALIZATION_FAILURE,
+    ]
+    .contains(code)
+    {
+        return Failure::Again(unavailable);
+    }
+    match code.code().get(..2) {
+        // Connection exceptions; operator intervention but for a query that took too long; a
+        // server that became a replica, which another address may not be.
+        Some("08" | "25") => Failure::Lost(unavailable),
+        Some("57") if *code != SqlState::QUERY_CANCELED => Failure::Lost(unavailable),
+        // Lack of rights, of the database, of resources, of time, of locks; system errors.
+        Some("28" | "3D" | "53" | "55" | "57" | "58") => Failure::Refused(unavailable),
+        _ if *code == SqlState::INSUFFICIENT_PRIVILEGE => Failure::Refused(unavailable),
+        // A check that failed, a value out of range: our code or the data are wrong.
+        _ => Failure::Refused(StoreError::Damaged(text)),
+    }
+}
+
+/// The error with its causes: the driver's own text leaves them out.
+fn describe(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        text = format!("{text}: {inner}");
+        cause = inner.source();
+    }
+    text
+}

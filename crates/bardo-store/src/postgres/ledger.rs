@@ -1,0 +1,281 @@
+//! The books.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_ledger::{
+    Balance, Deposit, End, Future, HoldView, Ledger, Posting, Record, Refusal, Reservation,
+    Reserve, Settle, Settled, StoreError, UsageQuery, UsageRow, Verification,
+};
+use bardo_types::ids::{AccountId, RequestId};
+use bardo_types::money::MicroUsd;
+
+use super::arguments::{Argument, Command, amount, number, short, text};
+use super::{PostgresStore, on, records, rows, scope};
+
+/// Adding everything up reads everything.
+const VERIFY_MAX: Duration = Duration::from_secs(300);
+/// A reference is found by an index, whose entries are bounded.
+const REFERENCE_BYTES_MAX: usize = 2_000;
+
+const RESERVE: &str =
+    "SELECT * FROM bardo.reserve($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+const EXTEND: &str = "SELECT * FROM bardo.extend($1, $2, $3, $4)";
+const SETTLE: &str = "SELECT * FROM bardo.settle($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+const DEPOSIT: &str = "SELECT * FROM bardo.deposit($1, $2, $3, $4, $5)";
+const EXPIRE: &str = "SELECT * FROM bardo.expire($1)";
+const BALANCE: &str = "SELECT deposited, spent, held FROM bardo.accounts WHERE id = $1";
+const HOLDS: &str = "SELECT request, account, amount, state, created_at_ms, expires_at_ms
+    FROM bardo.holds
+    WHERE state IN ('open', 'unknown') AND ($1::text IS NULL OR account = $1)
+    ORDER BY created_at_ms, account COLLATE \"C\", request COLLATE \"C\"";
+const POSTINGS: &str = "SELECT p.transfer, p.at_ms, p.kind, p.book, p.amount, p.reference
+    FROM bardo.postings AS p
+    WHERE p.account = $1 AND p.transfer > $2 AND p.transfer <= (
+        SELECT max(no) FROM (
+            SELECT no FROM bardo.transfers WHERE account = $1 AND no > $2 ORDER BY no LIMIT $3
+        ) AS page
+    )
+    ORDER BY p.transfer, p.line";
+const RECEIPT: &str = "SELECT json FROM bardo.receipts
+    WHERE account = $1 AND (request = $2 OR client_request = $2)
+    ORDER BY request = $2 DESC, at_ms DESC LIMIT 1";
+const USAGE: &str = "SELECT at_ms / 86400000 AS day, model, provider, count(*) AS requests,
+        least(sum(input_tokens), 9223372036854775807)::bigint AS input_tokens,
+        least(sum(output_tokens), 9223372036854775807)::bigint AS output_tokens,
+        least(sum(provider_cost), 9223372036854775807)::bigint AS provider_cost,
+        least(sum(charge), 9223372036854775807)::bigint AS charge,
+        least(sum(savings), 9223372036854775807)::bigint AS savings
+    FROM bardo.receipts
+    WHERE account = $1 AND ($2::text IS NULL OR key_id = $2) AND at_ms >= $3 AND at_ms < $4
+    GROUP BY 1, 2, 3 ORDER BY 1, model COLLATE \"C\", provider COLLATE \"C\"";
+const VERIFY: &str = "SELECT (SELECT count(*) FROM bardo.accounts) AS accounts,
+    (SELECT count(*) FROM bardo.postings) AS postings,
+    (SELECT count(*) FROM bardo.holds WHERE state IN ('open', 'unknown')) AS holds,
+    ARRAY(SELECT bardo.problems()) AS problems";
+
+fn settle_arguments(command: &Settle) -> Vec<Argument> {
+    let none = (MicroUsd::ZERO, MicroUsd::ZERO);
+    let (end, provider, (cost, spread)) = match &command.end {
+        End::Capture(charge) => (
+            "capture",
+            &*charge.provider,
+            (charge.provider_cost, charge.spread),
+        ),
+        End::Release => ("release", "", none),
+        End::Unknown => ("unknown", "", none),
+    };
+    let mut arguments = vec![
+        text(command.account.as_str()),
+        text(command.request.as_str()),
+        text(end),
+        Argument::Text(Some(short(provider))),
+        amount(cost),
+        amount(spread),
+        number(command.now_ms),
+    ];
+    arguments.extend(records::arguments(command.record.as_ref()));
+    arguments
+}
+
+impl Ledger for PostgresStore {
+    fn reserve(
+        &self,
+        command: Reserve,
+    ) -> Future<'_, Result<Result<Reservation, Refusal>, StoreError>> {
+        Box::pin(async move {
+            if command.amount > MicroUsd::MAX {
+                return Ok(Err(Refusal::Overflow));
+            }
+            let mut arguments = vec![
+                text(command.account.as_str()),
+                text(command.request.as_str()),
+                Argument::Number(Some(self.attempt())),
+                Argument::Text(command.key.as_ref().map(ToString::to_string)),
+                amount(command.amount),
+                number(command.expires_at_ms),
+                number(command.now_ms),
+            ];
+            arguments.extend(scope::arguments(&command.caps, command.now_ms));
+            let rows = self.run(RESERVE, arguments).await?;
+            let row = rows::one(&rows)?;
+            rows::reservation(row, &command.account, &command.request, command.amount)
+        })
+    }
+
+    /// What `reserve` has answered is kept already.
+    fn persist<'a>(
+        &'a self,
+        _account: &'a AccountId,
+        _request: &'a RequestId,
+    ) -> Future<'a, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn extend<'a>(
+        &'a self,
+        account: &'a AccountId,
+        request: &'a RequestId,
+        by: MicroUsd,
+        _now_ms: u64,
+    ) -> Future<'a, Result<Result<Reservation, Refusal>, StoreError>> {
+        Box::pin(async move {
+            let arguments = vec![
+                text(account.as_str()),
+                text(request.as_str()),
+                Argument::Number(Some(self.attempt())),
+                amount(by),
+            ];
+            let rows = self.run(EXTEND, arguments).await?;
+            rows::reservation(rows::one(&rows)?, account, request, by)
+        })
+    }
+
+    fn settle(&self, command: Settle) -> Future<'_, Result<Settled, StoreError>> {
+        Box::pin(async move {
+            let rows = self.run(SETTLE, settle_arguments(&command)).await?;
+            rows::settled(rows::one(&rows)?)
+        })
+    }
+
+    fn release(&self, account: &AccountId, request: &RequestId, now_ms: u64) {
+        let arguments = settle_arguments(&Settle {
+            account: account.clone(),
+            request: request.clone(),
+            end: End::Release,
+            record: None,
+            now_ms,
+        });
+        let (pool, underway) = (Arc::clone(&self.pool), self.records.enter());
+        self.thread.spawn(async move {
+            if let Err(error) = pool.run(&Command::new(SETTLE, arguments)).await {
+                tracing::warn!(%error, "a hold is not released and ends by its expiry");
+            }
+            drop(underway);
+        });
+    }
+
+    fn record(&self, record: Record) {
+        self.records.push(record);
+    }
+
+    fn deposit(
+        &self,
+        command: Deposit,
+    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
+        Box::pin(async move {
+            if command.amount > MicroUsd::MAX {
+                return Ok(Err(Refusal::Overflow));
+            }
+            if !(1..=REFERENCE_BYTES_MAX).contains(&command.reference.len()) {
+                let problem = "a deposit's reference has 1 to 2,000 bytes";
+                return Err(StoreError::Damaged(problem.to_owned()));
+            }
+            let source = command.reference.split(':').next().unwrap_or_default();
+            let arguments = vec![
+                text(command.account.as_str()),
+                amount(command.amount),
+                Argument::Text(Some(short(source))),
+                text(&command.reference),
+                number(command.now_ms),
+            ];
+            let rows = self.run(DEPOSIT, arguments).await?;
+            let row = rows::one(&rows)?;
+            match rows::get(row, "outcome")? {
+                "overflow" => Ok(Err(Refusal::Overflow)),
+                _ => rows::balance(row).map(Ok),
+            }
+        })
+    }
+
+    fn balance<'a>(
+        &'a self,
+        account: &'a AccountId,
+    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
+        Box::pin(async move {
+            let rows = self.run(BALANCE, vec![text(account.as_str())]).await?;
+            rows.first().map(rows::balance).transpose()
+        })
+    }
+
+    fn postings<'a>(
+        &'a self,
+        account: &'a AccountId,
+        after: u64,
+        limit: u32,
+    ) -> Future<'a, Result<Vec<Posting>, StoreError>> {
+        Box::pin(async move {
+            let arguments = vec![text(account.as_str()), number(after), number(limit.into())];
+            let mut lines = self.all(POSTINGS, arguments, rows::posting).await?;
+            // Whole transfers until the limit is reached.
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            if let Some(last) = limit.checked_sub(1).and_then(|at| lines.get(at)) {
+                let transfer = last.transfer;
+                lines.retain(|line| line.transfer <= transfer);
+            }
+            Ok(lines)
+        })
+    }
+
+    fn holds<'a>(
+        &'a self,
+        account: Option<&'a AccountId>,
+    ) -> Future<'a, Result<Vec<HoldView>, StoreError>> {
+        let account = Argument::Text(account.map(ToString::to_string));
+        Box::pin(self.all(HOLDS, vec![account], rows::hold))
+    }
+
+    fn expire(&self, now_ms: u64) -> Future<'_, Result<u64, StoreError>> {
+        Box::pin(async move {
+            let mut expired = 0;
+            loop {
+                let rows = self.run(EXPIRE, vec![number(now_ms)]).await?;
+                let row = rows::one(&rows)?;
+                expired += rows::number(row, "expired")?;
+                if !rows::get(row, "more")? {
+                    return Ok(expired);
+                }
+            }
+        })
+    }
+
+    fn verify(&self) -> Future<'_, Result<Verification, StoreError>> {
+        Box::pin(async move {
+            let pool = Arc::clone(&self.pool);
+            let rows = on(&self.thread, async move {
+                let command = Command::new(VERIFY, Vec::new());
+                pool.run_long(&command, VERIFY_MAX).await
+            })
+            .await?;
+            rows::verification(rows::one(&rows)?)
+        })
+    }
+
+    fn receipt<'a>(
+        &'a self,
+        account: &'a AccountId,
+        id: &'a str,
+    ) -> Future<'a, Result<Option<String>, StoreError>> {
+        Box::pin(async move {
+            let arguments = vec![text(account.as_str()), Argument::Text(Some(short(id)))];
+            let rows = self.run(RECEIPT, arguments).await?;
+            rows.first().map(|row| rows::get(row, "json")).transpose()
+        })
+    }
+
+    fn usage(&self, query: UsageQuery) -> Future<'_, Result<Vec<UsageRow>, StoreError>> {
+        Box::pin(async move {
+            let arguments = vec![
+                text(query.account.as_str()),
+                Argument::Text(query.key.as_ref().map(ToString::to_string)),
+                number(query.from_ms),
+                number(query.to_ms),
+            ];
+            self.all(USAGE, arguments, rows::usage).await
+        })
+    }
+
+    fn dropped(&self) -> u64 {
+        self.records.dropped()
+    }
+}

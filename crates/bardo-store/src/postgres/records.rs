@@ -1,0 +1,158 @@
+//! Receipts that move no money: kept in batches, beside the requests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bardo_ledger::{Record, StoreError};
+use tokio::sync::{mpsc, watch};
+
+use super::arguments::{Argument, Command, clean, short, signed};
+use super::pool::Pool;
+use crate::thread::StoreThread;
+
+const BATCH_MAX: usize = 256;
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// Takes receipts and keeps them when the database has time. Where more wait than there is room
+/// for, new ones are dropped and counted.
+#[derive(Debug)]
+pub(super) struct Records {
+    queue: mpsc::Sender<(Record, Underway)>,
+    dropped: Arc<AtomicU64>,
+    underway: watch::Sender<u64>,
+}
+
+/// One thing that nobody waits for, but the end of the process should.
+#[derive(Debug)]
+pub(super) struct Underway(watch::Sender<u64>);
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
+
+impl Records {
+    pub(super) fn start(thread: &StoreThread, pool: Arc<Pool>, room: usize) -> Self {
+        let (queue, waiting) = mpsc::channel(room.max(1));
+        let dropped = Arc::new(AtomicU64::new(0));
+        thread.spawn(keep_all(waiting, pool, Arc::clone(&dropped)));
+        Self {
+            queue,
+            dropped,
+            underway: watch::Sender::new(0),
+        }
+    }
+
+    pub(super) fn push(&self, record: Record) {
+        if self.queue.try_send((record, self.enter())).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Says that something is under way until the answer is dropped.
+    pub(super) fn enter(&self) -> Underway {
+        self.underway.send_modify(|count| *count += 1);
+        Underway(self.underway.clone())
+    }
+
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Waits until nothing is under way.
+    pub(super) async fn drain(&self) {
+        // Fails only where the sender is gone, and it is here.
+        let _ = self
+            .underway
+            .subscribe()
+            .wait_for(|count| *count == 0)
+            .await;
+    }
+}
+
+async fn keep_all(
+    mut waiting: mpsc::Receiver<(Record, Underway)>,
+    pool: Arc<Pool>,
+    dropped: Arc<AtomicU64>,
+) {
+    let mut batch = Vec::with_capacity(BATCH_MAX);
+    while waiting.recv_many(&mut batch, BATCH_MAX).await > 0 {
+        if let Err(StoreError::Damaged(_)) = keep(&pool, &batch).await {
+            // One of them is not taken; the others are not lost with it.
+            for each in batch.chunks(1) {
+                if let Err(error) = keep(&pool, each).await {
+                    let request = each.first().map(|(record, _)| record.request.as_str());
+                    tracing::error!(%error, request, "a receipt is not taken by the database");
+                    dropped.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+        batch.clear();
+    }
+}
+
+/// Tries until the database answers.
+async fn keep(pool: &Pool, batch: &[(Record, Underway)]) -> Result<(), StoreError> {
+    let mut pause = PAUSE_MIN;
+    loop {
+        match pool.run(&command(batch)).await {
+            Ok(_) => return Ok(()),
+            Err(StoreError::Unavailable(_)) => {}
+            Err(damaged) => return Err(damaged),
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSE_MAX);
+    }
+}
+
+fn command(batch: &[(Record, Underway)]) -> Command {
+    let (mut all_texts, mut all_numbers) = (Vec::new(), Vec::new());
+    for (record, _) in batch {
+        all_texts.extend(texts(record));
+        all_numbers.extend(numbers(record));
+    }
+    Command::new(
+        "SELECT bardo.keep_receipts($1, $2, $3)",
+        vec![
+            super::arguments::number(batch.len() as u64),
+            Argument::Texts(Some(all_texts)),
+            Argument::Numbers(Some(all_numbers)),
+        ],
+    )
+}
+
+/// A receipt as `bardo.keep_receipt` takes it, or none.
+pub(super) fn arguments(record: Option<&Record>) -> [Argument; 2] {
+    [
+        Argument::Texts(record.map(|record| texts(record).into())),
+        Argument::Numbers(record.map(|record| numbers(record).into())),
+    ]
+}
+
+fn texts(record: &Record) -> [Option<String>; 8] {
+    [
+        Some(record.account.to_string()),
+        Some(record.request.to_string()),
+        record.client_request_id.as_deref().map(short),
+        record.key.as_ref().map(ToString::to_string),
+        Some(short(&record.model)),
+        Some(short(&record.provider)),
+        Some(record.outcome.to_owned()),
+        Some(clean(&record.json)),
+    ]
+}
+
+fn numbers(record: &Record) -> [Option<i64>; 6] {
+    [
+        record.at_ms,
+        record.input_tokens,
+        record.output_tokens,
+        record.provider_cost.get(),
+        record.charge.get(),
+        record.savings.get(),
+    ]
+    .map(|number| Some(signed(number)))
+}

@@ -1,0 +1,46 @@
+//! Real servers for tests: a Postgres and a Redis of their own, on loopback, gone with the process
+//! that started them.
+//!
+//! Nothing of the machine's own servers is touched: each has a fresh data directory and a free
+//! port. The programs are looked for in the folders that `BARDO_TEST_POSTGRES` and
+//! `BARDO_TEST_REDIS` name, in `target/tools`, where `cargo xtask servers` puts them, and in the
+//! usual places. Start at [`PostgresServer::start`]
+//! and [`RedisServer::start`].
+
+mod find;
+mod postgres;
+mod process;
+mod redis;
+
+pub use postgres::{PostgresServer, Stop};
+pub use redis::RedisServer;
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The program is nowhere.
+    #[error("`{0}` is not installed; `cargo xtask servers` fetches it")]
+    Missing(&'static str),
+    /// It did not start, or a tool of it failed.
+    #[error("{program} failed: {output}")]
+    Failed {
+        /// Which program.
+        program: String,
+        /// What it printed last.
+        output: String,
+    },
+    /// A file, a port or a process could not be had.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+}
+
+impl ServerError {
+    fn io(doing: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::Io { doing, source }
+    }
+}

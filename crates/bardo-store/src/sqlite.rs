@@ -1,0 +1,199 @@
+//! Money, keys and receipts in one SQLite file: the embedded store, for one server.
+//!
+//! While a server runs, the books in its memory ([`bardo_ledger::Book`]) decide, and the file is
+//! their journal: one thread writes everything that waits in one transaction and answers when it
+//! is on disk. Holding money touches no disk; a hold gets a row when it lives longer than some
+//! 50 ms or when [`Ledger::persist`] is awaited. What an end frees is free only once the end is on
+//! disk, so a write that fails is taken back exactly.
+//!
+//! Commands such as `keys create` open the same file beside a server ([`Mode::Tool`]). They put
+//! money in, change keys and end holds of unknown outcome, each in a transaction of its own, and
+//! leave a row in `changes`, which the server reads within 50 ms, or at once on
+//! [`SqliteStore::refresh`].
+//!
+//! Start from [`SqliteStore::open`].
+
+mod batch;
+mod caps;
+mod changes;
+
+mod error;
+mod journal;
+mod keys;
+mod loading;
+mod lock;
+mod port;
+mod queries;
+mod reader;
+mod schema;
+mod server;
+mod shared;
+mod tool;
+mod verify;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_ledger::StoreError;
+use bardo_types::clock::{Clock, SystemClock};
+
+use self::reader::Readers;
+use self::schema::Tuning;
+use self::server::Server;
+use self::shared::Action;
+use self::tool::Tool;
+
+pub use self::error::OpenError;
+pub use self::schema::Durability;
+
+/// What a store is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// To serve: only one process at a time.
+    Serve,
+    /// To look and to change a little, also while a server runs.
+    Tool,
+}
+
+/// How a store is opened.
+#[derive(Clone)]
+pub struct Options {
+    /// How hard writes are pressed onto the disk.
+    pub durability: Durability,
+    /// How long another process's transaction is waited for, before a write fails.
+    pub busy_timeout: Duration,
+    /// Who changes keys and deposits, for the audit log.
+    pub actor: String,
+    /// For the times in the audit log.
+    pub clock: Arc<dyn Clock>,
+    /// The file grows no further than this many pages, as on a full disk; `None`: no limit.
+    pub max_pages: Option<u32>,
+    /// Writes that fail, for drills.
+    pub faults: Option<Faults>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            durability: Durability::default(),
+            busy_timeout: Duration::from_secs(2),
+            actor: "operator".to_owned(),
+            clock: Arc::new(SystemClock),
+            max_pages: None,
+            faults: None,
+        }
+    }
+}
+
+impl Options {
+    fn tuning(&self) -> Tuning {
+        Tuning {
+            durability: self.durability,
+            busy_timeout: self.busy_timeout,
+            max_pages: self.max_pages,
+        }
+    }
+}
+
+/// Decides which transactions of a server fail at their end, as they would on a full disk.
+#[derive(Clone)]
+pub struct Faults(Arc<dyn Fn(u64) -> bool + Send + Sync>);
+
+impl Faults {
+    /// `fails` is asked at the end of each transaction, with its number from 1 on.
+    #[must_use]
+    pub fn new(fails: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(fails))
+    }
+
+    fn fails(&self, number: u64) -> bool {
+        (self.0)(number)
+    }
+}
+
+/// The embedded store. Dropping it writes what waits, and waits for that.
+pub struct SqliteStore {
+    side: Side,
+    readers: Readers,
+}
+
+enum Side {
+    Server(Server),
+    Tool(Tool),
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").finish_non_exhaustive()
+    }
+}
+
+impl SqliteStore {
+    /// Opens the store in the file at `path`, making it where there is none.
+    ///
+    /// # Errors
+    /// See [`Self::open_with`].
+    pub fn open(path: impl AsRef<Path>, mode: Mode) -> Result<Self, OpenError> {
+        Self::open_with(path, mode, &Options::default())
+    }
+
+    /// Opens the store in the file at `path`, making it where there is none; its folder must
+    /// exist. A server's lock is the file `ledger.lock` beside it.
+    ///
+    /// # Errors
+    /// When another server uses it, when it is no ledger or of a later version, or when it cannot
+    /// be read and written.
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        mode: Mode,
+        options: &Options,
+    ) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        let side = match mode {
+            Mode::Serve => Side::Server(Server::open(path, options)?),
+            Mode::Tool => Side::Tool(Tool::open(path, options)?),
+        };
+        let readers =
+            Readers::start(path.to_owned(), options.tuning()).map_err(|source| OpenError::Io {
+                path: path.to_owned(),
+                source,
+            })?;
+        Ok(Self { side, readers })
+    }
+
+    /// Reads at once what other processes did, instead of within 50 ms.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn refresh(&self) -> Result<(), StoreError> {
+        match &self.side {
+            Side::Server(server) => server.ask(Action::Refresh).await,
+            Side::Tool(_) => Ok(()),
+        }
+    }
+
+    /// Deletes receipts from before this Unix millisecond, a few hundred per transaction, so that
+    /// nobody waits for it; answers how many. Postings are never deleted.
+    ///
+    /// # Errors
+    /// When the file cannot be written. What was deleted until then stays deleted.
+    pub async fn prune(&self, before_ms: u64) -> Result<u64, StoreError> {
+        let mut sum = 0;
+        loop {
+            let count = match &self.side {
+                Side::Server(server) => server.ask(|reply| Action::Prune(before_ms, reply)).await?,
+                Side::Tool(tool) => tool.prune(before_ms, writer::PRUNE)?,
+            };
+            if count == 0 {
+                return Ok(sum);
+            }
+            sum += count;
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The ports, by server or tool.
+
+use std::sync::atomic::Ordering;
+
+use bardo_access::{KeyError, KeyRecord, KeyStore};
+use bardo_ledger::{
+    Balance, Deposit, Future, HoldView, Ledger, Posting, Record, Refusal, Reservation, Reserve,
+    Settle, Settled, StoreError, UsageQuery, UsageRow, Verification,
+};
+use bardo_types::ids::{AccountId, KeyId, RequestId};
+use bardo_types::money::MicroUsd;
+
+use super::error::key_error;
+use super::keys::{self, Written};
+use super::reader::Length;
+use super::shared::Action;
+use super::{Side, SqliteStore, loading, queries, verify};
+
+/// What only a server can do.
+fn no_server<T>() -> Result<T, StoreError> {
+    Err(StoreError::Unavailable(
+        "only a running server holds money".to_owned(),
+    ))
+}
+
+impl Ledger for SqliteStore {
+    fn reserve(
+        &self,
+        command: Reserve,
+    ) -> Future<'_, Result<Result<Reservation, Refusal>, StoreError>> {
+        Box::pin(async move {
+            match &self.side {
+                Side::Server(server) => server.reserve(&self.readers, command).await,
+                Side::Tool(_) => no_server(),
+            }
+        })
+    }
+
+    fn persist<'a>(
+        &'a self,
+        account: &'a AccountId,
+        request: &'a RequestId,
+    ) -> Future<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            match &self.side {
+                Side::Server(server) => {
+                    let key = (account.clone(), request.clone());
+                    server.ask(|reply| Action::Persist(key, reply)).await
+                }
+                Side::Tool(_) => no_server(),
+            }
+        })
+    }
+
+    fn extend<'a>(
+        &'a self,
+        account: &'a AccountId,
+        request: &'a RequestId,
+        by: MicroUsd,
+        _now_ms: u64,
+    ) -> Future<'a, Result<Result<Reservation, Refusal>, StoreError>> {
+        Box::pin(async move {
+            match &self.side {
+                Side::Server(server) => server.extend(&self.readers, account, request, by).await,
+                Side::Tool(_) => no_server(),
+            }
+        })
+    }
+
+    fn settle(&self, command: Settle) -> Future<'_, Result<Settled, StoreError>> {
+        Box::pin(async move {
+            match &self.side {
+                Side::Server(server) => server.ask(|reply| Action::Settle(command, reply)).await,
+                Side::Tool(tool) => tool.settle(&command),
+            }
+        })
+    }
+
+    fn release(&self, account: &AccountId, request: &RequestId, now_ms: u64) {
+        if let Side::Server(server) = &self.side {
+            server.shared().release(account, request, now_ms);
+        }
+    }
+
+    fn record(&self, record: Record) {
+        if let Side::Server(server) = &self.side {
+            server.record(record);
+        }
+    }
+
+    fn deposit(
+        &self,
+        command: Deposit,
+    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
+        Box::pin(async move {
+            match &self.side {
+                Side::Server(server) => server.ask(|reply| Action::Deposit(command, reply)).await,
+                Side::Tool(tool) => tool.deposit(&command),
+            }
+        })
+    }
+
+    fn balance<'a>(
+        &'a self,
+        account: &'a AccountId,
+    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
+        Box::pin(async move {
+            match &self.side {
+                Side::Server(server) => server.balance(&self.readers, account).await,
+                Side::Tool(tool) => tool.balance(account),
+            }
+        })
+    }
+
+    fn postings<'a>(
+        &'a self,
+        account: &'a AccountId,
+        after: u64,
+        limit: u32,
+    ) -> Future<'a, Result<Vec<Posting>, StoreError>> {
+        let account = account.clone();
+        Box::pin(self.readers.ask(Length::Long, move |connection| {
+            queries::postings(connection, account.as_str(), after, limit)
+        }))
+    }
+
+    fn holds<'a>(
+        &'a self,
+        account: Option<&'a AccountId>,
+    ) -> Future<'a, Result<Vec<HoldView>, StoreError>> {
+        if let Side::Server(server) = &self.side {
+            let holds = server.shared().lock().book.holds(account);
+            return Box::pin(std::future::ready(Ok(holds)));
+        }
+        let account = account.cloned();
+        Box::pin(self.readers.ask(Length::Short, move |connection| {
+            let rows = loading::holds(connection, account.as_ref().map(AccountId::as_str))?;
+            Ok(rows.into_iter().map(|(view, _)| view).collect())
+        }))
+    }
+
+    fn expire(&self, now_ms: u64) -> Future<'_, Result<u64, StoreError>> {
+        let count = match &self.side {
+            Side::Server(server) => server.shared().expire(now_ms),
+            Side::Tool(_) => 0,
+        };
+        Box::pin(std::future::ready(Ok(count)))
+    }
+
+    fn verify(&self) -> Future<'_, Result<Verification, StoreError>> {
+        Box::pin(async move {
+            let mut verification = self.readers.ask(Length::Long, verify::verify).await?;
+            if let Side::Server(server) = &self.side {
+                verification
+                    .problems
+                    .extend(server.shared().lock().book.audit());
+            }
+            Ok(verification)
+        })
+    }
+
+    fn receipt<'a>(
+        &'a self,
+        account: &'a AccountId,
+        id: &'a str,
+    ) -> Future<'a, Result<Option<String>, StoreError>> {
+        let (account, id) = (account.clone(), id.to_owned());
+        Box::pin(self.readers.ask(Length::Short, move |connection| {
+            queries::receipt(connection, account.as_str(), &id)
+        }))
+    }
+
+    fn usage(&self, query: UsageQuery) -> Future<'_, Result<Vec<UsageRow>, StoreError>> {
+        Box::pin(self.readers.ask(Length::Long, move |connection| {
+            queries::usage(connection, &query)
+        }))
+    }
+
+    fn dropped(&self) -> u64 {
+        match &self.side {
+            Side::Server(server) => server.shared().dropped.load(Ordering::Relaxed),
+            Side::Tool(_) => 0,
+        }
+    }
+}
+
+impl KeyStore for SqliteStore {
+    fn find<'a>(&'a self, id: &'a KeyId) -> Future<'a, Result<Option<KeyRecord>, KeyError>> {
+        let id = id.clone();
+        Box::pin(async move {
+            self.readers
+                .ask(Length::Short, move |connection| {
+                    keys::find(connection, id.as_str())
+                })
+                .await
+                .map_err(key_error)
+        })
+    }
+
+    fn insert(&self, record: KeyRecord) -> Future<'_, Result<(), KeyError>> {
+        Box::pin(async move {
+            let id = record.id.clone();
+            let written = match &self.side {
+                Side::Server(server) => {
+                    let record = Box::new(record);
+                    server.ask(|reply| Action::InsertKey(record, reply)).await
+                }
+                Side::Tool(tool) => tool.key(&record, keys::CREATED),
+            };
+            match written.map_err(key_error)? {
+                Written::Done => Ok(()),
+                Written::Exists => Err(KeyError::Exists(id)),
+                Written::Unknown => Err(KeyError::Unknown(id)),
+            }
+        })
+    }
+
+    fn update(&self, record: KeyRecord) -> Future<'_, Result<(), KeyError>> {
+        Box::pin(async move {
+            let id = record.id.clone();
+            let written = match &self.side {
+                Side::Server(server) => {
+                    let record = Box::new(record);
+                    server.ask(|reply| Action::UpdateKey(record, reply)).await
+                }
+                Side::Tool(tool) => tool.key(&record, keys::CHANGED),
+            };
+            match written.map_err(key_error)? {
+                Written::Done => Ok(()),
+                Written::Exists => Err(KeyError::Exists(id)),
+                Written::Unknown => Err(KeyError::Unknown(id)),
+            }
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        account: Option<&'a AccountId>,
+    ) -> Future<'a, Result<Vec<KeyRecord>, KeyError>> {
+        let account = account.cloned();
+        Box::pin(async move {
+            self.readers
+                .ask(Length::Long, move |connection| {
+                    keys::list(connection, account.as_ref().map(AccountId::as_str))
+                })
+                .await
+                .map_err(key_error)
+        })
+    }
+
+    fn revision(&self) -> u64 {
+        match &self.side {
+            Side::Server(server) => server.shared().revision.load(Ordering::Acquire),
+            Side::Tool(tool) => tool.revision.load(Ordering::Acquire),
+        }
+    }
+
+    fn is_empty(&self) -> Future<'_, Result<bool, KeyError>> {
+        Box::pin(async move {
+            self.readers
+                .ask(Length::Short, |connection| keys::is_empty(connection))
+                .await
+                .map_err(key_error)
+        })
+    }
+}

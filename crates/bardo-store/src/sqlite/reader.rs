@@ -1,0 +1,121 @@
+//! The thread that reads, so that a long look never holds up the writer.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+
+use bardo_ledger::StoreError;
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::error::{gone, store_error};
+use super::schema::{Tuning, open_reader};
+
+/// Looks that wait; one more is refused.
+const QUEUE: usize = 1024;
+
+type Look = Box<dyn FnOnce(Result<&mut Connection, StoreError>) + Send>;
+
+/// Runs closures over read-only connections, one after the other on each.
+#[derive(Debug)]
+pub(super) struct Readers {
+    /// Short looks: one row, one account.
+    short: Worker,
+    /// Long ones: sums over receipts, verification.
+    long: Worker,
+}
+
+/// How long a look takes, as far as can be told.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Length {
+    /// It reads a few rows by an index.
+    Short,
+    /// It may read all there is.
+    Long,
+}
+
+#[derive(Debug)]
+struct Worker {
+    looks: Option<SyncSender<Look>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Readers {
+    pub(super) fn start(path: PathBuf, tuning: Tuning) -> std::io::Result<Self> {
+        Ok(Self {
+            short: Worker::start("ledger-read", path.clone(), tuning)?,
+            long: Worker::start("ledger-sum", path, tuning)?,
+        })
+    }
+
+    /// Runs `look` on a reading thread and answers what it found.
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        length: Length,
+        look: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let worker = match length {
+            Length::Short => &self.short,
+            Length::Long => &self.long,
+        };
+        let (answer, answered) = oneshot::channel();
+        worker.send(Box::new(move |connection| {
+            let found =
+                connection.and_then(|connection| look(connection).map_err(|e| store_error(&e)));
+            // Nobody waits for it any more; the look had no effect.
+            let _ = answer.send(found);
+        }))?;
+        answered.await.unwrap_or_else(|_| Err(gone()))
+    }
+}
+
+impl Worker {
+    fn start(name: &str, path: PathBuf, tuning: Tuning) -> std::io::Result<Self> {
+        let (looks, waiting) = sync_channel(QUEUE);
+        let thread = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || read(&path, tuning, &waiting))?;
+        Ok(Self {
+            looks: Some(looks),
+            thread: Some(thread),
+        })
+    }
+
+    fn send(&self, look: Look) -> Result<(), StoreError> {
+        let looks = self.looks.as_ref().ok_or_else(gone)?;
+        looks.try_send(look).map_err(|error| match error {
+            TrySendError::Full(_) => StoreError::Unavailable("too many reads wait".to_owned()),
+            TrySendError::Disconnected(_) => gone(),
+        })
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.looks = None;
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has nothing left to give back.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Serves until the sender is gone. The connection is opened when it is first needed, and again
+/// after a failure to open, so that a store that comes back is used again.
+fn read(path: &std::path::Path, tuning: Tuning, looks: &Receiver<Look>) {
+    let mut open: Option<Connection> = None;
+    while let Ok(look) = looks.recv() {
+        if open.is_none() {
+            match open_reader(path, tuning) {
+                Ok(connection) => open = Some(connection),
+                Err(error) => {
+                    look(Err(store_error(&error)));
+                    continue;
+                }
+            }
+        }
+        if let Some(connection) = open.as_mut() {
+            look(Ok(connection));
+        }
+    }
+}

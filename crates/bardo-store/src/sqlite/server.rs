@@ -1,0 +1,210 @@
+//! The store of a running server: the books in memory decide, the writer journals.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+
+use bardo_ledger::{Balance, CapScope, Record, Refusal, Reservation, Reserve, StoreError, Window};
+use bardo_types::ids::{AccountId, RequestId};
+use bardo_types::money::MicroUsd;
+use tokio::sync::oneshot;
+
+use super::Options;
+use super::batch::Known;
+use super::error::{OpenError, gone};
+use super::loading::{self, Start};
+use super::lock::ServeLock;
+use super::reader::{Length, Readers};
+use super::schema::open_writer;
+use super::shared::{Action, Attempt, Command, Reply, Shared};
+use super::writer::Writer;
+
+/// How often holding money is tried again after something was read for it.
+const READS: usize = 4;
+
+pub(super) struct Server {
+    shared: Arc<Shared>,
+    writer: Option<JoinHandle<()>>,
+    /// Given back after the writer has stopped.
+    _lock: ServeLock,
+}
+
+impl Server {
+    pub(super) fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
+        let lock = ServeLock::take(path)?;
+        let mut connection = open_writer(path, options.tuning())?;
+        let refused = |source| OpenError::Store {
+            path: path.to_owned(),
+            source,
+        };
+        let Start { book, held, seen } =
+            loading::take_over(&mut connection, options.clock.now_ms()).map_err(refused)?;
+        let shared = Arc::new(Shared::new(book));
+        let mut known = Known::default();
+        known.held.extend(held);
+        let writer = Writer {
+            connection,
+            shared: shared.clone(),
+            known,
+            seen,
+            actor: options.actor.clone(),
+            clock: options.clock.clone(),
+            faults: options.faults.clone(),
+            tries: 0,
+        };
+        let writer = std::thread::Builder::new()
+            .name("ledger-write".to_owned())
+            .spawn(move || writer.run())
+            .map_err(|source| OpenError::Io {
+                path: path.to_owned(),
+                source,
+            })?;
+        Ok(Self {
+            shared,
+            writer: Some(writer),
+            _lock: lock,
+        })
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Has the writer do something, and waits until it is on disk. It is done also when nobody
+    /// waits any more.
+    pub(super) async fn ask<T>(
+        &self,
+        action: impl FnOnce(Reply<T>) -> Action,
+    ) -> Result<T, StoreError> {
+        let places = self.shared.places.clone();
+        let place = places.acquire_owned().await.map_err(|_| gone())?;
+        let (reply, answer) = oneshot::channel();
+        self.shared.push(Command {
+            action: action(reply),
+            place,
+        })?;
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// Holds money. Nothing is read where everything is in memory; before it refuses, it looks
+    /// once whether somebody has deposited.
+    pub(super) async fn reserve(
+        &self,
+        readers: &Readers,
+        command: Reserve,
+    ) -> Result<Result<Reservation, Refusal>, StoreError> {
+        let mut has_looked = false;
+        for _ in 0..READS {
+            let attempt = self.shared.try_reserve(&command)?;
+            match attempt {
+                Attempt::Missing(caps) => {
+                    self.load(readers, &command.account, caps).await?;
+                }
+                Attempt::Answer(Err(Refusal::NoAccount(_))) if !has_looked => {
+                    has_looked = true;
+                    self.load(readers, &command.account, Vec::new()).await?;
+                }
+                Attempt::Answer(Err(refusal @ Refusal::Insufficient { .. })) if !has_looked => {
+                    has_looked = true;
+                    if let Err(error) = self.load(readers, &command.account, Vec::new()).await {
+                        tracing::debug!(%error, "deposits were not looked for");
+                        return Ok(Err(refusal));
+                    }
+                }
+                Attempt::Answer(answer) => return Ok(answer),
+            }
+        }
+        Err(StoreError::Unavailable(
+            "the counters of a cap come and go".to_owned(),
+        ))
+    }
+
+    pub(super) async fn extend(
+        &self,
+        readers: &Readers,
+        account: &AccountId,
+        request: &RequestId,
+        by: MicroUsd,
+    ) -> Result<Result<Reservation, Refusal>, StoreError> {
+        let answer = self.shared.extend(account, request, by)?;
+        if !matches!(answer, Err(Refusal::Insufficient { .. }))
+            || self.load(readers, account, Vec::new()).await.is_err()
+        {
+            return Ok(answer);
+        }
+        self.shared.extend(account, request, by)
+    }
+
+    pub(super) async fn balance(
+        &self,
+        readers: &Readers,
+        account: &AccountId,
+    ) -> Result<Option<Balance>, StoreError> {
+        let known = self.shared.lock().book.balance(account);
+        if known.is_some() {
+            return Ok(known);
+        }
+        self.load(readers, account, Vec::new()).await?;
+        Ok(self.shared.lock().book.balance(account))
+    }
+
+    pub(super) fn record(&self, record: Record) {
+        if !self.shared.record(record) {
+            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Puts an account and counters into the books as the file has them.
+    async fn load(
+        &self,
+        readers: &Readers,
+        account: &AccountId,
+        caps: Vec<(CapScope, Window, u64)>,
+    ) -> Result<(), StoreError> {
+        let generation = self.shared.lock().generation;
+        let id = account.clone();
+        let (row, spent) = readers
+            .ask(Length::Short, move |connection| {
+                let transaction = connection.transaction()?;
+                let row = loading::account(&transaction, &id)?;
+                let spent = caps
+                    .into_iter()
+                    .map(|(scope, window, start)| {
+                        loading::cap(&transaction, &id, &scope, window, start)
+                            .map(|spent| (scope, window, start, spent))
+                    })
+                    .collect::<rusqlite::Result<Vec<_>>>()?;
+                Ok((row, spent))
+            })
+            .await?;
+        let mut core = self.shared.lock();
+        if let Some((deposited, spent)) = row {
+            core.book.load_account(account.clone(), deposited, spent);
+        }
+        // Counters that were dropped meanwhile may have counted more than was read.
+        if core.generation == generation {
+            for (scope, window, start, spent) in spent {
+                core.book.load_cap(scope, window, start, spent);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends as a process does that is killed: what was not on disk is lost.
+    #[cfg(test)]
+    pub(super) fn crash(&self) {
+        self.shared.crash();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.close();
+        if let Some(writer) = self.writer.take()
+            && writer.join().is_err()
+        {
+            tracing::error!("the ledger's writer had panicked");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The contract over fresh files, and what only a file can do to it.
+
+mod contract;
+mod crash;
+mod failures;
+mod histories;
+mod rig;
+mod two;

