@@ -217,7 +217,8 @@ impl<'a> Walk<'a> {
             Next::Never | Next::Unknown => self.over = true,
             Next::Other => {}
             Next::Same { after } => {
-                let at = now + retry::pause(after, retry::random());
+                let chance = retry::chance(&self.admitted.request_id);
+                let at = now + retry::pause(after, chance);
                 if self.again.is_none_or(|known| at < known.at) {
                     self.again = Some(Again { index, at, first });
                 }

@@ -1,6 +1,7 @@
 //! From received to reserved: limits first, then money. Nothing is sent before.
 
 use std::sync::Arc;
+use std::task::Poll;
 
 use bardo_access::{KeyRecord, LimitRequest};
 use bardo_ledger::{Cap, CapScope, Ledger, Refusal, Reservation, Reserve, StoreError, Window};
@@ -205,16 +206,12 @@ impl Engine {
         let request = tab.receipt.request_id.clone();
         let mut persisting: crate::tab::Persisting =
             Box::pin(async move { ledger.persist(&account, &request).await });
-        let ready = std::future::poll_fn(|cx| {
-            std::task::Poll::Ready(matches!(
-                persisting.as_mut().poll(cx),
-                std::task::Poll::Ready(Ok(()))
-            ))
-        })
-        .await;
-        if !ready {
-            tab.persisting = Some(persisting);
-        }
+        let polled = std::future::poll_fn(|cx| Poll::Ready(persisting.as_mut().poll(cx))).await;
+        tab.persisting = match polled {
+            Poll::Ready(Ok(())) => None,
+            Poll::Ready(error) => Some(Box::pin(std::future::ready(error))),
+            Poll::Pending => Some(persisting),
+        };
     }
 }
 

@@ -1,8 +1,9 @@
 //! How often, and when, a backend is asked again. `docs/retries.md` gives the reasons.
 
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
+use bardo_types::ids::RequestId;
 use tokio::time::Instant;
 
 use crate::window::Window;
@@ -60,9 +61,12 @@ pub(crate) fn pause(after: Option<Duration>, random: u64) -> Duration {
     }
 }
 
-/// Good enough for jitter.
-pub(crate) fn random() -> u64 {
-    RandomState::new().hash_one(())
+/// A number for jitter: another for every request, because ids are never used twice, and the same
+/// for the same, so that a simulation repeats.
+pub(crate) fn chance(request: &RequestId) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    request.as_str().hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]
@@ -138,6 +142,8 @@ mod tests {
         }
         assert_eq!(pause(None, 0).as_millis(), 100);
         assert_eq!(pause(None, 700).as_millis(), 800);
-        assert_ne!(random(), random());
+        let chance = |id| chance(&RequestId::parse(id).unwrap());
+        assert_ne!(chance("req_1"), chance("req_2"));
+        assert_eq!(chance("req_1"), chance("req_1"));
     }
 }

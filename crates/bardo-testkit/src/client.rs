@@ -36,6 +36,8 @@ pub struct Wish {
     pub max_tokens: Option<u64>,
     /// When it leaves.
     pub leaves: Leaves,
+    /// Which of the scene's purses pays; `None`: the owner asks.
+    pub purse: Option<usize>,
 }
 
 impl Wish {
@@ -49,6 +51,7 @@ impl Wish {
             stream,
             max_tokens: None,
             leaves: Leaves::Never,
+            purse: None,
         }
     }
 

@@ -145,6 +145,8 @@ faults! {
     Slow
     /// Silence after some content.
     Stalls
+    /// Only signs of life after some content.
+    PingsLater
     /// Never an end.
     Endless
     /// Clean framing, and the connection closes instead of staying.
@@ -226,6 +228,7 @@ impl Fault {
             | Self::NoTerminal
             | Self::HugeEvent
             | Self::Stalls
+            | Self::PingsLater
             | Self::Endless => {
                 if stream {
                     Verdict::Breaks

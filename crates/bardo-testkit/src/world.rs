@@ -2,22 +2,27 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bardo_engine::{
-    Answer, AnswerBody, Deadlines, Engine, EngineError, EventSink, Hints, Principal, Receipt,
-    Received, Task, World,
+    Answer, AnswerBody, Billing, Breaker, Deadlines, DefaultLimits, Engine, EngineError, EventSink,
+    Hints, Payer, Principal, Received, Resilience, Services, Task, Unlimited, World,
 };
+use bardo_ledger::Ledger;
 use bardo_providers::transport::Transport;
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder};
 use bardo_types::fault::Fault as UpstreamFault;
+use bardo_types::ids::RequestId;
 use bardo_types::model::{Dialect, Price, Service};
-use bardo_types::money::PricePerMillion;
+use bardo_types::money::{BasisPoints, PricePerMillion};
+use bardo_types::receipt::Receipt;
 use bardo_types::secret::Secret;
 use tokio::time::Instant;
 
 use crate::client::{Ending, Leaves, Reading, Wish, whole_text};
 use crate::fault::Patience;
+use crate::purse::{PausedClock, Purse};
 use crate::upstream::{Network, Upstream};
 
 /// How often another backend may be asked.
@@ -72,6 +77,8 @@ pub struct Scene {
     pub engine: Arc<Engine>,
     /// The providers, in the owner's order.
     pub upstreams: Vec<Arc<Upstream>>,
+    /// Who can pay.
+    pub purses: Vec<Purse>,
     sink: Arc<Sink>,
 }
 
@@ -89,6 +96,26 @@ impl EventSink for Sink {
     fn attempt_failed(&self, _request_id: &str, _backend: &str, _fault: &UpstreamFault) {}
 }
 
+/// How failures are borne: as the shipped configuration says.
+const RESILIENCE: Resilience = Resilience {
+    retry_budget_permille: 200,
+    breaker: Breaker {
+        enabled: true,
+        failures: 10,
+        connect_failures: 3,
+        error_permille: 500,
+        min_samples: 20,
+        open_for: Duration::from_secs(30),
+        open_for_max: Duration::from_secs(300),
+    },
+};
+
+/// What is added to costs.
+pub const SPREAD: BasisPoints = match BasisPoints::new(2_000) {
+    Some(spread) => spread,
+    None => BasisPoints::ZERO,
+};
+
 /// 2.00 USD per million tokens in, 10.00 USD out, 0.20 USD from cache.
 #[must_use]
 pub fn price() -> Price {
@@ -101,19 +128,37 @@ pub fn price() -> Price {
 }
 
 impl Scene {
-    /// An engine over these backends.
+    /// An engine over these backends, for its owner alone.
     #[must_use]
     pub fn new(backends: &[Backend]) -> Self {
+        Self::over(backends, None, Vec::new())
+    }
+
+    /// An engine over these backends and books, for callers who pay.
+    #[must_use]
+    pub fn selling(backends: &[Backend], ledger: Arc<dyn Ledger>, purses: Vec<Purse>) -> Self {
+        Self::over(backends, Some(ledger), purses)
+    }
+
+    fn over(backends: &[Backend], ledger: Option<Arc<dyn Ledger>>, purses: Vec<Purse>) -> Self {
         let upstreams: Vec<Arc<Upstream>> = backends
             .iter()
             .map(|backend| Arc::clone(&backend.upstream))
             .collect();
         let transport = Transport::with_connector(Patience::CONNECT, Network::of(&upstreams));
         let sink = Arc::new(Sink::default());
-        let reporting: Arc<dyn EventSink> = Arc::<Sink>::clone(&sink);
+        let services = Services {
+            ledger,
+            limits: Arc::new(Unlimited),
+            clock: Arc::new(PausedClock::new()),
+            sink: Arc::<Sink>::clone(&sink),
+        };
+        let engine = Arc::new(Engine::new(world(backends), transport, services));
+        engine.start_settler(&tokio::runtime::Handle::current());
         Self {
-            engine: Arc::new(Engine::new(world(backends), transport, reporting)),
+            engine,
             upstreams,
+            purses,
             sink,
         }
     }
@@ -157,8 +202,28 @@ impl Scene {
         }
     }
 
+    fn received(&self, wish: &Wish) -> Received {
+        let principal = match wish.purse {
+            None => Principal::owner("owner").expect("an id"),
+            Some(index) => Principal {
+                account: self.purses[index].key.account.clone(),
+                payer: Payer::Prepaid(Arc::clone(&self.purses[index].key)),
+            },
+        };
+        Received {
+            request_id: request_id(wish.case),
+            client_request_id: None,
+            task: Task::Generate,
+            dialect: wish.dialect,
+            body: wish.body(),
+            forward: http::HeaderMap::new(),
+            hints: Hints::default(),
+            principal,
+        }
+    }
+
     async fn stay(&self, wish: &Wish, bytes: &mut Vec<u8>) -> End {
-        let admitted = match self.engine.admit(received(wish)) {
+        let admitted = match self.engine.admit(self.received(wish)) {
             Ok(admitted) => admitted,
             Err(error) => return refused(&error),
         };
@@ -187,6 +252,12 @@ impl Scene {
     }
 }
 
+/// The id of the request with a number.
+#[must_use]
+pub fn request_id(case: u64) -> RequestId {
+    RequestId::parse(&format!("req_{case}")).expect("an id")
+}
+
 fn read(wish: &Wish, end: &End, bytes: &[u8]) -> (String, Vec<String>) {
     match end {
         End::Refused { .. } => (String::new(), Vec::new()),
@@ -212,18 +283,6 @@ fn refused(error: &EngineError) -> End {
     End::Refused {
         error: error.to_string(),
         unknown,
-    }
-}
-
-fn received(wish: &Wish) -> Received {
-    Received {
-        request_id: format!("req_{}", wish.case),
-        task: Task::Generate,
-        dialect: wish.dialect,
-        body: wish.body(),
-        forward: http::HeaderMap::new(),
-        hints: Hints::default(),
-        principal: Principal::owner("test").expect("an id"),
     }
 }
 
@@ -264,13 +323,20 @@ fn world(backends: &[Backend]) -> World {
         fallbacks: HashMap::new(),
         deadlines: Deadlines {
             header: Patience::HEADER,
+            whole_header: Patience::HEADER,
             first_token: Patience::FIRST_TOKEN,
             idle: Patience::IDLE,
             total: Patience::TOTAL,
             heartbeat: Patience::HEARTBEAT,
         },
         max_attempts: MAX_ATTEMPTS,
+        resilience: RESILIENCE,
         wallet: None,
         sandbox: false,
+        billing: Billing {
+            spread: SPREAD,
+            ..Billing::new(Patience::TOTAL)
+        },
+        limits: DefaultLimits::default(),
     }
 }

@@ -20,6 +20,7 @@ mod hygiene;
 mod idempotency;
 mod lifecycle;
 mod midstream;
+mod money;
 mod passthrough;
 mod reload;
 mod retries;

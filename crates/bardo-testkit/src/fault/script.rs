@@ -39,8 +39,9 @@ pub(super) fn of(fault: Fault, answer: &Answer, asked: &Asked, dice: &mut Dice) 
         None => whole(fault, &answer, dice),
     };
     let pieces: Vec<String> = if fault == Fault::Endless && asked.stream {
-        let again = answer.pieces[..2].iter().cloned().cycle();
-        again.take(2 * ENDLESS).collect()
+        let (first, again) = answer.pieces.split_at(INTRO);
+        let again = again[..2].iter().cycle().take(2 * ENDLESS);
+        first.iter().chain(again).cloned().collect()
     } else {
         answer.pieces.clone()
     };
@@ -191,7 +192,9 @@ fn whole(fault: Fault, answer: &Answer, dice: &mut Dice) -> Vec<Act> {
         Fault::CutBetween | Fault::CutInside | Fault::TooShort | Fault::BadChunk => {
             vec![part, Act::Cut]
         }
-        Fault::Stalls | Fault::Endless | Fault::HugeEvent => vec![part, Act::Silence],
+        Fault::Stalls | Fault::PingsLater | Fault::Endless | Fault::HugeEvent => {
+            vec![part, Act::Silence]
+        }
         Fault::ByteByByte => bytewise(&whole, tokens),
         Fault::Slow => paced(&whole, tokens, Patience::IDLE / 2),
         Fault::ClosesAfter => vec![Act::Write(whole, tokens), Act::Cut],
@@ -316,6 +319,10 @@ fn body(fault: Fault, answer: &Answer, dice: &mut Dice, acts: &mut Vec<Act>) {
             pace(acts, &events[..middle]);
             acts.push(Act::Silence);
         }
+        Fault::PingsLater => {
+            pace(acts, &events[..middle]);
+            pings(acts, answer.dialect);
+        }
         Fault::HugeEvent => {
             pace(acts, &events[..middle]);
             let start = Bytes::from_static(b"data: {\"noise\":\"");
@@ -326,7 +333,10 @@ fn body(fault: Fault, answer: &Answer, dice: &mut Dice, acts: &mut Vec<Act>) {
             }
             acts.push(Act::Silence);
         }
-        Fault::Endless => endless(acts, &events[first..first + 2], &events[..first]),
+        Fault::Endless => {
+            let (before, again) = events.split_at(first + INTRO);
+            endless(acts, &again[..2], before);
+        }
         _ => rest(fault, answer, &events, middle, acts, pace),
     }
 }
@@ -400,6 +410,8 @@ fn terminal_again(dialect: Dialect, events: &[Event]) -> Bytes {
     }
 }
 
+/// Pieces before the words of an answer.
+const INTRO: usize = 5;
 /// How often an endless stream says the same before anybody must have had enough.
 const ENDLESS: usize = 200;
 

@@ -7,4 +7,6 @@
 
 mod matrix;
 mod simulation;
+mod slices;
 mod steps;
+mod storm;

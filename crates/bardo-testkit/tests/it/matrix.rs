@@ -9,6 +9,7 @@ use bardo_testkit::answer::Answer;
 use bardo_testkit::client::{Ending, Wish, name_of};
 use bardo_testkit::dice::{Dice, seeds};
 use bardo_testkit::fault::{Fault, Patience, Verdict};
+use bardo_testkit::till::Till;
 use bardo_testkit::upstream::Upstream;
 use bardo_testkit::world::{Backend, End, Scene, Visit};
 use bardo_types::model::Dialect;
@@ -24,7 +25,7 @@ pub(crate) const PROVIDERS: [Dialect; 4] = [
 const WORDS: usize = 12;
 
 /// A provider with a fault and a healthy one behind it, for the same model.
-pub(crate) fn pair(fault: Fault, provider: Dialect, seed: u64) -> Scene {
+pub(crate) async fn pair(fault: Fault, provider: Dialect, seed: u64) -> Till {
     let faulty = Upstream::new("faulty.test", provider, move |asked| {
         let answer = Answer::new(provider, "m", 0, asked.case, WORDS);
         let mut dice = Dice::of(seed, fault.name(), asked.case);
@@ -40,7 +41,7 @@ pub(crate) fn pair(fault: Fault, provider: Dialect, seed: u64) -> Scene {
         upstream: Arc::new(upstream),
         models: vec!["m".to_owned()],
     };
-    Scene::new(&[backend(faulty), backend(healthy)])
+    Till::over(&[backend(faulty), backend(healthy)]).await
 }
 
 struct Case {
@@ -65,12 +66,22 @@ impl Case {
     }
 
     async fn play(&self) -> Vec<String> {
-        let scene = pair(self.fault, self.provider, self.seed);
-        let wish = Wish::new(self.seed + 1, self.caller, "m", self.stream);
-        let visit = scene.visit(&wish).await;
+        let till = pair(self.fault, self.provider, self.seed).await;
+        let mut wish = Wish::new(self.seed + 1, self.caller, "m", self.stream);
+        wish.purse = Some(0);
+        let visit = till.scene.visit(&wish).await;
         // What lingers after an answer has its time as well.
         tokio::time::sleep(Duration::from_secs(2)).await;
-        self.judge(&scene, &visit)
+        let mut wrong = self.judge(&till.scene, &visit);
+        let damaged = self.verdict() == Verdict::RelaysOrBreaks && self.provider == self.caller;
+        if !damaged {
+            wrong.extend(till.judge(&visit).await);
+        }
+        wrong
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.fault.verdict(self.provider, self.stream)
     }
 
     fn judge(&self, scene: &Scene, visit: &Visit) -> Vec<String> {
@@ -83,7 +94,7 @@ impl Case {
         let took = visit.went_at - visit.came_at;
         let limit = Patience::TOTAL + Duration::from_secs(1);
         check(took <= limit, format!("it took {took:?}"));
-        let verdict = self.fault.verdict(self.provider, self.stream);
+        let verdict = self.verdict();
         if verdict == Verdict::RelaysOrBreaks && self.provider == self.caller {
             return wrong;
         }

@@ -44,7 +44,7 @@ fn every_rule_holds_in_every_minute() {
 
 #[test]
 fn a_seed_plays_the_same_minute_again() {
-    for seed in [3, 4] {
+    for seed in 3..9 {
         assert_eq!(play(seed).transcript(), play(seed).transcript());
     }
 }

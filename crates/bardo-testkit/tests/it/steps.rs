@@ -7,15 +7,16 @@ use bardo_testkit::answer::Answer;
 use bardo_testkit::client::{Ending, Leaves, Wish, name_of};
 use bardo_testkit::dice::Dice;
 use bardo_testkit::fault::{Fault, cut_after};
+use bardo_testkit::till::Till;
 use bardo_testkit::upstream::Upstream;
-use bardo_testkit::world::{Backend, End, Scene};
+use bardo_testkit::world::{Backend, End};
 use bardo_types::model::Dialect;
 
 use crate::matrix::{CALLERS, PROVIDERS, pair};
 
 const WORDS: usize = 3;
 
-fn cutting(provider: Dialect, events: usize, torn: bool) -> Scene {
+async fn cutting(provider: Dialect, events: usize, torn: bool) -> Till {
     let upstream = Upstream::new("cutting.test", provider, move |asked| {
         let answer = Answer::new(provider, "m", 0, asked.case, WORDS);
         cut_after(&answer, events, torn)
@@ -28,7 +29,7 @@ fn cutting(provider: Dialect, events: usize, torn: bool) -> Scene {
         upstream: Arc::new(upstream),
         models: vec!["m".to_owned()],
     };
-    Scene::new(&[backend(upstream), backend(other)])
+    Till::over(&[backend(upstream), backend(other)]).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -45,8 +46,11 @@ async fn a_stream_that_is_cut_anywhere_looks_cut() {
                         name_of(caller),
                         if torn { " and a half" } else { "" }
                     );
-                    let scene = cutting(provider, at, torn);
-                    let visit = scene.visit(&Wish::new(1, caller, "m", true)).await;
+                    let till = cutting(provider, at, torn).await;
+                    let scene = &till.scene;
+                    let mut wish = Wish::new(1, caller, "m", true);
+                    wish.purse = Some(0);
+                    let visit = scene.visit(&wish).await;
                     let [cutting, other] = &scene.upstreams[..] else {
                         panic!("two providers");
                     };
@@ -60,6 +64,7 @@ async fn a_stream_that_is_cut_anywhere_looks_cut() {
                         End::Refused { unknown: true, .. } => {}
                         other => panic!("{what}: {other:?}"),
                     }
+                    assert_eq!(till.judge(&visit).await, [""; 0], "{what}: {visit:?}");
                     played += 1;
                 }
             }
@@ -78,9 +83,11 @@ async fn a_caller_who_leaves_at_any_step_takes_the_providers_work_along() {
         for caller in CALLERS {
             for fault in [Fault::Healthy, Fault::HeadSlow, Fault::PingsOnly] {
                 for leaves in &leave {
-                    let scene = pair(fault, provider, 1);
+                    let till = pair(fault, provider, 1).await;
+                    let scene = &till.scene;
                     let mut wish = Wish::new(1, caller, "m", true);
                     wish.leaves = *leaves;
+                    wish.purse = Some(0);
                     let visit = scene.visit(&wish).await;
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     let what = format!(
@@ -104,6 +111,7 @@ async fn a_caller_who_leaves_at_any_step_takes_the_providers_work_along() {
                             assert!(in_time, "{what}: closed after {left:?}");
                         }
                     }
+                    assert_eq!(till.judge(&visit).await, [""; 0], "{what}: {visit:?}");
                     played += 1;
                 }
             }

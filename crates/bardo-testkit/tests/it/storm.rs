@@ -23,11 +23,19 @@ const PACE: Duration = Duration::from_millis(50);
 const HINT: Duration = Duration::from_secs(2);
 
 fn refusing(index: usize, fault: Fault, began: Instant) -> Backend {
-    let upstream = Upstream::new(&format!("storm-{index}.test"), Dialect::Chat, move |asked| {
-        let answer = Answer::new(Dialect::Chat, "m", index, asked.case, 4);
-        let fault = if began.elapsed() < STORM { fault } else { Fault::Healthy };
-        fault.script(&answer, asked, &mut Dice::new(asked.case))
-    });
+    let upstream = Upstream::new(
+        &format!("storm-{index}.test"),
+        Dialect::Chat,
+        move |asked| {
+            let answer = Answer::new(Dialect::Chat, "m", index, asked.case, 4);
+            let fault = if began.elapsed() < STORM {
+                fault
+            } else {
+                Fault::Healthy
+            };
+            fault.script(&answer, asked, &mut Dice::new(asked.case))
+        },
+    );
     Backend {
         upstream: Arc::new(upstream),
         models: vec!["m".to_owned()],
@@ -50,7 +58,9 @@ async fn weather(fault: Fault, providers: usize) -> (Rc<Scene>, Vec<Visit>, Inst
     while began.elapsed() < STORM + AFTER {
         let wish = Wish::new(case, Dialect::Chat, "m", case % 2 == 0);
         let scene = Rc::clone(&scene);
-        callers.push(tokio::task::spawn_local(async move { scene.visit(&wish).await }));
+        callers.push(tokio::task::spawn_local(
+            async move { scene.visit(&wish).await },
+        ));
         case += 1;
         tokio::time::sleep(PACE).await;
     }
@@ -81,7 +91,10 @@ fn play(fault: Fault, providers: usize) {
         .collect();
     let amplified = calls.len() as f64 / asked as f64;
     println!("{amplified:.3} attempts a request under {what}");
-    assert!(amplified <= 1.2, "{amplified} attempts a request under {what}");
+    assert!(
+        amplified <= 1.2,
+        "{amplified} attempts a request under {what}"
+    );
     let late: Vec<&Visit> = visits
         .iter()
         .filter(|visit| visit.came_at - began >= STORM + RECOVERY)

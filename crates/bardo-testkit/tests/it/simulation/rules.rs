@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use bardo_testkit::client::Ending;
 use bardo_testkit::fault::Patience;
+use bardo_testkit::till::Seen;
 use bardo_testkit::upstream::Call;
 use bardo_testkit::world::{End, MAX_ATTEMPTS, Visit};
 
-use super::stage::Minute;
+use super::stage::{Minute, SMALL};
 
 /// How long a provider may go on after its caller has left.
 const LINGER: Duration = Duration::from_millis(100);
@@ -45,10 +46,13 @@ fn calls<'a>(minute: &'a Minute, visit: &Visit) -> Vec<&'a Call> {
 
 /// Every rule that was broken, in words.
 pub(super) fn broken(minute: &Minute) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut wrong = minute.problems.clone();
+    wrong.extend(books_rules(minute));
     for visit in &minute.visits {
         let calls = calls(minute, visit);
-        for what in visit_rules(visit, &calls) {
+        let mut found = visit_rules(visit, &calls);
+        found.extend(money_rules(minute, visit, &calls));
+        for what in found {
             wrong.push(format!("case {}: {what}", visit.wish.case));
         }
     }
@@ -104,6 +108,50 @@ fn visit_rules(visit: &Visit, calls: &[&Call]) -> Vec<String> {
                 .is_none_or(|left| left <= visit.went_at + LINGER),
             "its provider was closed late",
         );
+    }
+    wrong
+}
+
+fn money_rules(minute: &Minute, visit: &Visit, calls: &[&Call]) -> Vec<String> {
+    let seen = Seen {
+        charged: minute.charged(visit.wish.case),
+        holds: &minute.holds,
+        receipts: &minute.receipts,
+        may_lack: visit.wish.purse.is_some_and(|purse| purse >= SMALL),
+    };
+    seen.judge(visit, calls)
+}
+
+/// Every purse adds up, from its postings alone.
+fn books_rules(minute: &Minute) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for books in &minute.books {
+        let account = format!("customer:{}", books.purse.key.account);
+        let own = books
+            .postings
+            .iter()
+            .filter(|posting| posting.book == account);
+        let left: i64 = own.map(|posting| posting.amount).sum();
+        let (spent, held) = (books.balance.spent.get(), books.balance.held.get());
+        let deposited = books.purse.deposited.get();
+        if i128::from(left) != i128::from(deposited) - i128::from(spent) {
+            wrong.push(format!(
+                "{account}: postings leave {left}, {spent} are spent"
+            ));
+        }
+        let holds = minute
+            .holds
+            .iter()
+            .filter(|hold| hold.account == books.purse.key.account)
+            .map(|hold| hold.amount.get());
+        let holds: u64 = holds.sum();
+        if holds != held {
+            wrong.push(format!("{account}: {held} are held, the holds are {holds}"));
+        }
+        let sum: i64 = books.postings.iter().map(|posting| posting.amount).sum();
+        if sum != 0 {
+            wrong.push(format!("{account}: its transfers add up to {sum}"));
+        }
     }
     wrong
 }

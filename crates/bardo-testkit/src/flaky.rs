@@ -1,0 +1,177 @@
+//! Books that are slow, do not answer, or do what was asked and lose the answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bardo_ledger::{
+    Balance, Deposit, Future, HoldView, Ledger, MemoryLedger, Posting, Record, Refusal,
+    Reservation, Reserve, Settle, Settled, StoreError, UsageQuery, UsageRow, Verification,
+};
+use bardo_types::ids::{AccountId, RequestId};
+use bardo_types::money::MicroUsd;
+
+use crate::dice::Dice;
+
+/// What happens to one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mishap {
+    None,
+    Slow(u64),
+    /// Nothing was done.
+    Before,
+    /// It was done, and nobody hears of it.
+    After,
+}
+
+/// The books in memory behind a bad line.
+#[derive(Debug)]
+pub struct FlakyLedger {
+    inner: Arc<MemoryLedger>,
+    seed: u64,
+    /// In percent of calls.
+    mishaps: u64,
+    calls: AtomicU64,
+}
+
+impl FlakyLedger {
+    /// These books, with so many mishaps in a hundred calls.
+    #[must_use]
+    pub fn new(inner: Arc<MemoryLedger>, seed: u64, mishaps: u64) -> Self {
+        Self {
+            inner,
+            seed,
+            mishaps,
+            calls: AtomicU64::new(0),
+        }
+    }
+
+    fn throw(&self) -> Mishap {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        let mut dice = Dice::of(self.seed, "books", call);
+        if !dice.percent(self.mishaps) {
+            return Mishap::None;
+        }
+        match dice.below(4) {
+            0 => Mishap::Before,
+            1 => Mishap::After,
+            _ => Mishap::Slow(1 + dice.below(400)),
+        }
+    }
+
+    fn flaky<'a, T: Send + 'a>(
+        &'a self,
+        work: impl FnOnce() -> Future<'a, Result<T, StoreError>> + Send + 'a,
+    ) -> Future<'a, Result<T, StoreError>> {
+        let mishap = self.throw();
+        let lost = || StoreError::Unavailable("the line is bad".to_owned());
+        Box::pin(async move {
+            match mishap {
+                Mishap::None => {}
+                Mishap::Slow(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
+                Mishap::Before => return Err(lost()),
+                Mishap::After => {
+                    work().await?;
+                    return Err(lost());
+                }
+            }
+            work().await
+        })
+    }
+}
+
+impl Ledger for FlakyLedger {
+    fn reserve(
+        &self,
+        command: Reserve,
+    ) -> Future<'_, Result<Result<Reservation, Refusal>, StoreError>> {
+        self.flaky(|| self.inner.reserve(command))
+    }
+
+    fn persist<'a>(
+        &'a self,
+        account: &'a AccountId,
+        request: &'a RequestId,
+    ) -> Future<'a, Result<(), StoreError>> {
+        self.flaky(|| self.inner.persist(account, request))
+    }
+
+    fn extend<'a>(
+        &'a self,
+        account: &'a AccountId,
+        request: &'a RequestId,
+        by: MicroUsd,
+        now_ms: u64,
+    ) -> Future<'a, Result<Result<Reservation, Refusal>, StoreError>> {
+        self.flaky(move || self.inner.extend(account, request, by, now_ms))
+    }
+
+    fn settle(&self, command: Settle) -> Future<'_, Result<Settled, StoreError>> {
+        self.flaky(|| self.inner.settle(command))
+    }
+
+    fn release(&self, account: &AccountId, request: &RequestId, now_ms: u64) {
+        // Without an answer it may be lost; then the hold expires.
+        if !matches!(self.throw(), Mishap::Before) {
+            self.inner.release(account, request, now_ms);
+        }
+    }
+
+    fn record(&self, record: Record) {
+        self.inner.record(record);
+    }
+
+    fn deposit(
+        &self,
+        command: Deposit,
+    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
+        self.inner.deposit(command)
+    }
+
+    fn balance<'a>(
+        &'a self,
+        account: &'a AccountId,
+    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
+        self.flaky(|| self.inner.balance(account))
+    }
+
+    fn postings<'a>(
+        &'a self,
+        account: &'a AccountId,
+        after: u64,
+        limit: u32,
+    ) -> Future<'a, Result<Vec<Posting>, StoreError>> {
+        self.inner.postings(account, after, limit)
+    }
+
+    fn holds<'a>(
+        &'a self,
+        account: Option<&'a AccountId>,
+    ) -> Future<'a, Result<Vec<HoldView>, StoreError>> {
+        self.inner.holds(account)
+    }
+
+    fn expire(&self, now_ms: u64) -> Future<'_, Result<u64, StoreError>> {
+        self.inner.expire(now_ms)
+    }
+
+    fn verify(&self) -> Future<'_, Result<Verification, StoreError>> {
+        self.inner.verify()
+    }
+
+    fn receipt<'a>(
+        &'a self,
+        account: &'a AccountId,
+        id: &'a str,
+    ) -> Future<'a, Result<Option<String>, StoreError>> {
+        self.inner.receipt(account, id)
+    }
+
+    fn usage(&self, query: UsageQuery) -> Future<'_, Result<Vec<UsageRow>, StoreError>> {
+        self.inner.usage(query)
+    }
+
+    fn dropped(&self) -> u64 {
+        self.inner.dropped()
+    }
+}
