@@ -203,18 +203,21 @@ impl History {
     }
 
     fn pass_time(&mut self) {
-        match self.chance.below(10) {
+        let is_listed = |at_ms: u64| {
+            DAYS.iter()
+                .any(|(start, ..)| (*start..start + 24 * HOUR_MS).contains(&at_ms))
+        };
+        let to_ms = match self.chance.below(10) {
             // The clock steps, at times backwards.
-            0..=2 => self.now_ms = self.chance.pick(&DAYS).0 + self.chance.below(24 * HOUR_MS),
-            _ => {
-                let later = self.now_ms + self.chance.below(HOUR_MS);
-                if DAYS
-                    .iter()
-                    .any(|(start, ..)| later / 86_400_000 == start / 86_400_000)
-                {
-                    self.now_ms = later;
-                }
+            0..=2 => self.chance.pick(&DAYS).0 + self.chance.below(24 * HOUR_MS),
+            // To the very end of a hold.
+            3..=5 if !self.reference.holds.is_empty() => {
+                self.chance.pick(&self.reference.holds).expires_at_ms
             }
+            _ => self.now_ms + self.chance.below(HOUR_MS),
+        };
+        if is_listed(to_ms) {
+            self.now_ms = to_ms;
         }
     }
 

@@ -146,17 +146,14 @@ impl Reference {
     }
 
     pub(super) fn extend(&mut self, account: usize, request: u64, by: u64) -> Result<(), No> {
-        if !self.exists(account) {
-            return Err(No::Hold);
-        }
-        if by > self.available(account) {
-            return Err(No::Money);
-        }
         let Some(at) = self.position(account, request) else {
             return Err(No::Hold);
         };
         if self.holds[at].state != State::Open {
             return Err(No::Hold);
+        }
+        if by > self.available(account) {
+            return Err(No::Money);
         }
         if !self.fits(&self.holds[at].counters, by) {
             return Err(No::Cap);
