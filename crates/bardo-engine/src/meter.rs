@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use bardo_types::chat::{ChatRequest, StreamEvent};
 use bardo_types::model::{Capabilities, Dialect, Service};
+use bardo_types::usage::Usage;
 use bardo_wire::codec::{DecodeContext, StreamDecoder, Target};
 use bardo_wire::sse::SseParser;
 use bardo_wire::table;
@@ -108,6 +109,33 @@ impl Meter {
             reader.finish(&mut self.delivered);
         }
         self.delivered.count()
+    }
+
+    /// What to charge for (decisions §4): what the provider reported, where it reported all of it;
+    /// for what is missing, our count of the prompt and of what was delivered. Says whether
+    /// anything was counted here.
+    ///
+    /// `complete` says that the provider told why the answer ended, so that its counts are its
+    /// last. Before that they may be of any moment, and more may have been delivered since.
+    #[must_use]
+    pub fn reckon(
+        self,
+        reported: Option<Usage>,
+        complete: bool,
+        prompt: impl FnOnce() -> u64,
+    ) -> (Usage, bool) {
+        let mut usage = reported.unwrap_or_default();
+        let mut estimated = false;
+        if usage.prompt() == 0 {
+            usage.fresh_input = prompt();
+            estimated = true;
+        }
+        if !complete || usage.output == 0 {
+            let delivered = self.delivered_tokens();
+            estimated |= !complete || delivered > 0;
+            usage.output = usage.output.max(delivered);
+        }
+        (usage, estimated)
     }
 
     /// Turns kept events into text.

@@ -46,7 +46,7 @@ impl Delivered {
                 call,
                 fragment,
             } => self.add(Place::Call(*choice, *call), fragment),
-            StreamEvent::Server { choice, block } => {
+            StreamEvent::Server { choice, block } if is_written(&block.kind) => {
                 self.add(Place::Server(*choice), block.raw.as_str())
             }
             StreamEvent::Start { .. }
@@ -54,6 +54,7 @@ impl Delivered {
             | StreamEvent::TextEnd { .. }
             | StreamEvent::Citation { .. }
             | StreamEvent::ToolEnd { .. }
+            | StreamEvent::Server { .. }
             | StreamEvent::Logprobs { .. }
             | StreamEvent::Usage(_)
             | StreamEvent::Finish { .. }
@@ -90,6 +91,12 @@ impl Delivered {
         let open = self.open.values().map(|text| count::text_tokens(text));
         self.tokens + open.sum::<u64>()
     }
+}
+
+/// Whether the model wrote a block of this kind, as it does calls of the provider's tools. Their
+/// results, and state that nobody can read, are no output of its.
+fn is_written(kind: &str) -> bool {
+    kind.ends_with("_use") || kind.ends_with("_call") || kind == "executableCode"
 }
 
 /// A word longer than this is cut wherever it is.

@@ -107,6 +107,7 @@ def case(name, price, usage, whole=None, **streams):
 
 
 def main():
+    sys.dont_write_bytecode = True
     import cases_anthropic, cases_chat, cases_gemini, cases_local, cases_responses  # noqa: E401,F401
 
     stale = []
