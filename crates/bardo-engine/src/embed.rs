@@ -100,7 +100,7 @@ impl Engine {
                             ..Usage::default()
                         });
                     }
-                    return Ok(conclude(sent, upstream, body).await?);
+                    return Ok(conclude(sent, upstream, body, admitted.hints.metadata).await?);
                 }
                 Err(failure) => failure,
             };

@@ -276,10 +276,15 @@ impl Tab {
     /// Whether somebody has to count, because the provider did not.
     pub(crate) fn needs_count(&self) -> bool {
         let answered = self.delivered || self.receipt.outcome == Outcome::Finished;
+        let told = |usage: &Usage| {
+            self.counted
+                && usage.prompt() > 0
+                && (usage.output > 0 || self.source.task != Task::Generate)
+        };
         self.is_owed()
             && answered
             && !self.receipt.estimated
-            && !(self.counted && self.receipt.usage.is_some())
+            && !self.receipt.usage.as_ref().is_some_and(told)
     }
 
     /// Whether the books have to answer before it is over.

@@ -22,7 +22,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
 use crate::auth::{Authenticator, Denied};
-use crate::describe::{describe, limits, warn_of};
+use crate::describe::{TRAILERS, describe, limits, takes_trailers, warn_of};
 use crate::error::Problem;
 use crate::models;
 use crate::reply::ReplyBody;
@@ -175,7 +175,8 @@ impl Edge {
         };
         let admitted = self.engine.admit(received).map_err(Problem::from)?;
         let mut reply = if admitted.stream() {
-            self.stream(caller, admitted, limits.heartbeat).await?
+            let reply = self.stream(caller, admitted, limits.heartbeat).await?;
+            with_trailers(headers, reply)
         } else {
             let answer = Arc::clone(&self.engine)
                 .answer(admitted)
@@ -332,6 +333,20 @@ fn answered(answer: Answer, dialect: Dialect) -> Reply {
         }
     };
     describe(&head, dialect, reply.headers_mut());
+    reply
+}
+
+/// The final figures of a stream go behind it where the caller takes trailers.
+fn with_trailers(asked: &HeaderMap, reply: Reply) -> Reply {
+    if !takes_trailers(asked) {
+        return reply;
+    }
+    let mut reply = reply.map(ReplyBody::with_trailers);
+    if matches!(reply.body(), ReplyBody::Trailed(_)) {
+        reply
+            .headers_mut()
+            .insert(http::header::TRAILER, HeaderValue::from_static(TRAILERS));
+    }
     reply
 }
 

@@ -296,6 +296,7 @@ impl From<EngineError> for Problem {
             EngineError::Funds {
                 available,
                 fits_max_tokens,
+                limits,
                 ..
             } => {
                 let fits = fits_max_tokens.map_or_else(String::new, |fits| {
@@ -308,12 +309,18 @@ impl From<EngineError> for Problem {
                     format!("{message}{fits}"),
                 );
                 problem.funds = Some(available);
+                problem.limits = limits;
                 problem.for_good()
             }
-            EngineError::Budget { retry_after_ms, .. } => {
+            EngineError::Budget {
+                retry_after_ms,
+                limits,
+                ..
+            } => {
                 let mut problem =
                     Self::new(429, "budget_exceeded", FaultClass::RateLimit, message).for_good();
                 problem.fault.retry_after_ms = retry_after_ms;
+                problem.limits = limits;
                 problem
             }
             EngineError::Store(error) => {

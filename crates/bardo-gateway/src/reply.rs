@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 
+use crate::describe::trailers;
 use crate::error::Problem;
 
 /// An answer of the engine that is still being worked on.
@@ -23,6 +24,10 @@ pub(crate) enum ReplyBody {
     Whole(Bytes),
     /// Piece by piece.
     Stream(Box<ReplyStream>),
+    /// Piece by piece, and the final figures behind it as trailers.
+    Trailed(Box<ReplyStream>),
+    /// Nothing more, after the trailers.
+    Over,
     /// Piece by piece, once a provider has begun. The caller was kept waiting so long that the
     /// head was sent already, to show that somebody is at work.
     Waiting(Box<Waiting>),
@@ -39,6 +44,14 @@ pub(crate) struct Waiting {
 }
 
 impl ReplyBody {
+    /// The same with the final figures as trailers, where it has any.
+    pub(crate) fn with_trailers(self) -> Self {
+        match self {
+            Self::Stream(stream) => Self::Trailed(stream),
+            other => other,
+        }
+    }
+
     pub(crate) fn waiting(
         working: Working,
         heartbeat: Duration,
@@ -78,6 +91,16 @@ impl Body for ReplyBody {
                         .poll_next(cx)
                         .map(|next| next.map(|data| Ok(Frame::data(data))));
                 }
+                Self::Trailed(stream) => {
+                    let next = std::task::ready!(stream.poll_next(cx));
+                    let Some(data) = next else {
+                        let trailers = stream.figures().map(trailers);
+                        *self = Self::Over;
+                        return Poll::Ready(trailers.map(|fields| Ok(Frame::trailers(fields))));
+                    };
+                    return Poll::Ready(Some(Ok(Frame::data(data))));
+                }
+                Self::Over => return Poll::Ready(None),
                 Self::Waiting(waiting) => {
                     if !std::mem::replace(&mut waiting.started, true) {
                         return Poll::Ready(Some(Ok(Frame::data(HEARTBEAT))));
@@ -117,7 +140,9 @@ impl Body for ReplyBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Self::Stream(_) | Self::Waiting(_) => SizeHint::default(),
+            Self::Stream(_) | Self::Trailed(_) | Self::Over | Self::Waiting(_) => {
+                SizeHint::default()
+            }
         }
     }
 }

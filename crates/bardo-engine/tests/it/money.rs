@@ -327,3 +327,26 @@ async fn no_content_comes_before_its_hold_is_kept() {
     read(answer).await.expect("an answer");
     assert!(purse.balance().await.spent > MicroUsd::ZERO);
 }
+
+#[tokio::test]
+async fn figures_are_within_the_answer_where_they_are_asked_for() {
+    for dialect in CALLERS {
+        let purse = Purse::with("10").await;
+        let mut body = prompt(dialect, "gpt-5.5", "Hi");
+        let plain = purse.ask(dialect, &body).await.expect("an answer");
+        assert!(plain.json()["usage"].get("bardo").is_none());
+        body["bardo"] = json!({ "metadata": true });
+        let read = purse.ask(dialect, &body).await.expect("an answer");
+        let figures = read.head.figures.expect("final figures");
+        let usage = &read.json()["usage"];
+        let cost = figures.cost.expect("a cost").to_string();
+        assert_eq!(usage["bardo"]["cost"], cost, "{dialect:?} {usage}");
+        assert_eq!(
+            usage.as_object().map(|members| members.len()),
+            plain.json()["usage"]
+                .as_object()
+                .map(|members| members.len() + 1)
+        );
+        purse.settled().await;
+    }
+}
