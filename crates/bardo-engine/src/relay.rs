@@ -341,10 +341,6 @@ impl ReplyStream {
                 self.figures = Some(Figures::of(receipt));
                 self.close(&comment(receipt, false));
             }
-            // Only a count is missing, and nobody has to wait for that.
-            Err(ended) if !ended.tab().moves_money() => {
-                self.close(&comment(&ended.tab().receipt, false));
-            }
             Err(ended) => {
                 self.closing = Some(Box::pin(figures(ended)));
                 self.state = State::Closing;

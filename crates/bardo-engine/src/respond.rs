@@ -244,10 +244,6 @@ pub(crate) async fn conclude(
         Ok(over) => return Ok(answer(over.tab())),
         Err(ended) => ended,
     };
-    if !ended.tab().moves_money() {
-        // Only a count is missing, and nobody has to wait for that.
-        return Ok(answer(ended.tab()));
-    }
     match ended.within(BOOKS_WAIT).await {
         Ok(over) => Ok(answer(over.tab())),
         Err((ended, error)) => {

@@ -1,4 +1,5 @@
-//! Counts what the provider did not, away from the threads that serve.
+//! Counts what the provider did not: by the tokenizer where somebody is charged for it, away from
+//! the threads that serve, and roughly where nobody is.
 
 use std::sync::Arc;
 
@@ -13,9 +14,12 @@ use crate::meter::{Meter, prompt_tokens};
 use crate::received::Task;
 use crate::tab::Tab;
 
+/// Bytes of text that usually come to a token.
+const TOKEN_BYTES: u64 = 4;
+
 /// Counts where that is needed. Whoever stops waiting leaves the request to the settler.
 pub(crate) async fn counted(mut ended: Ended) -> Ended {
-    if !ended.tab().needs_count() {
+    if !ended.tab().moves_money() || !ended.tab().needs_count() {
         return ended;
     }
     let work = move || {
@@ -27,12 +31,33 @@ pub(crate) async fn counted(mut ended: Ended) -> Ended {
         .expect("counting does not panic, and a runtime that ends polls nobody")
 }
 
-fn count(tab: &mut Tab) {
-    let meter = match (tab.source.task, tab.meter.take(), tab.source.answer.take()) {
+/// By the length of things alone: nobody is charged for it, so the tokenizer and its tables are not
+/// worth their while.
+pub(crate) fn roughly(tab: &mut Tab) {
+    let written = meter(tab).estimate_bytes().div_ceil(TOKEN_BYTES);
+    let prompt = tab.source.body.len() as u64 / TOKEN_BYTES;
+    let counted = tab.counted;
+    let usage = tab.receipt.usage.get_or_insert_default();
+    if usage.prompt() == 0 {
+        usage.fresh_input = prompt.max(1);
+    }
+    if !counted || usage.output == 0 {
+        usage.output = usage.output.max(written);
+    }
+    tab.receipt.estimated = true;
+}
+
+/// What was handed over.
+fn meter(tab: &mut Tab) -> Meter {
+    match (tab.source.task, tab.meter.take(), tab.source.answer.take()) {
         (Task::Generate, Some(meter), _) => meter,
         (Task::Generate, None, Some(answer)) => meter_of(tab.receipt.upstream_dialect, &answer),
         _ => Meter::new(tab.receipt.upstream_dialect),
-    };
+    }
+}
+
+fn count(tab: &mut Tab) {
+    let meter = meter(tab);
     let reported = tab.receipt.usage.take();
     let (usage, _) = meter.reckon(reported, tab.counted, || request_tokens(tab));
     tab.receipt.usage = Some(usage);

@@ -221,6 +221,24 @@ async fn the_callers_own_key_costs_nothing_and_is_recorded() {
 }
 
 #[tokio::test]
+async fn what_nobody_is_charged_for_is_counted_roughly() {
+    for stream in [false, true] {
+        let purse = Purse::priced("1", true, None).await;
+        let fault = json!({ "kind": "usage_missing" });
+        let text = "Some words that take a number of tokens. ".repeat(10);
+        let script = script(json!([{ "text": text, "fault": fault }]));
+        let mut body = prompt(Dialect::Chat, "gpt-5.5", &script);
+        body["stream"] = json!(stream);
+        purse.ask(Dialect::Chat, &body).await.expect("an answer");
+        let receipt = purse.receipt().await;
+        let usage = receipt.usage.expect("counted here");
+        assert!(receipt.estimated);
+        assert!((80..=120).contains(&usage.output), "{stream} {usage:?}");
+        assert!(usage.fresh_input > 20, "{stream} {usage:?}");
+    }
+}
+
+#[tokio::test]
 async fn embeddings_are_charged_and_counting_is_free() {
     let purse = Purse::with("1").await;
     let body = prompt(Dialect::Anthropic, "claude-sonnet-5-5", "Hi");
