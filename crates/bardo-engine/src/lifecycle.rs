@@ -223,7 +223,7 @@ impl Ended {
 
     /// Settles what needs nobody to be waited for.
     pub(crate) fn at_once(self) -> Result<Over, Self> {
-        if self.tab().moves_money() || self.tab().needs_count() {
+        if self.tab().moves_money() {
             return Err(self);
         }
         let mut tab = self.take();
@@ -288,7 +288,7 @@ impl Drop for Ended {
         let Some(mut tab) = self.0.take() else {
             return;
         };
-        if tab.command.is_none() && !tab.moves_money() && !tab.needs_count() {
+        if tab.command.is_none() && !tab.moves_money() {
             tab.close();
             return;
         }

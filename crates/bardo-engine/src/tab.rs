@@ -26,6 +26,7 @@ use crate::run::Admitted;
 use crate::services::Services;
 use crate::settler::Message;
 use crate::shape::Shaped;
+use crate::tally;
 
 /// A hold on its way to the disk.
 pub(crate) type Persisting = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
@@ -276,10 +277,14 @@ impl Tab {
     /// Whether somebody has to count, because the provider did not.
     pub(crate) fn needs_count(&self) -> bool {
         let answered = self.delivered || self.receipt.outcome == Outcome::Finished;
+        let is_whole = |usage: &Usage| {
+            let has_output = usage.output > 0 || self.source.task != Task::Generate;
+            self.counted && usage.prompt() > 0 && has_output
+        };
         self.is_owed()
             && answered
             && !self.receipt.estimated
-            && !(self.counted && self.receipt.usage.is_some())
+            && !self.receipt.usage.as_ref().is_some_and(is_whole)
     }
 
     /// Whether the books have to answer before it is over.
@@ -397,6 +402,9 @@ impl Tab {
 
     /// Ends what moves no money, without waiting for anybody.
     pub(crate) fn close(&mut self) {
+        if self.needs_count() {
+            tally::roughly(self);
+        }
         self.price();
         if let Some(ledger) = &self.services.ledger {
             let receipt = &self.receipt;

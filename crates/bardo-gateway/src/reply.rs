@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 
+use crate::describe::trailers;
 use crate::error::Problem;
 use crate::events::Feed;
 
@@ -29,6 +30,10 @@ pub(crate) enum ReplyBody {
     Feed(Feed),
     /// The same, kept for whoever repeats the request under the same key.
     Recorded(Box<ReplyStream>, Option<Recorder>),
+    /// Piece by piece, and the final figures behind it as trailers.
+    Trailed(Box<ReplyStream>),
+    /// Nothing more, after the trailers.
+    Over,
     /// Piece by piece, once a provider has begun. The caller was kept waiting so long that the
     /// head was sent already, to show that somebody is at work.
     Waiting(Box<Waiting>),
@@ -49,6 +54,14 @@ impl ReplyBody {
         match recorder {
             None => Self::Stream(stream),
             recorder => Self::Recorded(stream, recorder),
+        }
+    }
+
+    /// The same with the final figures as trailers, where it has any.
+    pub(crate) fn with_trailers(self) -> Self {
+        match self {
+            Self::Stream(stream) => Self::Trailed(stream),
+            other => other,
         }
     }
 
@@ -109,6 +122,16 @@ impl Body for ReplyBody {
                     }
                     return Poll::Ready(next.map(|data| Ok(Frame::data(data))));
                 }
+                Self::Trailed(stream) => {
+                    let next = std::task::ready!(stream.poll_next(cx));
+                    let Some(data) = next else {
+                        let trailers = stream.figures().map(trailers);
+                        *self = Self::Over;
+                        return Poll::Ready(trailers.map(|fields| Ok(Frame::trailers(fields))));
+                    };
+                    return Poll::Ready(Some(Ok(Frame::data(data))));
+                }
+                Self::Over => return Poll::Ready(None),
                 Self::Waiting(waiting) => {
                     if !std::mem::replace(&mut waiting.started, true) {
                         return Poll::Ready(Some(Ok(Frame::data(HEARTBEAT))));
@@ -146,9 +169,12 @@ impl Body for ReplyBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Self::Stream(_) | Self::Recorded(..) | Self::Feed(_) | Self::Waiting(_) => {
-                SizeHint::default()
-            }
+            Self::Stream(_)
+            | Self::Recorded(..)
+            | Self::Feed(_)
+            | Self::Trailed(_)
+            | Self::Over
+            | Self::Waiting(_) => SizeHint::default(),
         }
     }
 }

@@ -12,6 +12,7 @@ mod connections;
 mod disconnect;
 mod endpoints;
 mod failover;
+mod figures;
 mod generated;
 mod heartbeat;
 mod hostile;
