@@ -196,17 +196,16 @@ impl Book {
             return Err(no_hold());
         }
         let found = self.accounts.get_mut(account).ok_or_else(no_hold)?;
+        let is_open = |hold: &&Hold| hold.state == HoldState::Open;
+        let hold = found.holds.get(request).filter(is_open);
+        let hold = hold.ok_or_else(no_hold)?;
         found.check(by)?;
-        let hold = found
-            .holds
-            .get_mut(request)
-            .filter(|hold| hold.state == HoldState::Open)
-            .ok_or_else(no_hold)?;
         self.counters.check(&hold.caps, by)?;
         let held = hold.amount.checked_add(by).ok_or(Refusal::Overflow)?;
+        found.hold_more(by)?;
+        let hold = found.holds.get_mut(request).ok_or_else(no_hold)?;
         self.counters.hold(&hold.caps, by);
         hold.amount = held;
-        found.hold_more(by)?;
         Ok(Reservation {
             held,
             available: found.available(),

@@ -12,12 +12,16 @@
 
 mod bill;
 mod book;
+pub mod budget;
 mod caps;
 mod command;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
+pub mod hold;
 mod memory;
 mod port;
+mod quote;
+mod spread;
 
 pub use bill::{Bill, bill};
 pub use book::{Book, CapCounter, Paid, Pending, Prepared, Sessions, Settlement};
@@ -28,3 +32,5 @@ pub use command::{
 };
 pub use memory::MemoryLedger;
 pub use port::{Future, Ledger, StoreError, UsageQuery, UsageRow};
+pub use quote::{PriceQuote, Stages};
+pub use spread::{Markup, Reputation, effective_spread};

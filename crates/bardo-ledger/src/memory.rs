@@ -370,6 +370,7 @@ impl Ledger for MemoryLedger {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
     use crate::contract;
@@ -380,5 +381,46 @@ mod tests {
             println!("{}", case.name);
             contract::block_on(case.run(Arc::new(MemoryLedger::new())));
         }
+    }
+
+    #[test]
+    fn of_1000_requests_of_8_threads_on_money_for_37_exactly_37_are_held() {
+        let ledger = MemoryLedger::new();
+        let account = AccountId::parse("acct").unwrap();
+        let deposit = Deposit {
+            account: account.clone(),
+            amount: MicroUsd::new(37 * 500 + 499),
+            reference: "operator:1".to_owned(),
+            now_ms: 0,
+        };
+        contract::block_on(ledger.deposit(deposit))
+            .unwrap()
+            .unwrap();
+        let held = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let (ledger, account, held) = (&ledger, &account, &held);
+                scope.spawn(move || {
+                    for number in 0..125 {
+                        let command = Reserve {
+                            request: RequestId::parse(&format!("req_{thread}_{number}")).unwrap(),
+                            account: account.clone(),
+                            key: None,
+                            amount: MicroUsd::new(500),
+                            caps: Vec::new(),
+                            expires_at_ms: 1,
+                            now_ms: 0,
+                        };
+                        let answer = contract::block_on(ledger.reserve(command)).unwrap();
+                        held.fetch_add(u64::from(answer.is_ok()), Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert_eq!(held.into_inner(), 37);
+        let balance = contract::block_on(ledger.balance(&account))
+            .unwrap()
+            .unwrap();
+        assert_eq!(balance.available, MicroUsd::new(499));
     }
 }

@@ -139,6 +139,7 @@ async fn only_an_open_hold_grows(rig: Rig) {
     rig.deposit(100, "operator:1").await;
     let no_hold = |number| Err(Refusal::NoHold(rig.request(number)));
     assert_eq!(rig.extend(1, 1).await, no_hold(1), "never made");
+    assert_eq!(rig.extend(1, 999).await, no_hold(1), "whatever there is");
     rig.reserve(2, 10).await;
     rig.end(2, capture(1, 0)).await;
     assert_eq!(rig.extend(2, 1).await, no_hold(2), "captured");

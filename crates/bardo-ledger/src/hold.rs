@@ -1,0 +1,223 @@
+//! How much to hold for a request, and when to hold more.
+//!
+//! A hold covers the worst that the request can cost at any backend that may answer it. Where the
+//! caller set no limit to the answer, that worst case is the model's maximum and would lock up
+//! far more than most answers cost, so a stream begins with a slice of it and holds more as it
+//! flows, and a whole answer gets a limit that the account can bear.
+
+mod prompt;
+mod slices;
+
+use bardo_types::model::Price;
+use bardo_types::money::{BasisPoints, ExactCost, MicroUsd, PricePerMillion};
+
+pub use self::prompt::prompt_tokens_upper;
+pub use self::slices::Slices;
+
+/// The output that a stream without a limit holds at first, and each time again, in tokens.
+pub const SLICE_TOKENS: u64 = 4_096;
+/// With less than this an answer without a limit is not begun, in tokens.
+pub const MIN_SLICE_TOKENS: u64 = 256;
+/// The part of an account that one whole answer without a limit holds at most.
+const LARGEST_SHARE: u64 = 4;
+
+/// One backend and model that may answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its rates, for a prompt of the size in question.
+    pub price: Price,
+    /// What is added.
+    pub spread: BasisPoints,
+    /// The longest answer that it gives, in tokens.
+    pub max_output: u64,
+    /// What prompt and answer have room in, in tokens, where known: a longer prompt is refused
+    /// there and costs nothing.
+    pub context_window: Option<u64>,
+}
+
+/// What is known of a request before it is sent.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The prompt, rather too many than too few tokens; see [`prompt_tokens_upper`].
+    pub prompt_tokens: u64,
+    /// The caller's limit to the answer.
+    pub max_tokens: Option<u64>,
+    /// How many searches the provider may run for it.
+    pub searches: u64,
+    /// Answered piece by piece.
+    pub streamed: bool,
+    /// All that may answer; the dearest counts.
+    pub candidates: &'a [Candidate],
+    /// What the account can spend.
+    pub available: MicroUsd,
+}
+
+/// How much is held, and what for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// So much.
+    pub amount: MicroUsd,
+    /// The answer that it pays for, in tokens.
+    pub output_tokens: u64,
+    /// Whether that answer is all that can come.
+    pub bound: Bound,
+}
+
+/// What keeps an answer within its hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// The caller's own limit, or the model's.
+    Own,
+    /// A limit that has to be set for the caller, because the account bears no more. It is
+    /// `output_tokens`, and the caller is told.
+    Imposed,
+    /// Nothing: hold more as it flows, see [`Slices`].
+    Growing,
+}
+
+/// What to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sizing {
+    /// This.
+    Hold(Plan),
+    /// The account does not bear it.
+    Short {
+        /// What would be held.
+        needed: MicroUsd,
+        /// What there is.
+        available: MicroUsd,
+        /// The limit to the answer with which it would fit; `None`: not even the prompt fits.
+        max_tokens: Option<u64>,
+    },
+    /// It costs more than can be counted, or there is no candidate.
+    OutOfRange,
+}
+
+impl Candidate {
+    /// The most that a prompt and an answer of so many tokens cost here, spread included.
+    fn worst(&self, ask: &Ask<'_>, output_tokens: u64) -> Option<MicroUsd> {
+        let price = &self.price;
+        let prompt = ask
+            .prompt_tokens
+            .min(self.context_window.unwrap_or(u64::MAX));
+        ExactCost::ZERO
+            .plus(dearest_input(price), prompt)?
+            .plus(dearest_output(price), output_tokens.min(self.max_output))?
+            .plus_each(price.request.unwrap_or_default(), 1)?
+            .plus_each(price.web_search.unwrap_or_default(), ask.searches)?
+            .charge_with(self.spread)
+    }
+}
+
+/// Decides how much to hold.
+#[must_use]
+pub fn size(ask: &Ask<'_>) -> Sizing {
+    let Some(longest) = ask.candidates.iter().map(|one| one.max_output).max() else {
+        return Sizing::OutOfRange;
+    };
+    match (ask.max_tokens, ask.streamed) {
+        (Some(limit), _) => limited(ask, limit.min(longest)),
+        (None, true) => first_slice(ask, longest),
+        (None, false) => whole(ask, longest),
+    }
+}
+
+fn limited(ask: &Ask<'_>, limit: u64) -> Sizing {
+    hold_or_short(ask, limit, Bound::Own)
+}
+
+fn first_slice(ask: &Ask<'_>, longest: u64) -> Sizing {
+    let most = longest.min(SLICE_TOKENS);
+    let least = longest.min(MIN_SLICE_TOKENS);
+    let bound = if most == longest {
+        Bound::Own
+    } else {
+        Bound::Growing
+    };
+    match affordable(ask, most, ask.available) {
+        Some(tokens) if tokens == most => hold_or_short(ask, most, bound),
+        Some(tokens) if tokens >= least => hold_or_short(ask, tokens, Bound::Growing),
+        Some(_) | None => hold_or_short(ask, least, Bound::Growing),
+    }
+}
+
+fn whole(ask: &Ask<'_>, longest: u64) -> Sizing {
+    let least = longest.min(MIN_SLICE_TOKENS);
+    let share = MicroUsd::new(ask.available.get() / LARGEST_SHARE);
+    let tokens = affordable(ask, longest, share).unwrap_or(0).max(least);
+    let bound = if tokens == longest {
+        Bound::Own
+    } else {
+        Bound::Imposed
+    };
+    hold_or_short(ask, tokens, bound)
+}
+
+fn hold_or_short(ask: &Ask<'_>, output_tokens: u64, bound: Bound) -> Sizing {
+    match worst(ask, output_tokens) {
+        None => Sizing::OutOfRange,
+        Some(amount) if amount <= ask.available => Sizing::Hold(Plan {
+            amount,
+            output_tokens,
+            bound,
+        }),
+        Some(needed) => Sizing::Short {
+            needed,
+            available: ask.available,
+            max_tokens: affordable(ask, output_tokens, ask.available).filter(|tokens| *tokens > 0),
+        },
+    }
+}
+
+/// The most at any candidate; `None` on overflow.
+fn worst(ask: &Ask<'_>, output_tokens: u64) -> Option<MicroUsd> {
+    ask.candidates
+        .iter()
+        .try_fold(MicroUsd::ZERO, |most, candidate| {
+            Some(most.max(candidate.worst(ask, output_tokens)?))
+        })
+}
+
+/// The longest answer of at most `most` tokens that `money` pays for; `None`: not even an empty
+/// one.
+fn affordable(ask: &Ask<'_>, most: u64, money: MicroUsd) -> Option<u64> {
+    let pays = |tokens| worst(ask, tokens).is_some_and(|cost| cost <= money);
+    if pays(most) {
+        return Some(most);
+    }
+    if !pays(0) {
+        return None;
+    }
+    let (mut fits, mut exceeds) = (0, most);
+    while exceeds - fits > 1 {
+        let middle = fits + (exceeds - fits) / 2;
+        if pays(middle) {
+            fits = middle;
+        } else {
+            exceeds = middle;
+        }
+    }
+    Some(fits)
+}
+
+fn dearest_input(price: &Price) -> PricePerMillion {
+    [
+        price.cache_read,
+        price.cache_write_5m,
+        price.cache_write_1h,
+        price.audio_input,
+    ]
+    .into_iter()
+    .flatten()
+    .fold(price.input, PricePerMillion::max)
+}
+
+fn dearest_output(price: &Price) -> PricePerMillion {
+    [price.reasoning, price.audio_output]
+        .into_iter()
+        .flatten()
+        .fold(price.output, PricePerMillion::max)
+}
+
+#[cfg(test)]
+mod tests;

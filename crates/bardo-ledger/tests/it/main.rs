@@ -1,0 +1,5 @@
+//! The books against references that share no code with them.
+
+mod billing;
+mod chance;
+mod conservation;
