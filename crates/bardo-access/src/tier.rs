@@ -219,8 +219,10 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_requests_a_minute_unless_a_key_says_otherwise() {
-        check([Some(100); 4], |row| row.requests_per_minute);
+    fn a_hundred_requests_a_minute_for_free_and_more_for_others() {
+        check([None, Some(100), Some(1_000), None], |row| {
+            row.requests_per_minute
+        });
         check([None; 4], |row| row.tokens_per_minute);
     }
 

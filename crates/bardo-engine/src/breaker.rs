@@ -40,9 +40,17 @@ pub(crate) struct Health {
 /// One backend with one model, by one key.
 #[derive(Clone)]
 pub(crate) struct Who {
-    id: u64,
-    pub(crate) endpoint: Arc<Endpoint>,
+    endpoint: Arc<Endpoint>,
     entry: Arc<ModelEntry>,
+}
+
+impl Who {
+    pub(crate) fn new(endpoint: &Arc<Endpoint>, entry: &Arc<ModelEntry>) -> Self {
+        Self {
+            endpoint: Arc::clone(endpoint),
+            entry: Arc::clone(entry),
+        }
+    }
 }
 
 /// Whether a backend may be asked.
@@ -67,15 +75,13 @@ impl Default for Health {
 }
 
 impl Health {
-    pub(crate) fn who(&self, endpoint: &Arc<Endpoint>, entry: &Arc<ModelEntry>) -> Who {
+    /// What its circuit is found by, also after a reload.
+    fn id(&self, who: &Who) -> u64 {
+        let Who { endpoint, entry } = who;
         let base = &endpoint.base;
         let address = (base.https, &base.host, base.port, &base.path);
         let named = (&endpoint.name, endpoint.key.expose(), &entry.upstream_id);
-        Who {
-            id: self.hasher.hash_one((address, named)),
-            endpoint: Arc::clone(endpoint),
-            entry: Arc::clone(entry),
-        }
+        self.hasher.hash_one((address, named))
     }
 
     fn circuits(&self) -> MutexGuard<'_, HashMap<u64, Circuit>> {
@@ -104,7 +110,7 @@ impl Health {
     pub(crate) fn gate(self: &Arc<Self>, who: &Who, breaker: &Breaker, now: Instant) -> Gate {
         let mut probes = false;
         if !self.has_none()
-            && let Some(circuit) = self.circuits().get_mut(&who.id)
+            && let Some(circuit) = self.circuits().get_mut(&self.id(who))
         {
             if let Some((wait, class)) = circuit.paused(now) {
                 return Gate::Paused(wait, class);
@@ -125,7 +131,7 @@ impl Health {
         breaker: &Breaker,
         now: Instant,
     ) -> Gate {
-        if let Some(circuit) = self.circuits().get_mut(&who.id)
+        if let Some(circuit) = self.circuits().get_mut(&self.id(who))
             && let Err(wait) = circuit.pass_early(breaker, now)
         {
             return Gate::Open(wait);
@@ -147,20 +153,21 @@ impl Health {
         !self.has_none()
             && self
                 .circuits()
-                .get(&who.id)
+                .get(&self.id(who))
                 .is_some_and(|circuit| circuit.is_unwell(now))
     }
 
     /// Keeps a failure; answers whether it is the first after a quiet time.
     fn keep(&self, who: &Who, breaker: &Breaker, seen: &Seen, now: Instant) -> bool {
+        let id = self.id(who);
         let mut circuits = self.circuits();
-        if circuits.len() >= CIRCUITS_MAX && !circuits.contains_key(&who.id) {
+        if circuits.len() >= CIRCUITS_MAX && !circuits.contains_key(&id) {
             circuits.retain(|_, circuit| !circuit.is_forgettable(now));
             if circuits.len() >= CIRCUITS_MAX {
                 return false;
             }
         }
-        let circuit = circuits.entry(who.id).or_insert_with(|| {
+        let circuit = circuits.entry(id).or_insert_with(|| {
             Circuit::new(
                 who.endpoint.name.clone(),
                 who.entry.upstream_id.clone(),
@@ -200,7 +207,7 @@ impl Permit {
     pub(crate) fn succeeded(mut self, now: Instant) -> Watch {
         let probes = std::mem::take(&mut self.probes);
         if !self.health.has_none()
-            && let Some(circuit) = self.health.circuits().get_mut(&self.who.id)
+            && let Some(circuit) = self.health.circuits().get_mut(&self.health.id(&self.who))
         {
             circuit.succeeded(probes, now);
         }
@@ -217,7 +224,7 @@ impl Permit {
         let blame = failure.blame(self.who.endpoint.service);
         if failure.next == Next::Never {
             // It took the trouble to say what is wrong with the request, so it is well.
-            if let Some(circuit) = self.health.circuits().get_mut(&self.who.id) {
+            if let Some(circuit) = self.health.circuits().get_mut(&self.health.id(&self.who)) {
                 circuit.succeeded(probes, now);
             }
             return false;
@@ -235,7 +242,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         if self.probes
-            && let Some(circuit) = self.health.circuits().get_mut(&self.who.id)
+            && let Some(circuit) = self.health.circuits().get_mut(&self.health.id(&self.who))
         {
             circuit.give_up_probe();
         }

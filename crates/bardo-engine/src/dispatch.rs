@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
     fn who(&self, index: usize) -> Who {
         let candidate = &self.admitted.candidates[index];
         let endpoint = &self.admitted.world.endpoints[candidate.backend];
-        self.engine.health.who(endpoint, &candidate.entry)
+        Who::new(endpoint, &candidate.entry)
     }
 
     async fn candidate(&mut self, index: usize) -> Option<Answer> {

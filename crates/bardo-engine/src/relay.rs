@@ -34,7 +34,7 @@ use crate::world::Deadlines;
 use flow::Flow;
 pub(crate) use flow::Pump;
 pub(crate) use pass::Pass;
-use slices::{Cover, Slices};
+use slices::{Cover, Growing};
 pub(crate) use translate::{Keep, Translate};
 
 /// An unfinished event may grow to this size.
@@ -74,7 +74,7 @@ pub struct ReplyStream {
     secret: Secret,
     /// There from the first content to the end.
     life: Option<Life<Flowing>>,
-    slices: Option<Slices>,
+    growing: Option<Growing>,
     closing: Option<Pin<Box<dyn Future<Output = String> + Send>>>,
 }
 
@@ -105,7 +105,7 @@ impl ReplyStream {
             watch: None,
             secret: shaped.endpoint.key.clone(),
             life: None,
-            slices: None,
+            growing: None,
             closing: None,
         };
         let primed = std::future::poll_fn(|cx| reply.poll_prime(cx, sent.tab_mut())).await;
@@ -113,9 +113,7 @@ impl ReplyStream {
             return Err((failure, sent));
         }
         let life = sent.flowing();
-        if admitted.sliced && !shaped.endpoint.direct {
-            reply.slices = Slices::of(life.tab(), &admitted.world.billing);
-        }
+        reply.growing = Growing::of(life.tab());
         reply.life = Some(life);
         reply.last_sent = Instant::now();
         let next = reply.next_deadline();
@@ -233,8 +231,8 @@ impl ReplyStream {
         if self.flow.out.len() >= JOIN_MAX {
             return Some(self.hand_on());
         }
-        let cover = match &mut self.slices {
-            Some(slices) => slices.poll(cx, life.tab_mut()),
+        let cover = match &mut self.growing {
+            Some(growing) => growing.poll(cx, life.tab_mut()),
             None => Cover::Enough,
         };
         match cover {

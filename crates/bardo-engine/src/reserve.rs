@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bardo_access::{KeyRecord, LimitRequest};
+use bardo_ledger::hold::{self, Ask, Bound, Plan, Sizing};
 use bardo_ledger::{Cap, CapScope, Ledger, Refusal, Reservation, Reserve, StoreError, Window};
+use bardo_router::Candidate;
 use bardo_types::Degradation;
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_wire::codec::BadRequest;
@@ -12,10 +14,9 @@ use bardo_wire::codec::BadRequest;
 use crate::entitle::tier_row;
 use crate::error::EngineError;
 use crate::lifecycle::{Life, Received, Reserved};
-use crate::quote::{Quote, Size};
 use crate::received::{Payer, Task};
 use crate::run::{Admitted, Engine};
-use crate::tab::{Tab, Taken};
+use crate::tab::{Persisting, Tab, Taken};
 
 /// How often a smaller hold is tried after one was refused; others may spend meanwhile.
 const TRIES: usize = 4;
@@ -60,9 +61,8 @@ impl Engine {
         let size = admitted.size();
         let tokens = match admitted.task {
             Task::Generate => size
-                .output
+                .output_of_all()
                 .unwrap_or(0)
-                .saturating_mul(size.choices)
                 .saturating_add(size.prompt),
             Task::Embeddings => size.prompt,
             Task::CountTokens => 0,
@@ -99,177 +99,129 @@ impl Engine {
         mut life: Life<Received>,
         admitted: &mut Admitted,
     ) -> Result<Life<Reserved>, EngineError> {
-        let world = Arc::clone(&admitted.world);
-        let billed = || {
-            let billed = |candidate: &&_| !world.endpoint(candidate).direct;
-            admitted.candidates.iter().filter(billed)
-        };
-        if billed().next().is_none() {
+        let candidates = admitted.billed();
+        if candidates.is_empty() {
             return Ok(life.reserved());
         }
         let size = admitted.size();
-        let prices = billed().filter_map(|candidate| world.price(candidate));
-        let quote = Quote::dearest(prices, &size, admitted.rate());
-        let longest = billed()
-            .map(|candidate| candidate.entry.capabilities.max_output_tokens)
-            .map(|most| if most == 0 { None } else { Some(most) })
-            .try_fold(0, |longest: u64, most| most.map(|most| longest.max(most)));
-        let plan = Plan::new(admitted, &size, longest);
+        let mut ask = Ask {
+            prompt_tokens: size.prompt,
+            max_tokens: match admitted.task {
+                Task::Generate => size.output_of_all(),
+                Task::Embeddings | Task::CountTokens => Some(0),
+            },
+            searches: size.searches,
+            streamed: admitted.stream,
+            candidates: &candidates,
+            available: MicroUsd::MAX,
+        };
         let tab = life.tab_mut();
-        tab.quote = quote;
-        tab.estimate = quote.and_then(|quote| quote.charge(plan.first));
+        tab.prompt_bound = size.prompt;
         let Payer::Prepaid(key) = &admitted.principal.payer else {
+            if let Sizing::Hold(plan) = hold::size(&ask) {
+                tab.estimate = Some(plan.amount);
+            }
             return Ok(life.reserved());
         };
-        let quote = quote.ok_or_else(out_of_range)?;
         let ledger = self.services.ledger.as_ref().ok_or_else(|| {
             EngineError::Store(StoreError::Unavailable("no books are kept here".to_owned()))
         })?;
-        let hold = self.hold(ledger, admitted, key, &quote, &plan).await?;
-        if let Some((reservation, output)) = hold {
-            let tab = life.tab_mut();
-            tab.hold = Some(reservation.held);
-            tab.available = Some(reservation.available);
-            tab.estimate = Some(reservation.held);
-            admitted.sliced = matches!(plan.bound, Bound::Slices);
-            if matches!(plan.bound, Bound::Injected) && output < plan.most {
-                admitted.output_cap = Some((output / size.choices).max(1));
+        if ask.max_tokens.is_none() && !ask.streamed {
+            // How much of the account one answer without a limit may hold depends on what it has.
+            let balance = ledger.balance(&admitted.principal.account).await?;
+            ask.available = balance.map_or(MicroUsd::ZERO, |balance| balance.available);
+        }
+        let held = self.hold(ledger, admitted, key, &mut ask).await?;
+        let Some((plan, reservation)) = held else {
+            return Ok(life.reserved());
+        };
+        let tab = life.tab_mut();
+        tab.hold = Some(reservation.held);
+        tab.available = Some(reservation.available);
+        tab.estimate = Some(reservation.held);
+        match plan.bound {
+            Bound::Own => {}
+            Bound::Growing => admitted.sliced = true,
+            Bound::Imposed => {
+                admitted.output_cap = Some((plan.output_tokens / size.choices).max(1));
             }
-            if admitted.stream {
-                self.persist_soon(ledger, life.tab_mut()).await;
-            }
+        }
+        if admitted.stream {
+            persist_soon(ledger, life.tab_mut()).await;
         }
         Ok(life.reserved())
     }
 
-    /// Holds what the plan says, or less where that is still worth it; answers for how many tokens
-    /// of output it is. `None` where nothing can cost anything.
+    /// Holds what is right for what the account has; others may spend from it meanwhile. `None`
+    /// where nothing can cost anything.
     async fn hold(
         &self,
         ledger: &Arc<dyn Ledger>,
         admitted: &Admitted,
         key: &KeyRecord,
-        quote: &Quote,
-        plan: &Plan,
-    ) -> Result<Option<(Reservation, u64)>, EngineError> {
-        let charge = |tokens| quote.charge(tokens).ok_or_else(out_of_range);
-        let least = plan.least;
-        let mut tokens = plan.first;
-        if matches!(plan.bound, Bound::Injected) {
-            let account = &admitted.principal.account;
-            let available = ledger
-                .balance(account)
-                .await?
-                .map_or(MicroUsd::ZERO, |balance| balance.available);
-            // One answer without a limit takes no more than a quarter of what there is.
-            let quarter = quote.output_within(MicroUsd::new(available.get() / 4));
-            tokens = plan.most.min(quarter.max(least.unwrap_or(0)));
-        }
+        ask: &mut Ask<'_>,
+    ) -> Result<Option<(Plan, Reservation)>, EngineError> {
         let now_ms = self.services.clock.now_ms();
         let ttl = u64::try_from(admitted.world.billing.hold_ttl.as_millis()).unwrap_or(u64::MAX);
-        let mut command = Reserve {
-            request: admitted.request_id.clone(),
-            account: admitted.principal.account.clone(),
-            key: Some(key.id.clone()),
-            amount: charge(tokens)?,
-            caps: caps(key, admitted),
-            expires_at_ms: now_ms.saturating_add(ttl),
-            now_ms,
-        };
-        if command.amount == MicroUsd::ZERO {
-            return Ok(None);
-        }
+        let mut refusal = None;
         for _ in 0..TRIES {
-            let refusal = match ledger.reserve(command.clone()).await? {
-                Ok(reservation) => return Ok(Some((reservation, tokens))),
-                Err(refusal) => refusal,
+            let plan = match hold::size(ask) {
+                Sizing::Hold(plan) => plan,
+                Sizing::OutOfRange => return Err(out_of_range()),
+                Sizing::Short {
+                    needed,
+                    available,
+                    max_tokens,
+                } => {
+                    let fits = max_tokens.map(|fits| fits / admitted.size().choices);
+                    let refusal = refusal.unwrap_or(Refusal::Insufficient { needed, available });
+                    let limited = admitted.size().output.is_some();
+                    return Err(refused(refusal, needed, fits.filter(|_| limited), now_ms));
+                }
             };
-            let fits = quote.output_within(room(&refusal));
-            match least {
-                Some(least) if fits >= least && fits < tokens => tokens = fits,
-                _ => {
-                    let needed = charge(least.unwrap_or(tokens))?;
-                    return Err(refused(refusal, needed, fits, plan, now_ms));
+            if plan.amount == MicroUsd::ZERO {
+                return Ok(None);
+            }
+            let command = Reserve {
+                request: admitted.request_id.clone(),
+                account: admitted.principal.account.clone(),
+                key: Some(key.id.clone()),
+                amount: plan.amount,
+                caps: caps(key, admitted),
+                expires_at_ms: now_ms.saturating_add(ttl),
+                now_ms,
+            };
+            match ledger.reserve(command).await? {
+                Ok(reservation) => return Ok(Some((plan, reservation))),
+                Err(told) => {
+                    ask.available = room(&told);
+                    if ask.available >= plan.amount {
+                        return Err(refused(told, plan.amount, None, now_ms));
+                    }
+                    refusal = Some(told);
                 }
             }
-            command.amount = charge(tokens)?;
         }
         Err(EngineError::Store(StoreError::Unavailable(
             "others spend the same money too fast".to_owned(),
         )))
     }
-
-    /// Starts to bring the hold to the disk, and waits for nothing.
-    async fn persist_soon(&self, ledger: &Arc<dyn Ledger>, tab: &mut Tab) {
-        let ledger = Arc::clone(ledger);
-        let account = tab.receipt.account.clone();
-        let request = tab.receipt.request_id.clone();
-        let mut persisting: crate::tab::Persisting =
-            Box::pin(async move { ledger.persist(&account, &request).await });
-        let polled = std::future::poll_fn(|cx| Poll::Ready(persisting.as_mut().poll(cx))).await;
-        tab.persisting = match polled {
-            Poll::Ready(Ok(())) => None,
-            Poll::Ready(error) => Some(Box::pin(std::future::ready(error))),
-            Poll::Pending => Some(persisting),
-        };
-    }
 }
 
-/// What keeps an answer within what is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bound {
-    /// The caller's own limit.
-    Caller,
-    /// More is held as it flows.
-    Slices,
-    /// A limit that the request is given here.
-    Injected,
-}
-
-/// How much output money is held for.
-#[derive(Debug, Clone, Copy)]
-struct Plan {
-    /// Tokens of output to begin with, over all answers asked for.
-    first: u64,
-    /// The least worth beginning with; `None`: all or nothing.
-    least: Option<u64>,
-    /// The most that can come.
-    most: u64,
-    choices: u64,
-    bound: Bound,
-}
-
-impl Plan {
-    /// `longest` is what the models write at most, where all of them tell.
-    fn new(admitted: &Admitted, size: &Size, longest: Option<u64>) -> Self {
-        let billing = &admitted.world.billing;
-        let choices = size.choices;
-        let times = |tokens: u64| tokens.saturating_mul(choices);
-        let unlimited = longest.unwrap_or(billing.unknown_output);
-        let (first, least, most, bound) = match (admitted.task, size.output) {
-            (Task::Embeddings | Task::CountTokens, _) => (0, None, 0, Bound::Caller),
-            (Task::Generate, Some(output)) => {
-                let most = longest.map_or(output, |longest| longest.min(output));
-                (most, None, most, Bound::Caller)
-            }
-            (Task::Generate, None) if admitted.stream => {
-                let first = billing.first_slice.min(unlimited);
-                let least = billing.least_slice.min(first);
-                (first, Some(least), unlimited, Bound::Slices)
-            }
-            (Task::Generate, None) => {
-                let least = billing.least_slice.min(unlimited);
-                (unlimited, Some(least), unlimited, Bound::Injected)
-            }
-        };
-        Self {
-            first: times(first),
-            least: least.map(times),
-            most: times(most),
-            choices,
-            bound,
-        }
-    }
+/// Starts to bring the hold to the disk, and waits for nothing.
+async fn persist_soon(ledger: &Arc<dyn Ledger>, tab: &mut Tab) {
+    let ledger = Arc::clone(ledger);
+    let account = tab.receipt.account.clone();
+    let request = tab.receipt.request_id.clone();
+    let mut persisting: Persisting =
+        Box::pin(async move { ledger.persist(&account, &request).await });
+    let polled = std::future::poll_fn(|cx| Poll::Ready(persisting.as_mut().poll(cx))).await;
+    tab.persisting = match polled {
+        Poll::Ready(Ok(())) => None,
+        // A failure is met again where somebody waits for it.
+        Poll::Ready(failed) => Some(Box::pin(std::future::ready(failed))),
+        Poll::Pending => Some(persisting),
+    };
 }
 
 /// What could be held instead.
@@ -283,13 +235,17 @@ fn room(refusal: &Refusal) -> MicroUsd {
     }
 }
 
-fn refused(refusal: Refusal, needed: MicroUsd, fits: u64, plan: &Plan, now_ms: u64) -> EngineError {
+fn refused(
+    refusal: Refusal,
+    needed: MicroUsd,
+    fits_max_tokens: Option<u64>,
+    now_ms: u64,
+) -> EngineError {
     match refusal {
         Refusal::Insufficient { available, .. } => EngineError::Funds {
             needed,
             available,
-            fits_max_tokens: Some(fits / plan.choices)
-                .filter(|&fits| fits > 0 && plan.bound == Bound::Caller && plan.most > 0),
+            fits_max_tokens: fits_max_tokens.filter(|&fits| fits > 0),
         },
         Refusal::NoAccount(_) => EngineError::Funds {
             needed,
@@ -366,6 +322,30 @@ impl Admitted {
                 .or_else(|| tier_row(key).and_then(|row| row.spread))
                 .unwrap_or(self.world.billing.spread),
         }
+    }
+
+    /// A candidate as far as money goes; `None` where nobody priced it.
+    pub(crate) fn reckoned(&self, candidate: &Candidate) -> Option<hold::Candidate> {
+        let (size, capabilities) = (self.size(), &candidate.entry.capabilities);
+        let max_output = match capabilities.max_output_tokens {
+            0 => size.output.unwrap_or(self.world.billing.unknown_output),
+            known => known,
+        };
+        Some(hold::Candidate {
+            price: self.world.price(candidate)?.for_prompt(size.prompt),
+            spread: self.rate(),
+            max_output: max_output.saturating_mul(size.choices),
+            context_window: Some(capabilities.context_tokens).filter(|&tokens| tokens > 0),
+        })
+    }
+
+    /// Those whose provider's bill the caller pays.
+    fn billed(&self) -> Vec<hold::Candidate> {
+        let billed = |candidate: &&Candidate| !self.world.endpoint(candidate).direct;
+        let candidates = self.candidates.iter().filter(billed);
+        candidates
+            .filter_map(|candidate| self.reckoned(candidate))
+            .collect()
     }
 
     /// The limit of output that the request is given here, and what is said of it.

@@ -16,12 +16,12 @@ use crate::error::EngineError;
 use crate::hints::Hints;
 use crate::idempotency::Idempotency;
 use crate::memory::Memory;
-use crate::quote::Size;
 use crate::received::{Principal, Received, Task};
 use crate::respond::Answer;
 use crate::scrub::for_logs;
 use crate::services::Services;
 use crate::settler::Settler;
+use crate::size::Size;
 use crate::world::World;
 
 /// Answers requests.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_access::{Admission, LimitRequest};
+use bardo_ledger::hold::Slices;
 use bardo_ledger::{Charge, End, Record, Settle, Settled, StoreError, bill};
 use bardo_router::Candidate;
 use bardo_types::model::{Dialect, Price};
@@ -20,7 +21,6 @@ use tokio::time::Instant;
 
 use crate::attempt::{Failure, Next};
 use crate::meter::Meter;
-use crate::quote::Quote;
 use crate::received::{Payer, Principal, Task};
 use crate::run::Admitted;
 use crate::services::Services;
@@ -56,7 +56,10 @@ pub(crate) struct Tab {
     asked: Instant,
     price: Option<Price>,
     list_price: Option<Price>,
-    pub(crate) quote: Option<Quote>,
+    /// How its hold grows, where it has to.
+    pub(crate) slices: Option<Slices>,
+    /// Tokens of the prompt, rather too many than too few.
+    pub(crate) prompt_bound: u64,
     pub(crate) estimate: Option<MicroUsd>,
     /// What is held for it.
     pub(crate) hold: Option<MicroUsd>,
@@ -129,7 +132,8 @@ impl Tab {
             asked: admitted.received_at,
             price: None,
             list_price: None,
-            quote: None,
+            slices: None,
+            prompt_bound: 0,
             estimate: None,
             hold: None,
             available: None,
@@ -172,7 +176,14 @@ impl Tab {
             duration: Duration::ZERO,
         });
         self.price = admitted.world.price(candidate);
-        self.list_price = candidate.entry.price;
+        (self.list_price, self.slices) = (None, None);
+        if self.receipt.mode != PaymentMode::Direct {
+            self.list_price = admitted.world.roster.list_price(&admitted.model);
+            if admitted.sliced {
+                let reckoned = admitted.reckoned(candidate);
+                self.slices = reckoned.and_then(|reckoned| Slices::of(&reckoned));
+            }
+        }
         self.asked = Instant::now();
         self.receipt.timings.sent = Some(self.asked - self.received);
     }
@@ -228,14 +239,26 @@ impl Tab {
         }
     }
 
-    /// What the answer would be charged if it ended with so many tokens of output.
-    pub(crate) fn running(&self, output: u64) -> Option<MicroUsd> {
-        match (&self.receipt.usage, self.price) {
-            (Some(usage), Some(price)) if usage.prompt() > 0 => usage
+    /// What the answer comes to so far, with at least so many tokens of output.
+    pub(crate) fn metered(&self, output: u64) -> Option<MicroUsd> {
+        let price = self.price?;
+        let rate = self.receipt.amounts.spread_rate;
+        match &self.receipt.usage {
+            Some(usage) if usage.prompt() > 0 => usage
                 .cost(&price)?
-                .plus(price.output, output.saturating_sub(usage.output))?
-                .charge_with(self.receipt.amounts.spread_rate),
-            _ => self.quote?.charge(output),
+                .plus(
+                    price.for_prompt(usage.prompt()).output,
+                    output.saturating_sub(usage.output),
+                )?
+                .charge_with(rate),
+            _ => {
+                let so_far = Usage {
+                    fresh_input: self.prompt_bound,
+                    output,
+                    ..Usage::default()
+                };
+                so_far.cost(&price)?.charge_with(rate)
+            }
         }
     }
 

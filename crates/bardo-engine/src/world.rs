@@ -58,10 +58,6 @@ impl Resilience {
 pub struct Billing {
     /// What is added to costs where neither the key nor its tier says.
     pub spread: BasisPoints,
-    /// Tokens of output for which money is held at first where the caller set no limit.
-    pub first_slice: u64,
-    /// With less money than for so many tokens of output no answer is begun.
-    pub least_slice: u64,
     /// Tokens of output that are reckoned with where nobody says what the model writes at most.
     pub unknown_output: u64,
     /// After so long a hold is released by itself. Longer than any answer takes.
@@ -76,7 +72,7 @@ pub enum Unpriced {
     /// They are refused to callers who pay.
     Refuse,
     /// They cost this.
-    Ceiling(Price),
+    Ceiling(Box<Price>),
 }
 
 impl Billing {
@@ -85,8 +81,6 @@ impl Billing {
     pub fn new(total: Duration) -> Self {
         Self {
             spread: BasisPoints::ZERO,
-            first_slice: 4_096,
-            least_slice: 256,
             unknown_output: 32_768,
             hold_ttl: total + Duration::from_secs(60),
             unpriced: Unpriced::Refuse,
@@ -140,7 +134,7 @@ impl World {
     pub(crate) fn price(&self, candidate: &Candidate) -> Option<Price> {
         match (candidate.entry.price, &self.billing.unpriced) {
             (Some(price), _) => Some(price),
-            (None, Unpriced::Ceiling(price)) if !self.endpoint(candidate).direct => Some(*price),
+            (None, Unpriced::Ceiling(price)) if !self.endpoint(candidate).direct => Some(**price),
             (None, Unpriced::Ceiling(_) | Unpriced::Refuse) => None,
         }
     }

@@ -338,6 +338,28 @@ mod tests {
     }
 
     #[test]
+    fn the_head_of_a_whole_answer_has_all_the_time_unless_somebody_sets_another() {
+        let read = |upstream: serde_json::Value| {
+            let settings = serde_json::json!({ "upstream": upstream });
+            deadlines(&crate::config::embedded("test", settings).unwrap().config)
+        };
+        let plain = read(serde_json::json!({}));
+        assert_eq!(plain.header.as_secs(), 60);
+        assert_eq!(plain.whole_header, plain.total);
+        // The same value, but somebody's own.
+        let set = read(serde_json::json!({ "header_timeout": "60s" }));
+        assert_eq!(set.whole_header, set.header);
+    }
+
+    #[test]
+    fn shares_are_exact_in_thousandths() {
+        assert_eq!(permille(0.2), 200);
+        assert_eq!(permille(0.0), 0);
+        assert_eq!(permille(1.0), 1000);
+        assert_eq!(permille(0.0005), 1);
+    }
+
+    #[test]
     fn addresses_are_taken_with_and_without_their_version() {
         for url in ["https://api.anthropic.com", "https://api.anthropic.com/v1"] {
             assert_eq!(

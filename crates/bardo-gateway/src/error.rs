@@ -66,7 +66,7 @@ pub(crate) const CODES: &[&str] = &[
 pub(crate) struct Problem {
     pub(crate) status: u16,
     pub(crate) code: &'static str,
-    pub(crate) fault: Fault,
+    pub(crate) fault: Box<Fault>,
     /// Whether SDKs shall try again, where their own rule would be wrong.
     pub(crate) should_retry: Option<bool>,
     /// What is left of the caller's limits, where they were asked.
@@ -81,7 +81,7 @@ impl Problem {
         Self {
             status,
             code,
-            fault: Fault::new(class, message.into()),
+            fault: Box::new(Fault::new(class, message.into())),
             should_retry: None,
             limits: None,
             funds: None,
@@ -503,7 +503,7 @@ impl Problem {
         Self {
             status,
             code,
-            fault,
+            fault: Box::new(fault),
             should_retry,
             limits: None,
             funds: None,

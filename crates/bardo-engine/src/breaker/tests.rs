@@ -26,7 +26,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let health = Arc::new(Health::default());
-        let who = backend(&health, "openrouter", "key-1", "gpt-5.5");
+        let who = backend("openrouter", "key-1", "gpt-5.5");
         Self {
             health,
             who,
@@ -67,7 +67,10 @@ impl Scene {
 
     fn shown(&self) -> CircuitHealth {
         let mut circuits = self.health.circuits();
-        circuits.get_mut(&self.who.id).unwrap().shown(self.now)
+        circuits
+            .get_mut(&self.health.id(&self.who))
+            .unwrap()
+            .shown(self.now)
     }
 
     fn opened() -> Self {
@@ -79,7 +82,7 @@ impl Scene {
     }
 }
 
-fn backend(health: &Health, name: &str, key: &str, model: &str) -> Who {
+fn backend(name: &str, key: &str, model: &str) -> Who {
     let endpoint = Endpoint::new(EndpointConfig {
         name: name.into(),
         service: Service::OpenRouter,
@@ -100,7 +103,7 @@ fn backend(health: &Health, name: &str, key: &str, model: &str) -> Who {
         created: 0,
         embeddings: false,
     };
-    health.who(&Arc::new(endpoint), &Arc::new(entry))
+    Who::new(&Arc::new(endpoint), &Arc::new(entry))
 }
 
 fn failure(class: FaultClass) -> Failure {
@@ -340,11 +343,11 @@ fn each_backend_model_and_key_has_a_circuit_of_its_own() {
         ("openrouter", "key-2", "gpt-5.5"),
         ("openrouter", "key-1", "gpt-6-sol"),
     ] {
-        let other = backend(&scene.health, name, key, model);
+        let other = backend(name, key, model);
         let gate = scene.health.gate(&other, &BREAKER, scene.now);
         assert!(matches!(gate, Gate::Pass(_)), "{name} {key} {model}");
     }
-    let same = backend(&scene.health, "openrouter", "key-1", "gpt-5.5");
+    let same = backend("openrouter", "key-1", "gpt-5.5");
     let gate = scene.health.gate(&same, &BREAKER, scene.now);
     assert!(matches!(gate, Gate::Open(_)), "also after a reload");
 }
@@ -371,7 +374,7 @@ fn switched_off_it_never_opens_and_an_open_one_lets_through() {
 fn names_without_end_do_not_fill_the_memory() {
     let mut scene = Scene::new();
     let fail = |scene: &Scene, index: usize| {
-        let who = backend(&scene.health, "openrouter", "key-1", &index.to_string());
+        let who = backend("openrouter", "key-1", &index.to_string());
         let permit = scene.health.permit(&who, &BREAKER, false);
         permit.failed(&failure(FaultClass::Server), scene.now);
     };

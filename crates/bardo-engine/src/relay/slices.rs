@@ -2,13 +2,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use bardo_ledger::hold::Slices;
 use bardo_ledger::{Ledger, Refusal, Reservation, StoreError};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::money::MicroUsd;
 
 use crate::meter::Meter;
 use crate::tab::Tab;
-use crate::world::Billing;
 
 /// Bytes of content that come to a token at least, over a whole answer.
 const TOKEN_BYTES: u64 = 3;
@@ -25,24 +25,23 @@ pub(super) enum Cover {
 type Asked = Pin<Box<dyn Future<Output = Result<Result<Reservation, Refusal>, StoreError>> + Send>>;
 
 /// Holds more money in slices while an answer without a limit flows.
-pub(super) struct Slices {
+pub(super) struct Growing {
     ledger: Arc<dyn Ledger>,
-    /// Tokens of output that one slice pays for.
-    slice: u64,
+    policy: Slices,
     asking: Option<Asked>,
     /// Why no more is to be had.
     refused: Option<Fault>,
-    /// The tokens that were looked at last, and what they came to.
+    /// The tokens that were looked at last and were covered well.
     looked: Option<u64>,
 }
 
-impl Slices {
-    /// `None` where nothing is held.
-    pub(super) fn of(tab: &Tab, billing: &Billing) -> Option<Self> {
+impl Growing {
+    /// `None` where nothing is held, or what is held suffices.
+    pub(super) fn of(tab: &Tab) -> Option<Self> {
         tab.hold?;
         Some(Self {
             ledger: tab.services.ledger.clone()?,
-            slice: billing.first_slice.max(1),
+            policy: tab.slices?,
             asking: None,
             refused: None,
             looked: None,
@@ -54,8 +53,7 @@ impl Slices {
             if let Some(asking) = &mut self.asking
                 && let Poll::Ready(answer) = asking.as_mut().poll(cx)
             {
-                self.asking = None;
-                self.looked = None;
+                (self.asking, self.looked) = (None, None);
                 self.take(answer, tab);
                 // What it asks next has to be polled before anybody waits for it.
                 continue;
@@ -65,31 +63,25 @@ impl Slices {
                 return Cover::Enough;
             }
             let held = tab.hold.unwrap_or_default();
-            // Asked for before it is needed, so that the answer does not have to pause.
-            let ahead = delivered.saturating_add(self.slice / 2);
-            if tab.running(ahead).is_some_and(|ahead| ahead <= held) {
-                self.looked = Some(delivered);
-                return Cover::Enough;
+            let metered = tab.metered(delivered).unwrap_or(MicroUsd::MAX);
+            let more = self.policy.next(metered, held);
+            match more {
+                None => {
+                    self.looked = Some(delivered);
+                    return Cover::Enough;
+                }
+                Some(by) if self.asking.is_none() && self.refused.is_none() => {
+                    self.extend(tab, by);
+                    continue;
+                }
+                Some(_) => {}
             }
-            if self.asking.is_none() && self.refused.is_none() {
-                self.ask(tab, delivered.saturating_add(self.slice.saturating_mul(2)));
-                continue;
-            }
-            let is_covered = tab.running(delivered).is_some_and(|due| due < held);
-            return match (&self.refused, &self.asking) {
-                _ if is_covered => Cover::Enough,
-                (Some(fault), _) => Cover::Ended(fault.clone()),
-                (None, Some(_)) => Cover::Asking,
-                (None, None) => Cover::Enough,
+            return match &self.refused {
+                _ if !self.policy.is_spent(metered, held) => Cover::Enough,
+                Some(fault) => Cover::Ended(fault.clone()),
+                None => Cover::Asking,
             };
         }
-    }
-
-    /// Asks for as much as pays for so many tokens in all.
-    fn ask(&mut self, tab: &Tab, tokens: u64) {
-        let held = tab.hold.unwrap_or_default();
-        let wanted = tab.running(tokens).unwrap_or(MicroUsd::MAX);
-        self.extend(tab, wanted.saturating_sub(held));
     }
 
     fn extend(&mut self, tab: &Tab, by: MicroUsd) {
@@ -137,12 +129,12 @@ impl Slices {
                 "the answer ends here: no more money can be held for it",
             ),
         };
-        if room > MicroUsd::ZERO {
-            // The rest of what there is.
-            self.extend(tab, room);
-        } else {
-            let fault = Fault::new(FaultClass::Payment, message);
-            self.refused = Some(fault.with_code(code).with_status(402));
+        match self.policy.last(room) {
+            Some(rest) => self.extend(tab, rest),
+            None => {
+                let fault = Fault::new(FaultClass::Payment, message);
+                self.refused = Some(fault.with_code(code).with_status(402));
+            }
         }
     }
 }

@@ -2,5 +2,9 @@
 
 mod failures;
 mod history;
+mod leaving;
+mod money;
+mod purse;
 mod refusals;
+mod unfunded;
 mod world;

@@ -3,19 +3,20 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bardo_engine::{
-    Answer, AnswerBody, AnswerHead, Billing, Deadlines, DefaultLimits, Engine, EngineError,
-    EventSink, Hints, Principal, Received, Resilience, Services, Task, World,
+    Admitted, Answer, AnswerBody, AnswerHead, Billing, Deadlines, DefaultLimits, Engine,
+    EngineError, EventSink, Hints, Principal, Received, Resilience, Services, Task, World,
 };
-use bardo_providers::transport::{Origin, Transport};
+use bardo_providers::transport::{Origin, Transport, UpstreamBody};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder};
 use bardo_sandbox::{Sandbox, SandboxConfig};
 use bardo_types::fault::Fault;
 use bardo_types::ids::RequestId;
-use bardo_types::model::{Dialect, Service};
+use bardo_types::model::{Dialect, Price, Service};
 use bardo_types::receipt::Receipt;
 use bardo_types::secret::Secret;
 use bytes::Bytes;
@@ -36,7 +37,7 @@ const BACKENDS: &[Row] = &[
         Service::OpenAi,
         "/openai/v1",
         Some(Dialect::Chat),
-        &["gpt-5.5"],
+        &["gpt-5.5", "text-embedding-3-small"],
     ),
     (
         Service::OpenAi,
@@ -57,8 +58,17 @@ const BACKENDS: &[Row] = &[
 
 /// A simulation and an engine whose backends are all in it.
 pub(crate) struct Bench {
-    engine: Arc<Engine>,
+    pub(crate) engine: Arc<Engine>,
     sandbox: SocketAddr,
+}
+
+/// What a request asks, and for whom.
+pub(crate) struct Call<'a> {
+    pub(crate) task: Task,
+    pub(crate) dialect: Dialect,
+    pub(crate) body: &'a Value,
+    pub(crate) principal: Principal,
+    pub(crate) hints: Hints,
 }
 
 /// An answer as its caller reads it.
@@ -84,15 +94,17 @@ impl EventSink for Silent {
 
 impl Bench {
     pub(crate) fn start() -> Self {
+        Self::with(Services::without_money(Arc::new(Silent)), |address| {
+            world(address, true, None)
+        })
+    }
+
+    pub(crate) fn with(services: Services, world: impl FnOnce(SocketAddr) -> World) -> Self {
         let sandbox = Sandbox::bind(SandboxConfig::default()).expect("a free port");
         let address = sandbox.local_addr();
         tokio::spawn(sandbox.run(std::future::pending()));
         let transport = Transport::new(Duration::from_secs(5));
-        let engine = Engine::new(
-            world(address),
-            transport,
-            Services::without_money(Arc::new(Silent)),
-        );
+        let engine = Engine::new(world(address), transport, services);
         engine.start_settler(&tokio::runtime::Handle::current());
         Self {
             engine: Arc::new(engine),
@@ -111,42 +123,57 @@ impl Bench {
         dialect: Dialect,
         body: &Value,
     ) -> Result<Read, EngineError> {
-        let admitted = self.engine.admit(Received {
-            request_id: RequestId::parse("req_0123456789abcdef").expect("an id"),
-            client_request_id: None,
+        let call = Call {
             task,
             dialect,
-            body: body.to_string().into(),
-            forward: http::HeaderMap::new(),
-            hints: Hints::default(),
+            body,
             principal: Principal::owner("test").expect("an id"),
-        })?;
-        let Answer { head, body } = Arc::clone(&self.engine).answer(admitted).await?;
-        let mut bytes = Vec::new();
-        match body {
-            AnswerBody::Whole(whole) => bytes.extend_from_slice(&whole),
-            AnswerBody::Stream(mut stream) => {
-                while let Some(piece) = std::future::poll_fn(|cx| stream.poll_next(cx)).await {
-                    bytes.extend_from_slice(&piece);
-                }
-            }
-        }
-        let text = String::from_utf8(bytes).expect("answers are text");
-        Ok(Read { head, text })
+            hints: Hints::default(),
+        };
+        let admitted = self.admit(call)?;
+        read(Arc::clone(&self.engine).answer(admitted).await?).await
+    }
+
+    pub(crate) fn admit(&self, call: Call<'_>) -> Result<Admitted, EngineError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = format!("req_{:032x}", NEXT.fetch_add(1, Ordering::Relaxed));
+        self.engine.admit(Received {
+            request_id: RequestId::parse(&id).expect("an id"),
+            client_request_id: None,
+            task: call.task,
+            dialect: call.dialect,
+            body: call.body.to_string().into(),
+            forward: http::HeaderMap::new(),
+            hints: call.hints,
+            principal: call.principal,
+        })
+    }
+
+    /// Lets the next requests to a service fail.
+    pub(crate) async fn fault(&self, service: &str, times: u32, fault: Value) {
+        let body = json!({ "service": service, "times": times, "fault": fault });
+        let request = http::Request::post("/_sandbox/faults")
+            .header("host", self.sandbox.to_string())
+            .body(Full::new(Bytes::from(body.to_string())))
+            .expect("a request");
+        let answer = self.control(request).await;
+        assert!(answer.status().is_success());
+    }
+
+    async fn control(&self, request: http::Request<Full<Bytes>>) -> http::Response<UpstreamBody> {
+        let url = format!("http://{}", self.sandbox);
+        let origin = Origin::new(&BaseUrl::parse(&url).expect("an address"), true);
+        let transport = Transport::new(Duration::from_secs(5));
+        transport.send(&origin, request).await.expect("an answer")
     }
 
     /// The bodies that reached the providers, in order.
     pub(crate) async fn received(&self) -> Vec<String> {
-        let url = format!("http://{}", self.sandbox);
-        let origin = Origin::new(&BaseUrl::parse(&url).expect("an address"), true);
         let request = http::Request::get("/_sandbox/journal")
             .header("host", self.sandbox.to_string())
             .body(Full::new(Bytes::new()))
             .expect("a request");
-        let answer = Transport::new(Duration::from_secs(5))
-            .send(&origin, request)
-            .await
-            .expect("an answer");
+        let answer = self.control(request).await;
         let body = answer.into_body().collect().await.expect("a body");
         let journal: Value = serde_json::from_slice(&body.to_bytes()).expect("JSON");
         let entries = journal["entries"].as_array().expect("a list");
@@ -157,7 +184,24 @@ impl Bench {
     }
 }
 
-fn world(sandbox: SocketAddr) -> World {
+/// Reads an answer to its end.
+pub(crate) async fn read(answer: Answer) -> Result<Read, EngineError> {
+    let Answer { head, body } = answer;
+    let mut bytes = Vec::new();
+    match body {
+        AnswerBody::Whole(whole) => bytes.extend_from_slice(&whole),
+        AnswerBody::Stream(mut stream) => {
+            while let Some(piece) = std::future::poll_fn(|cx| stream.poll_next(cx)).await {
+                bytes.extend_from_slice(&piece);
+            }
+        }
+    }
+    let text = String::from_utf8(bytes).expect("answers are text");
+    Ok(Read { head, text })
+}
+
+/// `direct`: the backends' keys are the callers' own. `price`: of every model.
+pub(crate) fn world(sandbox: SocketAddr, direct: bool, price: Option<Price>) -> World {
     let mut roster = RosterBuilder::new(Arc::new(Catalog::embedded()));
     let mut endpoints = Vec::new();
     for (index, (service, path, dialect, models)) in BACKENDS.iter().enumerate() {
@@ -169,7 +213,7 @@ fn world(sandbox: SocketAddr) -> World {
             service: *service,
             filter,
         };
-        roster.backend(spec, BackendModels::Snapshot, None);
+        roster.backend(spec, BackendModels::Snapshot, price);
         endpoints.push(Arc::new(Endpoint::new(EndpointConfig {
             name,
             service: *service,
@@ -177,7 +221,7 @@ fn world(sandbox: SocketAddr) -> World {
             key: Secret::new("sandbox-key".into()),
             allow_private: true,
             dialects: dialect.map(|dialect| vec![dialect]),
-            direct: true,
+            direct,
         })));
     }
     let patience = Duration::from_secs(10);

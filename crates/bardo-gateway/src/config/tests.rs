@@ -59,6 +59,13 @@ fn refusals_name_key_value_and_fix() {
         refusal("auth: { keys: [ { id: a, key: short } ] }").contains("at least 16 characters")
     );
     assert!(refusal("upstream: { max_attempts: 0 }").contains("at least 1"));
+    for share in ["-0.1", "1.5"] {
+        let yaml = format!("upstream: {{ retry_budget: {share} }}");
+        let told = check(&yaml, &[]).unwrap_err();
+        assert!(told.contains("retry_budget"), "{told}");
+    }
+    let told = refusal("upstream: { breaker: { failures: 0 } }");
+    assert!(told.contains("breaker.enabled"), "{told}");
 }
 
 #[test]

@@ -69,9 +69,11 @@ impl<T: AsyncRead + Unpin> AsyncRead for Limited<T> {
         let left = self.limit.0.load(Ordering::Relaxed);
         if left != usize::MAX {
             // Only this connection counts down, and the other side of it sets anew.
-            let left = left.checked_sub(count).ok_or_else(|| {
-                io::Error::new(io::ErrorKind::InvalidData, "the answer's head has no end")
-            })?;
+            let Some(left) = left.checked_sub(count) else {
+                buffer.set_filled(before);
+                let error = "the answer's head has no end";
+                return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
+            };
             self.limit.0.store(left, Ordering::Relaxed);
         }
         Poll::Ready(Ok(()))

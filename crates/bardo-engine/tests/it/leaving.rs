@@ -1,0 +1,170 @@
+//! Callers who leave, in every state of their request.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::task::Poll;
+
+use bardo_engine::{AnswerBody, Hints, Task};
+use bardo_types::model::Dialect;
+use bardo_types::money::MicroUsd;
+use bardo_types::receipt::Outcome;
+use serde_json::{Value, json};
+
+use crate::purse::{Purse, charge};
+use crate::world::{Call, prompt, script};
+
+/// A stream of some twenty events.
+fn body(dialect: Dialect, model: &str) -> Value {
+    let text = "One sentence after another keeps the stream going. ".repeat(6);
+    let mut body = prompt(
+        dialect,
+        model,
+        &script(json!([{ "text": text, "delay_ms": 1 }])),
+    );
+    body["stream"] = json!(true);
+    body
+}
+
+/// Reads so many pieces, then leaves; whether the stream was still going.
+async fn leave_after(purse: &Purse, dialect: Dialect, model: &str, pieces: usize) -> bool {
+    let answer = purse.begin(dialect, &body(dialect, model)).await;
+    let AnswerBody::Stream(mut stream) = answer.expect("an answer").body else {
+        unreachable!("a stream was asked for");
+    };
+    for _ in 0..pieces {
+        if std::future::poll_fn(|cx| stream.poll_next(cx))
+            .await
+            .is_none()
+        {
+            return false;
+        }
+    }
+    true
+}
+
+#[tokio::test]
+async fn a_stream_that_is_left_is_charged_for_what_was_delivered() {
+    for dialect in [Dialect::Chat, Dialect::Anthropic] {
+        for model in ["gpt-5.5", "claude-sonnet-5-5"] {
+            let mut last = MicroUsd::ZERO;
+            for pieces in [0, 1, 2, 3, 5, 8, 13] {
+                let purse = Purse::with("10").await;
+                if !leave_after(&purse, dialect, model, pieces).await {
+                    break;
+                }
+                let receipt = purse.receipt().await;
+                let place = format!("{dialect:?} {model} {pieces}");
+                assert_eq!(receipt.outcome, Outcome::Aborted, "{place}");
+                let spent = purse.balance().await.spent;
+                assert_eq!(spent, receipt.amounts.charge, "{place}");
+                if pieces == 0 {
+                    // Only what the provider had told by then.
+                    assert!(!receipt.estimated, "{place}");
+                    continue;
+                }
+                let usage = receipt.usage.expect("counted here");
+                assert!(receipt.estimated, "{place}");
+                assert_eq!(spent, charge(usage.prompt(), usage.output), "{place}");
+                assert!(usage.output > 0 && usage.output < 80, "{place} {usage:?}");
+                assert!(spent >= last, "{place}: less for more");
+                last = spent;
+            }
+            assert!(last > MicroUsd::ZERO);
+        }
+    }
+}
+
+#[tokio::test]
+async fn leaving_before_any_content_gives_the_hold_back() {
+    for stream in [false, true] {
+        // Each poll takes the request a little further, until the provider is waited for.
+        for polls in 0..6 {
+            let purse = Purse::with("10").await;
+            let silence = json!({ "kind": "delay_headers", "ms": 60_000 });
+            purse.bench.fault("openai", 0, silence).await;
+            let mut body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
+            body["stream"] = json!(stream);
+            let admitted = purse.bench.admit(Call {
+                task: Task::Generate,
+                dialect: Dialect::Chat,
+                body: &body,
+                principal: purse.principal(),
+                hints: Hints::default(),
+            });
+            let engine = Arc::clone(&purse.bench.engine);
+            let mut answer = Box::pin(engine.answer(admitted.expect("it is well formed")));
+            for _ in 0..polls {
+                let polled = std::future::poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx)));
+                assert!(polled.await.is_pending());
+                tokio::task::yield_now().await;
+            }
+            drop(answer);
+            let receipts = purse.settled().await;
+            assert!(receipts.len() <= 1);
+            for receipt in receipts {
+                assert_eq!(receipt.outcome, Outcome::Aborted);
+            }
+            assert_eq!(purse.balance().await.spent, MicroUsd::ZERO);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_waits_for_is_settled_all_the_same() {
+    // The books are slow to take it, and the caller leaves meanwhile.
+    let purse = Purse::with("10").await;
+    purse
+        .books
+        .fail_settles
+        .store(3, std::sync::atomic::Ordering::Relaxed);
+    let body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
+    let mut answer = Box::pin(purse.begin(Dialect::Chat, &body));
+    while purse
+        .books
+        .settles
+        .load(std::sync::atomic::Ordering::Relaxed)
+        == 0
+    {
+        let polled = std::future::poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx)));
+        assert!(polled.await.is_pending());
+        tokio::task::yield_now().await;
+    }
+    drop(answer);
+    let receipt = purse.receipt().await;
+    assert_eq!(receipt.outcome, Outcome::Finished);
+    assert_eq!(purse.balance().await.spent, receipt.amounts.charge);
+    assert!(receipt.amounts.charge > MicroUsd::ZERO);
+}
+
+#[tokio::test]
+async fn a_stream_left_while_it_is_settled_is_charged_once() {
+    let purse = Purse::with("10").await;
+    purse
+        .books
+        .fail_settles
+        .store(2, std::sync::atomic::Ordering::Relaxed);
+    let mut body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
+    body["stream"] = json!(true);
+    let answer = purse.begin(Dialect::Chat, &body).await.expect("an answer");
+    let AnswerBody::Stream(mut stream) = answer.body else {
+        unreachable!("a stream was asked for");
+    };
+    let mut text = Vec::new();
+    while purse
+        .books
+        .settles
+        .load(std::sync::atomic::Ordering::Relaxed)
+        == 0
+    {
+        let next = std::future::poll_fn(|cx| Poll::Ready(stream.poll_next(cx))).await;
+        if let Poll::Ready(Some(piece)) = next {
+            text.extend_from_slice(&piece);
+        }
+        tokio::task::yield_now().await;
+    }
+    drop(stream);
+    assert!(!String::from_utf8(text).unwrap().contains("[DONE]"));
+    let receipt = purse.receipt().await;
+    assert_eq!(receipt.outcome, Outcome::Finished);
+    assert_eq!(purse.balance().await.spent, receipt.amounts.charge);
+}

@@ -1,0 +1,438 @@
+//! A prepaid caller with books that can be made to fail, and everything that is told of it.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bardo_access::{
+    Admission, KeyKind, KeyRecord, LimitRequest, LimitStore, Remaining, Scopes, Throttled,
+};
+use bardo_engine::{Answer, EngineError, EventSink, Hints, Payer, Principal, Services, Task};
+use bardo_ledger::{
+    Balance, Deposit, Future as Answered, HoldView, Ledger, MemoryLedger, Posting, Record, Refusal,
+    Reservation, Reserve, Settle, Settled, StoreError, UsageQuery, UsageRow, Verification,
+};
+use bardo_types::clock::Clock;
+use bardo_types::fault::Fault;
+use bardo_types::ids::{AccountId, KeyId, RequestId};
+use bardo_types::model::{Dialect, Price};
+use bardo_types::money::{BasisPoints, MicroUsd, PricePerMillion};
+use bardo_types::receipt::Receipt;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use crate::world::{Bench, Call, Read, read, world};
+
+/// Every model costs this: 10 and 100 USD per million tokens.
+pub(crate) const PRICE: Price = Price {
+    input: PricePerMillion::from_micro(10_000_000),
+    output: PricePerMillion::from_micro(100_000_000),
+    cache_read: None,
+    cache_write_5m: None,
+    cache_write_1h: None,
+    audio_input: None,
+    audio_output: None,
+    reasoning: None,
+    web_search: None,
+    request: None,
+    long_context: None,
+};
+
+/// Books in memory that fail as often as they are told to.
+#[derive(Default)]
+pub(crate) struct Books {
+    pub(crate) inner: MemoryLedger,
+    /// So many settlements fail from now on.
+    pub(crate) fail_settles: AtomicU32,
+    /// So many holds are not brought to the disk.
+    pub(crate) fail_persists: AtomicU32,
+    /// So many extensions fail.
+    pub(crate) fail_extends: AtomicU32,
+    pub(crate) settles: AtomicU32,
+}
+
+fn fails(left: &AtomicU32) -> bool {
+    let fewer = |left: u32| left.checked_sub(1);
+    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer)
+        .is_ok()
+}
+
+fn down<'a, T: Send + 'a>() -> Answered<'a, Result<T, StoreError>> {
+    let error = StoreError::Unavailable("as told".to_owned());
+    Box::pin(std::future::ready(Err(error)))
+}
+
+impl Ledger for Books {
+    fn reserve(
+        &self,
+        command: Reserve,
+    ) -> Answered<'_, Result<Result<Reservation, Refusal>, StoreError>> {
+        self.inner.reserve(command)
+    }
+
+    fn persist<'a>(
+        &'a self,
+        account: &'a AccountId,
+        request: &'a RequestId,
+    ) -> Answered<'a, Result<(), StoreError>> {
+        if fails(&self.fail_persists) {
+            return down();
+        }
+        self.inner.persist(account, request)
+    }
+
+    fn extend<'a>(
+        &'a self,
+        account: &'a AccountId,
+        request: &'a RequestId,
+        by: MicroUsd,
+        now_ms: u64,
+    ) -> Answered<'a, Result<Result<Reservation, Refusal>, StoreError>> {
+        if fails(&self.fail_extends) {
+            return down();
+        }
+        self.inner.extend(account, request, by, now_ms)
+    }
+
+    fn settle(&self, command: Settle) -> Answered<'_, Result<Settled, StoreError>> {
+        self.settles.fetch_add(1, Ordering::Relaxed);
+        if fails(&self.fail_settles) {
+            return down();
+        }
+        self.inner.settle(command)
+    }
+
+    fn release(&self, account: &AccountId, request: &RequestId, now_ms: u64) {
+        self.inner.release(account, request, now_ms);
+    }
+
+    fn record(&self, record: Record) {
+        self.inner.record(record);
+    }
+
+    fn deposit(
+        &self,
+        command: Deposit,
+    ) -> Answered<'_, Result<Result<Balance, Refusal>, StoreError>> {
+        self.inner.deposit(command)
+    }
+
+    fn balance<'a>(
+        &'a self,
+        account: &'a AccountId,
+    ) -> Answered<'a, Result<Option<Balance>, StoreError>> {
+        self.inner.balance(account)
+    }
+
+    fn postings<'a>(
+        &'a self,
+        account: &'a AccountId,
+        after: u64,
+        limit: u32,
+    ) -> Answered<'a, Result<Vec<Posting>, StoreError>> {
+        self.inner.postings(account, after, limit)
+    }
+
+    fn holds<'a>(
+        &'a self,
+        account: Option<&'a AccountId>,
+    ) -> Answered<'a, Result<Vec<HoldView>, StoreError>> {
+        self.inner.holds(account)
+    }
+
+    fn expire(&self, now_ms: u64) -> Answered<'_, Result<u64, StoreError>> {
+        self.inner.expire(now_ms)
+    }
+
+    fn verify(&self) -> Answered<'_, Result<Verification, StoreError>> {
+        self.inner.verify()
+    }
+
+    fn receipt<'a>(
+        &'a self,
+        account: &'a AccountId,
+        id: &'a str,
+    ) -> Answered<'a, Result<Option<String>, StoreError>> {
+        self.inner.receipt(account, id)
+    }
+
+    fn usage(&self, query: UsageQuery) -> Answered<'_, Result<Vec<UsageRow>, StoreError>> {
+        self.inner.usage(query)
+    }
+
+    fn dropped(&self) -> u64 {
+        self.inner.dropped()
+    }
+}
+
+/// Keeps what it is told, and lets waiters know.
+#[derive(Default)]
+pub(crate) struct Told {
+    receipts: Mutex<Vec<Receipt>>,
+    pub(crate) unpriced: AtomicU32,
+    delayed: Option<Semaphore>,
+}
+
+impl EventSink for Told {
+    fn settled(&self, receipt: &Receipt) {
+        self.receipts
+            .lock()
+            .expect("nobody panicked")
+            .push(receipt.clone());
+    }
+
+    fn attempt_failed(&self, _request_id: &str, _backend: &str, _fault: &Fault) {}
+
+    fn unpriced(&self, _model: &str) {
+        self.unpriced.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn settling_delayed(&self, _request_id: &str) {
+        if let Some(delayed) = &self.delayed {
+            delayed.add_permits(1);
+        }
+    }
+}
+
+/// Limits that let a number of requests in and remember what was corrected.
+pub(crate) struct Gate {
+    pub(crate) left: AtomicU32,
+    /// Tokens taken on account, and tokens used in the end.
+    pub(crate) taken: AtomicU64,
+    pub(crate) used: Mutex<Vec<u64>>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self {
+            left: AtomicU32::new(u32::MAX),
+            taken: AtomicU64::new(0),
+            used: Mutex::default(),
+        }
+    }
+}
+
+impl LimitStore for Gate {
+    fn admit(
+        &self,
+        request: LimitRequest,
+    ) -> bardo_access::Future<'_, Result<Admission, Throttled>> {
+        let state = Admission {
+            requests: Some(Remaining {
+                limit: 9,
+                remaining: 3,
+                reset_ms: 1_000,
+            }),
+            reserved_tokens: request.tokens,
+            ..Admission::default()
+        };
+        let answer = if fails(&self.left) {
+            self.taken.fetch_add(request.tokens, Ordering::Relaxed);
+            Ok(state)
+        } else {
+            Err(Throttled {
+                limit: "requests",
+                retry_after_ms: 1_000,
+                state,
+            })
+        };
+        Box::pin(std::future::ready(answer))
+    }
+
+    fn correct(&self, _request: &LimitRequest, reserved: u64, used: u64, _now_ms: u64) {
+        self.taken.fetch_sub(reserved, Ordering::Relaxed);
+        self.used.lock().expect("nobody panicked").push(used);
+    }
+
+    fn mode(&self) -> &'static str {
+        "local"
+    }
+}
+
+struct Fixed;
+
+impl Clock for Fixed {
+    fn now_ms(&self) -> u64 {
+        1_795_190_400_000
+    }
+}
+
+/// A prepaid caller before an engine whose backends are billed.
+pub(crate) struct Purse {
+    pub(crate) bench: Bench,
+    pub(crate) books: Arc<Books>,
+    pub(crate) told: Arc<Told>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) account: AccountId,
+    pub(crate) key: KeyRecord,
+    hurried: AtomicBool,
+}
+
+impl Purse {
+    /// A caller with so much money; 20 % are added to costs.
+    pub(crate) async fn with(usd: &str) -> Self {
+        Self::priced(usd, false, Some(PRICE)).await
+    }
+
+    pub(crate) async fn priced(usd: &str, direct: bool, price: Option<Price>) -> Self {
+        let books = Arc::new(Books::default());
+        let told = Arc::new(Told {
+            delayed: Some(Semaphore::new(0)),
+            ..Told::default()
+        });
+        let gate = Arc::new(Gate::default());
+        let services = Services {
+            ledger: Some(Arc::clone(&books) as Arc<dyn Ledger>),
+            limits: Arc::clone(&gate) as Arc<dyn LimitStore>,
+            clock: Arc::new(Fixed),
+            sink: Arc::clone(&told) as Arc<dyn EventSink>,
+        };
+        let bench = Bench::with(services, |address| {
+            let mut world = world(address, direct, price);
+            world.billing.spread = BasisPoints::new(2_000).expect("in range");
+            world.limits.tokens_per_minute = Some(1_000_000);
+            world
+        });
+        let account = AccountId::parse("acct_1").expect("an id");
+        let deposit = Deposit {
+            account: account.clone(),
+            amount: MicroUsd::from_usd(usd).expect("an amount"),
+            reference: "operator:1".into(),
+            now_ms: Fixed.now_ms(),
+        };
+        books
+            .deposit(deposit)
+            .await
+            .expect("books")
+            .expect("an account");
+        let key = KeyRecord {
+            id: KeyId::parse("k1").expect("an id"),
+            account: account.clone(),
+            kind: KeyKind::Spend,
+            name: "test".into(),
+            hash: String::new(),
+            scopes: Scopes::default(),
+            tier: None,
+            spread: None,
+            created_at_ms: 0,
+            expires_at_ms: None,
+            revoked_at_ms: None,
+            replaces: None,
+        };
+        Self {
+            bench,
+            books,
+            told,
+            gate,
+            account,
+            key,
+            hurried: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn principal(&self) -> Principal {
+        Principal {
+            account: self.account.clone(),
+            payer: Payer::Prepaid(Arc::new(self.key.clone())),
+        }
+    }
+
+    /// Begins to answer.
+    pub(crate) async fn begin(
+        &self,
+        dialect: Dialect,
+        body: &Value,
+    ) -> Result<Answer, EngineError> {
+        self.task(Task::Generate, dialect, body).await
+    }
+
+    pub(crate) async fn task(
+        &self,
+        task: Task,
+        dialect: Dialect,
+        body: &Value,
+    ) -> Result<Answer, EngineError> {
+        let admitted = self.bench.admit(Call {
+            task,
+            dialect,
+            body,
+            principal: self.principal(),
+            hints: Hints::default(),
+        })?;
+        Arc::clone(&self.bench.engine).answer(admitted).await
+    }
+
+    /// Asks and reads to the end.
+    pub(crate) async fn ask(&self, dialect: Dialect, body: &Value) -> Result<Read, EngineError> {
+        read(self.begin(dialect, body).await?).await
+    }
+
+    pub(crate) async fn balance(&self) -> Balance {
+        self.books
+            .balance(&self.account)
+            .await
+            .expect("books")
+            .expect("an account")
+    }
+
+    pub(crate) async fn holds(&self) -> Vec<HoldView> {
+        self.books.holds(Some(&self.account)).await.expect("books")
+    }
+
+    /// Waits until everything is settled, checks that the books add up and that nothing is held
+    /// or on account any more, and answers what was told.
+    pub(crate) async fn settled(&self) -> Vec<Receipt> {
+        let receipts = self.drained().await;
+        assert_eq!(self.balance().await.held, MicroUsd::ZERO, "a hold leaked");
+        receipts
+    }
+
+    /// As [`Self::settled`], with holds of unknown outcome allowed.
+    pub(crate) async fn drained(&self) -> Vec<Receipt> {
+        let drained = self.bench.engine.drain_settler();
+        tokio::time::timeout(Duration::from_secs(30), drained)
+            .await
+            .expect("everything is settled in the end");
+        let verification = self.books.verify().await.expect("books");
+        assert_eq!(verification.problems, [""; 0]);
+        assert_eq!(self.gate.taken.load(Ordering::Relaxed), 0, "tokens leaked");
+        let receipts = self.told.receipts.lock().expect("nobody panicked").clone();
+        let mut ids: Vec<_> = receipts.iter().map(|one| &one.request_id).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), receipts.len(), "a receipt was told twice");
+        receipts
+    }
+
+    /// The only receipt, when everything is settled.
+    pub(crate) async fn receipt(&self) -> Receipt {
+        let mut receipts = self.settled().await;
+        assert_eq!(receipts.len(), 1, "{receipts:?}");
+        receipts.remove(0)
+    }
+
+    /// Waits for `work`, and lets time fly from the first question to the books on.
+    pub(crate) async fn hurry<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        std::future::poll_fn(|cx| {
+            let polled = work.as_mut().poll(cx);
+            let asked = self.books.settles.load(Ordering::Relaxed) > 0;
+            if polled.is_pending() && asked && !self.hurried.swap(true, Ordering::Relaxed) {
+                tokio::time::pause();
+            }
+            polled
+        })
+        .await
+    }
+
+    /// Waits until the settler met books that do not answer.
+    pub(crate) async fn delayed(&self) {
+        let delayed = self.told.delayed.as_ref().expect("it is counted");
+        delayed.acquire().await.expect("books").forget();
+    }
+}
+
+/// What so many tokens cost a caller at [`PRICE`] and 20 %.
+pub(crate) fn charge(input: u64, output: u64) -> MicroUsd {
+    MicroUsd::new(((input * 10 + output * 100) * 12).div_ceil(10))
+}
