@@ -27,7 +27,7 @@ use crate::head::Figures;
 use crate::lifecycle::{Ended, Flowing, Life, Sent};
 use crate::respond::Arriving;
 use crate::run::Admitted;
-use crate::scrub::scrub;
+use crate::scrub::{for_logs, scrub};
 use crate::shape::Shaped;
 use crate::tab::{Persisting, Tab};
 use crate::world::Deadlines;
@@ -381,7 +381,7 @@ impl ReplyStream {
         tab.services.sink.attempt_failed(
             tab.receipt.request_id.as_str(),
             &tab.receipt.backend,
-            &fault,
+            &for_logs(&fault, &tab.source.body),
         );
         self.flow.fail(fault, tab.receipt.request_id.as_str());
         life.failed();

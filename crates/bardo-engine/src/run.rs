@@ -18,6 +18,7 @@ use crate::idempotency::Idempotency;
 use crate::memory::Memory;
 use crate::received::{Principal, Received, Task};
 use crate::respond::Answer;
+use crate::scrub::for_logs;
 use crate::services::Services;
 use crate::settler::Settler;
 use crate::size::Size;
@@ -199,9 +200,10 @@ impl Engine {
     }
 
     pub(crate) fn note_failure(&self, admitted: &Admitted, backend: &str, fault: &Fault) {
+        let told = for_logs(fault, &admitted.body);
         self.services
             .sink
-            .attempt_failed(admitted.request_id.as_str(), backend, fault);
+            .attempt_failed(admitted.request_id.as_str(), backend, &told);
     }
 }
 

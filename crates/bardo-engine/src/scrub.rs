@@ -1,4 +1,6 @@
-//! Keys taken out of a provider's words (quality P-38).
+//! Keys and prompts taken out of a provider's words (quality P-38).
+
+use std::collections::HashSet;
 
 use bardo_types::fault::Fault;
 
@@ -15,6 +17,22 @@ pub(crate) fn scrub(fault: &mut Fault, key: &str) {
             *told = clean;
         }
     }
+}
+
+/// So many bytes in a row are a quotation.
+const QUOTED: usize = 16;
+/// The request is looked at in steps of this, so a little longer quotations are sure to be seen.
+const STEP: usize = 4;
+
+/// The fault as logs may have it: without its words, where they quote the caller's request.
+pub(crate) fn for_logs(fault: &Fault, request: &[u8]) -> Fault {
+    let mut told = fault.clone();
+    let words: HashSet<&[u8]> = fault.message.as_bytes().windows(QUOTED).collect();
+    let mut runs = request.windows(QUOTED).step_by(STEP);
+    if !words.is_empty() && runs.any(|run| words.contains(run)) {
+        told.message = "[it quotes the request]".into();
+    }
+    told
 }
 
 /// The text without keys; `None` where it has none.
@@ -76,6 +94,28 @@ mod tests {
         );
         assert_eq!(fault.code.as_deref(), Some("bad [redacted]"));
         assert_eq!(fault.param.as_deref(), Some("Bearer [redacted]"));
+    }
+
+    #[test]
+    fn a_quotation_of_the_request_is_not_for_logs() {
+        let request = br#"{"model":"gpt-5.5","messages":[{"content":"Tell nobody of my plans."}]}"#;
+        let told = |words: &'static str| {
+            let fault = Fault::new(FaultClass::BadRequest, words);
+            for_logs(&fault, request).message
+        };
+        for quoting in [
+            "you said \"Tell nobody of my plans\"",
+            "bad: nobody of my plans.",
+        ] {
+            assert_eq!(told(quoting), "[it quotes the request]", "{quoting}");
+        }
+        for plain in [
+            "`messages` is too long",
+            "the model gpt-5.5 is overloaded",
+            "",
+        ] {
+            assert_eq!(told(plain), plain);
+        }
     }
 
     #[test]

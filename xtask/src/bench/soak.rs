@@ -124,6 +124,7 @@ impl Shop {
         )?;
         let mut create = Command::new(&binary);
         create.args(["keys", "create", "--json", "--deposit-usd", "1000000"]);
+        create.args(["--scope", "rpm=100000000"]);
         let made = create.args(place(&scratch)).output()?;
         let made: Value = serde_json::from_slice(&made.stdout)
             .with_context(|| format!("`keys create`: {}", String::from_utf8_lossy(&made.stderr)))?;

@@ -3,9 +3,10 @@
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
+use crate::http::PATIENCE;
 use crate::money::shop::{CHARGE, Key, Shop, completed, provider, question, try_send};
 
 const CALLERS: usize = 6;
@@ -32,7 +33,13 @@ fn rounds() -> Vec<u64> {
 }
 
 /// Calls until nobody answers any more; the requests whose answers were complete.
-fn call(key: &Key, to: SocketAddr, caller: usize, over: &AtomicBool) -> Vec<String> {
+fn call(
+    key: &Key,
+    to: SocketAddr,
+    caller: usize,
+    over: &AtomicBool,
+    answers: &AtomicU64,
+) -> Vec<String> {
     let mut seen = Vec::new();
     for number in 0.. {
         if over.load(Ordering::Relaxed) {
@@ -42,8 +49,18 @@ fn call(key: &Key, to: SocketAddr, caller: usize, over: &AtomicBool) -> Vec<Stri
             continue;
         };
         seen.extend(completed(&answer));
+        answers.fetch_add(1, Ordering::Relaxed);
     }
     seen
+}
+
+/// Waits for the moment of death: so many answers, and a little more.
+fn until(answers: &AtomicU64, count: u64, more: Duration) {
+    let since = Instant::now();
+    while answers.load(Ordering::Relaxed) < count && since.elapsed() < PATIENCE {
+        std::thread::park_timeout(Duration::from_micros(200));
+    }
+    std::thread::park_timeout(more);
 }
 
 #[test]
@@ -55,19 +72,23 @@ fn what_was_acknowledged_survives_a_kill_and_nothing_is_doubled() {
     let mut restarts = Vec::new();
     let (mut gateway, _) = shop.reopen();
     for seed in rounds() {
-        let moment = Duration::from_millis(5 + Dice(seed).below(300));
+        let mut dice = Dice(seed);
+        let (count, more) = (dice.below(40), Duration::from_micros(dice.below(20_000)));
+        let answers = AtomicU64::new(0);
         let (over, address) = (AtomicBool::new(false), gateway.address);
+        // The first use of a key takes its time; the load shall not be over before.
+        let first = gateway.send(&question(&key, false));
+        acknowledged.extend(completed(&first));
         let seen: Vec<String> = std::thread::scope(|scope| {
             let callers: Vec<_> = (0..CALLERS)
                 .map(|caller| {
                     scope.spawn({
-                        let (key, over) = (&key, &over);
-                        move || call(key, address, caller, over)
+                        let (key, over, answers) = (&key, &over, &answers);
+                        move || call(key, address, caller, over, answers)
                     })
                 })
                 .collect();
-            // The moment of death is the subject here.
-            std::thread::park_timeout(moment);
+            until(&answers, count, more);
             gateway.signal("KILL");
             gateway.wait();
             over.store(true, Ordering::Relaxed);
