@@ -21,6 +21,7 @@ mod idempotency;
 mod lifecycle;
 mod midstream;
 mod passthrough;
+mod paying;
 mod reload;
 mod retries;
 mod rig;
