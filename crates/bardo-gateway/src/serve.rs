@@ -91,6 +91,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let stores = Stores::open(&loaded.config.store, folder.path(), Purpose::Serve)
         .map_err(|reason| loaded.refuse(&reason))?;
     let stored = StoredKeys::over(Arc::clone(&stores.keys));
+    known_callers(&loaded.config, &stored)?;
     let key = match args.sandbox {
         true => Some(simulation::fund(&stores.operator(), &stored)?),
         false => None,
@@ -137,10 +138,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         args_config: args.common.config.clone(),
         sandbox: args.sandbox,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())?;
+    let runtime = runtime()?;
     let engine = Arc::clone(&running.edge.engine);
     engine.start_settler(runtime.handle());
     let patience = runtime.block_on(async {
@@ -211,6 +209,31 @@ fn announce(args: &ServeArgs, announced: &Announced<'_>) {
             "serving on http://{listen}, operators on http://{admin}"
         ));
     }
+}
+
+/// A listener that others can reach is for callers who can be told apart. Keys of the store count:
+/// there may be some before the first server runs.
+fn known_callers(config: &Config, stored: &StoredKeys) -> Result<(), String> {
+    let listen = config.server.listen;
+    if listen.ip().is_loopback() || !config.auth.keys.is_empty() || config.auth.privy.is_some() {
+        return Ok(());
+    }
+    // A store that does not answer yet lets nobody in either.
+    let known = runtime()?.block_on(stored.exist());
+    if known.unwrap_or(true) {
+        return Ok(());
+    }
+    Err(format!(
+        "`server.listen` is {listen}, which others can reach, and there is no key; make one first: \
+         bardo-gateway keys create, or listen on 127.0.0.1"
+    ))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())
 }
 
 fn start_logging(sandbox: bool) {
@@ -369,6 +392,7 @@ impl Running {
             }
         }
         self.edge.draining.store(true, Ordering::Relaxed);
+        self.edge.bus.close();
         let _ = stop.send(Stop::Drain);
         tracing::info!("draining; a second signal ends at once");
         let patience = tokio::select! {

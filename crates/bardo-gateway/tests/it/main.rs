@@ -23,6 +23,7 @@ mod lifecycle;
 mod midstream;
 mod money;
 mod passthrough;
+mod paying;
 mod reload;
 mod retries;
 mod rig;
