@@ -29,7 +29,7 @@ pub(crate) enum ReplyBody {
     /// Events as they happen, until the caller leaves.
     Feed(Feed),
     /// The same, kept for whoever repeats the request under the same key.
-    Recorded(Box<ReplyStream>, Option<Recorder>),
+    Recorded(Box<Recorded>),
     /// Piece by piece, and the final figures behind it as trailers.
     Trailed(Box<ReplyStream>),
     /// Nothing more, after the trailers.
@@ -37,6 +37,12 @@ pub(crate) enum ReplyBody {
     /// Piece by piece, once a provider has begun. The caller was kept waiting so long that the
     /// head was sent already, to show that somebody is at work.
     Waiting(Box<Waiting>),
+}
+
+/// See [`ReplyBody::Recorded`].
+pub(crate) struct Recorded {
+    stream: Box<ReplyStream>,
+    recorder: Option<Recorder>,
 }
 
 /// See [`ReplyBody::Waiting`].
@@ -53,7 +59,7 @@ impl ReplyBody {
     pub(crate) fn stream(stream: Box<ReplyStream>, recorder: Option<Recorder>) -> Self {
         match recorder {
             None => Self::Stream(stream),
-            recorder => Self::Recorded(stream, recorder),
+            recorder => Self::Recorded(Box::new(Recorded { stream, recorder })),
         }
     }
 
@@ -109,7 +115,8 @@ impl Body for ReplyBody {
                         .poll_next(cx)
                         .map(|next| next.map(|data| Ok(Frame::data(data))));
                 }
-                Self::Recorded(stream, recorder) => {
+                Self::Recorded(recorded) => {
+                    let Recorded { stream, recorder } = &mut **recorded;
                     let next = std::task::ready!(stream.poll_next(cx));
                     match (&next, recorder.as_mut()) {
                         (Some(data), Some(recorder)) => recorder.data(data),

@@ -156,7 +156,9 @@ fn who_leaves_before_any_content_is_charged_nothing() {
     for caller in Caller::ALL {
         let body = caller.request("m-chat", "Hello", true);
         let exchange = gateway.open(&key.ask(caller, &body));
-        eventually("money is held", || (till.stand(&key).held > 0).then_some(()));
+        eventually("money is held", || {
+            (till.stand(&key).held > 0).then_some(())
+        });
         drop(exchange);
         closed.recv_timeout(PATIENCE).expect("it is closed");
         let stand = eventually("nothing is held any more", || {
@@ -180,7 +182,11 @@ fn a_maker_who_fails_in_mid_stream_is_paid_for_what_arrived() {
     for caller in Caller::ALL {
         let body = caller.request("m-chat", "Hello", true);
         let answer = gateway.send(&key.ask(caller, &body));
-        assert!(!answer.text().contains(caller.terminal()), "{}", answer.text());
+        assert!(
+            !answer.text().contains(caller.terminal()),
+            "{}",
+            answer.text()
+        );
         let receipt = receipt(&gateway, &key, header(&answer, "x-request-id"));
         assert_eq!(receipt["status"], "failed", "{receipt}");
         assert_eq!(receipt["usage"]["output_tokens"], 4, "{receipt}");
