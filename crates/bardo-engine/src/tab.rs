@@ -177,13 +177,11 @@ impl Tab {
             duration: Duration::ZERO,
         });
         self.price = admitted.world.price(candidate);
-        (self.list_price, self.slices) = (None, None);
-        if self.receipt.mode != PaymentMode::Direct {
-            self.list_price = admitted.world.roster.list_price(&admitted.model);
-            if admitted.sliced {
-                let reckoned = admitted.reckoned(candidate);
-                self.slices = reckoned.and_then(|reckoned| Slices::of(&reckoned));
-            }
+        self.list_price = admitted.world.roster.list_price(&admitted.model);
+        self.slices = None;
+        if self.receipt.mode != PaymentMode::Direct && admitted.sliced {
+            let reckoned = admitted.reckoned(candidate);
+            self.slices = reckoned.and_then(|reckoned| Slices::of(&reckoned));
         }
         self.asked = Instant::now();
         self.receipt.timings.sent = Some(self.asked - self.received);
@@ -394,6 +392,16 @@ impl Tab {
             .checked_add(settled.shortfall)
             .unwrap_or(MicroUsd::MAX);
         amounts.balance = Some(settled.available);
+        if settled.shortfall > MicroUsd::ZERO {
+            // The receipt was written with the charge and could not know that it was less.
+            amounts.spread = settled
+                .charged
+                .saturating_sub(amounts.provider_cost.unwrap_or_default());
+            if let Some(ledger) = &self.services.ledger {
+                ledger.record(self.record());
+            }
+        }
+        let amounts = &self.receipt.amounts;
         if amounts.shortfall > MicroUsd::ZERO {
             tracing::warn!(id = %self.receipt.request_id, shortfall = %amounts.shortfall, "an answer cost more than its account had");
         }

@@ -39,6 +39,8 @@ or name a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPEN
 const SETTLE: Duration = Duration::from_secs(10);
 /// And so long where somebody does not want to wait.
 const SETTLE_AT_ONCE: Duration = Duration::from_millis(800);
+/// And what goes on aside, so long after that.
+const LAST_WORD: Duration = Duration::from_millis(50);
 
 /// What stays the same over the process's life.
 struct Running {
@@ -129,6 +131,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     if runtime.block_on(settled).is_err() {
         tracing::error!("the books do not answer; what is unsettled is held until it expires");
     }
+    // What is still being counted is not waited for.
+    runtime.shutdown_timeout(LAST_WORD);
     Ok(())
 }
 

@@ -125,17 +125,17 @@ fn usage_is_summed_by_day_model_and_backend() {
 #[test]
 fn a_receipt_is_its_callers_alone() {
     let scene = scene();
-    let first = scene.request(Some("mine-1"), false);
-    let second = scene.request(Some("mine-1"), true);
+    let first = scene.request(Some("my-own-id.1"), false);
+    let second = scene.request(Some("my-own-id.1"), true);
     assert_ne!(first, second, "the caller's own id may repeat, ours does not");
     let stranger = scene.till.rich("1");
     for key in [&scene.key, &scene.reader] {
         for id in [&first, &second] {
             let receipt = scene.read(key, &format!("/v1/receipts/{id}"));
             assert_eq!(receipt["request_id"], **id);
-            assert_eq!(receipt["client_request_id"], "mine-1");
+            assert_eq!(receipt["client_request_id"], "my-own-id.1");
         }
-        let newest = scene.read(key, "/v1/receipts/mine-1");
+        let newest = scene.read(key, "/v1/receipts/my-own-id.1");
         assert_eq!(newest["request_id"], second, "{newest}");
     }
     let text = scene.read(&scene.key, &format!("/v1/receipts/{first}")).to_string();
@@ -148,7 +148,7 @@ fn a_receipt_is_its_callers_alone() {
         Caller::Chat.check_error(&answer.json());
         assert_eq!(answer.json()["error"]["bardo_code"], "receipt_not_found");
     };
-    for id in [&first, &second, "mine-1"] {
+    for id in [&first, &second, "my-own-id.1"] {
         missing(&stranger, id);
     }
     for id in ["req_nothing", "..%2F..", "'%20OR%201=1--", &long] {

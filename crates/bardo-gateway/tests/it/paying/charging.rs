@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::http::Answer;
 use crate::paying::maker::{self, CACHED, OUTPUT, PROMPT};
 use crate::paying::till::{Key, Till, header, micro, micro_of};
-use crate::rig::{Gateway, with};
+use crate::rig::{Gateway, eventually, with};
 use crate::sse::{Caller, without_figures};
 
 const MODELS: [&str; 3] = ["m-chat", "m-anthropic", "m-responses"];
@@ -170,19 +170,56 @@ fn who_pays_less_than_the_list_price_is_told_what_it_saved() {
     let maker = maker::maker();
     let mut config = maker::billed(&maker);
     // A model whose list price everybody knows, at a price of the operator's own.
-    config["providers"]["direct"]["keys"][0]["models"] = json!(["gpt-5.5"]);
+    config["providers"]["direct"]["keys"][0]["models"] = json!(["gpt-4o"]);
     let till = Till::new(config);
     let key = till.key(&["--deposit-usd", "1"]);
     let gateway = till.open();
-    let body = Caller::Chat.request("gpt-5.5", "Hello", false);
+    let body = Caller::Chat.request("gpt-4o", "Hello", false);
     let answer = gateway.send(&key.ask(Caller::Chat, &body));
     assert_eq!(answer.status(), 200, "{}", answer.text());
     let receipt = receipt(&gateway, &key, &answer);
-    let list = micro_of(&receipt["cost"]["list_price"]);
+    // 802 × 2.5 + 201 × 1.25 + 97 × 10 = 3226.25 micro-USD.
+    assert_eq!(micro_of(&receipt["cost"]["list_price"]), 3_227, "{receipt}");
     let saved = micro(header(&answer, "x-bardo-savings"));
-    assert_eq!(saved, list.saturating_sub(maker::charge(2_000)));
-    assert!(saved > 0, "{receipt}");
+    assert_eq!(saved, 3_227 - maker::charge(2_000));
     assert_eq!(micro_of(&receipt["cost"]["savings"]), saved);
+}
+
+#[test]
+fn what_an_answer_costs_beyond_the_balance_is_nobodys_debt() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let gateway = till.open();
+    for stream in [false, true] {
+        // The maker writes 97 tokens where 10 were allowed; 0.002256 is more than there is.
+        let key = till.key(&["--deposit-usd", "0.002"]);
+        let mut body = Caller::Chat.request("m-chat", "Hello", stream);
+        body["max_tokens"] = json!(10);
+        let answer = gateway.send(&key.ask(Caller::Chat, &body));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let stand = till.stand(&key);
+        assert_eq!((stand.spent, stand.available, stand.held), (2_000, 0, 0));
+        let id = header(&answer, "x-request-id");
+        assert_eq!(till.charged(&key, id), 2_000);
+        if stream {
+            let (_, figures) = without_figures(&answer.body, Caller::Chat.terminal());
+            assert_eq!(micro_of(&figures["cost"]), 2_000, "{figures}");
+        } else {
+            assert_eq!(header(&answer, "x-bardo-cost"), "0.002000");
+        }
+        let receipt = eventually("the receipt is put right", || {
+            let receipt = receipt(&gateway, &key, &answer);
+            (micro_of(&receipt["cost"]["charge"]) == 2_000).then_some(receipt)
+        });
+        assert_eq!(micro_of(&receipt["cost"]["shortfall"]), 256, "{receipt}");
+        assert_eq!(micro_of(&receipt["cost"]["spread"]), 120, "{receipt}");
+        let usage = gateway.send(&key.get("/v1/usage")).json();
+        assert_eq!(micro_of(&usage["total"]["charge"]), 2_000, "{usage}");
+    }
+    let metrics = crate::http::Request::get("/metrics").send(gateway.admin);
+    let series = "bardo_usd_micro_total{provider=\"direct/openai\",kind=\"shortfall\"} 512";
+    assert!(metrics.text().contains(series), "{}", metrics.text());
+    till.verify();
 }
 
 #[test]

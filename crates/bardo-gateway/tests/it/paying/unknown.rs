@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::http::Answer;
 use crate::paying::maker;
-use crate::paying::till::{Key, Till, header};
+use crate::paying::till::{Key, Till, header, micro_of};
 use crate::rig::{Gateway, with};
 use crate::scripted::Scripted;
 use crate::sse::Caller;
@@ -69,6 +69,11 @@ fn it_stays_held_until_somebody_decides() {
             let told = gateway.send(&key.get("/v1/balance")).json();
             assert_eq!(told["micro"]["held"], 0, "{told}");
             assert_eq!(told["micro"]["spent"], after.spent, "{told}");
+            let receipt = gateway.send(&key.get(&format!("/v1/receipts/{id}"))).json();
+            assert_eq!(receipt["reconciled"], true, "{receipt}");
+            assert_eq!(micro_of(&receipt["cost"]["charge"]), charged, "{receipt}");
+            let usage = gateway.send(&key.get("/v1/usage")).json();
+            assert_eq!(micro_of(&usage["total"]["charge"]), after.spent, "{usage}");
             let again = till.verb(&verb);
             assert_eq!(again.code, Some(1), "it is decided: {again:?}");
             assert_eq!(till.told(&["reconcile"]), Vec::<Value>::new());
