@@ -235,8 +235,10 @@ def cut_off(till: Till) -> None:
         for piece in till.adapter.raw_stream(till.cell["prompt"]):
             arrived += piece
     except till.adapter.failures() as caught:
-        if isinstance(caught, (till.adapter.sdk.APIConnectionError, *httpx_errors.TRANSPORT)):
-            raise Unmet(f"the connection broke, and the stream said nothing of it: {caught!r}") from caught
+        sdk = till.adapter.sdk
+        unsaid = (sdk.APIConnectionError, sdk.APIResponseValidationError, *httpx_errors.TRANSPORT)
+        if isinstance(caught, unsaid):
+            raise Unmet(f"the stream said nothing that the SDK understands: {caught!r}") from caught
         if "balance is used up" not in f"{caught} {getattr(caught, 'body', '')}":
             raise Unmet(f"it does not say why: {caught!r}") from caught
     else:
