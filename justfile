@@ -37,6 +37,18 @@ bench *args:
 fuzz *args:
     cargo xtask fuzz {{args}}
 
+# Everything that goes wrong on purpose, e.g. `just faults --long`.
+faults *args:
+    cargo xtask faults {{args}}
+
+# A long load with callers who leave, and what the gateway holds on to.
+soak *args:
+    cargo xtask soak {{args}}
+
+# Break each promise on purpose and see its test fail.
+mutants *args:
+    cargo xtask mutants {{args}}
+
 # Review changed snapshots.
 review:
     cargo insta review

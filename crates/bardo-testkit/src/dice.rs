@@ -20,12 +20,12 @@ impl Dice {
             mixed = (mixed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
         let mut dice = Self(mixed);
-        dice.roll();
+        dice.throw();
         dice
     }
 
     /// Any number.
-    pub fn roll(&mut self) -> u64 {
+    pub fn throw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -35,7 +35,7 @@ impl Dice {
 
     /// A number below `end`, which is not zero.
     pub fn below(&mut self, end: u64) -> u64 {
-        self.roll() % end
+        self.throw() % end
     }
 
     /// An index into something of `len` things.
@@ -80,11 +80,11 @@ mod tests {
 
     #[test]
     fn the_same_seed_throws_the_same_numbers_and_another_name_others() {
-        let throw = |name| {
+        let twice = |name| {
             let mut dice = Dice::of(7, name, 3);
-            [dice.roll(), dice.roll()]
+            [dice.throw(), dice.throw()]
         };
-        assert_eq!(throw("a"), throw("a"));
-        assert_ne!(throw("a"), throw("b"));
+        assert_eq!(twice("a"), twice("a"));
+        assert_ne!(twice("a"), twice("b"));
     }
 }
