@@ -53,10 +53,10 @@ class Till:
             self.cell["dialect"], lambda: client.chat.completions
         )()
 
-    def request(self, limit: int | None = CHEAP, prompt: str | None = None) -> dict:
+    def request(self, limit: int = CHEAP) -> dict:
         adapter = self.adapter
-        body = adapter.request(adapter.opening(prompt or self.cell["prompt"], None))
-        return body if limit is None else {**body, LIMITS[self.cell["dialect"]]: limit}
+        body = adapter.request(adapter.opening(self.cell["prompt"], None))
+        return {**body, LIMITS[self.cell["dialect"]]: limit}
 
     def ask(self, limit: int = CHEAP, **options):
         return self.place().create(**self.request(limit), **options)
