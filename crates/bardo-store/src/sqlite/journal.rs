@@ -86,7 +86,7 @@ pub(super) fn add_to_cap(
             account,
             super::caps::scope_name(scope),
             window.as_str(),
-            starts_at_ms,
+            clamp(starts_at_ms),
             spent.get()
         ])?;
     Ok(())
@@ -106,7 +106,7 @@ pub(super) fn insert_charge(
              ON CONFLICT (reference, account, kind) DO NOTHING",
         )?
         .execute(params![
-            row.at_ms,
+            clamp(row.at_ms),
             row.account,
             row.request,
             row.provider,
@@ -164,7 +164,7 @@ pub(super) fn deposit(
              opened_at_ms = coalesce(opened_at_ms, ?3) \
              WHERE no = ?1 AND deposited <= 9223372036854775807 - ?2",
         )?
-        .execute(params![account, amount, command.now_ms])?;
+        .execute(params![account, amount, clamp(command.now_ms)])?;
     if added == 0 {
         return Ok(Deposited::Overflow);
     }
@@ -175,7 +175,7 @@ pub(super) fn deposit(
              VALUES (?1, 'deposit', ?2, ?3, ?4, ?5, -?5, 0)",
         )?
         .execute(params![
-            command.now_ms,
+            clamp(command.now_ms),
             account,
             command.reference,
             format!("funding:{}", source_of(&command.reference)),
@@ -203,8 +203,8 @@ pub(super) fn put_hold(connection: &Connection, row: &HoldRow<'_>) -> rusqlite::
             row.amount.get(),
             state_name(row.state),
             row.caps,
-            row.created_at_ms,
-            row.expires_at_ms,
+            clamp(row.created_at_ms),
+            clamp(row.expires_at_ms),
         ])?;
     Ok(())
 }
@@ -279,7 +279,8 @@ pub(super) fn insert_receipt(
     Ok(())
 }
 
-/// A figure of a receipt as SQLite can keep it; more is not a figure that anybody counted.
+/// A time, or a figure of a receipt, as SQLite can keep it. More is neither a time that comes nor a
+/// figure that anybody counted, and must not keep the rest of a transaction from being written.
 fn clamp(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -299,7 +300,7 @@ pub(super) fn announce(connection: &Connection, change: &Change<'_>) -> rusqlite
             "INSERT INTO changes (at_ms, kind, account, reference) VALUES (?1, ?2, ?3, ?4)",
         )?
         .execute(params![
-            change.at_ms,
+            clamp(change.at_ms),
             change.kind,
             change.account,
             change.reference
@@ -336,7 +337,7 @@ pub(super) fn audit(connection: &Connection, row: &AuditRow<'_>) -> rusqlite::Re
              VALUES (?1, ?2, ?3, ?4, ?5)",
         )?
         .execute(params![
-            row.at_ms,
+            clamp(row.at_ms),
             row.actor,
             row.action,
             row.subject,

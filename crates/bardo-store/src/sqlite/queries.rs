@@ -115,17 +115,14 @@ pub(super) fn usage(
     connection: &Connection,
     query: &UsageQuery,
 ) -> rusqlite::Result<Vec<UsageRow>> {
-    // Receipts are indexed by minute and then by account: each minute that there can be receipts
-    // in is looked at.
+    // Receipts are indexed by minute and then by account: the minutes that have any are looked at,
+    // one after the other.
     let mut select = connection.prepare_cached(
-        "WITH RECURSIVE \
-         ends (first, last) AS (SELECT \
-             max(?2 / 60000, (SELECT min(at_ms / 60000) FROM receipts)), \
-             min((?3 - 1) / 60000, (SELECT max(at_ms / 60000) FROM receipts))), \
-         minutes (minute) AS ( \
-             SELECT first FROM ends WHERE first <= last \
-             UNION ALL SELECT minute + 1 FROM minutes \
-             WHERE minute < (SELECT last FROM ends)) \
+        "WITH RECURSIVE minutes (minute) AS ( \
+             SELECT min(at_ms / 60000) FROM receipts WHERE at_ms / 60000 >= ?2 / 60000 \
+             UNION ALL SELECT ( \
+                 SELECT min(at_ms / 60000) FROM receipts WHERE at_ms / 60000 > minute) \
+             FROM minutes WHERE minute < (?3 - 1) / 60000) \
          SELECT at_ms / ?5, model, provider, count(*), sum(input_tokens), sum(output_tokens), \
              sum(provider_cost), sum(charge), sum(savings) \
          FROM minutes CROSS JOIN receipts ON at_ms / 60000 = minute \
@@ -197,7 +194,7 @@ mod tests {
                 "receipts_by_minute",
             ),
             (
-                "SELECT min(at_ms / 60000) FROM receipts".to_owned(),
+                "SELECT min(at_ms / 60000) FROM receipts WHERE at_ms / 60000 > 5".to_owned(),
                 "receipts_by_minute",
             ),
             (

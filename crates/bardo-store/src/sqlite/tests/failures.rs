@@ -218,6 +218,48 @@ fn an_impossible_write_is_refused_alone() {
 }
 
 #[test]
+fn times_that_never_come_harm_nobody() {
+    let folder = Folder::new();
+    let store = folder.serve();
+    block_on(store.deposit(bardo_ledger::Deposit {
+        account: account("a"),
+        amount: micro(100),
+        reference: "operator:1".to_owned(),
+        now_ms: u64::MAX,
+    }))
+    .unwrap()
+    .unwrap();
+    let command = bardo_ledger::Reserve {
+        expires_at_ms: u64::MAX,
+        now_ms: u64::MAX,
+        ..reserve_command("a", 1, 60, Vec::new())
+    };
+    block_on(store.reserve(command)).unwrap().unwrap();
+    persist(&*store, "a", 1).unwrap();
+    let command = Settle {
+        now_ms: u64::MAX,
+        record: Some(Record {
+            at_ms: u64::MAX,
+            input_tokens: u64::MAX,
+            ..record("a", 1, 24)
+        }),
+        ..settle_command("a", 1, capture(20, 4))
+    };
+    block_on(store.settle(command)).unwrap();
+    assert_eq!(stands(&*store, "a"), (100, 24, 0, 76));
+    settle_with_receipt(&*store, 2, "{}").unwrap();
+    let everything = bardo_ledger::UsageQuery {
+        account: account("a"),
+        key: None,
+        from_ms: 0,
+        to_ms: u64::MAX,
+    };
+    // Between the two receipts lie more minutes than can be looked at.
+    assert_eq!(block_on(store.usage(everything)).unwrap().len(), 1);
+    check_verify(&*store);
+}
+
+#[test]
 fn a_request_that_was_charged_long_ago_is_not_charged_again() {
     let folder = Folder::new();
     let store = folder.serve();
