@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Condvar, Mutex};
 
+use bardo_store::servers::PostgresServer;
 use serde_json::json;
 
 use crate::http::Request;
@@ -22,6 +23,17 @@ fn question(key: &Key, number: usize) -> Request {
 
 #[test]
 fn a_thousand_at_once_on_a_balance_for_thirty_seven() {
+    rush(1, Shop::with);
+}
+
+#[test]
+fn a_thousand_at_once_over_three_gateways_with_one_set_of_books() {
+    let server = PostgresServer::start().expect("a database server");
+    let url = server.database().expect("a database");
+    rush(3, |config| Shop::with(config).sharing(url));
+}
+
+fn rush(gateways: usize, shop: impl FnOnce(serde_json::Value) -> Shop) {
     // Nobody is answered before everybody has asked.
     let gate = Arc::new((Mutex::new(false), Condvar::new()));
     let held = Arc::clone(&gate);
@@ -41,15 +53,17 @@ fn a_thousand_at_once_on_a_balance_for_thirty_seven() {
     let price = json!({ "input_per_million": 0, "output_per_million": 1000 });
     let mut config = billed(&upstream.at("/v1"), &price);
     config["inference"] = json!({ "spread_pct": 0 });
-    let shop = Shop::with(config);
+    let shop = shop(config);
     let key = shop.key("3.70");
-    let gateway = shop.open(&[]);
-    // A key that was never seen is verified first, and few of those at a time.
-    let known = gateway.send(&Request::get("/v1/balance").with("x-api-key", &key.key));
-    assert_eq!(known.status(), 200, "{}", known.text());
+    let gateways: Vec<_> = (0..gateways).map(|_| shop.open(&[])).collect();
+    for gateway in &gateways {
+        // A key that was never seen is verified first, and few of those at a time.
+        let known = gateway.send(&Request::get("/v1/balance").with("x-api-key", &key.key));
+        assert_eq!(known.status(), 200, "{}", known.text());
+    }
     let mut statuses = Vec::new();
     let mut waiting: Vec<_> = (0..CALLERS)
-        .map(|number| gateway.open(&question(&key, number)))
+        .map(|number| gateways[number % gateways.len()].open(&question(&key, number)))
         .collect();
     // Those who cannot pay are told at once, while the others wait.
     let (open, changed) = &*gate;

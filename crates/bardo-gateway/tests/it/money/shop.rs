@@ -21,6 +21,8 @@ pub(super) const CHARGE: i64 = 360;
 pub(super) struct Shop {
     pub(super) data: Folder,
     config: Value,
+    /// Where the books are, when not in the folder.
+    store: Option<String>,
 }
 
 /// A key, and its account's public name.
@@ -52,7 +54,14 @@ impl Shop {
         Self {
             data: Folder::new(),
             config,
+            store: None,
         }
+    }
+
+    /// The same with its books at this URL, for several gateways.
+    pub(super) fn sharing(mut self, url: String) -> Self {
+        self.store = Some(url);
+        self
     }
 
     fn folder(&self) -> String {
@@ -66,7 +75,8 @@ impl Shop {
 
     /// Runs a verb beside the server; its lines of JSON, and whether it succeeded.
     pub(super) fn verb(&self, verb: &[&str]) -> (Vec<Value>, bool) {
-        let output = command(&self.data)
+        let output = self
+            .binary(&self.data)
             .args(verb)
             .args(["--json", "--data-dir", &self.folder()])
             .output()
@@ -110,10 +120,18 @@ impl Shop {
         Gateway::run(folder, command, environment)
     }
 
+    fn binary(&self, folder: &Folder) -> std::process::Command {
+        let mut command = command(folder);
+        if let Some(url) = &self.store {
+            command.env("BARDO_STORE__URL", url);
+        }
+        command
+    }
+
     fn command(&self) -> (Folder, std::process::Command) {
         let folder = Folder::new();
         let file = folder.write("config.yaml", &self.config.to_string());
-        let mut command = command(&folder);
+        let mut command = self.binary(&folder);
         command.arg("serve").arg("--config").arg(file);
         command.args(["--data-dir", &self.folder()]);
         (folder, command)
