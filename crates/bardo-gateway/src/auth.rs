@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bardo_access::{
-    KeyError, KeyKind, KeyRecord, KeyStore, Keys, Moment, Presence, Refusal, Verifier, VerifierSettings,
+    KeyError, KeyKind, KeyRecord, KeyStore, Keys, Moment, Presence, Refusal, Verifier,
+    VerifierSettings,
 };
 use bardo_engine::{Payer, Principal};
 use bardo_types::clock::{Clock, SystemClock};

@@ -10,8 +10,8 @@ use std::time::Duration;
 use bardo_types::ids::AccountId;
 use bytes::Bytes;
 use futures_util::Stream;
-use tokio::sync::{broadcast, watch};
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
 
 /// So many events wait for the slowest reader.
 const BACKLOG: usize = 1_024;

@@ -101,7 +101,9 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), String> {
         KeysVerb::Rotate(args) => {
             let id = args.id.or(args.key).unwrap_or_default();
             let fresh = stores::with_operator(&args.common, async |operator| {
-                operator.change_key(&id, KeyChange::Rotate(args.overlap)).await
+                operator
+                    .change_key(&id, KeyChange::Rotate(args.overlap))
+                    .await
             })?;
             show(&args.common, &fresh, |key| {
                 format!(

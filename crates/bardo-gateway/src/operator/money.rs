@@ -128,10 +128,7 @@ impl Operator {
                 spread: MicroUsd::ZERO,
             }),
         };
-        let receipt = self
-            .ledger
-            .receipt(&hold.account, request.as_str())
-            .await?;
+        let receipt = self.ledger.receipt(&hold.account, request.as_str()).await?;
         let record = receipt.and_then(|json| decided(&json, hold, &end));
         let settled = self
             .ledger

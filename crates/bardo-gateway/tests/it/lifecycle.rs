@@ -182,6 +182,7 @@ fn the_ready_line_says_where_and_in_which_mode() {
             "listen": gateway.address.to_string(),
             "admin_listen": gateway.admin.to_string(),
             "sandbox": false,
+            "data_dir": gateway.folder.0.join(".bardo").display().to_string(),
         })
     );
     let folder = Folder::new();

@@ -62,7 +62,11 @@ fn walk(desk: &Desk, till: &Till) {
     let charge = maker::charge(1_000);
     let shown = desk.get(&format!("/admin/balances/{}", key.id));
     assert_eq!(Stand::of(&shown).spent, charge);
-    assert_eq!(Stand::of(&shown), till.stand(&key), "the verbs see the same");
+    assert_eq!(
+        Stand::of(&shown),
+        till.stand(&key),
+        "the verbs see the same"
+    );
 
     let deposits = format!("/admin/balances/{}/deposits", key.account);
     for usd in [json!("0.25"), json!(0.25)] {
@@ -126,7 +130,11 @@ fn every_action_does_what_its_verb_does() {
         ("/admin/keys", json!({ "tier": "gold" }), 400),
         ("/admin/keys/nobody/revoke", json!({}), 404),
         ("/admin/keys/nobody/rotate", json!({}), 404),
-        ("/admin/balances/nobody/deposits", json!({ "usd": "1" }), 404),
+        (
+            "/admin/balances/nobody/deposits",
+            json!({ "usd": "1" }),
+            404,
+        ),
         ("/admin/unknown/req_1", json!({}), 400),
         ("/admin/nothing", json!({}), 404),
     ];
@@ -135,7 +143,10 @@ fn every_action_does_what_its_verb_does() {
         assert_eq!(answer.status(), status, "{path} {body}: {}", answer.text());
         assert!(answer.json()["error"]["message"].is_string());
     }
-    assert_eq!(desk.get("/admin/keys")["keys"].as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        desk.get("/admin/keys")["keys"].as_array().map(Vec::len),
+        Some(2)
+    );
 }
 
 #[test]
@@ -174,8 +185,17 @@ fn pages_of_elsewhere_and_forms_do_not_get_in() {
         ("origin", "null"),
         ("origin", "http://localhost.evil.example"),
     ] {
-        for request in [keys(), Request::get("/admin/keys"), Request::get("/status"), Request::get("/metrics")] {
-            assert_eq!(request.with(name, value).send(admin).status(), 403, "{value}");
+        for request in [
+            keys(),
+            Request::get("/admin/keys"),
+            Request::get("/status"),
+            Request::get("/metrics"),
+        ] {
+            assert_eq!(
+                request.with(name, value).send(admin).status(),
+                403,
+                "{value}"
+            );
         }
     }
     let mut raw = crate::http::connect(admin);
@@ -184,7 +204,11 @@ fn pages_of_elsewhere_and_forms_do_not_get_in() {
         b"GET /admin/keys HTTP/1.1\r\nhost: evil.example:8403\r\nconnection: close\r\n\r\n",
     )
     .expect("it is read");
-    assert_eq!(crate::http::Exchange::new(raw).answer().status(), 403, "a name that leads here");
+    assert_eq!(
+        crate::http::Exchange::new(raw).answer().status(),
+        403,
+        "a name that leads here"
+    );
     for kind in ["text/plain", "application/x-www-form-urlencoded", ""] {
         let mut request = keys();
         request.headers.clear();
@@ -194,7 +218,10 @@ fn pages_of_elsewhere_and_forms_do_not_get_in() {
         assert_eq!(request.send(admin).status(), 415, "{kind:?}");
     }
     let large = json!({ "name": "x".repeat(70_000) });
-    assert_eq!(Request::json("/admin/keys", &large).send(admin).status(), 413);
+    assert_eq!(
+        Request::json("/admin/keys", &large).send(admin).status(),
+        413
+    );
     let own = keys().with("origin", "http://localhost:3000");
     assert_eq!(own.send(admin).status(), 200);
     // Callers do not find it on theirs.
@@ -227,7 +254,10 @@ fn with_a_token_nothing_else_counts() {
     for path in ["/health/live", "/health/ready"] {
         assert_eq!(Request::get(path).send(admin).status(), 200, "{path}");
     }
-    assert_eq!(desk.status("/admin/keys", &json!({ "scopes": ["no"] })), 400);
+    assert_eq!(
+        desk.status("/admin/keys", &json!({ "scopes": ["no"] })),
+        400
+    );
     walk(&desk, &till);
     assert!(!desk.gateway.log().contains(TOKEN));
 }
@@ -261,7 +291,10 @@ fn metrics_have_the_series_of_money() {
         "bardo_estimated_usages_total 0".to_owned(),
         "bardo_config_last_reload_success 1".to_owned(),
     ] {
-        assert!(text.contains(&format!("{line}\n")), "{line} is not in\n{text}");
+        assert!(
+            text.contains(&format!("{line}\n")),
+            "{line} is not in\n{text}"
+        );
     }
     assert!(text.ends_with("# EOF\n"));
     assert!(!text.contains(&key.id) && !text.contains(&key.account));

@@ -158,8 +158,13 @@ fn without_limits_each_gets_what_a_part_of_the_balance_pays() {
     }
     for got in rush.upstream.got() {
         let body: Value = serde_json::from_str(got.text()).expect("JSON");
-        let limit = body["max_completion_tokens"].as_u64().or(body["max_tokens"].as_u64());
-        assert!((256..=925).contains(&limit.expect("a limit is set")), "{body}");
+        let limit = body["max_completion_tokens"]
+            .as_u64()
+            .or(body["max_tokens"].as_u64());
+        assert!(
+            (256..=925).contains(&limit.expect("a limit is set")),
+            "{body}"
+        );
     }
 }
 

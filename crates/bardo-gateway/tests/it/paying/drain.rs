@@ -137,7 +137,11 @@ fn a_second_signal_does_not_wait_for_streams() {
 #[test]
 fn the_drain_limit_ends_streams_and_settles_them() {
     let (upstream, _go) = held();
-    let config = with(maker::billed(&upstream), "server", json!({ "drain": "100ms" }));
+    let config = with(
+        maker::billed(&upstream),
+        "server",
+        json!({ "drain": "100ms" }),
+    );
     let till = Till::new(config);
     let key = till.rich("5");
     let mut gateway = till.open();

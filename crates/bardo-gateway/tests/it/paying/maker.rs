@@ -89,8 +89,7 @@ fn chat(stream: bool) -> String {
             "model": "m-chat", "choices": choices, "usage": usage }),
         )
     };
-    let said =
-        json!([{ "index": 0, "delta": { "role": "assistant", "content": "Hello there" }, "finish_reason": null }]);
+    let said = json!([{ "index": 0, "delta": { "role": "assistant", "content": "Hello there" }, "finish_reason": null }]);
     let end = json!([{ "index": 0, "delta": {}, "finish_reason": "stop" }]);
     chunk(said, &Value::Null)
         + &chunk(end, &Value::Null)
@@ -130,8 +129,10 @@ fn messages(stream: bool) -> String {
 
 fn responses(stream: bool) -> String {
     let part = json!({ "type": "output_text", "text": "Hello there", "annotations": [] });
-    let item = |status: &str, content: Value| json!({ "type": "message", "id": "msg_1", "status": status,
-        "role": "assistant", "content": content });
+    let item = |status: &str, content: Value| {
+        json!({ "type": "message", "id": "msg_1", "status": status,
+        "role": "assistant", "content": content })
+    };
     let response = |status: &str, output: Value, usage: Value| {
         json!({ "id": "resp_1", "object": "response", "created_at": 1, "status": status,
             "model": "m-responses", "output": output, "usage": usage })
@@ -164,8 +165,14 @@ fn responses(stream: bool) -> String {
             "response.content_part.added",
             json!({ "part": { "type": "output_text", "text": "", "annotations": [] } }),
         ),
-        at("response.output_text.delta", json!({ "delta": "Hello there" })),
-        at("response.output_text.done", json!({ "text": "Hello there" })),
+        at(
+            "response.output_text.delta",
+            json!({ "delta": "Hello there" }),
+        ),
+        at(
+            "response.output_text.done",
+            json!({ "text": "Hello there" }),
+        ),
         at("response.content_part.done", json!({ "part": part })),
         json!({ "type": "response.output_item.done", "output_index": 0,
             "item": item("completed", json!([part])) }),

@@ -12,7 +12,10 @@ use crate::sse::{Caller, without_figures};
 fn a_backend_that_is_not_billed_costs_a_caller_nothing() {
     let maker = maker::maker();
     let mut config = maker::billed(&maker);
-    for key in config["providers"]["direct"]["keys"].as_array_mut().expect("keys") {
+    for key in config["providers"]["direct"]["keys"]
+        .as_array_mut()
+        .expect("keys")
+    {
         key.as_object_mut().expect("an object").remove("bill");
     }
     let till = Till::new(config);
@@ -23,7 +26,12 @@ fn a_backend_that_is_not_billed_costs_a_caller_nothing() {
         let answer = gateway.send(&key.ask(caller, &caller.request("m-chat", "Hello", false)));
         assert_eq!(answer.status(), 200, "{}", answer.text());
         assert_eq!(header(&answer, "x-bardo-cost"), "direct");
-        for name in ["x-bardo-cost-usd", "x-bardo-spread", "x-bardo-balance", "x-bardo-cost-estimate"] {
+        for name in [
+            "x-bardo-cost-usd",
+            "x-bardo-spread",
+            "x-bardo-balance",
+            "x-bardo-cost-estimate",
+        ] {
             assert_eq!(answer.header(name), None, "{name}");
         }
         let id = header(&answer, "x-request-id");
@@ -51,7 +59,11 @@ fn check_owner(gateway: &Gateway, sign: impl Fn(crate::http::Request) -> crate::
         let request = crate::http::Request::json(caller.path(), &body);
         let answer = gateway.send(&sign(request));
         assert_eq!(answer.status(), 200, "{}", answer.text());
-        assert_eq!(header(&answer, "x-bardo-cost"), "0.001880", "metered, at cost");
+        assert_eq!(
+            header(&answer, "x-bardo-cost"),
+            "0.001880",
+            "metered, at cost"
+        );
         assert_eq!(answer.header("x-bardo-spread"), None);
         assert_eq!(answer.header("x-bardo-balance"), None);
         let id = header(&answer, "x-request-id");
@@ -66,7 +78,12 @@ fn check_owner(gateway: &Gateway, sign: impl Fn(crate::http::Request) -> crate::
     let balance = gateway.send(&sign(crate::http::Request::get("/v1/balance")));
     assert_eq!(balance.json()["mode"], "owner", "{}", balance.text());
     let usage = gateway.send(&sign(crate::http::Request::get("/v1/usage")));
-    assert_eq!(usage.json()["total"]["provider_cost"], "0.005640", "{}", usage.text());
+    assert_eq!(
+        usage.json()["total"]["provider_cost"],
+        "0.005640",
+        "{}",
+        usage.text()
+    );
 }
 
 #[test]

@@ -37,7 +37,12 @@ fn its_key_pays_for_every_billed_backend() {
             for stream in [false, true] {
                 let body = caller.request(&format!("{backend}/claude-sonnet-5-5"), "Hello", stream);
                 let answer = gateway.send(&sign(Request::json(caller.path(), &body)));
-                assert_eq!(answer.status(), 200, "{backend} {caller:?}: {}", answer.text());
+                assert_eq!(
+                    answer.status(),
+                    200,
+                    "{backend} {caller:?}: {}",
+                    answer.text()
+                );
                 assert_eq!(header(&answer, "x-bardo-provider"), backend);
                 let after = stand();
                 assert_eq!(after.held, 0, "{backend} {caller:?} {stream}");
@@ -53,7 +58,12 @@ fn its_key_pays_for_every_billed_backend() {
     // Keys of makers are the operator's own.
     let body = Caller::Chat.request("gpt-5.5", "Hello", false);
     let answer = gateway.send(&sign(Request::json(Caller::Chat.path(), &body)));
-    assert_eq!(header(&answer, "x-bardo-cost"), "direct", "{}", answer.text());
+    assert_eq!(
+        header(&answer, "x-bardo-cost"),
+        "direct",
+        "{}",
+        answer.text()
+    );
     assert_eq!(stand().spent, spent);
     let verified = verb(&["balance", "verify"]);
     assert_eq!(verified.code, Some(0), "{verified:?}");
@@ -65,7 +75,15 @@ fn its_folder_is_there_while_it_runs_and_gone_afterwards() {
         let mut gateway = start();
         let data = text(&gateway.ready, "data_dir").to_owned();
         assert!(Path::new(&data).join("bardo.db").is_file(), "{data}");
-        let made = run(&["keys", "create", "--json", "--deposit-usd", "3", "--data-dir", &data]);
+        let made = run(&[
+            "keys",
+            "create",
+            "--json",
+            "--deposit-usd",
+            "3",
+            "--data-dir",
+            &data,
+        ]);
         assert_eq!(made.code, Some(0), "{made:?}");
         let key = text(&made.lines[0], "key");
         let balance = Request::get("/v1/balance").with("x-api-key", key);
@@ -82,10 +100,27 @@ fn a_folder_that_is_named_stays() {
     let (folder, data) = (Folder::new(), Folder::new());
     let at = data.0.join("books");
     let mut command = command(&folder);
-    command.arg("serve").arg("--sandbox").arg("--data-dir").arg(&at);
+    command
+        .arg("serve")
+        .arg("--sandbox")
+        .arg("--data-dir")
+        .arg(&at);
     let mut gateway = Gateway::run(folder, command, &[]);
     assert_eq!(text(&gateway.ready, "data_dir"), at.display().to_string());
     gateway.signal("TERM");
     assert_eq!(gateway.wait().code(), Some(0));
     assert!(at.join("bardo.db").is_file());
+}
+
+/// Prices come from the backends' lists, so it is not ready before it has them.
+#[test]
+fn the_first_request_is_priced() {
+    for _ in 0..3 {
+        let gateway = start();
+        let body = Caller::Chat.request("openrouter/claude-sonnet-5-5", "Hello", false);
+        let request = Request::json(Caller::Chat.path(), &body)
+            .with("x-api-key", text(&gateway.ready, "key"));
+        let answer = gateway.send(&request);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+    }
 }

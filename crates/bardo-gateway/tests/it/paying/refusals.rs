@@ -59,7 +59,12 @@ fn too_little_money_is_402_with_what_would_fit() {
     let empty = till.rich("0");
     for caller in Caller::ALL {
         let body = caller.request("m-chat", "Hello", false);
-        check(caller, &ask(&gateway, &empty, caller, &body), 402, "insufficient_funds");
+        check(
+            caller,
+            &ask(&gateway, &empty, caller, &body),
+            402,
+            "insufficient_funds",
+        );
     }
     till.verify();
 }
@@ -83,7 +88,12 @@ fn a_scope_is_403_and_names_no_other_way_in() {
     for (scope, good, bad) in cases {
         let key = scoped(scope);
         for caller in Caller::ALL {
-            let allowed = ask(&gateway, &key, caller, &caller.request(good, "Hello", false));
+            let allowed = ask(
+                &gateway,
+                &key,
+                caller,
+                &caller.request(good, "Hello", false),
+            );
             assert_eq!(allowed.status(), 200, "{scope}: {}", allowed.text());
             let refused = ask(&gateway, &key, caller, &caller.request(bad, "Hello", false));
             check(caller, &refused, 403, "key_scope");
@@ -94,9 +104,24 @@ fn a_scope_is_403_and_names_no_other_way_in() {
     for caller in Caller::ALL {
         let body = caller.request("m-chat", "Hello", false);
         assert_eq!(ask(&gateway, &here, caller, &body).status(), 200);
-        check(caller, &ask(&gateway, &elsewhere, caller, &body), 403, "key_scope");
-        let told = check(caller, &ask(&gateway, &reader, caller, &body), 403, "key_scope");
-        assert!(told["error"]["message"].as_str().expect("text").contains("bardo_sk_"));
+        check(
+            caller,
+            &ask(&gateway, &elsewhere, caller, &body),
+            403,
+            "key_scope",
+        );
+        let told = check(
+            caller,
+            &ask(&gateway, &reader, caller, &body),
+            403,
+            "key_scope",
+        );
+        assert!(
+            told["error"]["message"]
+                .as_str()
+                .expect("text")
+                .contains("bardo_sk_")
+        );
     }
     assert_eq!(gateway.send(&elsewhere.get("/v1/balance")).status(), 403);
     till.verify();
@@ -141,11 +166,19 @@ fn a_cap_of_spending_is_429_until_its_window_ends() {
     let maker = maker::maker();
     let till = Till::new(maker::billed(&maker));
     let gateway = till.open();
-    for (scope, ends) in [("spend-day=0.003", true), ("spend-month=0.003", true), ("spend-total=0.003", false)] {
+    for (scope, ends) in [
+        ("spend-day=0.003", true),
+        ("spend-month=0.003", true),
+        ("spend-total=0.003", false),
+    ] {
         for caller in Caller::ALL {
             let key = till.key(&["--deposit-usd", "1", "--scope", scope]);
             let mut body = caller.request("m-chat", "Hello", false);
-            body[if caller == Caller::Responses { "max_output_tokens" } else { "max_tokens" }] = json!(150);
+            body[if caller == Caller::Responses {
+                "max_output_tokens"
+            } else {
+                "max_tokens"
+            }] = json!(150);
             assert_eq!(ask(&gateway, &key, caller, &body).status(), 200);
             let answer = ask(&gateway, &key, caller, &body);
             check(caller, &answer, 429, "budget_exceeded");

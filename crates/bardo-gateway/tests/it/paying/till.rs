@@ -195,9 +195,8 @@ pub(super) fn run_in(folder: &Folder, arguments: &[&str]) -> Done {
         .output()
         .expect("the binary starts");
     let text = String::from_utf8(output.stdout).expect("JSON is text");
-    let line = |line: &str| {
-        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
-    };
+    let line =
+        |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
     Done {
         code: output.status.code(),
         lines: text.lines().map(line).collect(),

@@ -62,7 +62,10 @@ fn a_key_is_made_listed_and_shown_once() {
 
     let reader = till.one(&["keys", "create", "--scope", "read-only"]);
     assert!(
-        reader["key"].as_str().expect("text").starts_with("bardo_pk_"),
+        reader["key"]
+            .as_str()
+            .expect("text")
+            .starts_with("bardo_pk_"),
         "{reader}"
     );
     let listed = till.told(&["keys", "list"]);
@@ -86,7 +89,10 @@ fn a_key_is_made_listed_and_shown_once() {
     }
     let revoked = till.one(&["keys", "revoke", &key.id]);
     assert_eq!(revoked["state"], "revoked");
-    assert_eq!(till.one(&["keys", "revoke", &key.id])["revoked_at_ms"], revoked["revoked_at_ms"]);
+    assert_eq!(
+        till.one(&["keys", "revoke", &key.id])["revoked_at_ms"],
+        revoked["revoked_at_ms"]
+    );
     let rotated = till.verb(&["keys", "rotate", &key.id]);
     assert_eq!(rotated.code, Some(1), "a key that is gone has no successor");
 }
@@ -170,7 +176,10 @@ fn exit_codes_tell_failure_from_wrong_usage() {
         (&["keys", "revoke", "nobody"], "nobody"),
         (&["keys", "create", "--scope", "everything"], "no scope"),
         (&["keys", "create", "--tier", "gold"], "no tier"),
-        (&["balance", "deposit", "--key", &key.id, "--usd", "0"], "more than nothing"),
+        (
+            &["balance", "deposit", "--key", &key.id, "--usd", "0"],
+            "more than nothing",
+        ),
         (&["reconcile", "--request", "req_1", "--release"], "req_1"),
     ];
     for (verb, words) in failures {
@@ -197,7 +206,11 @@ fn exit_codes_tell_failure_from_wrong_usage() {
         assert!(!done.errors.is_empty());
     }
     assert_eq!(till.stand(&key).deposited, 1_000_000, "nothing changed");
-    assert_eq!(till.told(&["keys", "list"]).len(), 1, "no key was made in vain");
+    assert_eq!(
+        till.told(&["keys", "list"]).len(),
+        1,
+        "no key was made in vain"
+    );
 }
 
 #[test]
@@ -211,7 +224,15 @@ fn verbs_need_no_configuration_and_none_of_its_secrets() {
     let folder = Folder::new();
     let file = folder.write("bardo.yaml", &config.to_string());
     let at = till.folder();
-    let show = ["balance", "show", "--json", "--key", &key.id, "--data-dir", &at];
+    let show = [
+        "balance",
+        "show",
+        "--json",
+        "--key",
+        &key.id,
+        "--data-dir",
+        &at,
+    ];
     // Named, found in the present folder, and none at all.
     let file = file.display().to_string();
     let named = [&show[..], &["--config", &file]].concat();
@@ -238,8 +259,21 @@ fn a_folder_serves_one_server_at_a_time() {
     let serve = |extra: &[&str]| {
         let file = file.display().to_string();
         let at = till.folder();
-        let args = ["serve", "--json", "--config", &file, "--data-dir", &at, "--listen"];
-        run(&[&args[..], &["127.0.0.1:0", "--admin-listen", "127.0.0.1:0"], extra].concat())
+        let args = [
+            "serve",
+            "--json",
+            "--config",
+            &file,
+            "--data-dir",
+            &at,
+            "--listen",
+        ];
+        run(&[
+            &args[..],
+            &["127.0.0.1:0", "--admin-listen", "127.0.0.1:0"],
+            extra,
+        ]
+        .concat())
     };
     check_failure(&serve(&[]), 1, "another server is using");
     assert_eq!(status(&first, &key), 200, "the first goes on");
@@ -256,10 +290,17 @@ fn a_listener_for_others_needs_somebody_whom_it_can_know() {
     let config = maker::billed(&maker);
     let till = Till::new(config.clone());
     let folder = Folder::new();
-    let file = folder.write("c.yaml", &config.to_string()).display().to_string();
+    let file = folder
+        .write("c.yaml", &config.to_string())
+        .display()
+        .to_string();
     let at = till.folder();
     let serve = ["serve", "--json", "--config", &file, "--data-dir", &at];
-    let done = run(&[&serve[..], &["--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0"]].concat());
+    let done = run(&[
+        &serve[..],
+        &["--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0"],
+    ]
+    .concat());
     check_failure(&done, 1, "bardo-gateway keys create");
     assert!(done.errors.contains("0.0.0.0"), "{done:?}");
     till.key(&[]);
@@ -267,7 +308,11 @@ fn a_listener_for_others_needs_somebody_whom_it_can_know() {
     listening["server"] = json!({ "listen": "0.0.0.0:0" });
     let mut server = crate::rig::command(&folder);
     let file = folder.write("c.yaml", &listening.to_string());
-    server.arg("serve").arg("--config").arg(file).args(["--json", "--data-dir", &at]);
+    server
+        .arg("serve")
+        .arg("--config")
+        .arg(file)
+        .args(["--json", "--data-dir", &at]);
     server.args(["--admin-listen", "127.0.0.1:0"]);
     let mut child = server
         .stdout(std::process::Stdio::piped())
