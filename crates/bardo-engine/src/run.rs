@@ -106,6 +106,12 @@ impl Engine {
         self.settler.drain().await;
     }
 
+    /// How many requests are over and not settled yet, because the books do not answer.
+    #[must_use]
+    pub fn settlements_waiting(&self) -> u64 {
+        self.settler.waiting()
+    }
+
     /// What the engine works with.
     #[must_use]
     pub fn services(&self) -> &Services {

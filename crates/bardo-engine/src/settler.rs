@@ -4,7 +4,8 @@
 //! Room in the queue is set aside when a request is received, so handing over never waits and never
 //! fails. A settlement is tried until the books take it; nothing is ever dropped.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -35,6 +36,8 @@ pub(crate) enum Message {
 pub(crate) struct Settler {
     sender: mpsc::Sender<Message>,
     receiver: Mutex<Option<mpsc::Receiver<Message>>>,
+    /// Handed over and not settled.
+    waiting: Arc<AtomicU64>,
 }
 
 impl Default for Settler {
@@ -43,7 +46,24 @@ impl Default for Settler {
         Self {
             sender,
             receiver: Mutex::new(Some(receiver)),
+            waiting: Arc::default(),
         }
+    }
+}
+
+/// Counts one settlement for as long as it lasts.
+struct Waiting(Arc<AtomicU64>);
+
+impl Waiting {
+    fn enter(count: &Arc<AtomicU64>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -61,8 +81,13 @@ impl Settler {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         if let Some(receiver) = receiver {
-            runtime.spawn(work(receiver));
+            runtime.spawn(work(receiver, Arc::clone(&self.waiting)));
         }
+    }
+
+    /// How many were handed over and are not settled yet.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
     }
 
     /// Answers when no request is under way and all are settled. None is let in meanwhile.
@@ -78,15 +103,16 @@ impl Settler {
     }
 }
 
-async fn work(mut queue: mpsc::Receiver<Message>) {
+async fn work(mut queue: mpsc::Receiver<Message>, waiting: Arc<AtomicU64>) {
     let mut under_way = JoinSet::new();
     while let Some(message) = queue.recv().await {
         match message {
             Message::Settle(tab) => {
+                let counted = Waiting::enter(&waiting);
                 while under_way.len() >= AT_ONCE {
                     under_way.join_next().await;
                 }
-                under_way.spawn(settle(tab));
+                under_way.spawn(settle(tab, counted));
                 while under_way.try_join_next().is_some() {}
             }
             Message::Drained(done) => {
@@ -98,7 +124,7 @@ async fn work(mut queue: mpsc::Receiver<Message>) {
     while under_way.join_next().await.is_some() {}
 }
 
-async fn settle(tab: Box<Tab>) {
+async fn settle(tab: Box<Tab>, _counted: Waiting) {
     let mut ended = tally::counted(Ended::resume(tab)).await;
     let mut pause = FIRST_PAUSE;
     while let Err(error) = ended.settle().await {

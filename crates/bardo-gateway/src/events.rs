@@ -143,4 +143,23 @@ mod tests {
             "event: events.lost\ndata: {\"lost\":5}\n\n"
         );
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bus_that_closes_ends_its_readers_after_what_they_have_not_read() {
+        let bus = Bus::default();
+        let account = AccountId::parse("a").unwrap();
+        let mut feed = bus.follow(account.clone(), Duration::from_secs(15)).0;
+        bus.tell(Event {
+            account: account.clone(),
+            name: "inference.completed",
+            json: "1".into(),
+        });
+        bus.close();
+        assert_eq!(feed.next().await.unwrap(), ": connected\n\n");
+        assert!(feed.next().await.unwrap().ends_with(b"data: 1\n\n"));
+        assert_eq!(feed.next().await, None);
+        let mut late = bus.follow(account, Duration::from_secs(15)).0;
+        late.next().await;
+        assert_eq!(late.next().await, None);
+    }
 }

@@ -24,6 +24,8 @@ use crate::admin;
 use crate::edge::Edge;
 use crate::operator::Operator;
 
+/// Whoever scrapes metrics is not kept waiting longer by books that do not answer.
+const STORE_PATIENCE: Duration = Duration::from_millis(500);
 /// Bodies of the admin API may have this size.
 const BODY_MAX: usize = 64 << 10;
 
@@ -87,7 +89,7 @@ impl Ops {
         }
         match path.as_str() {
             "/status" => json_reply(StatusCode::OK, self.status()),
-            "/metrics" => text_reply(self.metrics.encode(&self.gauges())),
+            "/metrics" => text_reply(self.metrics.encode(&self.gauges().await)),
             _ if path.starts_with("/admin/") => self.admin(&head, &path, body).await,
             _ => json_reply(
                 StatusCode::NOT_FOUND,
@@ -175,10 +177,19 @@ impl Ops {
         json_reply(code, json!({ "status": word }))
     }
 
-    fn gauges(&self) -> Gauges {
+    /// Whether the books can be written, asked at this moment.
+    async fn is_store_up(&self) -> bool {
+        let written = self.operator.ledger.flush();
+        matches!(
+            tokio::time::timeout(STORE_PATIENCE, written).await,
+            Ok(Ok(()))
+        )
+    }
+
+    async fn gauges(&self) -> Gauges {
         Gauges {
-            store_up: true,
-            settlements_waiting: 0,
+            store_up: self.is_store_up().await,
+            settlements_waiting: self.edge.engine.settlements_waiting(),
             records_dropped: self.operator.ledger.dropped(),
             reload_ok: self.status.load().reload_error.is_none(),
             breakers_open: self

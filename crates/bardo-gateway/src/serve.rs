@@ -35,6 +35,8 @@ const NO_PROVIDER: &str = "no provider is configured. Either try it with simulat
 or name a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPENROUTER_API_KEY:
   bardo-gateway serve --config bardo.yaml      # see README.md, \"Configuration\"";
 
+/// So long a start waits for the prices of backends that callers are charged for.
+const FIRST_PRICES: Duration = Duration::from_millis(200);
 /// At the end of the process the books get so long to take what is not settled yet.
 const SETTLE: Duration = Duration::from_secs(10);
 /// And so long where somebody does not want to wait.
@@ -120,8 +122,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
             key: key.as_deref(),
             folder: folder.path(),
         };
-        announce(args, &announced);
-        running.attend(loaded, backends, &stop, signals).await
+        let ready = || announce(args, &announced);
+        running
+            .attend(loaded, backends, &stop, signals, ready)
+            .await
     })?;
     for thread in threads {
         let _ = thread.join();
@@ -390,19 +394,28 @@ impl Running {
         })
     }
 
-    /// Everything that goes on beside serving: lists, reloads, signals. Returns when it is time to
-    /// go, with `stop` set, and how long to wait for the books.
+    /// Everything that goes on beside serving: lists, reloads, signals. Says once when everything
+    /// is there. Returns when it is time to go, with `stop` set, and how long to wait for the books.
     async fn attend(
         &self,
         mut loaded: Loaded,
         mut backends: Vec<Backend>,
         stop: &watch::Sender<Stop>,
         mut signals: Signals,
+        ready: impl FnOnce(),
     ) -> Result<Duration, String> {
         let mut lists = LiveLists::new();
         let (fetched, mut arriving) = mpsc::channel(16);
         let mut generation = 0;
         let mut next_refresh = tokio::time::Instant::now();
+        if loaded.config.catalog.live {
+            self.refresh(&backends, generation, &fetched);
+            next_refresh += loaded.config.catalog.refresh.0;
+            self.first_prices(&backends, &mut lists, &mut arriving)
+                .await;
+            self.rebuild(&loaded.config, &backends, &lists);
+        }
+        ready();
         let mut changed = written(&loaded);
         let mut look = tokio::time::interval(Duration::from_secs(2));
         loop {
@@ -462,6 +475,31 @@ impl Running {
         };
         let _ = stop.send(Stop::Now);
         Ok(patience)
+    }
+
+    /// Waits a little for the lists of backends that callers are charged for: without their prices
+    /// requests would be refused for good that are fine a moment later.
+    async fn first_prices(
+        &self,
+        backends: &[Backend],
+        lists: &mut LiveLists,
+        arriving: &mut mpsc::Receiver<Fetched>,
+    ) {
+        let is_awaited = |backend: &&Backend| !backend.closed && !backend.endpoint.direct;
+        let mut awaited: Vec<&str> = backends
+            .iter()
+            .filter(is_awaited)
+            .map(|backend| backend.endpoint.name.as_str())
+            .collect();
+        let end = tokio::time::Instant::now() + FIRST_PRICES;
+        while !awaited.is_empty() {
+            let Ok(Some(fetched)) = tokio::time::timeout_at(end, arriving.recv()).await else {
+                tracing::info!(backends = ?awaited, "no prices yet; serving without them");
+                return;
+            };
+            awaited.retain(|name| *name != fetched.name);
+            self.take_list(fetched, lists);
+        }
     }
 
     /// Asks every backend for its list, each on its own, so that none holds up another or a signal.

@@ -119,7 +119,6 @@ fn a_configuration_is_checked() {
             json!({ "upstream": { "max_attempts": 0 } }),
             "upstream.max_attempts",
         ),
-        (json!({ "server": { "listen": "0.0.0.0:80" } }), "auth.keys"),
         (
             json!({ "server": { "admin_listen": "0.0.0.0:80" } }),
             "server.admin_listen",

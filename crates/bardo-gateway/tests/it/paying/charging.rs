@@ -186,6 +186,38 @@ fn who_pays_less_than_the_list_price_is_told_what_it_saved() {
 }
 
 #[test]
+fn an_answer_that_is_repeated_under_its_key_is_charged_once() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let key = till.rich("5");
+    let gateway = till.open();
+    for (count, (caller, stream)) in (1..).zip([
+        (Caller::Chat, false),
+        (Caller::Chat, true),
+        (Caller::Anthropic, false),
+        (Caller::Responses, true),
+    ]) {
+        let body = caller.request("m-chat", "Hello", stream);
+        let request = key
+            .ask(caller, &body)
+            .with("Idempotency-Key", &format!("key-{count}"));
+        let first = gateway.send(&request);
+        assert_eq!(first.status(), 200, "{}", first.text());
+        for _ in 0..2 {
+            let again = gateway.send(&request);
+            assert_eq!(header(&again, "idempotent-replayed"), "true");
+            assert_eq!(again.body, first.body);
+            assert_eq!(again.header("x-bardo-cost"), first.header("x-bardo-cost"));
+        }
+        let stand = till.stand(&key);
+        assert_eq!(stand.spent, count * maker::charge(2_000));
+        assert_eq!(stand.held, 0);
+        assert_eq!(maker.got().len() as u64, count);
+    }
+    till.verify();
+}
+
+#[test]
 fn what_an_answer_costs_beyond_the_balance_is_nobodys_debt() {
     let maker = maker::maker();
     let till = Till::new(maker::billed(&maker));

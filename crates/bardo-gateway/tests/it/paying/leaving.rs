@@ -39,18 +39,16 @@ fn receipt(gateway: &Gateway, key: &Key, id: &str) -> Value {
     })
 }
 
-/// Leaves once `until` was read; answers the receipt.
+/// Leaves once so many words were read; answers the receipt.
 #[track_caller]
-fn leave(till: &Till, gateway: &Gateway, key: &Key, closed: &Receiver<()>, until: &str) -> Value {
+fn leave(till: &Till, gateway: &Gateway, key: &Key, closed: &Receiver<()>, words: usize) -> Value {
     let before = till.stand(key);
-    let body = Caller::Chat.request("m-chat", "Hello", true);
+    let body = Caller::Chat.request("m-chat", &words.to_string(), true);
     let mut exchange = gateway.open(&key.ask(Caller::Chat, &body));
     let head = exchange.head();
     assert_eq!(head.status, 200);
     let id = head.get("x-request-id").expect("an id").to_owned();
-    if !until.is_empty() {
-        exchange.until(&mut Vec::new(), until);
-    }
+    exchange.until(&mut Vec::new(), WORDS[words - 1]);
     let held = till.stand(key);
     assert!(held.held > 0, "a stream under way holds money: {held:?}");
     drop(exchange);
@@ -70,25 +68,30 @@ fn leave(till: &Till, gateway: &Gateway, key: &Key, closed: &Receiver<()>, until
     receipt
 }
 
+const WORDS: [&str; 4] = ["One", " two", " three", " four"];
+
 #[test]
 fn what_was_delivered_is_counted_and_charged() {
+    // Says as many words as it is asked for.
     let (upstream, closed) = maker(|turn| {
+        let body: Value = serde_json::from_str(turn.got.text()).expect("JSON");
+        let words = body["messages"][0]["content"].as_str().expect("text");
         turn.stream_head();
-        for word in ["One", " two", " three", " four"] {
+        for word in &WORDS[..words.parse().expect("a number")] {
             turn.chunk(said(word, Value::Null));
         }
     });
     let till = Till::new(maker::billed(&upstream));
     let key = till.rich("1");
     let gateway = till.open();
-    for _ in 0..3 {
-        let receipt = leave(&till, &gateway, &key, &closed, " four");
+    for words in 1..=4 {
+        let receipt = leave(&till, &gateway, &key, &closed, words);
         let usage = &receipt["usage"];
         assert_eq!(usage["estimated"], true, "{receipt}");
-        assert_eq!(usage["output_tokens"], 4, "{receipt}");
+        assert_eq!(usage["output_tokens"], words, "{receipt}");
         let prompt = usage["input_tokens"].as_u64().expect("it is counted");
         assert!((1..30).contains(&prompt), "{receipt}");
-        let cost = prompt * 1_370_000 + 4 * 7_770_000;
+        let cost = prompt * 1_370_000 + words as u64 * 7_770_000;
         let charge = (cost * 12).div_ceil(10 * 1_000_000);
         assert_eq!(micro_of(&receipt["cost"]["charge"]), charge, "{receipt}");
     }

@@ -111,3 +111,16 @@ fn a_folder_that_is_named_stays() {
     assert_eq!(gateway.wait().code(), Some(0));
     assert!(at.join("bardo.db").is_file());
 }
+
+/// Prices come from the backends' lists, so it is not ready before it has them.
+#[test]
+fn the_first_request_is_priced() {
+    for _ in 0..3 {
+        let gateway = start();
+        let body = Caller::Chat.request("openrouter/claude-sonnet-5-5", "Hello", false);
+        let request = Request::json(Caller::Chat.path(), &body)
+            .with("x-api-key", text(&gateway.ready, "key"));
+        let answer = gateway.send(&request);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+    }
+}

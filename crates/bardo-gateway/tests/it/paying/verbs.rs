@@ -326,3 +326,43 @@ fn a_listener_for_others_needs_somebody_whom_it_can_know() {
     let _ = child.wait();
     assert!(line.contains("\"event\":\"ready\""), "{line}");
 }
+
+#[test]
+fn the_first_key_closes_an_open_gateway() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let gateway = till.open();
+    let body = Caller::Chat.request("m-chat", "Hello", false);
+    let nobody = crate::http::Request::json(Caller::Chat.path(), &body);
+    assert_eq!(gateway.send(&nobody).status(), 200);
+    let key = till.key(&["--deposit-usd", "1"]);
+    assert_eq!(gateway.send(&nobody).status(), 401);
+    assert_eq!(status(&gateway, &key), 200);
+    till.one(&["keys", "revoke", &key.id]);
+    assert_eq!(gateway.send(&nobody).status(), 401, "it stays closed");
+}
+
+#[test]
+fn a_reload_changes_what_is_added() {
+    let maker = maker::maker();
+    let mut config = maker::billed(&maker);
+    let till = Till::new(config.clone());
+    let key = till.key(&["--deposit-usd", "1"]);
+    let gateway = till.open();
+    assert_eq!(status(&gateway, &key), 200);
+    let before = till.stand(&key).spent;
+    assert_eq!(before, maker::charge(2_000));
+    let hash = gateway.status()["config"]["hash"].clone();
+    config["inference"] = json!({ "spread_pct": 50 });
+    gateway.configure(&config.to_string());
+    gateway.signal("HUP");
+    eventually("it is reloaded", || {
+        (gateway.status()["config"]["hash"] != hash).then_some(())
+    });
+    eventually("the new spread is in force", || {
+        let before = till.stand(&key).spent;
+        assert_eq!(status(&gateway, &key), 200);
+        (till.stand(&key).spent - before == maker::charge(5_000)).then_some(())
+    });
+    till.verify();
+}
