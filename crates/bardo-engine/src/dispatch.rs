@@ -185,7 +185,7 @@ impl<'a> Walk<'a> {
                 Some(answer)
             }
             Err(Unanswered::Failed(failure, sent)) => {
-                self.life = sent.failed(&failure);
+                self.life = sent.failed(&failure).await;
                 self.failed(index, backend, permit, failure);
                 None
             }

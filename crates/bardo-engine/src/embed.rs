@@ -74,9 +74,14 @@ impl Engine {
                 ..Usage::default()
             });
         }
-        conclude(sent, vectors.upstream, vectors.body)
-            .await
-            .map_err(Unanswered::Store)
+        conclude(
+            sent,
+            vectors.upstream,
+            vectors.body,
+            admitted.hints.metadata,
+        )
+        .await
+        .map_err(Unanswered::Store)
     }
 
     async fn vectors(

@@ -1,4 +1,4 @@
-use bardo_access::Throttled;
+use bardo_access::{Admission, Throttled};
 use bardo_ledger::{CapScope, StoreError, Window};
 use bardo_router::NoRoute;
 use bardo_types::fault::{Fault, FaultClass};
@@ -91,6 +91,8 @@ pub enum EngineError {
         /// The limit of output that could be paid; `None` where the caller set no limit or nothing
         /// could.
         fits_max_tokens: Option<u64>,
+        /// What is left of the caller's limits.
+        limits: Option<Box<Admission>>,
     },
     /// A cap of spending is reached.
     #[error(
@@ -109,6 +111,8 @@ pub enum EngineError {
         needed: MicroUsd,
         /// Milliseconds until the window ends; `None`: it does not.
         retry_after_ms: Option<u64>,
+        /// What is left of the caller's limits.
+        limits: Option<Box<Admission>>,
     },
     /// The books do not answer. That says nothing about the caller's money.
     #[error(transparent)]
@@ -116,6 +120,16 @@ pub enum EngineError {
     /// As many requests are under way as can be settled.
     #[error("too many requests are under way")]
     Busy,
+}
+
+impl EngineError {
+    /// The same, with what is left of the caller's limits where it shows that.
+    pub(crate) fn with_limits(mut self, left: Option<&Admission>) -> Self {
+        if let Self::Funds { limits, .. } | Self::Budget { limits, .. } = &mut self {
+            *limits = left.cloned().map(Box::new);
+        }
+        self
+    }
 }
 
 /// The stable code of a provider's failure, as `error.bardo_code` shows it.

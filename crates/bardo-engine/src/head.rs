@@ -6,9 +6,8 @@ use std::sync::Arc;
 use bardo_access::Admission;
 use bardo_types::Degradation;
 use bardo_types::money::MicroUsd;
-use bardo_types::receipt::PaymentMode;
+use bardo_types::receipt::{PaymentMode, Receipt};
 
-use crate::lifecycle::Over;
 use crate::tab::Tab;
 
 /// What the headers of an answer say.
@@ -53,6 +52,18 @@ pub struct Figures {
     pub balance: Option<MicroUsd>,
 }
 
+impl Figures {
+    pub(crate) fn of(receipt: &Receipt) -> Self {
+        Self {
+            mode: receipt.mode,
+            cost: receipt.cost(),
+            savings: receipt.savings(),
+            spread: receipt.amounts.spread,
+            balance: receipt.amounts.balance,
+        }
+    }
+}
+
 impl AnswerHead {
     /// Of an answer that has begun.
     pub(crate) fn begun(tab: &Tab) -> Self {
@@ -76,22 +87,11 @@ impl AnswerHead {
         }
     }
 
-    /// Of an answer whose figures are final.
-    pub(crate) fn over(over: &Over) -> Self {
-        Self::with_figures(over.tab())
-    }
-
     /// Of a whole answer, with the figures that are known.
-    pub(crate) fn with_figures(tab: &Tab) -> Self {
+    pub(crate) fn whole(tab: &Tab) -> Self {
         let receipt = &tab.receipt;
         Self {
-            figures: Some(Figures {
-                mode: receipt.mode,
-                cost: receipt.cost(),
-                savings: receipt.savings(),
-                spread: receipt.amounts.spread,
-                balance: receipt.amounts.balance,
-            }),
+            figures: Some(Figures::of(receipt)),
             estimate: None,
             funds: receipt.amounts.balance,
             ..Self::begun(tab)

@@ -22,6 +22,8 @@ use crate::tally;
 
 /// The pause after the first time the books did not answer; doubled with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// So long the caller of a request of unknown outcome waits for the books to take note.
+const UNKNOWN_WAIT: Duration = Duration::from_millis(500);
 
 /// A state before the end.
 pub(crate) trait Stage {
@@ -148,11 +150,13 @@ impl Life<Sent> {
     /// The provider failed before the caller had anything. Where it surely did not carry the
     /// request out, another may be asked; else it is over, and what is held stays held until
     /// somebody knows (quality P-07).
-    pub(crate) fn failed(self, failure: &Failure) -> Option<Life<Reserved>> {
+    pub(crate) async fn failed(self, failure: &Failure) -> Option<Life<Reserved>> {
         let mut tab = self.take();
         tab.refused(failure);
         if failure.next == Next::Unknown {
-            drop(Ended::new(tab, Outcome::Unknown));
+            // Whoever reads of it shall find it in the books. Where they do not answer, the settler
+            // goes on asking them.
+            drop(Ended::new(tab, Outcome::Unknown).within(UNKNOWN_WAIT).await);
             return None;
         }
         Some(Life::at(tab))
@@ -223,7 +227,7 @@ impl Ended {
 
     /// Settles what needs nobody to be waited for.
     pub(crate) fn at_once(self) -> Result<Over, Self> {
-        if self.tab().moves_money() || self.tab().needs_count() {
+        if self.tab().moves_money() {
             return Err(self);
         }
         let mut tab = self.take();
@@ -288,7 +292,7 @@ impl Drop for Ended {
         let Some(mut tab) = self.0.take() else {
             return;
         };
-        if tab.command.is_none() && !tab.moves_money() && !tab.needs_count() {
+        if tab.command.is_none() && !tab.moves_money() {
             tab.close();
             return;
         }

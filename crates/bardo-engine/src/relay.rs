@@ -23,6 +23,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::attempt::{Failure, Next};
 use crate::breaker::Watch;
+use crate::head::Figures;
 use crate::lifecycle::{Ended, Flowing, Life, Sent};
 use crate::respond::Arriving;
 use crate::run::Admitted;
@@ -75,8 +76,12 @@ pub struct ReplyStream {
     /// There from the first content to the end.
     life: Option<Life<Flowing>>,
     growing: Option<Growing>,
-    closing: Option<Pin<Box<dyn Future<Output = String> + Send>>>,
+    closing: Option<Pin<Box<dyn Future<Output = Closing> + Send>>>,
+    figures: Option<Figures>,
 }
+
+/// What is written at the end, and the figures in it where they are final.
+type Closing = (String, Option<Figures>);
 
 impl ReplyStream {
     /// Reads until the first content is there, so that a provider that fails before it can still
@@ -107,6 +112,7 @@ impl ReplyStream {
             life: None,
             growing: None,
             closing: None,
+            figures: None,
         };
         let primed = std::future::poll_fn(|cx| reply.poll_prime(cx, sent.tab_mut())).await;
         if let Err(failure) = primed {
@@ -175,6 +181,12 @@ impl ReplyStream {
         }
     }
 
+    /// What it came to, once it is over and settled; for trailers.
+    #[must_use]
+    pub fn figures(&self) -> Option<&Figures> {
+        self.figures.as_ref()
+    }
+
     /// The next bytes for the caller; `None` when the stream is over.
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         loop {
@@ -192,9 +204,10 @@ impl ReplyStream {
                         self.state = State::Finished;
                         continue;
                     };
-                    let figures = std::task::ready!(closing.as_mut().poll(cx));
+                    let (comment, figures) = std::task::ready!(closing.as_mut().poll(cx));
                     self.closing = None;
-                    self.close(&figures);
+                    self.figures = figures;
+                    self.close(&comment);
                 }
                 State::Lingering(until) => {
                     if self.flow.out.len() > 0 {
@@ -331,10 +344,10 @@ impl ReplyStream {
             return;
         };
         match life.finished().at_once() {
-            Ok(over) => self.close(&comment(&over.tab().receipt, false)),
-            // Only a count is missing, and nobody has to wait for that.
-            Err(ended) if !ended.tab().moves_money() => {
-                self.close(&comment(&ended.tab().receipt, false));
+            Ok(over) => {
+                let receipt = &over.tab().receipt;
+                self.figures = Some(Figures::of(receipt));
+                self.close(&comment(receipt, false));
             }
             Err(ended) => {
                 self.closing = Some(Box::pin(figures(ended)));
@@ -378,12 +391,15 @@ impl ReplyStream {
 
 /// The comment with the figures, as soon as the books have confirmed them. Where they take too
 /// long the settler goes on asking them.
-async fn figures(ended: Ended) -> String {
+async fn figures(ended: Ended) -> Closing {
     match ended.within(FIGURES_WAIT).await {
-        Ok(over) => comment(&over.tab().receipt, false),
+        Ok(over) => {
+            let receipt = &over.tab().receipt;
+            (comment(receipt, false), Some(Figures::of(receipt)))
+        }
         Err((ended, error)) => {
             tracing::warn!(%error, "a stream ends before it is settled");
-            comment(&ended.tab().receipt, true)
+            (comment(&ended.tab().receipt, true), None)
         }
     }
 }

@@ -131,7 +131,10 @@ impl Engine {
             let balance = ledger.balance(&admitted.principal.account).await?;
             ask.available = balance.map_or(MicroUsd::ZERO, |balance| balance.available);
         }
-        let held = self.hold(ledger, admitted, key, &mut ask).await?;
+        let held = self
+            .hold(ledger, admitted, key, &mut ask)
+            .await
+            .map_err(|error| error.with_limits(life.tab().admission.as_ref()))?;
         let Some((plan, reservation)) = held else {
             return Ok(life.reserved());
         };
@@ -246,11 +249,13 @@ fn refused(
             needed,
             available,
             fits_max_tokens: fits_max_tokens.filter(|&fits| fits > 0),
+            limits: None,
         },
         Refusal::NoAccount(_) => EngineError::Funds {
             needed,
             available: MicroUsd::ZERO,
             fits_max_tokens: None,
+            limits: None,
         },
         Refusal::Capped {
             scope,
@@ -266,6 +271,7 @@ fn refused(
             used,
             needed,
             retry_after_ms: resets_at_ms.map(|at| at.saturating_sub(now_ms)),
+            limits: None,
         },
         Refusal::Overflow => out_of_range(),
         // Ids are made here and never used twice.

@@ -7,7 +7,8 @@ use bardo_ledger::StoreError;
 use bardo_providers::transport::UpstreamBody;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
-use bardo_wire::{responses, table, textual};
+use bardo_wire::splice::{Edit, splice};
+use bardo_wire::{json, responses, table, textual};
 use bytes::{Bytes, BytesMut};
 use http::Response;
 use http_body_util::BodyExt as _;
@@ -153,7 +154,10 @@ impl Engine {
         match answered {
             Ok(body) => {
                 let body = body.unwrap_or_else(|| bytes.clone());
-                conclude(sent, bytes, body).await.map_err(Unanswered::Store)
+                let within = admitted.hints.metadata;
+                conclude(sent, bytes, body, within)
+                    .await
+                    .map_err(Unanswered::Store)
             }
             Err(mut fault) => {
                 scrub(&mut fault, shaped.endpoint.key.expose());
@@ -224,34 +228,50 @@ pub(crate) fn is_page(headers: &http::HeaderMap) -> bool {
 }
 
 /// Settles a whole answer, then hands it over: its figures are final and on disk. `upstream` is what
-/// the provider sent, for the case that it has to be counted.
+/// the provider sent, for the case that it has to be counted; `within`: the caller wants the figures
+/// in the answer too.
 pub(crate) async fn conclude(
     mut sent: Life<Sent>,
     upstream: Bytes,
     body: Bytes,
+    within: bool,
 ) -> Result<Answer, StoreError> {
     if sent.tab().receipt.usage.is_none() {
         sent.tab_mut().source.answer = Some(upstream);
     }
-    let answer = |head| Answer {
-        head,
-        body: AnswerBody::Whole(body),
+    let answer = |tab: &Tab| Answer {
+        head: AnswerHead::whole(tab),
+        body: AnswerBody::Whole(if within {
+            with_figures(body, tab)
+        } else {
+            body
+        }),
     };
     let ended = match sent.answered().at_once() {
-        Ok(over) => return Ok(answer(AnswerHead::over(&over))),
+        Ok(over) => return Ok(answer(over.tab())),
         Err(ended) => ended,
     };
-    if !ended.tab().moves_money() {
-        // Only a count is missing, and nobody has to wait for that.
-        return Ok(answer(AnswerHead::with_figures(ended.tab())));
-    }
     match ended.within(BOOKS_WAIT).await {
-        Ok(over) => Ok(answer(AnswerHead::over(&over))),
+        Ok(over) => Ok(answer(over.tab())),
         Err((ended, error)) => {
             ended.waive();
             Err(error)
         }
     }
+}
+
+/// The answer with its figures as the member `bardo` of its usage.
+fn with_figures(body: Bytes, tab: &Tab) -> Bytes {
+    let figures = bardo_wire::receipt::figures(&tab.receipt);
+    let Ok(top) = json::scan(&body) else {
+        return body;
+    };
+    let usage = top.get("usage").map_or("", str::trim);
+    let usage = match usage.strip_suffix('}').map(str::trim_end) {
+        Some(members) if members.len() > 1 => format!("{members},\"bardo\":{figures}}}"),
+        _ => format!("{{\"bardo\":{figures}}}"),
+    };
+    splice(&top, &[Edit::set("usage", usage)]).into()
 }
 
 /// Why an answer with such headers is none.

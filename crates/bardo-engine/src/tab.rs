@@ -26,6 +26,7 @@ use crate::run::Admitted;
 use crate::services::Services;
 use crate::settler::Message;
 use crate::shape::Shaped;
+use crate::tally;
 
 /// A hold on its way to the disk.
 pub(crate) type Persisting = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
@@ -176,13 +177,11 @@ impl Tab {
             duration: Duration::ZERO,
         });
         self.price = admitted.world.price(candidate);
-        (self.list_price, self.slices) = (None, None);
-        if self.receipt.mode != PaymentMode::Direct {
-            self.list_price = admitted.world.roster.list_price(&admitted.model);
-            if admitted.sliced {
-                let reckoned = admitted.reckoned(candidate);
-                self.slices = reckoned.and_then(|reckoned| Slices::of(&reckoned));
-            }
+        self.list_price = admitted.world.roster.list_price(&admitted.model);
+        self.slices = None;
+        if self.receipt.mode != PaymentMode::Direct && admitted.sliced {
+            let reckoned = admitted.reckoned(candidate);
+            self.slices = reckoned.and_then(|reckoned| Slices::of(&reckoned));
         }
         self.asked = Instant::now();
         self.receipt.timings.sent = Some(self.asked - self.received);
@@ -276,10 +275,14 @@ impl Tab {
     /// Whether somebody has to count, because the provider did not.
     pub(crate) fn needs_count(&self) -> bool {
         let answered = self.delivered || self.receipt.outcome == Outcome::Finished;
+        let is_whole = |usage: &Usage| {
+            let has_output = usage.output > 0 || self.source.task != Task::Generate;
+            self.counted && usage.prompt() > 0 && has_output
+        };
         self.is_owed()
             && answered
             && !self.receipt.estimated
-            && !(self.counted && self.receipt.usage.is_some())
+            && !self.receipt.usage.as_ref().is_some_and(is_whole)
     }
 
     /// Whether the books have to answer before it is over.
@@ -389,6 +392,16 @@ impl Tab {
             .checked_add(settled.shortfall)
             .unwrap_or(MicroUsd::MAX);
         amounts.balance = Some(settled.available);
+        if settled.shortfall > MicroUsd::ZERO {
+            // The receipt was written with the charge and could not know that it was less.
+            amounts.spread = settled
+                .charged
+                .saturating_sub(amounts.provider_cost.unwrap_or_default());
+            if let Some(ledger) = &self.services.ledger {
+                ledger.record(self.record());
+            }
+        }
+        let amounts = &self.receipt.amounts;
         if amounts.shortfall > MicroUsd::ZERO {
             tracing::warn!(id = %self.receipt.request_id, shortfall = %amounts.shortfall, "an answer cost more than its account had");
         }
@@ -397,6 +410,9 @@ impl Tab {
 
     /// Ends what moves no money, without waiting for anybody.
     pub(crate) fn close(&mut self) {
+        if self.needs_count() {
+            tally::roughly(self);
+        }
         self.price();
         if let Some(ledger) = &self.services.ledger {
             let receipt = &self.receipt;

@@ -1,4 +1,5 @@
-//! Counts what the provider did not, away from the threads that serve.
+//! Counts what the provider did not: by the tokenizer where somebody is charged for it, away from
+//! the threads that serve, and roughly where nobody is.
 
 use std::sync::Arc;
 
@@ -13,9 +14,12 @@ use crate::meter::{Meter, prompt_tokens};
 use crate::received::Task;
 use crate::tab::Tab;
 
+/// Bytes of text that usually come to a token.
+const TOKEN_BYTES: u64 = 4;
+
 /// Counts where that is needed. Whoever stops waiting leaves the request to the settler.
 pub(crate) async fn counted(mut ended: Ended) -> Ended {
-    if !ended.tab().needs_count() {
+    if !ended.tab().moves_money() || !ended.tab().needs_count() {
         return ended;
     }
     let work = move || {
@@ -27,23 +31,36 @@ pub(crate) async fn counted(mut ended: Ended) -> Ended {
         .expect("counting does not panic, and a runtime that ends polls nobody")
 }
 
-fn count(tab: &mut Tab) {
-    let written = match (tab.source.task, tab.meter.take(), tab.source.answer.take()) {
-        (Task::Generate, Some(meter), _) => Meter::delivered_tokens(meter),
-        (Task::Generate, None, Some(answer)) => {
-            answer_tokens(tab.receipt.upstream_dialect, &answer)
-        }
-        _ => 0,
-    };
-    let prompt = match &tab.receipt.usage {
-        Some(usage) if usage.prompt() > 0 => None,
-        _ => Some(request_tokens(tab)),
-    };
+/// By the length of things alone: nobody is charged for it, so the tokenizer and its tables are not
+/// worth their while.
+pub(crate) fn roughly(tab: &mut Tab) {
+    let written = meter(tab).estimate_bytes().div_ceil(TOKEN_BYTES);
+    let prompt = tab.source.body.len() as u64 / TOKEN_BYTES;
+    let counted = tab.counted;
     let usage = tab.receipt.usage.get_or_insert_default();
-    if let Some(prompt) = prompt {
-        usage.fresh_input = prompt;
+    if usage.prompt() == 0 {
+        usage.fresh_input = prompt.max(1);
     }
-    usage.output = usage.output.max(written);
+    if !counted || usage.output == 0 {
+        usage.output = usage.output.max(written);
+    }
+    tab.receipt.estimated = true;
+}
+
+/// What was handed over.
+fn meter(tab: &mut Tab) -> Meter {
+    match (tab.source.task, tab.meter.take(), tab.source.answer.take()) {
+        (Task::Generate, Some(meter), _) => meter,
+        (Task::Generate, None, Some(answer)) => meter_of(tab.receipt.upstream_dialect, &answer),
+        _ => Meter::new(tab.receipt.upstream_dialect),
+    }
+}
+
+fn count(tab: &mut Tab) {
+    let meter = meter(tab);
+    let reported = tab.receipt.usage.take();
+    let (usage, _) = meter.reckon(reported, tab.counted, || request_tokens(tab));
+    tab.receipt.usage = Some(usage);
     tab.receipt.estimated = true;
 }
 
@@ -66,7 +83,9 @@ fn request_tokens(tab: &Tab) -> u64 {
     }
 }
 
-fn answer_tokens(dialect: Dialect, body: &[u8]) -> u64 {
+/// A meter that has seen a whole answer.
+fn meter_of(dialect: Dialect, body: &[u8]) -> Meter {
+    let mut meter = Meter::new(dialect);
     let context = DecodeContext {
         target: Target {
             model: String::new(),
@@ -77,28 +96,27 @@ fn answer_tokens(dialect: Dialect, body: &[u8]) -> u64 {
         renamed_tools: Vec::new(),
         id_seed: String::new(),
     };
-    let Ok(response) = table::decode_response(dialect, body, &context) else {
-        return 0;
-    };
-    let parts = response.choices.iter().flat_map(|choice| &choice.parts);
-    parts.map(part_tokens).sum()
-}
-
-fn part_tokens(part: &Part) -> u64 {
-    match part {
-        Part::Text(text) => text_tokens(&text.text),
-        Part::Refusal(text) => text_tokens(text),
-        Part::Reasoning(reasoning) => text_tokens(&reasoning.text),
-        Part::ToolCall(call) => match &call.input {
-            ToolInput::Json(text) | ToolInput::Text(text) => {
-                text_tokens(&call.name) + text_tokens(text)
+    let choices = table::decode_response(dialect, body, &context)
+        .map(|response| response.choices)
+        .unwrap_or_default();
+    for part in choices.iter().flat_map(|choice| &choice.parts) {
+        match part {
+            Part::Text(text) => meter.text(&text.text),
+            Part::Refusal(text) => meter.text(text),
+            Part::Reasoning(reasoning) => meter.text(&reasoning.text),
+            Part::ToolCall(call) => {
+                meter.text(&call.name);
+                match &call.input {
+                    ToolInput::Json(text) | ToolInput::Text(text) => meter.text(text),
+                }
             }
-        },
-        Part::Server(block) => text_tokens(block.raw.as_str()),
-        Part::Image(_)
-        | Part::Audio(_)
-        | Part::Document(_)
-        | Part::SearchResult(_)
-        | Part::ToolResult(_) => 0,
+            Part::Server(block) => meter.text(block.raw.as_str()),
+            Part::Image(_)
+            | Part::Audio(_)
+            | Part::Document(_)
+            | Part::SearchResult(_)
+            | Part::ToolResult(_) => {}
+        }
     }
+    meter
 }

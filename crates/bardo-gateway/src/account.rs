@@ -31,10 +31,15 @@ pub(crate) async fn receipt(
     principal: &Principal,
     id: &str,
 ) -> Result<String, Problem> {
-    let found = ledger
-        .receipt(&principal.account, id)
-        .await
-        .map_err(store)?;
+    let look = || ledger.receipt(&principal.account, id);
+    let found = match look().await.map_err(store)? {
+        Some(found) => Some(found),
+        // That of a request which moved no money is written a moment after its answer.
+        None => {
+            ledger.flush().await.map_err(store)?;
+            look().await.map_err(store)?
+        }
+    };
     found.ok_or_else(|| Problem::receipt_not_found(id))
 }
 
@@ -58,6 +63,7 @@ pub(crate) async fn usage(
     if from > to || to - from >= DAYS_MAX {
         return Err(Problem::bad_date("from"));
     }
+    ledger.flush().await.map_err(store)?;
     let rows = ledger
         .usage(UsageQuery {
             account: principal.account.clone(),

@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bardo_access::{
-    KeyKind, KeyRecord, KeyStore, Keys, Moment, Presence, Refusal, Verifier, VerifierSettings,
+    KeyError, KeyKind, KeyRecord, KeyStore, Keys, Moment, Presence, Refusal, Verifier,
+    VerifierSettings,
 };
 use bardo_engine::{Payer, Principal};
 use bardo_types::clock::{Clock, SystemClock};
@@ -121,6 +122,15 @@ impl StoredKeys {
         Self {
             verifier: Arc::new(Verifier::new(Arc::clone(&store), settings, Instant::now())),
             presence: Arc::new(Presence::new(store)),
+        }
+    }
+
+    /// Whether there is any.
+    pub(crate) async fn exist(&self) -> Result<bool, KeyError> {
+        match self.presence.keys() {
+            Keys::Some => Ok(true),
+            Keys::None => Ok(false),
+            Keys::Ask(later) => later.await,
         }
     }
 }

@@ -4,10 +4,14 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use bardo_types::ids::AccountId;
+use bardo_types::money::MicroUsd;
 use clap::{Args, Parser, Subcommand};
 use serde_json::json;
 
+use crate::config::units::Span;
 use crate::config::{self, Config};
 use crate::{assemble, serve, simulation};
 
@@ -114,6 +118,18 @@ pub(crate) struct SandboxArgs {
     /// Answer as JSON, one object per line.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn usd(text: &str) -> Result<MicroUsd, String> {
+    MicroUsd::from_usd(text).map_err(|error| error.to_string())
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    text.parse::<Span>().map(|span| span.0)
+}
+
+fn account(text: &str) -> Result<AccountId, String> {
+    AccountId::parse(text).map_err(|error| error.to_string())
 }
 
 /// Writes one line to standard output; a closed pipe is nobody's failure.

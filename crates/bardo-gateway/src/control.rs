@@ -71,9 +71,7 @@ impl Drop for Control {
 async fn answer(mut stream: UnixStream, store: Arc<SqliteStore>) {
     let mut line = [0; REQUEST.len()];
     let asked = tokio::time::timeout(PATIENCE, stream.read_exact(&mut line)).await;
-    if matches!(asked, Ok(Ok(_))) && line == REQUEST {
-        if store.refresh().await.is_ok() {
-            let _ = stream.write_all(b"ok\n").await;
-        }
+    if matches!(asked, Ok(Ok(_))) && line == REQUEST && store.refresh().await.is_ok() {
+        let _ = stream.write_all(b"ok\n").await;
     }
 }

@@ -77,6 +77,26 @@ fn cost(figures: &Figures, headers: &mut HeaderMap) {
     }
 }
 
+/// The names of the trailers.
+pub(crate) const TRAILERS: &str =
+    "x-bardo-cost, x-bardo-cost-usd, x-bardo-savings, x-bardo-spread, x-bardo-balance";
+
+/// Whether the caller takes trailers.
+pub(crate) fn takes_trailers(headers: &HeaderMap) -> bool {
+    let names = headers.get_all(http::header::TE).into_iter();
+    names
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|name| name.trim().eq_ignore_ascii_case("trailers"))
+}
+
+/// The final figures of a stream.
+pub(crate) fn trailers(figures: &Figures) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    cost(figures, &mut headers);
+    headers
+}
+
 /// Says so where there is little money.
 pub(crate) fn warn_of(funds: MicroUsd, headers: &mut HeaderMap) {
     if funds < LOW {

@@ -27,7 +27,7 @@ use hyper::body::Incoming;
 
 use crate::account;
 use crate::auth::{Access, Call, Gate};
-use crate::describe::{describe, limits, warn_of};
+use crate::describe::{TRAILERS, describe, limits, takes_trailers, warn_of};
 use crate::error::Problem;
 use crate::events::Bus;
 use crate::models;
@@ -229,7 +229,8 @@ impl Edge {
             First::Replay(kept) => replayed(&kept, caller.dialect),
             First::Plain => {
                 let admitted = self.admit(caller, task, headers, body, principal)?;
-                self.reply(caller, admitted, None, limits.heartbeat).await?
+                let reply = self.reply(caller, admitted, None, limits.heartbeat).await?;
+                with_trailers(headers, reply)
             }
             First::Keyed(claimed) => {
                 let admitted = self.admit(caller, task, headers, body, principal)?;
@@ -434,6 +435,20 @@ fn replayed(kept: &Kept, dialect: Dialect) -> Reply {
         HeaderName::from_static(names::IDEMPOTENT_REPLAYED),
         HeaderValue::from_static("true"),
     );
+    reply
+}
+
+/// The final figures of a stream go behind it where the caller takes trailers.
+fn with_trailers(asked: &HeaderMap, reply: Reply) -> Reply {
+    if !takes_trailers(asked) {
+        return reply;
+    }
+    let mut reply = reply.map(ReplyBody::with_trailers);
+    if matches!(reply.body(), ReplyBody::Trailed(_)) {
+        reply
+            .headers_mut()
+            .insert(http::header::TRAILER, HeaderValue::from_static(TRAILERS));
+    }
     reply
 }
 

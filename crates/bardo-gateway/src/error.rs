@@ -386,14 +386,7 @@ impl From<EngineError> for Problem {
             }
             EngineError::Upstream(failure) => Self::upstream(*failure),
             EngineError::Throttled(throttled) => Self::throttled(*throttled, message),
-            EngineError::Scope { reads_only, .. } => {
-                let message = if reads_only {
-                    "this key reads balance, usage and models; requests need a key that begins with bardo_sk_".to_owned()
-                } else {
-                    format!("{message}, or none of the backends that serve it")
-                };
-                Self::new(403, "key_scope", FaultClass::Permission, message).param("model")
-            }
+            EngineError::Scope { reads_only, .. } => Self::scope(reads_only, &message),
             EngineError::Unpriced { .. } => {
                 let message = format!(
                     "{message}, so it cannot be charged; the gateway's operator has to set one"
@@ -403,26 +396,14 @@ impl From<EngineError> for Problem {
             EngineError::Funds {
                 available,
                 fits_max_tokens,
+                limits,
                 ..
-            } => {
-                let fits = fits_max_tokens.map_or_else(String::new, |fits| {
-                    format!("; at most {fits} tokens of output would fit")
-                });
-                let mut problem = Self::new(
-                    402,
-                    "insufficient_funds",
-                    FaultClass::Payment,
-                    format!("{message}{fits}"),
-                );
-                problem.funds = Some(available);
-                problem.for_good()
-            }
-            EngineError::Budget { retry_after_ms, .. } => {
-                let mut problem =
-                    Self::new(429, "budget_exceeded", FaultClass::RateLimit, message).for_good();
-                problem.fault.retry_after_ms = retry_after_ms;
-                problem
-            }
+            } => Self::funds(&message, available, fits_max_tokens, limits),
+            EngineError::Budget {
+                retry_after_ms,
+                limits,
+                ..
+            } => Self::budget(message, retry_after_ms, limits),
             EngineError::Store(error) => {
                 tracing::error!(%error, "money cannot be moved");
                 let message = "the gateway's books do not answer; nothing was charged, ask again";
@@ -440,6 +421,45 @@ impl From<EngineError> for Problem {
 const PATIENCE_MS: u64 = 60_000;
 
 impl Problem {
+    fn scope(reads_only: bool, message: &str) -> Self {
+        let message = if reads_only {
+            "this key reads balance, usage and models; requests need a key that begins with bardo_sk_".to_owned()
+        } else {
+            format!("{message}, or none of the backends that serve it")
+        };
+        Self::new(403, "key_scope", FaultClass::Permission, message).param("model")
+    }
+
+    fn funds(
+        message: &str,
+        available: MicroUsd,
+        fits_max_tokens: Option<u64>,
+        limits: Option<Box<Admission>>,
+    ) -> Self {
+        let fits = fits_max_tokens.map_or_else(String::new, |fits| {
+            format!("; at most {fits} tokens of output would fit")
+        });
+        let message = format!("{message}{fits}");
+        let problem = Self::new(402, "insufficient_funds", FaultClass::Payment, message);
+        Self {
+            funds: Some(available),
+            limits,
+            ..problem.for_good()
+        }
+    }
+
+    fn budget(
+        message: String,
+        retry_after_ms: Option<u64>,
+        limits: Option<Box<Admission>>,
+    ) -> Self {
+        let problem = Self::new(429, "budget_exceeded", FaultClass::RateLimit, message);
+        let mut problem = problem.for_good();
+        problem.fault.retry_after_ms = retry_after_ms;
+        problem.limits = limits;
+        problem
+    }
+
     fn throttled(throttled: Throttled, message: String) -> Self {
         let wait_ms = throttled.retry_after_ms;
         let message = format!(

@@ -2,7 +2,6 @@
 //!
 //! Events may be lost where a reader is slow; it is told how many. Nothing waits for a reader.
 
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,8 +10,8 @@ use std::time::Duration;
 use bardo_types::ids::AccountId;
 use bytes::Bytes;
 use futures_util::Stream;
-use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
 
 /// So many events wait for the slowest reader.
 const BACKLOG: usize = 1_024;
@@ -30,41 +29,58 @@ pub(crate) struct Event {
 
 /// Where events are told.
 #[derive(Debug, Clone)]
-pub(crate) struct Bus(broadcast::Sender<Event>);
+pub(crate) struct Bus {
+    events: broadcast::Sender<Event>,
+    closed: watch::Sender<bool>,
+}
 
 impl Default for Bus {
     fn default() -> Self {
-        Self(broadcast::channel(BACKLOG).0)
+        Self {
+            events: broadcast::channel(BACKLOG).0,
+            closed: watch::channel(false).0,
+        }
     }
 }
 
 impl Bus {
     /// Whether anybody listens; if not, an event need not be written.
     pub(crate) fn is_heard(&self) -> bool {
-        self.0.receiver_count() > 0
+        self.events.receiver_count() > 0
     }
 
     /// Tells an event to whoever listens.
     pub(crate) fn tell(&self, event: Event) {
         // Nobody may be there any more.
-        let _ = self.0.send(event);
+        let _ = self.events.send(event);
+    }
+
+    /// Ends every reader's stream: a process that waits for them would never end.
+    pub(crate) fn close(&self) {
+        self.closed.send_replace(true);
     }
 
     /// The events of one account from now on, as server-sent events.
     pub(crate) fn follow(&self, account: AccountId, heartbeat: Duration) -> Feed {
-        let receiver = self.0.subscribe();
+        let receiver = self.events.subscribe();
+        let closed = self.closed.subscribe();
         let next = futures_util::stream::unfold(
             (
-                receiver,
+                (receiver, closed),
                 account,
-                VecDeque::from([Bytes::from_static(b": connected\n\n")]),
+                Some(Bytes::from_static(b": connected\n\n")),
             ),
-            move |(mut receiver, account, mut ready)| async move {
+            move |((mut receiver, mut closed), account, first)| async move {
+                if let Some(bytes) = first {
+                    return Some((bytes, ((receiver, closed), account, None)));
+                }
                 loop {
-                    if let Some(bytes) = ready.pop_front() {
-                        return Some((bytes, (receiver, account, ready)));
-                    }
-                    let bytes = match tokio::time::timeout(heartbeat, receiver.recv()).await {
+                    let next = tokio::select! {
+                        biased;
+                        next = tokio::time::timeout(heartbeat, receiver.recv()) => next,
+                        _ = closed.wait_for(|closed| *closed) => return None,
+                    };
+                    let bytes = match next {
                         Err(_) => Bytes::from_static(b": heartbeat\n\n"),
                         Ok(Ok(event)) if event.account != account => continue,
                         Ok(Ok(event)) => {
@@ -75,7 +91,7 @@ impl Bus {
                         }
                         Ok(Err(RecvError::Closed)) => return None,
                     };
-                    return Some((bytes, (receiver, account, ready)));
+                    return Some((bytes, ((receiver, closed), account, None)));
                 }
             },
         );

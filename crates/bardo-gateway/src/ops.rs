@@ -82,7 +82,7 @@ impl Ops {
             "/health/ready" | "/healthz" | "/health" | "/health/liveliness" => return self.ready(),
             _ => {}
         }
-        if let Err(refusal) = self.allow(&head.headers) {
+        if let Some(refusal) = self.refusal(&head.headers) {
             return refusal;
         }
         match path.as_str() {
@@ -99,9 +99,9 @@ impl Ops {
     /// A page of some other origin in a browser on this machine can reach loopback, by its address
     /// or by a name that resolves to it. Neither gets in, and where there is a token nothing else
     /// does.
-    fn allow(&self, headers: &HeaderMap) -> Result<(), Reply> {
+    fn refusal(&self, headers: &HeaderMap) -> Option<Reply> {
         let refuse = |status, message: &str| {
-            Err(json_reply(
+            Some(json_reply(
                 status,
                 json!({ "error": { "message": message } }),
             ))
@@ -112,14 +112,13 @@ impl Ops {
                 .and_then(|value| value.to_str().ok())
                 .and_then(|text| text.strip_prefix("Bearer "))
                 .map(|token| Secret::new(token.trim().to_owned()));
-            return if presented.is_some_and(|token| token == self.token) {
-                Ok(())
-            } else {
-                refuse(
-                    StatusCode::UNAUTHORIZED,
-                    "send the operators' token (`server.admin_token`) as `Authorization: Bearer`",
-                )
-            };
+            if presented.is_some_and(|token| token == self.token) {
+                return None;
+            }
+            return refuse(
+                StatusCode::UNAUTHORIZED,
+                "send the operators' token (`server.admin_token`) as `Authorization: Bearer`",
+            );
         }
         let named = |header: Option<&HeaderValue>| {
             header.and_then(|value| value.to_str().ok().map(str::to_owned))
@@ -131,13 +130,12 @@ impl Ops {
                     .is_some_and(|(_, host)| is_loopback_name(host))
             });
         if is_local {
-            Ok(())
-        } else {
-            refuse(
-                StatusCode::FORBIDDEN,
-                "without `server.admin_token` only this machine's own names and pages are answered",
-            )
+            return None;
         }
+        refuse(
+            StatusCode::FORBIDDEN,
+            "without `server.admin_token` only this machine's own names and pages are answered",
+        )
     }
 
     async fn admin(&self, head: &http::request::Parts, path: &str, body: Incoming) -> Reply {

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 
+use crate::describe::trailers;
 use crate::error::Problem;
 use crate::events::Feed;
 
@@ -28,10 +29,20 @@ pub(crate) enum ReplyBody {
     /// Events as they happen, until the caller leaves.
     Feed(Feed),
     /// The same, kept for whoever repeats the request under the same key.
-    Recorded(Box<ReplyStream>, Option<Recorder>),
+    Recorded(Box<Recorded>),
+    /// Piece by piece, and the final figures behind it as trailers.
+    Trailed(Box<ReplyStream>),
+    /// Nothing more, after the trailers.
+    Over,
     /// Piece by piece, once a provider has begun. The caller was kept waiting so long that the
     /// head was sent already, to show that somebody is at work.
     Waiting(Box<Waiting>),
+}
+
+/// See [`ReplyBody::Recorded`].
+pub(crate) struct Recorded {
+    stream: Box<ReplyStream>,
+    recorder: Option<Recorder>,
 }
 
 /// See [`ReplyBody::Waiting`].
@@ -48,7 +59,15 @@ impl ReplyBody {
     pub(crate) fn stream(stream: Box<ReplyStream>, recorder: Option<Recorder>) -> Self {
         match recorder {
             None => Self::Stream(stream),
-            recorder => Self::Recorded(stream, recorder),
+            recorder => Self::Recorded(Box::new(Recorded { stream, recorder })),
+        }
+    }
+
+    /// The same with the final figures as trailers, where it has any.
+    pub(crate) fn with_trailers(self) -> Self {
+        match self {
+            Self::Stream(stream) => Self::Trailed(stream),
+            other => other,
         }
     }
 
@@ -96,7 +115,8 @@ impl Body for ReplyBody {
                         .poll_next(cx)
                         .map(|next| next.map(|data| Ok(Frame::data(data))));
                 }
-                Self::Recorded(stream, recorder) => {
+                Self::Recorded(recorded) => {
+                    let Recorded { stream, recorder } = &mut **recorded;
                     let next = std::task::ready!(stream.poll_next(cx));
                     match (&next, recorder.as_mut()) {
                         (Some(data), Some(recorder)) => recorder.data(data),
@@ -109,6 +129,16 @@ impl Body for ReplyBody {
                     }
                     return Poll::Ready(next.map(|data| Ok(Frame::data(data))));
                 }
+                Self::Trailed(stream) => {
+                    let next = std::task::ready!(stream.poll_next(cx));
+                    let Some(data) = next else {
+                        let trailers = stream.figures().map(trailers);
+                        *self = Self::Over;
+                        return Poll::Ready(trailers.map(|fields| Ok(Frame::trailers(fields))));
+                    };
+                    return Poll::Ready(Some(Ok(Frame::data(data))));
+                }
+                Self::Over => return Poll::Ready(None),
                 Self::Waiting(waiting) => {
                     if !std::mem::replace(&mut waiting.started, true) {
                         return Poll::Ready(Some(Ok(Frame::data(HEARTBEAT))));
@@ -146,9 +176,12 @@ impl Body for ReplyBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Self::Stream(_) | Self::Recorded(..) | Self::Feed(_) | Self::Waiting(_) => {
-                SizeHint::default()
-            }
+            Self::Stream(_)
+            | Self::Recorded(..)
+            | Self::Feed(_)
+            | Self::Trailed(_)
+            | Self::Over
+            | Self::Waiting(_) => SizeHint::default(),
         }
     }
 }

@@ -95,18 +95,16 @@ pub(crate) fn route(method: &Method, path: &str) -> Route {
 
 /// Places that end in a name.
 fn named(method: &Method, stem: &str) -> Route {
-    let places: [(&str, fn(String) -> Route); 2] =
-        [("models/", Route::Model), ("receipts/", Route::Receipt)];
-    for (place, found) in places {
-        if let Some(name) = stem.strip_prefix(place) {
-            return if is_read(method) && !name.is_empty() {
-                found(percent_decoded(name))
-            } else {
-                Route::WrongMethod("GET")
-            };
-        }
+    let (name, found): (&str, fn(String) -> Route) = match stem.split_once('/') {
+        Some(("models", name)) => (name, Route::Model),
+        Some(("receipts", name)) => (name, Route::Receipt),
+        _ => return Route::Unknown,
+    };
+    if is_read(method) && !name.is_empty() {
+        found(percent_decoded(name))
+    } else {
+        Route::WrongMethod("GET")
     }
-    Route::Unknown
 }
 
 fn is_read(method: &Method) -> bool {

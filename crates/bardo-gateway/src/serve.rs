@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
-use bardo_engine::{Engine, Principal, Services};
+use bardo_engine::{Engine, Principal, Services, World};
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
 use bardo_telemetry::Metrics;
 use bardo_types::clock::SystemClock;
 use bardo_types::model::ModelEntry;
+use bardo_types::secret::Secret;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -38,6 +39,8 @@ or name a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPEN
 const SETTLE: Duration = Duration::from_secs(10);
 /// And so long where somebody does not want to wait.
 const SETTLE_AT_ONCE: Duration = Duration::from_millis(800);
+/// And what goes on aside, so long after that.
+const LAST_WORD: Duration = Duration::from_millis(50);
 
 /// What stays the same over the process's life.
 struct Running {
@@ -54,32 +57,20 @@ struct Running {
 /// Runs until a signal ends it.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     start_logging(args.sandbox);
-    let mut loaded = if args.sandbox {
-        config::embedded("sandbox", simulation::configuration(simulation::start()?))
-    } else {
-        config::load(args.common.config.as_deref(), &environment())
-    }
-    .map_err(|error| error.to_string())?;
-    if !loaded.config.has_providers() {
-        return Err(NO_PROVIDER.into());
-    }
-    loaded.config.server.listen = args.listen.unwrap_or(loaded.config.server.listen);
-    loaded.config.server.admin_listen = args
-        .admin_listen
-        .unwrap_or(loaded.config.server.admin_listen);
-    loaded.config.check()?;
-    let server = &loaded.config.server;
-    let bind = |address| {
-        server::bind(address).map_err(|error| format!("cannot listen on {address}: {error}"))
-    };
-    let (listener, admin) = (bind(server.listen)?, bind(server.admin_listen)?);
-    let address =
-        |listener: &std::net::TcpListener| listener.local_addr().map_err(|error| error.to_string());
-    let (listen, admin_listen) = (address(&listener)?, address(&admin)?);
-
+    let loaded = load(args)?;
+    let listeners = Listeners::bind(&loaded)?;
     let transport = Transport::new(loaded.config.upstream.connect_timeout.0);
     let catalog = Arc::new(Catalog::embedded());
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
+    let folder = DataFolder::open(args)?;
+    let stores = Stores::open(&loaded.config.store, folder.path(), Purpose::Serve)
+        .map_err(|reason| loaded.refuse(&reason))?;
+    let stored = StoredKeys::over(Arc::clone(&stores.keys));
+    known_callers(&loaded.config, &stored)?;
+    let key = match args.sandbox {
+        true => Some(simulation::fund(&stores.operator(), &stored)?),
+        false => None,
+    };
     let world = assemble::world(
         &loaded.config,
         &backends,
@@ -87,74 +78,40 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         &LiveLists::new(),
         args.sandbox,
     );
-    let folder = DataFolder::open(args)?;
-    let stores = Stores::open(&loaded.config.store, folder.path(), Purpose::Serve)
+    let edge = edge(&loaded, &stores, &stored, world, &transport)
         .map_err(|reason| loaded.refuse(&reason))?;
-    let stored = StoredKeys::over(Arc::clone(&stores.keys));
-    let key = match args.sandbox {
-        true => Some(simulation::fund(&stores.operator(), &stored)?),
-        false => None,
-    };
-    let policy = policy(&loaded.config, stored.clone(), &transport)
-        .map_err(|reason| loaded.refuse(&reason))?;
-    let (metrics, bus) = (Arc::new(Metrics::new()), Bus::default());
-    let services = Services {
-        ledger: Some(Arc::clone(&stores.ledger)),
-        limits: stores::limits(&loaded.config.limits).map_err(|reason| loaded.refuse(&reason))?,
-        clock: Arc::new(SystemClock),
-        sink: Arc::new(Sink {
-            metrics: Arc::clone(&metrics),
-            bus: bus.clone(),
-        }),
-    };
-    let edge = Arc::new(Edge {
-        engine: Arc::new(Engine::new(world, transport.clone(), services)),
-        policy: ArcSwap::from_pointee(policy),
-        draining: AtomicBool::new(false),
-        ledger: Arc::clone(&stores.ledger),
-        metrics: Arc::clone(&metrics),
-        bus,
-    });
+    let Listeners {
+        data,
+        admin,
+        listen,
+        admin_listen,
+    } = listeners;
     let (stop, stopping) = watch::channel(Stop::No);
+    let server = &loaded.config.server;
     let workers = match server.workers {
         0 => std::thread::available_parallelism().map_or(2, usize::from),
         workers => workers,
     };
-    let threads = server::run(&edge, listener, workers, server.read_timeout.0, &stopping);
+    let threads = server::run(&edge, data, workers, server.read_timeout.0, &stopping);
     // The workers' receivers alone tell when the last of them is done.
     drop(stopping);
-    let status = Status {
-        config_file: loaded.file.as_ref().map(|file| file.display().to_string()),
-        config_hash: hash(&loaded),
-        ..Status::default()
-    };
     let running = Running {
         edge,
         stored,
-        status: Arc::new(ArcSwap::from_pointee(status)),
+        status: Arc::new(ArcSwap::from_pointee(Status::of(&loaded))),
         catalog,
         transport,
         args_config: args.common.config.clone(),
         sandbox: args.sandbox,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())?;
+    let runtime = runtime()?;
     let engine = Arc::clone(&running.edge.engine);
     engine.start_settler(runtime.handle());
     let patience = runtime.block_on(async {
+        upkeep::start(&stores, folder.path(), loaded.config.store.keep_receipts.0);
         let admin = tokio::net::TcpListener::from_std(admin).map_err(|error| error.to_string())?;
-        let keep_receipts = loaded.config.store.keep_receipts.0;
-        upkeep::start(&stores, folder.path(), keep_receipts);
-        let ops = Ops {
-            edge: Arc::clone(&running.edge),
-            status: Arc::clone(&running.status),
-            metrics,
-            operator: stores.operator(),
-            token: loaded.config.server.admin_token.clone(),
-        };
-        tokio::spawn(ops::serve(admin, Arc::new(ops)));
+        let token = loaded.config.server.admin_token.clone();
+        tokio::spawn(ops::serve(admin, running.ops(&stores, token)));
         // Before anybody is told that this process is ready for signals too.
         let signals = Signals::watch()?;
         let announced = Announced {
@@ -174,7 +131,84 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     if runtime.block_on(settled).is_err() {
         tracing::error!("the books do not answer; what is unsettled is held until it expires");
     }
+    // What is still being counted is not waited for.
+    runtime.shutdown_timeout(LAST_WORD);
     Ok(())
+}
+
+/// The configuration, with what the command line says on top.
+fn load(args: &ServeArgs) -> Result<Loaded, String> {
+    let mut loaded = if args.sandbox {
+        config::embedded("sandbox", simulation::configuration(simulation::start()?))
+    } else {
+        config::load(args.common.config.as_deref(), &environment())
+    }
+    .map_err(|error| error.to_string())?;
+    if !loaded.config.has_providers() {
+        return Err(NO_PROVIDER.into());
+    }
+    let server = &mut loaded.config.server;
+    server.listen = args.listen.unwrap_or(server.listen);
+    server.admin_listen = args.admin_listen.unwrap_or(server.admin_listen);
+    loaded.config.check()?;
+    Ok(loaded)
+}
+
+/// Where callers and operators connect.
+struct Listeners {
+    data: std::net::TcpListener,
+    admin: std::net::TcpListener,
+    listen: std::net::SocketAddr,
+    admin_listen: std::net::SocketAddr,
+}
+
+impl Listeners {
+    fn bind(loaded: &Loaded) -> Result<Self, String> {
+        let bind = |address| {
+            let listener = server::bind(address)
+                .map_err(|error| format!("cannot listen on {address}: {error}"))?;
+            let bound = listener.local_addr().map_err(|error| error.to_string())?;
+            Ok::<_, String>((listener, bound))
+        };
+        let server = &loaded.config.server;
+        let ((data, listen), (admin, admin_listen)) =
+            (bind(server.listen)?, bind(server.admin_listen)?);
+        Ok(Self {
+            data,
+            admin,
+            listen,
+            admin_listen,
+        })
+    }
+}
+
+/// What answers callers.
+fn edge(
+    loaded: &Loaded,
+    stores: &Stores,
+    stored: &StoredKeys,
+    world: World,
+    transport: &Transport,
+) -> Result<Arc<Edge>, String> {
+    let policy = policy(&loaded.config, stored.clone(), transport)?;
+    let (metrics, bus) = (Arc::new(Metrics::new()), Bus::default());
+    let services = Services {
+        ledger: Some(Arc::clone(&stores.ledger)),
+        limits: stores::limits(&loaded.config.limits)?,
+        clock: Arc::new(SystemClock),
+        sink: Arc::new(Sink {
+            metrics: Arc::clone(&metrics),
+            bus: bus.clone(),
+        }),
+    };
+    Ok(Arc::new(Edge {
+        engine: Arc::new(Engine::new(world, transport.clone(), services)),
+        policy: ArcSwap::from_pointee(policy),
+        draining: AtomicBool::new(false),
+        ledger: Arc::clone(&stores.ledger),
+        metrics,
+        bus,
+    }))
 }
 
 /// What is said once when everything is there.
@@ -211,6 +245,31 @@ fn announce(args: &ServeArgs, announced: &Announced<'_>) {
             "serving on http://{listen}, operators on http://{admin}"
         ));
     }
+}
+
+/// A listener that others can reach is for callers who can be told apart. Keys of the store count:
+/// there may be some before the first server runs.
+fn known_callers(config: &Config, stored: &StoredKeys) -> Result<(), String> {
+    let listen = config.server.listen;
+    if listen.ip().is_loopback() || !config.auth.keys.is_empty() || config.auth.privy.is_some() {
+        return Ok(());
+    }
+    // A store that does not answer yet lets nobody in either.
+    let known = runtime()?.block_on(stored.exist());
+    if known.unwrap_or(true) {
+        return Ok(());
+    }
+    Err(format!(
+        "`server.listen` is {listen}, which others can reach, and there is no key; make one first: \
+         bardo-gateway keys create, or listen on 127.0.0.1"
+    ))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())
 }
 
 fn start_logging(sandbox: bool) {
@@ -269,6 +328,16 @@ fn hash(loaded: &Loaded) -> String {
         .collect()
 }
 
+impl Status {
+    fn of(loaded: &Loaded) -> Self {
+        Self {
+            config_file: loaded.file.as_ref().map(|file| file.display().to_string()),
+            config_hash: hash(loaded),
+            ..Self::default()
+        }
+    }
+}
+
 /// When the config file was last written, as far as the file system tells.
 fn written(loaded: &Loaded) -> Option<SystemTime> {
     std::fs::metadata(loaded.file.as_ref()?)
@@ -310,6 +379,17 @@ struct Fetched {
 }
 
 impl Running {
+    /// What the operators' listener shows and acts on.
+    fn ops(&self, stores: &Stores, token: Secret) -> Arc<Ops> {
+        Arc::new(Ops {
+            edge: Arc::clone(&self.edge),
+            status: Arc::clone(&self.status),
+            metrics: Arc::clone(&self.edge.metrics),
+            operator: stores.operator(),
+            token,
+        })
+    }
+
     /// Everything that goes on beside serving: lists, reloads, signals. Returns when it is time to
     /// go, with `stop` set, and how long to wait for the books.
     async fn attend(
@@ -369,6 +449,7 @@ impl Running {
             }
         }
         self.edge.draining.store(true, Ordering::Relaxed);
+        self.edge.bus.close();
         let _ = stop.send(Stop::Drain);
         tracing::info!("draining; a second signal ends at once");
         let patience = tokio::select! {

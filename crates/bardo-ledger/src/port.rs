@@ -127,6 +127,11 @@ pub trait Ledger: Send + Sync {
     /// Adds everything up.
     fn verify(&self) -> Future<'_, Result<Verification, StoreError>>;
 
+    /// Answers when what was recorded before can be read, as far as the store can tell.
+    fn flush(&self) -> Future<'_, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// One receipt of an account, as JSON, by the id made here or by the caller's own; of several
     /// with the same name the newest.
     fn receipt<'a>(

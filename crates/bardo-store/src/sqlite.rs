@@ -16,6 +16,7 @@
 mod batch;
 mod caps;
 mod changes;
+mod checkpoint;
 
 mod error;
 mod journal;

@@ -17,9 +17,10 @@ use crate::usage::Usage;
 pub enum Outcome {
     /// The answer is complete.
     Finished,
-    /// The caller left, or was cut off because its money ended, after the provider had begun.
+    /// The caller left after the request was sent.
     Aborted,
-    /// The provider failed after the answer had begun, or no provider answered.
+    /// The provider failed after the answer had begun, no provider answered, or the answer was
+    /// ended because the caller's money was.
     Failed,
     /// A provider took the request and then nothing is known: it may bill, and may not.
     Unknown,

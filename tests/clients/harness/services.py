@@ -8,10 +8,12 @@ import urllib.request
 from . import process, targets
 
 
-def fetch(url: str, *, method: str = "GET", body: bytes | None = None, timeout: float = 10) -> bytes:
+def fetch(
+    url: str, *, method: str = "GET", body: bytes | None = None, headers: dict | None = None, timeout: float = 10
+) -> bytes:
     """A plain request on loopback; proxies of the environment do not apply."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    request = urllib.request.Request(url, data=body, method=method)
+    request = urllib.request.Request(url, data=body, method=method, headers=headers or {})
     with opener.open(request, timeout=timeout) as answer:
         return answer.read()
 

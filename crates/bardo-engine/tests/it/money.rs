@@ -221,6 +221,24 @@ async fn the_callers_own_key_costs_nothing_and_is_recorded() {
 }
 
 #[tokio::test]
+async fn what_nobody_is_charged_for_is_counted_roughly() {
+    for stream in [false, true] {
+        let purse = Purse::priced("1", true, None).await;
+        let fault = json!({ "kind": "usage_missing" });
+        let text = "Some words that take a number of tokens. ".repeat(10);
+        let script = script(json!([{ "text": text, "fault": fault }]));
+        let mut body = prompt(Dialect::Chat, "gpt-5.5", &script);
+        body["stream"] = json!(stream);
+        purse.ask(Dialect::Chat, &body).await.expect("an answer");
+        let receipt = purse.receipt().await;
+        let usage = receipt.usage.expect("counted here");
+        assert!(receipt.estimated);
+        assert!((80..=120).contains(&usage.output), "{stream} {usage:?}");
+        assert!(usage.fresh_input > 20, "{stream} {usage:?}");
+    }
+}
+
+#[tokio::test]
 async fn embeddings_are_charged_and_counting_is_free() {
     let purse = Purse::with("1").await;
     let body = prompt(Dialect::Anthropic, "claude-sonnet-5-5", "Hi");
@@ -326,4 +344,27 @@ async fn no_content_comes_before_its_hold_is_kept() {
     assert!(matches!(answer.body, AnswerBody::Stream(_)));
     read(answer).await.expect("an answer");
     assert!(purse.balance().await.spent > MicroUsd::ZERO);
+}
+
+#[tokio::test]
+async fn figures_are_within_the_answer_where_they_are_asked_for() {
+    for dialect in CALLERS {
+        let purse = Purse::with("10").await;
+        let mut body = prompt(dialect, "gpt-5.5", "Hi");
+        let plain = purse.ask(dialect, &body).await.expect("an answer");
+        assert!(plain.json()["usage"].get("bardo").is_none());
+        body["bardo"] = json!({ "metadata": true });
+        let read = purse.ask(dialect, &body).await.expect("an answer");
+        let figures = read.head.figures.expect("final figures");
+        let usage = &read.json()["usage"];
+        let cost = figures.cost.expect("a cost").to_string();
+        assert_eq!(usage["bardo"]["cost"], cost, "{dialect:?} {usage}");
+        assert_eq!(
+            usage.as_object().map(|members| members.len()),
+            plain.json()["usage"]
+                .as_object()
+                .map(|members| members.len() + 1)
+        );
+        purse.settled().await;
+    }
 }

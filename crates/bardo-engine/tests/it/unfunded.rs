@@ -29,6 +29,7 @@ async fn a_limit_that_cannot_be_paid_is_refused_with_one_that_can() {
         needed,
         available,
         fits_max_tokens: Some(fits),
+        limits: Some(_),
     }) = refusal
     else {
         unreachable!("{refusal:?}");

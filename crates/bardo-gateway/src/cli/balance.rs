@@ -34,8 +34,8 @@ pub(super) struct DepositArgs {
     #[command(flatten)]
     whose: Whose,
     /// How much, e.g. 10 or 0.25.
-    #[arg(long, value_name = "USD")]
-    usd: String,
+    #[arg(long, value_name = "USD", value_parser = super::usd)]
+    usd: MicroUsd,
     /// Where it came from; the same reference twice is one deposit.
     #[arg(long)]
     reference: Option<String>,
@@ -47,19 +47,20 @@ pub(super) struct Reconcile {
     #[command(flatten)]
     common: Common,
     /// The request to decide on [default: list all whose outcome is unknown].
-    #[arg(long, value_name = "REQUEST")]
+    #[arg(long, value_name = "REQUEST", requires = "decision")]
     request: Option<String>,
     /// The provider did not bill it.
-    #[arg(long, requires = "request")]
+    #[arg(long, requires = "request", group = "decision")]
     release: bool,
     /// It did: charge so much, spread included.
     #[arg(
         long,
         value_name = "USD",
         requires = "request",
-        conflicts_with = "release"
+        group = "decision",
+        value_parser = super::usd
     )]
-    charge_usd: Option<String>,
+    charge_usd: Option<MicroUsd>,
     /// The backend that billed it.
     #[arg(long, requires = "charge_usd")]
     provider: Option<String>,
@@ -76,12 +77,10 @@ pub(super) fn run(verb: BalanceVerb) -> Result<(), String> {
             Ok(())
         }
         BalanceVerb::Deposit(args) => {
-            let amount =
-                MicroUsd::from_usd(&args.usd).map_err(|error| format!("--usd: {error}"))?;
             let whose = &args.whose;
             let balance = stores::with_operator(&whose.common, async |operator| {
                 let account = operator.account(&whose.key).await?;
-                operator.deposit(account, amount, args.reference).await
+                operator.deposit(account, args.usd, args.reference).await
             })?;
             show_balance(&whose.common, &balance);
             Ok(())
@@ -142,15 +141,9 @@ pub(super) fn reconcile(args: Reconcile) -> Result<(), String> {
         }
         return Ok(());
     };
-    let resolution = match (args.release, &args.charge_usd) {
-        (true, _) => Resolution::Release,
-        (false, Some(usd)) => Resolution::Charge(
-            MicroUsd::from_usd(usd).map_err(|error| format!("--charge-usd: {error}"))?,
-        ),
-        (false, None) => {
-            return Err("say --release, or --charge-usd with the amount that was billed".into());
-        }
-    };
+    let resolution = args
+        .charge_usd
+        .map_or(Resolution::Release, Resolution::Charge);
     let settle = async |operator: &Operator| -> Result<Value, OperatorError> {
         operator
             .reconcile(&request, resolution, args.provider)

@@ -1,12 +1,13 @@
 //! `keys create|list|revoke|rotate`.
 
+use std::time::Duration;
+
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::{Common, say};
-use crate::config::units::Span;
 use crate::operator::{KeyChange, KeySpec};
 use crate::stores;
 
@@ -30,8 +31,8 @@ pub(super) struct Create {
     #[arg(long, default_value = "")]
     name: String,
     /// An account that the key shall draw on [default: a new one].
-    #[arg(long, value_name = "ACCOUNT")]
-    account: Option<String>,
+    #[arg(long, value_name = "ACCOUNT", value_parser = super::account)]
+    account: Option<AccountId>,
     /// A restriction; may be repeated: read-only, model=NAME, backend=NAME, ip=NETWORK, rpm=N, tpm=N,
     /// spend-session=USD, spend-day=USD, spend-month=USD, spend-total=USD.
     #[arg(long = "scope", value_name = "SCOPE")]
@@ -40,11 +41,11 @@ pub(super) struct Create {
     #[arg(long)]
     tier: Option<String>,
     /// Put so much into its account at once.
-    #[arg(long, value_name = "USD")]
-    deposit_usd: Option<String>,
+    #[arg(long, value_name = "USD", value_parser = super::usd)]
+    deposit_usd: Option<MicroUsd>,
     /// It ends after this time, e.g. 30days.
-    #[arg(long, value_name = "DURATION")]
-    expires: Option<String>,
+    #[arg(long, value_name = "DURATION", value_parser = super::duration)]
+    expires: Option<Duration>,
 }
 
 #[derive(Args)]
@@ -52,8 +53,8 @@ pub(super) struct List {
     #[command(flatten)]
     common: Common,
     /// Of one account alone.
-    #[arg(long, value_name = "ACCOUNT")]
-    account: Option<String>,
+    #[arg(long, value_name = "ACCOUNT", value_parser = super::account)]
+    account: Option<AccountId>,
 }
 
 #[derive(Args)]
@@ -79,8 +80,8 @@ pub(super) struct Rotate {
     #[arg(long, value_name = "ID", conflicts_with = "id")]
     key: Option<String>,
     /// The old key is taken for so long.
-    #[arg(long, value_name = "DURATION", default_value = "24h")]
-    overlap: String,
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = super::duration)]
+    overlap: Duration,
 }
 
 pub(super) fn run(verb: KeysVerb) -> Result<(), String> {
@@ -99,16 +100,17 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), String> {
         }
         KeysVerb::Rotate(args) => {
             let id = args.id.or(args.key).unwrap_or_default();
-            let overlap = duration(&args.overlap)?;
             let fresh = stores::with_operator(&args.common, async |operator| {
-                operator.change_key(&id, KeyChange::Rotate(overlap)).await
+                operator
+                    .change_key(&id, KeyChange::Rotate(args.overlap))
+                    .await
             })?;
             show(&args.common, &fresh, |key| {
                 format!(
                     "{}\n\nIt takes the place of {}, which is taken for another {}.",
                     created(key),
                     text(key, "replaces"),
-                    args.overlap
+                    humantime::format_duration(args.overlap)
                 )
             });
             Ok(())
@@ -117,17 +119,13 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), String> {
 }
 
 fn create(args: Create) -> Result<(), String> {
-    let amount =
-        |usd: &String| MicroUsd::from_usd(usd).map_err(|error| format!("--deposit-usd: {error}"));
-    let account =
-        |name: &String| AccountId::parse(name).map_err(|error| format!("--account: {error}"));
     let spec = KeySpec {
         name: args.name,
-        account: args.account.as_ref().map(account).transpose()?,
+        account: args.account,
         scopes: args.scopes,
         tier: args.tier,
-        deposit: args.deposit_usd.as_ref().map(amount).transpose()?,
-        expires_in: args.expires.as_deref().map(duration).transpose()?,
+        deposit: args.deposit_usd,
+        expires_in: args.expires,
     };
     let key = stores::with_operator(&args.common, async |operator| {
         operator.create_key(spec).await
@@ -149,12 +147,8 @@ fn created(key: &Value) -> String {
 }
 
 fn list(args: &List) -> Result<(), String> {
-    let account = match &args.account {
-        Some(name) => Some(AccountId::parse(name).map_err(|error| format!("--account: {error}"))?),
-        None => None,
-    };
     let keys = stores::with_operator(&args.common, async |operator| {
-        operator.list_keys(account.as_ref()).await
+        operator.list_keys(args.account.as_ref()).await
     })?;
     if keys.is_empty() && !args.common.json {
         say("no keys; `bardo-gateway keys create` makes one");
@@ -173,10 +167,6 @@ fn list(args: &List) -> Result<(), String> {
         });
     }
     Ok(())
-}
-
-fn duration(text: &str) -> Result<std::time::Duration, String> {
-    text.parse::<Span>().map(|span| span.0)
 }
 
 fn text<'v>(value: &'v Value, member: &str) -> &'v str {

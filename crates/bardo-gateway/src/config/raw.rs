@@ -419,13 +419,6 @@ impl Config {
                 self.server.admin_listen
             ));
         }
-        if self.auth.keys.is_empty() && !self.server.listen.ip().is_loopback() {
-            return Err(format!(
-                "`server.listen` is {}, which others can reach, and `auth.keys` is empty; add a key or listen on \
-                 127.0.0.1",
-                self.server.listen
-            ));
-        }
         if let Some(privy) = &self.auth.privy {
             if privy.app_id.is_empty()
                 || !privy

@@ -50,8 +50,7 @@ fn refusals_name_key_value_and_fix() {
         refusal("providers: { direct: { keys: [ { provider: opnai } ] } }")
             .contains("did you mean `openai`?")
     );
-    assert!(refusal("server: { listen: '0.0.0.0:8402' }").contains("`auth.keys` is empty"));
-    assert!(refusal("server: { admin_listen: '0.0.0.0:8403' }").contains("loopback"));
+    assert!(refusal("server: { admin_listen: '0.0.0.0:8403' }").contains("`server.admin_token`"));
     assert!(
         refusal("providers: { venice: { api_key: 'env:NOPE' } }").contains("`NOPE` is not set")
     );

@@ -113,7 +113,8 @@ impl Operator {
             replaces: None,
         };
         let mut shown = self.issue(record).await?;
-        if let Some(amount) = spec.deposit {
+        // Nothing is no deposit, and no reason to lose the key that was made just now.
+        if let Some(amount) = spec.deposit.filter(|&amount| amount > MicroUsd::ZERO) {
             let account = AccountId::parse(shown["account"].as_str().unwrap_or_default())
                 .map_err(|error| invalid(error.to_string()))?;
             shown["balance"] = self.deposit(account, amount, None).await?;

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use bardo_ledger::{Balance, Charge, Deposit, End, HoldState, HoldView, Posting, Settle};
-use bardo_types::ids::{AccountId, RequestId};
+use bardo_ledger::{Balance, Charge, Deposit, End, HoldState, HoldView, Posting, Record, Settle};
+use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
 use serde_json::{Value, json};
 
@@ -128,13 +128,15 @@ impl Operator {
                 spread: MicroUsd::ZERO,
             }),
         };
+        let receipt = self.ledger.receipt(&hold.account, request.as_str()).await?;
+        let record = receipt.and_then(|json| decided(&json, hold, &end));
         let settled = self
             .ledger
             .settle(Settle {
                 account: hold.account.clone(),
                 request: request.clone(),
                 end,
-                record: None,
+                record,
                 now_ms: self.clock.now_ms(),
             })
             .await?;
@@ -145,6 +147,42 @@ impl Operator {
             "available": settled.available.to_string(),
         }))
     }
+}
+
+/// The receipt of a request of unknown outcome, once somebody has decided on it: it shows what was
+/// charged after all. `None` where it cannot be read; then it stays as it is.
+fn decided(json: &str, hold: &HoldView, end: &End) -> Option<Record> {
+    let mut receipt: Value = serde_json::from_str(json).ok()?;
+    let (provider_cost, charge) = match end {
+        End::Capture(charge) => (
+            charge.provider_cost,
+            charge.provider_cost.checked_add(charge.spread)?,
+        ),
+        End::Release | End::Unknown => (MicroUsd::ZERO, MicroUsd::ZERO),
+    };
+    receipt["reconciled"] = json!(true);
+    let cost = &mut receipt["cost"];
+    cost["provider_cost"] = json!(provider_cost.to_string());
+    cost["spread"] = json!(charge.saturating_sub(provider_cost).to_string());
+    cost["charge"] = json!(charge.to_string());
+    let text = |name: &str| receipt[name].as_str();
+    let tokens = |name: &str| receipt["usage"][name].as_u64().unwrap_or(0);
+    Some(Record {
+        request: hold.request.clone(),
+        client_request_id: text("client_request_id").map(Arc::from),
+        account: hold.account.clone(),
+        key: text("key").and_then(|key| KeyId::parse(key).ok()),
+        at_ms: receipt["created_ms"].as_u64()?,
+        model: Arc::from(text("model")?),
+        provider: Arc::from(text("provider")?),
+        outcome: "unknown",
+        input_tokens: tokens("input_tokens"),
+        output_tokens: tokens("output_tokens"),
+        provider_cost,
+        charge,
+        savings: MicroUsd::ZERO,
+        json: receipt.to_string().into(),
+    })
 }
 
 /// A balance as every surface shows it.

@@ -103,7 +103,7 @@ pub(super) fn insert_charge(
             "INSERT INTO transfers (at_ms, kind, account, reference, counterparty, \
              customer_amount, counterparty_amount, spread_amount, shortfall) \
              VALUES (?1, 'charge', ?2, ?3, 'provider:' || ?4, ?5, ?6, ?7, ?8) \
-             ON CONFLICT (account, kind, reference) DO NOTHING",
+             ON CONFLICT (reference, account, kind) DO NOTHING",
         )?
         .execute(params![
             row.at_ms,
@@ -255,7 +255,7 @@ pub(super) fn insert_receipt(
             "INSERT INTO receipts (account, request, client_request, key, at_ms, model, \
              provider, outcome, input_tokens, output_tokens, provider_cost, charge, savings) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
-             ON CONFLICT (account, request) DO NOTHING",
+             ON CONFLICT (request, account) DO NOTHING",
         )?
         .execute(columns)?;
     if written == 1 {
@@ -346,11 +346,11 @@ pub(super) fn audit(connection: &Connection, row: &AuditRow<'_>) -> rusqlite::Re
 }
 
 /// Deletes at most `limit` of the oldest receipts, as far as they are from before `before_ms`;
-/// answers how many. Receipts are written nearly in the order of time, so the oldest rows are
-/// looked at and no index by time alone is kept.
+/// answers how many.
 pub(super) fn prune(connection: &Connection, before_ms: u64, limit: u64) -> rusqlite::Result<u64> {
-    let doomed = "SELECT no FROM (SELECT no, at_ms FROM receipts ORDER BY no LIMIT ?2) \
-         WHERE at_ms < ?1";
+    let doomed = "SELECT no FROM receipts WHERE at_ms / 60000 <= ?1 / 60000 AND at_ms < ?1 \
+         ORDER BY at_ms / 60000, account, no LIMIT ?2";
+    let before_ms = clamp(before_ms);
     connection
         .prepare_cached(&format!("DELETE FROM receipt_texts WHERE no IN ({doomed})"))?
         .execute(params![before_ms, limit])?;

@@ -88,12 +88,11 @@ pub(super) struct Start {
     pub(super) book: Book,
     /// Rows of holds.
     pub(super) held: Vec<(HoldKey, MicroUsd)>,
-    /// The last change by another process.
-    pub(super) seen: i64,
 }
 
 /// Takes over from a server that ended. Its requests are gone, so nobody will end their holds:
-/// they are released. What nobody knows the outcome of stays held.
+/// they are released. What nobody knows the outcome of stays held. What other processes did until
+/// then is in the rows, so the list of changes begins anew.
 pub(super) fn take_over(connection: &mut Connection, now_ms: u64) -> Result<Start, StoreError> {
     release_open_holds(connection).map_err(|error| store_error(&error))?;
     let mut book = Book::default();
@@ -119,12 +118,7 @@ pub(super) fn take_over(connection: &mut Connection, now_ms: u64) -> Result<Star
             .map_err(|refusal: Refusal| damaged(refusal.to_string()))?;
     }
     load_ends(connection, &mut book, now_ms).map_err(|error| store_error(&error))?;
-    let seen = connection
-        .query_row("SELECT coalesce(max(seq), 0) FROM changes", [], |row| {
-            row.get(0)
-        })
-        .map_err(|error| store_error(&error))?;
-    Ok(Start { book, held, seen })
+    Ok(Start { book, held })
 }
 
 fn release_open_holds(connection: &mut Connection) -> rusqlite::Result<()> {

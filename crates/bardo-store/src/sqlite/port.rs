@@ -159,6 +159,11 @@ impl Ledger for SqliteStore {
         })
     }
 
+    fn flush(&self) -> Future<'_, Result<(), StoreError>> {
+        // The writer puts receipts that wait into the same transaction.
+        Box::pin(self.refresh())
+    }
+
     fn receipt<'a>(
         &'a self,
         account: &'a AccountId,

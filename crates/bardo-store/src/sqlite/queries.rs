@@ -3,7 +3,9 @@
 use bardo_ledger::{Balance, Posting, PostingKind, UsageQuery, UsageRow};
 use bardo_types::ids::KeyId;
 use bardo_types::money::MicroUsd;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::journal;
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -25,6 +27,9 @@ pub(super) fn balance(connection: &Connection, id: &str) -> rusqlite::Result<Opt
         .optional()
 }
 
+/// Transfers are indexed by blocks of so many numbers, and within them by account.
+const BLOCK: i64 = 4096;
+
 /// Lines of whole transfers, until there are at least `limit`.
 pub(super) fn postings(
     connection: &Connection,
@@ -32,42 +37,55 @@ pub(super) fn postings(
     after: u64,
     limit: u32,
 ) -> rusqlite::Result<Vec<Posting>> {
+    let mut lines = Vec::new();
+    let Some(no) = journal::find_account_no(connection, account)? else {
+        return Ok(lines);
+    };
     let after = i64::try_from(after).unwrap_or(i64::MAX);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let last: i64 = connection
+        .prepare_cached("SELECT coalesce(max(no), 0) FROM transfers")?
+        .query_row([], |row| row.get(0))?;
     let mut select = connection.prepare_cached(
         "SELECT no, at_ms, kind, counterparty, reference, customer_amount, \
          counterparty_amount, spread_amount FROM transfers \
-         WHERE account = (SELECT no FROM accounts WHERE id = ?1) AND no > ?2 ORDER BY no",
+         WHERE no / 4096 = ?1 AND account = ?2 AND no > ?3 ORDER BY no",
     )?;
-    let mut rows = select.query(params![account, after])?;
-    let mut lines = Vec::new();
-    while lines.len() < limit
-        && let Some(row) = rows.next()?
-    {
-        let kind = match row.get_ref(2)?.as_str()? {
-            "deposit" => PostingKind::Deposit,
-            _ => PostingKind::Charge,
-        };
-        let books = [
-            format!("customer:{account}"),
-            row.get(3)?,
-            "spread".to_owned(),
-        ];
-        for (book, column) in books.into_iter().zip(5..) {
-            let amount: i64 = row.get(column)?;
-            if amount != 0 {
-                lines.push(Posting {
-                    transfer: row.get(0)?,
-                    at_ms: row.get(1)?,
-                    kind,
-                    book,
-                    amount,
-                    reference: row.get(4)?,
-                });
-            }
+    for block in after / BLOCK..=last / BLOCK {
+        let mut rows = select.query(params![block, no, after])?;
+        while lines.len() < limit
+            && let Some(row) = rows.next()?
+        {
+            push_lines(&mut lines, account, row)?;
         }
     }
     Ok(lines)
+}
+
+fn push_lines(lines: &mut Vec<Posting>, account: &str, row: &Row<'_>) -> rusqlite::Result<()> {
+    let kind = match row.get_ref(2)?.as_str()? {
+        "deposit" => PostingKind::Deposit,
+        _ => PostingKind::Charge,
+    };
+    let books = [
+        format!("customer:{account}"),
+        row.get(3)?,
+        "spread".to_owned(),
+    ];
+    for (book, column) in books.into_iter().zip(5..) {
+        let amount: i64 = row.get(column)?;
+        if amount != 0 {
+            lines.push(Posting {
+                transfer: row.get(0)?,
+                at_ms: row.get(1)?,
+                kind,
+                book,
+                amount,
+                reference: row.get(4)?,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// A receipt's text, by our id or the caller's.
@@ -97,12 +115,22 @@ pub(super) fn usage(
     connection: &Connection,
     query: &UsageQuery,
 ) -> rusqlite::Result<Vec<UsageRow>> {
-    // Sums of text from callers could leave 64 bits, where `sum` fails; `total` is inexact.
+    // Receipts are indexed by minute and then by account: each minute that there can be receipts
+    // in is looked at.
     let mut select = connection.prepare_cached(
-        "SELECT at_ms / ?5, model, provider, count(*), sum(input_tokens), sum(output_tokens), \
-         sum(provider_cost), sum(charge), sum(savings) FROM receipts \
-         WHERE account = (SELECT no FROM accounts WHERE id = ?1) \
-         AND at_ms >= ?2 AND at_ms < ?3 AND (?4 IS NULL OR key = ?4) \
+        "WITH RECURSIVE \
+         ends (first, last) AS (SELECT \
+             max(?2 / 60000, (SELECT min(at_ms / 60000) FROM receipts)), \
+             min((?3 - 1) / 60000, (SELECT max(at_ms / 60000) FROM receipts))), \
+         minutes (minute) AS ( \
+             SELECT first FROM ends WHERE first <= last \
+             UNION ALL SELECT minute + 1 FROM minutes \
+             WHERE minute < (SELECT last FROM ends)) \
+         SELECT at_ms / ?5, model, provider, count(*), sum(input_tokens), sum(output_tokens), \
+             sum(provider_cost), sum(charge), sum(savings) \
+         FROM minutes CROSS JOIN receipts ON at_ms / 60000 = minute \
+             AND account = (SELECT no FROM accounts WHERE id = ?1) \
+         WHERE at_ms >= ?2 AND at_ms < ?3 AND (?4 IS NULL OR key = ?4) \
          GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
     )?;
     let bound = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
@@ -129,4 +157,66 @@ pub(super) fn usage(
         },
     )?;
     rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of these would otherwise read a whole table.
+    #[test]
+    fn what_is_asked_of_one_account_is_found_by_an_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch(include_str!("migrations/0001.sql"))
+            .unwrap();
+        let account = "account = (SELECT no FROM accounts WHERE id = 'a')";
+        for (query, index) in [
+            (
+                "SELECT * FROM transfers WHERE no / 4096 = 1 AND account = 2 AND no > 3 \
+                 ORDER BY no"
+                    .to_owned(),
+                "transfers_by_account",
+            ),
+            (
+                "SELECT no FROM transfers WHERE account = 1 AND kind = 'charge' \
+                 AND reference = 'x'"
+                    .to_owned(),
+                "transfers_by_reference",
+            ),
+            (
+                format!("SELECT * FROM receipts WHERE {account} AND client_request = 'x'"),
+                "receipts_by_client_request",
+            ),
+            (
+                format!("SELECT * FROM receipts WHERE {account} AND request = 'x'"),
+                "receipts_by_request",
+            ),
+            (
+                format!("SELECT * FROM receipts WHERE at_ms / 60000 = 5 AND {account}"),
+                "receipts_by_minute",
+            ),
+            (
+                "SELECT min(at_ms / 60000) FROM receipts".to_owned(),
+                "receipts_by_minute",
+            ),
+            (
+                "SELECT no FROM receipts WHERE at_ms / 60000 <= 9 AND at_ms < 99 \
+                 ORDER BY at_ms / 60000, account, no LIMIT 5"
+                    .to_owned(),
+                "receipts_by_minute",
+            ),
+        ] {
+            let plan: Vec<String> = connection
+                .prepare(&format!("EXPLAIN QUERY PLAN {query}"))
+                .unwrap()
+                .query_map([], |row| row.get(3))
+                .unwrap()
+                .map(Result::unwrap)
+                .collect();
+            let plan = plan.join("; ");
+            assert!(plan.contains(index), "{query}: {plan}");
+            assert!(!plan.contains("TEMP B-TREE"), "{query}: {plan}");
+        }
+    }
 }

@@ -14,6 +14,12 @@ pub(super) const APPLICATION_ID: i64 = 0x4252_444f;
 /// were taken. A step that has been released is never edited.
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
 
+/// Pages that the writer keeps in memory: those at the growing end of each table and index.
+const CACHE_KIB: u32 = 8_192;
+/// The writer moves the journal into the file itself when it gets this long: only where
+/// [`super::checkpoint`] cannot.
+const CHECKPOINT_PAGES: u32 = 32_000;
+
 /// How hard an acknowledged write is pressed onto the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
@@ -55,7 +61,8 @@ pub(super) fn open_writer(path: &Path, tuning: Tuning) -> Result<Connection, Ope
         .execute_batch(&format!(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; \
              PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; \
-             PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864;"
+             PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864; \
+             PRAGMA cache_size = -{CACHE_KIB}; PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};"
         ))
         .map_err(refused)?;
     migrate(&mut connection, path)?;

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::Options;
 use super::batch::Known;
+use super::checkpoint::Checkpointer;
 use super::error::{OpenError, gone};
 use super::loading::{self, Start};
 use super::lock::ServeLock;
@@ -26,6 +27,7 @@ const READS: usize = 4;
 pub(super) struct Server {
     shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
+    checkpointer: Option<Checkpointer>,
     /// Given back after the writer has stopped.
     _lock: ServeLock,
 }
@@ -38,7 +40,7 @@ impl Server {
             path: path.to_owned(),
             source,
         };
-        let Start { book, held, seen } =
+        let Start { book, held } =
             loading::take_over(&mut connection, options.clock.now_ms()).map_err(refused)?;
         let shared = Arc::new(Shared::new(book));
         let mut known = Known::default();
@@ -47,7 +49,7 @@ impl Server {
             connection,
             shared: shared.clone(),
             known,
-            seen,
+            seen: 0,
             actor: options.actor.clone(),
             clock: options.clock.clone(),
             faults: options.faults.clone(),
@@ -60,9 +62,13 @@ impl Server {
                 path: path.to_owned(),
                 source,
             })?;
+        let checkpointer = Checkpointer::start(path.to_owned(), options.tuning())
+            .inspect_err(|error| tracing::warn!(%error, "the writer moves its journal itself"))
+            .ok();
         Ok(Self {
             shared,
             writer: Some(writer),
+            checkpointer,
             _lock: lock,
         })
     }
@@ -200,6 +206,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        self.checkpointer = None;
         self.shared.close();
         if let Some(writer) = self.writer.take()
             && writer.join().is_err()

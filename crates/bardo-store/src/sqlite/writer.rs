@@ -26,7 +26,7 @@ const BATCH: usize = 1_024;
 const TICK: Duration = Duration::from_millis(50);
 /// Transactions begin at least this far apart, so that under load each carries more. An idle store
 /// answers at once.
-const PACE: Duration = Duration::from_millis(1);
+const PACE: Duration = Duration::from_millis(2);
 /// How often counters of windows that are over are dropped.
 const SWEEP: Duration = Duration::from_secs(600);
 /// A window may be used this long after its end, by clocks that are late.

@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::panic,
-    clippy::print_stdout,
     reason = "a check that fails ends its test with what it saw, and suites print their figures"
 )]
 

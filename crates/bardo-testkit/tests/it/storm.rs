@@ -90,7 +90,6 @@ fn play(fault: Fault, providers: usize) {
         .filter(|at| during(*at))
         .collect();
     let amplified = calls.len() as f64 / asked as f64;
-    println!("{amplified:.3} attempts a request under {what}");
     assert!(
         amplified <= 1.2,
         "{amplified} attempts a request under {what}"

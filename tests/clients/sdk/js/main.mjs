@@ -1,6 +1,7 @@
 // Runs the cells of a plan with the JavaScript SDKs that lie beside it.
 import { Chat } from "./chat.mjs";
 import { Messages } from "./messages.mjs";
+import { money } from "./money.mjs";
 import { serve } from "./plan.mjs";
 import { StreamFailed, Unmet, checkLoop, same, toolResult } from "./replies.mjs";
 import { Responses } from "./responses.mjs";
@@ -67,6 +68,7 @@ const RUNNERS = {
   models: (adapter, cell) => adapter.models(cell),
   count_tokens: (adapter, cell) => adapter.countTokens(cell),
   embeddings: (adapter, cell) => adapter.embeddings(cell),
+  money,
 };
 
 await serve((cell) => RUNNERS[cell.kind](new ADAPTERS[cell.dialect](cell), cell));

@@ -3,6 +3,13 @@ import { Chat } from "./chat.mjs";
 import { StreamFailed, Unmet, args } from "./replies.mjs";
 import { hold } from "./schema.mjs";
 
+/** A spent balance has the code by which Codex knows that asking again is no use; the types lack it. */
+function typed(event) {
+  if (event.type !== "response.failed" || event.response.error?.code !== "insufficient_quota") return event;
+  const error = { ...event.response.error, code: "server_error" };
+  return { ...event, response: { ...event.response, error } };
+}
+
 export class Responses extends Chat {
   request(history) {
     const { tools, thinking } = this.options;
@@ -97,7 +104,7 @@ export class Responses extends Chat {
     let terminal = false;
     const stream = await this.client.responses.create({ ...this.request(this.opening(prompt)), stream: true });
     for await (const event of stream) {
-      hold("openai/ResponsesEvent", event);
+      hold("openai/ResponsesEvent", typed(event));
       if (event.type === "response.output_text.delta") yield event.delta;
       // This API tells of failure in an event; the SDK hands it over as one.
       if (event.type === "error") throw new StreamFailed(event.message);

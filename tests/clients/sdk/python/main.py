@@ -12,6 +12,7 @@ import traceback
 
 import chat
 import messages
+import money
 import responses
 from httpx_errors import TRANSPORT
 from replies import Unmet, check_loop
@@ -103,6 +104,7 @@ RUNNERS = {
     "models": lambda adapter, cell: adapter.models(cell),
     "count_tokens": lambda adapter, cell: adapter.count_tokens(cell),
     "embeddings": lambda adapter, cell: adapter.embeddings(cell),
+    "money": money.check,
 }
 
 

@@ -50,7 +50,7 @@ fn call(
         if over.load(Ordering::Relaxed) {
             break;
         }
-        let Some(answer) = try_send(&question(key, (caller + number) % 2 == 0), to) else {
+        let Some(answer) = try_send(&question(key, (caller + number).is_multiple_of(2)), to) else {
             continue;
         };
         seen.extend(completed(&answer));

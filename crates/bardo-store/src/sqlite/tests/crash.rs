@@ -103,6 +103,19 @@ fn a_store_that_is_closed_writes_what_waits() {
 }
 
 #[test]
+fn the_journal_is_moved_into_the_file_while_the_store_is_open() {
+    let folder = Folder::new();
+    let store = folder.serve();
+    let size = || std::fs::metadata(folder.file()).unwrap().len();
+    let before = size();
+    for number in 0..2_000 {
+        store.record(record("owner", number, 0));
+    }
+    until(|| size() > before + 100_000);
+    check_verify(&*store);
+}
+
+#[test]
 fn caps_count_on_after_a_restart() {
     let folder = Folder::new();
     let caps = |limit| {

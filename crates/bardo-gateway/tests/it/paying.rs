@@ -1,0 +1,15 @@
+//! Money from end to end: keys, deposits, charges and what is told of them, on the built binary.
+
+mod account;
+mod admin;
+mod bounds;
+mod charging;
+mod drain;
+mod leaving;
+mod maker;
+mod own_bill;
+mod play_money;
+mod refusals;
+mod till;
+mod unknown;
+mod verbs;

@@ -1,0 +1,238 @@
+//! What the caller is told, what the books say and what the price comes to are one figure.
+
+use serde_json::{Value, json};
+
+use crate::http::Answer;
+use crate::paying::maker::{self, CACHED, OUTPUT, PROMPT};
+use crate::paying::till::{Key, Till, header, micro, micro_of};
+use crate::rig::{Gateway, eventually, with};
+use crate::sse::{Caller, without_figures};
+
+const MODELS: [&str; 3] = ["m-chat", "m-anthropic", "m-responses"];
+
+#[track_caller]
+fn receipt(gateway: &Gateway, key: &Key, answer: &Answer) -> Value {
+    let id = header(answer, "x-request-id");
+    let found = gateway.send(&key.get(&format!("/v1/receipts/{id}")));
+    assert_eq!(found.status(), 200, "{id}: {}", found.text());
+    found.json()
+}
+
+/// All that is told after a request agrees with `charge`.
+#[track_caller]
+fn check_receipt(receipt: &Value, key: &Key, caller: Caller, model: &str, charge: u64) {
+    let cost = &receipt["cost"];
+    assert_eq!(cost["mode"], "prepaid", "{receipt}");
+    assert_eq!(cost["currency"], "USD");
+    assert_eq!(micro_of(&cost["charge"]), charge, "{receipt}");
+    let parts = micro_of(&cost["provider_cost"]) + micro_of(&cost["spread"]);
+    assert_eq!(parts, charge, "{receipt}");
+    assert_eq!(micro_of(&cost["shortfall"]), 0);
+    let usage = &receipt["usage"];
+    assert_eq!(usage["input_tokens"], PROMPT, "{receipt}");
+    assert_eq!(usage["cache_read_tokens"], CACHED, "{receipt}");
+    assert_eq!(usage["output_tokens"], OUTPUT, "{receipt}");
+    assert_eq!(usage["estimated"], false);
+    assert_eq!(receipt["status"], "finished", "{receipt}");
+    assert_eq!(receipt["key"], key.id);
+    assert_eq!(receipt["model"], model);
+    let dialect = match caller {
+        Caller::Chat => "chat",
+        Caller::Anthropic => "anthropic",
+        Caller::Responses => "responses",
+    };
+    assert_eq!(receipt["dialect"], dialect);
+    assert_eq!(receipt["attempts"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_whole_answer_is_charged_what_its_headers_receipt_and_posting_say() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let key = till.rich("5");
+    let gateway = till.open();
+    let charge = maker::charge(2_000);
+    assert_eq!(charge, 2_256, "1879.967 and a fifth, rounded up once");
+    for caller in Caller::ALL {
+        for model in MODELS {
+            let before = till.stand(&key);
+            let body = caller.request(model, "Hello", false);
+            let answer = gateway.send(&key.ask(caller, &body));
+            assert_eq!(answer.status(), 200, "{model}: {}", answer.text());
+            assert_eq!(caller.text(&answer.json()), "Hello there");
+            for name in ["x-bardo-cost", "x-bardo-cost-usd"] {
+                assert_eq!(header(&answer, name), "0.002256", "{caller:?} {model}");
+            }
+            assert_eq!(header(&answer, "x-bardo-spread"), "0.000376");
+            assert_eq!(answer.header("x-bardo-cost-estimate"), None);
+            assert_eq!(answer.header("x-bardo-balance-warning"), None);
+            let after = till.stand(&key);
+            assert_eq!(after.held, 0);
+            assert_eq!(after.spent, before.spent + charge);
+            assert_eq!(micro(header(&answer, "x-bardo-balance")), after.available);
+            let receipt = receipt(&gateway, &key, &answer);
+            check_receipt(&receipt, &key, caller, model, charge);
+            assert_eq!(receipt["stream"], false);
+            assert_eq!(micro_of(&receipt["cost"]["provider_cost"]), 1_880);
+            let id = header(&answer, "x-request-id");
+            assert_eq!(till.charged(&key, id), charge);
+        }
+    }
+    assert_eq!(maker.got().len(), 9);
+    till.verify();
+}
+
+#[test]
+fn a_stream_closes_with_the_figures_of_its_receipt_and_posting() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let key = till.rich("5");
+    let gateway = till.open();
+    let charge = maker::charge(2_000);
+    for caller in Caller::ALL {
+        for model in MODELS {
+            let before = till.stand(&key);
+            let body = caller.request(model, "Hello", true);
+            let answer = gateway.send(&key.ask(caller, &body));
+            assert_eq!(answer.status(), 200, "{model}: {}", answer.text());
+            assert!(answer.complete);
+            assert_eq!(answer.header("x-bardo-cost"), None, "it is not known yet");
+            let estimate = micro(header(&answer, "x-bardo-cost-estimate"));
+            assert!(estimate > 0 && estimate < 1_000_000, "{estimate}");
+            let (_, figures) = without_figures(&answer.body, caller.terminal());
+            let after = till.stand(&key);
+            assert_eq!(after.held, 0, "what the caller reads last is settled");
+            assert_eq!(
+                after.spent,
+                before.spent + charge,
+                "{caller:?} {model} {figures}"
+            );
+            let id = header(&answer, "x-request-id");
+            assert_eq!(figures["request_id"], id);
+            assert_eq!(micro_of(&figures["cost"]), charge, "{figures}");
+            assert_eq!(micro_of(&figures["spread"]), 376, "{figures}");
+            assert_eq!(micro_of(&figures["balance"]), after.available);
+            assert_eq!(figures["input_tokens"], PROMPT);
+            assert_eq!(figures["cache_read_tokens"], CACHED);
+            assert_eq!(figures["output_tokens"], OUTPUT);
+            assert_eq!(figures["estimated"], false);
+            assert_eq!(figures.get("pending"), None);
+            let receipt = receipt(&gateway, &key, &answer);
+            check_receipt(&receipt, &key, caller, model, charge);
+            assert_eq!(receipt["stream"], true);
+            assert_eq!(till.charged(&key, id), charge);
+        }
+    }
+    till.verify();
+}
+
+#[test]
+fn tiers_and_the_configuration_say_what_is_added() {
+    let maker = maker::maker();
+    let mut config = maker::billed(&maker);
+    // The free tier has no keys of makers, but a server of the operator's own.
+    let mut local = config["providers"]["direct"]["keys"][0].clone();
+    local["provider"] = json!("local");
+    local["models"] = json!(["m-local"]);
+    let keys = config["providers"]["direct"]["keys"].as_array_mut();
+    keys.expect("keys").push(local);
+    for (percent, points) in [(json!(20), 2_000), (json!(0), 0), (json!(12.34), 1_234)] {
+        let till = Till::new(with(
+            config.clone(),
+            "inference",
+            json!({ "spread_pct": percent }),
+        ));
+        let gateway = till.open();
+        let rows = [
+            (None, points),
+            (Some("golem"), 1_000),
+            (Some("pro"), 1_500),
+            (Some("free"), 2_500),
+        ];
+        for (tier, points) in rows {
+            let tiered = tier.map_or(vec![], |tier| vec!["--tier", tier]);
+            let key = till.key(&[&["--deposit-usd", "1"], &tiered[..]].concat());
+            let body = Caller::Chat.request("m-local", "Hello", false);
+            let answer = gateway.send(&key.ask(Caller::Chat, &body));
+            assert_eq!(answer.status(), 200, "{tier:?}: {}", answer.text());
+            let charge = maker::charge(points);
+            assert_eq!(micro(header(&answer, "x-bardo-cost")), charge, "{tier:?}");
+            assert_eq!(till.stand(&key).spent, charge);
+            let receipt = receipt(&gateway, &key, &answer);
+            assert_eq!(receipt["cost"]["spread_bps"], points);
+        }
+        till.verify();
+    }
+}
+
+#[test]
+fn who_pays_less_than_the_list_price_is_told_what_it_saved() {
+    let maker = maker::maker();
+    let mut config = maker::billed(&maker);
+    // A model whose list price everybody knows, at a price of the operator's own.
+    config["providers"]["direct"]["keys"][0]["models"] = json!(["gpt-4o"]);
+    let till = Till::new(config);
+    let key = till.key(&["--deposit-usd", "1"]);
+    let gateway = till.open();
+    let body = Caller::Chat.request("gpt-4o", "Hello", false);
+    let answer = gateway.send(&key.ask(Caller::Chat, &body));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    let receipt = receipt(&gateway, &key, &answer);
+    // 802 × 2.5 + 201 × 1.25 + 97 × 10 = 3226.25 micro-USD.
+    assert_eq!(micro_of(&receipt["cost"]["list_price"]), 3_227, "{receipt}");
+    let saved = micro(header(&answer, "x-bardo-savings"));
+    assert_eq!(saved, 3_227 - maker::charge(2_000));
+    assert_eq!(micro_of(&receipt["cost"]["savings"]), saved);
+}
+
+#[test]
+fn what_an_answer_costs_beyond_the_balance_is_nobodys_debt() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let gateway = till.open();
+    for stream in [false, true] {
+        // The maker writes 97 tokens where 10 were allowed; 0.002256 is more than there is.
+        let key = till.key(&["--deposit-usd", "0.002"]);
+        let mut body = Caller::Chat.request("m-chat", "Hello", stream);
+        body["max_tokens"] = json!(10);
+        let answer = gateway.send(&key.ask(Caller::Chat, &body));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let stand = till.stand(&key);
+        assert_eq!((stand.spent, stand.available, stand.held), (2_000, 0, 0));
+        let id = header(&answer, "x-request-id");
+        assert_eq!(till.charged(&key, id), 2_000);
+        if stream {
+            let (_, figures) = without_figures(&answer.body, Caller::Chat.terminal());
+            assert_eq!(micro_of(&figures["cost"]), 2_000, "{figures}");
+        } else {
+            assert_eq!(header(&answer, "x-bardo-cost"), "0.002000");
+        }
+        let receipt = eventually("the receipt is put right", || {
+            let receipt = receipt(&gateway, &key, &answer);
+            (micro_of(&receipt["cost"]["charge"]) == 2_000).then_some(receipt)
+        });
+        assert_eq!(micro_of(&receipt["cost"]["shortfall"]), 256, "{receipt}");
+        assert_eq!(micro_of(&receipt["cost"]["spread"]), 120, "{receipt}");
+        let usage = gateway.send(&key.get("/v1/usage")).json();
+        assert_eq!(micro_of(&usage["total"]["charge"]), 2_000, "{usage}");
+    }
+    let metrics = crate::http::Request::get("/metrics").send(gateway.admin);
+    let series = "bardo_usd_micro_total{provider=\"direct/openai\",kind=\"shortfall\"} 512";
+    assert!(metrics.text().contains(series), "{}", metrics.text());
+    till.verify();
+}
+
+#[test]
+fn little_money_is_announced() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let key = till.key(&["--deposit-usd", "0.5"]);
+    let gateway = till.open();
+    for stream in [false, true] {
+        let body = Caller::Chat.request("m-chat", "Hello", stream);
+        let answer = gateway.send(&key.ask(Caller::Chat, &body));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let warning = micro(header(&answer, "x-bardo-balance-warning"));
+        assert!((490_000..=500_000).contains(&warning), "{warning}");
+    }
+}
