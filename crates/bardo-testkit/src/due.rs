@@ -21,22 +21,33 @@ pub struct Due {
     pub least: u64,
     /// At most.
     pub most: u64,
-    /// Nobody knows what the provider did: money stays held.
-    pub unknown: bool,
+    /// Whether money stays held because nobody knows what the provider did.
+    pub unknown: Unknown,
+}
+
+/// Whether an outcome is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// It is known.
+    No,
+    /// The caller left before it was told.
+    Maybe,
+    /// It is unknown, and the caller was told so.
+    Yes,
 }
 
 impl Due {
     const NOTHING: Self = Self {
         least: 0,
         most: 0,
-        unknown: false,
+        unknown: Unknown::No,
     };
 
     const fn between(least: u64, most: u64) -> Self {
         Self {
             least,
             most,
-            unknown: false,
+            unknown: Unknown::No,
         }
     }
 
@@ -76,14 +87,21 @@ pub fn of(visit: &Visit, calls: &[&Call], spread: u32) -> Due {
             charge(prompt.1, full + SURPLUS, spread),
         ),
         End::Refused { unknown: true, .. } => Due {
-            unknown: true,
+            unknown: Unknown::Yes,
             ..Due::NOTHING
         },
         End::Refused { .. } => Due::NOTHING,
         End::Left | End::Stream(_) if visit.text.is_empty() => {
             // What has been reported may be charged; what nobody read need not.
             let made = full.min(call.billed_output) + SURPLUS;
-            Due::between(0, charge(prompt.1, made, spread))
+            let unknown = match visit.end {
+                End::Left => Unknown::Maybe,
+                _ => Unknown::No,
+            };
+            Due {
+                unknown,
+                ..Due::between(0, charge(prompt.1, made, spread))
+            }
         }
         End::Left | End::Stream(_) => {
             let read = call.pieces_in(&visit.text);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bardo_ledger::{HoldState, HoldView, Ledger as _, MemoryLedger};
 use bardo_types::receipt::Receipt;
 
-use crate::due::{self, Due};
+use crate::due::{self, Due, Unknown};
 use crate::purse::Purse;
 use crate::upstream::Call;
 use crate::world::{Backend, SPREAD, Scene, Visit, request_id};
@@ -50,10 +50,12 @@ impl Seen<'_> {
         let held = self.holds.iter().find(|hold| hold.request == request);
         match held.map(|hold| hold.state) {
             Some(HoldState::Open) => wrong.push("its hold has leaked".to_owned()),
-            Some(HoldState::Unknown) if !due.unknown => {
+            Some(HoldState::Unknown) if due.unknown == Unknown::No => {
                 wrong.push("it is held as unknown, and is not".to_owned());
             }
-            None if due.unknown => wrong.push("nothing is held of what nobody knows".to_owned()),
+            None if due.unknown == Unknown::Yes => {
+                wrong.push("nothing is held of what nobody knows".to_owned())
+            }
             Some(HoldState::Unknown) | None => {}
         }
         let receipts = self.receipts.iter();

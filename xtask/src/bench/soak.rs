@@ -204,6 +204,12 @@ fn configuration(upstream: SocketAddr) -> Value {
 
 async fn soak(args: &Args, shop: &Shop) -> Result<bool> {
     let length = Duration::try_from_secs_f64(args.minutes * 60.0).context("--minutes")?;
+    // The first use of a key is verified at length, and few of those at a time.
+    let [template, ..] = &mut shop.templates();
+    let (status, _) = Client::new(shop.gateway.listen)
+        .exchange(template.stamped(next_number()))
+        .await?;
+    ensure!(status == 200, "the first request: status {status}");
     let rate = match args.rate {
         Some(rate) if rate > 0.0 => rate,
         Some(_) => bail!("--rate must be above 0"),
@@ -295,10 +301,9 @@ async fn attack(
             let mut client = client.unwrap_or_else(|| Client::new(address));
             let request = template.stamped(next_number());
             let outcome = if leaves {
-                client.leave_early(request).await.map(|()| None)
+                client.leave_early(request).await.map(|()| Ending::Left)
             } else {
-                let answer = client.exchange(request).await;
-                answer.map(|(status, _)| Some(status))
+                client.exchange(request).await.and_then(ending)
             };
             record(&mut counts.borrow_mut(), outcome);
             idle.borrow_mut().push(client);
@@ -309,21 +314,28 @@ async fn attack(
     Ok((counts.take(), samples))
 }
 
-fn record(counts: &mut Counts, outcome: Result<Option<u16>>) {
-    let error = match outcome {
-        Ok(None) => {
-            counts.left += 1;
-            return;
+enum Ending {
+    Answered,
+    Left,
+}
+
+fn ending((status, body): (u16, &[u8])) -> Result<Ending> {
+    if status == 200 {
+        return Ok(Ending::Answered);
+    }
+    let shown = String::from_utf8_lossy(&body[..body.len().min(300)]);
+    bail!("status {status}: {shown}")
+}
+
+fn record(counts: &mut Counts, outcome: Result<Ending>) {
+    match outcome {
+        Ok(Ending::Left) => counts.left += 1,
+        Ok(Ending::Answered) => counts.answered += 1,
+        Err(error) => {
+            counts.errors += 1;
+            counts.first_error.get_or_insert(format!("{error:#}"));
         }
-        Ok(Some(200)) => {
-            counts.answered += 1;
-            return;
-        }
-        Ok(Some(status)) => format!("status {status}"),
-        Err(error) => format!("{error:#}"),
-    };
-    counts.errors += 1;
-    counts.first_error.get_or_insert(error);
+    }
 }
 
 /// MiB per minute over the last two thirds, by least squares.

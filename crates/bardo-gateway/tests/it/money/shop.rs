@@ -36,6 +36,7 @@ pub(super) struct Key {
 pub(super) fn billed(url: &str, price: &Value) -> Value {
     json!({
         "catalog": { "live": false },
+        "upstream": { "total_timeout": "10s" },
         "providers": { "direct": { "keys": [{
             "provider": "openai", "api_key": "up-key", "base_url": url, "models": ["m"],
             "bill": true, "price": price,
