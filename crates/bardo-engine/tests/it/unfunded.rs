@@ -136,6 +136,11 @@ async fn a_stream_that_outruns_the_balance_ends_with_a_billing_error() {
                 read.text
             );
             assert!(
+                read.text.contains(r#""bardo_code":"insufficient_funds""#),
+                "{place}: {}",
+                &read.text[read.text.len().saturating_sub(500)..]
+            );
+            assert!(
                 !read.text.contains("[DONE]") && !read.text.contains("response.completed"),
                 "{place}"
             );
