@@ -98,6 +98,23 @@ fn a_key_is_made_listed_and_shown_once() {
 }
 
 #[test]
+fn a_key_whose_deposit_fails_is_not_lost() {
+    let till = Till::new(json!({}));
+    // As much as the books can hold, so that nothing more fits.
+    let full = till.key(&["--deposit-usd", "9223372036854.775807"]);
+    let create = ["keys", "create", "--account", &full.account];
+    let done = till.verb(&[&create[..], &["--deposit-usd", "1"]].concat());
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let key = Key::of(&done.lines[0]);
+    let error = done.lines[0]["deposit_error"].as_str();
+    assert!(error.is_some_and(|error| error.contains("out of range")));
+    assert!(done.errors.contains("nothing is deposited"), "{done:?}");
+    assert_eq!(till.stand(&key), till.stand(&full));
+    // Nothing at all is no deposit.
+    till.key(&["--deposit-usd", "0"]);
+}
+
+#[test]
 fn a_deposit_with_the_same_reference_is_one_deposit() {
     let till = Till::new(json!({}));
     let key = till.key(&[]);
