@@ -306,7 +306,7 @@ fn caps(key: &KeyRecord, admitted: &Admitted) -> Vec<Cap> {
     for (window, limit) in windows {
         if let Some(limit) = limit {
             caps.push(Cap {
-                scope: CapScope::Key(key.id.clone()),
+                scope: CapScope::Key(key.counted_as().clone()),
                 window,
                 limit,
             });

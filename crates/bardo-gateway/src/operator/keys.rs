@@ -179,9 +179,10 @@ impl Operator {
                     )));
                 }
                 let mut next = record.clone();
-                next.replaces = Some(id);
+                next.replaces = Some(record.counted_as().clone());
                 next.created_at_ms = now_ms;
-                let shown = self.issue(next).await?;
+                let mut shown = self.issue(next).await?;
+                shown["replaces"] = json!(id.as_str());
                 let end = later(now_ms, overlap);
                 record.expires_at_ms = Some(record.expires_at_ms.map_or(end, |old| old.min(end)));
                 self.keys.update(record).await?;
