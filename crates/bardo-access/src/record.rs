@@ -139,11 +139,17 @@ pub struct KeyRecord {
     pub expires_at_ms: Option<u64>,
     /// From this Unix millisecond on it is not taken any more, because somebody took it back.
     pub revoked_at_ms: Option<u64>,
-    /// The key that it replaced.
+    /// The key that it replaced; of several rotations the first, whose spending it goes on with.
     pub replaces: Option<KeyId>,
 }
 
 impl KeyRecord {
+    /// The key under whose name its spending is counted, so that a rotation is no fresh start.
+    #[must_use]
+    pub fn counted_as(&self) -> &KeyId {
+        self.replaces.as_ref().unwrap_or(&self.id)
+    }
+
     /// Whether it can be used at `now_ms`.
     #[must_use]
     pub fn state(&self, now_ms: u64) -> KeyState {

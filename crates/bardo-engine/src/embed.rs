@@ -156,7 +156,7 @@ pub(crate) fn shape(admitted: &Admitted, candidate: &Candidate) -> Result<Shaped
         target,
         headers,
         body,
-        degraded: Vec::new(),
+        degraded: admitted.unfunded.iter().cloned().collect(),
         mode: Mode::Relay { hide_usage: false },
     })
 }

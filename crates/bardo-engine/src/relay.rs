@@ -383,7 +383,7 @@ impl ReplyStream {
             &tab.receipt.backend,
             &for_logs(&fault, &tab.source.body),
         );
-        self.flow.fail(fault, tab.receipt.request_id.as_str());
+        self.flow.fail(&fault, tab.receipt.request_id.as_str());
         life.failed();
         self.state = State::Finished;
     }

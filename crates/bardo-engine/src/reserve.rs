@@ -8,6 +8,7 @@ use bardo_ledger::hold::{self, Ask, Bound, Plan, Sizing};
 use bardo_ledger::{Cap, CapScope, Ledger, Refusal, Reservation, Reserve, StoreError, Window};
 use bardo_router::Candidate;
 use bardo_types::Degradation;
+use bardo_types::model::Price;
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_wire::codec::BadRequest;
 
@@ -131,10 +132,15 @@ impl Engine {
             let balance = ledger.balance(&admitted.principal.account).await?;
             ask.available = balance.map_or(MicroUsd::ZERO, |balance| balance.available);
         }
-        let held = self
-            .hold(ledger, admitted, key, &mut ask)
-            .await
-            .map_err(|error| error.with_limits(life.tab().admission.as_ref()))?;
+        let held = match self.hold(ledger, admitted, key, &mut ask).await {
+            Ok(held) => held,
+            Err(EngineError::Funds { .. } | EngineError::Budget { .. })
+                if admitted.leave_out_billed() =>
+            {
+                None
+            }
+            Err(error) => return Err(error.with_limits(life.tab().admission.as_ref())),
+        };
         let Some((plan, reservation)) = held else {
             return Ok(life.reserved());
         };
@@ -300,7 +306,7 @@ fn caps(key: &KeyRecord, admitted: &Admitted) -> Vec<Cap> {
     for (window, limit) in windows {
         if let Some(limit) = limit {
             caps.push(Cap {
-                scope: CapScope::Key(key.id.clone()),
+                scope: CapScope::Key(key.counted_as().clone()),
                 window,
                 limit,
             });
@@ -352,6 +358,22 @@ impl Admitted {
         candidates
             .filter_map(|candidate| self.reckoned(candidate))
             .collect()
+    }
+
+    /// Goes on with the candidates that cost the caller nothing, where there are any.
+    fn leave_out_billed(&mut self) -> bool {
+        let free = |candidate: &Candidate| {
+            let price = self.world.price(candidate);
+            self.world.endpoint(candidate).direct || price == Some(Price::default())
+        };
+        if !self.candidates.iter().any(free) {
+            return false;
+        }
+        let kept = self.candidates.iter().filter(|one| free(one)).cloned();
+        self.candidates = kept.collect();
+        let detail = "the balance or a cap does not pay for the other backends of this model";
+        self.unfunded = Some(Degradation::new("fallback_backends", detail));
+        true
     }
 
     /// The limit of output that the request is given here, and what is said of it.

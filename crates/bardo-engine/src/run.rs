@@ -3,6 +3,7 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwap;
 use bardo_providers::transport::Transport;
 use bardo_router::Candidate;
+use bardo_types::Degradation;
 use bardo_types::fault::Fault;
 use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
@@ -57,6 +58,8 @@ pub struct Admitted {
     pub(crate) sliced: bool,
     /// Tokens of output that the caller's money pays for, where it set no limit of its own.
     pub(crate) output_cap: Option<u64>,
+    /// Said where backends were left out because the caller cannot pay for them.
+    pub(crate) unfunded: Option<Degradation>,
     size: OnceLock<Size>,
 }
 
@@ -177,6 +180,7 @@ impl Engine {
             received_at_ms: self.services.clock.now_ms(),
             sliced: false,
             output_cap: None,
+            unfunded: None,
             size: OnceLock::new(),
         })
     }

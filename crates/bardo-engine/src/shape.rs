@@ -126,11 +126,12 @@ pub(crate) fn shape(
         && !is_textual
         && !holds_own_marks(admitted, endpoint.service)
         && !goes_on_from_here(admitted, memory);
-    let (body, degraded, mode) = if is_relayed {
+    let (body, mut degraded, mode) = if is_relayed {
         relayed(admitted, candidate, &endpoint)
     } else {
         translated(admitted, candidate, &endpoint, dialect, decoded, memory)?
     };
+    degraded.extend(admitted.unfunded.clone());
     for lost in &degraded {
         if admitted
             .hints

@@ -393,15 +393,10 @@ impl Tab {
             .unwrap_or(MicroUsd::MAX);
         amounts.balance = Some(settled.available);
         if settled.shortfall > MicroUsd::ZERO {
-            // The receipt was written with the charge and could not know that it was less.
             amounts.spread = settled
                 .charged
                 .saturating_sub(amounts.provider_cost.unwrap_or_default());
-            if let Some(ledger) = &self.services.ledger {
-                ledger.record(self.record());
-            }
         }
-        let amounts = &self.receipt.amounts;
         if amounts.shortfall > MicroUsd::ZERO {
             tracing::warn!(id = %self.receipt.request_id, shortfall = %amounts.shortfall, "an answer cost more than its account had");
         }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::units::Span;
-use crate::operator::{KeyChange, KeySpec, Operator, OperatorError, Resolution};
+use crate::operator::{KeyChange, KeySpec, Operator, OperatorError, Resolution, Unseen};
 
 /// What is sent to make a key.
 #[derive(Deserialize, Default)]
@@ -37,6 +37,9 @@ struct DepositBody {
     usd: Amount,
     #[serde(default)]
     reference: Option<String>,
+    /// The account need not exist: the first deposit makes it.
+    #[serde(default)]
+    create: bool,
 }
 
 #[derive(Deserialize, Default)]
@@ -154,7 +157,12 @@ async fn balance(operator: &Operator, name: &str) -> Result<Value, OperatorError
 
 async fn deposit(operator: &Operator, name: &str, body: &Bytes) -> Result<Value, OperatorError> {
     let body: DepositBody = parse(body)?;
-    let account = operator.account(name).await?;
+    let unseen = if body.create {
+        Unseen::Make
+    } else {
+        Unseen::Refuse
+    };
+    let account = operator.payee(name, unseen).await?;
     operator.deposit(account, body.usd.0, body.reference).await
 }
 

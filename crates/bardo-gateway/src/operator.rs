@@ -60,6 +60,22 @@ impl From<Refusal> for OperatorError {
 }
 
 impl Operator {
+    /// The account to pay into: one that exists, or where that is wanted one of this name.
+    pub(crate) async fn payee(
+        &self,
+        name: &str,
+        unseen: Unseen,
+    ) -> Result<AccountId, OperatorError> {
+        match self.account(name).await {
+            Err(OperatorError::Unknown(_))
+                if unseen == Unseen::Make && PresentedKey::parse(name).is_none() =>
+            {
+                AccountId::parse(name).map_err(|error| OperatorError::Invalid(error.to_string()))
+            }
+            found => found,
+        }
+    }
+
     /// The account that a name means: of a key (its id, or all of it), or an account itself.
     pub(crate) async fn account(&self, name: &str) -> Result<AccountId, OperatorError> {
         let unknown = || OperatorError::Unknown(shown(name));
@@ -79,6 +95,13 @@ impl Operator {
             None => Err(unknown()),
         }
     }
+}
+
+/// Whether a name that nobody knows yet may be an account to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unseen {
+    Refuse,
+    Make,
 }
 
 /// A name as errors may show it: never the secret part of a key.

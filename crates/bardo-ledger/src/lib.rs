@@ -17,6 +17,7 @@ mod caps;
 mod command;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
+mod final_figures;
 pub mod hold;
 mod memory;
 mod port;
@@ -30,6 +31,7 @@ pub use command::{
     Balance, Charge, Deposit, End, HoldState, HoldView, Posting, PostingKind, Record, Refusal,
     Reservation, Reserve, Settle, Settled, Verification,
 };
+pub use final_figures::FinalFigures;
 pub use memory::MemoryLedger;
 pub use port::{Future, Ledger, StoreError, UsageQuery, UsageRow};
 pub use quote::{PriceQuote, Stages};

@@ -127,7 +127,10 @@ impl Inner {
             }
         }
         if let Some(record) = &command.record {
-            self.keep(record.clone());
+            self.keep(match command.end {
+                End::Capture(_) => record.with_final(&settlement.final_figures()),
+                End::Release | End::Unknown => record.clone(),
+            });
         }
         settlement
     }

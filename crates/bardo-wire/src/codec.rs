@@ -122,6 +122,11 @@ pub trait StreamEncoder: Send {
     /// terminal event with `trailer` (complete SSE comment lines, possibly empty) immediately
     /// before it; [`StreamEvent::Failed`] writes an error event and no terminal.
     fn encode(&mut self, event: StreamEvent, trailer: &str, out: &mut Vec<u8>);
+
+    /// Appends the error event of a failure with the gateway's code for it, and no terminal.
+    fn fail(&mut self, view: &ErrorView<'_>, out: &mut Vec<u8>) {
+        self.encode(StreamEvent::Failed(view.fault.clone()), "", out);
+    }
 }
 
 /// A failure as the caller's dialect shows it.

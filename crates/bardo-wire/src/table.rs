@@ -149,3 +149,51 @@ pub fn observe_response(dialect: Dialect, body: &[u8]) -> Observed {
         Dialect::Chat | Dialect::Completions => chat::observe_response(body),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bardo_types::fault::FaultClass;
+
+    use super::*;
+
+    #[test]
+    fn every_stream_that_fails_names_the_gateways_code() {
+        for dialect in [
+            Dialect::Chat,
+            Dialect::Completions,
+            Dialect::Anthropic,
+            Dialect::Responses,
+        ] {
+            let mut encoder = stream_encoder(
+                dialect,
+                ReplyContext {
+                    request: Arc::new(ChatRequest::new(dialect, "m")),
+                    id_seed: "1".to_owned(),
+                    created: 1,
+                    model: "m".to_owned(),
+                },
+            );
+            let fault = Fault::new(FaultClass::Payment, "the balance is used up");
+            let view = ErrorView {
+                fault: &fault,
+                status: 402,
+                bardo_code: "insufficient_funds",
+                request_id: "req_1",
+            };
+            let mut out = Vec::new();
+            encoder.fail(&view, &mut out);
+            let told = String::from_utf8(out.clone()).unwrap();
+            assert!(
+                told.contains(r#""bardo_code":"insufficient_funds""#),
+                "{dialect:?}: {told}"
+            );
+            assert!(told.contains("used up"), "{dialect:?}: {told}");
+            // It is over: nothing follows.
+            encoder.encode(bardo_types::chat::StreamEvent::Done, "", &mut out);
+            encoder.fail(&view, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), told, "{dialect:?}");
+        }
+    }
+}

@@ -113,10 +113,10 @@ impl Flow {
     }
 
     /// Writes the error event, after which nothing more comes.
-    pub(super) fn fail(&mut self, fault: Fault, request_id: &str) {
+    pub(super) fn fail(&mut self, fault: &Fault, request_id: &str) {
         match &mut self.pump {
-            Pump::Pass(pass) => pass.fail(&fault, &mut self.out, request_id),
-            Pump::Translate(translate) => translate.fail(fault, &mut self.out),
+            Pump::Pass(pass) => pass.fail(fault, &mut self.out, request_id),
+            Pump::Translate(translate) => translate.fail(fault, &mut self.out, request_id),
         }
     }
 }

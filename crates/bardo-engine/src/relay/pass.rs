@@ -152,7 +152,7 @@ impl Pass {
 }
 
 /// The code of a failure that is the gateway's own and not the provider's.
-fn own_code(fault: &Fault) -> Option<&'static str> {
+pub(super) fn own_code(fault: &Fault) -> Option<&'static str> {
     ["insufficient_funds", "budget_exceeded", "store_unavailable"]
         .into_iter()
         .find(|&own| fault.code.as_deref() == Some(own))

@@ -1,14 +1,15 @@
 use bardo_types::chat::{Assembler, ChatResponse, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
-use bardo_wire::codec::{StreamDecoder, StreamEncoder};
+use bardo_wire::codec::{ErrorView, StreamDecoder, StreamEncoder};
 use bardo_wire::sse::SseParser;
 use bardo_wire::table;
 use bardo_wire::textual::EventFilter;
 
 use super::EVENT_MAX;
 use super::flow::{Output, Progress};
-use super::pass::told_without_events;
+use super::pass::{own_code, told_without_events};
+use crate::error::code_of;
 use crate::shape::Translation;
 use crate::tab::Tab;
 
@@ -178,9 +179,21 @@ impl Translate {
         self.written.clear();
     }
 
-    pub(super) fn fail(&mut self, fault: Fault, out: &mut Output) {
-        self.encoder
-            .encode(StreamEvent::Failed(fault), "", &mut self.written);
+    pub(super) fn fail(&mut self, fault: &Fault, out: &mut Output, request_id: &str) {
+        let own = own_code(fault);
+        let status = fault.status.unwrap_or(502);
+        let view = ErrorView {
+            fault,
+            // What a provider says of our request is no fault of the caller's.
+            status: if own.is_some() {
+                status
+            } else {
+                status.max(500)
+            },
+            bardo_code: own.unwrap_or(code_of(fault.class)),
+            request_id,
+        };
+        self.encoder.fail(&view, &mut self.written);
         out.buffer().extend_from_slice(&self.written);
         self.written.clear();
     }

@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 use bardo_access::KeyKind;
 use bardo_engine::EngineError;
 use bardo_ledger::Window;
-use bardo_types::model::Dialect;
+use bardo_types::model::{Dialect, Service};
 use bardo_types::money::MicroUsd;
-use bardo_types::receipt::Outcome;
+use bardo_types::receipt::{Outcome, PaymentMode};
 use serde_json::json;
 
-use crate::purse::Purse;
-use crate::world::{prompt, script};
+use crate::purse::{PRICE, Purse};
+use crate::world::{prompt, script, world_of};
 
 async fn nothing_was_sent(purse: &Purse) {
     assert_eq!(purse.bench.received().await, [""; 0]);
@@ -55,6 +55,30 @@ async fn nobody_without_money_reaches_a_provider() {
             "{refusal:?}"
         );
         nothing_was_sent(&purse).await;
+    }
+}
+
+#[tokio::test]
+async fn without_money_the_backends_that_cost_nothing_still_answer() {
+    for (model, other) in [("hermes-4", "gpt-5.5"), ("gpt-5.5", "hermes-4")] {
+        for stream in [false, true] {
+            let purse = Purse::with("0").await;
+            purse.bench.swap(|address| {
+                let is_own = |service| service == Service::Local;
+                let mut world = world_of(address, is_own, Some(PRICE));
+                world.fallbacks.insert(model.into(), vec![other.into()]);
+                world
+            });
+            let mut body = prompt(Dialect::Chat, model, "Hi");
+            body["stream"] = json!(stream);
+            let read = purse.ask(Dialect::Chat, &body).await.expect(model);
+            let degraded = &read.head.degraded;
+            assert!(degraded.contains("fallback_backends"), "{degraded}");
+            let receipt = purse.receipt().await;
+            assert_eq!(receipt.mode, PaymentMode::Direct);
+            assert_eq!(receipt.amounts.charge, MicroUsd::ZERO);
+            assert_eq!(&*receipt.model, "hermes-4");
+        }
     }
 }
 
@@ -134,6 +158,11 @@ async fn a_stream_that_outruns_the_balance_ends_with_a_billing_error() {
                 read.text.contains("balance is used up"),
                 "{place}: {}",
                 read.text
+            );
+            assert!(
+                read.text.contains(r#""bardo_code":"insufficient_funds""#),
+                "{place}: {}",
+                &read.text[read.text.len().saturating_sub(500)..]
             );
             assert!(
                 !read.text.contains("[DONE]") && !read.text.contains("response.completed"),

@@ -112,6 +112,11 @@ impl Bench {
         }
     }
 
+    /// Puts another world in place.
+    pub(crate) fn swap(&self, world: impl FnOnce(SocketAddr) -> World) {
+        self.engine.swap_world(world(self.sandbox));
+    }
+
     /// Sends a caller's request and reads the answer to its end.
     pub(crate) async fn ask(&self, dialect: Dialect, body: &Value) -> Result<Read, EngineError> {
         self.task(Task::Generate, dialect, body).await
@@ -202,6 +207,15 @@ pub(crate) async fn read(answer: Answer) -> Result<Read, EngineError> {
 
 /// `direct`: the backends' keys are the callers' own. `price`: of every model.
 pub(crate) fn world(sandbox: SocketAddr, direct: bool, price: Option<Price>) -> World {
+    world_of(sandbox, |_| direct, price)
+}
+
+/// As [`world`], with some backends whose keys are the callers' own.
+pub(crate) fn world_of(
+    sandbox: SocketAddr,
+    direct: impl Fn(Service) -> bool,
+    price: Option<Price>,
+) -> World {
     let mut roster = RosterBuilder::new(Arc::new(Catalog::embedded()));
     let mut endpoints = Vec::new();
     for (index, (service, path, dialect, models)) in BACKENDS.iter().enumerate() {
@@ -221,7 +235,7 @@ pub(crate) fn world(sandbox: SocketAddr, direct: bool, price: Option<Price>) -> 
             key: Secret::new("sandbox-key".into()),
             allow_private: true,
             dialects: dialect.map(|dialect| vec![dialect]),
-            direct,
+            direct: direct(*service),
         })));
     }
     let patience = Duration::from_secs(10);

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::{Common, say};
-use crate::operator::{Operator, OperatorError, Resolution};
+use crate::operator::{Operator, OperatorError, Resolution, Unseen};
 use crate::stores;
 
 #[derive(Subcommand)]
@@ -32,7 +32,13 @@ pub(super) struct Whose {
 #[derive(Args)]
 pub(super) struct DepositArgs {
     #[command(flatten)]
-    whose: Whose,
+    common: Common,
+    /// A key's id, or an account that exists.
+    #[arg(long, value_name = "ID", required_unless_present = "account")]
+    key: Option<String>,
+    /// An account, made by its first deposit where it does not exist yet.
+    #[arg(long, value_name = "ACCOUNT", conflicts_with = "key")]
+    account: Option<String>,
     /// How much, e.g. 10 or 0.25.
     #[arg(long, value_name = "USD", value_parser = super::usd)]
     usd: MicroUsd,
@@ -77,12 +83,15 @@ pub(super) fn run(verb: BalanceVerb) -> Result<(), String> {
             Ok(())
         }
         BalanceVerb::Deposit(args) => {
-            let whose = &args.whose;
-            let balance = stores::with_operator(&whose.common, async |operator| {
-                let account = operator.account(&whose.key).await?;
+            let (name, unseen) = match (args.account, args.key) {
+                (Some(account), _) => (account, Unseen::Make),
+                (None, key) => (key.unwrap_or_default(), Unseen::Refuse),
+            };
+            let balance = stores::with_operator(&args.common, async |operator| {
+                let account = operator.payee(&name, unseen).await?;
                 operator.deposit(account, args.usd, args.reference).await
             })?;
-            show_balance(&whose.common, &balance);
+            show_balance(&args.common, &balance);
             Ok(())
         }
         BalanceVerb::Ledger(whose) => {

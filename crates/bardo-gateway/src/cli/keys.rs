@@ -131,7 +131,12 @@ fn create(args: Create) -> Result<(), String> {
         operator.create_key(spec).await
     })?;
     show(&args.common, &key, created);
-    Ok(())
+    match key["deposit_error"].as_str() {
+        Some(error) => Err(format!(
+            "the key is made, but nothing is deposited: {error}"
+        )),
+        None => Ok(()),
+    }
 }
 
 fn created(key: &Value) -> String {

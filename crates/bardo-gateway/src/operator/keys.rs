@@ -117,7 +117,11 @@ impl Operator {
         if let Some(amount) = spec.deposit.filter(|&amount| amount > MicroUsd::ZERO) {
             let account = AccountId::parse(shown["account"].as_str().unwrap_or_default())
                 .map_err(|error| invalid(error.to_string()))?;
-            shown["balance"] = self.deposit(account, amount, None).await?;
+            // The key exists by now and its text is nowhere else, so it is answered all the same.
+            match self.deposit(account, amount, None).await {
+                Ok(balance) => shown["balance"] = balance,
+                Err(error) => shown["deposit_error"] = json!(error.to_string()),
+            }
         }
         Ok(shown)
     }
@@ -175,9 +179,10 @@ impl Operator {
                     )));
                 }
                 let mut next = record.clone();
-                next.replaces = Some(id);
+                next.replaces = Some(record.counted_as().clone());
                 next.created_at_ms = now_ms;
-                let shown = self.issue(next).await?;
+                let mut shown = self.issue(next).await?;
+                shown["replaces"] = json!(id.as_str());
                 let end = later(now_ms, overlap);
                 record.expires_at_ms = Some(record.expires_at_ms.map_or(end, |old| old.min(end)));
                 self.keys.update(record).await?;

@@ -7,6 +7,7 @@ use super::counters::CapCounter;
 use super::ending::Prepared;
 use super::{Account, Book};
 use crate::command::{Charge, HoldView, Settle, Settled};
+use crate::final_figures::FinalFigures;
 
 /// What a request came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,6 +27,17 @@ impl Paid {
         self.provider_cost
             .checked_add(self.spread)
             .expect("both were taken from one account")
+    }
+
+    /// What the receipt shows of it, with what the account has afterwards.
+    #[must_use]
+    pub fn final_figures(&self, balance: Option<MicroUsd>) -> FinalFigures {
+        FinalFigures {
+            spread: self.spread,
+            charge: self.charged(),
+            shortfall: self.shortfall,
+            balance,
+        }
     }
 }
 
@@ -47,6 +59,12 @@ pub struct Settlement {
 }
 
 impl Settlement {
+    /// What the receipt shows of it.
+    #[must_use]
+    pub fn final_figures(&self) -> FinalFigures {
+        self.paid.final_figures(Some(self.available))
+    }
+
     /// The short form that callers get.
     #[must_use]
     pub fn settled(&self) -> Settled {

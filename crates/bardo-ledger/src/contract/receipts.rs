@@ -13,6 +13,7 @@ cases! {
     another_accounts_receipt_is_not_found
     a_settled_request_keeps_its_first_receipt
     a_reconciled_request_has_its_last_receipt
+    a_kept_receipt_shows_what_was_really_taken
     receipts_are_summed_by_day_model_and_backend
 }
 
@@ -117,6 +118,44 @@ async fn a_reconciled_request_has_its_last_receipt(rig: Rig) {
     assert_eq!(found, Some(r#"{"n":2}"#.to_owned()));
     let sums = sums(&rig, None).await;
     assert_eq!((sums[0].requests, sums[0].charge.get()), (1, 24));
+}
+
+async fn a_kept_receipt_shows_what_was_really_taken(rig: Rig) {
+    let cost = |spread, charge, shortfall, savings, balance: &str| {
+        format!(
+            r#"{{"cost":{{"spread":"0.0000{spread}","charge":"0.0000{charge}","shortfall":"0.0000{shortfall}","list_price":"0.000050","savings":"0.0000{savings}","balance":{balance}}},"n":1}}"#
+        )
+    };
+    rig.deposit(40, "operator:1").await;
+    rig.reserve(1, 10).await;
+    rig.reserve(2, 10).await;
+    let kept = |number, json: &str| Record {
+        charge: MicroUsd::new(44),
+        savings: MicroUsd::new(6),
+        ..record(&rig, number, None, json)
+    };
+    let json = cost("24", "44", "00", "06", "null");
+    // The account has thirty for it: the hold, and what is free.
+    let first = Some(kept(1, &json));
+    rig.end_with(1, capture(20, 24), first).await;
+    let found = rig.receipt(rig.request(1).as_str()).await;
+    let taken = cost("10", "30", "14", "20", r#""0.000000""#);
+    assert_eq!(found, Some(taken));
+    // Less than the hold: the rest is free afterwards.
+    let second = Some(kept(2, &json));
+    rig.end_with(2, capture(2, 1), second).await;
+    let found = rig.receipt(rig.request(2).as_str()).await;
+    let taken = cost("01", "03", "00", "47", r#""0.000007""#);
+    assert_eq!(found, Some(taken));
+    let sums = sums(&rig, None).await;
+    assert_eq!((sums[0].charge.get(), sums[0].savings.get()), (33, 67));
+    // Other cases may run on the same store at the same time.
+    let verification = rig.ledger.verify().await.expect("the store works");
+    let mut problems = verification.problems.iter();
+    assert_eq!(
+        problems.find(|one| one.contains(rig.account.as_str())),
+        None
+    );
 }
 
 async fn receipts_are_summed_by_day_model_and_backend(rig: Rig) {

@@ -37,7 +37,7 @@ const POSTINGS: &str = "SELECT p.transfer, p.at_ms, p.kind, p.book, p.amount, p.
         ) AS page
     )
     ORDER BY p.transfer, p.line";
-const RECEIPT: &str = "SELECT json FROM bardo.receipts
+const RECEIPT: &str = "SELECT json, charge, spread, shortfall, balance FROM bardo.receipts
     WHERE account = $1 AND (request = $2 OR client_request = $2)
     ORDER BY request = $2 DESC, at_ms DESC LIMIT 1";
 const USAGE: &str = "SELECT at_ms / 86400000 AS day, model, provider, count(*) AS requests,
@@ -259,7 +259,7 @@ impl Ledger for PostgresStore {
         Box::pin(async move {
             let arguments = vec![text(account.as_str()), Argument::Text(Some(short(id)))];
             let rows = self.run(RECEIPT, arguments).await?;
-            rows.first().map(|row| rows::get(row, "json")).transpose()
+            rows.first().map(rows::receipt).transpose()
         })
     }
 

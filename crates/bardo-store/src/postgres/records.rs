@@ -124,11 +124,14 @@ fn command(batch: &[(Record, Underway)]) -> Command {
     )
 }
 
-/// A receipt as `bardo.keep_receipt` takes it, or none.
+/// A receipt as `bardo.settle` takes it, or none.
 pub(super) fn arguments(record: Option<&Record>) -> [Argument; 2] {
     [
         Argument::Texts(record.map(|record| texts(record).into())),
-        Argument::Numbers(record.map(|record| numbers(record).into())),
+        Argument::Numbers(record.map(|record| {
+            let list_price = record.list_price().map(|price| signed(price.get()));
+            numbers(record).into_iter().chain([list_price]).collect()
+        })),
     ]
 }
 

@@ -33,8 +33,8 @@ pub(super) enum Answer {
 pub(super) enum Plan {
     /// It is known what to answer; a receipt may have to be kept.
     Ended(Settled),
-    /// Written, then finished.
-    Pending(Pending),
+    /// Written, then finished; with what the account has afterwards.
+    Pending(Pending, MicroUsd),
     /// The request was charged long ago: the hold is given back.
     Superseded(Pending, Paid),
     Again,
@@ -134,12 +134,16 @@ impl Batch {
     pub(super) fn plan(core: &mut Core, known: &Known, actions: &[Action], chores: Chores) -> Self {
         let mut batch = Self::default();
         let mut persisted: Vec<&HoldKey> = Vec::new();
+        let mut freed = HashMap::new();
         for action in actions {
             let plan = match action {
                 Action::Settle(command, _) => match core.book.prepare(command) {
                     Prepared::Ended(settlement) => Plan::Ended(settlement.settled()),
                     Prepared::Ending => Plan::Again,
-                    Prepared::Pending(pending) => Plan::Pending(pending),
+                    Prepared::Pending(pending) => {
+                        let left = left(core, command, &pending, &mut freed);
+                        Plan::Pending(pending, left)
+                    }
                 },
                 Action::Persist(key, _) => {
                     persisted.push(key);
@@ -226,7 +230,7 @@ impl Batch {
         }
         for record in &self.records {
             let account = known.number(connection, &record.account)?;
-            journal::insert_receipt(connection, account, record, record.charge)?;
+            journal::insert_receipt(connection, account, record)?;
         }
         self.sums.write(connection)
     }
@@ -238,13 +242,12 @@ impl Batch {
         plan: &mut Plan,
         command: &Settle,
     ) -> rusqlite::Result<()> {
-        let (mut charge_shown, mut superseded) = (None, None);
+        let (mut figures, mut superseded) = (None, None);
         match plan {
-            Plan::Pending(pending) => {
+            Plan::Pending(pending, left) => {
                 let account = known.number(connection, &command.account)?;
-                let paid = pending.paid();
                 if let End::Capture(charge) = &command.end {
-                    charge_shown = Some(paid.charged());
+                    figures = Some(pending.paid().final_figures(Some(*left)));
                     superseded = self.charge(connection, account, command, charge, pending)?;
                 }
                 self.write_end(connection, known, account, pending)?;
@@ -258,15 +261,20 @@ impl Batch {
         }
         if let Some(paid) = superseded {
             let before = std::mem::replace(plan, Plan::Open);
-            if let Plan::Pending(pending) = before {
+            if let Plan::Pending(pending, _) = before {
                 *plan = Plan::Superseded(pending, paid);
             }
             return Ok(());
         }
         if let Some(record) = &command.record {
             let account = known.number(connection, &record.account)?;
-            let charge = charge_shown.unwrap_or(record.charge);
-            journal::insert_receipt(connection, account, record, charge)?;
+            match &figures {
+                None => journal::insert_receipt(connection, account, record)?,
+                Some(figures) => {
+                    let record = record.with_final(figures);
+                    journal::insert_receipt(connection, account, &record)?;
+                }
+            }
         }
         Ok(())
     }
@@ -360,7 +368,7 @@ impl Batch {
         for (plan, action) in self.plans.drain(..).zip(actions) {
             answers.push(match plan {
                 Plan::Ended(settled) => Answer::Settled(settled),
-                Plan::Pending(pending) => Answer::Settled(core.book.finish(pending).settled()),
+                Plan::Pending(pending, _) => Answer::Settled(core.book.finish(pending).settled()),
                 Plan::Superseded(pending, paid) => supersede(core, action, pending, paid),
                 Plan::Again => Answer::Again,
                 Plan::Answered(answer) => answer,
@@ -373,7 +381,7 @@ impl Batch {
     /// Takes everything back, after the transaction failed.
     pub(super) fn abandon(&mut self, core: &mut Core) {
         for plan in self.plans.drain(..) {
-            if let Plan::Pending(pending) | Plan::Superseded(pending, _) = plan {
+            if let Plan::Pending(pending, _) | Plan::Superseded(pending, _) = plan {
                 core.book.abandon(pending);
             }
         }
@@ -387,6 +395,25 @@ impl Batch {
             core.records.push_front(record);
         }
     }
+}
+
+/// What an account has after an end, and after those before it in the same transaction.
+fn left(
+    core: &Core,
+    command: &Settle,
+    pending: &Pending,
+    freed: &mut HashMap<AccountId, MicroUsd>,
+) -> MicroUsd {
+    let account = &command.account;
+    let sum = freed.entry(account.clone()).or_default();
+    if !pending.leaves_unknown()
+        && let Some((hold, _)) = core.book.hold(account, &command.request)
+    {
+        let rest = hold.amount.saturating_sub(pending.paid().charged());
+        *sum = sum.checked_add(rest).unwrap_or(MicroUsd::MAX);
+    }
+    let balance = core.book.balance(account).unwrap_or_default();
+    balance.available.checked_add(*sum).unwrap_or(MicroUsd::MAX)
 }
 
 /// The request was charged long ago: its hold is released, and the answer is that charge.

@@ -227,13 +227,11 @@ pub(super) const fn state_name(state: HoldState) -> &'static str {
     }
 }
 
-/// Keeps a receipt, in the place of an earlier one of the same request. `charge` is what was
-/// really taken, where that is known.
+/// Keeps a receipt, in the place of an earlier one of the same request.
 pub(super) fn insert_receipt(
     connection: &Connection,
     account: i64,
     record: &Record,
-    charge: MicroUsd,
 ) -> rusqlite::Result<()> {
     let columns = params![
         account,
@@ -247,7 +245,7 @@ pub(super) fn insert_receipt(
         clamp(record.input_tokens),
         clamp(record.output_tokens),
         clamp(record.provider_cost.get()),
-        clamp(charge.get()),
+        clamp(record.charge.get()),
         clamp(record.savings.get()),
     ];
     let written = connection

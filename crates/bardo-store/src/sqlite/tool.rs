@@ -204,7 +204,9 @@ impl Tool {
             }
         }
         if let Some(record) = &command.record {
-            journal::insert_receipt(transaction, account, record, paid.charged())?;
+            let balance = queries::balance(transaction, command.account.as_str())?;
+            let figures = paid.final_figures(balance.map(|balance| balance.available));
+            journal::insert_receipt(transaction, account, &record.with_final(&figures))?;
         }
         let row = AuditRow {
             at_ms: command.now_ms,

@@ -13,7 +13,7 @@ use super::blocks_out::{self, CALL_STATE, TEXT_STATE};
 use super::response::{message_id, stop_details};
 use super::write::{self, Object};
 use super::{citation, error, finish, usage};
-use crate::codec::{ReplyContext, StreamEncoder};
+use crate::codec::{ErrorView, ReplyContext, StreamEncoder};
 
 /// An encoder of one Messages stream.
 #[must_use]
@@ -106,6 +106,12 @@ impl StreamEncoder for Encoder {
                     self.step(event, out);
                 }
             }
+        }
+    }
+
+    fn fail(&mut self, view: &ErrorView<'_>, out: &mut Vec<u8>) {
+        if !std::mem::replace(&mut self.over, true) {
+            out.extend_from_slice(&error::encode_stream_error(view));
         }
     }
 }

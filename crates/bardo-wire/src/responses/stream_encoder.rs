@@ -12,7 +12,7 @@ use super::output::{self, item_id};
 use super::reply::{self, Frame, Status};
 use super::writer::ObjectWriter;
 use super::{failures, namespaces, reasoning_item};
-use crate::codec::{ReplyContext, StreamEncoder};
+use crate::codec::{ErrorView, ReplyContext, StreamEncoder};
 
 mod blocks;
 mod calls;
@@ -148,9 +148,20 @@ impl StreamEncoder for Encoder {
         }
         match event {
             StreamEvent::Done => self.finish(trailer, out),
-            StreamEvent::Failed(fault) => self.fail(&fault, out),
+            StreamEvent::Failed(fault) => self.failed(&fault, None, out),
             event => self.step(event, out),
         }
+    }
+
+    fn fail(&mut self, view: &ErrorView<'_>, out: &mut Vec<u8>) {
+        if self.over {
+            return;
+        }
+        if self.frame.is_none() {
+            let frame = Frame::new(None, None, None, None, &self.context);
+            self.begin(frame, out);
+        }
+        self.failed(view.fault, Some(view.bardo_code), out);
     }
 }
 
@@ -350,19 +361,25 @@ impl Encoder {
             "response.incomplete"
         };
         out.extend_from_slice(trailer.as_bytes());
-        self.terminal(kind, status, out);
+        self.terminal(kind, status, None, out);
     }
 
-    fn fail(&mut self, fault: &Fault, out: &mut Vec<u8>) {
+    fn failed(&mut self, fault: &Fault, bardo_code: Option<&str>, out: &mut Vec<u8>) {
         self.over = true;
         let status = Status::Failed {
             code: failures::stream_code(fault),
             message: &fault.message,
         };
-        self.terminal("response.failed", status, out);
+        self.terminal("response.failed", status, bardo_code, out);
     }
 
-    fn terminal(&mut self, kind: &str, status: Status<'_>, out: &mut Vec<u8>) {
+    fn terminal(
+        &mut self,
+        kind: &str,
+        status: Status<'_>,
+        bardo_code: Option<&str>,
+        out: &mut Vec<u8>,
+    ) {
         let items = self.events.finished();
         let Self {
             events,
@@ -373,6 +390,9 @@ impl Encoder {
         if let Some(frame) = frame {
             events.write(kind, out, |event| {
                 frame.write(status, &items, usage.as_ref(), event.value("response"));
+                if let Some(code) = bardo_code {
+                    event.string("bardo_code", code);
+                }
             });
         }
     }

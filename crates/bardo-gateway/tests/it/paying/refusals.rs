@@ -227,6 +227,13 @@ fn a_model_without_a_price_is_refused_once_and_counted_once() {
         );
         assert!(
             metrics.contains(&format!(
+            // A key that takes its place goes on where it was.
+            let next = Key::of(&till.one(&["keys", "rotate", &key.id]));
+            let last = Key::of(&till.one(&["keys", "rotate", &next.id]));
+            for key in [&next, &last] {
+                let answer = ask(&gateway, key, caller, &body);
+                check(caller, &answer, 429, "budget_exceeded");
+            }
                 "bardo_refused_requests_total{{code=\"unpriced_model\"}} {count}\n"
             )),
             "{metrics}"

@@ -98,6 +98,51 @@ fn a_key_is_made_listed_and_shown_once() {
 }
 
 #[test]
+fn a_key_whose_deposit_fails_is_not_lost() {
+    let till = Till::new(json!({}));
+    // As much as the books can hold, so that nothing more fits.
+    let full = till.key(&["--deposit-usd", "9223372036854.775807"]);
+    let create = ["keys", "create", "--account", &full.account];
+    let done = till.verb(&[&create[..], &["--deposit-usd", "1"]].concat());
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let key = Key::of(&done.lines[0]);
+    let error = done.lines[0]["deposit_error"].as_str();
+    assert!(error.is_some_and(|error| error.contains("out of range")));
+    assert!(done.errors.contains("nothing is deposited"), "{done:?}");
+    assert_eq!(till.stand(&key), till.stand(&full));
+    // Nothing at all is no deposit.
+    till.key(&["--deposit-usd", "0"]);
+}
+
+#[test]
+fn a_first_deposit_makes_an_account_that_is_named_as_one() {
+    let till = Till::new(json!({}));
+    let account = "privy:did:privy:cm5";
+    let deposit = |flag| till.verb(&["balance", "deposit", flag, account, "--usd", "2"]);
+    let refused = deposit("--key");
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.errors.contains("no key or account"), "{refused:?}");
+    for deposited in [2_000_000, 4_000_000] {
+        let done = deposit("--account");
+        assert_eq!(done.code, Some(0), "{done:?}");
+        assert_eq!(Stand::of(&done.lines[0]).deposited, deposited);
+    }
+    assert_eq!(deposit("--key").code, Some(0), "it exists by now");
+    // A mistyped key is no account.
+    let key = till.key(&[]);
+    let mistyped = [
+        "balance",
+        "deposit",
+        "--account",
+        &key.key[..20],
+        "--usd",
+        "1",
+    ];
+    assert_eq!(till.verb(&mistyped).code, Some(1));
+    till.verify();
+}
+
+#[test]
 fn a_deposit_with_the_same_reference_is_one_deposit() {
     let till = Till::new(json!({}));
     let key = till.key(&[]);

@@ -4,10 +4,10 @@ use bardo_types::chat::{Finish, StreamEvent};
 use bardo_types::json::RawJson;
 use bardo_types::usage::Usage;
 
-use super::super::reply::{reply_id, write_fault, write_usage};
+use super::super::reply::{encode_stream_error, reply_id, write_fault, write_usage};
 use super::super::write::Object;
 use super::{finish_reason, logprobs};
-use crate::codec::{ReplyContext, StreamEncoder};
+use crate::codec::{ErrorView, ReplyContext, StreamEncoder};
 
 /// An encoder for a streamed answer.
 #[must_use]
@@ -63,6 +63,12 @@ impl StreamEncoder for Encoder {
             }
             // Thinking, calls and sources have no form here.
             _ => {}
+        }
+    }
+
+    fn fail(&mut self, view: &ErrorView<'_>, out: &mut Vec<u8>) {
+        if !std::mem::replace(&mut self.over, true) {
+            out.extend_from_slice(&encode_stream_error(view));
         }
     }
 }

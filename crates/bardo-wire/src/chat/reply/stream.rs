@@ -8,10 +8,11 @@ use bardo_types::usage::Usage;
 use super::super::details;
 use super::super::write::{Array, Object, value};
 use super::{
-    BLOCK_GAP, citations, explanation, finish_reason, hides_thinking, reply_id, service_tier,
-    unwrapped, wants_legacy_calls, write_fault, write_signature, write_usage,
+    BLOCK_GAP, citations, encode_stream_error, explanation, finish_reason, hides_thinking,
+    reply_id, service_tier, unwrapped, wants_legacy_calls, write_fault, write_signature,
+    write_usage,
 };
-use crate::codec::{ReplyContext, StreamEncoder};
+use crate::codec::{ErrorView, ReplyContext, StreamEncoder};
 
 /// An encoder for a streamed answer.
 #[must_use]
@@ -94,6 +95,12 @@ impl StreamEncoder for Encoder {
             | StreamEvent::ToolInput { .. }
             | StreamEvent::ToolEnd { .. } => self.tool(event, out),
             event => self.content(event, out),
+        }
+    }
+
+    fn fail(&mut self, view: &ErrorView<'_>, out: &mut Vec<u8>) {
+        if !std::mem::replace(&mut self.over, true) {
+            out.extend_from_slice(&encode_stream_error(view));
         }
     }
 }

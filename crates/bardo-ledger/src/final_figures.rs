@@ -1,0 +1,124 @@
+//! What a receipt says in the end.
+//!
+//! A receipt is written before the books are asked, and kept in the transaction that settles. What
+//! was really taken is known in between, so the store puts it into the text there.
+
+use bardo_types::money::MicroUsd;
+
+use crate::command::Record;
+
+/// What settling came to, as the receipt shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FinalFigures {
+    /// Of what was taken, what is added to the provider's cost.
+    pub spread: MicroUsd,
+    /// What was taken.
+    pub charge: MicroUsd,
+    /// What should have been taken beyond that.
+    pub shortfall: MicroUsd,
+    /// What the account has afterwards, where that is known.
+    pub balance: Option<MicroUsd>,
+}
+
+impl Record {
+    /// The receipt with what settling really came to.
+    #[must_use]
+    pub fn with_final(&self, figures: &FinalFigures) -> Self {
+        let mut record = self.clone();
+        record.charge = figures.charge;
+        if let Some(json) = figures.put_into(&self.json) {
+            record.json = json.into();
+        }
+        if let Some(list_price) = self.list_price() {
+            record.savings = list_price.saturating_sub(figures.charge);
+        }
+        record
+    }
+
+    /// The list price that the text names.
+    #[must_use]
+    pub fn list_price(&self) -> Option<MicroUsd> {
+        let (start, end) = cost(&self.json)?;
+        amount(&self.json[start..end], "list_price")
+    }
+}
+
+impl FinalFigures {
+    /// The text of a receipt with these figures in its `cost`; `None` where it has none.
+    #[must_use]
+    pub fn put_into(&self, json: &str) -> Option<String> {
+        let (start, end) = cost(json)?;
+        let mut cost = json[start..end].to_owned();
+        let list_price = amount(&cost, "list_price");
+        // What was cut off because nothing more could be held was missing before.
+        let missing = amount(&cost, "shortfall").unwrap_or_default();
+        let shortfall = missing.checked_add(self.shortfall).unwrap_or(MicroUsd::MAX);
+        set(&mut cost, "spread", self.spread);
+        set(&mut cost, "charge", self.charge);
+        set(&mut cost, "shortfall", shortfall);
+        if let Some(list_price) = list_price {
+            set(&mut cost, "savings", list_price.saturating_sub(self.charge));
+        }
+        if let Some(balance) = self.balance {
+            set(&mut cost, "balance", balance);
+        }
+        Some([&json[..start], &cost, &json[end..]].concat())
+    }
+}
+
+/// Where the members of `cost` are: a flat object of the compact text that is written here. Within
+/// a string its quotes would have backslashes.
+fn cost(json: &str) -> Option<(usize, usize)> {
+    const NAME: &str = "\"cost\":{";
+    let start = json.find(NAME)? + NAME.len();
+    let end = start + json[start..].find('}')?;
+    Some((start, end))
+}
+
+/// Where a member's value is.
+fn value(members: &str, name: &str) -> Option<(usize, usize)> {
+    let named = format!("\"{name}\":");
+    let start = members.find(&named)? + named.len();
+    let end = members[start..]
+        .find(',')
+        .map_or(members.len(), |at| start + at);
+    Some((start, end))
+}
+
+fn amount(members: &str, name: &str) -> Option<MicroUsd> {
+    let (start, end) = value(members, name)?;
+    MicroUsd::from_usd(members[start..end].trim_matches('"')).ok()
+}
+
+fn set(members: &mut String, name: &str, amount: MicroUsd) {
+    if let Some((start, end)) = value(members, name) {
+        members.replace_range(start..end, &format!("\"{amount}\""));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIGURES: FinalFigures = FinalFigures {
+        spread: MicroUsd::new(10),
+        charge: MicroUsd::new(30),
+        shortfall: MicroUsd::new(14),
+        balance: Some(MicroUsd::new(7)),
+    };
+
+    #[test]
+    fn what_was_taken_is_put_into_the_cost_and_nowhere_else() {
+        let before = r#"{"session":"\"cost\":{\"charge\":1}","charge":1,"cost":{"spread":"0.000024","spread_bps":5,"charge":"0.000044","shortfall":"0.000002","list_price":"0.000050","savings":"0.000006","balance":null},"degraded":[{"charge":2}]}"#;
+        let after = r#"{"session":"\"cost\":{\"charge\":1}","charge":1,"cost":{"spread":"0.000010","spread_bps":5,"charge":"0.000030","shortfall":"0.000016","list_price":"0.000050","savings":"0.000020","balance":"0.000007"},"degraded":[{"charge":2}]}"#;
+        assert_eq!(FIGURES.put_into(before).as_deref(), Some(after));
+    }
+
+    #[test]
+    fn what_is_unknown_stays_unknown() {
+        let before = r#"{"cost":{"charge":"0.000044","list_price":null,"savings":null}}"#;
+        let after = r#"{"cost":{"charge":"0.000030","list_price":null,"savings":null}}"#;
+        assert_eq!(FIGURES.put_into(before).as_deref(), Some(after));
+        assert_eq!(FIGURES.put_into(r#"{"n":1}"#), None);
+    }
+}
