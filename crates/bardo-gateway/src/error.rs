@@ -222,7 +222,10 @@ impl Problem {
     pub(crate) fn receipt_not_found(id: &str) -> Self {
         let id: String = id.chars().take(128).collect();
         let message = format!("this account has no receipt `{id}`");
-        Self::new(404, "receipt_not_found", FaultClass::NotFound, message)
+        let mut problem = Self::new(404, "receipt_not_found", FaultClass::NotFound, message);
+        // Else the dialects would say that a model is missing.
+        problem.fault.code = Some("receipt_not_found".into());
+        problem
     }
 
     pub(crate) fn bad_date(param: &'static str) -> Self {

@@ -65,11 +65,18 @@ fn a_balance_is_what_the_verbs_show() {
         assert_eq!(shown["currency"], "USD");
         assert_eq!(shown["account"], scene.key.account);
     }
-    for key in ["bardo_sk_0123456789abcdef_0123456789", "bardo_pk_x_y", "nonsense"] {
+    for key in [
+        "bardo_sk_0123456789abcdef_0123456789",
+        "bardo_pk_x_y",
+        "nonsense",
+    ] {
         let request = Request::get("/v1/balance").with("x-api-key", key);
         assert_eq!(scene.gateway.send(&request).status(), 401, "{key}");
     }
-    assert_eq!(scene.gateway.send(&Request::get("/v1/balance")).status(), 401);
+    assert_eq!(
+        scene.gateway.send(&Request::get("/v1/balance")).status(),
+        401
+    );
     let posted = scene.key.sign(Request::json("/v1/balance", &json!({})));
     assert_eq!(scene.gateway.send(&posted).status(), 405);
 }
@@ -95,7 +102,10 @@ fn usage_is_summed_by_day_model_and_backend() {
             .sum();
         assert_eq!(requests, 3, "{usage}");
         assert!(rows.iter().all(|row| row["model"] == "m-chat"), "{usage}");
-        assert!(rows.iter().all(|row| row["provider"] == "direct/openai"), "{usage}");
+        assert!(
+            rows.iter().all(|row| row["provider"] == "direct/openai"),
+            "{usage}"
+        );
         // The day of the first row, and one without any.
         let day = rows[0]["date"].as_str().expect("a date");
         let one = scene.read(key, &format!("/v1/usage?from={day}&to={day}"));
@@ -114,7 +124,9 @@ fn usage_is_summed_by_day_model_and_backend() {
         "from=20261120",
     ];
     for query in wrong {
-        let answer = scene.gateway.send(&scene.key.get(&format!("/v1/usage?{query}")));
+        let answer = scene
+            .gateway
+            .send(&scene.key.get(&format!("/v1/usage?{query}")));
         assert_eq!(answer.status(), 400, "{query}: {}", answer.text());
         Caller::Chat.check_error(&answer.json());
     }
@@ -127,7 +139,10 @@ fn a_receipt_is_its_callers_alone() {
     let scene = scene();
     let first = scene.request(Some("my-own-id.1"), false);
     let second = scene.request(Some("my-own-id.1"), true);
-    assert_ne!(first, second, "the caller's own id may repeat, ours does not");
+    assert_ne!(
+        first, second,
+        "the caller's own id may repeat, ours does not"
+    );
     let stranger = scene.till.rich("1");
     for key in [&scene.key, &scene.reader] {
         for id in [&first, &second] {
@@ -138,7 +153,9 @@ fn a_receipt_is_its_callers_alone() {
         let newest = scene.read(key, "/v1/receipts/my-own-id.1");
         assert_eq!(newest["request_id"], second, "{newest}");
     }
-    let text = scene.read(&scene.key, &format!("/v1/receipts/{first}")).to_string();
+    let text = scene
+        .read(&scene.key, &format!("/v1/receipts/{first}"))
+        .to_string();
     assert!(!text.contains("Hello"), "no prompt and no answer: {text}");
     assert!(!text.contains(&scene.key.key));
     let long = "x".repeat(500);
@@ -147,6 +164,7 @@ fn a_receipt_is_its_callers_alone() {
         assert_eq!(answer.status(), 404, "{}", answer.text());
         Caller::Chat.check_error(&answer.json());
         assert_eq!(answer.json()["error"]["bardo_code"], "receipt_not_found");
+        assert_eq!(answer.json()["error"]["code"], "receipt_not_found");
     };
     for id in [&first, &second, "my-own-id.1"] {
         missing(&stranger, id);
@@ -187,6 +205,9 @@ fn events_tell_what_was_settled_to_its_own_account() {
         exchange.until(seen, "\n\n");
         let text = String::from_utf8_lossy(seen);
         assert!(text.contains("event: inference.completed"), "{text}");
-        assert!(others.iter().all(|id: &&String| !text.contains(*id)), "{text}");
+        assert!(
+            others.iter().all(|id: &&String| !text.contains(*id)),
+            "{text}"
+        );
     }
 }
