@@ -59,7 +59,12 @@ fn too_little_money_is_402_with_what_would_fit() {
     let empty = till.rich("0");
     for caller in Caller::ALL {
         let body = caller.request("m-chat", "Hello", false);
-        check(caller, &ask(&gateway, &empty, caller, &body), 402, "insufficient_funds");
+        check(
+            caller,
+            &ask(&gateway, &empty, caller, &body),
+            402,
+            "insufficient_funds",
+        );
     }
     till.verify();
 }
@@ -83,7 +88,12 @@ fn a_scope_is_403_and_names_no_other_way_in() {
     for (scope, good, bad) in cases {
         let key = scoped(scope);
         for caller in Caller::ALL {
-            let allowed = ask(&gateway, &key, caller, &caller.request(good, "Hello", false));
+            let allowed = ask(
+                &gateway,
+                &key,
+                caller,
+                &caller.request(good, "Hello", false),
+            );
             assert_eq!(allowed.status(), 200, "{scope}: {}", allowed.text());
             let refused = ask(&gateway, &key, caller, &caller.request(bad, "Hello", false));
             check(caller, &refused, 403, "key_scope");
@@ -94,9 +104,24 @@ fn a_scope_is_403_and_names_no_other_way_in() {
     for caller in Caller::ALL {
         let body = caller.request("m-chat", "Hello", false);
         assert_eq!(ask(&gateway, &here, caller, &body).status(), 200);
-        check(caller, &ask(&gateway, &elsewhere, caller, &body), 403, "key_scope");
-        let told = check(caller, &ask(&gateway, &reader, caller, &body), 403, "key_scope");
-        assert!(told["error"]["message"].as_str().expect("text").contains("bardo_sk_"));
+        check(
+            caller,
+            &ask(&gateway, &elsewhere, caller, &body),
+            403,
+            "key_scope",
+        );
+        let told = check(
+            caller,
+            &ask(&gateway, &reader, caller, &body),
+            403,
+            "key_scope",
+        );
+        assert!(
+            told["error"]["message"]
+                .as_str()
+                .expect("text")
+                .contains("bardo_sk_")
+        );
     }
     assert_eq!(gateway.send(&elsewhere.get("/v1/balance")).status(), 403);
     till.verify();
@@ -141,17 +166,41 @@ fn a_cap_of_spending_is_429_until_its_window_ends() {
     let maker = maker::maker();
     let till = Till::new(maker::billed(&maker));
     let gateway = till.open();
-    for (scope, ends) in [("spend-day=0.003", true), ("spend-month=0.003", true), ("spend-total=0.003", false)] {
+    for (scope, ends, resets) in [
+        ("spend-day=0.003", true, "resets at midnight UTC"),
+        (
+            "spend-month=0.003",
+            true,
+            "resets on the first of next month",
+        ),
+        ("spend-total=0.003", false, "never resets"),
+    ] {
         for caller in Caller::ALL {
             let key = till.key(&["--deposit-usd", "1", "--scope", scope]);
             let mut body = caller.request("m-chat", "Hello", false);
-            body[if caller == Caller::Responses { "max_output_tokens" } else { "max_tokens" }] = json!(150);
+            body[if caller == Caller::Responses {
+                "max_output_tokens"
+            } else {
+                "max_tokens"
+            }] = json!(150);
             assert_eq!(ask(&gateway, &key, caller, &body).status(), 200);
             let answer = ask(&gateway, &key, caller, &body);
             check(caller, &answer, 429, "budget_exceeded");
             assert_eq!(header(&answer, "x-should-retry"), "false");
             assert_eq!(answer.header("retry-after").is_some(), ends, "{scope}");
+            let (name, text) = (scope.split('=').next().expect("a name"), answer.text());
+            assert!(
+                text.contains(name) && text.contains(resets),
+                "{scope}: {text}"
+            );
             assert_eq!(till.stand(&key).spent, maker::charge(2_000));
+            // A key that takes its place goes on where it was.
+            let next = Key::of(&till.one(&["keys", "rotate", &key.id]));
+            let last = Key::of(&till.one(&["keys", "rotate", &next.id]));
+            for key in [&next, &last] {
+                let answer = ask(&gateway, key, caller, &body);
+                check(caller, &answer, 429, "budget_exceeded");
+            }
             // The account has more, for other keys.
             let other = till.key(&["--account", &key.account]);
             assert_eq!(ask(&gateway, &other, caller, &body).status(), 200);
@@ -169,7 +218,13 @@ fn a_cap_of_spending_is_429_until_its_window_ends() {
     };
     for session in ["one", "two", ""] {
         assert_eq!(within(session).status(), 200, "{session:?}");
-        check(Caller::Chat, &within(session), 429, "budget_exceeded");
+        let refused = within(session);
+        check(Caller::Chat, &refused, 429, "budget_exceeded");
+        assert!(
+            refused.text().contains("spend-session"),
+            "{}",
+            refused.text()
+        );
     }
     till.verify();
 }
@@ -194,13 +249,6 @@ fn a_model_without_a_price_is_refused_once_and_counted_once() {
         );
         assert!(
             metrics.contains(&format!(
-            // A key that takes its place goes on where it was.
-            let next = Key::of(&till.one(&["keys", "rotate", &key.id]));
-            let last = Key::of(&till.one(&["keys", "rotate", &next.id]));
-            for key in [&next, &last] {
-                let answer = ask(&gateway, key, caller, &body);
-                check(caller, &answer, 429, "budget_exceeded");
-            }
                 "bardo_refused_requests_total{{code=\"unpriced_model\"}} {count}\n"
             )),
             "{metrics}"
