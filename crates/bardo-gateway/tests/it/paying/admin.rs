@@ -62,7 +62,11 @@ fn walk(desk: &Desk, till: &Till) {
     let charge = maker::charge(1_000);
     let shown = desk.get(&format!("/admin/balances/{}", key.id));
     assert_eq!(Stand::of(&shown).spent, charge);
-    assert_eq!(Stand::of(&shown), till.stand(&key), "the verbs see the same");
+    assert_eq!(
+        Stand::of(&shown),
+        till.stand(&key),
+        "the verbs see the same"
+    );
 
     let deposits = format!("/admin/balances/{}/deposits", key.account);
     for usd in [json!("0.25"), json!(0.25)] {
@@ -70,6 +74,10 @@ fn walk(desk: &Desk, till: &Till) {
         let shown = desk.post(&deposits, &deposit);
         assert_eq!(Stand::of(&shown).deposited, 750_000, "one deposit: {shown}");
     }
+    let unseen = "/admin/balances/privy:did:privy:cm5/deposits";
+    assert_eq!(desk.status(unseen, &json!({ "usd": "1" })), 404);
+    let made = desk.post(unseen, &json!({ "usd": "1", "create": true }));
+    assert_eq!(Stand::of(&made).available, 1_000_000);
     let ledger = desk.get(&format!("/admin/balances/{}/ledger", key.id));
     let postings = ledger["postings"].as_array().expect("postings");
     let sum: i64 = postings
@@ -126,7 +134,11 @@ fn every_action_does_what_its_verb_does() {
         ("/admin/keys", json!({ "tier": "gold" }), 400),
         ("/admin/keys/nobody/revoke", json!({}), 404),
         ("/admin/keys/nobody/rotate", json!({}), 404),
-        ("/admin/balances/nobody/deposits", json!({ "usd": "1" }), 404),
+        (
+            "/admin/balances/nobody/deposits",
+            json!({ "usd": "1" }),
+            404,
+        ),
         ("/admin/unknown/req_1", json!({}), 400),
         ("/admin/nothing", json!({}), 404),
     ];
@@ -135,7 +147,10 @@ fn every_action_does_what_its_verb_does() {
         assert_eq!(answer.status(), status, "{path} {body}: {}", answer.text());
         assert!(answer.json()["error"]["message"].is_string());
     }
-    assert_eq!(desk.get("/admin/keys")["keys"].as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        desk.get("/admin/keys")["keys"].as_array().map(Vec::len),
+        Some(2)
+    );
 }
 
 #[test]
@@ -147,13 +162,21 @@ fn unknown_outcomes_are_listed_and_decided() {
         gateway: till.open(),
         token: None,
     };
-    for (decide, charged) in [(json!({ "charge_usd": "0.0005" }), 500), (json!({}), 0)] {
+    for (decide, charged) in [
+        (json!({ "charge_usd": "0.0005" }), 500),
+        (json!({ "release": true }), 0),
+    ] {
         let before = till.stand(&key);
         let id = header(&desk.ask(&key), "x-request-id").to_owned();
         let holds = desk.get("/admin/unknown");
         assert_eq!(holds["holds"][0]["request_id"], *id, "{holds}");
         assert!(micro_of(&holds["holds"][0]["held"]) > 0);
-        let decided = desk.post(&format!("/admin/unknown/{id}"), &decide);
+        let path = format!("/admin/unknown/{id}");
+        for unsaid in [json!({}), json!({ "release": true, "charge_usd": "0.1" })] {
+            assert_eq!(desk.status(&path, &unsaid), 400, "{unsaid}");
+        }
+        assert_eq!(desk.send(Request::json(&path, &json!(null))).status(), 400);
+        let decided = desk.post(&path, &decide);
         assert_eq!(micro_of(&decided["charged"]), charged, "{decided}");
         let after = till.stand(&key);
         assert_eq!((after.held, after.spent), (0, before.spent + charged));
@@ -174,8 +197,17 @@ fn pages_of_elsewhere_and_forms_do_not_get_in() {
         ("origin", "null"),
         ("origin", "http://localhost.evil.example"),
     ] {
-        for request in [keys(), Request::get("/admin/keys"), Request::get("/status"), Request::get("/metrics")] {
-            assert_eq!(request.with(name, value).send(admin).status(), 403, "{value}");
+        for request in [
+            keys(),
+            Request::get("/admin/keys"),
+            Request::get("/status"),
+            Request::get("/metrics"),
+        ] {
+            assert_eq!(
+                request.with(name, value).send(admin).status(),
+                403,
+                "{value}"
+            );
         }
     }
     let mut raw = crate::http::connect(admin);
@@ -184,7 +216,11 @@ fn pages_of_elsewhere_and_forms_do_not_get_in() {
         b"GET /admin/keys HTTP/1.1\r\nhost: evil.example:8403\r\nconnection: close\r\n\r\n",
     )
     .expect("it is read");
-    assert_eq!(crate::http::Exchange::new(raw).answer().status(), 403, "a name that leads here");
+    assert_eq!(
+        crate::http::Exchange::new(raw).answer().status(),
+        403,
+        "a name that leads here"
+    );
     for kind in ["text/plain", "application/x-www-form-urlencoded", ""] {
         let mut request = keys();
         request.headers.clear();
@@ -194,7 +230,10 @@ fn pages_of_elsewhere_and_forms_do_not_get_in() {
         assert_eq!(request.send(admin).status(), 415, "{kind:?}");
     }
     let large = json!({ "name": "x".repeat(70_000) });
-    assert_eq!(Request::json("/admin/keys", &large).send(admin).status(), 413);
+    assert_eq!(
+        Request::json("/admin/keys", &large).send(admin).status(),
+        413
+    );
     let own = keys().with("origin", "http://localhost:3000");
     assert_eq!(own.send(admin).status(), 200);
     // Callers do not find it on theirs.
@@ -227,7 +266,10 @@ fn with_a_token_nothing_else_counts() {
     for path in ["/health/live", "/health/ready"] {
         assert_eq!(Request::get(path).send(admin).status(), 200, "{path}");
     }
-    assert_eq!(desk.status("/admin/keys", &json!({ "scopes": ["no"] })), 400);
+    assert_eq!(
+        desk.status("/admin/keys", &json!({ "scopes": ["no"] })),
+        400
+    );
     walk(&desk, &till);
     assert!(!desk.gateway.log().contains(TOKEN));
 }
@@ -261,7 +303,10 @@ fn metrics_have_the_series_of_money() {
         "bardo_estimated_usages_total 0".to_owned(),
         "bardo_config_last_reload_success 1".to_owned(),
     ] {
-        assert!(text.contains(&format!("{line}\n")), "{line} is not in\n{text}");
+        assert!(
+            text.contains(&format!("{line}\n")),
+            "{line} is not in\n{text}"
+        );
     }
     assert!(text.ends_with("# EOF\n"));
     assert!(!text.contains(&key.id) && !text.contains(&key.account));
