@@ -45,6 +45,7 @@ struct DepositBody {
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct Reconcile {
+    release: bool,
     charge_usd: Option<Amount>,
     provider: Option<String>,
 }
@@ -178,9 +179,14 @@ async fn reconcile(
     body: &Bytes,
 ) -> Result<Value, OperatorError> {
     let body: Reconcile = read(body)?;
-    let resolution = match body.charge_usd {
-        Some(amount) => Resolution::Charge(amount.0),
-        None => Resolution::Release,
+    let resolution = match (body.charge_usd, body.release) {
+        (Some(amount), false) => Resolution::Charge(amount.0),
+        (None, true) => Resolution::Release,
+        _ => {
+            return Err(OperatorError::Invalid(
+                "say what became of it: {\"release\": true} or {\"charge_usd\": …}".to_owned(),
+            ));
+        }
     };
     operator.reconcile(request, resolution, body.provider).await
 }

@@ -3,6 +3,7 @@
 
 use bardo_access::{Admission, Throttled};
 use bardo_engine::{EngineError, UpstreamFailure, code_of};
+use bardo_ledger::{CapScope, Window};
 use bardo_router::NoRoute;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
@@ -222,7 +223,10 @@ impl Problem {
     pub(crate) fn receipt_not_found(id: &str) -> Self {
         let id: String = id.chars().take(128).collect();
         let message = format!("this account has no receipt `{id}`");
-        Self::new(404, "receipt_not_found", FaultClass::NotFound, message)
+        let mut problem = Self::new(404, "receipt_not_found", FaultClass::NotFound, message);
+        // Else the dialects would say that a model is missing.
+        problem.fault.code = Some("receipt_not_found".into());
+        problem
     }
 
     pub(crate) fn bad_date(param: &'static str) -> Self {
@@ -400,10 +404,15 @@ impl From<EngineError> for Problem {
                 ..
             } => Self::funds(&message, available, fits_max_tokens, limits),
             EngineError::Budget {
+                scope,
+                window,
                 retry_after_ms,
                 limits,
                 ..
-            } => Self::budget(message, retry_after_ms, limits),
+            } => {
+                let message = format!("{}: {message}", cap_words(&scope, window));
+                Self::budget(message, retry_after_ms, limits)
+            }
             EngineError::Store(error) => {
                 tracing::error!(%error, "money cannot be moved");
                 let message = "the gateway's books do not answer; nothing was charged, ask again";
@@ -414,6 +423,16 @@ impl From<EngineError> for Problem {
                 Self::new(503, "busy", FaultClass::Overloaded, message).after(1_000)
             }
         }
+    }
+}
+
+/// Which cap it is, and when it is counted anew.
+fn cap_words(scope: &CapScope, window: Window) -> &'static str {
+    match (scope, window) {
+        (CapScope::Session(..), _) => "`spend-session`, which never resets",
+        (_, Window::Day) => "`spend-day`, which resets at midnight UTC",
+        (_, Window::Month) => "`spend-month`, which resets on the first of next month, UTC",
+        (_, Window::Total) => "`spend-total`, which never resets",
     }
 }
 

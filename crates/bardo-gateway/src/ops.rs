@@ -29,6 +29,9 @@ const STORE_PATIENCE: Duration = Duration::from_millis(500);
 /// Bodies of the admin API may have this size.
 const BODY_MAX: usize = 64 << 10;
 
+/// So long whoever asks for health waits for the store.
+const READY_PATIENCE: Duration = Duration::from_millis(500);
+
 /// What is running: shown truthfully, also after a failed reload (quality P-32).
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Status {
@@ -81,7 +84,9 @@ impl Ops {
         let path = head.uri.path().to_owned();
         match path.as_str() {
             "/health/live" => return json_reply(StatusCode::OK, json!({ "status": "ok" })),
-            "/health/ready" | "/healthz" | "/health" | "/health/liveliness" => return self.ready(),
+            "/health/ready" | "/healthz" | "/health" | "/health/liveliness" => {
+                return self.ready().await;
+            }
             _ => {}
         }
         if let Some(refusal) = self.refusal(&head.headers) {
@@ -167,14 +172,20 @@ impl Ops {
         }
     }
 
-    fn ready(&self) -> Reply {
+    /// Without the store reads and the owner's own backends go on, so the gateway stays ready.
+    async fn ready(&self) -> Reply {
+        let written = tokio::time::timeout(READY_PATIENCE, self.operator.ledger.flush());
+        let store = match written.await {
+            Ok(Ok(())) => "ok",
+            Ok(Err(_)) | Err(_) => "unavailable",
+        };
         let draining = self.edge.draining.load(Ordering::Relaxed);
         let (code, word) = if draining {
             (StatusCode::SERVICE_UNAVAILABLE, "draining")
         } else {
             (StatusCode::OK, "ok")
         };
-        json_reply(code, json!({ "status": word }))
+        json_reply(code, json!({ "status": word, "store": store }))
     }
 
     /// Whether the books can be written, asked at this moment.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bardo_access::{KeyStore, LimitStore, LocalLimits};
-use bardo_ledger::Ledger;
+use bardo_ledger::{Ledger, StoreError};
 use bardo_store::postgres::{PostgresOptions, PostgresStore};
 use bardo_store::redis::{RedisLimits, RedisOptions};
 use bardo_store::sqlite::{self, SqliteStore};
@@ -28,6 +28,7 @@ pub(crate) struct Stores {
     pub(crate) keys: Arc<dyn KeyStore>,
     /// What another process pokes after a change; with Postgres the database tells by itself.
     pub(crate) sqlite: Option<Arc<SqliteStore>>,
+    postgres: Option<Arc<PostgresStore>>,
 }
 
 /// What the process does with its stores.
@@ -75,6 +76,7 @@ impl Stores {
             ledger: Arc::clone(&store) as Arc<dyn Ledger>,
             keys: Arc::clone(&store) as Arc<dyn KeyStore>,
             sqlite: Some(store),
+            postgres: None,
         })
     }
 
@@ -85,9 +87,22 @@ impl Stores {
         let store = Arc::new(store);
         Ok(Self {
             ledger: Arc::clone(&store) as Arc<dyn Ledger>,
-            keys: store,
+            keys: Arc::clone(&store) as Arc<dyn KeyStore>,
             sqlite: None,
+            postgres: Some(store),
         })
+    }
+
+    /// Deletes receipts from before `before_ms`; answers how many.
+    pub(crate) async fn prune(&self, before_ms: u64) -> Result<u64, StoreError> {
+        let mut count = 0;
+        if let Some(sqlite) = &self.sqlite {
+            count += sqlite.prune(before_ms).await?;
+        }
+        if let Some(postgres) = &self.postgres {
+            count += postgres.prune(before_ms).await?;
+        }
+        Ok(count)
     }
 
     /// What acts on these stores.

@@ -17,10 +17,10 @@ const PRUNE: Duration = Duration::from_secs(3_600);
 /// Looks after the stores for as long as the process runs.
 pub(crate) fn start(stores: &Stores, folder: &Path, keep_receipts: Duration) {
     tokio::spawn(expire(stores.clone()));
+    tokio::spawn(prune(stores.clone(), keep_receipts));
     let Some(sqlite) = &stores.sqlite else {
         return;
     };
-    tokio::spawn(prune(stores.clone(), keep_receipts));
     match Control::bind(folder) {
         Ok(control) => {
             tokio::spawn(control.serve(std::sync::Arc::clone(sqlite)));
@@ -47,11 +47,9 @@ async fn prune(stores: Stores, keep: Duration) {
     let mut tick = tokio::time::interval(PRUNE);
     loop {
         tick.tick().await;
-        if let Some(sqlite) = &stores.sqlite {
-            let before = SystemClock.now_ms().saturating_sub(keep_ms);
-            if let Err(error) = sqlite.prune(before).await {
-                tracing::warn!(%error, "old receipts were not deleted");
-            }
+        let before = SystemClock.now_ms().saturating_sub(keep_ms);
+        if let Err(error) = stores.prune(before).await {
+            tracing::warn!(%error, "old receipts were not deleted");
         }
     }
 }

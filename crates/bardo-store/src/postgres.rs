@@ -36,6 +36,14 @@ use self::records::Records;
 use self::revision::Revision;
 use crate::thread::StoreThread;
 
+/// Receipts that are deleted at once.
+const PRUNE_BATCH: u64 = 2_000;
+const PRUNE: &str = "WITH doomed AS (
+        DELETE FROM bardo.receipts WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM bardo.receipts WHERE at_ms < $1 LIMIT 2000 FOR UPDATE SKIP LOCKED
+        )) RETURNING 1
+    ) SELECT count(*) AS pruned FROM doomed";
+
 /// Money, keys and receipts in a Postgres database. It connects in the background, and again
 /// whenever a connection was lost.
 #[derive(Debug)]
@@ -87,6 +95,23 @@ impl PostgresStore {
     /// Waits until all receipts that were handed over are kept, and all releases are done.
     pub async fn drain(&self) {
         self.records.drain().await;
+    }
+
+    /// Deletes receipts from before `before_ms`, some at a time; answers how many. Several
+    /// processes may do this at once. Postings are never deleted.
+    ///
+    /// # Errors
+    /// When the database does not answer. What was deleted until then stays deleted.
+    pub async fn prune(&self, before_ms: u64) -> Result<u64, StoreError> {
+        let mut sum = 0;
+        loop {
+            let rows = self.run(PRUNE, vec![arguments::number(before_ms)]).await?;
+            let count = rows::number(rows::one(&rows)?, "pruned")?;
+            sum += count;
+            if count < PRUNE_BATCH {
+                return Ok(sum);
+            }
+        }
     }
 
     async fn run(

@@ -141,9 +141,12 @@ pub(super) fn reconcile(args: Reconcile) -> Result<(), String> {
                 say(hold.to_string());
             } else {
                 say(format!(
-                    "{}  {} USD held  {}",
+                    "{}  {}  {:>12} USD held  {}  {}  {}",
                     text(hold, "request_id"),
+                    text(hold, "created"),
                     text(hold, "held"),
+                    text(hold, "provider"),
+                    text(hold, "model"),
                     text(hold, "account")
                 ));
             }
@@ -175,6 +178,9 @@ fn show_balance(common: &Common, balance: &Value) {
     if common.json {
         say(balance.to_string());
     } else {
+        if balance["repeated"] == true {
+            say("this reference was deposited before; nothing is added");
+        }
         say(format!(
             "account    {}\navailable  {} USD\nheld       {} USD\nspent      {} USD\ndeposited  {} USD",
             text(balance, "account"),

@@ -161,17 +161,48 @@ fn list(args: &List) -> Result<(), String> {
     for key in &keys {
         show(&args.common, key, |key| {
             format!(
-                "{:<16} {:<8} {:<10} {:<6} {:<40} {}",
+                "{:<16} {:<8} {:<10} {:<6} {:<40} {:<24} {}",
                 text(key, "id"),
                 text(key, "state"),
                 text(key, "kind"),
                 text(key, "tier"),
                 text(key, "account"),
+                scopes(&key["scopes"]),
                 text(key, "name")
             )
         });
     }
     Ok(())
+}
+
+/// Scopes as `--scope` takes them; `-` where there are none.
+fn scopes(scopes: &Value) -> String {
+    let mut all = Vec::new();
+    let lists = [
+        ("model", "models"),
+        ("backend", "backends"),
+        ("ip", "networks"),
+    ];
+    for (name, member) in lists {
+        let values = scopes[member].as_array().into_iter().flatten();
+        all.extend(values.filter_map(|value| Some(format!("{name}={}", value.as_str()?))));
+    }
+    for (name, member) in [("rpm", "requests_per_minute"), ("tpm", "tokens_per_minute")] {
+        all.extend(
+            scopes[member]
+                .as_u64()
+                .map(|limit| format!("{name}={limit}")),
+        );
+    }
+    for window in ["session", "day", "month", "total"] {
+        let cap = scopes["spend"][window].as_str();
+        all.extend(cap.map(|usd| format!("spend-{window}={usd}")));
+    }
+    if all.is_empty() {
+        "-".to_owned()
+    } else {
+        all.join(",")
+    }
 }
 
 fn text<'v>(value: &'v Value, member: &str) -> &'v str {
@@ -183,5 +214,29 @@ fn show(common: &Common, value: &Value, words: impl Fn(&Value) -> String) {
         say(value.to_string());
     } else {
         say(words(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::scopes;
+
+    #[test]
+    fn scopes_are_one_word_as_they_are_written() {
+        let shown = json!({
+            "models": ["m", "n-*"],
+            "backends": ["openrouter"],
+            "networks": ["10.0.0.0/8"],
+            "requests_per_minute": 5,
+            "tokens_per_minute": null,
+            "spend": { "session": null, "day": "1.500000", "month": null, "total": null },
+        });
+        assert_eq!(
+            scopes(&shown),
+            "model=m,model=n-*,backend=openrouter,ip=10.0.0.0/8,rpm=5,spend-day=1.500000"
+        );
+        assert_eq!(scopes(&json!({})), "-");
     }
 }

@@ -1,6 +1,9 @@
 use std::sync::Arc;
 
-use bardo_ledger::{Balance, Charge, Deposit, End, HoldState, HoldView, Posting, Record, Settle};
+use bardo_ledger::{
+    Balance, Charge, Deposit, End, HoldState, HoldView, Posting, PostingKind, Record, Settle,
+};
+use bardo_types::calendar::rfc3339;
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
 use serde_json::{Value, json};
@@ -37,11 +40,22 @@ impl Operator {
         if amount == MicroUsd::ZERO {
             return invalid("a deposit is more than nothing");
         }
+        let is_named = reference.is_some();
         let reference =
             reference.unwrap_or_else(|| format!("operator:{}", super::keys::fresh_name()));
         if reference.is_empty() || reference.len() > 200 || reference.chars().any(char::is_control)
         {
             return invalid("a reference has 1 to 200 printable characters");
+        }
+        let before = if is_named {
+            self.deposited(&account, &reference).await?
+        } else {
+            None
+        };
+        if let Some(before) = before.filter(|&before| before != amount) {
+            return Err(OperatorError::Invalid(format!(
+                "the reference `{reference}` is of a deposit of {before} USD, not of {amount} USD"
+            )));
         }
         let command = Deposit {
             account: account.clone(),
@@ -52,7 +66,32 @@ impl Operator {
         let balance = self.ledger.deposit(command).await??;
         let mut shown = balance_json(&account, &balance);
         shown["reference"] = json!(reference);
+        shown["repeated"] = json!(before.is_some());
         Ok(shown)
+    }
+
+    /// How much was deposited by a reference, if anything was.
+    async fn deposited(
+        &self,
+        account: &AccountId,
+        reference: &str,
+    ) -> Result<Option<MicroUsd>, OperatorError> {
+        let mut after = 0;
+        loop {
+            let page = self.ledger.postings(account, after, PAGE).await?;
+            let found = page.iter().find(|posting| {
+                posting.kind == PostingKind::Deposit
+                    && posting.amount > 0
+                    && posting.reference == reference
+            });
+            if let Some(posting) = found {
+                return Ok(Some(MicroUsd::new(posting.amount.unsigned_abs())));
+            }
+            match page.last().map(|posting| posting.transfer) {
+                Some(last) if last > after => after = last,
+                _ => return Ok(None),
+            }
+        }
     }
 
     /// Every posting of an account's transfers, oldest first.
@@ -89,11 +128,12 @@ impl Operator {
     /// Holds whose outcome nobody knows.
     pub(crate) async fn unknown(&self) -> Result<Vec<Value>, OperatorError> {
         let holds = self.ledger.holds(None).await?;
-        Ok(holds
-            .iter()
-            .filter(|hold| hold.state == HoldState::Unknown)
-            .map(hold_json)
-            .collect())
+        let mut shown = Vec::new();
+        for hold in holds.iter().filter(|one| one.state == HoldState::Unknown) {
+            let receipt = self.ledger.receipt(&hold.account, hold.request.as_str());
+            shown.push(hold_json(hold, receipt.await?.as_deref()));
+        }
+        Ok(shown)
     }
 
     /// Ends a hold whose outcome was unknown.
@@ -215,12 +255,19 @@ fn posting_json(posting: &Posting) -> Value {
     })
 }
 
-fn hold_json(hold: &HoldView) -> Value {
+/// A hold of unknown outcome, with what its receipt tells of it.
+fn hold_json(hold: &HoldView, receipt: Option<&str>) -> Value {
+    let receipt: Value = receipt
+        .and_then(|json| serde_json::from_str(json).ok())
+        .unwrap_or_default();
     json!({
         "request_id": hold.request.as_str(),
         "account": hold.account.as_str(),
         "held": hold.amount.to_string(),
+        "created": rfc3339(hold.created_at_ms),
         "created_at_ms": hold.created_at_ms,
+        "model": receipt["model"],
+        "provider": receipt["provider"],
     })
 }
 

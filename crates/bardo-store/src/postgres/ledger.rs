@@ -251,6 +251,11 @@ impl Ledger for PostgresStore {
         })
     }
 
+    /// Says whether the database answers; receipts that wait are kept a moment later.
+    fn flush(&self) -> Future<'_, Result<(), StoreError>> {
+        Box::pin(async move { self.run("SELECT 1", Vec::new()).await.map(drop) })
+    }
+
     fn receipt<'a>(
         &'a self,
         account: &'a AccountId,

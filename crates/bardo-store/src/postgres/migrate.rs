@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0003_keys.sql"),
     include_str!("migrations/0004_audit.sql"),
     include_str!("migrations/0005_final_receipts.sql"),
+    include_str!("migrations/0006_pruning.sql"),
 ];
 
 /// Held while steps are taken, so that processes that start together take them once: `BRDO`.

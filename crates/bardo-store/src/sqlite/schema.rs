@@ -1,5 +1,6 @@
 //! Opening a connection, and bringing a file's schema up to date.
 
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -48,6 +49,10 @@ pub(super) fn open_writer(path: &Path, tuning: Tuning) -> Result<Connection, Ope
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    make_private(path).map_err(|source| OpenError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
     let mut connection = Connection::open_with_flags(path, flags).map_err(refused)?;
     connection
         .busy_timeout(tuning.busy_timeout)
@@ -81,6 +86,20 @@ pub(super) fn open_reader(path: &Path, tuning: Tuning) -> rusqlite::Result<Conne
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
+}
+
+/// Makes the file for its owner's eyes alone, before SQLite would for everybody's. The files that
+/// SQLite puts beside it get the same permissions.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let made = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path);
+    match made {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn check_ours(connection: &Connection, path: &Path) -> Result<(), OpenError> {

@@ -196,6 +196,30 @@ fn what_nobody_waits_for_is_done_before_the_store_is_drained() {
     assert_eq!(store.dropped(), 0);
 }
 
+#[test]
+fn old_receipts_are_deleted_and_postings_are_not() {
+    let url = server().database().unwrap();
+    let store = store(&url);
+    let payer = account("payer");
+    deposit(&*store, &payer, 1_000, "operator:1");
+    let old = NOW_MS - 1;
+    for number in 0..2_003 {
+        store.record(bardo_ledger::Record {
+            at_ms: if number < 2_001 { old } else { NOW_MS },
+            ..record(&payer, &format!("r{number}"))
+        });
+    }
+    block_on(store.drain());
+    assert_eq!(store.dropped(), 0);
+    assert_eq!(block_on(store.prune(NOW_MS)).unwrap(), 2_001);
+    assert_eq!(block_on(store.prune(NOW_MS)).unwrap(), 0);
+    let receipt = |id: &str| block_on(store.receipt(&payer, id)).unwrap();
+    assert_eq!(receipt("r0"), None);
+    assert!(receipt("r2001").is_some());
+    assert_eq!(stands(&*store, &payer), (1_000, 0, 0, 1_000));
+    adds_up(&*store);
+}
+
 fn record(of: &AccountId, id: &str) -> bardo_ledger::Record {
     bardo_ledger::Record {
         request: request(id),

@@ -94,6 +94,15 @@ impl Trouble {
         check_honest(&self.gateway.send(&balance(&self.key)), when);
     }
 
+    /// What health says of the store; the gateway itself is ready all the same.
+    #[track_caller]
+    fn ready(&self) -> String {
+        let answer = Request::get("/health/ready").send(self.gateway.admin);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let shown = answer.json();
+        shown["store"].as_str().expect("it is said").to_owned()
+    }
+
     #[track_caller]
     fn recovers(&mut self) {
         eventually("it sells again", || {
@@ -252,8 +261,10 @@ fn a_locked_store_is_no_answer_and_never_a_wrong_key() {
     trouble.read("locked");
     let answer = trouble.ask("locked");
     assert_eq!(answer.status(), 503, "sold without being written down");
+    assert_eq!(trouble.ready(), "unavailable");
     drop(lock);
     trouble.recovers();
+    assert_eq!(trouble.ready(), "ok");
     trouble.close();
 }
 

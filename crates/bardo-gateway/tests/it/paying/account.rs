@@ -164,6 +164,7 @@ fn a_receipt_is_its_callers_alone() {
         assert_eq!(answer.status(), 404, "{}", answer.text());
         Caller::Chat.check_error(&answer.json());
         assert_eq!(answer.json()["error"]["bardo_code"], "receipt_not_found");
+        assert_eq!(answer.json()["error"]["code"], "receipt_not_found");
     };
     for id in [&first, &second, "my-own-id.1"] {
         missing(&stranger, id);

@@ -74,6 +74,10 @@ fn walk(desk: &Desk, till: &Till) {
         let shown = desk.post(&deposits, &deposit);
         assert_eq!(Stand::of(&shown).deposited, 750_000, "one deposit: {shown}");
     }
+    let unseen = "/admin/balances/privy:did:privy:cm5/deposits";
+    assert_eq!(desk.status(unseen, &json!({ "usd": "1" })), 404);
+    let made = desk.post(unseen, &json!({ "usd": "1", "create": true }));
+    assert_eq!(Stand::of(&made).available, 1_000_000);
     let ledger = desk.get(&format!("/admin/balances/{}/ledger", key.id));
     let postings = ledger["postings"].as_array().expect("postings");
     let sum: i64 = postings
@@ -158,13 +162,21 @@ fn unknown_outcomes_are_listed_and_decided() {
         gateway: till.open(),
         token: None,
     };
-    for (decide, charged) in [(json!({ "charge_usd": "0.0005" }), 500), (json!({}), 0)] {
+    for (decide, charged) in [
+        (json!({ "charge_usd": "0.0005" }), 500),
+        (json!({ "release": true }), 0),
+    ] {
         let before = till.stand(&key);
         let id = header(&desk.ask(&key), "x-request-id").to_owned();
         let holds = desk.get("/admin/unknown");
         assert_eq!(holds["holds"][0]["request_id"], *id, "{holds}");
         assert!(micro_of(&holds["holds"][0]["held"]) > 0);
-        let decided = desk.post(&format!("/admin/unknown/{id}"), &decide);
+        let path = format!("/admin/unknown/{id}");
+        for unsaid in [json!({}), json!({ "release": true, "charge_usd": "0.1" })] {
+            assert_eq!(desk.status(&path, &unsaid), 400, "{unsaid}");
+        }
+        assert_eq!(desk.send(Request::json(&path, &json!(null))).status(), 400);
+        let decided = desk.post(&path, &decide);
         assert_eq!(micro_of(&decided["charged"]), charged, "{decided}");
         let after = till.stand(&key);
         assert_eq!((after.held, after.spent), (0, before.spent + charged));

@@ -166,10 +166,14 @@ fn a_cap_of_spending_is_429_until_its_window_ends() {
     let maker = maker::maker();
     let till = Till::new(maker::billed(&maker));
     let gateway = till.open();
-    for (scope, ends) in [
-        ("spend-day=0.003", true),
-        ("spend-month=0.003", true),
-        ("spend-total=0.003", false),
+    for (scope, ends, resets) in [
+        ("spend-day=0.003", true, "resets at midnight UTC"),
+        (
+            "spend-month=0.003",
+            true,
+            "resets on the first of next month",
+        ),
+        ("spend-total=0.003", false, "never resets"),
     ] {
         for caller in Caller::ALL {
             let key = till.key(&["--deposit-usd", "1", "--scope", scope]);
@@ -184,6 +188,11 @@ fn a_cap_of_spending_is_429_until_its_window_ends() {
             check(caller, &answer, 429, "budget_exceeded");
             assert_eq!(header(&answer, "x-should-retry"), "false");
             assert_eq!(answer.header("retry-after").is_some(), ends, "{scope}");
+            let (name, text) = (scope.split('=').next().expect("a name"), answer.text());
+            assert!(
+                text.contains(name) && text.contains(resets),
+                "{scope}: {text}"
+            );
             assert_eq!(till.stand(&key).spent, maker::charge(2_000));
             // A key that takes its place goes on where it was.
             let next = Key::of(&till.one(&["keys", "rotate", &key.id]));
@@ -209,7 +218,13 @@ fn a_cap_of_spending_is_429_until_its_window_ends() {
     };
     for session in ["one", "two", ""] {
         assert_eq!(within(session).status(), 200, "{session:?}");
-        check(Caller::Chat, &within(session), 429, "budget_exceeded");
+        let refused = within(session);
+        check(Caller::Chat, &refused, 429, "budget_exceeded");
+        assert!(
+            refused.text().contains("spend-session"),
+            "{}",
+            refused.text()
+        );
     }
     till.verify();
 }

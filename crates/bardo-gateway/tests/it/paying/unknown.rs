@@ -51,6 +51,14 @@ fn it_stays_held_until_somebody_decides() {
             assert_eq!(listed.len(), 1, "{listed:?}");
             assert_eq!(listed[0]["request_id"], id);
             assert_eq!(listed[0]["account"], key.account);
+            assert_eq!(listed[0]["model"], receipt["model"]);
+            assert_eq!(listed[0]["provider"], receipt["provider"]);
+            assert!(receipt["provider"].is_string(), "{receipt}");
+            let created = listed[0]["created"].as_str().expect("a time");
+            assert_eq!(
+                created[..10],
+                receipt["created"].as_str().expect("a time")[..10]
+            );
 
             let decide: &[&str] = if stream {
                 &["--release"]

@@ -148,11 +148,26 @@ fn a_deposit_with_the_same_reference_is_one_deposit() {
     let key = till.key(&[]);
     assert_eq!(till.stand(&key).deposited, 0);
     let deposit = ["balance", "deposit", "--key", &key.id, "--usd", "0.25"];
-    for _ in 0..3 {
+    for repeated in [false, true, true] {
         let shown = till.one(&[&deposit[..], &["--reference", "invoice-7"]].concat());
         assert_eq!(Stand::of(&shown).available, 250_000);
         assert_eq!(shown["reference"], "invoice-7");
+        assert_eq!(shown["repeated"], repeated);
     }
+    // Another amount is another deposit, and needs another reference.
+    let other = [
+        "balance",
+        "deposit",
+        "--key",
+        &key.id,
+        "--usd",
+        "0.26",
+        "--reference",
+        "invoice-7",
+    ];
+    let refused = till.verb(&other);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.errors.contains("0.250000"), "{refused:?}");
     till.one(&deposit);
     assert_eq!(till.stand(&key).deposited, 500_000);
     let postings = till.told(&["balance", "ledger", "--key", &key.id]);

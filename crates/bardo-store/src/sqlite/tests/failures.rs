@@ -366,6 +366,18 @@ fn verification_sees_each_kind_of_damage() {
 }
 
 #[test]
+fn the_files_are_for_their_owners_eyes_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new();
+    let _store = folder.serve();
+    for end in ["", "-wal", "-shm"] {
+        let path = format!("{}{end}", folder.file().display());
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{path}: {mode:o}");
+    }
+}
+
+#[test]
 fn other_files_are_left_alone() {
     let folder = Folder::new();
     let open = |mode| SqliteStore::open(folder.file(), mode).map(|_| ());
