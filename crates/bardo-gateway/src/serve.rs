@@ -27,7 +27,7 @@ use crate::events::Bus;
 use crate::ops::{Ops, Status};
 use crate::server::{self, Stop};
 use crate::sink::Sink;
-use crate::stores::{DataFolder, Purpose, Stores};
+use crate::stores::Stores;
 use crate::{ops, refresh, simulation, stores, upkeep};
 
 const NO_PROVIDER: &str = "no provider is configured. Either try it with simulated ones:
@@ -64,9 +64,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let transport = Transport::new(loaded.config.upstream.connect_timeout.0);
     let catalog = Arc::new(Catalog::embedded());
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
-    let folder = DataFolder::open(args)?;
-    let stores = Stores::open(&loaded.config.store, folder.path(), Purpose::Serve)
-        .map_err(|reason| loaded.refuse(&reason))?;
+    let (folder, stores) =
+        stores::for_server(args, &loaded.config.store).map_err(|reason| loaded.refuse(&reason))?;
     let stored = StoredKeys::over(Arc::clone(&stores.keys));
     known_callers(&loaded.config, &stored)?;
     let key = match args.sandbox {
@@ -269,7 +268,8 @@ fn known_callers(config: &Config, stored: &StoredKeys) -> Result<(), String> {
     ))
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, String> {
+/// A runtime of this thread alone.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, String> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::auth::StoredKeys;
 use crate::cli::{SandboxArgs, say};
 use crate::operator::{KeySpec, Operator};
+use crate::serve::runtime;
 
 /// What the sandbox's account begins with: 1,000 USD of nothing.
 const PLAY_MONEY: MicroUsd = MicroUsd::new(1_000_000_000);
@@ -63,13 +64,6 @@ pub(crate) fn start() -> Result<SocketAddr, String> {
     receiver
         .recv()
         .map_err(|_| "the simulated providers did not start".to_owned())?
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())
 }
 
 fn bind(listen: SocketAddr, seed: u64) -> Result<Sandbox, String> {

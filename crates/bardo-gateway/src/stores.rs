@@ -17,6 +17,7 @@ use crate::cli::{Common, ServeArgs, environment};
 use crate::config::{self, Durability, LimitsConfig, StoreConfig};
 use crate::control;
 use crate::operator::{Operator, OperatorError};
+use crate::serve::runtime;
 
 /// The file of the SQLite store, in the data folder.
 const FILE: &str = "bardo.db";
@@ -150,6 +151,56 @@ fn make_folder(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// The stores of a server, and where they are.
+///
+/// A gateway of somebody's own has no keys and no money. It shall start where there is no home to
+/// write to, and beside another of its kind, so where nobody named a folder and nothing is in the
+/// usual one, a folder that goes with it will do. Two servers on one set of books are refused.
+pub(crate) fn for_server(
+    args: &ServeArgs,
+    config: &StoreConfig,
+) -> Result<(DataFolder, Stores), String> {
+    let usual = DataFolder::open(args).and_then(|folder| {
+        let stores = Stores::open(config, folder.path(), Purpose::Serve)?;
+        Ok((folder, stores))
+    });
+    let reason = match usual {
+        Ok(opened) => return Ok(opened),
+        Err(reason) => reason,
+    };
+    let is_named = args.common.data_dir.is_some() || !matches!(config.url.expose(), "" | "sqlite");
+    let holds_nothing = || match data_folder(None) {
+        Ok(folder) => holds_nothing(config, &folder),
+        Err(_) => true,
+    };
+    if is_named || args.sandbox || !holds_nothing() {
+        return Err(reason);
+    }
+    tracing::warn!(
+        reason,
+        "nothing of this run is kept; say where data lives (--data-dir) to make keys"
+    );
+    let folder = DataFolder::temporary("bardo");
+    let stores = Stores::open(config, folder.path(), Purpose::Serve)?;
+    Ok((folder, stores))
+}
+
+/// Whether there is neither a key nor an account in a folder.
+fn holds_nothing(config: &StoreConfig, folder: &Path) -> bool {
+    if !folder.join(FILE).exists() {
+        return true;
+    }
+    let looked = Stores::open(config, folder, Purpose::Tool).and_then(|stores| {
+        let runtime = runtime()?;
+        runtime.block_on(async {
+            let keys = stores.keys.is_empty().await;
+            let books = stores.ledger.verify().await;
+            Ok(keys == Ok(true) && books.is_ok_and(|books| books.accounts == 0))
+        })
+    });
+    looked.unwrap_or(false)
+}
+
 /// Where the data of a server lives. A sandbox's goes with it.
 pub(crate) struct DataFolder {
     path: PathBuf,
@@ -161,16 +212,20 @@ impl DataFolder {
     pub(crate) fn open(args: &ServeArgs) -> Result<Self, String> {
         let named = args.common.data_dir.as_deref();
         if args.sandbox && named.is_none() {
-            let name = format!("bardo-sandbox-{}", crate::operator::fresh_name());
-            return Ok(Self {
-                path: std::env::temp_dir().join(name),
-                is_temporary: true,
-            });
+            return Ok(Self::temporary("bardo-sandbox"));
         }
         Ok(Self {
             path: data_folder(named)?,
             is_temporary: false,
         })
+    }
+
+    fn temporary(name: &str) -> Self {
+        let name = format!("{name}-{}", crate::operator::fresh_name());
+        Self {
+            path: std::env::temp_dir().join(name),
+            is_temporary: true,
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -206,10 +261,7 @@ pub(crate) fn with_operator<T>(
         .map_err(|error| error.to_string())?;
     let folder = data_folder(common.data_dir.as_deref())?;
     let stores = Stores::open(&config, &folder, Purpose::Tool)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())?;
+    let runtime = runtime()?;
     let done = runtime.block_on(action(&stores.operator()));
     drop(stores);
     control::poke(&folder);

@@ -205,3 +205,28 @@ fn the_ready_line_says_where_and_in_which_mode() {
     );
     assert_eq!(gateway.status()["sandbox"], Value::from(true));
 }
+
+/// Gateways of somebody's own need no folder to themselves, until there is money in it.
+#[test]
+fn two_share_a_home_until_one_of_them_keeps_keys() {
+    let upstream = Scripted::always("{}");
+    let settings = config(&[direct("openai", &upstream.at("/v1"), &["m"])]);
+    let home = Folder::new();
+    let path = home.0.display().to_string();
+    let environment = [("HOME", path.as_str())];
+    let first = Gateway::start_with(&settings, &environment);
+    let second = Gateway::start_with(&settings, &environment);
+    assert_eq!((ready(&first), ready(&second)), (200, 200));
+    assert_ne!(first.ready["data_dir"], second.ready["data_dir"]);
+    drop(second);
+    let made = command(&home)
+        .args(["keys", "create", "--json"])
+        .output()
+        .expect("the binary starts");
+    assert!(made.status.success());
+    let folder = Folder::new();
+    let file = folder.write("config.yaml", &settings.to_string());
+    let mut third = command(&folder);
+    third.arg("serve").arg("--config").arg(file);
+    assert!(Gateway::try_run(folder, third, &environment).is_none());
+}
