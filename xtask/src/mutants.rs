@@ -8,9 +8,11 @@
 use std::{
     collections::BTreeSet,
     fs,
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
-    process::Command,
-    time::Instant,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail, ensure};
@@ -19,6 +21,8 @@ use serde::Deserialize;
 use crate::workspace::Workspace;
 
 const LIST: &str = "tests/mutants.toml";
+/// A test that takes longer hangs, and so has failed.
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// Options of `cargo xtask mutants`.
 #[derive(clap::Args)]
@@ -186,7 +190,7 @@ impl Copy {
         })
     }
 
-    fn test(&self, catcher: &Catcher) -> Result<Ran> {
+    fn cargo_test(&self, catcher: &Catcher) -> Command {
         let mut command = Command::new("cargo");
         command
             .current_dir(&self.root)
@@ -197,22 +201,49 @@ impl Copy {
             "lib" => command.arg("--lib"),
             name => command.args(["--test", name]),
         };
-        let output = command
+        command
+    }
+
+    fn test(&self, catcher: &Catcher) -> Result<Ran> {
+        let built = self.cargo_test(catcher).arg("--no-run").output();
+        let built = built.context("start cargo test")?;
+        if !built.status.success() {
+            let errors = String::from_utf8_lossy(&built.stderr).into_owned();
+            let first = errors.lines().find(|line| line.starts_with("error"));
+            let why = first.unwrap_or("it does not build");
+            return Ok(Ran::DidNotRun(why.to_owned()));
+        }
+        let said = self.target.join("said");
+        let mut child = self
+            .cargo_test(catcher)
             .args([catcher.test.as_str(), "--", "--exact"])
-            .output()
+            .stdout(fs::File::create(&said)?)
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
             .context("start cargo test")?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        if said.contains("test result: ok. 1 passed") {
-            return Ok(Ran::Passed);
+        let started = Instant::now();
+        while child.try_wait()?.is_none() {
+            if started.elapsed() > PATIENCE {
+                // With the test that cargo has started.
+                let group = format!("-{}", child.id());
+                Command::new("kill")
+                    .args(["-KILL", "--", &group])
+                    .status()?;
+                child.wait()?;
+                // A promise of an end is broken by none.
+                return Ok(Ran::Failed);
+            }
+            thread::park_timeout(Duration::from_millis(50));
         }
-        if said.contains("test result: FAILED") {
-            return Ok(Ran::Failed);
-        }
-        let errors = String::from_utf8_lossy(&output.stderr);
-        let first = errors.lines().find(|line| line.starts_with("error"));
-        Ok(Ran::DidNotRun(
-            first.unwrap_or("the test did not run").to_owned(),
-        ))
+        let said = fs::read_to_string(said)?;
+        Ok(if said.contains("test result: ok. 1 passed") {
+            Ran::Passed
+        } else if said.contains("test result: FAILED") {
+            Ran::Failed
+        } else {
+            Ran::DidNotRun("the test did not run".to_owned())
+        })
     }
 }
 

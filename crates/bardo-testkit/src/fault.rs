@@ -240,6 +240,19 @@ impl Fault {
         }
     }
 
+    /// After so long at most the caller has heard of it, where that is sooner than the total limit.
+    #[must_use]
+    pub fn noticed_within(self, stream: bool) -> Duration {
+        // What comes before the silence takes no longer than this.
+        let talk = Duration::from_secs(2);
+        match self {
+            Self::HeadNever => Patience::HEADER,
+            Self::SilentAfterHead | Self::PingsOnly if stream => Patience::FIRST_TOKEN,
+            Self::Stalls | Self::PingsLater | Self::HalfClose => talk + Patience::IDLE,
+            _ => Patience::TOTAL,
+        }
+    }
+
     /// The script of a provider that has this fault.
     #[must_use]
     pub fn script(self, answer: &Answer, asked: &Asked, dice: &mut Dice) -> Script {

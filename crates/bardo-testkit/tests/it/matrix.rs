@@ -8,7 +8,7 @@ use std::time::Duration;
 use bardo_testkit::answer::Answer;
 use bardo_testkit::client::{Ending, Wish, name_of};
 use bardo_testkit::dice::{Dice, seeds};
-use bardo_testkit::fault::{Fault, Patience, Verdict};
+use bardo_testkit::fault::{Fault, Verdict};
 use bardo_testkit::till::Till;
 use bardo_testkit::upstream::Upstream;
 use bardo_testkit::world::{Backend, End, Scene, Visit};
@@ -92,7 +92,7 @@ impl Case {
             }
         };
         let took = visit.went_at - visit.came_at;
-        let limit = Patience::TOTAL + Duration::from_secs(1);
+        let limit = self.fault.noticed_within(self.stream) + Duration::from_secs(1);
         check(took <= limit, format!("it took {took:?}"));
         let verdict = self.verdict();
         if verdict == Verdict::RelaysOrBreaks && self.provider == self.caller {

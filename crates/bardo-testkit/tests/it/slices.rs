@@ -8,7 +8,7 @@ use bardo_ledger::Ledger as _;
 use bardo_testkit::answer::Answer;
 use bardo_testkit::client::{Ending, Wish, name_of};
 use bardo_testkit::dice::Dice;
-use bardo_testkit::fault::Fault;
+use bardo_testkit::fault::{Fault, Patience};
 use bardo_testkit::till::Till;
 use bardo_testkit::upstream::Upstream;
 use bardo_testkit::world::{Backend, End};
@@ -49,6 +49,9 @@ async fn a_stream_that_outruns_its_money_ends_as_one() {
                 visit.end
             );
             assert!(!visit.text.is_empty(), "{what}");
+            // It was the money that ended, not the time.
+            let took = visit.went_at - visit.came_at;
+            assert!(took < Patience::TOTAL, "{what}: {took:?}");
             let call = &till.scene.upstreams[0].calls()[0];
             assert!(call.text.starts_with(&visit.text), "{what}");
             assert!(call.over && call.left_at.is_some(), "{what}: not closed");
