@@ -139,6 +139,12 @@ impl Health {
         Gate::Pass(self.permit(who, breaker, true))
     }
 
+    /// For a new request that has nobody else to ask: what a provider said of time, it said to the
+    /// requests before.
+    pub(crate) fn anyway(self: &Arc<Self>, who: &Who, breaker: &Breaker) -> Permit {
+        self.permit(who, breaker, false)
+    }
+
     fn permit(self: &Arc<Self>, who: &Who, breaker: &Breaker, probes: bool) -> Permit {
         Permit {
             health: Arc::clone(self),

@@ -232,14 +232,20 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// Where every backend's circuit is open, the one that comes back first may be looked at early.
+    /// Where every backend wants to be left alone, the first to come back is asked all the same: one
+    /// caller's limit is no answer to another. Where every circuit is open, the one that comes back
+    /// first may be looked at early.
     async fn last_resort(&mut self) -> Option<Answer> {
-        let (index, _) = self.open?;
-        if self.attempts > 0 || self.paused.is_some() || !self.may_ask() {
+        if self.attempts > 0 || !self.may_ask() {
             return None;
         }
-        let who = self.who(index);
         let breaker = &self.admitted.world.resilience.breaker;
+        if let Some((index, ..)) = self.paused {
+            let permit = self.engine.health.anyway(&self.who(index), breaker);
+            return self.ask(index, permit).await;
+        }
+        let (index, _) = self.open?;
+        let who = self.who(index);
         let now = Instant::now();
         match self.engine.health.last_resort(&who, breaker, now) {
             Gate::Pass(permit) => self.ask(index, permit).await,
