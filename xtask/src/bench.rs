@@ -10,6 +10,7 @@ mod cpu;
 pub(crate) mod floor;
 mod latency;
 mod memory;
+mod parts;
 mod process;
 mod report;
 pub(crate) mod soak;
@@ -74,6 +75,10 @@ enum Section {
     Memory,
     Start,
     Size,
+    /// The check of a known key, alone.
+    Keys,
+    /// Settling in the embedded store, alone.
+    Store,
 }
 
 /// How long to measure.
@@ -116,6 +121,14 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         args.goals
     });
     load::runtime()?.block_on(drive::local(measure(args, &lab, &mut report)))?;
+    // Beside the servers of the lab, which are idle by now.
+    let wanted = |section| billed && args.only.is_empty() || args.only.contains(&section);
+    if wanted(Section::Keys) {
+        parts::keys(&workspace, &mut report);
+    }
+    if wanted(Section::Store) {
+        parts::store(&workspace, &mut report);
+    }
     report.print();
     if let Some(path) = &args.json {
         report.write(path)?;

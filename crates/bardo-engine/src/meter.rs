@@ -36,8 +36,10 @@ pub struct Meter {
     /// There once events had to be folded.
     reader: Option<Box<Reader>>,
     delivered: Delivered,
-    /// Bytes of content so far, by a quick look.
+    /// Bytes of content, by a quick look.
     skimmed: u64,
+    /// So much of `kept` is in `skimmed` already. Nobody looks before somebody asks.
+    looked: usize,
 }
 
 /// Reads kept events; lives from one fold to the next, since an event may be cut by it.
@@ -57,14 +59,12 @@ impl Meter {
             reader: None,
             delivered: Delivered::default(),
             skimmed: 0,
+            looked: 0,
         }
     }
 
     /// Notes bytes of the stream that the caller was handed. They may be cut anywhere.
     pub fn keep(&mut self, bytes: Bytes) {
-        self.skimmed = self
-            .skimmed
-            .saturating_add(skim::content_bytes(self.dialect, &bytes));
         self.kept.extend_from_slice(&bytes);
         if self.kept.len() > KEPT_MAX {
             self.fold();
@@ -87,15 +87,17 @@ impl Meter {
 
     /// About how many bytes of content the caller was handed, at next to no cost.
     #[must_use]
-    pub fn estimate_bytes(&self) -> u64 {
+    pub fn estimate_bytes(&mut self) -> u64 {
+        self.skim();
         self.skimmed
     }
 
     /// Between how many tokens that probably is: four bytes a token in prose, two in dense JSON
     /// or hexadecimal.
     #[must_use]
-    pub fn estimate_tokens(&self) -> (u64, u64) {
-        (self.skimmed / 4, self.skimmed.div_ceil(2))
+    pub fn estimate_tokens(&mut self) -> (u64, u64) {
+        let bytes = self.estimate_bytes();
+        (bytes / 4, bytes.div_ceil(2))
     }
 
     /// Counts all of it: words, thinking and calls, by the public tokenizer.
@@ -138,16 +140,27 @@ impl Meter {
         (usage, estimated)
     }
 
+    /// Looks at what nobody has looked at yet.
+    fn skim(&mut self) {
+        let fresh = &self.kept[self.looked..];
+        self.skimmed = self
+            .skimmed
+            .saturating_add(skim::content_bytes(self.dialect, fresh));
+        self.looked = self.kept.len();
+    }
+
     /// Turns kept events into text.
     fn fold(&mut self) {
         if self.kept.is_empty() {
             return;
         }
+        self.skim();
         let reader = self
             .reader
             .get_or_insert_with(|| Box::new(Reader::new(self.dialect)));
         reader.read(&self.kept, &mut self.delivered);
         self.kept.clear();
+        self.looked = 0;
         self.delivered.fold_above(TEXT_MAX);
     }
 }

@@ -1,50 +1,126 @@
 //! What the headers of an answer say of it, and of the caller's limits and money.
 
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bardo_access::{Admission, Remaining};
+use bardo_access::Admission;
 use bardo_engine::{AnswerHead, Figures};
+use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
 use bardo_types::receipt::PaymentMode;
-use bardo_wire::headers as names;
 use bardo_wire::receipt::Utc;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 /// Below this callers are warned.
 const LOW: MicroUsd = MicroUsd::new(1_000_000);
 
-fn insert(headers: &mut HeaderMap, name: &'static str, value: &str) {
+/// The names of `bardo_wire::headers`, checked and sorted out when this is compiled and not for
+/// every answer.
+mod named {
+    use bardo_wire::headers as names;
+    use http::header::HeaderName;
+
+    const fn three(texts: [&'static str; 3]) -> [HeaderName; 3] {
+        [
+            HeaderName::from_static(texts[0]),
+            HeaderName::from_static(texts[1]),
+            HeaderName::from_static(texts[2]),
+        ]
+    }
+
+    pub(super) const MODEL_REQUESTED: HeaderName = HeaderName::from_static(names::MODEL_REQUESTED);
+    pub(super) const MODEL: HeaderName = HeaderName::from_static(names::MODEL);
+    pub(super) const PROVIDER: HeaderName = HeaderName::from_static(names::PROVIDER);
+    pub(super) const DEGRADED: HeaderName = HeaderName::from_static(names::DEGRADED);
+    pub(super) const OPTIMIZATIONS: HeaderName = HeaderName::from_static(names::OPTIMIZATIONS);
+    pub(super) const UPSTREAM_REQUEST_ID: HeaderName =
+        HeaderName::from_static(names::UPSTREAM_REQUEST_ID);
+    pub(super) const CACHE: HeaderName = HeaderName::from_static(names::CACHE);
+    pub(super) const COST_ESTIMATE: HeaderName = HeaderName::from_static(names::COST_ESTIMATE);
+    pub(super) const COST: HeaderName = HeaderName::from_static(names::COST);
+    pub(super) const COST_USD: HeaderName = HeaderName::from_static(names::COST_USD);
+    pub(super) const SAVINGS: HeaderName = HeaderName::from_static(names::SAVINGS);
+    pub(super) const SPREAD: HeaderName = HeaderName::from_static(names::SPREAD);
+    pub(super) const BALANCE: HeaderName = HeaderName::from_static(names::BALANCE);
+    pub(super) const BALANCE_WARNING: HeaderName = HeaderName::from_static(names::BALANCE_WARNING);
+    pub(super) const REMAINING_TOKENS: HeaderName =
+        HeaderName::from_static(names::REMAINING_TOKENS);
+    pub(super) const RATE_REQUESTS: [HeaderName; 3] = three(names::RATE_REQUESTS);
+    pub(super) const RATE_TOKENS: [HeaderName; 3] = three(names::RATE_TOKENS);
+    pub(super) const ANTHROPIC_RATE_REQUESTS: [HeaderName; 3] =
+        three(names::ANTHROPIC_RATE_REQUESTS);
+    pub(super) const ANTHROPIC_RATE_TOKENS: [HeaderName; 3] = three(names::ANTHROPIC_RATE_TOKENS);
+    pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static(names::X_REQUEST_ID);
+    pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static(names::REQUEST_ID);
+    pub(super) const BARDO_REQUEST_ID: HeaderName =
+        HeaderName::from_static(names::BARDO_REQUEST_ID);
+}
+
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
-        headers.insert(HeaderName::from_static(name), value);
+        headers.insert(name, value);
     }
 }
 
-fn show(headers: &mut HeaderMap, name: &'static str, value: impl Display) {
-    if let Ok(value) = HeaderValue::try_from(value.to_string()) {
-        headers.insert(HeaderName::from_static(name), value);
+/// Writes an amount, a count or a time; none has more than [`Figure::ROOM`] bytes.
+fn show(headers: &mut HeaderMap, name: HeaderName, value: impl Display) {
+    let mut figure = Figure::default();
+    if write!(figure, "{value}").is_ok()
+        && let Ok(value) = HeaderValue::from_bytes(&figure.text[..figure.len])
+    {
+        headers.insert(name, value);
     }
+}
+
+/// A short text on the stack.
+#[derive(Default)]
+struct Figure {
+    text: [u8; Self::ROOM],
+    len: usize,
+}
+
+impl Figure {
+    const ROOM: usize = 32;
+}
+
+impl std::fmt::Write for Figure {
+    fn write_str(&mut self, part: &str) -> std::fmt::Result {
+        let room = self.text.get_mut(self.len..self.len + part.len());
+        room.ok_or(std::fmt::Error)?
+            .copy_from_slice(part.as_bytes());
+        self.len += part.len();
+        Ok(())
+    }
+}
+
+/// Writes the ids of a request: as each dialect's SDKs read them, and the gateway's own.
+pub(crate) fn identify(request_id: &str, own: &RequestId, headers: &mut HeaderMap) {
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        headers.insert(named::X_REQUEST_ID, id.clone());
+        headers.insert(named::REQUEST_ID, id);
+    }
+    insert(headers, named::BARDO_REQUEST_ID, own.as_str());
 }
 
 /// Writes what is known of an answer at its start.
 pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut HeaderMap) {
     headers.reserve(24);
-    insert(headers, names::MODEL_REQUESTED, &head.model_requested);
-    insert(headers, names::MODEL, &head.model);
-    insert(headers, names::PROVIDER, &head.backend);
+    insert(headers, named::MODEL_REQUESTED, &head.model_requested);
+    insert(headers, named::MODEL, &head.model);
+    insert(headers, named::PROVIDER, &head.backend);
     if !head.degraded.is_empty() {
-        insert(headers, names::DEGRADED, &head.degraded);
+        insert(headers, named::DEGRADED, &head.degraded);
     }
     if !head.optimizations.is_empty() {
-        insert(headers, names::OPTIMIZATIONS, &head.optimizations.join(","));
+        insert(headers, named::OPTIMIZATIONS, &head.optimizations.join(","));
     }
     if let Some(id) = &head.upstream_request_id {
-        insert(headers, names::UPSTREAM_REQUEST_ID, id);
+        insert(headers, named::UPSTREAM_REQUEST_ID, id);
     }
-    insert(headers, names::CACHE, &head.cache);
+    insert(headers, named::CACHE, &head.cache);
     if let Some(estimate) = head.estimate {
-        show(headers, names::COST_ESTIMATE, estimate);
+        show(headers, named::COST_ESTIMATE, estimate);
     }
     if let Some(figures) = &head.figures {
         cost(figures, headers);
@@ -59,21 +135,21 @@ pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut Header
 
 fn cost(figures: &Figures, headers: &mut HeaderMap) {
     match (figures.mode, figures.cost) {
-        (PaymentMode::Direct, _) => insert(headers, names::COST, "direct"),
+        (PaymentMode::Direct, _) => insert(headers, named::COST, "direct"),
         (PaymentMode::Prepaid | PaymentMode::Owner, Some(cost)) => {
-            show(headers, names::COST, cost);
-            show(headers, names::COST_USD, cost);
+            show(headers, named::COST, cost);
+            show(headers, named::COST_USD, cost);
         }
         (PaymentMode::Prepaid | PaymentMode::Owner, None) => {}
     }
     if let Some(savings) = figures.savings {
-        show(headers, names::SAVINGS, savings);
+        show(headers, named::SAVINGS, savings);
     }
     if figures.mode == PaymentMode::Prepaid {
-        show(headers, names::SPREAD, figures.spread);
+        show(headers, named::SPREAD, figures.spread);
     }
     if let Some(balance) = figures.balance {
-        show(headers, names::BALANCE, balance);
+        show(headers, named::BALANCE, balance);
     }
 }
 
@@ -100,7 +176,7 @@ pub(crate) fn trailers(figures: &Figures) -> HeaderMap {
 /// Says so where there is little money.
 pub(crate) fn warn_of(funds: MicroUsd, headers: &mut HeaderMap) {
     if funds < LOW {
-        show(headers, names::BALANCE_WARNING, funds);
+        show(headers, named::BALANCE_WARNING, funds);
     }
 }
 
@@ -109,36 +185,34 @@ pub(crate) fn limits(admission: &Admission, dialect: Dialect, headers: &mut Head
     let rows = [
         (
             &admission.requests,
-            names::RATE_REQUESTS,
-            names::ANTHROPIC_RATE_REQUESTS,
+            named::RATE_REQUESTS,
+            named::ANTHROPIC_RATE_REQUESTS,
         ),
         (
             &admission.tokens,
-            names::RATE_TOKENS,
-            names::ANTHROPIC_RATE_TOKENS,
+            named::RATE_TOKENS,
+            named::ANTHROPIC_RATE_TOKENS,
         ),
     ];
-    for (remaining, usual, anthropic) in rows {
+    for (remaining, [limit, left, reset], anthropic) in rows {
         let Some(remaining) = remaining else {
             continue;
         };
-        counts(remaining, usual, headers);
-        show(headers, usual[2], Wait(remaining.reset_ms));
+        show(headers, limit, remaining.limit);
+        show(headers, left, remaining.remaining);
+        show(headers, reset, Wait(remaining.reset_ms));
         if dialect == Dialect::Anthropic {
-            counts(remaining, anthropic, headers);
+            let [limit, left, reset] = anthropic;
+            show(headers, limit, remaining.limit);
+            show(headers, left, remaining.remaining);
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
             let now = now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(0));
-            show(headers, anthropic[2], Utc(now + remaining.reset_ms));
+            show(headers, reset, Utc(now + remaining.reset_ms));
         }
     }
     if let Some(allowance) = admission.allowance {
-        show(headers, names::REMAINING_TOKENS, allowance);
+        show(headers, named::REMAINING_TOKENS, allowance);
     }
-}
-
-fn counts(remaining: &Remaining, [limit, left, _]: [&'static str; 3], headers: &mut HeaderMap) {
-    show(headers, limit, remaining.limit);
-    show(headers, left, remaining.remaining);
 }
 
 /// Milliseconds as OpenAI writes durations: `120ms`, `1.5s`, `6m0s`.
@@ -159,6 +233,8 @@ impl Display for Wait {
 
 #[cfg(test)]
 mod tests {
+    use bardo_access::Remaining;
+
     use super::*;
 
     #[test]

@@ -281,12 +281,13 @@ impl Edge {
         heartbeat: Duration,
     ) -> Result<Reply, Problem> {
         let streams = admitted.stream();
-        let answering = Arc::clone(&self.engine).answer_once(admitted, claimed);
+        // Boxed, so that the futures around it, which are moved, stay small.
+        let mut working: crate::reply::Working =
+            Box::pin(Arc::clone(&self.engine).answer_once(admitted, claimed));
         if !streams {
-            let (answer, _) = answering.await.map_err(Problem::from)?;
+            let (answer, _) = working.await.map_err(Problem::from)?;
             return Ok(answered(answer, None, caller.dialect));
         }
-        let mut working: crate::reply::Working = Box::pin(answering);
         match tokio::time::timeout(heartbeat, &mut working).await {
             Ok(done) => {
                 let (answer, recorder) = done.map_err(Problem::from)?;
@@ -465,13 +466,7 @@ fn event_stream(headers: &mut HeaderMap) {
 }
 
 fn identify(caller: &Caller, headers: &mut HeaderMap) {
-    if let Ok(id) = HeaderValue::from_str(&caller.request_id) {
-        headers.insert(HeaderName::from_static(names::X_REQUEST_ID), id.clone());
-        headers.insert(HeaderName::from_static(names::REQUEST_ID), id);
-    }
-    if let Ok(id) = HeaderValue::from_str(caller.id.as_str()) {
-        headers.insert(HeaderName::from_static(names::BARDO_REQUEST_ID), id);
-    }
+    crate::describe::identify(&caller.request_id, &caller.id, headers);
     if caller.sandbox {
         headers.insert(
             HeaderName::from_static(names::SANDBOX),

@@ -9,19 +9,22 @@ mod audit;
 mod counters;
 mod ended;
 mod ending;
+mod pair;
 mod settle;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
+use hashbrown::{HashMap, HashSet};
 
 use self::account::{Account, Hold};
 use self::counters::{Counters, HeldCap};
 use self::ended::{Ended, Memory};
+use self::pair::Pair;
 use crate::caps::{Cap, CapScope, Window};
 use crate::command::{Balance, Deposit, HoldState, HoldView, Refusal, Reservation, Reserve};
 
@@ -42,7 +45,7 @@ pub struct Book {
     counters: Counters,
     ended: Memory,
     /// Requests between [`Self::prepare`] and its end.
-    ending: HashSet<(AccountId, RequestId)>,
+    ending: HashSet<Pair>,
 }
 
 impl Book {

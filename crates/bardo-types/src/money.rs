@@ -103,9 +103,24 @@ impl MicroUsd {
 impl fmt::Display for MicroUsd {
     /// Decimal USD with six digits, as headers and receipts show it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
+        // By hand, because every answer shows a dozen amounts: 14 digits, the point and 6 more.
+        let mut text = [b'0'; 21];
+        let (mut at, mut rest) = (text.len(), self.0);
+        while rest > 0 || at > POINT - 1 {
+            at -= 1;
+            if at == POINT {
+                text[at] = b'.';
+                continue;
+            }
+            text[at] = b'0' + u8::try_from(rest % 10).expect("a digit is below ten");
+            rest /= 10;
+        }
+        f.write_str(std::str::from_utf8(&text[at..]).expect("digits are ASCII"))
     }
 }
+
+/// Where the point stands in the text of an amount.
+const POINT: usize = 14;
 
 impl PricePerMillion {
     /// So many 10⁻⁶ USD per million tokens.

@@ -3,10 +3,11 @@
 mod lenient;
 mod object;
 mod scan;
+mod special;
 mod write;
 
 pub(crate) use lenient::{Count, Lenient, decimal};
 pub use object::{Str, explain};
 pub(crate) use object::{told, wire_object};
 pub use scan::{JsonError, Member, TopLevel, scan};
-pub(crate) use write::write_json;
+pub(crate) use write::{write_json, write_text};

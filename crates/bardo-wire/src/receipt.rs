@@ -1,246 +1,182 @@
 //! A receipt as JSON: whole for those who ask for it later, and the few figures of the comment that
 //! closes a stream. Written by hand, member by member, so that a rename inside changes no promise.
 
+mod write;
+
 use std::fmt::Display;
 use std::time::Duration;
 
-use bardo_types::Degradation;
-use bardo_types::money::MicroUsd;
 use bardo_types::receipt::{Attempt, PaymentMode, Receipt};
 use bardo_types::usage::Usage;
-use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
+
+use self::write::{Object, Value as _, inner};
+
+/// What nearly every receipt fits in.
+const USUAL_BYTES: usize = 1_536;
 
 /// The whole receipt, as `GET /v1/receipts/{id}` shows it. What is unknown is `null`.
 #[must_use]
 pub fn to_json(receipt: &Receipt) -> String {
-    serde_json::to_string(&Whole(receipt)).expect("plain members always serialize")
+    let mut out = Vec::with_capacity(USUAL_BYTES);
+    inner(&mut out, |object| whole(receipt, object));
+    text(out)
 }
 
 /// The comment that closes a stream, `: bardo {json}` and a blank line. `pending` is for figures
 /// that the books have not confirmed yet.
 #[must_use]
 pub fn comment(receipt: &Receipt, pending: bool) -> String {
-    let mut text = Vec::with_capacity(512);
-    text.extend_from_slice(b": bardo ");
-    serde_json::to_writer(&mut text, &Figures { receipt, pending })
-        .expect("plain members always serialize");
-    text.extend_from_slice(b"\n\n");
-    String::from_utf8(text).expect("JSON is UTF-8")
+    let mut out = Vec::with_capacity(512);
+    out.extend_from_slice(b": bardo ");
+    inner(&mut out, |object| write_figures(receipt, pending, object));
+    out.extend_from_slice(b"\n\n");
+    text(out)
 }
 
 /// The figures of the closing comment as one JSON object, for answers that carry them within.
 #[must_use]
 pub fn figures(receipt: &Receipt) -> String {
-    let figures = Figures {
-        receipt,
-        pending: false,
+    let mut out = Vec::with_capacity(512);
+    inner(&mut out, |object| write_figures(receipt, false, object));
+    text(out)
+}
+
+fn text(out: Vec<u8>) -> String {
+    String::from_utf8(out).expect("JSON is UTF-8")
+}
+
+fn write_figures(receipt: &Receipt, pending: bool, object: &mut Object<'_>) {
+    let (usage, amounts) = (receipt.usage.as_ref(), &receipt.amounts);
+    object
+        .member("request_id", receipt.request_id.as_str())
+        .member("model", &*receipt.model)
+        .member("provider", &*receipt.backend)
+        .member("input_tokens", usage.map(Usage::prompt))
+        .member("cache_read_tokens", usage.map(|usage| usage.cache_read))
+        .member("cache_write_tokens", usage.map(Usage::cache_write))
+        .member("output_tokens", usage.map(|usage| usage.output))
+        .member("reasoning_tokens", usage.and_then(|usage| usage.reasoning));
+    match receipt.mode {
+        PaymentMode::Direct => object.member("cost", "direct"),
+        PaymentMode::Prepaid | PaymentMode::Owner => object.member("cost", receipt.cost()),
     };
-    serde_json::to_string(&figures).expect("plain members always serialize")
-}
-
-struct Figures<'a> {
-    receipt: &'a Receipt,
-    pending: bool,
-}
-
-impl Serialize for Figures<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let receipt = self.receipt;
-        let (usage, amounts) = (receipt.usage.as_ref(), &receipt.amounts);
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("request_id", receipt.request_id.as_str())?;
-        map.serialize_entry("model", &*receipt.model)?;
-        map.serialize_entry("provider", &*receipt.backend)?;
-        map.serialize_entry("input_tokens", &usage.map(Usage::prompt))?;
-        map.serialize_entry("cache_read_tokens", &usage.map(|usage| usage.cache_read))?;
-        map.serialize_entry("cache_write_tokens", &usage.map(Usage::cache_write))?;
-        map.serialize_entry("output_tokens", &usage.map(|usage| usage.output))?;
-        map.serialize_entry("reasoning_tokens", &usage.and_then(|usage| usage.reasoning))?;
-        match receipt.mode {
-            PaymentMode::Direct => map.serialize_entry("cost", "direct")?,
-            PaymentMode::Prepaid | PaymentMode::Owner => {
-                map.serialize_entry("cost", &receipt.cost().map(Usd))?;
-            }
-        }
-        map.serialize_entry("savings", &receipt.savings().map(Usd))?;
-        map.serialize_entry("spread", &Usd(amounts.spread))?;
-        map.serialize_entry("balance", &amounts.balance.map(Usd))?;
-        map.serialize_entry("degraded", &Features(&receipt.degraded))?;
-        map.serialize_entry("cache", &*receipt.cache)?;
-        map.serialize_entry("estimated", &receipt.estimated)?;
-        if self.pending {
-            map.serialize_entry("pending", &true)?;
-        }
-        map.end()
+    object
+        .member("savings", receipt.savings())
+        .member("spread", amounts.spread)
+        .member("balance", amounts.balance)
+        .list("degraded", &receipt.degraded, |lost, out| {
+            (&*lost.feature).write(out);
+        })
+        .member("cache", &*receipt.cache)
+        .member("estimated", receipt.estimated);
+    if pending {
+        object.member("pending", true);
     }
 }
 
-struct Whole<'a>(&'a Receipt);
-
-impl Serialize for Whole<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let receipt = self.0;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("request_id", receipt.request_id.as_str())?;
-        map.serialize_entry("client_request_id", &receipt.client_request_id.as_deref())?;
-        map.serialize_entry("created", &Shown(Utc(receipt.received_at_ms)))?;
-        map.serialize_entry("created_ms", &receipt.received_at_ms)?;
-        map.serialize_entry("status", receipt.outcome.as_str())?;
-        map.serialize_entry("dialect", receipt.dialect.as_str())?;
-        map.serialize_entry("stream", &receipt.streamed)?;
-        map.serialize_entry("model_requested", &*receipt.model_requested)?;
-        map.serialize_entry("model", &*receipt.model)?;
-        map.serialize_entry("model_answered", &receipt.model_answered.as_deref())?;
-        map.serialize_entry("provider", &*receipt.backend)?;
-        map.serialize_entry(
+fn whole(receipt: &Receipt, object: &mut Object<'_>) {
+    let created = Utc(receipt.received_at_ms).to_string();
+    object
+        .member("request_id", receipt.request_id.as_str())
+        .member("client_request_id", receipt.client_request_id.as_deref())
+        .member("created", created.as_str())
+        .member("created_ms", receipt.received_at_ms)
+        .member("status", receipt.outcome.as_str())
+        .member("dialect", receipt.dialect.as_str())
+        .member("stream", receipt.streamed)
+        .member("model_requested", &*receipt.model_requested)
+        .member("model", &*receipt.model)
+        .member("model_answered", receipt.model_answered.as_deref())
+        .member("provider", &*receipt.backend)
+        .member(
             "upstream_request_id",
-            &receipt.upstream_request_id.as_deref(),
-        )?;
-        map.serialize_entry("session", &receipt.session.as_deref())?;
-        map.serialize_entry("subsystem", &receipt.subsystem.as_deref())?;
-        map.serialize_entry("key", &receipt.key.as_ref().map(|key| key.as_str()))?;
-        map.serialize_entry("attempts", &Each(&receipt.attempts, Try))?;
-        map.serialize_entry(
-            "usage",
-            &receipt
-                .usage
-                .as_ref()
-                .map(|usage| Counts(usage, receipt.estimated)),
-        )?;
-        map.serialize_entry("cost", &Cost(receipt))?;
-        map.serialize_entry("cache", &*receipt.cache)?;
-        map.serialize_entry("degraded", &Each(&receipt.degraded, Lost))?;
-        map.serialize_entry("optimizations", &receipt.optimizations)?;
-        map.serialize_entry("timings_ms", &Stages(receipt))?;
-        map.end()
-    }
+            receipt.upstream_request_id.as_deref(),
+        )
+        .member("session", receipt.session.as_deref())
+        .member("subsystem", receipt.subsystem.as_deref())
+        .member("key", receipt.key.as_ref().map(|key| key.as_str()))
+        .list("attempts", &receipt.attempts, |attempt, out| {
+            inner(out, |object| write_attempt(attempt, object));
+        });
+    match &receipt.usage {
+        Some(usage) => object.object("usage", |object| {
+            write_usage(usage, receipt.estimated, object);
+        }),
+        None => object.member("usage", None::<u64>),
+    };
+    object
+        .object("cost", |object| write_cost(receipt, object))
+        .member("cache", &*receipt.cache)
+        .list("degraded", &receipt.degraded, |lost, out| {
+            inner(out, |object| {
+                object
+                    .member("feature", &*lost.feature)
+                    .member("detail", &*lost.detail);
+            });
+        })
+        .list("optimizations", &receipt.optimizations, |name, out| {
+            (&**name).write(out);
+        })
+        .object("timings_ms", |object| write_timings(receipt, object));
 }
 
-struct Counts<'a>(&'a Usage, bool);
-
-impl Serialize for Counts<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(usage, estimated) = self;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("input_tokens", &usage.prompt())?;
-        map.serialize_entry("fresh_input_tokens", &usage.fresh_input)?;
-        map.serialize_entry("cache_read_tokens", &usage.cache_read)?;
-        map.serialize_entry("cache_write_5m_tokens", &usage.cache_write_5m)?;
-        map.serialize_entry("cache_write_1h_tokens", &usage.cache_write_1h)?;
-        map.serialize_entry("output_tokens", &usage.output)?;
-        map.serialize_entry("reasoning_tokens", &usage.reasoning)?;
-        map.serialize_entry("audio_input_tokens", &usage.audio_input)?;
-        map.serialize_entry("audio_output_tokens", &usage.audio_output)?;
-        map.serialize_entry("web_searches", &usage.web_searches)?;
-        map.serialize_entry("estimated", estimated)?;
-        map.end()
-    }
+fn write_usage(usage: &Usage, estimated: bool, object: &mut Object<'_>) {
+    object
+        .member("input_tokens", usage.prompt())
+        .member("fresh_input_tokens", usage.fresh_input)
+        .member("cache_read_tokens", usage.cache_read)
+        .member("cache_write_5m_tokens", usage.cache_write_5m)
+        .member("cache_write_1h_tokens", usage.cache_write_1h)
+        .member("output_tokens", usage.output)
+        .member("reasoning_tokens", usage.reasoning)
+        .member("audio_input_tokens", usage.audio_input)
+        .member("audio_output_tokens", usage.audio_output)
+        .member("web_searches", usage.web_searches)
+        .member("estimated", estimated);
 }
 
-struct Cost<'a>(&'a Receipt);
-
-impl Serialize for Cost<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let amounts = &self.0.amounts;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("mode", self.0.mode.as_str())?;
-        map.serialize_entry("currency", "USD")?;
-        map.serialize_entry("provider_cost", &amounts.provider_cost.map(Usd))?;
-        map.serialize_entry("spread", &Usd(amounts.spread))?;
-        map.serialize_entry("spread_bps", &amounts.spread_rate.get())?;
-        map.serialize_entry("charge", &Usd(amounts.charge))?;
-        map.serialize_entry("shortfall", &Usd(amounts.shortfall))?;
-        map.serialize_entry("list_price", &amounts.baseline.map(Usd))?;
-        map.serialize_entry("savings", &self.0.savings().map(Usd))?;
-        map.serialize_entry("balance", &amounts.balance.map(Usd))?;
-        map.end()
-    }
+fn write_cost(receipt: &Receipt, object: &mut Object<'_>) {
+    let amounts = &receipt.amounts;
+    object
+        .member("mode", receipt.mode.as_str())
+        .member("currency", "USD")
+        .member("provider_cost", amounts.provider_cost)
+        .member("spread", amounts.spread)
+        .member("spread_bps", u64::from(amounts.spread_rate.get()))
+        .member("charge", amounts.charge)
+        .member("shortfall", amounts.shortfall)
+        .member("list_price", amounts.baseline)
+        .member("savings", receipt.savings())
+        .member("balance", amounts.balance);
 }
 
-struct Stages<'a>(&'a Receipt);
-
-impl Serialize for Stages<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let timings = &self.0.timings;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("reserved", &timings.reserved.map(ms))?;
-        map.serialize_entry("sent", &timings.sent.map(ms))?;
-        map.serialize_entry("head", &timings.head.map(ms))?;
-        map.serialize_entry("first_content", &timings.first_content.map(ms))?;
-        map.serialize_entry("total", &ms(timings.total))?;
-        map.end()
-    }
+fn write_timings(receipt: &Receipt, object: &mut Object<'_>) {
+    let timings = &receipt.timings;
+    object
+        .member("reserved", timings.reserved.map(ms))
+        .member("sent", timings.sent.map(ms))
+        .member("head", timings.head.map(ms))
+        .member("first_content", timings.first_content.map(ms))
+        .member("total", ms(timings.total));
 }
 
-struct Try<'a>(&'a Attempt);
-
-impl Serialize for Try<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let failure = self.0.failure.as_ref();
-        let outcome = match failure {
-            None => "answered",
-            Some(failure) if failure.unknown_outcome => "unknown",
-            Some(_) => "failed",
-        };
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("provider", &*self.0.backend)?;
-        map.serialize_entry("model", &*self.0.model)?;
-        map.serialize_entry("outcome", outcome)?;
-        map.serialize_entry("class", &failure.map(|failure| failure.class.as_str()))?;
-        map.serialize_entry("status", &failure.and_then(|failure| failure.status))?;
-        map.serialize_entry("ms", &ms(self.0.duration))?;
-        map.end()
-    }
-}
-
-struct Lost<'a>(&'a Degradation);
-
-impl Serialize for Lost<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry("feature", &*self.0.feature)?;
-        map.serialize_entry("detail", &*self.0.detail)?;
-        map.end()
-    }
-}
-
-/// The names alone.
-struct Features<'a>(&'a [Degradation]);
-
-impl Serialize for Features<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
-        for lost in self.0 {
-            list.serialize_element(&*lost.feature)?;
-        }
-        list.end()
-    }
-}
-
-/// A list whose elements are each shown by a wrapper.
-struct Each<'a, T, F>(&'a [T], F);
-
-impl<'a, T, W: Serialize, F: Fn(&'a T) -> W> Serialize for Each<'a, T, F> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(&self.1))
-    }
-}
-
-/// Decimal USD with six digits, as text: numbers would come back as floats.
-struct Usd(MicroUsd);
-
-impl Serialize for Usd {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-struct Shown<T>(T);
-
-impl<T: Display> Serialize for Shown<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
+fn write_attempt(attempt: &Attempt, object: &mut Object<'_>) {
+    let failure = attempt.failure.as_ref();
+    let outcome = match failure {
+        None => "answered",
+        Some(failure) if failure.unknown_outcome => "unknown",
+        Some(_) => "failed",
+    };
+    object
+        .member("provider", &*attempt.backend)
+        .member("model", &*attempt.model)
+        .member("outcome", outcome)
+        .member("class", failure.map(|failure| failure.class.as_str()))
+        .member(
+            "status",
+            failure.and_then(|failure| failure.status).map(u64::from),
+        )
+        .member("ms", ms(attempt.duration));
 }
 
 fn ms(duration: Duration) -> u64 {

@@ -148,7 +148,11 @@ fn read_block(block: &[u8], name: &mut String, data: &mut Vec<u8>) -> bool {
     name.clear();
     data.clear();
     let mut has_data = false;
-    for line in block.split(|byte| matches!(byte, b'\n' | b'\r')) {
+    let mut rest = block;
+    while !rest.is_empty() {
+        let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        let line = &rest[..end];
+        rest = rest.get(end + 1..).unwrap_or_default();
         let (field, value) = match memchr::memchr(b':', line) {
             Some(0) => continue,
             Some(colon) => (

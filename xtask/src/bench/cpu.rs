@@ -1,6 +1,7 @@
 //! CPU time per request, gateway beside floor.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use super::{
     Effort, Subject, median, progress,
@@ -9,6 +10,7 @@ use super::{
     workload::Case,
 };
 use crate::load::{
+    connection::Client,
     drive::{Amount, Fleet},
     request::{Expect, Template},
 };
@@ -103,10 +105,33 @@ async fn compare(
         Prepared::new(candidate, case, effort.connections).await?,
     ];
     let mut spent = [Vec::new(), Vec::new()];
+    let charged = charged(candidate).await?;
     for round in 0..effort.rounds {
         for turn in turns(round) {
             spent[turn].push(both[turn].round(requests).await?);
         }
     }
+    let sent = requests * effort.rounds as u64;
+    if candidate.bills && self::charged(candidate).await? < charged + sent {
+        bail!("not every request was charged");
+    }
     Ok(spent)
+}
+
+/// What the caller was charged so far, in 10⁻⁶ USD; every request comes to at least one.
+async fn charged(subject: &Subject) -> Result<u64> {
+    if !subject.bills {
+        return Ok(0);
+    }
+    let bearer = format!("Bearer {}", subject.key);
+    let headers = [("authorization".to_owned(), bearer)];
+    let authority = subject.address.to_string();
+    let mut request = Template::new(&authority, "/v1/balance", &headers, None);
+    let mut client = Client::new(subject.address);
+    let (status, body) = client.exchange(request.stamped(0)).await?;
+    Expect::success().check(status, body)?;
+    let balance: Value = serde_json::from_slice(body).context("read the balance")?;
+    balance["micro"]["spent"]
+        .as_u64()
+        .with_context(|| format!("no sum in {balance}"))
 }

@@ -56,6 +56,10 @@ impl Goals {
         self.always(25.0)
     }
 
+    pub(super) fn key_check_micros(self) -> Option<f64> {
+        self.always(1.0)
+    }
+
     pub(super) fn binary_mebibytes(self) -> Option<f64> {
         self.always(50.0)
     }

@@ -21,6 +21,7 @@ pub(super) struct Lab {
     /// The gateway binary; without one the candidate is a second floor.
     pub(super) gateway: Option<PathBuf>,
     key: String,
+    billed: bool,
     scratch: Scratch,
 }
 
@@ -30,6 +31,8 @@ pub(super) struct Subject {
     pub(super) key: String,
     /// Whether it can answer in another dialect than its upstream's.
     pub(super) translates: bool,
+    /// Whether its callers are charged.
+    pub(super) bills: bool,
     process: Option<Process>,
 }
 
@@ -61,6 +64,7 @@ impl Lab {
             upstream,
             gateway,
             key: key.unwrap_or_default(),
+            billed,
             scratch,
         };
         if lab.key.is_empty() && lab.gateway.is_some() {
@@ -78,6 +82,7 @@ impl Lab {
             address: self.upstream.listen,
             key: "bench".to_owned(),
             translates: false,
+            bills: false,
             process: None,
         }
     }
@@ -91,6 +96,7 @@ impl Lab {
             address: process.listen,
             key: "bench".to_owned(),
             translates: false,
+            bills: false,
             process: Some(process),
         })
     }
@@ -111,6 +117,7 @@ impl Lab {
             address: process.listen,
             key,
             translates: true,
+            bills: self.billed,
             process: Some(process),
         })
     }
@@ -138,6 +145,8 @@ impl Lab {
         let mut command = Command::new(gateway);
         command.args(["keys", "create", "--json", "--name", "bench"]);
         command.args(["--deposit-usd", "1000000"]);
+        // Limits that no run reaches keep the limiter in the path.
+        command.args(["--scope", "rpm=1000000000", "--scope", "tpm=1000000000000"]);
         self.place(&mut command);
         let output = command.output().context("run `keys create`")?;
         let answer: Option<Value> = serde_json::from_slice(&output.stdout).ok();

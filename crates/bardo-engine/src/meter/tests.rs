@@ -181,7 +181,7 @@ fn the_quick_look_finds_the_content_and_little_else() {
             .iter()
             .filter_map(|event| Some(event.said.as_ref()?.1.len()))
             .sum();
-        let meter = metered(dialect, &said);
+        let mut meter = metered(dialect, &said);
         let found = meter.estimate_bytes();
         assert!(
             found >= said_bytes as u64 * 95 / 100 && found <= said_bytes as u64 * 115 / 100,

@@ -178,16 +178,15 @@ enum Verdict {
 /// all have.
 fn with_event(block: &[u8], mut take: impl FnMut(SseEvent<'_>)) {
     let (name, rest) = match block.strip_prefix(b"event: ") {
-        Some(rest) => match memchr(rest) {
+        Some(rest) => match memchr::memchr(b'\n', rest) {
             Some(end) => (&rest[..end], &rest[end + 1..]),
             None => (&b""[..], block),
         },
         None => (&b""[..], block),
     };
     if let Some(line) = rest.strip_prefix(b"data: ")
-        && let Some(end) = memchr(line)
+        && let Some(end) = memchr::memchr2(b'\n', b'\r', line)
         && line[end..].iter().all(|&byte| byte == b'\n')
-        && !line[..end].contains(&b'\r')
         && let Ok(name) = std::str::from_utf8(name)
     {
         take(SseEvent {
@@ -200,8 +199,4 @@ fn with_event(block: &[u8], mut take: impl FnMut(SseEvent<'_>)) {
     // The block is complete, so it cannot outgrow the limit without having done so before.
     let _ = parser.push(block, &mut take);
     parser.finish(&mut take);
-}
-
-fn memchr(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|&byte| byte == b'\n')
 }

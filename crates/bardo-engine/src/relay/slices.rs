@@ -140,8 +140,8 @@ impl Growing {
 }
 
 /// Tokens of output so far: what the provider reported, or what the bytes come to at most.
-fn delivered(tab: &Tab) -> u64 {
-    let seen = tab.meter.as_ref().map_or(0, |meter| {
+fn delivered(tab: &mut Tab) -> u64 {
+    let seen = tab.meter.as_mut().map_or(0, |meter| {
         Meter::estimate_bytes(meter).div_ceil(TOKEN_BYTES)
     });
     let reported = tab.receipt.usage.as_ref().map_or(0, |usage| usage.output);

@@ -1,9 +1,8 @@
 //! One account and its holds.
 
-use std::collections::HashMap;
-
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
+use hashbrown::HashMap;
 
 use super::counters::HeldCap;
 use crate::command::{Balance, HoldState, HoldView, Refusal};

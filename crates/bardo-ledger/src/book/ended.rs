@@ -1,10 +1,12 @@
 //! The requests that ended lately, so that none ends twice.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use bardo_types::ids::{AccountId, RequestId};
+use hashbrown::HashMap;
 
 use super::counters::HeldCap;
+use super::pair::{Named, Pair};
 use super::settle::Paid;
 
 /// How many are remembered, and for how long, unless somebody says otherwise. Sending an end
@@ -23,7 +25,7 @@ pub(super) enum Ended {
 
 #[derive(Debug)]
 pub(super) struct Memory {
-    entries: HashMap<(AccountId, RequestId), Ended>,
+    entries: HashMap<Pair, Ended>,
     /// In the order in which they ended first.
     order: VecDeque<(u64, AccountId, RequestId)>,
     max_entries: usize,
@@ -47,7 +49,7 @@ impl Memory {
     }
 
     pub(super) fn get(&self, account: &AccountId, request: &RequestId) -> Option<&Ended> {
-        self.entries.get(&(account.clone(), request.clone()))
+        self.entries.get(&Named(account, request))
     }
 
     pub(super) fn insert(
@@ -65,22 +67,18 @@ impl Memory {
             && (self.order.len() > self.max_entries || at_ms.saturating_add(self.for_ms) < now_ms)
         {
             let (_, account, request) = self.order.pop_front().expect("looked at above");
-            self.entries.remove(&(account, request));
+            self.entries.remove(&Named(&account, &request));
         }
     }
 
     /// Forgets one, because its hold lives again.
     pub(super) fn remove(&mut self, account: &AccountId, request: &RequestId) {
-        if self
-            .entries
-            .remove(&(account.clone(), request.clone()))
-            .is_some()
-        {
+        if self.entries.remove(&Named(account, request)).is_some() {
             self.order.retain(|(_, a, r)| a != account || r != request);
         }
     }
 
-    pub(super) fn keys(&self) -> impl Iterator<Item = &(AccountId, RequestId)> {
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Pair> {
         self.entries.keys()
     }
 }

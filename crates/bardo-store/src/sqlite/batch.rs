@@ -1,14 +1,13 @@
 //! One transaction of the writer: decided under the lock, written without it, then carried out in
 //! the books, or taken back.
 
-use std::collections::{HashMap, HashSet};
-
 use bardo_ledger::{
     Balance, CapScope, Charge, End, HoldState, HoldView, Paid, Pending, Prepared, Record, Refusal,
     Settle, Settled, Window,
 };
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
+use hashbrown::{HashMap, HashSet};
 use rusqlite::Connection;
 
 use super::journal::{self, ChargeRow, HoldRow};

@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::special::{has_control, quote_or_backslash, string_special};
+
 /// Deepest nesting that a body may have; the parsers of peers stop at about this depth too.
 const MAX_DEPTH: usize = 128;
 
@@ -118,7 +120,11 @@ pub fn scan(body: &[u8]) -> Result<TopLevel<'_>, JsonError> {
     std::str::from_utf8(body).map_err(|error| JsonError::Utf8 {
         at: error.valid_up_to(),
     })?;
-    let mut scanner = Scanner { bytes: body, at: 0 };
+    let mut scanner = Scanner {
+        bytes: body,
+        at: 0,
+        has_control: has_control(body),
+    };
     scanner.space();
     if scanner.peek() != Some(b'{') {
         scanner.value()?;
@@ -212,6 +218,8 @@ impl<'a> Keys<'a> {
 struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Somewhere there is a control byte, which may be within a string.
+    has_control: bool,
 }
 
 impl Scanner<'_> {
@@ -322,7 +330,12 @@ impl Scanner<'_> {
         self.at += 1;
         loop {
             let rest = &self.bytes[self.at.min(self.bytes.len())..];
-            let Some(found) = string_special(rest) else {
+            let found = if self.has_control {
+                string_special(rest)
+            } else {
+                quote_or_backslash(rest)
+            };
+            let Some(found) = found else {
                 self.at = self.bytes.len();
                 return Err(self.syntax());
             };
@@ -417,37 +430,6 @@ impl Scanner<'_> {
             Err(self.syntax())
         }
     }
-}
-
-/// The first quote, backslash or control byte, eight bytes at a time.
-pub(super) fn string_special(bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let special = |word: u64| {
-        let quote = word ^ (ONES * b'"' as u64);
-        let slash = word ^ (ONES * b'\\' as u64);
-        // Each term has a byte's high bit set where that byte is zero (or, for the last, < 0x20).
-        // A borrow can mark a later byte falsely, never an earlier one, so the lowest is right.
-        (quote.wrapping_sub(ONES) & !quote
-            | slash.wrapping_sub(ONES) & !slash
-            | word.wrapping_sub(ONES * 0x20) & !word)
-            & HIGHS
-    };
-    let mut chunks = bytes.chunks_exact(8);
-    let mut at = 0;
-    for chunk in &mut chunks {
-        let word = u64::from_le_bytes(chunk.try_into().expect("chunks of eight"));
-        let marks = special(word);
-        if marks != 0 {
-            return Some(at + marks.trailing_zeros() as usize / 8);
-        }
-        at += 8;
-    }
-    chunks
-        .remainder()
-        .iter()
-        .position(|&byte| matches!(byte, b'"' | b'\\') || byte < 0x20)
-        .map(|found| at + found)
 }
 
 #[cfg(test)]

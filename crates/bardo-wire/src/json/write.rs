@@ -3,7 +3,7 @@ use std::fmt;
 use serde::Serialize;
 use serde::ser::{Impossible, Serializer};
 
-use super::scan::string_special;
+use super::special::string_special;
 
 /// Appends any serializable value as JSON.
 ///
@@ -16,7 +16,7 @@ pub(crate) fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
 }
 
 /// Appends a JSON string.
-fn write_text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
     out.reserve(text.len() + 2);
     out.push(b'"');
     let mut rest = text.as_bytes();

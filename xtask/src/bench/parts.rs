@@ -1,0 +1,128 @@
+//! Parts of the gateway alone, each measured by an example of its crate: how long a known key
+//! takes among 100,000, and what a settled request costs the embedded store.
+
+use anyhow::{Context, Result, bail};
+
+use super::{
+    progress,
+    report::{Report, Row},
+};
+use crate::workspace::Workspace;
+
+/// Times the check of keys that were verified before.
+pub(super) fn keys(workspace: &Workspace, report: &mut Report) {
+    progress("key check");
+    let section = "Key check, 100,000 keys";
+    let goal = report.goals().key_check_micros();
+    match example(workspace, "bardo-access", "known_keys").and_then(|said| checks(&said)) {
+        Ok(checks) => {
+            for (what, p99) in checks {
+                report.add(Row::value(section, format!("p99, {what}"), "µs", p99, goal));
+            }
+        }
+        Err(error) => report.add(Row::failed(section, "p99".into(), goal, &error)),
+    }
+}
+
+/// Adds up what all threads of the store spend on a settled request.
+pub(super) fn store(workspace: &Workspace, report: &mut Report) {
+    progress("the store alone");
+    let section = "SQLite alone, CPU per settled request";
+    match example(workspace, "bardo-store", "settle_cost").and_then(|said| settled(&said)) {
+        Ok(loads) => {
+            for (load, micros) in loads {
+                report.add(Row::value(section, load, "µs", micros, None));
+            }
+        }
+        Err(error) => report.add(Row::failed(section, "all loads".into(), None, &error)),
+    }
+}
+
+fn example(workspace: &Workspace, package: &str, name: &str) -> Result<String> {
+    let output = workspace
+        .cargo()
+        .args(["run", "--release", "--quiet", "--package", package])
+        .args(["--example", name])
+        .output()
+        .context("start cargo run")?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("the example {name} of {package} failed: {}", said.trim());
+    }
+    String::from_utf8(output.stdout).context("read what the example printed")
+}
+
+/// From `100000 keys, each in turn: … p99 300ns, …`: what was checked and its p99 in microseconds.
+fn checks(said: &str) -> Result<Vec<(String, f64)>> {
+    let read = |line: &str| {
+        let (what, figures) = line.split_once(": ")?;
+        let (_, what) = what.split_once(", ")?;
+        let (_, rest) = figures.split_once(" p99 ")?;
+        Some((what.to_owned(), micros(rest.split(',').next()?)?))
+    };
+    let checks: Option<Vec<_>> = said.lines().map(read).collect();
+    checks
+        .filter(|checks| !checks.is_empty())
+        .with_context(|| format!("no p99 in `{said}`"))
+}
+
+/// A duration as Rust writes it, in microseconds.
+fn micros(text: &str) -> Option<f64> {
+    let (number, factor) = [("ns", 1e-3), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)]
+        .into_iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    Some(number.parse::<f64>().ok()? * factor)
+}
+
+/// From `8 callers: …` and a line per thread, `name 1.23 µs per request`: the load and the sum.
+fn settled(said: &str) -> Result<Vec<(String, f64)>> {
+    let mut loads: Vec<(String, f64)> = Vec::new();
+    for line in said.lines() {
+        match (line.strip_suffix(" µs per request"), loads.last_mut()) {
+            (Some(thread), Some((_, sum))) => {
+                let spent = thread.rsplit(' ').next().unwrap_or_default();
+                *sum += spent
+                    .parse::<f64>()
+                    .with_context(|| format!("read `{line}`"))?;
+            }
+            _ => {
+                let (load, _) = line
+                    .split_once(": ")
+                    .with_context(|| format!("read `{line}`"))?;
+                loads.push((load.to_owned(), 0.0));
+            }
+        }
+    }
+    Ok(loads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_times_of_key_checks_are_read() {
+        let said = "100000 keys, each in turn: 2 of 2 verified; mean 1µs, p50 310ns, p99 1.25µs, p99.9 2ms\n\
+                    100000 keys, a hundred of them: 2 of 2 verified; mean 1µs, p50 310ns, p99 500ns, p99.9 2ms\n";
+        let expected = [
+            ("each in turn".to_owned(), 1.25),
+            ("a hundred of them".to_owned(), 0.5),
+        ];
+        assert_eq!(checks(said).unwrap(), expected);
+        assert!(checks("").is_err());
+    }
+
+    #[test]
+    fn what_the_threads_spend_is_added_up() {
+        let said = "1 callers: 900 requests/s, 1500 bytes per request\n  \
+                    ledger-write     20.50 µs per request\n  main   4.25 µs per request\n\
+                    8 callers: 9000 requests/s, 1500 bytes per request\n  \
+                    ledger-write     9.50 µs per request\n";
+        let expected = [
+            ("1 callers".to_owned(), 24.75),
+            ("8 callers".to_owned(), 9.5),
+        ];
+        assert_eq!(settled(said).unwrap(), expected);
+        assert!(settled("nothing").is_err());
+    }
+}
