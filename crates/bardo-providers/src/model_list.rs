@@ -37,6 +37,8 @@ fn entry(catalog: &Catalog, upstream: &str) -> ModelEntry {
         price: known.price,
         created: 0,
         embeddings: known.embeddings,
+        rating: 0,
+        security: bardo_types::privacy::SecurityClass::Standard,
     }
 }
 

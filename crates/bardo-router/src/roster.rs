@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bardo_types::model::{ModelEntry, Price, Service, Tier};
+use bardo_types::privacy::SecurityClass;
 
 use crate::catalog::{Catalog, KnownModel};
 use crate::name::normalize;
@@ -220,6 +221,8 @@ fn entry(known: &KnownModel, upstream: &str) -> ModelEntry {
         price: known.price,
         created: 0,
         embeddings: known.embeddings,
+        rating: 0,
+        security: SecurityClass::Standard,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::feature::FeatureSet;
 use crate::money::{MicroUsd, PricePerMillion};
+use crate::privacy::SecurityClass;
 
 /// A wire format that the gateway speaks, as a client dialect, an upstream dialect, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -202,6 +204,24 @@ pub struct Capabilities {
     pub efforts: Vec<Effort>,
     /// Accepts `temperature`, `top_p`, `top_k` other than their defaults.
     pub sampling: bool,
+    /// Refuses sampling other than the default while it thinks (Claude 4.x).
+    pub thinking_fixes_sampling: bool,
+    /// Takes `temperature` or `top_p`, not both (C-089).
+    pub temperature_or_top_p: bool,
+    /// The highest temperature, in thousandths.
+    pub max_temperature_milli: u32,
+    /// Accepts `top_k`.
+    pub top_k: bool,
+    /// Accepts `min_p`.
+    pub min_p: bool,
+    /// Accepts `frequency_penalty` and `presence_penalty`.
+    pub penalties: bool,
+    /// Accepts `seed`.
+    pub seed: bool,
+    /// Accepts a JSON schema for the answer while it thinks.
+    pub schema_while_thinking: bool,
+    /// What else it offers, wherever it is served (citations, compaction, …).
+    pub features: FeatureSet,
     /// Accepts a tool choice that forces a call.
     pub forced_tool_choice: bool,
     /// Accepts `role: system` messages inside the conversation (Anthropic).
@@ -239,6 +259,15 @@ impl Default for Capabilities {
             thinking: ThinkingModes::default(),
             efforts: Vec::new(),
             sampling: true,
+            thinking_fixes_sampling: false,
+            temperature_or_top_p: false,
+            max_temperature_milli: 2_000,
+            top_k: true,
+            min_p: true,
+            penalties: true,
+            seed: true,
+            schema_while_thinking: true,
+            features: FeatureSet::EMPTY,
             forced_tool_choice: true,
             mid_system: false,
             bound_thinking: false,
@@ -410,6 +439,10 @@ pub struct ModelEntry {
     pub created: u64,
     /// Whether it makes embeddings instead of answers.
     pub embeddings: bool,
+    /// How good it is, by the dated table of the catalog, 0 to 100; 0: nobody rated it (C-026).
+    pub rating: u8,
+    /// What whoever runs it there can learn and keep, at most.
+    pub security: SecurityClass,
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ const EDGES: &[(&str, Allowed)] = &[
     ("bardo-types", Allowed::Only(&[])),
     ("bardo-wire", Allowed::Only(&["bardo-types"])),
     ("bardo-router", Allowed::Only(&["bardo-types"])),
+    ("bardo-profile", Allowed::Only(&["bardo-types"])),
     ("bardo-ledger", Allowed::Only(&["bardo-types"])),
     ("bardo-access", Allowed::Only(&["bardo-types"])),
     ("bardo-telemetry", Allowed::Only(&["bardo-types"])),
@@ -36,6 +37,7 @@ const EDGES: &[(&str, Allowed)] = &[
             "bardo-types",
             "bardo-wire",
             "bardo-router",
+            "bardo-profile",
             "bardo-providers",
             "bardo-ledger",
             "bardo-access",
@@ -43,6 +45,9 @@ const EDGES: &[(&str, Allowed)] = &[
             "bardo-sandbox",
         ]),
     ),
+    // The vocabulary alone: what runs inside an agent speaks to the gateway over HTTP. The rest is
+    // for its tests and examples.
+    ("golem-inference", Allowed::Any),
     ("bardo-sandbox", Allowed::Only(&[])),
     ("bardo-fuzz", Allowed::Only(&["bardo-types", "bardo-wire"])),
     ("bardo-gateway", Allowed::Any),

@@ -102,6 +102,8 @@ fn backend(name: &str, key: &str, model: &str) -> Who {
         price: None,
         created: 0,
         embeddings: false,
+        rating: 0,
+        security: bardo_types::privacy::SecurityClass::Standard,
     };
     Who::new(&Arc::new(endpoint), &Arc::new(entry))
 }

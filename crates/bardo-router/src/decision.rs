@@ -1,0 +1,131 @@
+//! What a decision comes to.
+
+use bardo_types::feature::{Feature, FeatureSet};
+use bardo_types::intent::Intent;
+use bardo_types::model::Tier;
+use bardo_types::money::MicroUsd;
+use bardo_types::privacy::SecurityClass;
+use bardo_types::subsystem::Subsystem;
+use std::sync::Arc;
+
+use crate::roster::Candidate;
+
+/// Who answers a request, in the order in which they are asked.
+#[derive(Debug, Clone)]
+pub struct Route {
+    /// Never empty. Each satisfies what the request must have; later ones are asked only where
+    /// earlier ones do not answer.
+    pub choices: Vec<Choice>,
+    /// What the request needs, after mortality and floors.
+    pub intent: Intent,
+    /// The row of the subsystem, where the caller named one.
+    pub subsystem: Option<Arc<Subsystem>>,
+    /// The least protection that the request needs.
+    pub security_class: SecurityClass,
+    /// The gateway chose the model; the caller named none.
+    pub automatic: bool,
+    /// What was odd about the hints, in words for the caller.
+    pub warnings: Vec<String>,
+}
+
+/// One backend with one model.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// Who.
+    pub candidate: Candidate,
+    /// What it offers.
+    pub features: FeatureSet,
+    /// What was required or preferred and is missing, in order of weight (C-009).
+    pub degraded: Vec<Feature>,
+    /// How well it keeps the request.
+    pub security: SecurityClass,
+    /// What the request costs there, as far as can be estimated.
+    pub estimated_cost: Option<MicroUsd>,
+    /// How it was rated; `None` where only one could be chosen or the order decides.
+    pub score: Option<Score>,
+}
+
+/// The terms of a score, each from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Score {
+    /// Of the price.
+    pub cost: f64,
+    /// Of the model.
+    pub quality: f64,
+    /// Of the time to an answer.
+    pub latency: f64,
+    /// Of the protection.
+    pub privacy: f64,
+    /// Of the wishes met.
+    pub features: f64,
+    /// The weighted sum.
+    pub total: f64,
+}
+
+/// Why nobody may answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    /// See [`RefusalKind`].
+    pub kind: RefusalKind,
+    /// What nobody who is configured offers, by its name in hints: features, `privacy`, `tee`, a
+    /// model …
+    pub missing: Vec<String>,
+    /// Backends that were looked at, and what each lacks, in words.
+    pub lacks: Vec<(String, String)>,
+    /// What to add to the configuration, with its keys, or to the request.
+    pub advice: String,
+}
+
+/// The kind of a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RefusalKind {
+    /// No configured backend has the model.
+    UnknownModel,
+    /// The request pins a backend that is not configured.
+    UnknownBackend,
+    /// The protection that the request needs is not there, or is down.
+    Privacy,
+    /// What the request requires is not there.
+    Unsatisfiable,
+    /// The caller's key or tier leaves nobody.
+    NotAllowed,
+}
+
+/// All that was looked at, for `route explain`.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    /// What came out.
+    pub outcome: Result<Route, Refusal>,
+    /// What the request needed, after mortality and floors.
+    pub intent: Intent,
+    /// Everybody who was looked at, chosen ones first in order, then the others in a fixed order.
+    pub considered: Vec<Considered>,
+    /// Backends and models that no other beats in cost, quality and latency at once, by index in
+    /// `considered` (the Pareto front).
+    pub front: Vec<usize>,
+    /// What would make it better, one configuration line each, with why.
+    pub advice: Vec<String>,
+}
+
+/// One candidate and what became of it.
+#[derive(Debug, Clone)]
+pub struct Considered {
+    /// Who.
+    pub candidate: Candidate,
+    /// Its backend's name.
+    pub backend: String,
+    /// It may answer.
+    pub eligible: bool,
+    /// Why not, or why not earlier, in words.
+    pub reasons: Vec<String>,
+    /// What it offers.
+    pub features: FeatureSet,
+    /// How well it keeps requests.
+    pub security: SecurityClass,
+    /// Its tier.
+    pub tier: Option<Tier>,
+    /// How it was rated.
+    pub score: Option<Score>,
+    /// What the request would cost there.
+    pub estimated_cost: Option<MicroUsd>,
+}

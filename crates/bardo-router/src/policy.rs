@@ -1,0 +1,138 @@
+//! What the owner decides about routing. Built from configuration, read by [`crate::Router`].
+
+use std::collections::BTreeMap;
+
+use bardo_types::money::MicroUsd;
+use bardo_types::privacy::SecurityClass;
+
+/// How backends are chosen among those that may answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// The owner's order decides, as far as wishes are met alike (C-006).
+    Ordered,
+    /// The score decides, and the order breaks ties (C-007).
+    #[default]
+    Scored,
+}
+
+/// Weights of the score's terms at cost sensitivities 0 and 1; in between they lie on a line
+/// (ROUTE-19). Not negative; they are divided by their sum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// Of what it costs.
+    pub cost: (f64, f64),
+    /// Of how good the model is.
+    pub quality: (f64, f64),
+    /// Of how quick it is.
+    pub latency: (f64, f64),
+    /// Of how many wishes are met.
+    pub features: (f64, f64),
+    /// Of how well the request is kept secret, where that is preferred and not required (C-025).
+    pub privacy: (f64, f64),
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            cost: (0.25, 0.60),
+            quality: (0.40, 0.20),
+            latency: (0.15, 0.15),
+            features: (0.20, 0.10),
+            privacy: (0.20, 0.20),
+        }
+    }
+}
+
+/// When Bankr is asked, and how much it may cost (BANKR-02, BANKR-04).
+#[derive(Debug, Clone, PartialEq)]
+pub struct BankrPolicy {
+    /// What agents earn pays for their thoughts. Without it Bankr is chosen only by name.
+    pub self_funding: bool,
+    /// The subsystems that it serves when the gateway chooses (C-022).
+    pub subsystems: Vec<String>,
+    /// What the wallet holds of revenue, where that is known.
+    pub revenue_balance: Option<MicroUsd>,
+    /// What it earned in its life, where that is known.
+    pub lifetime_revenue: Option<MicroUsd>,
+    /// Revenue per cost of the last 30 days, where that is known and no hint says otherwise.
+    pub ratio: Option<f64>,
+    /// The owner's cap on a single call.
+    pub max_call: Option<MicroUsd>,
+}
+
+impl Default for BankrPolicy {
+    fn default() -> Self {
+        Self {
+            self_funding: false,
+            subsystems: vec!["autonomous".into(), "social".into()],
+            revenue_balance: None,
+            lifetime_revenue: None,
+            ratio: None,
+            max_call: None,
+        }
+    }
+}
+
+/// What the owner decides about routing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// See [`Mode`].
+    pub mode: Mode,
+    /// Of the score.
+    pub weights: Weights,
+    /// What a blended million tokens costs where the cost term reaches zero.
+    pub max_cost: MicroUsd,
+    /// A backend slower than the request allows is left out instead of put last (C-038).
+    pub strict_latency: bool,
+    /// Backends in order, by subsystem; replaces the general order for it.
+    pub routes: BTreeMap<String, Vec<String>>,
+    /// Floors of protection by subsystem, which replace those of the table: owners may lower
+    /// theirs too (decisions §11, batch dreams), callers may only raise them.
+    pub floors: BTreeMap<String, SecurityClass>,
+    /// Requests with a floor fail where no backend can meet it, instead of going on visibly
+    /// degraded (C-013).
+    pub privacy_strict: bool,
+    /// Models of `bardo/t1` and heartbeat_t1, `bardo/t2` and heartbeat_t2, as `<backend>/<model>`
+    /// or a model (TIERGATE-08).
+    pub t1: Option<String>,
+    /// See `t1`.
+    pub t2: Option<String>,
+    /// Free models may serve more than `Minimum` and `Low` (C-017).
+    pub free_models: bool,
+    /// Local servers count as end-to-end encrypted where no attestation is asked.
+    pub trusted_local: bool,
+    /// Venice's staked compute is there to be used.
+    pub diem_staked: bool,
+    /// Models of OpenRouter that may be chosen without being named, beside those that the catalog
+    /// rates (C-019).
+    pub openrouter_models: Vec<String>,
+    /// OpenRouter's variants (`:nitro`, `:floor`) are used.
+    pub variants: bool,
+    /// See [`BankrPolicy`].
+    pub bankr: BankrPolicy,
+    /// The most that the calls of a dying agent may cost each (C-039).
+    pub death_reserve: Option<MicroUsd>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            weights: Weights::default(),
+            max_cost: MicroUsd::new(30_000_000),
+            strict_latency: false,
+            routes: BTreeMap::new(),
+            floors: BTreeMap::new(),
+            privacy_strict: false,
+            t1: None,
+            t2: None,
+            free_models: false,
+            trusted_local: false,
+            diem_staked: false,
+            openrouter_models: Vec::new(),
+            variants: true,
+            bankr: BankrPolicy::default(),
+            death_reserve: Some(MicroUsd::new(1_000_000)),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What a decision is made from, beside the world that the router knows.
+
+use bardo_types::feature::FeatureSet;
+use bardo_types::hints::RouteHints;
+use bardo_types::model::Dialect;
+
+use crate::roster::Candidate;
+
+/// What the request itself shows, cheaply read (step 4 of decisions §3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// The dialect it came in.
+    pub dialect: Dialect,
+    /// What it uses and cannot go without: tools, images, documents, audio, a schema, a search …
+    pub uses: FeatureSet,
+    /// Tokens of its prompt, estimated.
+    pub prompt_tokens: u64,
+    /// Tokens that it allows the answer, where it says so.
+    pub max_output_tokens: Option<u64>,
+    /// Turns of its conversation.
+    pub turns: u32,
+    /// Answered piece by piece.
+    pub stream: bool,
+    /// What it seems to be, for callers who give no hints.
+    pub kind: Kind,
+}
+
+/// What a request without hints seems to be (by cheap rules: tools, results of tools, code).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Kind {
+    /// Talk.
+    #[default]
+    Conversation,
+    /// Reading or writing code.
+    Code,
+    /// Long material and a question about it.
+    Analysis,
+    /// One of many steps of an agent with tools.
+    AgentLoop,
+}
+
+impl Kind {
+    /// The name in explanations.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Conversation => "conversation",
+            Self::Code => "code",
+            Self::Analysis => "analysis",
+            Self::AgentLoop => "agent_loop",
+        }
+    }
+}
+
+/// How a backend does with a model, as seen from here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Observation {
+    /// See [`State`].
+    pub state: State,
+    /// Milliseconds to the first byte of streams or to the end of whole answers that half of the
+    /// requests stay under; `None` below the least number of samples.
+    pub p50_ms: Option<u64>,
+    /// The same for nine of ten.
+    pub p90_ms: Option<u64>,
+    /// Failures of the last five minutes, in thousandths.
+    pub error_permille: Option<u32>,
+}
+
+/// Whether a backend answers (HEALTH-02).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum State {
+    /// It does.
+    Healthy,
+    /// It fails more often than it should.
+    Degraded,
+    /// It does not.
+    Down,
+    /// Nobody asked it yet.
+    #[default]
+    Unknown,
+}
+
+/// What is known of the health of backends.
+pub trait HealthView {
+    /// How a backend, by its index in the owner's order, does with a model.
+    fn observe(&self, candidate: &Candidate) -> Observation;
+}
+
+/// Nothing is known.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoHealth;
+
+impl HealthView for NoHealth {
+    fn observe(&self, _: &Candidate) -> Observation {
+        Observation::default()
+    }
+}
+
+/// One request for a decision.
+#[derive(Clone, Copy)]
+pub struct RouteRequest<'a> {
+    /// The model as the caller named it: an id, an alias, a pin, or `bardo/auto`, `bardo/t1`,
+    /// `bardo/t2`.
+    pub model: &'a str,
+    /// What the caller says.
+    pub hints: &'a RouteHints,
+    /// What the request shows.
+    pub facts: Facts,
+    /// A cheaper model will do where budgets ask for it, by the caller's word or its tier.
+    pub allow_downgrade: bool,
+    /// Whether the caller's key and tier let it use a candidate, and it can be billed.
+    pub may_use: &'a dyn Fn(&Candidate) -> bool,
+    /// How the backends do.
+    pub health: &'a dyn HealthView,
+}
