@@ -148,10 +148,10 @@ impl Engine {
         let stream = read_flag(&top, "stream")?;
         let include_usage = stream && includes_usage(&top)?;
         let principal = received.principal;
-        let mut candidates = world.roster.resolve(&model)?;
+        let mut candidates = world.roster().resolve(&model)?;
         entitle::within_scopes(&principal, &world, &model, &mut candidates);
         for other in world.fallbacks.get(&model).into_iter().flatten() {
-            let mut others = world.roster.resolve(other).unwrap_or_default();
+            let mut others = world.roster().resolve(other).unwrap_or_default();
             entitle::within_scopes(&principal, &world, other, &mut others);
             candidates.extend(others);
         }

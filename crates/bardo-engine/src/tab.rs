@@ -177,7 +177,7 @@ impl Tab {
             duration: Duration::ZERO,
         });
         self.price = admitted.world.price(candidate);
-        self.list_price = admitted.world.roster.list_price(&admitted.model);
+        self.list_price = admitted.world.roster().list_price(&admitted.model);
         self.slices = None;
         if self.receipt.mode != PaymentMode::Direct && admitted.sliced {
             let reckoned = admitted.reckoned(candidate);

@@ -1,13 +1,14 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_access::Allowance;
 use bardo_providers::Endpoint;
 use bardo_providers::payment::Wallet;
-use bardo_router::{Candidate, Roster};
+use bardo_router::{Candidate, Roster, Router};
 use bardo_types::model::Price;
 use bardo_types::money::BasisPoints;
+use bardo_types::profile::InferenceProfile;
 
 use crate::breaker::Breaker;
 
@@ -102,8 +103,10 @@ pub struct DefaultLimits {
 /// Everything that configuration and catalogs decide. Immutable; a reload or a refresh swaps the
 /// whole.
 pub struct World {
-    /// The models and who serves them.
-    pub roster: Roster,
+    /// The models, who serves them, and who is chosen.
+    pub router: Router,
+    /// How the owner wants the models of subsystems set up, by subsystem.
+    pub profiles: BTreeMap<String, InferenceProfile>,
     /// The backends, in the order of the roster's.
     pub endpoints: Vec<Arc<Endpoint>>,
     /// Other models to try when no backend of the named one answers, by that name.
@@ -125,6 +128,12 @@ pub struct World {
 }
 
 impl World {
+    /// The models and who serves them.
+    #[must_use]
+    pub fn roster(&self) -> &Roster {
+        self.router.roster()
+    }
+
     /// The backend of a candidate.
     pub(crate) fn endpoint(&self, candidate: &Candidate) -> &Arc<Endpoint> {
         &self.endpoints[candidate.backend]

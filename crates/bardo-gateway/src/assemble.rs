@@ -2,13 +2,15 @@
 
 mod price;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bardo_engine::{Billing, Breaker, Deadlines, DefaultLimits, Resilience, World};
 use bardo_providers::payment::{SandboxWallet, Wallet};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
-use bardo_router::{BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder};
+use bardo_router::{
+    BackendModels, BackendSpec, Catalog, ModelFilter, Policy, RosterBuilder, Router,
+};
 use bardo_types::model::{Dialect, ModelEntry, Price, Service};
 use bardo_types::secret::Secret;
 
@@ -230,7 +232,8 @@ pub(crate) fn world(
         roster.alias(name.clone(), model.clone());
     }
     World {
-        roster: roster.build(),
+        router: Router::new(roster.build(), Policy::default()),
+        profiles: BTreeMap::new(),
         endpoints: backends
             .iter()
             .map(|backend| Arc::clone(&backend.endpoint))

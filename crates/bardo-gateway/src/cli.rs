@@ -239,8 +239,8 @@ fn list_models(common: &Common) -> Result<(), String> {
         &assemble::LiveLists::new(),
         false,
     );
-    for entry in world.roster.listed() {
-        let served = world.roster.resolve(&entry.id).unwrap_or_default();
+    for entry in world.roster().listed() {
+        let served = world.roster().resolve(&entry.id).unwrap_or_default();
         let by: Vec<&str> = served
             .iter()
             .map(|candidate| world.endpoints[candidate.backend].name.as_str())

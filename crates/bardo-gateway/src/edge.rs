@@ -128,13 +128,13 @@ impl Edge {
             Route::Models => {
                 self.authenticate(caller, &head.headers, Access::Read)
                     .await?;
-                let list = models::list(&self.engine.world().roster, is_anthropic);
+                let list = models::list(self.engine.world().roster(), is_anthropic);
                 Ok(json_reply(StatusCode::OK, list))
             }
             Route::Model(name) => {
                 self.authenticate(caller, &head.headers, Access::Read)
                     .await?;
-                models::one(&self.engine.world().roster, &name, is_anthropic)
+                models::one(self.engine.world().roster(), &name, is_anthropic)
                     .map(|model| json_reply(StatusCode::OK, model))
                     .ok_or_else(|| Problem::model_not_found(&name))
             }

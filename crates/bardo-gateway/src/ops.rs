@@ -232,7 +232,7 @@ impl Ops {
             "draining": self.edge.draining.load(Ordering::Relaxed),
             "config": { "file": status.config_file, "hash": status.config_hash, "reload_error": status.reload_error },
             "providers": providers,
-            "models": world.roster.listed().len(),
+            "models": world.roster().listed().len(),
             "lists": lists,
             "circuits": self.edge.engine.health().iter().map(circuit).collect::<Vec<_>>(),
         })

@@ -1,6 +1,6 @@
 //! An engine between scripted providers and strict callers, on a paused clock.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,7 +11,9 @@ use bardo_engine::{
 use bardo_ledger::Ledger;
 use bardo_providers::transport::Transport;
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
-use bardo_router::{BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder};
+use bardo_router::{
+    BackendModels, BackendSpec, Catalog, ModelFilter, Policy, RosterBuilder, Router,
+};
 use bardo_types::fault::Fault as UpstreamFault;
 use bardo_types::ids::RequestId;
 use bardo_types::model::{Dialect, Price, Service};
@@ -318,7 +320,8 @@ fn world(backends: &[Backend]) -> World {
         })));
     }
     World {
-        roster: roster.build(),
+        router: Router::new(roster.build(), Policy::default()),
+        profiles: BTreeMap::new(),
         endpoints,
         fallbacks: HashMap::new(),
         deadlines: Deadlines {

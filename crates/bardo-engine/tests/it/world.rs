@@ -240,7 +240,8 @@ pub(crate) fn world_of(
     }
     let patience = Duration::from_secs(10);
     World {
-        roster: roster.build(),
+        router: Router::new(roster.build(), Policy::default()),
+        profiles: std::collections::BTreeMap::new(),
         endpoints,
         fallbacks: HashMap::new(),
         deadlines: Deadlines {

@@ -1,0 +1,130 @@
+use bardo_types::feature::Feature;
+use bardo_types::intent::Quality;
+use bardo_types::phase::Phase;
+use bardo_types::privacy::{SecurityClass, TaskClass};
+
+use super::Hints;
+
+fn of_body(json: &str) -> Hints {
+    let mut hints = Hints::default();
+    hints.body(json).unwrap();
+    hints
+}
+
+fn warnings(hints: &Hints) -> &[String] {
+    hints.route.as_ref().map_or(&[], |route| &route.warnings)
+}
+
+#[test]
+fn the_body_wins_over_headers() {
+    let mut hints = Hints::default();
+    hints.header("require", "vision, tools");
+    hints.header("vitality", "0.9");
+    assert_eq!(hints.require, ["vision", "tools"]);
+    hints
+        .body(r#"{"intent":{"require":["citations"]},"metadata":true,"vitality":0.3,"session_id":" s1 "}"#)
+        .unwrap();
+    assert_eq!(hints.require, ["citations"]);
+    assert!(hints.metadata);
+    assert_eq!(hints.session.as_deref(), Some("s1"));
+    let route = hints.route.unwrap();
+    assert_eq!(route.vitality, Some(0.3));
+    assert_eq!(route.intent.require, Some(vec![Feature::Citations]));
+    assert!(route.warnings.is_empty());
+}
+
+#[test]
+fn headers_and_body_say_the_same() {
+    let headers = [
+        ("subsystem", "dream_rem"),
+        ("task-class", "DreamRem"),
+        ("security-class", "TEE"),
+        ("intent-quality", "high"),
+        ("intent-prefer", "visible_thinking,private"),
+        ("intent-max-latency-ms", "2000"),
+        ("cost-sensitivity", "0.5"),
+        ("vitality", "0.25"),
+        ("phase", "declining"),
+        ("sustainability", "1.5"),
+        ("tick", "42"),
+        ("golem-id", "g1"),
+        ("call-index", "2"),
+        ("allow-downgrade", "true"),
+        ("accept-degraded", "false"),
+        ("max-cost-usd", "0.25"),
+        ("stakes-usd", "1000"),
+        ("profile", r#"{"temperature":0.9,"seed":7}"#),
+    ];
+    let mut by_header = Hints::default();
+    for (name, value) in headers {
+        by_header.header(name, value);
+    }
+    let by_body = of_body(
+        r#"{"subsystem":"dream_rem","task_class":"dream_rem","security_class":"tee",
+        "intent":{"quality":"high","prefer":["visible_thinking","privacy"],"max_latency_ms":2000,"cost_sensitivity":0.5},
+        "vitality":0.25,"phase":"desperate","sustainability":1.5,"tick":42,"golem_id":"g1","call_index":2,
+        "allow_downgrade":true,"accept_degraded":false,"max_cost_usd":0.25,"stakes_usd":1000,
+        "profile":{"temperature":0.9,"seed":7},"regime":"bull","domain":null}"#,
+    );
+    assert_eq!(by_header, by_body);
+    let route = by_body.route.unwrap();
+    assert_eq!(route.task_class, Some(TaskClass::DreamRem));
+    assert_eq!(route.security_class, Some(SecurityClass::Tee));
+    assert_eq!(route.intent.quality, Some(Quality::High));
+    assert_eq!(route.phase, Some(Phase::Desperate));
+    assert_eq!(route.max_cost_micro_usd, Some(250_000));
+    assert_eq!(route.profile.unwrap().temperature, Some(0.9));
+    assert!(route.warnings.is_empty());
+}
+
+#[test]
+fn nonsense_is_neutral_and_said() {
+    for (json, said) in [
+        (r#"{"vitality":7}"#, "vitality 7 is out of range"),
+        (r#"{"vitality":"NaN"}"#, "vitality NaN is out of range"),
+        (r#"{"sustainability":-1}"#, "sustainability -1 is out of range"),
+        (r#"{"intent":{"cost_sensitivity":1.01}}"#, "cost_sensitivity 1.01 is out"),
+        (r#"{"phase":"zombie"}"#, "`zombie` is no known phase"),
+        (r#"{"task_class":"lunch"}"#, "`lunch` is no known task_class"),
+        (r#"{"intent":{"require":["telepathy"]}}"#, "`telepathy` is no known feature"),
+        (r#"{"mood":"fine"}"#, "`mood` is no known hint"),
+        (r#"{"max_cost_usd":-1}"#, "max_cost_usd is no amount"),
+    ] {
+        let hints = of_body(json);
+        let said_here = warnings(&hints);
+        assert!(said_here.iter().any(|warning| warning.contains(said)), "{json}: {said_here:?}");
+        let mut route = *hints.route.unwrap();
+        route.warnings.clear();
+        route.intent.require = route.intent.require.filter(|list| !list.is_empty());
+        assert!(route.is_silent(), "{json}: {route:?}");
+    }
+}
+
+#[test]
+fn a_wrong_type_is_refused_by_its_name() {
+    for (json, place) in [
+        (r#"{"metadata":"yes"}"#, "bardo.metadata"),
+        (r#"{"vitality":[]}"#, "bardo.vitality"),
+        (r#"{"intent":{"require":[1]}}"#, "bardo.intent.require"),
+        (r#"{"intent":3}"#, "bardo.intent"),
+        (r#"{"security_class":"secret"}"#, "bardo.security_class"),
+        (r#"{"profile":{"heat":1}}"#, "bardo.profile"),
+        ("3", "bardo"),
+    ] {
+        let error = Hints::default().body(json).unwrap_err();
+        assert_eq!(error.param, place, "{json}");
+    }
+    // A header cannot be answered for by the body's author, so it is ignored and said.
+    let mut hints = Hints::default();
+    hints.header("vitality", "fine");
+    assert_eq!(warnings(&hints), ["x-bardo-vitality: `vitality` must be a number"]);
+}
+
+#[test]
+fn warnings_are_bounded() {
+    let mut hints = Hints::default();
+    for index in 0..100 {
+        hints.header(&format!("h{index}"), "x");
+    }
+    assert_eq!(warnings(&hints).len(), super::WARNINGS_MAX);
+}
