@@ -14,6 +14,7 @@ pub mod envelope;
 pub mod headers;
 pub mod json;
 pub mod receipt;
+pub mod settings;
 pub mod splice;
 pub mod sse;
 pub mod table;

@@ -78,6 +78,14 @@ impl<'a> TopLevel<'a> {
         *key_text(&self.bytes[member.key.clone()]) == *key.as_bytes()
     }
 
+    /// The name that `member` goes by.
+    pub(crate) fn key(&self, member: &Member) -> Cow<'_, str> {
+        match key_text(&self.bytes[member.key.clone()]) {
+            Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+            Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+        }
+    }
+
     /// All members in order.
     #[must_use]
     pub fn members(&self) -> &[Member] {
