@@ -126,6 +126,7 @@ impl Engine {
             body,
             degraded: Vec::new(),
             mode,
+            applied: None,
         }))
     }
 

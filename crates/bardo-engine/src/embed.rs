@@ -158,6 +158,7 @@ pub(crate) fn shape(admitted: &Admitted, candidate: &Candidate) -> Result<Shaped
         body,
         degraded: admitted.unfunded.iter().cloned().collect(),
         mode: Mode::Relay { hide_usage: false },
+        applied: None,
     })
 }
 

@@ -19,16 +19,47 @@ pub(crate) fn within_scopes(
     name: &str,
     candidates: &mut Vec<Candidate>,
 ) {
-    let Payer::Prepaid(key) = &principal.payer else {
-        return;
-    };
+    if let Payer::Prepaid(key) = &principal.payer {
+        candidates.retain(|candidate| is_within(key, world, name, candidate));
+    }
+}
+
+fn is_within(key: &KeyRecord, world: &World, name: &str, candidate: &Candidate) -> bool {
     let tier_backends = tier_row(key).map_or(&[][..], |row| &row.backends);
-    candidates.retain(|candidate| {
-        let backend = &world.endpoint(candidate).name;
-        names_model(&key.scopes.models, name, &candidate.entry.id)
-            && names_backend(&key.scopes.backends, backend)
-            && names_backend(tier_backends, backend)
-    });
+    let backend = &world.endpoint(candidate).name;
+    names_model(&key.scopes.models, name, &candidate.entry.id)
+        && names_backend(&key.scopes.backends, backend)
+        && names_backend(tier_backends, backend)
+}
+
+/// Whether a candidate can be billed to a caller who pays.
+fn is_payable(world: &World, candidate: &Candidate) -> bool {
+    world.endpoint(candidate).direct || world.price(candidate).is_some()
+}
+
+/// Whether the caller may use a candidate for a model that it calls `name`, and can be billed for
+/// it.
+pub(crate) fn may_use(
+    principal: &Principal,
+    world: &World,
+    name: &str,
+    candidate: &Candidate,
+) -> bool {
+    match &principal.payer {
+        Payer::Owner => true,
+        Payer::Prepaid(key) => {
+            key.kind != KeyKind::ReadOnly
+                && is_within(key, world, name, candidate)
+                && is_payable(world, candidate)
+        }
+    }
+}
+
+/// Why the caller may use none of the candidates of a model; `None` where that is not why.
+pub(crate) fn why_not(principal: &Principal, world: &World, name: &str) -> Option<EngineError> {
+    let mut candidates = world.roster().resolve(name).ok()?;
+    within_scopes(principal, world, name, &mut candidates);
+    payable(principal, world, name, &mut candidates).err()
 }
 
 /// Refuses what the key is not for, and takes out what cannot be billed to a caller who pays.
@@ -47,8 +78,7 @@ pub(crate) fn payable(
             reads_only: key.kind == KeyKind::ReadOnly,
         });
     }
-    candidates
-        .retain(|candidate| world.endpoint(candidate).direct || world.price(candidate).is_some());
+    candidates.retain(|candidate| is_payable(world, candidate));
     if candidates.is_empty() {
         return Err(EngineError::Unpriced {
             model: name.to_owned(),

@@ -1,6 +1,6 @@
 use bardo_access::{Admission, Throttled};
 use bardo_ledger::{CapScope, StoreError, Window};
-use bardo_router::NoRoute;
+use bardo_router::{NoRoute, Refusal};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::money::MicroUsd;
 use bardo_wire::codec::BadRequest;
@@ -32,6 +32,14 @@ pub enum EngineError {
     /// Nobody serves the model.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),
+    /// Nobody offers what the request cannot go without.
+    #[error("no backend may answer this request: {} missing", .refusal.missing.join(", "))]
+    Refused {
+        /// As the caller named it.
+        model: String,
+        /// What is missing, who lacks it, and what would mend it.
+        refusal: Box<Refusal>,
+    },
     /// The model's backends cannot do that at all.
     #[error("no backend of the model `{model}` offers {operation}")]
     NoOperation {

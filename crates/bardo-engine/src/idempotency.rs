@@ -273,6 +273,7 @@ fn is_unknown(error: &EngineError) -> bool {
         EngineError::Json(_)
         | EngineError::Invalid(_)
         | EngineError::NoRoute(_)
+        | EngineError::Refused { .. }
         | EngineError::NoOperation { .. }
         | EngineError::Required { .. }
         | EngineError::CircuitOpen { .. }

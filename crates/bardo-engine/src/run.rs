@@ -4,6 +4,7 @@ use arc_swap::ArcSwap;
 use bardo_providers::transport::Transport;
 use bardo_router::Candidate;
 use bardo_types::Degradation;
+use bardo_types::chat::ChatRequest;
 use bardo_types::fault::Fault;
 use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
@@ -19,6 +20,7 @@ use crate::idempotency::Idempotency;
 use crate::memory::Memory;
 use crate::received::{Principal, Received, Task};
 use crate::respond::Answer;
+use crate::routing::{self, Question, Routed};
 use crate::scrub::for_logs;
 use crate::services::Services;
 use crate::settler::Settler;
@@ -51,6 +53,10 @@ pub struct Admitted {
     pub(crate) stream: bool,
     pub(crate) include_usage: bool,
     pub(crate) candidates: Vec<Candidate>,
+    /// What the router decided, where the caller left anything to it.
+    pub(crate) routed: Option<Box<Routed>>,
+    /// The request in neutral form, where the router had to see it.
+    pub(crate) neutral: Option<Arc<ChatRequest>>,
     pub(crate) world: Arc<World>,
     pub(crate) received_at: Instant,
     pub(crate) received_at_ms: u64,
@@ -144,24 +150,38 @@ impl Engine {
         if let Some(json) = top.get("bardo") {
             hints.body(json)?;
         }
+        hints.check()?;
         let model = read_model(&top)?;
         let stream = read_flag(&top, "stream")?;
         let include_usage = stream && includes_usage(&top)?;
         let principal = received.principal;
-        let mut candidates = world.roster().resolve(&model)?;
-        entitle::within_scopes(&principal, &world, &model, &mut candidates);
-        for other in world.fallbacks.get(&model).into_iter().flatten() {
-            let mut others = world.roster().resolve(other).unwrap_or_default();
-            entitle::within_scopes(&principal, &world, other, &mut others);
-            candidates.extend(others);
-        }
-        let payable = entitle::payable(&principal, &world, &model, &mut candidates);
-        if let Err(EngineError::Unpriced { model }) = &payable {
-            self.services.sink.unpriced(model);
-        }
-        payable?;
+        let mut size = OnceLock::new();
+        let mut neutral = None;
+        let mut routed = None;
+        let candidates = if Question::is_open(&model, hints.route.as_deref()) {
+            let measured = Size::of(received.dialect, &top);
+            size = OnceLock::from(measured);
+            neutral = routing::neutral(received.task, received.dialect, &received.body);
+            let question = Question {
+                principal: &principal,
+                world: &world,
+                task: received.task,
+                model: &model,
+                hints: hints.route.as_deref(),
+                facts: routing::shown(neutral.as_ref(), received.dialect, &measured, stream),
+            };
+            let decided = self.told(self.route_with_fallbacks(&question))?;
+            let candidates = decided.choices.iter().map(|choice| choice.candidate.clone());
+            let candidates = candidates.collect();
+            routed = Some(Box::new(decided));
+            candidates
+        } else {
+            self.told(by_name(&principal, &world, &model))?
+        };
         let members = top.into_members();
         Ok(Admitted {
+            routed,
+            neutral: neutral.map(Arc::new),
             request_id: received.request_id,
             client_request_id: received.client_request_id,
             principal,
@@ -181,8 +201,16 @@ impl Engine {
             sliced: false,
             output_cap: None,
             unfunded: None,
-            size: OnceLock::new(),
+            size,
         })
+    }
+
+    /// Tells the operator of models that nobody priced.
+    fn told<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
+        if let Err(EngineError::Unpriced { model }) = &result {
+            self.services.sink.unpriced(model);
+        }
+        result
     }
 
     /// Carries out an admitted request.
@@ -215,6 +243,24 @@ impl Engine {
             .sink
             .attempt_failed(admitted.request_id.as_str(), backend, &told);
     }
+}
+
+/// Who serves a model that the caller names without any hint, in the owner's order, and behind
+/// them the models that the owner named for when they fail.
+fn by_name(
+    principal: &Principal,
+    world: &World,
+    model: &str,
+) -> Result<Vec<Candidate>, EngineError> {
+    let mut candidates = world.roster().resolve(model)?;
+    entitle::within_scopes(principal, world, model, &mut candidates);
+    for other in world.fallbacks.get(model).into_iter().flatten() {
+        let mut others = world.roster().resolve(other).unwrap_or_default();
+        entitle::within_scopes(principal, world, other, &mut others);
+        candidates.extend(others);
+    }
+    entitle::payable(principal, world, model, &mut candidates)?;
+    Ok(candidates)
 }
 
 fn read_model(top: &TopLevel<'_>) -> Result<String, BadRequest> {

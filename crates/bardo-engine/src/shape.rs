@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use bardo_profile::Applied;
 use bardo_providers::{Call, Endpoint, Operation};
 use bardo_router::Candidate;
 use bardo_types::Degradation;
@@ -21,6 +22,7 @@ use crate::fit::{
 use crate::memory::Memory;
 use crate::received::Task;
 use crate::run::Admitted;
+use crate::setup::{self, Setting};
 
 /// A request as one backend gets it.
 pub(crate) struct Shaped {
@@ -31,6 +33,8 @@ pub(crate) struct Shaped {
     pub(crate) body: Bytes,
     pub(crate) degraded: Vec<Degradation>,
     pub(crate) mode: Mode,
+    /// What the profile came to for this model.
+    pub(crate) applied: Option<Box<Applied>>,
 }
 
 /// How the answer gets back to the caller.
@@ -67,14 +71,15 @@ impl Decoded {
         if let Some(request) = &self.0 {
             return Ok(Arc::clone(request));
         }
-        let mut request = match admitted.task {
-            Task::CountTokens if admitted.dialect == Dialect::Anthropic => {
+        let mut request = match (admitted.task, earlier_items(admitted, memory)?) {
+            (_, Some(body)) => table::decode_request(admitted.dialect, &body)?,
+            (_, None) if admitted.neutral.is_some() => {
+                admitted.neutral.as_deref().cloned().expect("asked just now")
+            }
+            (Task::CountTokens, None) if admitted.dialect == Dialect::Anthropic => {
                 bardo_wire::anthropic::decode_count_request(&admitted.body)?
             }
-            _ => match earlier_items(admitted, memory)? {
-                Some(body) => table::decode_request(admitted.dialect, &body)?,
-                None => table::decode_request(admitted.dialect, &admitted.body)?,
-            },
+            (_, None) => table::decode_request(admitted.dialect, &admitted.body)?,
         };
         request.extra.retain(|(name, _)| name != "bardo");
         memory.restore_calls(admitted.principal.account.as_str(), &mut request);
@@ -126,11 +131,25 @@ pub(crate) fn shape(
         && !is_textual
         && !holds_own_marks(admitted, endpoint.service)
         && !goes_on_from_here(admitted, memory);
-    let (body, mut degraded, mode) = if is_relayed {
-        relayed(admitted, candidate, &endpoint)
+    let setting = if is_relayed {
+        setup::by_edits(admitted, candidate, &endpoint)?
     } else {
-        translated(admitted, candidate, &endpoint, dialect, decoded, memory)?
+        Setting::Translate
     };
+    let (body, mut degraded, mode, applied) = match setting {
+        Setting::Edits(edits, applied) => {
+            let (body, degraded, mode) = relayed(admitted, candidate, &endpoint, edits);
+            (body, degraded, mode, applied)
+        }
+        Setting::Translate => {
+            translated(admitted, candidate, &endpoint, dialect, decoded, memory)?
+        }
+    };
+    degraded.extend(applied.iter().flat_map(|applied| applied.degraded.clone()));
+    if let Some(routed) = &admitted.routed {
+        let lost = routed.lost(candidate);
+        degraded.splice(0..0, lost);
+    }
     degraded.extend(admitted.unfunded.clone());
     for lost in &degraded {
         if admitted
@@ -154,6 +173,7 @@ pub(crate) fn shape(
         body,
         degraded,
         mode,
+        applied: applied.map(Box::new),
     })
 }
 
@@ -163,9 +183,11 @@ fn relayed(
     admitted: &Admitted,
     candidate: &Candidate,
     endpoint: &Endpoint,
+    settings: Vec<Edit>,
 ) -> (Bytes, Vec<Degradation>, Mode) {
     let top = admitted.top();
     let mut edits = endpoint.provider().edits(admitted.dialect, &top);
+    edits.extend(settings);
     if *admitted.model != candidate.entry.upstream_id {
         edits.push(Edit::set_string("model", &candidate.entry.upstream_id));
     }
@@ -191,6 +213,7 @@ fn relayed(
             Dialect::Responses => "max_output_tokens",
             _ => "max_tokens",
         };
+        edits.retain(|edit| edit.key() != key);
         edits.push(Edit::set(key, cap.to_string()));
         degraded.push(said);
     }
@@ -216,6 +239,9 @@ fn with_usage(options: Option<&str>) -> String {
     serde_json::to_string(&options).expect("a map of JSON values always serializes")
 }
 
+/// A body in another form, what it lost, how its answer gets back, what the profile came to.
+type Translated = (Bytes, Vec<Degradation>, Mode, Option<Applied>);
+
 fn translated(
     admitted: &Admitted,
     candidate: &Candidate,
@@ -223,8 +249,9 @@ fn translated(
     dialect: Dialect,
     decoded: &mut Decoded,
     memory: &Memory,
-) -> Result<(Bytes, Vec<Degradation>, Mode), EngineError> {
+) -> Result<Translated, EngineError> {
     let mut request = decoded.get(admitted, memory)?;
+    let applied = setup::of_request(admitted, candidate, endpoint, dialect, &mut request);
     let cap = admitted.output_cap(endpoint.direct);
     if let Some((cap, _)) = &cap {
         Arc::make_mut(&mut request).max_output_tokens = Some(*cap);
@@ -274,6 +301,7 @@ fn translated(
         encoded.body.into(),
         encoded.degraded,
         Mode::Translate(Box::new(translation)),
+        applied,
     ))
 }
 

@@ -5,6 +5,7 @@ use bardo_access::{Admission, Throttled};
 use bardo_engine::{EngineError, UpstreamFailure, code_of};
 use bardo_ledger::{CapScope, Window};
 use bardo_router::NoRoute;
+use bardo_router::RefusalKind;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
@@ -364,6 +365,17 @@ impl From<EngineError> for Problem {
             EngineError::NoRoute(NoRoute::UnknownBackend { .. }) => {
                 let message = format!("{message}; leave out the prefix to let any backend answer");
                 Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
+            }
+            EngineError::Refused { refusal, .. } => {
+                let code = match refusal.kind {
+                    RefusalKind::Privacy => "privacy_unavailable",
+                    RefusalKind::UnknownModel
+                    | RefusalKind::UnknownBackend
+                    | RefusalKind::Unsatisfiable
+                    | RefusalKind::NotAllowed => "requirements_unsatisfiable",
+                };
+                let message = format!("{message}; {}", refusal.advice);
+                Self::new(400, code, FaultClass::BadRequest, message).param("bardo")
             }
             EngineError::NoOperation { .. } => Self::new(
                 400,

@@ -39,7 +39,9 @@ impl Edit {
         }
     }
 
-    fn key(&self) -> &'static str {
+    /// The member that it is about.
+    #[must_use]
+    pub fn key(&self) -> &'static str {
         match self {
             Self::Set { key, .. } | Self::Remove { key } => key,
         }

@@ -12,7 +12,9 @@ use bardo_engine::{
 };
 use bardo_providers::transport::{Origin, Transport, UpstreamBody};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
-use bardo_router::{BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder};
+use bardo_router::{
+    BackendModels, BackendSpec, Catalog, ModelFilter, Policy, RosterBuilder, Router,
+};
 use bardo_sandbox::{Sandbox, SandboxConfig};
 use bardo_types::fault::Fault;
 use bardo_types::ids::RequestId;

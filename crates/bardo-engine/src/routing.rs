@@ -1,0 +1,266 @@
+//! Who answers a request (decisions §3, stage 5): the router is asked where the caller leaves
+//! anything to it, and what it decided is kept beside the candidates.
+
+use std::sync::Arc;
+
+use bardo_profile::{Sources, Wanted, wanted};
+use bardo_router::{
+    Candidate, Choice, Explanation, Facts, HealthView, Observation, Refusal, RefusalKind, Route,
+    RouteRequest,
+};
+use bardo_types::Degradation;
+use bardo_types::chat::ChatRequest;
+use bardo_types::hints::RouteHints;
+use bardo_types::intent::Intent;
+use bardo_types::model::Dialect;
+use bardo_types::privacy::SecurityClass;
+use bardo_types::subsystem::Subsystem;
+use bardo_wire::table;
+
+use crate::entitle;
+use crate::error::EngineError;
+use crate::facts::facts;
+use crate::received::{Payer, Principal, Task};
+use crate::run::Engine;
+use crate::size::Size;
+use crate::world::World;
+
+/// The prefix of names that leave the choice of the model to the gateway.
+const AUTOMATIC: &str = "bardo/";
+
+/// What the router decided about a request, beside its candidates.
+#[derive(Debug)]
+pub(crate) struct Routed {
+    pub(crate) intent: Intent,
+    pub(crate) subsystem: Option<Arc<Subsystem>>,
+    pub(crate) security_class: SecurityClass,
+    pub(crate) automatic: bool,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) choices: Vec<Choice>,
+    /// How the model is to be set up, where anybody says so.
+    pub(crate) wanted: Option<Wanted>,
+}
+
+impl Routed {
+    /// What was decided about one of the candidates.
+    pub(crate) fn choice(&self, candidate: &Candidate) -> Option<&Choice> {
+        self.choices.iter().find(|choice| {
+            choice.candidate.backend == candidate.backend
+                && Arc::ptr_eq(&choice.candidate.entry, &candidate.entry)
+        })
+    }
+
+    /// What a candidate lacks of what was required or preferred.
+    pub(crate) fn lost(&self, candidate: &Candidate) -> Vec<Degradation> {
+        let Some(choice) = self.choice(candidate) else {
+            return Vec::new();
+        };
+        let lost = choice.degraded.iter();
+        lost.map(|feature| {
+            Degradation::new(
+                feature.as_str(),
+                "no backend that may answer offers it; `POST /v1/route/explain` says what would",
+            )
+        })
+        .collect()
+    }
+}
+
+/// What is asked of the router, and by whom.
+pub(crate) struct Question<'a> {
+    pub(crate) principal: &'a Principal,
+    pub(crate) world: &'a World,
+    pub(crate) task: Task,
+    pub(crate) model: &'a str,
+    pub(crate) hints: Option<&'a RouteHints>,
+    pub(crate) facts: Facts,
+}
+
+impl Question<'_> {
+    /// Whether the caller leaves anything to the router.
+    pub(crate) fn is_open(model: &str, hints: Option<&RouteHints>) -> bool {
+        hints.is_some() || model.starts_with(AUTOMATIC)
+    }
+}
+
+/// Whether a cheaper model than the named one will do, by the caller's word or its tier.
+pub(crate) fn allows_downgrade(principal: &Principal, hints: Option<&RouteHints>) -> bool {
+    let by_tier = || match &principal.payer {
+        Payer::Owner => false,
+        Payer::Prepaid(key) => key.tier == Some(bardo_access::Tier::Golem),
+    };
+    hints
+        .and_then(|hints| hints.allow_downgrade)
+        .unwrap_or_else(by_tier)
+}
+
+impl Engine {
+    /// Asks the router.
+    pub(crate) fn route(&self, question: &Question<'_>) -> Result<Routed, EngineError> {
+        let silent = RouteHints::default();
+        let decided = self.ask_router(question, &silent, |request| {
+            question.world.router.route(request)
+        });
+        let route = decided.map_err(|refusal| refused(question, refusal))?;
+        Ok(self.routed(question, route))
+    }
+
+    /// The same, and behind its choices those of the models that the owner named for when the
+    /// named one fails. They satisfy the same requirements.
+    pub(crate) fn route_with_fallbacks(
+        &self,
+        question: &Question<'_>,
+    ) -> Result<Routed, EngineError> {
+        let first = self.route(question);
+        let others = question.world.fallbacks.get(question.model);
+        let others = others.into_iter().flatten().filter_map(|other| {
+            self.route(&Question {
+                model: other,
+                ..*question
+            })
+            .ok()
+        });
+        let mut all = first;
+        for other in others {
+            match &mut all {
+                Ok(first) => first.choices.extend(other.choices),
+                Err(_) => all = Ok(other),
+            }
+        }
+        all
+    }
+
+    /// Asks the router and keeps everything that it looked at.
+    pub(crate) fn explain_route(&self, question: &Question<'_>) -> Explanation {
+        let silent = RouteHints::default();
+        self.ask_router(question, &silent, |request| {
+            question.world.router.explain(request)
+        })
+    }
+
+    fn ask_router<T>(
+        &self,
+        question: &Question<'_>,
+        silent: &RouteHints,
+        ask: impl FnOnce(&RouteRequest<'_>) -> T,
+    ) -> T {
+        let Question {
+            principal,
+            world,
+            model,
+            hints,
+            facts,
+            ..
+        } = question;
+        let health = Seen {
+            engine: self,
+            world,
+        };
+        ask(&RouteRequest {
+            model,
+            hints: hints.unwrap_or(silent),
+            facts: *facts,
+            allow_downgrade: allows_downgrade(principal, *hints),
+            may_use: &|candidate| entitle::may_use(principal, world, model, candidate),
+            health: &health,
+        })
+    }
+
+    fn routed(&self, question: &Question<'_>, route: Route) -> Routed {
+        let Route {
+            mut choices,
+            intent,
+            subsystem,
+            security_class,
+            automatic,
+            warnings,
+        } = route;
+        if automatic {
+            // What is held covers the dearest of them, so none is kept that will not be asked.
+            choices.truncate(question.world.max_attempts.max(1));
+        }
+        let owner = subsystem
+            .as_ref()
+            .and_then(|row| question.world.profiles.get(&row.name));
+        let silent = RouteHints::default();
+        let wanted = match question.task {
+            Task::Generate => wanted(&Sources {
+                subsystem: subsystem.as_deref(),
+                hints: question.hints.unwrap_or(&silent),
+                owner,
+                quality: intent.quality,
+            }),
+            Task::CountTokens | Task::Embeddings => None,
+        };
+        Routed {
+            intent,
+            subsystem,
+            security_class,
+            automatic,
+            warnings,
+            choices,
+            wanted,
+        }
+    }
+}
+
+/// A request in neutral form, to see what it uses; `None` where it cannot be read. Then the
+/// backend that it is relayed to may refuse it.
+pub(crate) fn neutral(task: Task, dialect: Dialect, body: &[u8]) -> Option<ChatRequest> {
+    match task {
+        Task::Generate => table::decode_request(dialect, body).ok(),
+        Task::CountTokens if dialect == Dialect::Anthropic => {
+            bardo_wire::anthropic::decode_count_request(body).ok()
+        }
+        Task::CountTokens => table::decode_request(dialect, body).ok(),
+        Task::Embeddings => None,
+    }
+}
+
+/// What a request shows of itself.
+pub(crate) fn shown(
+    request: Option<&ChatRequest>,
+    dialect: Dialect,
+    size: &Size,
+    stream: bool,
+) -> Facts {
+    match request {
+        Some(request) => facts(request, size, stream),
+        None => facts(&ChatRequest::new(dialect, String::new()), size, stream),
+    }
+}
+
+/// The health of backends as the engine sees it.
+struct Seen<'a> {
+    engine: &'a Engine,
+    world: &'a World,
+}
+
+impl HealthView for Seen<'_> {
+    fn observe(&self, candidate: &Candidate) -> Observation {
+        let _ = (self.engine, self.world, candidate);
+        Observation::default()
+    }
+}
+
+fn refused(question: &Question<'_>, refusal: Refusal) -> EngineError {
+    let model = question.model;
+    match refusal.kind {
+        RefusalKind::UnknownModel | RefusalKind::UnknownBackend => {
+            match question.world.roster().resolve(model) {
+                Err(no_route) => no_route.into(),
+                Ok(_) => refused_openly(model, refusal),
+            }
+        }
+        RefusalKind::NotAllowed => entitle::why_not(question.principal, question.world, model)
+            .unwrap_or_else(|| refused_openly(model, refusal)),
+        RefusalKind::Privacy | RefusalKind::Unsatisfiable => refused_openly(model, refusal),
+    }
+}
+
+fn refused_openly(model: &str, refusal: Refusal) -> EngineError {
+    EngineError::Refused {
+        model: model.to_owned(),
+        refusal: Box::new(refusal),
+    }
+}

@@ -1,0 +1,78 @@
+//! A model is set up as the profile of its caller's subsystem wants it, once, after the backend is
+//! chosen (C-002): by single edits where the request is relayed, in the neutral request where it is
+//! translated.
+
+use std::sync::Arc;
+
+use bardo_profile::{Applied, Model, apply};
+use bardo_providers::Endpoint;
+use bardo_router::Candidate;
+use bardo_types::chat::ChatRequest;
+use bardo_types::model::Dialect;
+use bardo_wire::codec::Target;
+use bardo_wire::settings::{TRANSLATE, settings_change};
+use bardo_wire::splice::Edit;
+
+use crate::error::EngineError;
+use crate::run::Admitted;
+
+/// How a request that could be relayed gets its profile.
+pub(crate) enum Setting {
+    /// By these edits; none where there is no profile.
+    Edits(Vec<Edit>, Option<Applied>),
+    /// Its words have to change too, so it is written anew.
+    Translate,
+}
+
+fn model<'a>(candidate: &'a Candidate, endpoint: &Endpoint, dialect: Dialect) -> Model<'a> {
+    Model {
+        capabilities: &candidate.entry.capabilities,
+        service: endpoint.service,
+        dialect,
+        name: &candidate.entry.upstream_id,
+    }
+}
+
+/// The profile as edits of a relayed request.
+pub(crate) fn by_edits(
+    admitted: &Admitted,
+    candidate: &Candidate,
+    endpoint: &Endpoint,
+) -> Result<Setting, EngineError> {
+    let wanted = admitted.routed.as_ref().and_then(|routed| routed.wanted.as_ref());
+    let Some(wanted) = wanted else {
+        return Ok(Setting::Edits(Vec::new(), None));
+    };
+    let target = Target {
+        model: candidate.entry.upstream_id.clone(),
+        service: endpoint.service,
+        capabilities: Arc::new(candidate.entry.capabilities.clone()),
+    };
+    let model = model(candidate, endpoint, admitted.dialect);
+    let mut applied = Applied::default();
+    let changed = settings_change(admitted.dialect, &admitted.top(), &target, |request| {
+        applied = apply(wanted, request, &model);
+    });
+    match changed {
+        Ok(_) if applied.touched_conversation => Ok(Setting::Translate),
+        Ok(changed) => {
+            applied.degraded.extend(changed.degraded);
+            Ok(Setting::Edits(changed.edits, Some(applied)))
+        }
+        Err(error) if error.code == Some(TRANSLATE) => Ok(Setting::Translate),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The profile in a request that is written anew.
+pub(crate) fn of_request(
+    admitted: &Admitted,
+    candidate: &Candidate,
+    endpoint: &Endpoint,
+    dialect: Dialect,
+    request: &mut Arc<ChatRequest>,
+) -> Option<Applied> {
+    let wanted = admitted.routed.as_ref()?.wanted.as_ref()?;
+    let model = model(candidate, endpoint, dialect);
+    Some(apply(wanted, Arc::make_mut(request), &model))
+}
