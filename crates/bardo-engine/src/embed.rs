@@ -156,7 +156,7 @@ pub(crate) fn shape(admitted: &Admitted, candidate: &Candidate) -> Result<Shaped
         target,
         headers,
         body,
-        degraded: admitted.unfunded.iter().cloned().collect(),
+        degraded: admitted.unfunded.clone(),
         mode: Mode::Relay { hide_usage: false },
         applied: None,
     })

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::task::Poll;
 
-use bardo_access::{KeyRecord, LimitRequest};
+use bardo_access::{KeyRecord, LimitRequest, Tier};
+use bardo_ledger::budget::{self, RESERVED};
 use bardo_ledger::hold::{self, Ask, Bound, Plan, Sizing};
 use bardo_ledger::{Cap, CapScope, Ledger, Refusal, Reservation, Reserve, StoreError, Window};
 use bardo_router::Candidate;
@@ -17,6 +18,7 @@ use crate::error::EngineError;
 use crate::lifecycle::{Life, Received, Reserved};
 use crate::received::{Payer, Task};
 use crate::run::{Admitted, Engine};
+use crate::setup::output_limit;
 use crate::tab::{Persisting, Tab, Taken};
 
 /// How often a smaller hold is tried after one was refused; others may spend meanwhile.
@@ -100,65 +102,58 @@ impl Engine {
         mut life: Life<Received>,
         admitted: &mut Admitted,
     ) -> Result<Life<Reserved>, EngineError> {
-        let candidates = admitted.billed();
-        if candidates.is_empty() {
-            return Ok(life.reserved());
-        }
-        let size = admitted.size();
-        let mut ask = Ask {
-            prompt_tokens: size.prompt,
-            max_tokens: match admitted.task {
-                Task::Generate => size.output_of_all(),
-                Task::Embeddings | Task::CountTokens => Some(0),
-            },
-            searches: size.searches,
-            streamed: admitted.stream,
-            candidates: &candidates,
-            available: MicroUsd::MAX,
-        };
-        let tab = life.tab_mut();
-        tab.prompt_bound = size.prompt;
-        let Payer::Prepaid(key) = &admitted.principal.payer else {
-            if let Sizing::Hold(plan) = hold::size(&ask) {
-                tab.estimate = Some(plan.amount);
+        for _ in 0..TRIES {
+            let candidates = admitted.billed();
+            if candidates.is_empty() {
+                return Ok(life.reserved());
             }
-            return Ok(life.reserved());
-        };
-        let ledger = self.services.ledger.as_ref().ok_or_else(|| {
+            let mut ask = admitted.ask(&candidates);
+            let tab = life.tab_mut();
+            tab.prompt_bound = ask.prompt_tokens;
+            let Payer::Prepaid(key) = &admitted.principal.payer else {
+                if let Sizing::Hold(plan) = hold::size(&ask) {
+                    tab.estimate = Some(plan.amount);
+                }
+                return Ok(life.reserved());
+            };
+            let ledger = self.ledger()?;
+            if ask.max_tokens.is_none() && !ask.streamed {
+                // How much of the account one answer without a limit may hold depends on what it
+                // has.
+                let balance = ledger.balance(&admitted.principal.account).await?;
+                ask.available = balance.map_or(MicroUsd::ZERO, |balance| balance.available);
+            }
+            match self.hold(ledger, admitted, key, &mut ask).await {
+                Ok(None) => return Ok(life.reserved()),
+                Ok(Some((plan, reservation))) => {
+                    admitted.held(&plan);
+                    let tab = life.tab_mut();
+                    tab.hold = Some(reservation.held);
+                    tab.available = Some(reservation.available);
+                    tab.estimate = Some(reservation.held);
+                    if admitted.stream {
+                        persist_soon(ledger, tab).await;
+                    }
+                    return Ok(life.reserved());
+                }
+                Err(error) => {
+                    let is_short =
+                        matches!(error, EngineError::Funds { .. } | EngineError::Budget { .. });
+                    if is_short && (admitted.leave_out_billed() || self.downgrade(admitted, &error))
+                    {
+                        continue;
+                    }
+                    return Err(error.with_limits(life.tab().admission.as_ref()));
+                }
+            }
+        }
+        Err(too_fast())
+    }
+
+    fn ledger(&self) -> Result<&Arc<dyn Ledger>, EngineError> {
+        self.services.ledger.as_ref().ok_or_else(|| {
             EngineError::Store(StoreError::Unavailable("no books are kept here".to_owned()))
-        })?;
-        if ask.max_tokens.is_none() && !ask.streamed {
-            // How much of the account one answer without a limit may hold depends on what it has.
-            let balance = ledger.balance(&admitted.principal.account).await?;
-            ask.available = balance.map_or(MicroUsd::ZERO, |balance| balance.available);
-        }
-        let held = match self.hold(ledger, admitted, key, &mut ask).await {
-            Ok(held) => held,
-            Err(EngineError::Funds { .. } | EngineError::Budget { .. })
-                if admitted.leave_out_billed() =>
-            {
-                None
-            }
-            Err(error) => return Err(error.with_limits(life.tab().admission.as_ref())),
-        };
-        let Some((plan, reservation)) = held else {
-            return Ok(life.reserved());
-        };
-        let tab = life.tab_mut();
-        tab.hold = Some(reservation.held);
-        tab.available = Some(reservation.available);
-        tab.estimate = Some(reservation.held);
-        match plan.bound {
-            Bound::Own => {}
-            Bound::Growing => admitted.sliced = true,
-            Bound::Imposed => {
-                admitted.output_cap = Some((plan.output_tokens / size.choices).max(1));
-            }
-        }
-        if admitted.stream {
-            persist_soon(ledger, life.tab_mut()).await;
-        }
-        Ok(life.reserved())
+        })
     }
 
     /// Holds what is right for what the account has; others may spend from it meanwhile. `None`
@@ -211,10 +206,13 @@ impl Engine {
                 }
             }
         }
-        Err(EngineError::Store(StoreError::Unavailable(
-            "others spend the same money too fast".to_owned(),
-        )))
+        Err(too_fast())
     }
+}
+
+fn too_fast() -> EngineError {
+    let reason = "others spend the same money too fast";
+    EngineError::Store(StoreError::Unavailable(reason.to_owned()))
 }
 
 /// Starts to bring the hold to the disk, and waits for nothing.
@@ -295,7 +293,17 @@ fn out_of_range() -> EngineError {
     .into()
 }
 
+/// The caps of a key, as far as this request may go: of an agent's day, a share is kept for its
+/// protected subsystems (C-165).
 fn caps(key: &KeyRecord, admitted: &Admitted) -> Vec<Cap> {
+    let caps = caps_of(key, admitted);
+    if key.tier != Some(Tier::Golem) {
+        return caps;
+    }
+    budget::caps_for(&caps, admitted.standing(), RESERVED)
+}
+
+fn caps_of(key: &KeyRecord, admitted: &Admitted) -> Vec<Cap> {
     let spend = &key.scopes.spend;
     let mut caps = Vec::new();
     let windows = [
@@ -325,6 +333,35 @@ fn caps(key: &KeyRecord, admitted: &Admitted) -> Vec<Cap> {
 }
 
 impl Admitted {
+    /// What has to be known to size a hold for it.
+    fn ask<'a>(&self, candidates: &'a [hold::Candidate]) -> Ask<'a> {
+        let size = self.size();
+        let set_up = output_limit(self).map(|limit| limit.saturating_mul(size.choices));
+        Ask {
+            prompt_tokens: size.prompt,
+            max_tokens: match self.task {
+                // A profile may allow more than the caller did, where it is locked.
+                Task::Generate => size.output_of_all().max(set_up),
+                Task::Embeddings | Task::CountTokens => Some(0),
+            },
+            searches: size.searches,
+            streamed: self.stream,
+            candidates,
+            available: MicroUsd::MAX,
+        }
+    }
+
+    /// Takes note of how its hold came about.
+    fn held(&mut self, plan: &Plan) {
+        match plan.bound {
+            Bound::Own => {}
+            Bound::Growing => self.sliced = true,
+            Bound::Imposed => {
+                self.output_cap = Some((plan.output_tokens / self.size().choices).max(1));
+            }
+        }
+    }
+
     /// What is added to costs for this caller.
     pub(crate) fn rate(&self) -> BasisPoints {
         match &self.principal.payer {
@@ -366,13 +403,13 @@ impl Admitted {
             let price = self.world.price(candidate);
             self.world.endpoint(candidate).direct || price == Some(Price::default())
         };
-        if !self.candidates.iter().any(free) {
+        if !self.candidates.iter().any(free) || self.candidates.iter().all(free) {
             return false;
         }
         let kept = self.candidates.iter().filter(|one| free(one)).cloned();
         self.candidates = kept.collect();
         let detail = "the balance or a cap does not pay for the other backends of this model";
-        self.unfunded = Some(Degradation::new("fallback_backends", detail));
+        self.unfunded.push(Degradation::new("fallback_backends", detail));
         true
     }
 

@@ -42,6 +42,12 @@ pub(crate) struct Routed {
 }
 
 impl Routed {
+    /// Who is asked, in order.
+    pub(crate) fn candidates(&self) -> Vec<Candidate> {
+        let candidates = self.choices.iter().map(|choice| &choice.candidate);
+        candidates.cloned().collect()
+    }
+
     /// What was decided about one of the candidates.
     pub(crate) fn choice(&self, candidate: &Candidate) -> Option<&Choice> {
         self.choices.iter().find(|choice| {
@@ -67,6 +73,7 @@ impl Routed {
 }
 
 /// What is asked of the router, and by whom.
+#[derive(Clone, Copy)]
 pub(crate) struct Question<'a> {
     pub(crate) principal: &'a Principal,
     pub(crate) world: &'a World,

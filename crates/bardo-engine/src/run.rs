@@ -8,8 +8,7 @@ use bardo_types::chat::ChatRequest;
 use bardo_types::fault::Fault;
 use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
-use bardo_wire::codec::BadRequest;
-use bardo_wire::json::{Member, TopLevel, scan};
+use bardo_wire::json::{Member, TopLevel};
 use tokio::time::Instant;
 
 use crate::breaker::Health;
@@ -18,9 +17,10 @@ use crate::error::EngineError;
 use crate::hints::Hints;
 use crate::idempotency::Idempotency;
 use crate::memory::Memory;
+use crate::read::Read;
 use crate::received::{Principal, Received, Task};
 use crate::respond::Answer;
-use crate::routing::{self, Question, Routed};
+use crate::routing::Routed;
 use crate::scrub::for_logs;
 use crate::services::Services;
 use crate::settler::Settler;
@@ -64,8 +64,8 @@ pub struct Admitted {
     pub(crate) sliced: bool,
     /// Tokens of output that the caller's money pays for, where it set no limit of its own.
     pub(crate) output_cap: Option<u64>,
-    /// Said where backends were left out because the caller cannot pay for them.
-    pub(crate) unfunded: Option<Degradation>,
+    /// Said where backends or models were left out because the caller cannot pay for them.
+    pub(crate) unfunded: Vec<Degradation>,
     size: OnceLock<Size>,
 }
 
@@ -145,46 +145,31 @@ impl Engine {
     pub fn admit(&self, received: Received) -> Result<Admitted, EngineError> {
         let received_at = Instant::now();
         let world = self.world();
-        let top = scan(&received.body)?;
-        let mut hints = received.hints;
-        if let Some(json) = top.get("bardo") {
-            hints.body(json)?;
-        }
-        hints.check()?;
-        let model = read_model(&top)?;
-        let stream = read_flag(&top, "stream")?;
-        let include_usage = stream && includes_usage(&top)?;
-        let principal = received.principal;
-        let mut size = OnceLock::new();
-        let mut neutral = None;
-        let mut routed = None;
-        let candidates = if Question::is_open(&model, hints.route.as_deref()) {
-            let measured = Size::of(received.dialect, &top);
-            size = OnceLock::from(measured);
-            neutral = routing::neutral(received.task, received.dialect, &received.body);
-            let question = Question {
-                principal: &principal,
-                world: &world,
-                task: received.task,
-                model: &model,
-                hints: hints.route.as_deref(),
-                facts: routing::shown(neutral.as_ref(), received.dialect, &measured, stream),
-            };
-            let decided = self.told(self.route_with_fallbacks(&question))?;
-            let candidates = decided.choices.iter().map(|choice| choice.candidate.clone());
-            let candidates = candidates.collect();
-            routed = Some(Box::new(decided));
-            candidates
+        let read = Read::of(received)?;
+        let (neutral, routed, candidates) = if read.is_open() {
+            let neutral = read.neutral();
+            let question = read.question(&world, neutral.as_ref());
+            let routed = self.told(self.route_with_fallbacks(&question))?;
+            let candidates = routed.candidates();
+            (neutral, Some(Box::new(routed)), candidates)
         } else {
-            self.told(by_name(&principal, &world, &model))?
+            let candidates = self.told(by_name(&read.received.principal, &world, &read.model))?;
+            (None, None, candidates)
         };
-        let members = top.into_members();
+        let received_at_ms = self.services.clock.now_ms();
+        let Read {
+            received,
+            members,
+            hints,
+            model,
+            stream,
+            include_usage,
+            size,
+        } = read;
         Ok(Admitted {
-            routed,
-            neutral: neutral.map(Arc::new),
             request_id: received.request_id,
             client_request_id: received.client_request_id,
-            principal,
+            principal: received.principal,
             task: received.task,
             dialect: received.dialect,
             body: received.body,
@@ -192,15 +177,17 @@ impl Engine {
             forward: received.forward,
             hints,
             model: model.into(),
-            stream: stream && received.task == Task::Generate,
+            stream,
             include_usage,
             candidates,
+            routed,
+            neutral: neutral.map(Arc::new),
             world,
             received_at,
-            received_at_ms: self.services.clock.now_ms(),
+            received_at_ms,
             sliced: false,
             output_cap: None,
-            unfunded: None,
+            unfunded: Vec::new(),
             size,
         })
     }
@@ -261,50 +248,4 @@ fn by_name(
     }
     entitle::payable(principal, world, model, &mut candidates)?;
     Ok(candidates)
-}
-
-fn read_model(top: &TopLevel<'_>) -> Result<String, BadRequest> {
-    let Some(json) = top.get("model") else {
-        return Err(BadRequest::new(
-            "model",
-            "`model` is required; `GET /v1/models` lists what is served",
-        ));
-    };
-    match serde_json::from_str::<String>(json) {
-        Ok(model) if !model.trim().is_empty() && model.len() <= 256 => Ok(model),
-        Ok(_) => Err(BadRequest::new(
-            "model",
-            "`model` must be a name of 1 to 256 bytes",
-        )),
-        Err(_) => Err(BadRequest::new("model", "`model` must be a string")),
-    }
-}
-
-fn read_flag(top: &TopLevel<'_>, key: &'static str) -> Result<bool, BadRequest> {
-    match top.get(key) {
-        None | Some("null" | "false") => Ok(false),
-        Some("true") => Ok(true),
-        Some(_) => Err(BadRequest::new(
-            key,
-            format!("`{key}` must be true or false"),
-        )),
-    }
-}
-
-fn includes_usage(top: &TopLevel<'_>) -> Result<bool, BadRequest> {
-    #[derive(serde::Deserialize, Default)]
-    struct StreamOptions {
-        #[serde(default)]
-        include_usage: Option<bool>,
-    }
-    let Some(json) = top.get("stream_options") else {
-        return Ok(false);
-    };
-    let options: Option<StreamOptions> = serde_json::from_str(json).map_err(|error| {
-        BadRequest::new(
-            "stream_options",
-            format!("`stream_options` is malformed: {error}"),
-        )
-    })?;
-    Ok(options.unwrap_or_default().include_usage.unwrap_or(false))
 }

@@ -76,3 +76,23 @@ pub(crate) fn of_request(
     let model = model(candidate, endpoint, dialect);
     Some(apply(wanted, Arc::make_mut(request), &model))
 }
+
+/// Tokens of output that the profile allows at the candidate where it allows the most; `None`
+/// where it sets no limit at one of them, or the caller set its own.
+pub(crate) fn output_limit(admitted: &Admitted) -> Option<u64> {
+    let wanted = admitted.routed.as_ref()?.wanted.as_ref()?;
+    let mut most = 0;
+    for candidate in &admitted.candidates {
+        let endpoint = admitted.world.endpoint(candidate);
+        let dialect = endpoint.dialect_for(admitted.dialect, &candidate.entry);
+        // The settings alone, without the conversation.
+        let mut request = ChatRequest::new(admitted.dialect, String::new());
+        if let Some(neutral) = &admitted.neutral {
+            request.max_output_tokens = neutral.max_output_tokens;
+            request.reasoning = neutral.reasoning.clone();
+        }
+        apply(wanted, &mut request, &model(candidate, endpoint, dialect));
+        most = most.max(request.max_output_tokens?);
+    }
+    Some(most)
+}

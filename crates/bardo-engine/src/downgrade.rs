@@ -1,0 +1,104 @@
+//! Where a budget does not pay for what was asked, a cheaper model answers, if the caller lets it
+//! (BUDGET-03, C-044, C-165). Never for a protected subsystem, and never unseen.
+
+use bardo_ledger::budget::Standing;
+use bardo_types::Degradation;
+use bardo_types::intent::Quality;
+use bardo_types::model::Tier;
+use bardo_types::money::MicroUsd;
+
+use crate::error::EngineError;
+use crate::received::Task;
+use crate::routing::{self, Question, allows_downgrade};
+use crate::run::{Admitted, Engine};
+
+impl Admitted {
+    /// What a budget may do about it.
+    pub(crate) fn standing(&self) -> Standing {
+        let row = self.routed.as_ref().and_then(|routed| routed.subsystem.as_ref());
+        if row.is_some_and(|row| row.protected) {
+            Standing::Protected
+        } else if allows_downgrade(&self.principal, self.hints.route.as_deref()) {
+            Standing::Flexible
+        } else {
+            Standing::Strict
+        }
+    }
+}
+
+impl Engine {
+    /// Goes on with models of a lower tier that satisfy the same requirements; says whether there
+    /// are any.
+    pub(crate) fn downgrade(&self, admitted: &mut Admitted, short: &EngineError) -> bool {
+        if admitted.task != Task::Generate || admitted.standing() != Standing::Flexible {
+            return false;
+        }
+        let dearest = admitted.candidates.iter().filter_map(|one| one.entry.tier).max();
+        let quality = match dearest {
+            Some(Tier::Frontier) => Quality::Medium,
+            Some(Tier::Strong) => Quality::Low,
+            Some(Tier::Small) | None => return false,
+        };
+        let mut hints = admitted.hints.route.as_deref().cloned().unwrap_or_default();
+        hints.intent.model = None;
+        hints.intent.quality = Some(quality);
+        hints.intent.cost_sensitivity = Some(1.0);
+        hints.max_cost_micro_usd = Some(room(short).get());
+        if admitted.neutral.is_none() {
+            let neutral = routing::neutral(admitted.task, admitted.dialect, &admitted.body);
+            admitted.neutral = neutral.map(std::sync::Arc::new);
+        }
+        let size = admitted.size();
+        let question = Question {
+            principal: &admitted.principal,
+            world: &admitted.world,
+            task: admitted.task,
+            model: "bardo/auto",
+            hints: Some(&hints),
+            facts: routing::shown(
+                admitted.neutral.as_deref(),
+                admitted.dialect,
+                &size,
+                admitted.stream,
+            ),
+        };
+        let Ok(mut routed) = self.route(&question) else {
+            return false;
+        };
+        let vendor = admitted.candidates.first().map(|one| one.entry.vendor.clone());
+        routed
+            .choices
+            .retain(|choice| choice.candidate.entry.tier < dearest);
+        // Opus becomes Sonnet rather than somebody else's model.
+        routed
+            .choices
+            .sort_by_key(|choice| Some(&choice.candidate.entry.vendor) != vendor.as_ref());
+        let Some(instead) = routed.choices.first() else {
+            return false;
+        };
+        tracing::info!(
+            id = %admitted.request_id,
+            asked = %admitted.model,
+            instead = %instead.candidate.entry.id,
+            "the budget does not pay for the model, so a cheaper one answers"
+        );
+        admitted.candidates = routed.candidates();
+        admitted.routed = Some(Box::new(routed));
+        if !admitted.unfunded.iter().any(|said| said.feature == "model") {
+            admitted.unfunded.push(Degradation::new(
+                "model",
+                "the balance or a cap does not pay for the model that was asked for, so a cheaper one answers",
+            ));
+        }
+        true
+    }
+}
+
+/// What is left to spend.
+fn room(short: &EngineError) -> MicroUsd {
+    match short {
+        EngineError::Funds { available, .. } => *available,
+        EngineError::Budget { limit, used, .. } => limit.saturating_sub(*used),
+        _ => MicroUsd::ZERO,
+    }
+}
