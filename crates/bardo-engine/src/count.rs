@@ -126,7 +126,7 @@ impl Engine {
             body,
             degraded: Vec::new(),
             mode,
-            applied: None,
+            setup: None,
         }))
     }
 

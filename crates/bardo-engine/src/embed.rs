@@ -158,7 +158,7 @@ pub(crate) fn shape(admitted: &Admitted, candidate: &Candidate) -> Result<Shaped
         body,
         degraded: admitted.unfunded.clone(),
         mode: Mode::Relay { hide_usage: false },
-        applied: None,
+        setup: None,
     })
 }
 

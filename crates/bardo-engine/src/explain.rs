@@ -68,7 +68,7 @@ impl Engine {
                 });
                 match shaped {
                     Some(Ok(shaped)) => {
-                        explained.applied = shaped.applied.map(|applied| *applied);
+                        explained.applied = shaped.setup.map(|setup| setup.applied);
                         explained.degraded_list = degraded_list(&shaped.degraded);
                         explained.degraded = shaped.degraded;
                     }

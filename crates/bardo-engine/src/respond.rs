@@ -140,6 +140,7 @@ impl Engine {
         arriving: Arriving,
         mut sent: Life<Sent>,
     ) -> Result<Answer, Unanswered> {
+        let started = arriving.started;
         let bytes = match read_whole(arriving, admitted.world.deadlines).await {
             Ok(bytes) => bytes,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
@@ -154,6 +155,17 @@ impl Engine {
         match answered {
             Ok(body) => {
                 let body = body.unwrap_or_else(|| bytes.clone());
+                let body = match &shaped.setup {
+                    None => body,
+                    Some(setup) => {
+                        let answer = (&bytes, body);
+                        let tab = sent.tab_mut();
+                        Box::pin(
+                            self.held_to_schema(admitted, &shaped, setup, answer, tab, started),
+                        )
+                        .await
+                    }
+                };
                 let within = admitted.hints.metadata;
                 conclude(sent, bytes, body, within)
                     .await

@@ -16,6 +16,12 @@ use bardo_wire::splice::Edit;
 use crate::error::EngineError;
 use crate::run::Admitted;
 
+/// How a model was set up, and which.
+pub(crate) struct Setup {
+    pub(crate) applied: Applied,
+    pub(crate) candidate: Candidate,
+}
+
 /// How a request that could be relayed gets its profile.
 pub(crate) enum Setting {
     /// By these edits; none where there is no profile.

@@ -22,7 +22,7 @@ use crate::fit::{
 use crate::memory::Memory;
 use crate::received::Task;
 use crate::run::Admitted;
-use crate::setup::{self, Setting};
+use crate::setup::{self, Setting, Setup};
 
 /// A request as one backend gets it.
 pub(crate) struct Shaped {
@@ -33,8 +33,8 @@ pub(crate) struct Shaped {
     pub(crate) body: Bytes,
     pub(crate) degraded: Vec<Degradation>,
     pub(crate) mode: Mode,
-    /// What the profile came to for this model.
-    pub(crate) applied: Option<Box<Applied>>,
+    /// How the model was set up, where a profile says so.
+    pub(crate) setup: Option<Box<Setup>>,
 }
 
 /// How the answer gets back to the caller.
@@ -173,7 +173,46 @@ pub(crate) fn shape(
         body,
         degraded,
         mode,
-        applied: applied.map(Box::new),
+        setup: applied.map(|applied| {
+            Box::new(Setup {
+                applied,
+                candidate: candidate.clone(),
+            })
+        }),
+    })
+}
+
+/// A request that asks the same backend to mend what it answered.
+pub(crate) fn mended(
+    admitted: &Admitted,
+    candidate: &Candidate,
+    request: ChatRequest,
+) -> Result<Shaped, EngineError> {
+    let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
+    let dialect = endpoint.dialect_for(admitted.dialect, &candidate.entry);
+    let operation = Operation::Generate { stream: false };
+    let call = Call {
+        operation,
+        dialect,
+        model: &candidate.entry.upstream_id,
+    };
+    let target = endpoint
+        .target(&call)
+        .ok_or_else(|| EngineError::NoOperation {
+            model: admitted.model.to_string(),
+            operation: "answers",
+        })?;
+    let (body, degraded, mode, _) =
+        written_anew(admitted, candidate, &endpoint, dialect, Arc::new(request))?;
+    Ok(Shaped {
+        headers: headers(admitted, &endpoint, dialect),
+        endpoint,
+        dialect,
+        target,
+        body,
+        degraded,
+        mode,
+        setup: None,
     })
 }
 
@@ -250,7 +289,17 @@ fn translated(
     decoded: &mut Decoded,
     memory: &Memory,
 ) -> Result<Translated, EngineError> {
-    let mut request = decoded.get(admitted, memory)?;
+    let request = decoded.get(admitted, memory)?;
+    written_anew(admitted, candidate, endpoint, dialect, request)
+}
+
+fn written_anew(
+    admitted: &Admitted,
+    candidate: &Candidate,
+    endpoint: &Endpoint,
+    dialect: Dialect,
+    mut request: Arc<ChatRequest>,
+) -> Result<Translated, EngineError> {
     let applied = setup::of_request(admitted, candidate, endpoint, dialect, &mut request);
     let cap = admitted.output_cap(endpoint.direct);
     if let Some((cap, _)) = &cap {

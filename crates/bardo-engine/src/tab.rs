@@ -232,6 +232,35 @@ impl Tab {
         }
     }
 
+    /// The same backend was asked again, and this is what it counted then.
+    pub(crate) fn add(&mut self, usage: &Usage) {
+        match &mut self.receipt.usage {
+            Some(known) => known.add(usage),
+            empty => *empty = Some(usage.clone()),
+        }
+        let again = self.receipt.attempts.last().cloned();
+        self.receipt.attempts.extend(again);
+    }
+
+    /// Whether the same backend may be asked once more on the same hold. Not where prices are such
+    /// that two calls cost something else than their tokens together.
+    pub(crate) fn pays_for_another(&self) -> bool {
+        let adds_up = self.price.is_some_and(|price| {
+            let prompt = self.receipt.usage.as_ref().map_or(0, Usage::prompt);
+            let is_short = |above: u64| prompt.saturating_mul(3) < above;
+            price.request.is_none() && price.long_context.is_none_or(|long| is_short(long.above))
+        });
+        match self.hold {
+            None => true,
+            Some(hold) => {
+                let so_far = self.metered(0).filter(|_| adds_up);
+                so_far
+                    .and_then(|so_far| so_far.checked_add(so_far))
+                    .is_some_and(|twice| twice <= hold)
+            }
+        }
+    }
+
     pub(crate) fn answered_by(&mut self, model: &str) {
         if self.receipt.model_answered.as_deref() != Some(model) {
             self.receipt.model_answered = Some(model.into());

@@ -86,6 +86,29 @@ impl Usage {
         }
     }
 
+    /// Adds what another call for the same answer counted.
+    pub fn add(&mut self, other: &Usage) {
+        let plus = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        plus(&mut self.fresh_input, other.fresh_input);
+        plus(&mut self.cache_read, other.cache_read);
+        plus(&mut self.cache_write_5m, other.cache_write_5m);
+        plus(&mut self.cache_write_1h, other.cache_write_1h);
+        plus(&mut self.output, other.output);
+        let told = |sum: &mut Option<u64>, more: Option<u64>| {
+            if let Some(more) = more {
+                *sum = Some(sum.unwrap_or(0).saturating_add(more));
+            }
+        };
+        told(&mut self.reasoning, other.reasoning);
+        told(&mut self.audio_input, other.audio_input);
+        told(&mut self.audio_output, other.audio_output);
+        told(&mut self.accepted_prediction, other.accepted_prediction);
+        told(&mut self.rejected_prediction, other.rejected_prediction);
+        told(&mut self.web_searches, other.web_searches);
+        // Decimal texts are not added up; what was counted is.
+        self.provider_cost_usd = None;
+    }
+
     /// The exact cost at `price`; `None` on overflow.
     ///
     /// Each token is priced once. Audio leaves the fresh prompt, and audio and reasoning leave the
