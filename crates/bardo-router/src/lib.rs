@@ -22,4 +22,4 @@ pub use roster::{
     BackendModels, BackendSpec, Candidate, ModelFilter, NoRoute, Roster, RosterBuilder,
 };
 pub use router::Router;
-pub use subsystems::Subsystems;
+pub use subsystems::{Subsystems, SubsystemsError};
