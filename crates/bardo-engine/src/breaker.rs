@@ -5,6 +5,7 @@
 //! Nothing is kept of backends that never failed, so those cost a request one look at a counter.
 
 mod circuit;
+mod trip;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -21,8 +22,8 @@ use crate::failure::{Blame, Failure, Next, blame};
 use crate::retry::Budget;
 use crate::run::Engine;
 
-use circuit::Circuit;
 pub use circuit::{Breaker, CircuitHealth, CircuitState};
+use circuit::{Circuit, Way};
 
 /// Callers can make up names of models, so what is kept has a bound.
 const CIRCUITS_MAX: usize = 10_000;
@@ -59,8 +60,13 @@ pub(crate) enum Gate {
     Pass(Permit),
     /// It asked to be left alone for so long, with such a failure.
     Paused(Duration, FaultClass),
-    /// It has failed too often; so long until somebody may look again.
-    Open(Duration),
+    /// It has failed too often.
+    Open {
+        /// So long until somebody may look again.
+        wait: Duration,
+        /// It does not even answer with errors.
+        dead: bool,
+    },
 }
 
 impl Default for Health {
@@ -108,7 +114,7 @@ impl Health {
     }
 
     pub(crate) fn gate(self: &Arc<Self>, who: &Who, breaker: &Breaker, now: Instant) -> Gate {
-        let mut probes = false;
+        let mut way = Way::Closed;
         if !self.has_none()
             && let Some(circuit) = self.circuits().get_mut(&self.id(who))
         {
@@ -116,41 +122,38 @@ impl Health {
                 return Gate::Paused(wait, class);
             }
             match circuit.pass(breaker, now) {
-                Ok(probe) => probes = probe,
-                Err(wait) => return Gate::Open(wait),
+                Ok(passed) => way = passed,
+                Err(wait) => {
+                    let dead = circuit.is_dead(breaker);
+                    return Gate::Open { wait, dead };
+                }
             }
         }
-        Gate::Pass(self.permit(who, breaker, probes))
+        Gate::Pass(self.permit(who, breaker, way))
     }
 
-    /// For a request that has nobody else to ask: one such request at a time may try an open
-    /// circuit before its time, and so find out early that the backend is well again.
+    /// For a new request that has nobody else to ask: what a provider said of time, it said to the
+    /// requests before, and errors are better than no answer. Only a backend that is dead is closed
+    /// to it, for so long.
     pub(crate) fn last_resort(
         self: &Arc<Self>,
         who: &Who,
         breaker: &Breaker,
         now: Instant,
-    ) -> Gate {
-        if let Some(circuit) = self.circuits().get_mut(&self.id(who))
-            && let Err(wait) = circuit.pass_early(breaker, now)
-        {
-            return Gate::Open(wait);
+    ) -> Result<Permit, Duration> {
+        let mut way = Way::Closed;
+        if let Some(circuit) = self.circuits().get_mut(&self.id(who)) {
+            way = circuit.pass_anyway(breaker, now)?;
         }
-        Gate::Pass(self.permit(who, breaker, true))
+        Ok(self.permit(who, breaker, way))
     }
 
-    /// For a new request that has nobody else to ask: what a provider said of time, it said to the
-    /// requests before.
-    pub(crate) fn anyway(self: &Arc<Self>, who: &Who, breaker: &Breaker) -> Permit {
-        self.permit(who, breaker, false)
-    }
-
-    fn permit(self: &Arc<Self>, who: &Who, breaker: &Breaker, probes: bool) -> Permit {
+    fn permit(self: &Arc<Self>, who: &Who, breaker: &Breaker, way: Way) -> Permit {
         Permit {
             health: Arc::clone(self),
             who: who.clone(),
             breaker: *breaker,
-            probes,
+            way,
         }
     }
 
@@ -181,7 +184,7 @@ impl Health {
             )
         });
         let first = circuit.is_quiet(now);
-        circuit.failed(breaker, seen.blame, seen.probes, now);
+        circuit.failed(breaker, seen.blame, seen.way, now);
         if let Some(wait) = seen.pause {
             circuit.pause(now + wait, seen.class);
         }
@@ -195,7 +198,7 @@ impl Health {
 /// A failure as circuits see it.
 struct Seen {
     blame: Blame,
-    probes: bool,
+    way: Way,
     pause: Option<Duration>,
     class: FaultClass,
 }
@@ -205,17 +208,22 @@ pub(crate) struct Permit {
     health: Arc<Health>,
     who: Who,
     breaker: Breaker,
-    probes: bool,
+    way: Way,
 }
 
 impl Permit {
+    /// Whether the circuit is not closed, so that the request asks this backend once at most.
+    pub(crate) fn is_for_once(&self) -> bool {
+        self.way != Way::Closed
+    }
+
     /// The backend answered. What is answered is for the watch to see, where it goes on.
     pub(crate) fn succeeded(mut self, now: Instant) -> Watch {
-        let probes = std::mem::take(&mut self.probes);
+        let way = std::mem::replace(&mut self.way, Way::Closed);
         if !self.health.has_none()
             && let Some(circuit) = self.health.circuits().get_mut(&self.health.id(&self.who))
         {
-            circuit.succeeded(probes, now);
+            circuit.succeeded(way, now);
         }
         Watch {
             health: Arc::clone(&self.health),
@@ -226,18 +234,18 @@ impl Permit {
 
     /// The backend failed; answers whether that is the first failure after a quiet time.
     pub(crate) fn failed(mut self, failure: &Failure, now: Instant) -> bool {
-        let probes = std::mem::take(&mut self.probes);
+        let way = std::mem::replace(&mut self.way, Way::Closed);
         let blame = failure.blame(self.who.endpoint.service);
         if failure.next == Next::Never {
             // It took the trouble to say what is wrong with the request, so it is well.
             if let Some(circuit) = self.health.circuits().get_mut(&self.health.id(&self.who)) {
-                circuit.succeeded(probes, now);
+                circuit.succeeded(way, now);
             }
             return false;
         }
         let seen = Seen {
             blame,
-            probes,
+            way,
             pause: failure.fault.retry_after_ms.map(Duration::from_millis),
             class: failure.fault.class,
         };
@@ -247,7 +255,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if self.probes
+        if self.way == Way::Probe
             && let Some(circuit) = self.health.circuits().get_mut(&self.health.id(&self.who))
         {
             circuit.give_up_probe();
@@ -271,7 +279,7 @@ impl Watch {
         }
         let seen = Seen {
             blame,
-            probes: false,
+            way: Way::Closed,
             pause: None,
             class: fault.class,
         };

@@ -65,8 +65,9 @@ struct Walk<'a> {
     again: Option<Again>,
     /// The backend that was passed over because it wants to be left alone, for the shortest time.
     paused: Option<(usize, Duration, FaultClass)>,
-    /// The backend whose circuit is open, for the shortest time.
-    open: Option<(usize, Duration)>,
+    /// The backend whose circuit is open: one that answers before one that is dead, then for the
+    /// shortest time.
+    open: Option<Open>,
 }
 
 #[derive(Clone, Copy)]
@@ -75,6 +76,13 @@ struct Again {
     at: Instant,
     /// It was the backend's first failure for a while.
     first: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Open {
+    index: usize,
+    wait: Duration,
+    dead: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -147,9 +155,10 @@ impl<'a> Walk<'a> {
                 }
                 None
             }
-            Gate::Open(wait) => {
-                if self.open.is_none_or(|(_, known)| wait < known) {
-                    self.open = Some((index, wait));
+            Gate::Open { wait, dead } => {
+                let later = |known: Open| (dead, wait) < (known.dead, known.wait);
+                if self.open.is_none_or(later) {
+                    self.open = Some(Open { index, wait, dead });
                 }
                 None
             }
@@ -232,28 +241,35 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// Where every backend wants to be left alone, the first to come back is asked all the same: one
-    /// caller's limit is no answer to another. Where every circuit is open, the one that comes back
-    /// first may be looked at early.
+    /// Where nobody was asked, because every backend wants to be left alone or has failed too often,
+    /// one is asked all the same: one caller's failures are no answer to another.
     async fn last_resort(&mut self) -> Option<Answer> {
-        if self.attempts > 0 || !self.may_ask() {
-            return None;
-        }
         let breaker = &self.admitted.world.resilience.breaker;
-        if let Some((index, ..)) = self.paused {
-            let permit = self.engine.health.anyway(&self.who(index), breaker);
-            return self.ask(index, permit).await;
-        }
-        let (index, _) = self.open?;
-        let who = self.who(index);
-        let now = Instant::now();
-        match self.engine.health.last_resort(&who, breaker, now) {
-            Gate::Pass(permit) => self.ask(index, permit).await,
-            Gate::Open(wait) | Gate::Paused(wait, _) => {
-                self.open = Some((index, wait));
-                None
+        let paused = self.paused.map(|(index, ..)| index);
+        let open = self.open.map(|open| open.index);
+        for index in [paused, open].into_iter().flatten() {
+            if self.attempts > 0 || !self.may_ask() {
+                return None;
+            }
+            let health = &self.engine.health;
+            match health.last_resort(&self.who(index), breaker, Instant::now()) {
+                Ok(permit) => {
+                    let once = permit.is_for_once();
+                    let answer = self.ask(index, permit).await;
+                    if once {
+                        self.again = None;
+                    }
+                    if answer.is_some() {
+                        return answer;
+                    }
+                }
+                Err(wait) => {
+                    let dead = true;
+                    self.open = Some(Open { index, wait, dead });
+                }
             }
         }
+        None
     }
 
     /// Waits, and asks the backend again that wants to be asked the soonest.
@@ -305,7 +321,7 @@ impl<'a> Walk<'a> {
                 unknown_outcome: false,
             }));
         }
-        if let Some((index, wait)) = self.open {
+        if let Some(Open { index, wait, .. }) = self.open {
             return EngineError::CircuitOpen {
                 model: self.admitted.model.to_string(),
                 backend: name(index),

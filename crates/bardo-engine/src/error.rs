@@ -59,8 +59,8 @@ pub enum EngineError {
     /// The provider failed, or all that were tried.
     #[error(transparent)]
     Upstream(#[from] Box<UpstreamFailure>),
-    /// Every backend of the model has failed too often of late to be asked right now.
-    #[error("every backend of the model `{model}` keeps failing; `{backend}` is tried again soon")]
+    /// Nothing was heard of late of any backend of the model.
+    #[error("no backend of the model `{model}` answers; `{backend}` is tried again soon")]
     CircuitOpen {
         /// As the caller named it.
         model: String,

@@ -118,6 +118,8 @@ impl Failure {
         match self.fault.class {
             // Cut off after the request was sent, it was there at least.
             FaultClass::Connection if self.next != Next::Unknown => Blame::Unreachable,
+            // In its own words it would have been told, and so known.
+            FaultClass::Timeout if self.next == Next::Unknown => Blame::Silent,
             _ => blame(&self.fault, service),
         }
     }
@@ -136,6 +138,8 @@ impl Failure {
 pub(crate) enum Blame {
     /// It could not even be reached.
     Unreachable,
+    /// It was sent the request, and nothing came back in time.
+    Silent,
     /// It failed.
     Backend,
     /// It works, and refused this request or this key.

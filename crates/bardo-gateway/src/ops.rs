@@ -198,18 +198,19 @@ impl Ops {
     }
 
     async fn gauges(&self) -> Gauges {
+        let health = self.edge.engine.health();
+        let open = || {
+            health
+                .iter()
+                .filter(|one| one.state != CircuitState::Closed)
+        };
         Gauges {
             store_up: self.is_store_up().await,
             settlements_waiting: self.edge.engine.settlements_waiting(),
             records_dropped: self.operator.ledger.dropped(),
             reload_ok: self.status.load().reload_error.is_none(),
-            breakers_open: self
-                .edge
-                .engine
-                .health()
-                .iter()
-                .filter(|health| health.state != CircuitState::Closed)
-                .count() as u64,
+            breakers_open: open().count() as u64,
+            breakers_asked_anyway: open().filter(|one| one.asked_anyway > 0).count() as u64,
         }
     }
 
@@ -285,6 +286,7 @@ fn circuit(health: &CircuitHealth) -> serde_json::Value {
         "failures_in_a_row": health.failures_in_a_row,
         "successes": health.successes,
         "failures": health.failures,
+        "asked_anyway": health.asked_anyway,
         "retry_in_ms": ms(health.retry_in),
         "paused_for_ms": ms(health.paused_for),
     })

@@ -13,7 +13,7 @@ mod roster;
 mod router;
 mod subsystems;
 
-pub use catalog::{Catalog, CatalogError, KnownModel};
+pub use catalog::{Catalog, CatalogError, KnownModel, OwnerModel, Resold};
 pub use decision::{Choice, Considered, Explanation, Refusal, RefusalKind, Route, Score};
 pub use name::normalize;
 pub use policy::{BankrPolicy, Mode, Policy, Weights};
@@ -22,4 +22,4 @@ pub use roster::{
     BackendModels, BackendSpec, Candidate, ModelFilter, NoRoute, Roster, RosterBuilder,
 };
 pub use router::Router;
-pub use subsystems::Subsystems;
+pub use subsystems::{Subsystems, SubsystemsError};

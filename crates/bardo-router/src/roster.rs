@@ -2,9 +2,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bardo_types::model::{ModelEntry, Price, Service, Tier};
-use bardo_types::privacy::SecurityClass;
 
-use crate::catalog::{Catalog, KnownModel};
+use crate::catalog::Catalog;
 use crate::name::normalize;
 
 /// Which models a backend is configured for.
@@ -173,6 +172,7 @@ impl RosterBuilder {
             };
             for mut entry in roster.entries(&spec, models, pricing) {
                 entry.price = price.or(entry.price);
+                roster.catalog.overrule(&spec.name, &mut entry);
                 roster.add(index, Arc::new(entry));
             }
             if spec.filter.has_wildcard() || unlisted {
@@ -181,6 +181,7 @@ impl RosterBuilder {
             roster.specs.push(spec);
             roster.pricing.push(pricing);
         }
+        roster.name_successors();
         roster
     }
 }
@@ -210,22 +211,6 @@ fn is_maker(service: Service) -> bool {
     )
 }
 
-fn entry(known: &KnownModel, upstream: &str) -> ModelEntry {
-    ModelEntry {
-        id: known.id.clone(),
-        upstream_id: upstream.to_owned(),
-        display_name: known.display_name.clone(),
-        vendor: known.vendor.clone(),
-        tier: known.tier,
-        capabilities: known.capabilities.clone(),
-        price: known.price,
-        created: 0,
-        embeddings: known.embeddings,
-        rating: 0,
-        security: SecurityClass::Standard,
-    }
-}
-
 impl Roster {
     fn entries(
         &self,
@@ -240,20 +225,25 @@ impl Roster {
                     .catalog
                     .models()
                     .filter(|known| known.vendor == spec.service.as_str())
-                    .map(|known| entry(known, &known.id))
+                    .map(|known| known.entry(&known.id))
                     .collect(),
                 Service::OpenRouter | Service::Venice | Service::Bankr | Service::BlockRun => self
                     .catalog
                     .resold_by(spec.service)
                     .iter()
-                    .map(|(id, upstream)| ModelEntry {
-                        id: id.clone(),
-                        ..entry(&self.catalog.describe(id), upstream)
-                    })
+                    .map(|resold| self.catalog.resold_entry(resold))
                     .collect(),
                 Service::Local => Vec::new(),
             },
         };
+        for declared in self.catalog.declared(&spec.name) {
+            let same = |entry: &ModelEntry| {
+                normalize(&entry.upstream_id) == normalize(&declared.upstream_id)
+            };
+            if !entries.iter().any(same) {
+                entries.push(declared);
+            }
+        }
         entries.retain(|entry| {
             spec.filter.admits(&entry.id) || spec.filter.admits(&entry.upstream_id)
         });
@@ -272,12 +262,23 @@ impl Roster {
                     entries.push(ModelEntry {
                         id: name.to_owned(),
                         price: pricing.unlisted(known.price),
-                        ..entry(&known, name)
+                        ..known.entry(name)
                     });
                 }
             }
         }
         entries
+    }
+
+    /// Lets names that nobody serves any more stand for what their makers recommend today.
+    fn name_successors(&mut self) {
+        for (id, now) in self.catalog.successors() {
+            if self.find(id).is_none() && self.find(now).is_some() {
+                self.aliases
+                    .entry(id.clone())
+                    .or_insert_with(|| now.clone());
+            }
+        }
     }
 
     fn add(&mut self, backend: usize, entry: Arc<ModelEntry>) {
@@ -461,7 +462,7 @@ impl Roster {
         ModelEntry {
             id: name.to_owned(),
             price: self.pricing[backend].unlisted(known.price),
-            ..entry(&known, name)
+            ..known.entry(name)
         }
     }
 

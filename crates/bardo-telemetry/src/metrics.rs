@@ -48,6 +48,8 @@ pub struct Gauges {
     pub reload_ok: bool,
     /// Backends whose breaker is open.
     pub breakers_open: u64,
+    /// Those of them that are asked all the same, there being no other backend.
+    pub breakers_asked_anyway: u64,
 }
 
 /// The series of one backend, model and dialect.
@@ -115,6 +117,7 @@ pub struct Metrics {
     records_dropped: Gauge,
     reload_ok: Gauge,
     breakers_open: Gauge,
+    breakers_asked_anyway: Gauge,
 }
 
 fn family<L, M>(registry: &mut Registry, name: &str, help: &str) -> Family<L, M>
@@ -226,7 +229,12 @@ impl Metrics {
             breakers_open: single(
                 all,
                 "breakers_open",
-                "Backends that are not asked at present",
+                "Backends whose circuit is open: they are passed over where there is another",
+            ),
+            breakers_asked_anyway: single(
+                all,
+                "breakers_asked_anyway",
+                "Backends that are asked though their circuit is open, there being no other",
             ),
             registry,
         }
@@ -364,6 +372,8 @@ impl Metrics {
         self.records_dropped.set(signed(gauges.records_dropped));
         self.reload_ok.set(i64::from(gauges.reload_ok));
         self.breakers_open.set(signed(gauges.breakers_open));
+        self.breakers_asked_anyway
+            .set(signed(gauges.breakers_asked_anyway));
         let mut text = String::new();
         // Writing into a string cannot fail.
         let _ = encode(&mut text, &self.registry);

@@ -6,6 +6,8 @@ use crate::feature::FeatureSet;
 use crate::money::{MicroUsd, PricePerMillion};
 use crate::privacy::SecurityClass;
 
+mod offers;
+
 /// A wire format that the gateway speaks, as a client dialect, an upstream dialect, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -359,6 +361,15 @@ pub struct LongContext {
 }
 
 impl Price {
+    /// Nothing is charged, whatever is sent and answered.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        let nothing = PricePerMillion::default();
+        self.input == nothing
+            && self.output == nothing
+            && self.request.is_none_or(|fee| fee == MicroUsd::ZERO)
+    }
+
     /// The rates for a prompt of so many tokens.
     #[must_use]
     pub fn for_prompt(&self, tokens: u64) -> Price {
@@ -464,6 +475,21 @@ mod tests {
             Some(Effort::High)
         );
         assert_eq!(with(&[]).nearest_effort(Effort::Low), None);
+    }
+
+    #[test]
+    fn only_what_costs_nothing_at_all_is_free() {
+        assert!(Price::default().is_free());
+        let flat = Price {
+            request: Some(MicroUsd::new(1)),
+            ..Price::default()
+        };
+        assert!(!flat.is_free());
+        let answers = Price {
+            output: PricePerMillion::from_micro(1),
+            ..Price::default()
+        };
+        assert!(!answers.is_free());
     }
 
     #[test]

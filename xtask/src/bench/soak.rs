@@ -31,6 +31,8 @@ use crate::{
 
 /// A steeper rise at the end is a leak.
 const SLOPE_MAX: f64 = 1.0;
+/// How often a look at the process is printed; all looks are closer together.
+const PRINT_EVERY: Duration = Duration::from_secs(30);
 /// How long the capacity is measured, of which a part is the load.
 const PROBE: Duration = Duration::from_secs(5);
 /// The part of the capacity that is the load.
@@ -67,6 +69,15 @@ struct Sample {
     mebibytes: f64,
     descriptors: usize,
     threads: usize,
+}
+
+impl Sample {
+    fn line(&self, requests: u64) -> String {
+        format!(
+            "  {:>5.1} min {requests:>9} requests {:>7.1} MiB {:>5} descriptors {:>4} threads",
+            self.minutes, self.mebibytes, self.descriptors, self.threads
+        )
+    }
 }
 
 #[derive(Default)]
@@ -236,7 +247,7 @@ async fn soak(args: &Args, shop: &Shop) -> Result<bool> {
         println!("           first: {error}");
     }
     println!(
-        "resident   {:.1} MiB at first, {:.1} at last, {:.1} idle; {slope:+.3} MiB/min over the last two thirds",
+        "resident   {:.1} MiB at first, {:.1} at last, {:.1} idle; {slope:+.3} MiB/min over the last third",
         first.mebibytes, last.mebibytes, after.mebibytes
     );
     println!(
@@ -278,6 +289,7 @@ async fn attack(
     let templates = shop.templates();
     let every = length / 120;
     let (mut samples, mut next_sample) = (Vec::new(), every);
+    let mut next_print = PRINT_EVERY;
     let mut tasks = JoinSet::new();
     for number in 0_u64.. {
         let due = Duration::from_secs_f64(number as f64 / rate);
@@ -286,8 +298,13 @@ async fn attack(
         }
         tokio::time::sleep_until((started + due).into()).await;
         if started.elapsed() >= next_sample {
-            samples.push(shop.sample(started)?);
+            let sample = shop.sample(started)?;
+            samples.push(sample);
             next_sample += every;
+            if started.elapsed() >= next_print {
+                println!("{}", sample.line(number));
+                next_print += PRINT_EVERY;
+            }
         }
         let template = &templates[(number % 4) as usize];
         let leaves = number.wrapping_mul(37) % 100 < u64::from(args.aborts);
@@ -338,9 +355,9 @@ fn record(counts: &mut Counts, outcome: Result<Ending>) {
     }
 }
 
-/// MiB per minute over the last two thirds, by least squares.
+/// MiB per minute over the last third, by least squares: before that, what has a bound is filled.
 fn slope(samples: &[Sample]) -> f64 {
-    let late = &samples[samples.len() / 3..];
+    let late = &samples[samples.len() - samples.len() / 3..];
     let count = late.len() as f64;
     if late.len() < 2 {
         return 0.0;
@@ -360,15 +377,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slope_is_that_of_the_last_two_thirds() {
+    fn the_slope_is_that_of_the_last_third() {
         let sample = |minutes: f64, mebibytes: f64| Sample {
             minutes,
             mebibytes,
             descriptors: 0,
             threads: 0,
         };
-        let mut samples = vec![sample(0.0, 10.0), sample(1.0, 50.0), sample(2.0, 60.0)];
-        samples.extend((3..9).map(|minute| sample(f64::from(minute), 60.0)));
+        let mut samples: Vec<Sample> = (0..6)
+            .map(|minute| sample(f64::from(minute), f64::from(minute) * 10.0))
+            .collect();
+        samples.extend((6..9).map(|minute| sample(f64::from(minute), 60.0)));
         assert!(slope(&samples).abs() < 1e-9);
         samples[8].mebibytes = 100.0;
         assert!(slope(&samples) > 1.0);

@@ -3,15 +3,12 @@ use std::time::Duration;
 use bardo_types::fault::FaultClass;
 use tokio::time::Instant;
 
+use super::trip::Trip;
 use crate::failure::Blame;
 use crate::window::Window;
 
 /// Successes and failures are looked at over ten of these: five minutes.
 const SLOT: Duration = Duration::from_secs(30);
-/// A probe without an outcome for so long no longer keeps the next one back.
-const PROBE_PATIENCE: Duration = Duration::from_secs(10);
-/// Probes before their time are at least so far apart.
-const EARLY_GAP: Duration = Duration::from_secs(3);
 /// Failures in a row from which on a backend is unwell, and how long that is remembered.
 const UNWELL_FROM: u32 = 2;
 const UNWELL_FOR: Duration = Duration::from_secs(30);
@@ -69,18 +66,21 @@ pub struct CircuitHealth {
     pub failures: u64,
     /// When it is asked again, where it is open.
     pub retry_in: Option<Duration>,
+    /// Requests that it was sent since it opened, because there was nobody else to ask.
+    pub asked_anyway: u64,
     /// For how long the provider asked not to be asked.
     pub paused_for: Option<Duration>,
 }
 
-#[derive(Debug)]
-struct Trip {
-    until: Instant,
-    period: Duration,
-    /// Since when a request is finding out.
-    probe: Option<Instant>,
-    /// When one did so last; the moment of opening counts.
-    looked: Instant,
+/// How a request came past a circuit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// It was closed.
+    Closed,
+    /// To find out whether the backend is well again.
+    Probe,
+    /// It was open, and there was nobody else to ask.
+    Anyway,
 }
 
 #[derive(Debug)]
@@ -92,6 +92,8 @@ pub(super) struct Circuit {
     streak: u32,
     /// Connections in a row that did not come about.
     unreachable: u32,
+    /// Failures in a row without a word: no connection, or no answer in time.
+    silences: u32,
     /// Refusals and failures of any kind since the last success.
     refusals: u32,
     last_failure: Option<Instant>,
@@ -108,6 +110,7 @@ impl Circuit {
             trip: None,
             streak: 0,
             unreachable: 0,
+            silences: 0,
             refusals: 0,
             last_failure: None,
             window: Window::new(SLOT, now),
@@ -128,41 +131,49 @@ impl Circuit {
         }
     }
 
-    /// Whether a request may pass, and whether it is a probe; else how long that is not so.
-    pub(super) fn pass(&mut self, breaker: &Breaker, now: Instant) -> Result<bool, Duration> {
-        let Some(trip) = self.trip.as_mut().filter(|_| breaker.enabled) else {
-            return Ok(false);
-        };
-        let left = trip.until.saturating_duration_since(now);
-        if !left.is_zero() {
-            return Err(left);
+    /// Whether a request may pass, and how; else how long that is not so.
+    pub(super) fn pass(&mut self, breaker: &Breaker, now: Instant) -> Result<Way, Duration> {
+        match self.trip.as_mut().filter(|_| breaker.enabled) {
+            None => Ok(Way::Closed),
+            Some(trip) => trip.probe(now).map(|()| Way::Probe),
         }
-        trip.probe(now).map(|()| true)
     }
 
-    /// The same before its time, for a request that has nobody else.
-    pub(super) fn pass_early(&mut self, breaker: &Breaker, now: Instant) -> Result<(), Duration> {
+    /// The same for a request that has nobody else: it passes, unless the backend is dead and so
+    /// would keep everybody waiting. Then one request at a time looks, before the time is over.
+    pub(super) fn pass_anyway(&mut self, breaker: &Breaker, now: Instant) -> Result<Way, Duration> {
+        let dead = self.is_dead(breaker);
         let Some(trip) = self.trip.as_mut().filter(|_| breaker.enabled) else {
-            return Ok(());
+            return Ok(Way::Closed);
         };
-        let next = trip.until.min(trip.looked + EARLY_GAP);
-        let left = next.saturating_duration_since(now);
-        if !left.is_zero() {
-            return Err(left);
+        if dead {
+            return trip.probe_early(now).map(|()| Way::Probe);
         }
-        trip.probe(now)
+        if trip.pass_anyway() {
+            tracing::warn!(
+                backend = self.backend,
+                model = self.model,
+                "circuit is open, and asked all the same: there is no other backend"
+            );
+        }
+        Ok(Way::Anyway)
+    }
+
+    /// Whether nothing was heard of it lately, not even an error.
+    pub(super) fn is_dead(&self, breaker: &Breaker) -> bool {
+        self.silences >= breaker.connect_failures.max(1)
     }
 
     pub(super) fn give_up_probe(&mut self) {
         if let Some(trip) = &mut self.trip {
-            trip.probe = None;
+            trip.give_up_probe();
         }
     }
 
-    pub(super) fn succeeded(&mut self, probes: bool, now: Instant) {
-        // While it is open only a probe is evidence; others were asked before.
+    pub(super) fn succeeded(&mut self, way: Way, now: Instant) {
         if self.trip.is_some() {
-            if !probes {
+            // Who was asked before it opened is no evidence.
+            if way == Way::Closed {
                 return;
             }
             tracing::info!(backend = self.backend, model = self.model, "circuit closed");
@@ -171,53 +182,63 @@ impl Circuit {
         }
         self.streak = 0;
         self.unreachable = 0;
+        self.silences = 0;
         self.refusals = 0;
         let slot = self.window.now(now);
         slot.0 = slot.0.saturating_add(1);
     }
 
-    pub(super) fn failed(&mut self, breaker: &Breaker, blame: Blame, probes: bool, now: Instant) {
+    pub(super) fn failed(&mut self, breaker: &Breaker, blame: Blame, way: Way, now: Instant) {
+        self.last_failure = Some(now);
         if blame == Blame::Nobody {
             if self.trip.is_some() {
                 // A refusal is an answer.
-                self.succeeded(probes, now);
+                self.succeeded(way, now);
             } else {
                 self.streak = 0;
                 self.unreachable = 0;
+                self.silences = 0;
             }
             self.refusals = self.refusals.saturating_add(1);
-            self.last_failure = Some(now);
             return;
         }
-        self.last_failure = Some(now);
-        self.refusals = self.refusals.saturating_add(1);
-        if let Some(trip) = &mut self.trip {
-            if probes {
-                trip.failed(breaker, now);
+        self.count_failure(blame, now);
+        let enough = breaker.enabled && self.has_enough(breaker, now);
+        match &mut self.trip {
+            Some(trip) => {
+                if way == Way::Probe {
+                    trip.probe_failed(breaker, now);
+                }
+                if blame == Blame::Backend {
+                    trip.shows_life();
+                }
             }
-            return;
+            None if enough => {
+                tracing::warn!(
+                    backend = self.backend,
+                    model = self.model,
+                    failures_in_a_row = self.streak,
+                    "circuit opened"
+                );
+                self.trip = Some(Trip::new(breaker, now));
+            }
+            None => {}
         }
+    }
+
+    fn count_failure(&mut self, blame: Blame, now: Instant) {
+        self.refusals = self.refusals.saturating_add(1);
         self.streak = self.streak.saturating_add(1);
         self.unreachable = match blame {
             Blame::Unreachable => self.unreachable.saturating_add(1),
-            _ => 0,
+            Blame::Silent | Blame::Backend | Blame::Nobody => 0,
+        };
+        self.silences = match blame {
+            Blame::Unreachable | Blame::Silent => self.silences.saturating_add(1),
+            Blame::Backend | Blame::Nobody => 0,
         };
         let slot = self.window.now(now);
         slot.1 = slot.1.saturating_add(1);
-        if breaker.enabled && self.has_enough(breaker, now) {
-            tracing::warn!(
-                backend = self.backend,
-                model = self.model,
-                failures_in_a_row = self.streak,
-                "circuit opened"
-            );
-            self.trip = Some(Trip {
-                until: now + breaker.open_for,
-                period: breaker.open_for,
-                probe: None,
-                looked: now,
-            });
-        }
     }
 
     fn has_enough(&mut self, breaker: &Breaker, now: Instant) -> bool {
@@ -255,10 +276,7 @@ impl Circuit {
     pub(super) fn shown(&mut self, now: Instant) -> CircuitHealth {
         let (successes, failures) = self.window.sums(now);
         let all = successes + failures;
-        let left = self
-            .trip
-            .as_ref()
-            .map(|trip| trip.until.saturating_duration_since(now));
+        let left = self.trip.as_ref().map(|trip| trip.left(now));
         CircuitHealth {
             backend: self.backend.clone(),
             model: self.model.clone(),
@@ -272,32 +290,8 @@ impl Circuit {
             successes,
             failures,
             retry_in: left,
+            asked_anyway: self.trip.as_ref().map_or(0, Trip::anyway),
             paused_for: self.paused(now).map(|(left, _)| left),
-        }
-    }
-}
-
-impl Trip {
-    /// Lets a probe through unless one is under way.
-    fn probe(&mut self, now: Instant) -> Result<(), Duration> {
-        if let Some(since) = self.probe {
-            let left = (since + PROBE_PATIENCE).saturating_duration_since(now);
-            if !left.is_zero() {
-                return Err(left.min(EARLY_GAP));
-            }
-        }
-        self.probe = Some(now);
-        self.looked = now;
-        Ok(())
-    }
-
-    fn failed(&mut self, breaker: &Breaker, now: Instant) {
-        self.probe = None;
-        self.looked = now;
-        // One that looked before the time changes nothing.
-        if now >= self.until {
-            self.period = (self.period * 2).min(breaker.open_for_max.max(breaker.open_for));
-            self.until = now + self.period;
         }
     }
 }

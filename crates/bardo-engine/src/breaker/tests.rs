@@ -43,14 +43,14 @@ impl Scene {
         match self.gate() {
             Gate::Pass(permit) => permit,
             Gate::Paused(wait, _) => panic!("paused for {wait:?}"),
-            Gate::Open(wait) => panic!("open for {wait:?}"),
+            Gate::Open { wait, .. } => panic!("open for {wait:?}"),
         }
     }
 
     #[track_caller]
     fn shut(&self) -> Duration {
         match self.gate() {
-            Gate::Open(wait) => wait,
+            Gate::Open { wait, .. } => wait,
             Gate::Pass(_) | Gate::Paused(..) => panic!("it is not open"),
         }
     }
@@ -65,6 +65,17 @@ impl Scene {
         self.pass().succeeded(self.now);
     }
 
+    /// As for a request that has nobody else to ask.
+    fn last(&self) -> Result<Permit, Duration> {
+        self.health.last_resort(&self.who, &BREAKER, self.now)
+    }
+
+    /// How long even such a request is refused.
+    #[track_caller]
+    fn refused(&self) -> Duration {
+        self.last().err().expect("it may not be asked")
+    }
+
     fn shown(&self) -> CircuitHealth {
         let mut circuits = self.health.circuits();
         circuits
@@ -77,6 +88,15 @@ impl Scene {
         let scene = Self::new();
         for _ in 0..10 {
             scene.fails(FaultClass::Server);
+        }
+        scene
+    }
+
+    /// Open because nothing is heard of it any more.
+    fn dead(failure: fn() -> Failure) -> Self {
+        let scene = Self::new();
+        while let Gate::Pass(permit) = scene.gate() {
+            permit.failed(&failure(), scene.now);
         }
         scene
     }
@@ -117,6 +137,10 @@ fn unreachable() -> Failure {
         fault: Fault::new(FaultClass::Connection, "nobody there"),
         next: Next::Same { after: None },
     }
+}
+
+fn silent() -> Failure {
+    Failure::unknown(FaultClass::Timeout, "no answer in time")
 }
 
 #[test]
@@ -286,23 +310,94 @@ fn successes_of_before_do_not_close_it() {
 }
 
 #[test]
-fn the_last_backend_is_looked_at_early_by_one_request_at_a_time() {
+fn the_last_backend_that_answers_is_asked_by_everybody() {
     let mut scene = Scene::opened();
-    let early = |scene: &Scene| match scene.health.last_resort(&scene.who, &BREAKER, scene.now) {
-        Gate::Pass(permit) => Ok(permit),
-        Gate::Open(wait) | Gate::Paused(wait, _) => Err(wait),
-    };
-    assert_eq!(early(&scene).err(), Some(SECOND * 3));
-    scene.now += SECOND * 3;
-    let probe = early(&scene).ok().unwrap();
-    assert!(early(&scene).is_err());
+    let error = failure(FaultClass::Server);
+    let many: Vec<Permit> = (0..100).map(|_| scene.last().ok().unwrap()).collect();
+    for permit in many {
+        assert!(permit.is_for_once());
+        permit.failed(&error, scene.now);
+    }
+    let shown = scene.shown();
+    assert_eq!(shown.state, CircuitState::Open, "others go elsewhere");
+    assert_eq!((shown.asked_anyway, shown.failures_in_a_row), (100, 110));
+    // Their failures put nothing off.
+    assert_eq!(scene.shut(), SECOND * 30);
+    scene.now += SECOND;
+    scene.last().ok().unwrap().succeeded(scene.now);
+    assert_eq!(scene.shown().state, CircuitState::Closed);
+    assert_eq!(scene.shown().asked_anyway, 0);
+    assert!(!scene.pass().is_for_once());
+}
+
+#[test]
+fn the_last_backend_is_asked_while_another_finds_out() {
+    let mut scene = Scene::opened();
+    scene.now += SECOND * 30;
+    let probe = scene.pass();
+    scene.shut();
+    drop(scene.last().ok().unwrap());
+    scene.shut();
     probe.failed(&failure(FaultClass::Server), scene.now);
-    // That changes nothing of when all may come back.
-    assert_eq!(scene.shut(), SECOND * 27);
-    assert_eq!(early(&scene).err(), Some(SECOND * 3));
+    assert_eq!(scene.shut(), SECOND * 60);
+    drop(scene.last().ok().unwrap());
+}
+
+#[test]
+fn a_dead_last_backend_is_looked_at_by_one_request_at_a_time_and_ever_less_often() {
+    for cause in [unreachable, silent] {
+        let mut scene = Scene::dead(cause);
+        for wait in [3, 6, 12] {
+            assert_eq!(scene.refused(), SECOND * wait);
+            scene.now += SECOND * wait;
+            let probe = scene.last().ok().unwrap();
+            scene.refused();
+            probe.failed(&cause(), scene.now);
+        }
+        // That changes nothing of when all may come back, which is sooner than the next look.
+        assert_eq!(scene.shut(), SECOND * 9);
+        assert_eq!(scene.refused(), SECOND * 9);
+        for wait in [9, 48, 12, 120, 240, 300, 300] {
+            assert_eq!(scene.refused(), SECOND * wait);
+            scene.now += SECOND * wait;
+            scene.last().ok().unwrap().failed(&cause(), scene.now);
+        }
+        scene.now += SECOND * 300;
+        scene.last().ok().unwrap().succeeded(scene.now);
+        scene.answers();
+    }
+}
+
+#[test]
+fn the_first_word_of_a_dead_backend_opens_it_to_everybody_and_silence_closes_it_again() {
+    let mut scene = Scene::dead(silent);
     scene.now += SECOND * 3;
-    early(&scene).ok().unwrap().succeeded(scene.now);
-    scene.answers();
+    let probe = scene.last().ok().unwrap();
+    scene.refused();
+    probe.failed(&failure(FaultClass::Server), scene.now);
+    for cause in [silent, unreachable] {
+        scene.last().ok().unwrap().failed(&cause(), scene.now);
+    }
+    scene.last().ok().unwrap().failed(&silent(), scene.now);
+    assert_eq!(scene.refused(), SECOND * 3, "the first look again");
+}
+
+#[test]
+fn single_silences_among_errors_are_no_death() {
+    let scene = Scene::new();
+    for _ in 0..5 {
+        scene.fails(FaultClass::Server);
+        scene.pass().failed(&silent(), scene.now);
+    }
+    scene.shut();
+    drop(scene.last().ok().unwrap());
+    // What is told in the provider's own words is an answer.
+    let scene = Scene::new();
+    for _ in 0..10 {
+        scene.fails(FaultClass::Timeout);
+    }
+    scene.shut();
+    drop(scene.last().ok().unwrap());
 }
 
 #[test]
@@ -330,7 +425,7 @@ fn nobody_is_asked_before_the_time_that_was_named() {
     for ms in [9_000, 1_000] {
         let mut fault = Fault::new(FaultClass::Overloaded, "later");
         fault.retry_after_ms = Some(ms);
-        let permit = scene.health.permit(&scene.who, &BREAKER, false);
+        let permit = scene.health.permit(&scene.who, &BREAKER, Way::Closed);
         assert!(!permit.failed(&Failure::told(fault), scene.now));
     }
     assert!(matches!(scene.gate(), Gate::Paused(wait, _) if wait == SECOND * 9));
@@ -351,7 +446,7 @@ fn each_backend_model_and_key_has_a_circuit_of_its_own() {
     }
     let same = backend("openrouter", "key-1", "gpt-5.5");
     let gate = scene.health.gate(&same, &BREAKER, scene.now);
-    assert!(matches!(gate, Gate::Open(_)), "also after a reload");
+    assert!(matches!(gate, Gate::Open { .. }), "also after a reload");
 }
 
 #[test]
@@ -377,7 +472,7 @@ fn names_without_end_do_not_fill_the_memory() {
     let mut scene = Scene::new();
     let fail = |scene: &Scene, index: usize| {
         let who = backend("openrouter", "key-1", &index.to_string());
-        let permit = scene.health.permit(&who, &BREAKER, false);
+        let permit = scene.health.permit(&who, &BREAKER, Way::Closed);
         permit.failed(&failure(FaultClass::Server), scene.now);
     };
     for index in 0..=CIRCUITS_MAX {

@@ -161,10 +161,13 @@ fn connections_that_do_not_come_about() {
 
 #[test]
 fn silence_and_cuts_leave_the_outcome_open() {
-    for class in [FaultClass::Timeout, FaultClass::Connection] {
+    for (class, whose) in [
+        (FaultClass::Timeout, Blame::Silent),
+        (FaultClass::Connection, Blame::Backend),
+    ] {
         let failure = Failure::unknown(class, "nothing came");
         assert_eq!(failure.next, UNKNOWN);
-        assert_eq!(failure.blame(Service::OpenAi), Blame::Backend);
+        assert_eq!(failure.blame(Service::OpenAi), whose);
     }
 }
 

@@ -258,11 +258,49 @@ fn a_backend_that_keeps_failing_is_left_alone_and_shown() {
 }
 
 #[test]
-fn the_last_backend_is_never_ejected_in_silence_and_comes_back_by_itself() {
+fn the_only_backend_is_asked_for_each_request_though_its_circuit_is_open() {
     let moody = Moody::with_status(9_999, 500, "");
     let gateway = with_circuits(&[&moody]);
     for _ in 0..10 {
         assert_eq!(ask(&gateway, Caller::Chat).status(), 502);
+    }
+    for number in 1..=5 {
+        for caller in Caller::ALL {
+            let answer = ask(&gateway, caller);
+            assert_eq!(answer.status(), 502, "{}", answer.text());
+            caller.check_error(&answer.json());
+            assert_eq!(answer.json()["error"]["bardo_code"], "upstream_failed");
+        }
+        assert_eq!(moody.asked().len(), 10 + number * Caller::ALL.len());
+    }
+    // Never in silence.
+    let circuit = &gateway.status()["circuits"][0];
+    assert_eq!(circuit["state"], "open");
+    assert_eq!(circuit["asked_anyway"], 15);
+    let metrics = Request::get("/metrics").send(gateway.admin).text();
+    assert!(metrics.contains("breakers_open 1\n"), "{metrics}");
+    assert!(metrics.contains("breakers_asked_anyway 1\n"), "{metrics}");
+    let told = gateway.log().matches("asked all the same").count();
+    assert_eq!(told, 1, "once for each time that it opens");
+    // And the first request after its recovery is answered.
+    moody.heal();
+    for _ in 0..5 {
+        assert_eq!(ask(&gateway, Caller::Chat).status(), 200);
+    }
+    assert_eq!(moody.asked().len(), 30);
+    assert_eq!(gateway.status()["circuits"][0]["state"], "closed");
+}
+
+/// It never answers, and so would keep every caller waiting.
+#[test]
+fn an_only_backend_that_is_dead_is_looked_at_by_one_request_and_comes_back_by_itself() {
+    let moody = Moody::refusing(9_999, |turn| {
+        turn.closed();
+    });
+    let limits = json!({ "breaker": { "enabled": true }, "header_timeout": "50ms" });
+    let gateway = Gateway::start(&with(config(&[moody.key()]), "upstream", limits));
+    for _ in 0..10 {
+        assert_eq!(ask(&gateway, Caller::Chat).status(), 504);
     }
     for caller in Caller::ALL {
         let answer = ask(&gateway, caller);
@@ -283,6 +321,48 @@ fn the_last_backend_is_never_ejected_in_silence_and_comes_back_by_itself() {
         assert_eq!(ask(&gateway, Caller::Chat).status(), 200);
     }
     assert_eq!(gateway.status()["circuits"][0]["state"], "closed");
+}
+
+#[test]
+fn an_open_backend_is_asked_once_by_each_request_whatever_the_budget_allows() {
+    let moody = Moody::with_status(9_999, 503, "");
+    let limits = json!({ "breaker": { "enabled": true }, "retry_budget": 1.0 });
+    let gateway = Gateway::start(&with(config(&[moody.key()]), "upstream", limits));
+    eventually("it opens", || {
+        assert_eq!(ask(&gateway, Caller::Chat).status(), 503);
+        (gateway.status()["circuits"][0]["state"] == "open").then_some(())
+    });
+    let before = moody.asked().len();
+    for _ in 0..10 {
+        let answer = ask(&gateway, Caller::Chat);
+        assert_eq!(answer.status(), 503, "{}", answer.text());
+        assert_ne!(answer.json()["error"]["bardo_code"], "circuit_open");
+    }
+    assert_eq!(moody.asked().len(), before + 10);
+}
+
+#[test]
+fn where_all_circuits_are_open_one_backend_is_asked_for_each_request() {
+    let all: Vec<Moody> = (0..2).map(|_| Moody::with_status(9_999, 500, "")).collect();
+    let gateway = with_circuits(&all.iter().collect::<Vec<_>>());
+    let asked = || -> usize { all.iter().map(|one| one.asked().len()).sum() };
+    let circuits = |gateway: &Gateway| -> usize {
+        let status = gateway.status();
+        let all = status["circuits"].as_array().expect("circuits");
+        all.iter().filter(|one| one["state"] == "open").count()
+    };
+    eventually("both open", || {
+        assert_eq!(ask(&gateway, Caller::Chat).status(), 502);
+        (circuits(&gateway) == 2).then_some(())
+    });
+    let before = asked();
+    for _ in 0..10 {
+        assert_eq!(ask(&gateway, Caller::Chat).status(), 502);
+    }
+    assert_eq!(asked(), before + 10);
+    all[1].heal();
+    all[0].heal();
+    assert_eq!(ask(&gateway, Caller::Chat).status(), 200);
 }
 
 #[test]
@@ -321,10 +401,11 @@ fn answers_that_break_off_count_as_failures() {
     let request = Request::json(Caller::Chat.path(), &body);
     let mut begun = 0;
     eventually("it opens", || {
-        let answer = gateway.send(&request);
-        begun += u32::from(answer.status() == 200);
-        (answer.status() == 503).then_some(())
+        begun += u32::from(gateway.send(&request).status() == 200);
+        (gateway.status()["circuits"][0]["state"] == "open").then_some(())
     });
-    // Each was a success and then a failure: half of twenty.
-    assert!((10..=11).contains(&begun), "{begun}");
+    // Each was a success and then a failure, and nothing was kept of the first success.
+    assert_eq!(begun, 11);
+    // There is nobody else, and it does begin.
+    assert_eq!(gateway.send(&request).status(), 200);
 }

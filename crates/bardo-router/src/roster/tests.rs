@@ -165,7 +165,7 @@ fn a_live_list_replaces_the_snapshot() {
     let catalog = Catalog::embedded();
     let live = vec![ModelEntry {
         id: "new-model".into(),
-        ..entry(&catalog.describe("x/new-model"), "x/new-model")
+        ..catalog.describe("x/new-model").entry("x/new-model")
     }];
     let (spec, _) = spec("openrouter", Service::OpenRouter, &["*"]);
     let roster = roster(vec![(spec, BackendModels::Live(live))]);
@@ -176,7 +176,7 @@ fn a_live_list_replaces_the_snapshot() {
 #[test]
 fn once_openrouter_has_listed_its_models_a_mistyped_name_is_told_so() {
     let catalog = Catalog::embedded();
-    let live = vec![entry(&catalog.describe("openai/gpt-5.5"), "openai/gpt-5.5")];
+    let live = vec![catalog.describe("openai/gpt-5.5").entry("openai/gpt-5.5")];
     let (open, _) = spec("openrouter", Service::OpenRouter, &[]);
     let listed = roster(vec![(open.clone(), BackendModels::Live(live))]);
     let refusal = listed.resolve("gtp-5.5").unwrap_err();
@@ -234,7 +234,7 @@ fn price_of(roster: &Roster, name: &str) -> Option<Price> {
 #[test]
 fn a_model_whose_price_leaves_the_list_has_none_from_then_on() {
     let known = Catalog::embedded().describe("claude-haiku-4-5");
-    let mut listed = entry(&known, "anthropic/claude-haiku-4.5");
+    let mut listed = known.entry("anthropic/claude-haiku-4.5");
     let price = Some(priced(&listed, 7));
     listed.price = price;
     let unpriced = ModelEntry {
@@ -282,4 +282,50 @@ fn the_list_price_is_the_makers_whoever_serves_the_model() {
     }
     assert_eq!(roster.list_price("bardo/auto"), None);
     assert_eq!(roster.list_price("gpt-6-sol"), None, "nobody published it");
+}
+
+#[test]
+fn a_name_that_nobody_serves_any_more_is_answered_by_its_successor_and_only_then() {
+    let catalog = Arc::new(Catalog::embedded());
+    let build = |models: Vec<&str>| {
+        let mut roster = RosterBuilder::new(Arc::clone(&catalog));
+        let live = models
+            .iter()
+            .map(|model| catalog.describe(model).entry(model));
+        roster.backend(
+            spec("venice", Service::Venice, &[]).0,
+            BackendModels::Live(live.collect()),
+            None,
+        );
+        roster.build()
+    };
+    let first = |roster: &Roster| roster.resolve("deepseek-r1").unwrap()[0].entry.id.clone();
+    assert_eq!(first(&build(vec!["deepseek-v4-pro"])), "deepseek-v4-pro");
+    assert_eq!(
+        first(&build(vec!["deepseek-v4-pro", "deepseek-r1"])),
+        "deepseek-r1"
+    );
+    assert!(build(vec!["kimi-k3"]).resolve("deepseek-r1").is_err());
+}
+
+#[test]
+fn what_the_owner_says_of_a_model_reaches_every_list() {
+    let catalog = Catalog::embedded()
+        .with_owner(vec![crate::OwnerModel {
+            id: "openai/gpt-oss-120b".into(),
+            backend: Some("blockrun".into()),
+            rating: Some(11),
+            price: Some(Price::default()),
+            ..crate::OwnerModel::default()
+        }])
+        .unwrap();
+    let catalog = Arc::new(catalog);
+    for models in [BackendModels::Snapshot, BackendModels::Live(Vec::new())] {
+        let mut roster = RosterBuilder::new(Arc::clone(&catalog));
+        roster.backend(spec("blockrun", Service::BlockRun, &[]).0, models, None);
+        let roster = roster.build();
+        let entry = &roster.resolve("gpt-oss-120b").unwrap()[0].entry;
+        assert_eq!((entry.rating, entry.price), (11, Some(Price::default())));
+        assert_eq!(entry.upstream_id, "openai/gpt-oss-120b");
+    }
 }
