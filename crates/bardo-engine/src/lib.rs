@@ -3,6 +3,7 @@
 //! [`Engine::answer`] is the straight line; each stage is a file of its own. The engine reads one
 //! [`World`] per request, so a reload never changes anything in mid-flight.
 
+mod account;
 mod attempt;
 mod breaker;
 mod count;
@@ -30,6 +31,7 @@ mod retry;
 mod retry_after;
 mod routing;
 mod run;
+mod schema;
 mod scrub;
 mod services;
 mod setup;

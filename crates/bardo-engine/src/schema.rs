@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bardo_profile::{SchemaCheck, repair_request};
 use bardo_types::Degradation;
-use bardo_types::chat::{ChatRequest, ChatResponse, Part};
+use bardo_types::chat::{ChatRequest, ChatResponse, Choice, Part};
 use bardo_types::usage::Usage;
 use bardo_wire::codec::{DecodeContext, Target};
 use bardo_wire::table;
@@ -45,7 +45,7 @@ impl Engine {
         let Some(answer) = decoded(admitted, shaped, setup, upstream) else {
             return body;
         };
-        if answer.has_tool_calls() {
+        if answer.choices.iter().any(Choice::has_tool_calls) {
             return body;
         }
         let errors = match check.check(&text(&answer)) {
@@ -146,7 +146,8 @@ fn decoded(
 }
 
 fn text(answer: &ChatResponse) -> String {
-    let texts = answer.parts.iter().filter_map(|part| match part {
+    let parts = answer.choices.iter().take(1).flat_map(|choice| &choice.parts);
+    let texts = parts.filter_map(|part| match part {
         Part::Text(text) => Some(text.text.as_str()),
         _ => None,
     });

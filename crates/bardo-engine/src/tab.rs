@@ -7,11 +7,12 @@ use std::time::Duration;
 use bardo_access::{Admission, LimitRequest};
 use bardo_ledger::hold::Slices;
 use bardo_ledger::{Charge, End, Record, Settle, Settled, StoreError, bill};
+use bardo_profile::SchemaCheck;
 use bardo_router::Candidate;
 use bardo_types::model::{Dialect, Price};
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::receipt::{
-    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, Receipt, Timings,
+    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, Receipt, SchemaOutcome, Timings,
 };
 use bardo_types::usage::Usage;
 use bardo_wire::codec::Observed;
@@ -19,6 +20,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc::OwnedPermit;
 use tokio::time::Instant;
 
+use crate::account::account;
 use crate::attempt::{Failure, Next};
 use crate::meter::Meter;
 use crate::received::{Payer, Principal, Task};
@@ -126,6 +128,7 @@ impl Tab {
                 cache: "bypass".into(),
                 degraded: Vec::new(),
                 optimizations: Vec::new(),
+                routing: None,
                 outcome: Outcome::Aborted,
                 timings: Timings::default(),
             },
@@ -176,6 +179,7 @@ impl Tab {
             failure: None,
             duration: Duration::ZERO,
         });
+        self.receipt.routing = account(admitted, candidate, shaped);
         self.price = admitted.world.price(candidate);
         self.list_price = admitted.world.roster().list_price(&admitted.model);
         self.slices = None;
@@ -229,6 +233,18 @@ impl Tab {
         match &mut self.receipt.usage {
             Some(known) => known.supersede(usage),
             empty => *empty = Some(usage.clone()),
+        }
+    }
+
+    /// What became of the schema that the answer was held to.
+    pub(crate) fn schema(&mut self, check: &SchemaCheck, valid: Option<bool>, repaired: bool) {
+        if let Some(routing) = &mut self.receipt.routing {
+            routing.schema = Some(SchemaOutcome {
+                name: check.schema.name.as_str().into(),
+                mode: check.mode.as_str(),
+                valid,
+                repaired,
+            });
         }
     }
 

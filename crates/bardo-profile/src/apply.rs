@@ -55,6 +55,18 @@ pub enum SchemaMode {
     Prompt,
 }
 
+impl SchemaMode {
+    /// The name in receipts and events.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Tool => "tool",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
 /// Sets up a request for a model.
 pub fn apply(wanted: &Wanted, request: &mut ChatRequest, model: &Model<'_>) -> Applied {
     let _ = (wanted, request, model);

@@ -5,7 +5,9 @@
 //! fewest fields that make the model accept it, and says what it changed.
 
 mod apply;
+mod check;
 mod wanted;
 
 pub use apply::{Applied, Model, SchemaCheck, SchemaMode, apply};
+pub use check::repair_request;
 pub use wanted::{Sources, Wanted, wanted};

@@ -1,0 +1,65 @@
+//! What a receipt says of routing: what was needed, who was found, how it was set up.
+
+use bardo_profile::Applied;
+use bardo_router::Candidate;
+use bardo_types::hints::RouteHints;
+use bardo_types::receipt::{Routing, SentProfile};
+
+use crate::routing::Routed;
+use crate::run::Admitted;
+use crate::shape::Shaped;
+
+/// Of a request that a backend is asked for; `None` where its caller named a model and said no
+/// more.
+pub(crate) fn account(
+    admitted: &Admitted,
+    candidate: &Candidate,
+    shaped: &Shaped,
+) -> Option<Box<Routing>> {
+    let routed = admitted.routed.as_deref()?;
+    let silent = RouteHints::default();
+    let hints = admitted.hints.route.as_deref().unwrap_or(&silent);
+    let choice = routed.choice(candidate);
+    let setup = shaped.setup.as_deref();
+    let requested = routed.intent.require.iter().chain(&routed.intent.prefer);
+    let mut warnings = hints.warnings.clone();
+    warnings.extend(routed.warnings.iter().cloned());
+    if let Some(wanted) = &routed.wanted {
+        warnings.extend(wanted.warnings.iter().cloned());
+    }
+    Some(Box::new(Routing {
+        subsystem: routed.subsystem.as_ref().map(|row| row.name.as_str().into()),
+        automatic: routed.automatic,
+        quality: Some(routed.intent.quality),
+        cost_sensitivity: Some(routed.intent.cost_sensitivity),
+        security_class: routed.security_class,
+        security: choice.map_or(candidate.entry.security, |choice| choice.security),
+        tier: candidate.entry.tier,
+        requested: requested.copied().collect(),
+        features: choice.map(|choice| choice.features).unwrap_or_default(),
+        degraded: choice.map(|choice| choice.degraded.clone()).unwrap_or_default(),
+        estimated_cost: choice.and_then(|choice| choice.estimated_cost),
+        warnings,
+        owner_message: None,
+        profile: setup.map(|setup| sent_profile(routed, &setup.applied)),
+        schema: None,
+        golem_id: hints.golem_id.clone(),
+        tick: hints.tick,
+        vitality: hints.vitality,
+        phase: hints.phase,
+    }))
+}
+
+fn sent_profile(routed: &Routed, applied: &Applied) -> SentProfile {
+    let wanted = routed.wanted.as_ref();
+    SentProfile {
+        row: wanted.and_then(|wanted| wanted.row.as_deref()).map(Into::into),
+        temperature: applied.temperature,
+        effort: applied.effort,
+        structured: applied.schema.is_some(),
+        cached: wanted.is_some_and(|wanted| {
+            wanted.profile.prompt_cache_key.is_some() || wanted.profile.cache_control == Some(true)
+        }),
+        degraded: applied.degraded.clone(),
+    }
+}
