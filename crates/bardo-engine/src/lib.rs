@@ -22,6 +22,7 @@ mod idempotency;
 mod lifecycle;
 mod memory;
 mod meter;
+mod observed;
 mod read;
 mod received;
 mod relay;
@@ -50,6 +51,9 @@ pub use head::{AnswerHead, Figures};
 pub use hints::Hints;
 pub use idempotency::{Claim, Claimed, Idempotency, Kept, Recorder, Running};
 pub use meter::{Meter, prompt_tokens};
+pub use observed::{
+    BackendHealth, BackendState, Observation, Percentiles, ProbeHealth, SAMPLES_MIN, Statistics,
+};
 pub use received::{Payer, Principal, Received, Task};
 pub use relay::ReplyStream;
 pub use respond::{Answer, AnswerBody};

@@ -378,6 +378,7 @@ impl ReplyStream {
         let tab = life.tab_mut();
         // Whatever is written so far is handed on together with the failure.
         tab.delivered = true;
+        tab.broke = Some(fault.class);
         tab.services.sink.attempt_failed(
             tab.receipt.request_id.as_str(),
             &tab.receipt.backend,

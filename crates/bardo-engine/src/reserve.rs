@@ -30,6 +30,7 @@ impl Engine {
         let permit = self.settler.room().ok_or(EngineError::Busy)?;
         Ok(Life::new(Tab::new(
             Arc::clone(&self.services),
+            Arc::clone(&self.observed),
             permit,
             admitted,
         )))

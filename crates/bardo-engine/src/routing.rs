@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bardo_profile::{Sources, Wanted, wanted};
 use bardo_router::{
     Candidate, Choice, Explanation, Facts, HealthView, Observation, Refusal, RefusalKind, Route,
-    RouteRequest,
+    RouteRequest, State,
 };
 use bardo_types::Degradation;
 use bardo_types::chat::ChatRequest;
@@ -20,6 +20,7 @@ use bardo_wire::table;
 use crate::entitle;
 use crate::error::EngineError;
 use crate::facts::facts;
+use crate::observed::BackendState;
 use crate::received::{Payer, Principal, Task};
 use crate::run::Engine;
 use crate::size::Size;
@@ -162,6 +163,7 @@ impl Engine {
         let health = Seen {
             engine: self,
             world,
+            stream: facts.stream,
         };
         ask(&RouteRequest {
             model,
@@ -241,12 +243,25 @@ pub(crate) fn shown(
 struct Seen<'a> {
     engine: &'a Engine,
     world: &'a World,
+    stream: bool,
 }
 
 impl HealthView for Seen<'_> {
     fn observe(&self, candidate: &Candidate) -> Observation {
-        let _ = (self.engine, self.world, candidate);
-        Observation::default()
+        let endpoint = self.world.endpoint(candidate);
+        let seen = self.engine.observe(endpoint, &candidate.entry);
+        let latency = seen.latency(self.stream);
+        Observation {
+            state: match seen.state {
+                BackendState::Healthy => State::Healthy,
+                BackendState::Degraded { .. } => State::Degraded,
+                BackendState::Down { .. } => State::Down,
+                BackendState::Unknown => State::Unknown,
+            },
+            p50_ms: latency.p50_ms,
+            p90_ms: latency.p90_ms,
+            error_permille: (seen.samples > 0).then_some(seen.error_permille),
+        }
     }
 }
 

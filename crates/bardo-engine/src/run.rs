@@ -17,6 +17,7 @@ use crate::error::EngineError;
 use crate::hints::Hints;
 use crate::idempotency::Idempotency;
 use crate::memory::Memory;
+use crate::observed::Statistics;
 use crate::read::Read;
 use crate::received::{Principal, Received, Task};
 use crate::respond::Answer;
@@ -33,6 +34,7 @@ pub struct Engine {
     pub(crate) transport: Transport,
     pub(crate) memory: Memory,
     pub(crate) health: Arc<Health>,
+    pub(crate) observed: Arc<Statistics>,
     pub(crate) idempotency: Idempotency,
     pub(crate) services: Arc<Services>,
     pub(crate) settler: Settler,
@@ -97,6 +99,7 @@ impl Engine {
             transport,
             memory: Memory::default(),
             health: Arc::default(),
+            observed: Arc::default(),
             idempotency: Idempotency::default(),
             services: Arc::new(services),
             settler: Settler::default(),

@@ -9,6 +9,7 @@ use bardo_ledger::hold::Slices;
 use bardo_ledger::{Charge, End, Record, Settle, Settled, StoreError, bill};
 use bardo_profile::SchemaCheck;
 use bardo_router::Candidate;
+use bardo_types::fault::FaultClass;
 use bardo_types::model::{Dialect, Price};
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::receipt::{
@@ -23,6 +24,7 @@ use tokio::time::Instant;
 use crate::account::account;
 use crate::attempt::{Failure, Next};
 use crate::meter::Meter;
+use crate::observed::Statistics;
 use crate::received::{Payer, Principal, Task};
 use crate::run::Admitted;
 use crate::services::Services;
@@ -51,6 +53,7 @@ pub(crate) struct Source {
 /// See the module.
 pub(crate) struct Tab {
     pub(crate) services: Arc<Services>,
+    observed: Arc<Statistics>,
     /// Room to settle this request, set aside when it was received.
     pub(crate) permit: Option<OwnedPermit<Message>>,
     pub(crate) receipt: Receipt,
@@ -77,6 +80,8 @@ pub(crate) struct Tab {
     pub(crate) delivered: bool,
     /// The answer was ended because the money was.
     pub(crate) cut_off: bool,
+    /// How the answer broke off after its first content.
+    pub(crate) broke: Option<FaultClass>,
     pub(crate) taken: Option<Taken>,
     pub(crate) admission: Option<Admission>,
     pub(crate) command: Option<Settle>,
@@ -85,6 +90,7 @@ pub(crate) struct Tab {
 impl Tab {
     pub(crate) fn new(
         services: Arc<Services>,
+        observed: Arc<Statistics>,
         permit: OwnedPermit<Message>,
         admitted: &Admitted,
     ) -> Self {
@@ -94,6 +100,7 @@ impl Tab {
         };
         Self {
             services,
+            observed,
             permit: Some(permit),
             receipt: Receipt {
                 request_id: admitted.request_id.clone(),
@@ -152,6 +159,7 @@ impl Tab {
             counted: false,
             delivered: false,
             cut_off: false,
+            broke: None,
             taken: None,
             admission: None,
             command: None,
@@ -483,6 +491,8 @@ impl Tab {
     fn told(&mut self) {
         let used = self.receipt.usage.as_ref().map_or(0, Usage::total);
         self.correct(used);
+        self.observed
+            .settled(&self.receipt, self.broke, Instant::now());
         self.services.sink.settled(&self.receipt);
     }
 

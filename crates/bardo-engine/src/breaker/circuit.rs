@@ -1,3 +1,5 @@
+mod reach;
+
 use std::time::Duration;
 
 use bardo_types::fault::FaultClass;

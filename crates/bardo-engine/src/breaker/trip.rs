@@ -13,8 +13,8 @@ const EARLY_GAP: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub(super) struct Trip {
-    until: Instant,
-    period: Duration,
+    pub(super) until: Instant,
+    pub(super) period: Duration,
     /// Since when a request is finding out.
     probe: Option<Instant>,
     /// When one did so last; the moment of opening counts.
