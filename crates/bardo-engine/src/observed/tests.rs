@@ -46,6 +46,7 @@ fn receipt(attempts: Vec<Attempt>, outcome: Outcome) -> Receipt {
         cache: "bypass".into(),
         degraded: Vec::new(),
         optimizations: Vec::new(),
+        routing: None,
         outcome,
         timings: Timings::default(),
     }
