@@ -126,6 +126,7 @@ impl Tab {
                 cache: "bypass".into(),
                 degraded: Vec::new(),
                 optimizations: Vec::new(),
+                routing: None,
                 outcome: Outcome::Aborted,
                 timings: Timings::default(),
             },

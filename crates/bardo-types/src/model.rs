@@ -418,6 +418,26 @@ pub enum Tier {
     Frontier,
 }
 
+impl Tier {
+    /// The name in configuration, explanations and receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Strong => "strong",
+            Self::Frontier => "frontier",
+        }
+    }
+
+    /// Reads a name, in any case.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Small, Self::Strong, Self::Frontier]
+            .into_iter()
+            .find(|tier| tier.as_str().eq_ignore_ascii_case(name))
+    }
+}
+
 /// One model as one backend serves it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelEntry {

@@ -1,6 +1,8 @@
 //! What happened to a request: one record, from which headers, the closing stream comment,
 //! `GET /v1/receipts/{id}`, usage, events, metrics and log lines are made.
 
+mod routing;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +13,8 @@ use crate::ids::{AccountId, KeyId, RequestId};
 use crate::model::Dialect;
 use crate::money::{BasisPoints, MicroUsd};
 use crate::usage::Usage;
+
+pub use self::routing::{Routing, SchemaOutcome, SentProfile};
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -182,6 +186,8 @@ pub struct Receipt {
     pub degraded: Vec<Degradation>,
     /// What was done to make it cheaper.
     pub optimizations: Vec<Cow<'static, str>>,
+    /// Why it went where it went; `None` where the caller named a model and said no more.
+    pub routing: Option<Box<Routing>>,
     /// How it ended.
     pub outcome: Outcome,
     /// How long it took.
