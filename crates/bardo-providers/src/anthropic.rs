@@ -5,7 +5,7 @@ use bardo_types::model::{Dialect, ModelEntry, Service};
 use bardo_types::secret::Secret;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::model_list::{ListError, anthropic_rows};
+use crate::model_list::{ListError, ModelList, anthropic_rows};
 use crate::provider::{Call, Operation, Provider, insert_secret};
 
 pub(crate) struct Anthropic;
@@ -45,7 +45,7 @@ impl Provider for Anthropic {
         "/v1/models?limit=1000"
     }
 
-    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError> {
+    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
         anthropic_rows(body, catalog)
     }
 }

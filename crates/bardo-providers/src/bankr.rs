@@ -6,7 +6,7 @@ use bardo_types::model::{Dialect, ModelEntry, Service};
 use bardo_types::secret::Secret;
 use http::header::{HeaderMap, HeaderName};
 
-use crate::model_list::{ListError, bankr_rows};
+use crate::model_list::{ListError, ModelList, bankr_rows};
 use crate::provider::{Call, Operation, Provider, insert_secret, openai_path};
 
 pub(crate) struct Bankr;
@@ -33,7 +33,7 @@ impl Provider for Bankr {
         }
     }
 
-    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError> {
+    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
         bankr_rows(body, catalog)
     }
 }

@@ -5,7 +5,7 @@
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};
 
-use crate::model_list::{ListError, blockrun_rows};
+use crate::model_list::{ListError, ModelList, blockrun_rows};
 use crate::provider::{Call, Operation, Provider, openai_path};
 
 pub(crate) struct BlockRun;
@@ -41,7 +41,7 @@ impl Provider for BlockRun {
         true
     }
 
-    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError> {
+    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
         blockrun_rows(body, catalog)
     }
 }

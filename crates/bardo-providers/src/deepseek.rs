@@ -3,7 +3,7 @@
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};
 
-use crate::model_list::{ListError, openai_rows};
+use crate::model_list::{ListError, ModelList, openai_rows};
 use crate::provider::{Call, Operation, Provider, openai_path};
 
 pub(crate) struct DeepSeek;
@@ -28,7 +28,7 @@ impl Provider for DeepSeek {
         }
     }
 
-    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError> {
+    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
         openai_rows(body, catalog)
     }
 }

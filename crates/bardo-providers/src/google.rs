@@ -5,7 +5,7 @@ use bardo_types::model::{Dialect, ModelEntry, Service};
 use bardo_types::secret::Secret;
 use http::header::{HeaderMap, HeaderName};
 
-use crate::model_list::{ListError, google_rows};
+use crate::model_list::{ListError, ModelList, google_rows};
 use crate::provider::{Call, Operation, Provider, insert_secret};
 
 pub(crate) struct Google;
@@ -52,7 +52,7 @@ impl Provider for Google {
         "/v1beta/models?pageSize=1000"
     }
 
-    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError> {
+    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
         google_rows(body, catalog)
     }
 }

@@ -5,7 +5,7 @@ use bardo_types::model::{Dialect, ModelEntry, Service};
 use bardo_types::secret::Secret;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::model_list::{ListError, openrouter_rows};
+use crate::model_list::{ListError, ModelList, openrouter_rows};
 use crate::provider::{Call, Operation, Provider, bearer, openai_path};
 
 pub(crate) struct OpenRouter;
@@ -45,7 +45,7 @@ impl Provider for OpenRouter {
         false
     }
 
-    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError> {
+    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
         openrouter_rows(body, catalog)
     }
 }

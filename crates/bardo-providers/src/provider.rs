@@ -7,7 +7,7 @@ use bardo_wire::json::TopLevel;
 use bardo_wire::splice::Edit;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
-pub use crate::model_list::ListError;
+pub use crate::model_list::{ListError, ModelList, Quarantined};
 
 /// What is asked of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,8 +87,8 @@ pub trait Provider: Send + Sync {
     /// Reads the list of models.
     ///
     /// # Errors
-    /// When the body is no such list. Single malformed rows are left out.
-    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError>;
+    /// When the body is no such list. Single malformed rows are left out and named.
+    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError>;
 }
 
 /// The description of a service.

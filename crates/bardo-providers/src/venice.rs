@@ -5,7 +5,7 @@ use bardo_types::model::{Dialect, ModelEntry, Service};
 use bardo_wire::json::TopLevel;
 use bardo_wire::splice::Edit;
 
-use crate::model_list::{ListError, venice_rows};
+use crate::model_list::{ListError, ModelList, venice_rows};
 use crate::provider::{Call, Operation, Provider, openai_path};
 
 pub(crate) struct Venice;
@@ -39,7 +39,7 @@ impl Provider for Venice {
         }
     }
 
-    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<Vec<ModelEntry>, ListError> {
+    fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
         venice_rows(body, catalog)
     }
 }

@@ -1,6 +1,7 @@
 //! A receipt as JSON: whole for those who ask for it later, and the few figures of the comment that
 //! closes a stream. Written by hand, member by member, so that a rename inside changes no promise.
 
+mod routing;
 mod write;
 
 use std::fmt::Display;
@@ -116,8 +117,12 @@ fn whole(receipt: &Receipt, object: &mut Object<'_>) {
         })
         .list("optimizations", &receipt.optimizations, |name, out| {
             (&**name).write(out);
-        })
-        .object("timings_ms", |object| write_timings(receipt, object));
+        });
+    match receipt.routing.as_deref() {
+        Some(routing) => object.object("routing", |object| routing::write(routing, object)),
+        None => object.member("routing", None::<u64>),
+    };
+    object.object("timings_ms", |object| write_timings(receipt, object));
 }
 
 fn write_usage(usage: &Usage, estimated: bool, object: &mut Object<'_>) {

@@ -15,6 +15,30 @@ fn per_million(raw: Option<&RawJson>) -> Option<PricePerMillion> {
     PricePerMillion::from_usd_per_million(decimal(raw?)).ok()
 }
 
+/// Nobody asks more for a million tokens, or so much for a single request, in USD: whoever lists
+/// it has made a mistake, most likely in the unit.
+const MILLION_MAX: f64 = 10_000.0;
+const EACH_MAX: f64 = 100.0;
+
+/// Finds what no price can be, as far as the price is stated at all: no number, a negative one, or
+/// an absurd one (C-018).
+fn plausible<'a>(
+    prices: impl IntoIterator<Item = Option<&'a RawJson>>,
+    highest: f64,
+) -> Result<(), &'static str> {
+    for text in prices.into_iter().flatten().map(decimal) {
+        match text.parse::<f64>() {
+            _ if matches!(text, "" | "null") => {}
+            Err(_) => return Err("its price is no number"),
+            Ok(price) if !price.is_finite() => return Err("its price is no number"),
+            Ok(price) if price < 0.0 => return Err("its price is negative"),
+            Ok(price) if price > highest => return Err("its price is absurdly high"),
+            Ok(_) => {}
+        }
+    }
+    Ok(())
+}
+
 /// A flat amount; `Some(None)` where there is none, `None` where it cannot be read.
 fn flat(raw: Option<&RawJson>) -> Option<Option<MicroUsd>> {
     match raw {
@@ -96,6 +120,14 @@ fn per_token(raw: Option<&RawJson>) -> Option<PricePerMillion> {
 }
 
 impl OpenRouter {
+    /// Finds nonsense. A price of -1 stands for a router, whose price is that of the model it picks.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        let stated = |raw: &&RawJson| decimal(raw) != "-1";
+        let main = [&self.prompt, &self.completion].map(|raw| Some(raw).filter(stated));
+        plausible(main, MILLION_MAX / 1e6)?;
+        plausible([self.request.as_ref(), self.web_search.as_ref()], EACH_MAX)
+    }
+
     pub(super) fn price(&self, vendor: &str) -> Option<Price> {
         // Zero says that there is no price beside that of the completion.
         let own = |raw: Option<&RawJson>| per_token(raw).filter(|price| price.micro() > 0);
@@ -246,6 +278,15 @@ fn usd(price: Option<&Usd>) -> Option<PricePerMillion> {
 }
 
 impl Venice {
+    /// Finds nonsense.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        let prices = [Some(&self.input), self.output.as_ref()];
+        plausible(
+            prices.map(|price| price.map(|price| &price.usd)),
+            MILLION_MAX,
+        )
+    }
+
     pub(super) fn price(&self, vendor: &str) -> Option<Price> {
         let output = match &self.output {
             // Embeddings have none.
@@ -315,8 +356,24 @@ impl Threshold {
     }
 }
 
+/// The price that is stated, unless it is nonsense.
+pub(super) fn checked(
+    pricing: Option<PerMillion>,
+    vendor: &str,
+) -> Result<Option<Price>, &'static str> {
+    let Some(pricing) = pricing else {
+        return Ok(None);
+    };
+    plausible(
+        [pricing.input.as_ref(), pricing.output.as_ref()],
+        MILLION_MAX,
+    )?;
+    plausible([pricing.flat.as_ref()], EACH_MAX)?;
+    Ok(pricing.price(vendor))
+}
+
 impl PerMillion {
-    pub(super) fn price(&self, vendor: &str) -> Option<Price> {
+    fn price(&self, vendor: &str) -> Option<Price> {
         if let (None, None, Some(flat)) = (&self.input, &self.output, &self.flat) {
             return Some(Price {
                 request: Some(MicroUsd::from_usd(decimal(flat)).ok()?),

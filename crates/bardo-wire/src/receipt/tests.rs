@@ -2,11 +2,16 @@ use std::time::Duration;
 
 use bardo_types::Degradation;
 use bardo_types::fault::FaultClass;
+use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::ids::{AccountId, KeyId, RequestId};
-use bardo_types::model::Dialect;
+use bardo_types::intent::Quality;
+use bardo_types::model::{Dialect, Effort, Tier};
 use bardo_types::money::{BasisPoints, MicroUsd};
+use bardo_types::phase::Phase;
+use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
-    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, Receipt, Timings,
+    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, Receipt, Routing, SchemaOutcome,
+    SentProfile, Timings,
 };
 use bardo_types::usage::Usage;
 
@@ -65,6 +70,39 @@ fn receipt() -> Receipt {
         cache: "bypass".into(),
         degraded: vec![Degradation::new("top_k", "the provider has no such knob")],
         optimizations: Vec::new(),
+        routing: Some(Box::new(Routing {
+            subsystem: Some("dream_rem".into()),
+            automatic: true,
+            quality: Some(Quality::High),
+            cost_sensitivity: Some(0.35),
+            security_class: SecurityClass::Private,
+            security: SecurityClass::Standard,
+            tier: Some(Tier::Frontier),
+            requested: vec![Feature::Privacy, Feature::VisibleThinking],
+            features: FeatureSet::EMPTY.with(Feature::Tools),
+            degraded: vec![Feature::Privacy, Feature::VisibleThinking],
+            estimated_cost: Some(MicroUsd::new(900)),
+            warnings: vec!["`vitality` is not between 0 and 1".into()],
+            owner_message: Some("Dream used claude-opus-5-5 on openrouter".into()),
+            profile: Some(SentProfile {
+                row: Some("dream_rem".into()),
+                temperature: Some(0.8),
+                effort: Some(Effort::High),
+                structured: true,
+                cached: false,
+                degraded: vec![Degradation::new("min_p", "min_p -> top_p")],
+            }),
+            schema: Some(SchemaOutcome {
+                name: "DreamScenario".into(),
+                mode: "prompt",
+                valid: Some(false),
+                repaired: true,
+            }),
+            golem_id: Some("golem-1".into()),
+            tick: Some(7),
+            vitality: Some(f64::NAN),
+            phase: Some(Phase::Stable),
+        })),
         outcome: Outcome::Finished,
         timings: Timings {
             reserved: Some(Duration::from_millis(1)),

@@ -40,6 +40,17 @@ impl Value for u64 {
     }
 }
 
+/// Never infinite: JSON has no word for that.
+impl Value for f64 {
+    fn write(&self, out: &mut Vec<u8>) {
+        if self.is_finite() {
+            write!(out, "{self}").expect("memory takes whatever is written");
+        } else {
+            out.extend_from_slice(b"null");
+        }
+    }
+}
+
 /// Decimal USD with six digits, as text: numbers would come back as floats.
 impl Value for MicroUsd {
     fn write(&self, out: &mut Vec<u8>) {

@@ -1,0 +1,44 @@
+//! BlockRun's list, which tells what each model is for.
+
+use bardo_router::Catalog;
+use bardo_types::json::RawJson;
+use bardo_types::model::ModelEntry;
+use serde::Deserialize;
+
+use super::{ListError, ModelList, data, entry, pricing};
+
+#[derive(Deserialize)]
+struct Row {
+    id: String,
+    created: Option<u64>,
+    owned_by: Option<String>,
+    name: Option<String>,
+    context_window: Option<u64>,
+    max_output: Option<u64>,
+    #[serde(default)]
+    categories: Vec<String>,
+    pricing: Option<RawJson>,
+}
+
+pub(crate) fn blockrun_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
+    data(body, |row: Row| {
+        if !row.categories.iter().any(|category| category == "chat") {
+            return Ok(None);
+        }
+        read(row, catalog).map(Some)
+    })
+}
+
+fn read(row: Row, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
+    let mut entry = entry(catalog, &row.id);
+    entry.created = row.created.unwrap_or(0);
+    entry.vendor = row.owned_by.unwrap_or(entry.vendor);
+    entry.display_name = row.name.unwrap_or(entry.display_name);
+    let pricing = row.pricing.and_then(|raw| raw.read().ok());
+    entry.price = pricing::checked(pricing, &entry.vendor)?;
+    let capabilities = &mut entry.capabilities;
+    capabilities.context_tokens = row.context_window.unwrap_or(capabilities.context_tokens);
+    capabilities.max_output_tokens = row.max_output.unwrap_or(capabilities.max_output_tokens);
+    capabilities.images = row.categories.iter().any(|category| category == "vision");
+    Ok(entry)
+}
