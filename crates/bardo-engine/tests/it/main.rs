@@ -6,5 +6,6 @@ mod leaving;
 mod money;
 mod purse;
 mod refusals;
+mod routing;
 mod unfunded;
 mod world;

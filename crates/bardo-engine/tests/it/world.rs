@@ -142,17 +142,17 @@ impl Bench {
     }
 
     pub(crate) fn admit(&self, call: Call<'_>) -> Result<Admitted, EngineError> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let id = format!("req_{:032x}", NEXT.fetch_add(1, Ordering::Relaxed));
-        self.engine.admit(Received {
-            request_id: RequestId::parse(&id).expect("an id"),
-            client_request_id: None,
-            task: call.task,
-            dialect: call.dialect,
-            body: call.body.to_string().into(),
-            forward: http::HeaderMap::new(),
-            hints: call.hints,
-            principal: call.principal,
+        self.engine.admit(received(call))
+    }
+
+    /// A request of the operator, as it was received.
+    pub(crate) fn received_request(&self, dialect: Dialect, body: &Value) -> Received {
+        received(Call {
+            task: Task::Generate,
+            dialect,
+            body,
+            principal: Principal::owner("test").expect("an id"),
+            hints: Hints::default(),
         })
     }
 
@@ -188,6 +188,21 @@ impl Bench {
             .iter()
             .filter_map(|entry| entry["body"].as_str().map(str::to_owned))
             .collect()
+    }
+}
+
+fn received(call: Call<'_>) -> Received {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let id = format!("req_{:032x}", NEXT.fetch_add(1, Ordering::Relaxed));
+    Received {
+        request_id: RequestId::parse(&id).expect("an id"),
+        client_request_id: None,
+        task: call.task,
+        dialect: call.dialect,
+        body: call.body.to_string().into(),
+        forward: http::HeaderMap::new(),
+        hints: call.hints,
+        principal: call.principal,
     }
 }
 

@@ -1,0 +1,293 @@
+//! Who answers, how the model is set up, and what is said of it.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use bardo_engine::{EngineError, EventSink, Hints, Principal, Services, Task, World};
+use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
+use bardo_router::{
+    BackendModels, BackendSpec, Catalog, ModelFilter, Policy, RefusalKind, RosterBuilder, Router,
+};
+use bardo_types::fault::Fault;
+use bardo_types::model::{Dialect, Service};
+use bardo_types::privacy::SecurityClass;
+use bardo_types::profile::InferenceProfile;
+use bardo_types::receipt::Receipt;
+use bardo_types::secret::Secret;
+use serde_json::{Value, json};
+
+use crate::purse::PRICE;
+use crate::world::{Bench, Call, Read, prompt, read, script, world};
+
+/// Keeps the receipts.
+#[derive(Default)]
+struct Kept(Mutex<Vec<Receipt>>);
+
+impl EventSink for Kept {
+    fn settled(&self, receipt: &Receipt) {
+        self.0.lock().unwrap().push(receipt.clone());
+    }
+
+    fn attempt_failed(&self, _request_id: &str, _backend: &str, _fault: &Fault) {}
+}
+
+type Backend = (Service, &'static str, &'static str, &'static [&'static str]);
+
+const BLOCKRUN: Backend = (
+    Service::BlockRun,
+    "blockrun",
+    "/blockrun/v1",
+    &["claude-opus-5-5", "claude-sonnet-5", "claude-haiku-4-5", "gemini-3.6-flash"],
+);
+const OPENROUTER: Backend = (
+    Service::OpenRouter,
+    "openrouter",
+    "/openrouter/api/v1",
+    &["claude-opus-5-5", "claude-sonnet-5", "claude-haiku-4-5", "deepseek-v4-pro"],
+);
+const VENICE: Backend = (
+    Service::Venice,
+    "venice",
+    "/venice/api/v1",
+    &["deepseek-v4-pro", "zai-org-glm-5-2"],
+);
+const ANTHROPIC: Backend = (
+    Service::Anthropic,
+    "direct/anthropic",
+    "/anthropic",
+    &["claude-opus-5-5", "claude-sonnet-5", "claude-haiku-4-5"],
+);
+
+struct Scene {
+    bench: Bench,
+    kept: Arc<Kept>,
+}
+
+impl Scene {
+    fn of(backends: &[Backend]) -> Self {
+        Self::with(backends, BTreeMap::new())
+    }
+
+    fn with(backends: &[Backend], profiles: BTreeMap<String, InferenceProfile>) -> Self {
+        let kept = Arc::new(Kept::default());
+        let sink: Arc<dyn EventSink> = kept.clone();
+        let bench = Bench::with(Services::without_money(sink), |address| World {
+            profiles,
+            ..routed_world(address, backends)
+        });
+        Self { bench, kept }
+    }
+
+    async fn ask(&self, body: &Value) -> Result<Read, EngineError> {
+        let call = Call {
+            task: Task::Generate,
+            dialect: Dialect::Chat,
+            body,
+            principal: Principal::owner("test").expect("an id"),
+            hints: Hints::default(),
+        };
+        let admitted = self.bench.admit(call)?;
+        read(Arc::clone(&self.bench.engine).answer(admitted).await?).await
+    }
+
+    fn last(&self) -> Receipt {
+        self.kept.0.lock().unwrap().last().expect("a receipt").clone()
+    }
+
+    async fn sent(&self) -> Value {
+        let received = self.bench.received().await;
+        serde_json::from_str(received.last().expect("a request")).expect("JSON")
+    }
+}
+
+fn routed_world(sandbox: SocketAddr, backends: &[Backend]) -> World {
+    let mut roster = RosterBuilder::new(Arc::new(Catalog::embedded()));
+    let mut endpoints = Vec::new();
+    for (service, name, path, models) in backends {
+        let filter = ModelFilter::new(models.iter().map(|&model| model.to_owned()).collect());
+        let spec = BackendSpec {
+            name: (*name).to_owned(),
+            service: *service,
+            filter,
+        };
+        roster.backend(spec, BackendModels::Snapshot, Some(PRICE));
+        endpoints.push(Arc::new(Endpoint::new(EndpointConfig {
+            name: (*name).to_owned(),
+            service: *service,
+            base: BaseUrl::parse(&format!("http://{sandbox}{path}")).expect("an address"),
+            key: Secret::new("sandbox-key".into()),
+            allow_private: true,
+            dialects: None,
+            direct: false,
+        })));
+    }
+    World {
+        router: Router::new(roster.build(), Policy::default()),
+        endpoints,
+        ..world(sandbox, true, None)
+    }
+}
+
+fn asked(model: &str, bardo: Value) -> Value {
+    let mut body = prompt(Dialect::Chat, model, "Hello");
+    body["bardo"] = bardo;
+    body
+}
+
+#[tokio::test]
+async fn a_dream_goes_where_nothing_is_kept_and_nowhere_else() {
+    let scene = Scene::of(&[BLOCKRUN, OPENROUTER, VENICE]);
+    let dream = asked("bardo/auto", json!({ "subsystem": "dream" }));
+    let answer = scene.ask(&dream).await.unwrap();
+    assert_eq!(&*answer.head.backend, "venice");
+    let routing = scene.last().routing.expect("it was routed");
+    assert_eq!(routing.security_class, SecurityClass::Private);
+    assert_eq!(routing.subsystem.as_deref(), Some("dream"));
+    assert!(routing.automatic);
+
+    scene
+        .bench
+        .fault("venice", 20, json!({ "kind": "status", "status": 503 }))
+        .await;
+    let before = scene.bench.received().await.len();
+    let refused = scene.ask(&dream).await.unwrap_err();
+    assert!(matches!(refused, EngineError::Upstream(_)), "{refused}");
+    let receipt = scene.last();
+    assert!(receipt.attempts.iter().all(|one| &*one.backend == "venice"));
+    assert!(scene.bench.received().await.len() > before);
+}
+
+#[tokio::test]
+async fn what_is_to_be_kept_secret_is_refused_where_nobody_keeps_it_so() {
+    let scene = Scene::of(&[BLOCKRUN, OPENROUTER]);
+    for class in ["private", "tee", "e2ee"] {
+        for model in ["bardo/auto", "claude-opus-5-5"] {
+            let body = asked(model, json!({ "security_class": class, "accept_degraded": true }));
+            let refused = scene.ask(&body).await.unwrap_err();
+            let EngineError::Refused { refusal, .. } = refused else {
+                panic!("{class} {model}: {refused}");
+            };
+            assert_eq!(refusal.kind, RefusalKind::Privacy);
+            assert!(refusal.advice.contains("venice"), "{}", refusal.advice);
+        }
+    }
+    assert!(scene.bench.received().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_floor_of_the_table_yields_visibly_where_nobody_could_keep_it() {
+    let scene = Scene::of(&[BLOCKRUN]);
+    let answer = scene
+        .ask(&asked("bardo/auto", json!({ "subsystem": "dream" })))
+        .await
+        .unwrap();
+    let lost: Vec<&str> = answer.head.degraded.split(',').collect();
+    assert!(lost.contains(&"privacy"), "{lost:?}");
+    assert!(lost.contains(&"visible_thinking"), "{lost:?}");
+}
+
+#[tokio::test]
+async fn a_profile_is_put_into_a_relayed_request_and_nothing_else_moves() {
+    let scene = Scene::of(&[BLOCKRUN]);
+    let mut body = asked("gemini-3.6-flash", json!({ "subsystem": "heartbeat_t1" }));
+    body["messages"][0]["content"] = json!("Hello,  \u{00e9} there");
+    scene.ask(&body).await.unwrap();
+    let sent = scene.sent().await;
+    assert_eq!(sent["temperature"], json!(0.3));
+    assert_eq!(sent["max_tokens"], json!(512));
+    assert_eq!(sent["messages"], body["messages"]);
+    assert!(sent.get("bardo").is_none());
+    let profile = scene.last().routing.unwrap().profile.expect("a profile");
+    assert_eq!(profile.row.as_deref(), Some("heartbeat_t1"));
+    assert_eq!(profile.temperature, Some(0.3));
+}
+
+#[tokio::test]
+async fn the_callers_own_parameter_wins_unless_the_row_is_locked() {
+    let scene = Scene::of(&[BLOCKRUN]);
+    let mut body = asked("gemini-3.6-flash", json!({ "subsystem": "heartbeat_t1" }));
+    body["temperature"] = json!(1.0);
+    scene.ask(&body).await.unwrap();
+    assert_eq!(scene.sent().await["temperature"], json!(1.0));
+    body["bardo"]["subsystem"] = json!("risk");
+    scene.ask(&body).await.unwrap();
+    assert_ne!(scene.sent().await["temperature"], json!(1.0));
+}
+
+#[tokio::test]
+async fn the_owner_sets_up_a_subsystem() {
+    let owner = InferenceProfile {
+        temperature: Some(0.75),
+        ..InferenceProfile::default()
+    };
+    let scene = Scene::with(&[BLOCKRUN], [("heartbeat_t1".to_owned(), owner)].into());
+    let body = asked("gemini-3.6-flash", json!({ "subsystem": "heartbeat_t1" }));
+    scene.ask(&body).await.unwrap();
+    assert_eq!(scene.sent().await["temperature"], json!(0.75));
+}
+
+#[tokio::test]
+async fn traffic_moves_to_who_satisfies_the_same_and_the_receipt_says_so() {
+    let scene = Scene::of(&[BLOCKRUN, OPENROUTER, VENICE]);
+    scene
+        .bench
+        .fault("blockrun", 20, json!({ "kind": "status", "status": 503 }))
+        .await;
+    let body = asked("bardo/auto", json!({ "subsystem": "heartbeat_t2" }));
+    let answer = scene.ask(&body).await.unwrap();
+    assert_eq!(&*answer.head.backend, "openrouter");
+    let receipt = scene.last();
+    assert_eq!(&*receipt.attempts[0].backend, "blockrun");
+    assert!(receipt.attempts[0].failure.is_some());
+    assert_eq!(&*receipt.backend, "openrouter");
+}
+
+#[tokio::test]
+async fn an_answer_that_misses_its_schema_is_mended_once() {
+    let scene = Scene::of(&[ANTHROPIC]);
+    let kept = r#"{"action":"hold"}"#;
+    let schema = json!({ "type": "object", "properties": { "action": { "type": "string" } }, "required": ["action"], "additionalProperties": false });
+    let ask = |steps: Value| {
+        let mut body = prompt(Dialect::Chat, "claude-haiku-4-5", &script(steps));
+        let profile = json!({ "response_schema": { "name": "act", "schema": schema, "strict": true } });
+        body["bardo"] = json!({ "profile": profile });
+        body
+    };
+    let broken = ask(json!([{ "text": "hold, I think" }, { "text": kept }]));
+    let answer = scene.ask(&broken).await.unwrap();
+    assert_eq!(answer.json()["choices"][0]["message"]["content"], json!(kept));
+    let receipt = scene.last();
+    let outcome = receipt.routing.as_ref().unwrap().schema.clone().unwrap();
+    assert_eq!((outcome.valid, outcome.repaired), (Some(true), true));
+    assert_eq!(receipt.attempts.len(), 2);
+    assert_eq!(scene.bench.received().await.len(), 2);
+}
+
+#[tokio::test]
+async fn nothing_is_asked_or_sent_for_an_explanation() {
+    let scene = Scene::of(&[BLOCKRUN, VENICE]);
+    let body = asked("bardo/auto", json!({ "subsystem": "dream", "vitality": 0.2 }));
+    let explained = scene
+        .bench
+        .engine
+        .explain(scene.bench.received_request(Dialect::Chat, &body))
+        .unwrap();
+    let route = explained.explanation.outcome.expect("a route");
+    assert_eq!(route.security_class, SecurityClass::Private);
+    assert!(explained.explanation.considered.len() >= 4);
+    assert!(explained.wanted.is_some());
+    assert!(scene.bench.received().await.is_empty());
+    assert!(scene.kept.0.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn hints_that_make_no_sense_are_said_and_change_nothing() {
+    let scene = Scene::of(&[BLOCKRUN]);
+    let body = asked("claude-haiku-4-5", json!({ "vitality": 7, "mood": "fine" }));
+    let answer = scene.ask(&body).await.unwrap();
+    assert_eq!(&*answer.head.model, "claude-haiku-4-5");
+    let routing = scene.last().routing.unwrap();
+    assert_eq!(routing.warnings.len(), 2, "{:?}", routing.warnings);
+    assert_eq!(routing.vitality, None);
+}
