@@ -1,13 +1,15 @@
-//! How one process tells another that it changed the store: a socket in the data folder.
+//! How one process has a server bring the store up to date: a socket in the data folder.
 //!
-//! A server would notice by itself within a moment. A key that was revoked shall be dead when
-//! `keys revoke` returns, so the verbs wait until the server has looked.
+//! A server would notice by itself within a moment what another process changed, and carry over what
+//! it acknowledged. A key that was revoked shall be dead when `keys revoke` returns, and `balance
+//! show` shall show all that was charged, so the verbs ask before they look and after they changed
+//! something, and wait for the answer.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream as StdStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bardo_store::sqlite::SqliteStore;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -18,16 +20,28 @@ const REQUEST: &[u8] = b"refresh\n";
 /// A server that is too busy to look is not waited for longer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Tells a server that uses this folder, if there is one, and waits until it has looked.
-pub(crate) fn poke(folder: &Path) {
+/// Tells a server that uses this folder, if there is one, and waits until it has looked; answers
+/// whether it has.
+pub(crate) fn poke(folder: &Path) -> bool {
     let Ok(mut stream) = StdStream::connect(folder.join(FILE)) else {
-        return;
+        return false;
     };
     let _ = stream.set_read_timeout(Some(PATIENCE));
     let _ = stream.set_write_timeout(Some(PATIENCE));
-    if stream.write_all(REQUEST).is_ok() {
-        let mut answer = [0; 3];
-        let _ = stream.read_exact(&mut answer);
+    let mut answer = [0; 3];
+    stream.write_all(REQUEST).is_ok() && stream.read_exact(&mut answer).is_ok()
+}
+
+/// Has the store that was opened beside a server say all that was acknowledged. A server that is
+/// just starting or ending is waited for; where none answers, the store is used as it is.
+pub(crate) fn catch_up(folder: &Path, store: &SqliteStore) {
+    let since = Instant::now();
+    while !poke(folder) && store.catch_up() == Ok(false) {
+        if since.elapsed() > PATIENCE {
+            tracing::warn!("the server does not answer; what it did last may be missing here");
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

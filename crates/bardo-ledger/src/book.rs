@@ -300,6 +300,29 @@ impl Book {
         Some((hold.view(account, request), caps))
     }
 
+    /// The state of a hold that has not ended.
+    #[must_use]
+    pub fn hold_state(&self, account: &AccountId, request: &RequestId) -> Option<HoldState> {
+        let hold = self.accounts.get(account)?.holds.get(request)?;
+        Some(hold.state)
+    }
+
+    /// Takes a charge back that a store found to have been made long before: the account has its
+    /// money again, and the counters have not counted it.
+    pub fn take_back(
+        &mut self,
+        account: &AccountId,
+        charged: MicroUsd,
+        counters: &[(CapScope, Window, u64)],
+    ) {
+        if let Some(found) = self.accounts.get_mut(account) {
+            found.spent = found.spent.saturating_sub(charged);
+        }
+        for (scope, window, start_ms) in counters {
+            self.counters.take_back(scope, *window, *start_ms, charged);
+        }
+    }
+
     /// What is spent and held of a window's counter, together.
     #[must_use]
     pub fn used(&self, scope: &CapScope, window: Window, now_ms: u64) -> MicroUsd {

@@ -25,14 +25,19 @@ impl Record {
     #[must_use]
     pub fn with_final(&self, figures: &FinalFigures) -> Self {
         let mut record = self.clone();
-        record.charge = figures.charge;
-        if let Some(json) = figures.put_into(&self.json) {
-            record.json = json.into();
-        }
-        if let Some(list_price) = self.list_price() {
-            record.savings = list_price.saturating_sub(figures.charge);
-        }
+        record.put_final(figures);
         record
+    }
+
+    /// Has the receipt say what settling really came to.
+    pub fn put_final(&mut self, figures: &FinalFigures) {
+        if let Some(list_price) = self.list_price() {
+            self.savings = list_price.saturating_sub(figures.charge);
+        }
+        self.charge = figures.charge;
+        if let Some(json) = figures.put_into(&self.json) {
+            self.json = json.into();
+        }
     }
 
     /// The list price that the text names.

@@ -34,6 +34,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let start = Instant::now();
         runtime.block_on(load(&store, accounts, callers, requests));
         let took = start.elapsed();
+        // What is in the journal has to go into the database too.
+        runtime.block_on(store.refresh())?;
         let after = processor_time();
         let size = fs::metadata(&file)?.len();
         writeln!(

@@ -1,24 +1,28 @@
 //! Money, keys and receipts in one SQLite file: the embedded store, for one server.
 //!
-//! While a server runs, the books in its memory ([`bardo_ledger::Book`]) decide, and the file is
-//! their journal: one thread writes everything that waits in one transaction and answers when it
-//! is on disk. Holding money touches no disk; a hold gets a row when it lives longer than some
-//! 50 ms or when [`Ledger::persist`] is awaited. What an end frees is free only once the end is on
-//! disk, so a write that fails is taken back exactly.
+//! While a server runs, the books in its memory ([`bardo_ledger::Book`]) decide. What they decided
+//! is appended to a journal beside the database, in one write by whoever asked, and answered then;
+//! a thread carries it over into the database, some hundred at a time, and the database says how far
+//! it has come. So nothing is lost between the two and nothing is done twice, whenever the process
+//! ends. Holding money touches no disk; a hold is written down when it lives longer than some 50 ms
+//! or when [`Ledger::persist`] is awaited. What an end frees is free only once the end is in the
+//! journal, so a write that fails is taken back exactly.
 //!
-//! Commands such as `keys create` open the same file beside a server ([`Mode::Tool`]). They put
+//! Commands such as `keys create` open the same database beside a server ([`Mode::Tool`]). They put
 //! money in, change keys and end holds of unknown outcome, each in a transaction of its own, and
 //! leave a row in `changes`, which the server reads within 50 ms, or at once on
-//! [`SqliteStore::refresh`].
+//! [`SqliteStore::refresh`], which carries over what waits as well. Where no server runs they carry
+//! over themselves what one left behind.
 //!
 //! Start from [`SqliteStore::open`].
 
-mod batch;
+mod apply;
 mod caps;
 mod changes;
-mod checkpoint;
-
+mod drill;
+mod entry;
 mod error;
+mod group;
 mod journal;
 mod keys;
 mod loading;
@@ -26,6 +30,8 @@ mod lock;
 mod port;
 mod queries;
 mod reader;
+mod replay;
+mod rows;
 mod schema;
 mod server;
 mod shared;
@@ -102,12 +108,13 @@ impl Options {
     }
 }
 
-/// Decides which transactions of a server fail at their end, as they would on a full disk.
+/// Decides which writes of a server fail, as they would on a full disk: of groups to the journal and
+/// of transactions in the database.
 #[derive(Clone)]
 pub struct Faults(Arc<dyn Fn(u64) -> bool + Send + Sync>);
 
 impl Faults {
-    /// `fails` is asked at the end of each transaction, with its number from 1 on.
+    /// `fails` is asked at each write, with its number from 1 on.
     #[must_use]
     pub fn new(fails: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(fails))
@@ -118,7 +125,8 @@ impl Faults {
     }
 }
 
-/// The embedded store. Dropping it writes what waits, and waits for that.
+/// The embedded store. Dropping it writes what waits, and waits for that. The journal is beside the
+/// database, of the same name and ending in `.journal`.
 pub struct SqliteStore {
     side: Side,
     readers: Readers,
@@ -168,14 +176,27 @@ impl SqliteStore {
         Ok(Self { side, readers })
     }
 
-    /// Reads at once what other processes did, instead of within 50 ms.
+    /// Brings the database up to date at once, and reads what other processes did, instead of
+    /// within moments.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// When the database cannot be written.
     pub async fn refresh(&self) -> Result<(), StoreError> {
         match &self.side {
             Side::Server(server) => server.ask(Action::Refresh).await,
-            Side::Tool(_) => Ok(()),
+            Side::Tool(tool) => tool.catch_up().map(|_| ()),
+        }
+    }
+
+    /// Of a tool: carries over what a server left in the journal when it ended. Answers whether the
+    /// database has all of it now; where it does not, a server runs and has to be asked.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn catch_up(&self) -> Result<bool, StoreError> {
+        match &self.side {
+            Side::Server(_) => Ok(true),
+            Side::Tool(tool) => tool.catch_up(),
         }
     }
 

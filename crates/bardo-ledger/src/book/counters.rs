@@ -175,6 +175,23 @@ impl Counters {
             .collect()
     }
 
+    pub(super) fn take_back(
+        &mut self,
+        scope: &CapScope,
+        window: Window,
+        start_ms: u64,
+        amount: MicroUsd,
+    ) {
+        let key = Key {
+            scope: scope.clone(),
+            window,
+            start_ms,
+        };
+        if let Some(counter) = self.0.get_mut(&key) {
+            counter.spent = counter.spent.saturating_sub(amount);
+        }
+    }
+
     pub(super) fn forget(&mut self, before_ms: u64, sessions: Sessions) {
         self.0.retain(|key, counter| {
             let is_over = key

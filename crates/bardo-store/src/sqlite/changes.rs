@@ -8,9 +8,9 @@ use bardo_ledger::{Charge, End, Settle};
 use bardo_types::ids::{AccountId, RequestId};
 use rusqlite::Connection;
 
-use super::batch::Known;
-use super::journal;
+use super::apply::Known;
 use super::loading;
+use super::rows;
 use super::shared::Shared;
 
 /// Puts changes after `seen` into the books; answers the last one. When it is called within the
@@ -63,9 +63,9 @@ fn settle(
     request: RequestId,
     now_ms: u64,
 ) -> rusqlite::Result<()> {
-    let no = journal::find_account_no(connection, account.as_str())?;
+    let no = rows::find_account_no(connection, account.as_str())?;
     let paid = match no {
-        Some(no) => journal::find_charge(connection, no, request.as_str())?,
+        Some(no) => rows::find_charge(connection, no, request.as_str())?,
         None => None,
     };
     known.held.remove(&(account.clone(), request.clone()));
@@ -77,7 +77,9 @@ fn settle(
             spread: paid.spread,
         })
     });
-    shared.lock().book.settle(&Settle {
+    let mut core = shared.lock();
+    core.held.remove(&(account.clone(), request.clone()));
+    core.book.settle(&Settle {
         account,
         request,
         end,

@@ -1,360 +1,321 @@
-//! The statements that write money and receipts. Each runs within its caller's transaction.
+//! The file of what was acknowledged and may not be in the database yet.
+//!
+//! Each group of entries is one frame, written by one call: its checksum, its length, how many
+//! entries it has and the number of the first. Numbers go on from frame to frame and are never used
+//! again, and the database says up to which it has them, so each is carried over exactly once. A
+//! frame that was not written to its end does not count: nobody was told that it was.
 
-use bardo_ledger::{CapScope, Deposit, HoldState, Paid, Record, Window};
-use bardo_types::ids::AccountId;
-use bardo_types::money::MicroUsd;
-use rusqlite::{Connection, OptionalExtension, params};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 
-/// A transfer between an account and a provider.
-pub(super) struct ChargeRow<'a> {
-    pub(super) at_ms: u64,
-    pub(super) account: i64,
-    pub(super) request: &'a str,
-    pub(super) provider: &'a str,
-    pub(super) paid: Paid,
+use bardo_ledger::StoreError;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::entry::Entry;
+use super::schema::Durability;
+
+/// What a journal begins with; then comes the name of its database.
+const MAGIC: &[u8; 16] = b"bardo journal 1\n";
+/// How long the name of a database is.
+pub(super) const NAME: usize = 16;
+const HEADER: usize = MAGIC.len() + NAME;
+const CHECKSUM: usize = 8;
+const HEAD: usize = CHECKSUM + 4 + 4 + 8;
+/// No more is written before the database has taken what there is.
+const FULL: u64 = 64 << 20;
+
+pub(super) struct Journal {
+    file: File,
+    path: PathBuf,
+    /// Up to here it is written.
+    length: u64,
+    /// The number of the next entry.
+    next: u64,
+    durability: Durability,
+    /// Behind its length there may be something.
+    is_torn: bool,
+    frame: Vec<u8>,
 }
 
-/// A hold as its row has it.
-pub(super) struct HoldRow<'a> {
-    pub(super) account: i64,
-    pub(super) request: &'a str,
-    pub(super) amount: MicroUsd,
-    pub(super) state: HoldState,
-    /// See [`super::caps`].
-    pub(super) caps: Option<String>,
-    pub(super) created_at_ms: u64,
-    pub(super) expires_at_ms: u64,
+/// What a journal had when it was opened.
+pub(super) struct Opened {
+    pub(super) journal: Journal,
+    /// What the database does not have yet, in order.
+    pub(super) entries: Vec<Entry>,
 }
 
-/// What a deposit came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deposited {
-    /// The money is in.
-    Now,
-    /// It was in before, by the same reference.
-    Before,
-    /// The sum would be out of range.
-    Overflow,
+/// Where the journal of a database is.
+pub(super) fn beside(database: &Path) -> PathBuf {
+    database.with_extension("journal")
 }
 
-/// The number of an account, given to it when its name is first seen.
-pub(super) fn account_no(connection: &Connection, id: &AccountId) -> rusqlite::Result<i64> {
-    if let Some(no) = find_account_no(connection, id.as_str())? {
-        return Ok(no);
+impl Journal {
+    /// Opens the journal beside a database, which has this name and all entries up to `applied`.
+    /// Waits for another process that reads it, or with `wait` off answers `None` there.
+    pub(super) fn open(
+        database: &Path,
+        name: [u8; NAME],
+        applied: impl FnOnce() -> io::Result<u64>,
+        durability: Durability,
+        wait: bool,
+    ) -> io::Result<Option<Opened>> {
+        let path = beside(database);
+        let Some(mut file) = take(&path, wait)? else {
+            return Ok(None);
+        };
+        // Who had the lock before may have carried something over.
+        let applied = applied()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let mut read = read(&bytes, name, applied);
+        if let Found::Foreign(why) = read {
+            file = set_aside(&path, file, why)?;
+            read = Found::New;
+        }
+        let mut journal = Self {
+            file,
+            path,
+            length: HEADER as u64,
+            next: applied + 1,
+            durability,
+            is_torn: true,
+            frame: Vec::new(),
+        };
+        let mut entries = Vec::new();
+        match read {
+            Found::Entries(found) => {
+                let cut = bytes.len() as u64 - found.length;
+                if cut > 0 {
+                    tracing::warn!(bytes = cut, "the end of the journal was not written whole");
+                }
+                // What the database has need not be kept.
+                if !found.entries.is_empty() {
+                    journal.length = found.length;
+                }
+                journal.next = found.next;
+                entries = found.entries;
+            }
+            Found::New | Found::Foreign(_) => {
+                let header = [&MAGIC[..], &name].concat();
+                journal.file.set_len(0)?;
+                journal.file.write_all_at(&header, 0)?;
+                if durability == Durability::Power {
+                    journal.file.sync_all()?;
+                    if let Some(folder) = journal.path.parent() {
+                        File::open(folder)?.sync_all()?;
+                    }
+                }
+            }
+        }
+        journal.mend()?;
+        Ok(Some(Opened { journal, entries }))
     }
-    connection
-        .prepare_cached("INSERT INTO accounts (id) VALUES (?1)")?
-        .insert([id.as_str()])
-}
 
-pub(super) fn find_account_no(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
-    connection
-        .prepare_cached("SELECT no FROM accounts WHERE id = ?1")?
-        .query_row([id], |row| row.get(0))
-        .optional()
-}
-
-/// Adds to what an account spent and holds; either may be negative.
-pub(super) fn add_to_account(
-    connection: &Connection,
-    account: i64,
-    spent: i64,
-    held: i64,
-) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE accounts SET spent = spent + ?2, held = held + ?3 WHERE no = ?1")?
-        .execute([account, spent, held])?;
-    Ok(())
-}
-
-/// Adds to what was spent under a cap.
-pub(super) fn add_to_cap(
-    connection: &Connection,
-    account: i64,
-    scope: &CapScope,
-    window: Window,
-    starts_at_ms: u64,
-    spent: MicroUsd,
-) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO cap_counters (account, scope, span, starts_at_ms, spent) \
-             VALUES (?1, ?2, ?3, ?4, ?5) \
-             ON CONFLICT (account, scope, span, starts_at_ms) DO UPDATE SET spent = spent + ?5",
-        )?
-        .execute(params![
-            account,
-            super::caps::scope_name(scope),
-            window.as_str(),
-            clamp(starts_at_ms),
-            spent.get()
-        ])?;
-    Ok(())
-}
-
-/// Writes a charge. Answers whether it was written: not where the request was charged before.
-pub(super) fn insert_charge(
-    connection: &Connection,
-    row: &ChargeRow<'_>,
-) -> rusqlite::Result<bool> {
-    let charged = i64::try_from(row.paid.charged().get()).unwrap_or(i64::MAX);
-    let written = connection
-        .prepare_cached(
-            "INSERT INTO transfers (at_ms, kind, account, reference, counterparty, \
-             customer_amount, counterparty_amount, spread_amount, shortfall) \
-             VALUES (?1, 'charge', ?2, ?3, 'provider:' || ?4, ?5, ?6, ?7, ?8) \
-             ON CONFLICT (reference, account, kind) DO NOTHING",
-        )?
-        .execute(params![
-            clamp(row.at_ms),
-            row.account,
-            row.request,
-            row.provider,
-            -charged,
-            row.paid.provider_cost.get(),
-            row.paid.spread.get(),
-            row.paid.shortfall.get(),
-        ])?;
-    Ok(written == 1)
-}
-
-/// What a request was charged, if it was.
-pub(super) fn find_charge(
-    connection: &Connection,
-    account: i64,
-    request: &str,
-) -> rusqlite::Result<Option<Paid>> {
-    connection
-        .prepare_cached(
-            "SELECT counterparty_amount, spread_amount, shortfall FROM transfers \
-             WHERE account = ?1 AND kind = 'charge' AND reference = ?2",
-        )?
-        .query_row(params![account, request], |row| {
-            Ok(Paid {
-                provider_cost: MicroUsd::new(row.get(0)?),
-                spread: MicroUsd::new(row.get(1)?),
-                shortfall: MicroUsd::new(row.get(2)?),
-            })
-        })
-        .optional()
-}
-
-/// Puts money in, once per account and reference.
-pub(super) fn deposit(
-    connection: &Connection,
-    account: i64,
-    command: &Deposit,
-) -> rusqlite::Result<Deposited> {
-    let Ok(amount) = i64::try_from(command.amount.get()) else {
-        return Ok(Deposited::Overflow);
-    };
-    let known: Option<i64> = connection
-        .prepare_cached(
-            "SELECT no FROM transfers \
-             WHERE account = ?1 AND kind = 'deposit' AND reference = ?2",
-        )?
-        .query_row(params![account, command.reference], |row| row.get(0))
-        .optional()?;
-    if known.is_some() {
-        return Ok(Deposited::Before);
+    /// Writes one group, which is kept when this answers. On an error nothing of it is.
+    pub(super) fn append<'a>(
+        &mut self,
+        entries: impl Iterator<Item = &'a Entry>,
+    ) -> Result<(), StoreError> {
+        let failed = |error: io::Error| StoreError::Unavailable(format!("the journal: {error}"));
+        if self.length > FULL {
+            return Err(StoreError::Unavailable(
+                "the journal is full and the database does not take it".to_owned(),
+            ));
+        }
+        self.mend().map_err(failed)?;
+        self.frame.clear();
+        self.frame.resize(HEAD, 0);
+        let mut count = 0_u32;
+        for entry in entries {
+            entry.encode(&mut self.frame);
+            count += 1;
+        }
+        let length = u32::try_from(self.frame.len() - HEAD)
+            .map_err(|_| StoreError::Damaged("a group of four gigabytes".to_owned()))?;
+        self.frame[8..12].copy_from_slice(&length.to_le_bytes());
+        self.frame[12..16].copy_from_slice(&count.to_le_bytes());
+        self.frame[16..24].copy_from_slice(&self.next.to_le_bytes());
+        let checksum = xxh3_64(&self.frame[CHECKSUM..]);
+        self.frame[..CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
+        let mut written = self.file.write_all_at(&self.frame, self.length);
+        if written.is_ok() && self.durability == Durability::Power {
+            written = self.file.sync_data();
+        }
+        if let Err(error) = written {
+            self.is_torn = true;
+            // Tried again before anything else is written.
+            let _ = self.mend();
+            return Err(failed(error));
+        }
+        self.length += self.frame.len() as u64;
+        self.next += u64::from(count);
+        Ok(())
     }
-    let added = connection
-        .prepare_cached(
-            "UPDATE accounts SET deposited = deposited + ?2, \
-             opened_at_ms = coalesce(opened_at_ms, ?3) \
-             WHERE no = ?1 AND deposited <= 9223372036854775807 - ?2",
-        )?
-        .execute(params![account, amount, clamp(command.now_ms)])?;
-    if added == 0 {
-        return Ok(Deposited::Overflow);
+
+    /// The number of the last entry.
+    pub(super) fn last(&self) -> u64 {
+        self.next - 1
     }
-    connection
-        .prepare_cached(
-            "INSERT INTO transfers (at_ms, kind, account, reference, counterparty, \
-             customer_amount, counterparty_amount, spread_amount) \
-             VALUES (?1, 'deposit', ?2, ?3, ?4, ?5, -?5, 0)",
-        )?
-        .execute(params![
-            clamp(command.now_ms),
-            account,
-            command.reference,
-            format!("funding:{}", source_of(&command.reference)),
-            amount,
-        ])?;
-    Ok(Deposited::Now)
-}
 
-/// Where money came from, by the deposit's reference: what stands before the first colon.
-fn source_of(reference: &str) -> &str {
-    reference.split(':').next().unwrap_or(reference)
-}
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
 
-/// Writes a hold, or what changed of it.
-pub(super) fn put_hold(connection: &Connection, row: &HoldRow<'_>) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO holds (account, request, amount, state, caps, created_at_ms, \
-             expires_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
-             ON CONFLICT (account, request) DO UPDATE SET amount = ?3, state = ?4, caps = ?5",
-        )?
-        .execute(params![
-            row.account,
-            row.request,
-            row.amount.get(),
-            state_name(row.state),
-            row.caps,
-            clamp(row.created_at_ms),
-            clamp(row.expires_at_ms),
-        ])?;
-    Ok(())
-}
+    /// Begins anew: the database has all of it.
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        if self.length == HEADER as u64 {
+            return Ok(());
+        }
+        self.length = HEADER as u64;
+        self.is_torn = true;
+        self.mend()
+    }
 
-pub(super) fn delete_hold(
-    connection: &Connection,
-    account: i64,
-    request: &str,
-) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("DELETE FROM holds WHERE account = ?1 AND request = ?2")?
-        .execute(params![account, request])?;
-    Ok(())
-}
-
-pub(super) const fn state_name(state: HoldState) -> &'static str {
-    match state {
-        HoldState::Open => "open",
-        HoldState::Unknown => "unknown",
+    /// Cuts off what is behind the end.
+    fn mend(&mut self) -> io::Result<()> {
+        if self.is_torn {
+            self.file.set_len(self.length)?;
+            self.is_torn = false;
+        }
+        Ok(())
     }
 }
 
-/// Keeps a receipt, in the place of an earlier one of the same request.
-pub(super) fn insert_receipt(
-    connection: &Connection,
-    account: i64,
-    record: &Record,
-) -> rusqlite::Result<()> {
-    let columns = params![
-        account,
-        record.request.as_str(),
-        record.client_request_id.as_deref(),
-        record.key.as_ref().map(bardo_types::ids::KeyId::as_str),
-        clamp(record.at_ms),
-        &*record.model,
-        &*record.provider,
-        record.outcome,
-        clamp(record.input_tokens),
-        clamp(record.output_tokens),
-        clamp(record.provider_cost.get()),
-        clamp(record.charge.get()),
-        clamp(record.savings.get()),
-    ];
-    let written = connection
-        .prepare_cached(
-            "INSERT INTO receipts (account, request, client_request, key, at_ms, model, \
-             provider, outcome, input_tokens, output_tokens, provider_cost, charge, savings) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
-             ON CONFLICT (request, account) DO NOTHING",
-        )?
-        .execute(columns)?;
-    if written == 1 {
-        let no = connection.last_insert_rowid();
-        connection
-            .prepare_cached("INSERT INTO receipt_texts (no, json) VALUES (?1, ?2)")?
-            .execute(params![no, &*record.json])?;
-        return Ok(());
-    }
-    let no: i64 = connection
-        .prepare_cached(
-            "UPDATE receipts SET client_request = ?3, key = ?4, at_ms = ?5, model = ?6, \
-             provider = ?7, outcome = ?8, input_tokens = ?9, output_tokens = ?10, \
-             provider_cost = ?11, charge = ?12, savings = ?13 \
-             WHERE account = ?1 AND request = ?2 RETURNING no",
-        )?
-        .query_row(columns, |row| row.get(0))?;
-    connection
-        .prepare_cached("UPDATE receipt_texts SET json = ?2 WHERE no = ?1")?
-        .execute(params![no, &*record.json])?;
-    Ok(())
+fn open_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
 }
 
-/// A time, or a figure of a receipt, as SQLite can keep it. More is neither a time that comes nor a
-/// figure that anybody counted, and must not keep the rest of a transaction from being written.
-fn clamp(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-/// What another process did, for the server to read.
-pub(super) struct Change<'a> {
-    pub(super) at_ms: u64,
-    /// `deposit`, `settle` or `keys`.
-    pub(super) kind: &'static str,
-    pub(super) account: Option<&'a str>,
-    pub(super) reference: Option<&'a str>,
-}
-
-pub(super) fn announce(connection: &Connection, change: &Change<'_>) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO changes (at_ms, kind, account, reference) VALUES (?1, ?2, ?3, ?4)",
-        )?
-        .execute(params![
-            clamp(change.at_ms),
-            change.kind,
-            change.account,
-            change.reference
-        ])?;
-    Ok(())
-}
-
-/// A line of the audit log.
-pub(super) struct AuditRow<'a> {
-    pub(super) at_ms: u64,
-    pub(super) actor: &'a str,
-    /// `deposit`, `reconcile`, `key.created`, `key.changed` or `key.revoked`.
-    pub(super) action: &'static str,
-    pub(super) subject: &'a str,
-    pub(super) detail: String,
-}
-
-impl<'a> AuditRow<'a> {
-    pub(super) fn of_deposit(actor: &'a str, command: &'a Deposit) -> Self {
-        Self {
-            at_ms: command.now_ms,
-            actor,
-            action: "deposit",
-            subject: command.account.as_str(),
-            detail: format!("{} USD, reference {:?}", command.amount, command.reference),
+/// Opens the file when nobody else has it; `None` where one does and is not to be waited for.
+fn take(path: &Path, wait: bool) -> io::Result<Option<File>> {
+    loop {
+        let file = open_file(path)?;
+        if wait {
+            file.lock()?;
+        } else {
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+        // Whoever had it may have set it aside.
+        let is_there = std::fs::metadata(path).map(|at| at.ino());
+        if is_there.ok() == Some(file.metadata()?.ino()) {
+            return Ok(Some(file));
         }
     }
 }
 
-pub(super) fn audit(connection: &Connection, row: &AuditRow<'_>) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO audit (at_ms, actor, action, subject, detail) \
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute(params![
-            clamp(row.at_ms),
-            row.actor,
-            row.action,
-            row.subject,
-            row.detail
-        ])?;
-    Ok(())
+/// Keeps a journal that does not fit under another name, and begins another.
+fn set_aside(path: &Path, file: File, why: &str) -> io::Result<File> {
+    let number = (1..)
+        .find(|number| !aside(path, *number).exists())
+        .unwrap_or(u32::MAX);
+    let to = aside(path, number);
+    std::fs::rename(path, &to)?;
+    tracing::error!(
+        why,
+        kept = %to.display(),
+        "the journal does not belong to the database; what it has is not carried over"
+    );
+    let fresh = open_file(path)?;
+    fresh.lock()?;
+    // Whoever waits for the old one finds that it is not there any more.
+    drop(file);
+    Ok(fresh)
 }
 
-/// Deletes at most `limit` of the oldest receipts, as far as they are from before `before_ms`;
-/// answers how many.
-pub(super) fn prune(connection: &Connection, before_ms: u64, limit: u64) -> rusqlite::Result<u64> {
-    let doomed = "SELECT no FROM receipts WHERE at_ms / 60000 <= ?1 / 60000 AND at_ms < ?1 \
-         ORDER BY at_ms / 60000, account, no LIMIT ?2";
-    let before_ms = clamp(before_ms);
-    connection
-        .prepare_cached(&format!("DELETE FROM receipt_texts WHERE no IN ({doomed})"))?
-        .execute(params![before_ms, limit])?;
-    let count = connection
-        .prepare_cached(&format!("DELETE FROM receipts WHERE no IN ({doomed})"))?
-        .execute(params![before_ms, limit])?;
-    Ok(u64::try_from(count).unwrap_or(u64::MAX))
+fn aside(path: &Path, number: u32) -> PathBuf {
+    path.with_extension(format!("journal.{number}"))
 }
+
+enum Found {
+    New,
+    /// It is not to be used; why.
+    Foreign(&'static str),
+    Entries(Entries),
+}
+
+struct Entries {
+    entries: Vec<Entry>,
+    length: u64,
+    next: u64,
+}
+
+/// Reads as far as frames are whole and follow each other.
+fn read(bytes: &[u8], name: [u8; NAME], applied: u64) -> Found {
+    let Some((header, mut rest)) = bytes.split_at_checked(HEADER) else {
+        // Nothing is written behind a header that is not whole.
+        return Found::New;
+    };
+    if header[..MAGIC.len()] != *MAGIC {
+        return Found::Foreign("it is none, or of a later version");
+    }
+    if header[MAGIC.len()..] != name {
+        return Found::Foreign("it is of another database");
+    }
+    let mut found = Entries {
+        entries: Vec::new(),
+        length: HEADER as u64,
+        next: applied + 1,
+    };
+    let mut next = None;
+    while let Some(frame) = Frame::first(rest) {
+        if next.is_some_and(|next| next != frame.first) {
+            break;
+        }
+        if next.is_none() && frame.first > applied + 1 {
+            return Found::Foreign("there are entries between the two that nobody has");
+        }
+        let mut payload = frame.payload;
+        for number in (frame.first..).take(frame.count) {
+            let Some(entry) = Entry::decode(&mut payload) else {
+                return Found::Foreign("it has entries of a later version");
+            };
+            if number > applied {
+                found.entries.push(entry);
+            }
+        }
+        let after = frame.first + frame.count as u64;
+        next = Some(after);
+        found.next = found.next.max(after);
+        let length = HEAD + frame.payload.len();
+        found.length += length as u64;
+        rest = &rest[length..];
+    }
+    Found::Entries(found)
+}
+
+struct Frame<'a> {
+    first: u64,
+    count: usize,
+    payload: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    fn first(bytes: &'a [u8]) -> Option<Self> {
+        let head = bytes.get(..HEAD)?;
+        let number = |at: usize| Some(u32::from_le_bytes(head[at..at + 4].try_into().ok()?));
+        let length = usize::try_from(number(8)?).ok()?;
+        let count = usize::try_from(number(12)?).ok()?;
+        let first = u64::from_le_bytes(head[16..24].try_into().ok()?);
+        let whole = bytes.get(..HEAD.checked_add(length)?)?;
+        let checksum = u64::from_le_bytes(head[..CHECKSUM].try_into().ok()?);
+        (xxh3_64(&whole[CHECKSUM..]) == checksum).then_some(Self {
+            first,
+            count,
+            payload: &whole[HEAD..],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

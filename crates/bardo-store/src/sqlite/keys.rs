@@ -6,7 +6,7 @@ use bardo_types::money::{BasisPoints, MicroUsd};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::{Map, Value};
 
-use super::journal::{self, AuditRow};
+use super::rows::{self, AuditRow};
 
 pub(super) const CREATED: &str = "key.created";
 pub(super) const CHANGED: &str = "key.changed";
@@ -122,7 +122,7 @@ pub(super) fn write(
             subject: record.id.as_str(),
             detail: format!("account {}, name {:?}", record.account, record.name),
         };
-        journal::audit(connection, &row)?;
+        rows::audit(connection, &row)?;
     }
     Ok(written)
 }

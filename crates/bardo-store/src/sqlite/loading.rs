@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::caps;
 use super::error::store_error;
-use super::journal;
+use super::rows;
 use super::shared::{HoldKey, Shared};
 
 /// Ends of the last minutes are remembered over a restart, so that a request that is sent again is
@@ -67,11 +67,11 @@ pub(super) fn end(
     request: &RequestId,
     now_ms: u64,
 ) -> rusqlite::Result<()> {
-    let Some(no) = journal::find_account_no(connection, id.as_str())? else {
+    let Some(no) = rows::find_account_no(connection, id.as_str())? else {
         return Ok(());
     };
     let row = account(connection, id)?;
-    let paid = journal::find_charge(connection, no, request.as_str())?;
+    let paid = rows::find_charge(connection, no, request.as_str())?;
     let mut core = shared.lock();
     if let Some((deposited, spent)) = row {
         core.book.load_account(id.clone(), deposited, spent);

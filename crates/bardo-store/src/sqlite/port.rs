@@ -9,6 +9,7 @@ use bardo_ledger::{
 };
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
+use rusqlite::Connection;
 
 use super::error::key_error;
 use super::keys::{self, Written};
@@ -21,6 +22,20 @@ fn no_server<T>() -> Result<T, StoreError> {
     Err(StoreError::Unavailable(
         "only a running server holds money".to_owned(),
     ))
+}
+
+impl SqliteStore {
+    /// Looks at the database when it has all that was acknowledged before.
+    async fn read<T: Send + 'static>(
+        &self,
+        length: Length,
+        look: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if let Side::Server(server) = &self.side {
+            server.catch_up().await;
+        }
+        self.readers.ask(length, look).await
+    }
 }
 
 impl Ledger for SqliteStore {
@@ -43,10 +58,7 @@ impl Ledger for SqliteStore {
     ) -> Future<'a, Result<(), StoreError>> {
         Box::pin(async move {
             match &self.side {
-                Side::Server(server) => {
-                    let key = (account.clone(), request.clone());
-                    server.ask(|reply| Action::Persist(key, reply)).await
-                }
+                Side::Server(server) => server.persist(account, request).await,
                 Side::Tool(_) => no_server(),
             }
         })
@@ -70,7 +82,7 @@ impl Ledger for SqliteStore {
     fn settle(&self, command: Settle) -> Future<'_, Result<Settled, StoreError>> {
         Box::pin(async move {
             match &self.side {
-                Side::Server(server) => server.ask(|reply| Action::Settle(command, reply)).await,
+                Side::Server(server) => server.settle(command).await,
                 Side::Tool(tool) => tool.settle(&command),
             }
         })
@@ -119,7 +131,7 @@ impl Ledger for SqliteStore {
         limit: u32,
     ) -> Future<'a, Result<Vec<Posting>, StoreError>> {
         let account = account.clone();
-        Box::pin(self.readers.ask(Length::Long, move |connection| {
+        Box::pin(self.read(Length::Long, move |connection| {
             queries::postings(connection, account.as_str(), after, limit)
         }))
     }
@@ -149,7 +161,7 @@ impl Ledger for SqliteStore {
 
     fn verify(&self) -> Future<'_, Result<Verification, StoreError>> {
         Box::pin(async move {
-            let mut verification = self.readers.ask(Length::Long, verify::verify).await?;
+            let mut verification = self.read(Length::Long, verify::verify).await?;
             if let Side::Server(server) = &self.side {
                 verification
                     .problems
@@ -160,7 +172,6 @@ impl Ledger for SqliteStore {
     }
 
     fn flush(&self) -> Future<'_, Result<(), StoreError>> {
-        // The writer puts receipts that wait into the same transaction.
         Box::pin(self.refresh())
     }
 
@@ -170,13 +181,13 @@ impl Ledger for SqliteStore {
         id: &'a str,
     ) -> Future<'a, Result<Option<String>, StoreError>> {
         let (account, id) = (account.clone(), id.to_owned());
-        Box::pin(self.readers.ask(Length::Short, move |connection| {
+        Box::pin(self.read(Length::Short, move |connection| {
             queries::receipt(connection, account.as_str(), &id)
         }))
     }
 
     fn usage(&self, query: UsageQuery) -> Future<'_, Result<Vec<UsageRow>, StoreError>> {
-        Box::pin(self.readers.ask(Length::Long, move |connection| {
+        Box::pin(self.read(Length::Long, move |connection| {
             queries::usage(connection, &query)
         }))
     }

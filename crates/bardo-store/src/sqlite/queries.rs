@@ -5,7 +5,7 @@ use bardo_types::ids::KeyId;
 use bardo_types::money::MicroUsd;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::journal;
+use super::rows;
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -38,7 +38,7 @@ pub(super) fn postings(
     limit: u32,
 ) -> rusqlite::Result<Vec<Posting>> {
     let mut lines = Vec::new();
-    let Some(no) = journal::find_account_no(connection, account)? else {
+    let Some(no) = rows::find_account_no(connection, account)? else {
         return Ok(lines);
     };
     let after = i64::try_from(after).unwrap_or(i64::MAX);

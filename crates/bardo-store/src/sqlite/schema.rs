@@ -13,13 +13,16 @@ pub(super) const APPLICATION_ID: i64 = 0x4252_444f;
 
 /// The steps from an empty file to the present schema; the file's `user_version` counts those that
 /// were taken. A step that has been released is never edited.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001.sql"),
+    include_str!("migrations/0002.sql"),
+];
 
 /// Pages that the writer keeps in memory: those at the growing end of each table and index.
 const CACHE_KIB: u32 = 8_192;
-/// The writer moves the journal into the file itself when it gets this long: only where
-/// [`super::checkpoint`] cannot.
-const CHECKPOINT_PAGES: u32 = 32_000;
+/// SQLite moves its own log into its file when it gets this long, if the writer did not have it do
+/// so before.
+const CHECKPOINT_PAGES: u32 = 4_000;
 
 /// How hard an acknowledged write is pressed onto the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

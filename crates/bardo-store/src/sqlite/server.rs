@@ -1,34 +1,37 @@
-//! The store of a running server: the books in memory decide, the writer journals.
+//! The store of a running server: the books in memory decide, the journal keeps, the writer carries
+//! over.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-use bardo_ledger::{Balance, CapScope, Record, Refusal, Reservation, Reserve, StoreError, Window};
+use bardo_ledger::{
+    Balance, CapScope, Record, Refusal, Reservation, Reserve, Settle, Settled, StoreError, Window,
+};
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
 use tokio::sync::oneshot;
 
-use super::Options;
-use super::batch::Known;
-use super::checkpoint::Checkpointer;
+use super::apply::Known;
+use super::drill::Drill;
 use super::error::{OpenError, gone};
+use super::group::Step;
 use super::loading::{self, Start};
 use super::lock::ServeLock;
 use super::reader::{Length, Readers};
 use super::schema::open_writer;
 use super::shared::{Action, Attempt, Command, Reply, Shared};
 use super::writer::Writer;
+use super::{Durability, Options, replay};
 
 /// How often holding money is tried again after something was read for it.
 const READS: usize = 4;
 
 pub(super) struct Server {
     shared: Arc<Shared>,
-    writer: Option<JoinHandle<()>>,
-    checkpointer: Option<Checkpointer>,
-    /// Given back after the writer has stopped.
+    threads: Vec<JoinHandle<()>>,
+    /// Given back after the threads have stopped.
     _lock: ServeLock,
 }
 
@@ -40,37 +43,46 @@ impl Server {
             path: path.to_owned(),
             source,
         };
+        let replayed = replay::replay(path, &mut connection, options.durability, true)?;
+        let journal = replayed.expect("it was waited for");
         let Start { book, held } =
             loading::take_over(&mut connection, options.clock.now_ms()).map_err(refused)?;
-        let shared = Arc::new(Shared::new(book));
         let mut known = Known::default();
-        known.held.extend(held);
+        known.held.extend(held.iter().cloned());
+        let applied = journal.last();
+        let shared = Arc::new(Shared::new(
+            book,
+            held,
+            journal,
+            options.durability == Durability::Process,
+            Drill::new(options.faults.clone()).into(),
+        ));
         let writer = Writer {
             connection,
             shared: shared.clone(),
             known,
+            applied,
             seen: 0,
             actor: options.actor.clone(),
             clock: options.clock.clone(),
-            faults: options.faults.clone(),
-            tries: 0,
+            has_log: true,
         };
-        let writer = std::thread::Builder::new()
-            .name("ledger-write".to_owned())
-            .spawn(move || writer.run())
-            .map_err(|source| OpenError::Io {
-                path: path.to_owned(),
-                source,
-            })?;
-        let checkpointer = Checkpointer::start(path.to_owned(), options.tuning())
-            .inspect_err(|error| tracing::warn!(%error, "the writer moves its journal itself"))
-            .ok();
-        Ok(Self {
+        let scribe = shared.clone();
+        let mut server = Self {
             shared,
-            writer: Some(writer),
-            checkpointer,
+            threads: Vec::new(),
             _lock: lock,
-        })
+        };
+        let io = |source| OpenError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let scribe = thread("ledger-journal").spawn(move || scribe.scribe());
+        server.threads.push(scribe.map_err(io)?);
+        let writer = thread("ledger-write").spawn(move || writer.run());
+        server.threads.push(writer.map_err(io)?);
+        Ok(server)
     }
 
     pub(super) fn shared(&self) -> &Shared {
@@ -91,6 +103,39 @@ impl Server {
             place,
         })?;
         answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// Ends a hold; it is in the journal when this answers.
+    pub(super) async fn settle(&self, command: Settle) -> Result<Settled, StoreError> {
+        match self.shared.settle(command) {
+            Step::Done(answer) => answer,
+            Step::Wait(answer) => answer.await.unwrap_or_else(|_| Err(gone())),
+            Step::Ask(command) => self.ask(|reply| Action::Settle(command, reply)).await,
+        }
+    }
+
+    /// Answers when a hold is in the journal.
+    pub(super) async fn persist(
+        &self,
+        account: &AccountId,
+        request: &RequestId,
+    ) -> Result<(), StoreError> {
+        match self.shared.persist(account, request)? {
+            None => Ok(()),
+            Some(answer) => answer.await.unwrap_or_else(|_| Err(gone())),
+        }
+    }
+
+    /// Has the database brought up to date, so that it can be read. Where it cannot be written, what
+    /// it has is better than nothing.
+    pub(super) async fn catch_up(&self) {
+        let is_behind = self.shared.is_behind.load(Ordering::Acquire);
+        if is_behind
+            && self.shared.lock().failing.is_none()
+            && let Err(error) = self.ask(Action::Refresh).await
+        {
+            tracing::debug!(%error, "the ledger is read as it was");
+        }
     }
 
     /// Holds money. Nothing is read where everything is in memory; before it refuses, it looks
@@ -206,12 +251,11 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.checkpointer = None;
         self.shared.close();
-        if let Some(writer) = self.writer.take()
-            && writer.join().is_err()
-        {
-            tracing::error!("the ledger's writer had panicked");
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the ledger had panicked");
+            }
         }
     }
 }

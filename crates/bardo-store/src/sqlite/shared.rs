@@ -1,8 +1,8 @@
-//! What the callers' threads and the writer share: the books in memory, and what waits to be
+//! What the callers' threads and the writers share: the books in memory, and what waits to be
 //! written. Locked for moments, in plain functions, never while anything is read or written.
 
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -13,32 +13,36 @@ use bardo_ledger::{
 };
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
+use hashbrown::HashMap;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::drill::Drill;
+use super::entry::Entry;
 use super::error::gone;
+use super::group::Item;
+use super::journal::Journal;
 use super::keys::Written;
 
 /// Commands that wait for the writer; a caller with one more waits itself.
 pub(super) const COMMANDS: usize = 16_384;
 /// Receipts of unbilled requests that wait; one more is dropped and counted.
 const RECORDS: usize = 8_192;
-/// A hold that lives this long gets a row.
+/// A hold that lives this long is written down.
 pub(super) const LAZY: Duration = Duration::from_millis(50);
 
 pub(super) type HoldKey = (AccountId, RequestId);
 pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
-/// Something to be written, and who waits for it.
+/// Something that the database has to do, and who waits for it.
 pub(super) enum Action {
-    Settle(Settle, Reply<Settled>),
+    /// An end of which the books know nothing, or which another process may decide too.
+    Settle(Box<Settle>, Reply<Settled>),
     Deposit(Deposit, Reply<Result<Balance, Refusal>>),
-    /// Writes the hold now.
-    Persist(HoldKey, Reply<()>),
     InsertKey(Box<KeyRecord>, Reply<Written>),
     UpdateKey(Box<KeyRecord>, Reply<Written>),
     /// Deletes some of the receipts from before this Unix millisecond; answers how many.
     Prune(u64, Reply<u64>),
-    /// Reads what other processes did.
+    /// Brings the database up to date, and reads what other processes did.
     Refresh(Reply<()>),
 }
 
@@ -51,12 +55,23 @@ pub(super) struct Command {
 pub(super) struct Shared {
     core: Mutex<Core>,
     wake: Condvar,
+    /// For the thread that writes the journal where callers do not.
+    pub(super) wake_scribe: Condvar,
+    /// For whoever waits until nobody writes the journal.
+    pub(super) pen_free: Condvar,
+    /// Used by whoever has the pen ([`Core::is_writing`]), so nobody waits for it.
+    pub(super) journal: Mutex<Journal>,
+    /// Each caller writes the journal himself where that takes microseconds.
+    pub(super) callers_write: bool,
+    pub(super) drill: Arc<Drill>,
     /// Places in the queue of commands.
     pub(super) places: Arc<Semaphore>,
     /// Rises with every change to a key.
     pub(super) revision: AtomicU64,
     /// Receipts that were not kept.
     pub(super) dropped: AtomicU64,
+    /// There is something that the database does not have yet.
+    pub(super) is_behind: AtomicBool,
 }
 
 pub(super) struct Core {
@@ -65,19 +80,36 @@ pub(super) struct Core {
     pub(super) records: VecDeque<Record>,
     /// Holds that were made or have grown, in the order in which that happened.
     pub(super) touched: VecDeque<(Instant, HoldKey)>,
-    /// Holds that ended without the writer.
-    pub(super) ended: Vec<HoldKey>,
-    /// Why nothing can be written at present. Money is not held meanwhile: what could not be
-    /// settled should not be spent.
+    /// Decided, and not in the journal yet.
+    pub(super) group: Vec<Item>,
+    /// What the ends that are decided and not in the journal yet will free.
+    pub(super) freed: HashMap<AccountId, MicroUsd>,
+    /// Somebody has the pen: writes the journal, or keeps others from it.
+    pub(super) is_writing: bool,
+    /// Somebody waits for the pen.
+    pub(super) pen_wanted: bool,
+    /// In the journal, and not in the database yet.
+    pub(super) unapplied: Vec<Entry>,
+    /// Holds that the journal has or will have: how much it says, and whether it has that.
+    pub(super) held: HashMap<HoldKey, (MicroUsd, bool)>,
+    /// How many writes on end took long.
+    pub(super) slow_writes: u32,
+    /// The disk is slow: callers do not write the journal themselves until then.
+    pub(super) slow_until: Option<Instant>,
+    /// Why the database cannot be written at present. Money is not held meanwhile: there is no end
+    /// to what would have to be kept for it.
     pub(super) failing: Option<StoreError>,
+    /// Why the journal cannot be written at present. Money is not held meanwhile: what could not be
+    /// settled should not be spent.
+    pub(super) journal_failing: Option<StoreError>,
     /// Rises when counters are dropped, so that nothing that was read before is put in their place.
     pub(super) generation: u64,
-    closing: Closing,
+    pub(super) closing: Closing,
     writer_waits: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Closing {
+pub(super) enum Closing {
     No,
     /// Everything is written first.
     Orderly,
@@ -107,23 +139,45 @@ pub(super) enum Attempt {
 }
 
 impl Shared {
-    pub(super) fn new(book: Book) -> Self {
+    /// Over books in which these holds are, all of them on disk.
+    pub(super) fn new(
+        book: Book,
+        held: impl IntoIterator<Item = (HoldKey, MicroUsd)>,
+        journal: Journal,
+        callers_write: bool,
+        drill: Arc<Drill>,
+    ) -> Self {
+        let held = held.into_iter().map(|(key, amount)| (key, (amount, true)));
         Self {
             core: Mutex::new(Core {
                 book,
                 commands: VecDeque::new(),
                 records: VecDeque::new(),
                 touched: VecDeque::new(),
-                ended: Vec::new(),
+                group: Vec::new(),
+                freed: HashMap::new(),
+                is_writing: false,
+                pen_wanted: false,
+                unapplied: Vec::new(),
+                held: held.collect(),
+                slow_writes: 0,
+                slow_until: None,
                 failing: None,
+                journal_failing: None,
                 generation: 0,
                 closing: Closing::No,
                 writer_waits: false,
             }),
             wake: Condvar::new(),
+            wake_scribe: Condvar::new(),
+            pen_free: Condvar::new(),
+            journal: Mutex::new(journal),
+            callers_write,
+            drill,
             places: Arc::new(Semaphore::new(COMMANDS)),
             revision: AtomicU64::new(1),
             dropped: AtomicU64::new(0),
+            is_behind: AtomicBool::new(false),
         }
     }
 
@@ -195,6 +249,7 @@ impl Shared {
         self.lock().closing = how;
         self.places.close();
         self.wake.notify_one();
+        self.wake_scribe.notify_one();
     }
 
     /// Holds money if everything that decides is in memory.
@@ -249,15 +304,16 @@ impl Shared {
             record: None,
             now_ms,
         });
-        core.ended.push((account.clone(), request.clone()));
+        core.gone(account, request);
     }
 
     pub(super) fn expire(&self, now_ms: u64) -> u64 {
         let mut core = self.lock();
         let over = core.book.expire(now_ms);
         let count = over.len();
-        core.ended
-            .extend(over.into_iter().map(|hold| (hold.account, hold.request)));
+        for hold in over {
+            core.gone(&hold.account, &hold.request);
+        }
         u64::try_from(count).unwrap_or(u64::MAX)
     }
 
@@ -267,6 +323,7 @@ impl Shared {
         let has_room = core.records.len() < RECORDS && core.closing == Closing::No;
         if has_room {
             core.records.push_back(record);
+            self.is_behind.store(true, Ordering::Release);
         }
         has_room
     }
@@ -277,7 +334,8 @@ impl Core {
         if self.closing != Closing::No {
             return Err(gone());
         }
-        self.failing.clone().map_or(Ok(()), Err)
+        let failing = self.journal_failing.as_ref().or(self.failing.as_ref());
+        failing.cloned().map_or(Ok(()), Err)
     }
 
     fn touch(&mut self, account: &AccountId, request: &RequestId) {
@@ -293,16 +351,11 @@ impl Core {
 
     /// Whether nothing waits to be written.
     pub(super) fn is_idle(&self) -> bool {
-        self.commands.is_empty() && self.records.is_empty() && self.ended.is_empty()
+        self.commands.is_empty() && self.group.is_empty() && self.is_applied()
     }
 
-    /// Whether there is something to write that nobody waits for.
-    pub(super) fn has_chores(&self) -> bool {
-        !self.records.is_empty()
-            || !self.ended.is_empty()
-            || self
-                .touched
-                .front()
-                .is_some_and(|(at, _)| at.elapsed() >= LAZY)
+    /// Whether the database has all that the journal has.
+    pub(super) fn is_applied(&self) -> bool {
+        self.records.is_empty() && self.unapplied.is_empty()
     }
 }

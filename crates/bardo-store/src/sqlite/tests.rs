@@ -4,5 +4,5 @@ mod contract;
 mod crash;
 mod failures;
 mod histories;
-mod rig;
+pub(super) mod rig;
 mod two;

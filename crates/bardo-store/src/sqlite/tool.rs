@@ -1,7 +1,7 @@
 //! The store of a command: each call is one transaction. It puts money in, changes keys and ends
 //! holds of unknown outcome; a server that runs meanwhile reads about it in `changes`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -14,16 +14,18 @@ use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::Options;
 use super::caps;
 use super::error::{OpenError, store_error};
-use super::journal::{self, AuditRow, Change, ChargeRow, Deposited};
 use super::keys::{self, Written};
 use super::queries;
+use super::rows::{self, AuditRow, Change, ChargeRow, Deposited};
 use super::schema::open_writer;
+use super::{Durability, Options, replay};
 
 pub(super) struct Tool {
     connection: Mutex<Connection>,
+    path: PathBuf,
+    durability: Durability,
     actor: String,
     clock: Arc<dyn Clock>,
     /// Rises with every change to a key by this tool.
@@ -32,11 +34,29 @@ pub(super) struct Tool {
 
 impl Tool {
     pub(super) fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
-        Ok(Self {
+        let tool = Self {
             connection: Mutex::new(open_writer(path, options.tuning())?),
+            path: path.to_owned(),
+            durability: options.durability,
             actor: options.actor.clone(),
             clock: options.clock.clone(),
             revision: AtomicU64::new(1),
+        };
+        tool.replay()?;
+        Ok(tool)
+    }
+
+    fn replay(&self) -> Result<bool, OpenError> {
+        let mut connection = self.connection();
+        replay::replay(&self.path, &mut connection, self.durability, false)
+            .map(|journal| journal.is_some())
+    }
+
+    /// Carries over what a server left in the journal; answers whether none has it now.
+    pub(super) fn catch_up(&self) -> Result<bool, StoreError> {
+        self.replay().map_err(|error| match error {
+            OpenError::Store { source, .. } => source,
+            other => StoreError::Unavailable(other.to_string()),
         })
     }
 
@@ -74,19 +94,19 @@ impl Tool {
         transaction: &Transaction<'_>,
         command: &Deposit,
     ) -> rusqlite::Result<Result<Balance, Refusal>> {
-        let account = journal::account_no(transaction, &command.account)?;
-        match journal::deposit(transaction, account, command)? {
+        let account = rows::account_no(transaction, &command.account)?;
+        match rows::deposit(transaction, account, command)? {
             Deposited::Overflow => return Ok(Err(Refusal::Overflow)),
             Deposited::Before => {}
             Deposited::Now => {
-                journal::audit(transaction, &AuditRow::of_deposit(&self.actor, command))?;
+                rows::audit(transaction, &AuditRow::of_deposit(&self.actor, command))?;
                 let change = Change {
                     at_ms: command.now_ms,
                     kind: "deposit",
                     account: Some(command.account.as_str()),
                     reference: Some(&command.reference),
                 };
-                journal::announce(transaction, &change)?;
+                rows::announce(transaction, &change)?;
             }
         }
         let balance = queries::balance(transaction, command.account.as_str())?;
@@ -109,7 +129,7 @@ impl Tool {
                         account: Some(record.account.as_str()),
                         reference: Some(record.id.as_str()),
                     };
-                    journal::announce(transaction, &change)?;
+                    rows::announce(transaction, &change)?;
                 }
                 Ok(written)
             };
@@ -123,7 +143,7 @@ impl Tool {
 
     pub(super) fn prune(&self, before_ms: u64, limit: u64) -> Result<u64, StoreError> {
         self.transact(|transaction| {
-            journal::prune(transaction, before_ms, limit).map_err(|error| store_error(&error))
+            rows::prune(transaction, before_ms, limit).map_err(|error| store_error(&error))
         })
     }
 
@@ -137,13 +157,11 @@ impl Tool {
                 let balance = queries::balance(transaction, id.as_str()).map_err(failing)?;
                 Ok(balance.unwrap_or_default().available)
             };
-            let account = journal::find_account_no(transaction, id.as_str()).map_err(failing)?;
+            let account = rows::find_account_no(transaction, id.as_str()).map_err(failing)?;
             let Some(account) = account else {
                 return Err(no_such_hold(command));
             };
-            if let Some(paid) =
-                journal::find_charge(transaction, account, request).map_err(failing)?
-            {
+            if let Some(paid) = rows::find_charge(transaction, account, request).map_err(failing)? {
                 return Ok(settled(paid, available()?, true));
             }
             let hold = find_hold(transaction, account, request).map_err(failing)?;
@@ -175,11 +193,11 @@ impl Tool {
         caps: &HoldCaps,
     ) -> rusqlite::Result<()> {
         let request = command.request.as_str();
-        journal::delete_hold(transaction, account, request)?;
+        rows::delete_hold(transaction, account, request)?;
         let signed = |amount: MicroUsd| i64::try_from(amount.get()).unwrap_or(i64::MAX);
-        journal::add_to_account(transaction, account, signed(paid.charged()), -signed(held))?;
+        rows::add_to_account(transaction, account, signed(paid.charged()), -signed(held))?;
         if let End::Capture(charge) = &command.end {
-            journal::insert_charge(
+            rows::insert_charge(
                 transaction,
                 &ChargeRow {
                     at_ms: command.now_ms,
@@ -193,7 +211,7 @@ impl Tool {
         if paid.charged() > MicroUsd::ZERO {
             let caps_of = caps::from_text(&command.account, caps.text.as_deref());
             for cap in caps_of.unwrap_or_default() {
-                journal::add_to_cap(
+                rows::add_to_cap(
                     transaction,
                     account,
                     &cap.scope,
@@ -206,7 +224,7 @@ impl Tool {
         if let Some(record) = &command.record {
             let balance = queries::balance(transaction, command.account.as_str())?;
             let figures = paid.final_figures(balance.map(|balance| balance.available));
-            journal::insert_receipt(transaction, account, &record.with_final(&figures))?;
+            rows::insert_receipt(transaction, account, &record.with_final(&figures))?;
         }
         let row = AuditRow {
             at_ms: command.now_ms,
@@ -219,14 +237,14 @@ impl Tool {
                 paid.charged()
             ),
         };
-        journal::audit(transaction, &row)?;
+        rows::audit(transaction, &row)?;
         let change = Change {
             at_ms: command.now_ms,
             kind: "settle",
             account: Some(command.account.as_str()),
             reference: Some(request),
         };
-        journal::announce(transaction, &change)
+        rows::announce(transaction, &change)
     }
 
     pub(super) fn balance(&self, account: &AccountId) -> Result<Option<Balance>, StoreError> {

@@ -83,6 +83,13 @@ const CLAIMS: &[Claim] = &[
         },
     },
     Claim {
+        query: "SELECT seq, why FROM refused",
+        tell: |row| {
+            let (seq, why): (i64, String) = (row.get(0)?, row.get(1)?);
+            Ok(format!("entry {seq} of the journal has no rows: {why}"))
+        },
+    },
+    Claim {
         query: "PRAGMA foreign_key_check",
         tell: |row| {
             let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);

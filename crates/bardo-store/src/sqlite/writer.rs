@@ -1,32 +1,44 @@
-//! The thread that writes: everything that waits goes into one transaction, and is answered when
-//! that is on disk.
+//! The thread that writes the database: what the journal has gathered, in bulk, and what goes there
+//! at once: deposits and keys.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bardo_access::KeyRecord;
-use bardo_ledger::{Balance, Deposit, Refusal, StoreError};
+use bardo_ledger::{Balance, Deposit, Record, Refusal, Settle, Settled, StoreError};
 use bardo_types::clock::Clock;
-use bardo_types::ids::{AccountId, RequestId};
+use bardo_types::ids::AccountId;
+use bardo_types::money::MicroUsd;
 use rusqlite::Connection;
+use tokio::sync::oneshot;
 
-use super::Faults;
-use super::batch::{Answer, Batch, Chores, Known, Plan};
+use super::apply::{self, Known, Written as Applied};
 use super::changes;
+use super::entry::Entry;
 use super::error::{gone, store_error};
-use super::journal::{self, AuditRow, Deposited};
+use super::group::Outcome;
 use super::keys::{self, Written};
 use super::loading;
+use super::rows::{self, AuditRow, Deposited};
 use super::shared::{Action, Command, Shared, Wake};
 
 /// Commands in one transaction.
 const BATCH: usize = 1_024;
-/// How often it looks for changes by other processes, and for holds that need a row.
+/// How often it looks for changes by other processes, and for holds that are to be written down.
 const TICK: Duration = Duration::from_millis(50);
-/// Transactions begin at least this far apart, so that under load each carries more. An idle store
-/// answers at once.
+/// How long what is in the journal gathers before it goes into the database.
+const GATHER: Duration = Duration::from_millis(250);
+/// So much goes sooner.
+const MANY: usize = 2_048;
+/// Transactions of commands begin at least this far apart, so that under load each carries more. An
+/// idle store answers at once.
 const PACE: Duration = Duration::from_millis(2);
+/// A journal that is longer is begun anew, for which all settling waits a moment.
+const LONG: u64 = 8 << 20;
+/// How often SQLite moves its own log into its file.
+const CHECKPOINT: Duration = Duration::from_secs(1);
 /// How often counters of windows that are over are dropped.
 const SWEEP: Duration = Duration::from_secs(600);
 /// A window may be used this long after its end, by clocks that are late.
@@ -38,165 +50,455 @@ pub(super) struct Writer {
     pub(super) connection: Connection,
     pub(super) shared: Arc<Shared>,
     pub(super) known: Known,
+    /// The number of the last entry of the journal that the database has.
+    pub(super) applied: u64,
     /// The last change by another process that was read.
     pub(super) seen: i64,
     pub(super) actor: String,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) faults: Option<Faults>,
-    /// How many transactions were tried.
-    pub(super) tries: u64,
+    /// Something was written since SQLite's log was last moved.
+    pub(super) has_log: bool,
+}
+
+/// When something is due.
+struct Times {
+    pace: Instant,
+    tick: Instant,
+    apply: Instant,
+    checkpoint: Instant,
+    sweep: Instant,
+}
+
+/// What a command came to.
+enum Answer {
+    Deposited(Result<Balance, Refusal>),
+    Key(Written),
+    Pruned(u64),
+    Done,
+}
+
+/// What a transaction of commands has done that is to be known when it is committed.
+#[derive(Default)]
+struct Batch {
+    /// Accounts as their rows say, for the books.
+    deposits: Vec<(AccountId, MicroUsd, MicroUsd)>,
+    keys_changed: bool,
 }
 
 impl Writer {
     /// Serves until the store is closed.
     pub(super) fn run(mut self) {
-        let mut pace = Instant::now();
-        let mut tick = Instant::now() + TICK;
-        let mut sweep = Instant::now() + SWEEP;
+        let now = Instant::now();
+        let mut times = Times {
+            pace: now,
+            tick: now + TICK,
+            apply: now + GATHER,
+            checkpoint: now + CHECKPOINT,
+            sweep: now + SWEEP,
+        };
         loop {
-            let wake = self.shared.wait(pace, tick);
+            let wake = self.shared.wait(times.pace, times.tick);
             let now = Instant::now();
-            if wake == Wake::Tick || now >= tick {
-                tick = now + TICK;
-            }
             match wake {
                 Wake::Commands => {
-                    pace = now + PACE;
-                    self.round(Chores::Due);
+                    times.pace = now + PACE;
+                    self.round();
                 }
-                Wake::Tick => self.idle(),
+                Wake::Tick => {}
                 Wake::Last => {
-                    // Where nothing can be written, nobody was told that it was.
-                    if !self.round(Chores::All) || self.shared.lock().is_idle() {
-                        return;
-                    }
+                    self.finish();
+                    return;
                 }
                 #[cfg(test)]
                 Wake::Now => return,
             }
-            if now >= sweep {
-                sweep = now + SWEEP;
-                self.shared
-                    .lock()
-                    .sweep(self.clock.now_ms().saturating_sub(LATE_MS));
+            if now >= times.tick {
+                times.tick = now + TICK;
+                self.tick(now, &mut times);
             }
         }
     }
 
-    /// Nobody waits: writes what is due, or finds out whether writing works again, or only looks
-    /// what others did.
-    fn idle(&mut self) {
-        let (has_chores, is_failing) = {
-            let core = self.shared.lock();
-            (core.has_chores(), core.failing.is_some())
+    /// What is done now and then, whoever waits.
+    fn tick(&mut self, now: Instant, times: &mut Times) {
+        let (has_group, is_failing, count) = {
+            let mut core = self.shared.lock();
+            core.write_old_holds(false);
+            (
+                !core.group.is_empty() || core.journal_failing.is_some(),
+                core.failing.is_some(),
+                core.unapplied.len() + core.records.len(),
+            )
         };
-        if has_chores || is_failing {
-            self.round(Chores::Due);
-            return;
+        if has_group {
+            let core = self.shared.take_pen();
+            self.shared.write_and_give_back(core);
         }
-        if let Err(error) = self.read_changes() {
+        let is_due = now >= times.apply || count >= MANY;
+        if is_failing || (count > 0 && is_due) {
+            times.apply = now + GATHER;
+            // A failure is told where it is found.
+            let _ = self.apply();
+            self.shorten(LONG);
+        } else if let Err(error) = self.read_changes() {
             tracing::warn!(%error, "the ledger cannot be read");
         }
+        if now >= times.checkpoint && self.has_log {
+            times.checkpoint = now + CHECKPOINT;
+            self.move_log();
+        }
+        if now >= times.sweep {
+            times.sweep = now + SWEEP;
+            self.sweep();
+        }
     }
 
-    /// One transaction with everything that waits; answers whether it could be written.
-    fn round(&mut self, chores: Chores) -> bool {
-        let commands: Vec<Command> = {
+    /// Writes all there is, before the end. Where it cannot be written, nobody was told that it was,
+    /// or it is in the journal.
+    fn finish(&mut self) {
+        loop {
+            self.round();
+            self.shared.lock().write_old_holds(true);
+            let core = self.shared.take_pen();
+            self.shared.write_and_give_back(core);
+            if self.apply().is_err() || self.shared.lock().is_idle() {
+                break;
+            }
+        }
+        self.shorten(0);
+    }
+
+    /// Does what is asked of the database.
+    fn round(&mut self) {
+        let mut commands = Vec::new();
+        {
             let mut core = self.shared.lock();
             let count = core.commands.len().min(BATCH);
-            core.commands.drain(..count).collect()
-        };
-        let (actions, places): (Vec<Action>, Vec<_>) = commands
-            .into_iter()
-            .map(|command| (command.action, command.place))
-            .unzip();
-        match self.attempt(&actions, chores) {
-            Ok(answers) => {
-                self.works_again();
-                for ((action, answer), place) in actions.into_iter().zip(answers).zip(places) {
-                    self.answer(action, answer, place);
+            commands.extend(core.commands.drain(..count));
+        }
+        let mut direct = Vec::new();
+        let mut refreshes = Vec::new();
+        for Command { action, place } in commands {
+            match action {
+                Action::Settle(command, reply) => {
+                    let _ = reply.send(self.settle(*command));
+                    drop(place);
                 }
-                true
+                Action::Refresh(reply) => refreshes.push((reply, place)),
+                action => direct.push((action, place)),
             }
-            Err(StoreError::Damaged(why)) if !actions.is_empty() => {
+        }
+        if !direct.is_empty() {
+            let (actions, places): (Vec<_>, Vec<_>) = direct.into_iter().unzip();
+            self.perform_all(actions);
+            drop(places);
+        }
+        if !refreshes.is_empty() {
+            let refreshed = self.refresh();
+            for (reply, _) in refreshes {
+                let _ = reply.send(refreshed.clone());
+            }
+        }
+    }
+
+    /// Brings the database up to date, and the books.
+    fn refresh(&mut self) -> Result<(), StoreError> {
+        let has_group = {
+            let mut core = self.shared.lock();
+            core.write_old_holds(false);
+            !core.group.is_empty()
+        };
+        if has_group {
+            let core = self.shared.take_pen();
+            self.shared.write_and_give_back(core);
+        }
+        self.apply()?;
+        self.read_changes()
+    }
+
+    /// Carries over what is in the journal and what was recorded beside it. On an error nothing has
+    /// happened.
+    fn apply(&mut self) -> Result<(), StoreError> {
+        {
+            let core = self.shared.lock();
+            if core.is_applied() && core.failing.is_none() {
+                return Ok(());
+            }
+        }
+        self.begin()?;
+        self.carry_over()
+    }
+
+    /// The same within a transaction that has begun, and ends it.
+    fn carry_over(&mut self) -> Result<(), StoreError> {
+        let (entries, records) = {
+            let mut core = self.shared.lock();
+            (
+                std::mem::take(&mut core.unapplied),
+                std::mem::take(&mut core.records),
+            )
+        };
+        let last = self.applied + entries.len() as u64;
+        match self.write(&entries, &records, last) {
+            Ok(()) => Ok(()),
+            Err(Failure::Impossible(error)) => {
+                tracing::error!(%error, "a write to the ledger was impossible; trying one by one");
+                self.carry_over_one_by_one(entries, records)
+            }
+            Err(Failure::Store(error)) => {
+                self.put_back(entries, records);
+                Err(self.fails(error))
+            }
+        }
+    }
+
+    /// Ends the transaction with these in it, or as if it had not begun.
+    fn write<'a>(
+        &mut self,
+        entries: &'a [Entry],
+        records: impl IntoIterator<Item = &'a Record>,
+        last: u64,
+    ) -> Result<(), Failure> {
+        let written = changes::read(&self.connection, &self.shared, &mut self.known, self.seen)
+            .and_then(|seen| {
+                self.seen = seen;
+                apply::write(&self.connection, &mut self.known, entries, records)
+            })
+            .and_then(|applied| {
+                rows::set_applied(&self.connection, last)?;
+                Ok(applied)
+            });
+        let applied = written.map_err(Failure::of).and_then(|applied| {
+            self.commit()?;
+            Ok(applied)
+        });
+        match applied {
+            Ok(applied) => {
+                self.carried_over(applied, last);
+                Ok(())
+            }
+            Err(failure) => {
+                self.roll_back();
+                Err(failure)
+            }
+        }
+    }
+
+    fn carried_over(&mut self, applied: Applied, last: u64) {
+        self.applied = last;
+        let mut core = self.shared.lock();
+        for again in &applied.again {
+            tracing::error!(account = %again.account, charged = %again.charged, "a request was charged that had been charged long ago; this charge is taken back");
+            core.book
+                .take_back(&again.account, again.charged, &again.counters);
+        }
+        if core.is_applied() {
+            self.shared.is_behind.store(false, Ordering::Release);
+        }
+        if core.failing.take().is_some() {
+            tracing::warn!("the ledger can be written again");
+        }
+        drop(core);
+        self.known.committed(applied);
+    }
+
+    fn put_back(&mut self, mut entries: Vec<Entry>, mut records: VecDeque<Record>) {
+        let mut core = self.shared.lock();
+        entries.append(&mut core.unapplied);
+        core.unapplied = entries;
+        records.append(&mut core.records);
+        core.records = records;
+    }
+
+    /// One of them no row may say. The others must not suffer for it, and it is kept.
+    fn carry_over_one_by_one(
+        &mut self,
+        entries: Vec<Entry>,
+        records: VecDeque<Record>,
+    ) -> Result<(), StoreError> {
+        let mut left = entries.into_iter();
+        while let Some(entry) = left.next() {
+            if let Err(error) = self.carry_over_one(&entry) {
+                self.put_back(std::iter::once(entry).chain(left).collect(), records);
+                return Err(self.fails(error));
+            }
+        }
+        for record in &records {
+            let begun = self.begin().map_err(Failure::Store);
+            let last = self.applied;
+            if let Err(failure) = begun.and_then(|()| self.write(&[], [record], last)) {
+                tracing::error!(error = %failure.store(), id = %record.request, "a receipt could not be kept");
+                self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_over_one(&mut self, entry: &Entry) -> Result<(), StoreError> {
+        self.begin()?;
+        let last = self.applied + 1;
+        let error = match self.write(std::slice::from_ref(entry), [], last) {
+            Ok(()) => return Ok(()),
+            Err(Failure::Store(error)) => return Err(error),
+            Err(Failure::Impossible(error)) => error,
+        };
+        tracing::error!(%error, ?entry, "no row may say what the journal does");
+        let mut bytes = Vec::new();
+        entry.encode(&mut bytes);
+        self.begin()?;
+        let kept = rows::refuse(&self.connection, last, &error.to_string(), &bytes)
+            .map_err(Failure::of)
+            .and_then(|()| self.write(&[], [], last));
+        kept.map_err(|failure| {
+            self.roll_back();
+            failure.store()
+        })
+    }
+
+    /// Begins the journal anew if it is longer than that and all of it is in the database.
+    fn shorten(&mut self, limit: u64) {
+        let shared = Arc::clone(&self.shared);
+        let journal = || {
+            shared
+                .journal
+                .lock()
+                .expect("nothing panics while it writes")
+        };
+        if journal().length() <= limit {
+            return;
+        }
+        // Nobody writes meanwhile, so there is an end to it.
+        drop(self.shared.take_pen());
+        if self.apply().is_ok()
+            && journal().last() == self.applied
+            && let Err(error) = journal().clear()
+        {
+            tracing::warn!(%error, "the journal was not begun anew");
+        }
+        let core = self.shared.lock();
+        self.shared.write_and_give_back(core);
+    }
+
+    /// Moves SQLite's own log into its file as far as nobody reads it. What is in the log is safe
+    /// there.
+    fn move_log(&mut self) {
+        let moved = self
+            .connection
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        match moved {
+            Ok(()) => self.has_log = false,
+            Err(error) => tracing::debug!(%error, "the ledger's log was not moved into its file"),
+        }
+    }
+
+    /// Drops counters that nobody needs. What is read again later has to be in the database by then.
+    fn sweep(&mut self) {
+        drop(self.shared.take_pen());
+        let applied = self.apply();
+        let mut core = self.shared.lock();
+        if applied.is_ok() {
+            core.sweep(self.clock.now_ms().saturating_sub(LATE_MS));
+        }
+        self.shared.write_and_give_back(core);
+    }
+
+    /// Ends a hold of which the books know nothing, or which another process may end as well: the
+    /// database is locked from before it is looked at until it has the end.
+    fn settle(&mut self, command: Settle) -> Result<Settled, StoreError> {
+        self.begin()?;
+        let (account, request) = (&command.account, &command.request);
+        let looked = self.read_changes().and_then(|()| {
+            if self.shared.lock().book.knows(account, request) {
+                return Ok(());
+            }
+            let shared = &self.shared;
+            loading::end(&self.connection, shared, account, request, command.now_ms)
+                .map_err(|error| store_error(&error))
+        });
+        if let Err(error) = looked {
+            self.roll_back();
+            return Err(self.fails(error));
+        }
+        let answer = self.end(command);
+        // The answer stands, whatever becomes of this: the journal has it.
+        let _ = self.carry_over();
+        answer
+    }
+
+    fn end(&self, command: Settle) -> Result<Settled, StoreError> {
+        let mut command = Some(Box::new(command));
+        while let Some(asked) = command.take() {
+            // With the pen, because then nobody is ending anything.
+            let mut core = self.shared.take_pen();
+            let (reply, mut answer) = oneshot::channel();
+            let outcome = core.decide(*asked, Some(reply));
+            self.shared.write_and_give_back(core);
+            match outcome {
+                Outcome::Settled(settled) => return Ok(settled),
+                Outcome::Ending(again) => command = Some(again),
+                Outcome::Queued => return answer.try_recv().unwrap_or_else(|_| Err(gone())),
+            }
+        }
+        Err(gone())
+    }
+
+    /// Does these in one transaction, and answers them.
+    fn perform_all(&mut self, actions: Vec<Action>) {
+        match self.attempt(&actions) {
+            Ok(answers) => {
+                for (action, answer) in actions.into_iter().zip(answers) {
+                    self.answer(action, answer);
+                }
+            }
+            Err(Failure::Impossible(error)) => {
                 // One of them is impossible. The others must not suffer for it.
-                tracing::error!(
-                    why,
-                    "a write to the ledger was impossible; trying one by one"
-                );
-                for (action, place) in actions.into_iter().zip(places) {
-                    match self.attempt(std::slice::from_ref(&action), Chores::No) {
+                tracing::error!(%error, "a write to the ledger was impossible; trying one by one");
+                for action in actions {
+                    match self.attempt(std::slice::from_ref(&action)) {
                         Ok(mut answers) => {
                             let answer = answers.pop().expect("one action has one answer");
-                            self.answer(action, answer, place);
+                            self.answer(action, answer);
                         }
-                        Err(error) => refuse(action, &error),
+                        Err(failure) => refuse(action, &failure.store()),
                     }
                 }
-                true
             }
-            Err(error) => {
-                self.fails(&error);
+            Err(Failure::Store(error)) => {
+                let error = self.fails(error);
                 for action in actions {
                     refuse(action, &error);
                 }
-                false
             }
         }
     }
 
-    /// Tries to write; on an error nothing has happened, in the file or in the books.
-    fn attempt(&mut self, actions: &[Action], chores: Chores) -> Result<Vec<Answer>, StoreError> {
-        self.execute("BEGIN IMMEDIATE")?;
+    /// Tries to do them; on an error nothing has happened, in the file or in the books.
+    fn attempt(&mut self, actions: &[Action]) -> Result<Vec<Answer>, Failure> {
+        self.begin().map_err(Failure::Store)?;
         let mut batch = Batch::default();
-        let written = self
-            .read_changes()
-            .and_then(|()| self.recall(actions))
-            .and_then(|()| {
-                let mut core = self.shared.lock();
-                batch = Batch::plan(&mut core, &self.known, actions, chores);
-                drop(core);
-                self.write(&mut batch, actions)
-            })
-            .and_then(|()| self.commit());
-        if let Err(error) = written {
+        let answers: rusqlite::Result<Vec<Answer>> = actions
+            .iter()
+            .map(|action| self.perform(&mut batch, action))
+            .collect();
+        let answers = answers.map_err(Failure::of).and_then(|answers| {
+            self.commit()?;
+            Ok(answers)
+        });
+        if answers.is_err() {
             self.roll_back();
-            batch.abandon(&mut self.shared.lock());
-            return Err(error);
+            return answers;
         }
-        self.known.committed(std::mem::take(&mut batch.rows));
+        self.known.committed(Applied::default());
         if batch.keys_changed {
             self.shared.revision.fetch_add(1, Ordering::Release);
         }
-        Ok(batch.finish(&mut self.shared.lock(), actions))
+        let mut core = self.shared.lock();
+        for (account, deposited, spent) in batch.deposits {
+            core.book.load_account(account, deposited, spent);
+        }
+        answers
     }
 
-    fn write(&mut self, batch: &mut Batch, actions: &[Action]) -> Result<(), StoreError> {
-        let failing = |error: rusqlite::Error| store_error(&error);
-        let mut plans = std::mem::take(&mut batch.plans);
-        let mut result = Ok(());
-        for (plan, action) in plans.iter_mut().zip(actions) {
-            if matches!(plan, Plan::Open) {
-                match self.perform(batch, action) {
-                    Ok(answer) => *plan = Plan::Answered(answer),
-                    Err(error) => {
-                        result = Err(failing(error));
-                        break;
-                    }
-                }
-            }
-        }
-        batch.plans = plans;
-        result?;
-        if actions.is_empty() && self.shared.lock().failing.is_some() {
-            self.execute("UPDATE probe SET tries = tries + 1")?;
-        }
-        batch
-            .write(&self.connection, &mut self.known, actions)
-            .map_err(failing)
-    }
-
-    /// What no hold is involved in.
     fn perform(&mut self, batch: &mut Batch, action: &Action) -> rusqlite::Result<Answer> {
         match action {
             Action::Deposit(command, _) => {
@@ -206,9 +508,9 @@ impl Writer {
             Action::InsertKey(record, _) => self.key(batch, record, keys::CREATED),
             Action::UpdateKey(record, _) => self.key(batch, record, keys::CHANGED),
             Action::Prune(before_ms, _) => {
-                journal::prune(&self.connection, *before_ms, PRUNE).map(Answer::Pruned)
+                rows::prune(&self.connection, *before_ms, PRUNE).map(Answer::Pruned)
             }
-            Action::Settle(..) | Action::Persist(..) | Action::Refresh(_) => Ok(Answer::Done),
+            Action::Settle(..) | Action::Refresh(_) => Ok(Answer::Done),
         }
     }
 
@@ -218,10 +520,10 @@ impl Writer {
         command: &Deposit,
     ) -> rusqlite::Result<Result<Balance, Refusal>> {
         let account = self.known.number(&self.connection, &command.account)?;
-        match journal::deposit(&self.connection, account, command)? {
+        match rows::deposit(&self.connection, account, command)? {
             Deposited::Overflow => return Ok(Err(Refusal::Overflow)),
             Deposited::Before => {}
-            Deposited::Now => journal::audit(
+            Deposited::Now => rows::audit(
                 &self.connection,
                 &AuditRow::of_deposit(&self.actor, command),
             )?,
@@ -254,39 +556,16 @@ impl Writer {
         Ok(())
     }
 
-    /// Puts accounts and ends into the books that they do not remember.
-    fn recall(&mut self, actions: &[Action]) -> Result<(), StoreError> {
-        let forgotten: Vec<(&AccountId, &RequestId, u64)> = {
-            let core = self.shared.lock();
-            actions
-                .iter()
-                .filter_map(|action| match action {
-                    Action::Settle(command, _) => Some(command),
-                    _ => None,
-                })
-                .filter(|command| !core.book.knows(&command.account, &command.request))
-                .map(|command| (&command.account, &command.request, command.now_ms))
-                .collect()
-        };
-        for (account, request, now_ms) in forgotten {
-            loading::end(&self.connection, &self.shared, account, request, now_ms)
-                .map_err(|error| store_error(&error))?;
-        }
-        Ok(())
+    fn begin(&self) -> Result<(), StoreError> {
+        self.execute("BEGIN IMMEDIATE")
+            .map_err(|error| self.fails(store_error(&error)))
     }
 
-    fn commit(&mut self) -> Result<(), StoreError> {
-        self.tries += 1;
-        if self
-            .faults
-            .as_ref()
-            .is_some_and(|faults| faults.fails(self.tries))
-        {
-            return Err(StoreError::Unavailable(
-                "this write was told to fail".to_owned(),
-            ));
-        }
-        self.execute("COMMIT")
+    fn commit(&mut self) -> Result<(), Failure> {
+        self.shared.drill.check().map_err(Failure::Store)?;
+        self.execute("COMMIT").map_err(Failure::of)?;
+        self.has_log = true;
+        Ok(())
     }
 
     fn roll_back(&mut self) {
@@ -298,37 +577,22 @@ impl Writer {
         }
     }
 
-    fn execute(&self, statement: &str) -> Result<(), StoreError> {
-        self.connection
-            .prepare_cached(statement)
-            .and_then(|mut statement| statement.execute([]))
-            .map(|_| ())
-            .map_err(|error| store_error(&error))
+    fn execute(&self, statement: &str) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(statement)?.execute([])?;
+        Ok(())
     }
 
-    fn fails(&self, error: &StoreError) {
+    fn fails(&self, error: StoreError) -> StoreError {
         let before = self.shared.lock().failing.replace(error.clone());
         if before.is_none() {
             tracing::error!(%error, "the ledger cannot be written; no money is held until it can");
         }
+        error
     }
 
-    fn works_again(&self) {
-        if self.shared.lock().failing.take().is_some() {
-            tracing::warn!("the ledger can be written again");
-        }
-    }
-
-    fn answer(&self, action: Action, answer: Answer, place: tokio::sync::OwnedSemaphorePermit) {
+    fn answer(&self, action: Action, answer: Answer) {
         // Whoever asked may have gone; what was asked for is done all the same.
         match (action, answer) {
-            (action @ Action::Settle(..), Answer::Again) => {
-                let mut core = self.shared.lock();
-                core.commands.push_front(Command { action, place });
-            }
-            (Action::Settle(_, reply), Answer::Settled(settled)) => {
-                let _ = reply.send(Ok(settled));
-            }
             (Action::Deposit(command, reply), Answer::Deposited(answer)) => {
                 let balance = self.shared.lock().book.balance(&command.account);
                 let _ = reply.send(Ok(answer.map(|_| balance.unwrap_or_default())));
@@ -339,10 +603,31 @@ impl Writer {
             (Action::Prune(_, reply), Answer::Pruned(count)) => {
                 let _ = reply.send(Ok(count));
             }
-            (Action::Persist(_, reply) | Action::Refresh(reply), _) => {
-                let _ = reply.send(Ok(()));
-            }
             (action, _) => refuse(action, &gone()),
+        }
+    }
+}
+
+/// Why a transaction was not carried out.
+enum Failure {
+    /// No row may say this.
+    Impossible(rusqlite::Error),
+    Store(StoreError),
+}
+
+impl Failure {
+    fn of(error: rusqlite::Error) -> Self {
+        if apply::is_impossible(&error) {
+            Self::Impossible(error)
+        } else {
+            Self::Store(store_error(&error))
+        }
+    }
+
+    fn store(self) -> StoreError {
+        match self {
+            Self::Impossible(error) => store_error(&error),
+            Self::Store(error) => error,
         }
     }
 }
@@ -352,7 +637,7 @@ fn refuse(action: Action, error: &StoreError) {
     match action {
         Action::Settle(_, reply) => drop(reply.send(Err(error))),
         Action::Deposit(_, reply) => drop(reply.send(Err(error))),
-        Action::Persist(_, reply) | Action::Refresh(reply) => drop(reply.send(Err(error))),
+        Action::Refresh(reply) => drop(reply.send(Err(error))),
         Action::InsertKey(_, reply) | Action::UpdateKey(_, reply) => drop(reply.send(Err(error))),
         Action::Prune(_, reply) => drop(reply.send(Err(error))),
     }

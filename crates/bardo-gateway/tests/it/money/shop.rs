@@ -74,6 +74,11 @@ impl Shop {
         self.data.0.join("bardo.db")
     }
 
+    /// How the paths of all files begin in which books are: the database and the journal.
+    pub(super) fn files(&self) -> PathBuf {
+        self.data.0.join("bardo.")
+    }
+
     /// Runs a verb beside the server; its lines of JSON, and whether it succeeded.
     pub(super) fn verb(&self, verb: &[&str]) -> (Vec<Value>, bool) {
         let output = self

@@ -26,8 +26,16 @@ fn what_was_acknowledged_survives_and_open_holds_end() {
     block_on(store.settle(command)).unwrap();
     end(&*store, "a", 2, End::Unknown);
     persist(&*store, "a", 3).unwrap();
-    assert_eq!(rows(&folder, "holds"), 2);
     crash(store);
+    // Without a server, a tool sees all of it.
+    let tool = folder.tool();
+    assert_eq!(stands(&tool, "a").1, 24);
+    let holds = block_on(tool.holds(None)).unwrap();
+    for number in [2, 3] {
+        assert!(holds.iter().any(|hold| hold.request == request(number)));
+    }
+    check_verify(&tool);
+    drop(tool);
 
     let store = folder.serve();
     assert_eq!(stands(&*store, "a"), (1_000, 24, 100, 876));
@@ -67,6 +75,7 @@ fn a_hold_gets_a_row_when_it_lives_long_and_loses_it_when_it_ends() {
         }))
     );
     persist(&*store, "a", 1).unwrap();
+    refresh(&store);
     let held = || -> i64 {
         folder
             .raw()
@@ -87,6 +96,96 @@ fn a_hold_gets_a_row_when_it_lives_long_and_loses_it_when_it_ends() {
         .unwrap();
     reserve(&*store, "a", 2, 100);
     assert_eq!(end(&*store, "a", 2, capture(5, 0)).charged, micro(5));
+    refresh(&store);
+    check_verify(&*store);
+    // Nor does one that ends before the database gets it.
+    reserve(&*store, "a", 3, 100);
+    persist(&*store, "a", 3).unwrap();
+    assert_eq!(end(&*store, "a", 3, capture(5, 0)).charged, micro(5));
+    refresh(&store);
+    assert_eq!(stands(&*store, "a"), (1_000, 10, 0, 990));
+    check_verify(&*store);
+}
+
+#[test]
+fn money_that_a_hold_gave_back_is_held_again_after_a_crash() {
+    let folder = Folder::new();
+    let store = folder.serve();
+    deposit(&*store, "a", 100, "operator:1");
+    for number in 1..=20 {
+        reserve(&*store, "a", number, 100);
+        persist(&*store, "a", number).unwrap();
+        if number % 5 == 0 {
+            refresh(&store);
+        }
+        store.release(&account("a"), &request(number), NOW_MS);
+    }
+    reserve(&*store, "a", 21, 80);
+    end(&*store, "a", 21, End::Unknown);
+    crash(store);
+    let tool = folder.tool();
+    assert_eq!(stands(&tool, "a"), (100, 0, 80, 20));
+    check_verify(&tool);
+}
+
+#[test]
+fn the_journal_is_begun_anew_when_the_database_has_it() {
+    let folder = Folder::new();
+    let size = || std::fs::metadata(folder.journal()).unwrap().len();
+    let store = folder.serve();
+    let empty = size();
+    deposit(&*store, "a", 1_000_000_000, "operator:1");
+    let json = format!("{{\"pad\":\"{}\"}}", "x".repeat(100_000));
+    let mut longest = 0;
+    for number in 0..400 {
+        reserve(&*store, "a", number, 30);
+        let receipt = bardo_ledger::Record {
+            json: json.as_str().into(),
+            ..record("a", number, 24)
+        };
+        let command = Settle {
+            record: Some(receipt),
+            ..settle_command("a", number, capture(20, 4))
+        };
+        assert_eq!(block_on(store.settle(command)).unwrap().charged, micro(24));
+        longest = longest.max(size());
+        if number % 50 == 0 {
+            refresh(&store);
+        }
+    }
+    assert!(longest > empty + 1_000_000, "{longest}");
+    until(|| size() < 10_000_000);
+    drop(store);
+    assert_eq!(size(), empty);
+    let store = folder.serve();
+    assert_eq!(stands(&*store, "a").1, 400 * 24);
+    assert_eq!(rows(&folder, "receipts"), 400);
+    check_verify(&*store);
+}
+
+#[test]
+fn books_of_an_earlier_version_are_taken_over() {
+    let folder = Folder::new();
+    folder
+        .raw()
+        .execute_batch(concat!(
+            "PRAGMA journal_mode = WAL; PRAGMA application_id = 0x4252444f; BEGIN;",
+            include_str!("../migrations/0001.sql"),
+            "PRAGMA user_version = 1;
+             INSERT INTO accounts VALUES (1, 'a', 5, 100, 24, 30);
+             INSERT INTO transfers VALUES (1, 5, 'deposit', 1, 'operator:1', 'funding:operator', 100, -100, 0, 0);
+             INSERT INTO transfers VALUES (2, 6, 'charge', 1, 'req_1', 'provider:sim', -24, 20, 4, 0);
+             INSERT INTO holds VALUES (1, 'req_2', 30, 'unknown', NULL, 6, 7);
+             COMMIT;"
+        ))
+        .unwrap();
+    let store = folder.serve();
+    assert_eq!(stands(&*store, "a"), (100, 24, 30, 46));
+    end(&*store, "a", 2, capture(10, 2));
+    assert!(end(&*store, "a", 1, capture(20, 4)).repeated);
+    crash(store);
+    let store = folder.serve();
+    assert_eq!(stands(&*store, "a"), (100, 36, 0, 64));
     check_verify(&*store);
 }
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use bardo_access::{KeyKind, KeyRecord, KeyStore, Scopes};
 use bardo_ledger::contract::block_on;
-use bardo_ledger::{End, Ledger, Record, Settle, StoreError};
+use bardo_ledger::{Cap, CapScope, End, Ledger, Record, Settle, StoreError, Window};
 use bardo_types::ids::KeyId;
 
 use super::rig::*;
@@ -34,36 +34,35 @@ fn a_full_disk_stops_money_and_nothing_else_and_passes() {
     let text = format!("{{\"pad\":\"{}\"}}", "x".repeat(3_000));
     let mut settled = 0;
     let failed = loop {
-        reserve(&*store, "a", settled, 30);
-        match settle_with_receipt(&*store, settled, &text) {
-            Ok(charged) => assert_eq!(charged, 24),
+        match try_reserve(&*store, "a", settled, 30) {
+            Ok(held) => held.unwrap(),
             Err(error) => break error,
-        }
+        };
+        assert_eq!(settle_with_receipt(&*store, settled, &text), Ok(24));
         settled += 1;
         assert!(settled < 1_000, "the file never became full");
+        if settled % 10 == 0 && block_on(store.refresh()).is_err() {
+            // What is held for may still be settled: the journal has room.
+            reserve_fails(&*store);
+        }
     };
     assert!(matches!(failed, StoreError::Unavailable(_)), "{failed}");
-    // The hold of the one that failed is as it was; nothing else has changed.
     let spent = settled * 24;
     assert_eq!(
         stands(&*store, "a"),
-        (1_000_000, spent, 30, 999_970 - spent)
+        (1_000_000, spent, 0, 1_000_000 - spent)
     );
-    let refused = try_reserve(&*store, "a", 5_000, 1);
-    assert!(matches!(refused, Err(StoreError::Unavailable(_))));
-    // Reads are served.
+    // Reads are served, as far as the database has it.
     check_verify(&*store);
     assert!(
         block_on(store.receipt(&account("a"), "req_0"))
             .unwrap()
             .is_some()
     );
-    let lines = block_on(store.postings(&account("a"), 0, u32::MAX)).unwrap();
-    assert_eq!(u64::try_from(lines.len()).unwrap(), 2 + settled * 3);
     // Old receipts make room, and work goes on without a restart.
     assert!(block_on(store.prune(NOW_MS + settled / 2)).unwrap() > 0);
-    let again = settle_with_receipt(&*store, settled, &text).unwrap();
-    assert_eq!(again, 24);
+    until(|| try_reserve(&*store, "a", settled, 30).is_ok());
+    assert_eq!(settle_with_receipt(&*store, settled, &text), Ok(24));
     reserve(&*store, "a", settled + 1, 30);
     assert_eq!(
         end(&*store, "a", settled + 1, End::Release).charged,
@@ -76,6 +75,11 @@ fn a_full_disk_stops_money_and_nothing_else_and_passes() {
     let lines = block_on(store.postings(&account("a"), 0, u32::MAX)).unwrap();
     assert_eq!(u64::try_from(lines.len()).unwrap(), 2 + (settled + 1) * 3);
     check_verify(&*store);
+}
+
+fn reserve_fails(store: &dyn Ledger) {
+    let refused = try_reserve(store, "a", 5_000, 1);
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))));
 }
 
 #[test]
@@ -92,14 +96,14 @@ fn a_locked_file_stops_money_and_nothing_else_and_passes() {
     locker.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let locked = |error| matches!(error, StoreError::Unavailable(_));
     assert!(locked(
-        try_end(&*store, "a", 1, capture(20, 4)).unwrap_err()
-    ));
-    assert!(locked(persist(&*store, "a", 2).unwrap_err()));
-    assert!(locked(
         try_deposit(&*store, "a", 1, "operator:2").unwrap_err()
     ));
-    assert!(locked(try_reserve(&*store, "a", 3, 1).unwrap_err()));
-    assert_eq!(stands(&*store, "a"), (100, 0, 70, 30));
+    // Nothing more is sold, and what was is settled: the journal keeps it.
+    reserve_fails(&*store);
+    assert_eq!(end(&*store, "a", 1, capture(20, 4)).charged, micro(24));
+    persist(&*store, "a", 2).unwrap();
+    reserve_fails(&*store);
+    assert_eq!(stands(&*store, "a"), (100, 24, 10, 66));
     assert_eq!(
         block_on(store.postings(&account("a"), 0, 9)).unwrap().len(),
         2
@@ -108,10 +112,75 @@ fn a_locked_file_stops_money_and_nothing_else_and_passes() {
     locker.execute_batch("COMMIT").unwrap();
     until(|| try_reserve(&*store, "a", 3, 1).is_ok());
     let settled = end(&*store, "a", 1, capture(20, 4));
-    assert!(!settled.repeated, "the end that failed had left no trace");
-    persist(&*store, "a", 2).unwrap();
+    assert!(settled.repeated, "it was settled while the file was locked");
     assert_eq!(stands(&*store, "a"), (100, 24, 11, 65));
+    assert_eq!(
+        block_on(store.postings(&account("a"), 0, 9)).unwrap().len(),
+        5
+    );
     check_verify(&*store);
+}
+
+#[test]
+fn what_was_settled_while_the_file_was_locked_survives_a_crash() {
+    let folder = Folder::new();
+    let store = folder.serve_with(&Options {
+        busy_timeout: Duration::from_millis(20),
+        ..Options::default()
+    });
+    deposit(&*store, "a", 100, "operator:1");
+    reserve(&*store, "a", 1, 60);
+    let locker = folder.raw();
+    locker.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    assert_eq!(settle_with_receipt(&*store, 1, "{}"), Ok(24));
+    crash(store);
+    locker.execute_batch("COMMIT").unwrap();
+    let store = folder.serve();
+    assert_eq!(stands(&*store, "a"), (100, 24, 0, 76));
+    check_verify(&*store);
+}
+
+#[test]
+fn what_no_row_may_say_is_kept_aside_and_told() {
+    let folder = Folder::new();
+    let store = folder.serve();
+    deposit(&*store, "a", 100, "operator:1");
+    let charge = |number, provider: &str| {
+        let store = &*store;
+        reserve(store, "a", number, 10);
+        let charge = bardo_ledger::Charge {
+            provider: provider.into(),
+            provider_cost: micro(5),
+            spread: micro(1),
+        };
+        end(store, "a", number, End::Capture(charge));
+    };
+    charge(1, "sim");
+    charge(2, &"x".repeat(600));
+    charge(3, "sim");
+    refresh(&store);
+    assert_eq!(stands(&*store, "a"), (100, 18, 0, 82));
+    let problems = || block_on(store.verify()).unwrap().problems;
+    assert!(
+        problems()
+            .iter()
+            .any(|problem| problem.contains("has no rows")),
+        "{:?}",
+        problems()
+    );
+    let lines = block_on(store.postings(&account("a"), 0, 99)).unwrap();
+    assert_eq!(lines.len(), 2 + 3 + 3);
+    // Work goes on, and a restart does not stumble over it.
+    charge(4, "sim");
+    charge(5, &"y".repeat(600));
+    charge(6, "sim");
+    crash(store);
+    let store = folder.serve();
+    let lines = block_on(store.postings(&account("a"), 0, 99)).unwrap();
+    assert_eq!(lines.len(), 2 + 4 * 3);
+    let problems = block_on(store.verify()).unwrap().problems;
+    let told = problems.iter().filter(|told| told.contains("has no rows"));
+    assert_eq!(told.count(), 2);
 }
 
 fn key(id: &str) -> KeyRecord {
@@ -176,6 +245,7 @@ fn each_write_that_fails_once_changes_nothing_in_the_end() {
             (1_000, 24 + 55 + 12, 40, 1_000 - 91 - 40)
         );
         assert_eq!(stands(&*store, "b"), (50, 50, 0, 0));
+        insist(|| block_on(store.refresh()));
         check_verify(&*store);
         let raw = folder.raw();
         let held: i64 = raw
@@ -259,6 +329,17 @@ fn times_that_never_come_harm_nobody() {
     check_verify(&*store);
 }
 
+/// Under a cap that has room for this hold alone.
+fn reserve_with_cap(store: &dyn Ledger, number: u64) {
+    let cap = Cap {
+        scope: CapScope::Account(account("a")),
+        window: Window::Total,
+        limit: micro(50),
+    };
+    let command = reserve_command("a", number, 50, vec![cap]);
+    block_on(store.reserve(command)).unwrap().unwrap();
+}
+
 #[test]
 fn a_request_that_was_charged_long_ago_is_not_charged_again() {
     let folder = Folder::new();
@@ -277,12 +358,19 @@ fn a_request_that_was_charged_long_ago_is_not_charged_again() {
     drop(store);
     let store = folder.serve();
     assert_eq!(stands(&*store, "a"), (100, 24, 0, 76));
-    // Without a hold it is looked up before, with one it is found when it is written.
-    reserve(&*store, "a", 1, 50);
-    let settled = end(&*store, "a", 1, capture(40, 0));
-    assert_eq!((settled.charged, settled.repeated), (micro(24), true));
+    // Without a hold it is looked up before, with one it is found when the database gets it.
+    reserve_with_cap(&*store, 1);
+    end(&*store, "a", 1, capture(40, 0));
+    refresh(&store);
     assert_eq!(stands(&*store, "a"), (100, 24, 0, 76));
-    drop(store);
+    check_verify(&*store);
+    reserve_with_cap(&*store, 2);
+    end(&*store, "a", 2, End::Release);
+    crash(store);
+    let store = folder.serve();
+    reserve_with_cap(&*store, 1);
+    end(&*store, "a", 1, capture(40, 0));
+    crash(store);
     let store = folder.serve();
     let settled = end(&*store, "a", 1, capture(40, 0));
     assert_eq!((settled.charged, settled.repeated), (micro(24), true));
@@ -296,6 +384,7 @@ fn what_is_posted_cannot_be_changed() {
     let store = folder.serve();
     deposit(&*store, "a", 100, "operator:1");
     end(&*store, "a", 1, capture(20, 4));
+    refresh(&store);
     let raw = folder.raw();
     for statement in [
         "UPDATE transfers SET reference = 'x'",
@@ -375,6 +464,8 @@ fn the_files_are_for_their_owners_eyes_alone() {
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{path}: {mode:o}");
     }
+    let journal = std::fs::metadata(folder.journal()).unwrap();
+    assert_eq!(journal.permissions().mode() & 0o777, 0o600);
 }
 
 #[test]
@@ -387,7 +478,7 @@ fn other_files_are_left_alone() {
     let version: i64 = raw
         .query_row("PRAGMA user_version", [], |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 1, "an empty file was brought up to date");
+    assert_eq!(version, 2, "an empty file was brought up to date");
     raw.execute_batch("PRAGMA user_version = 99").unwrap();
     assert!(matches!(
         open(Mode::Serve),

@@ -83,6 +83,7 @@ fn live(store: &SqliteStore, tool: &dyn Ledger, thread: u64, seed: u64) -> Ackno
             }
             2 => {
                 insist(|| try_end(store, name, number, End::Unknown));
+                insist(|| block_on(store.refresh()));
                 let settled = insist(|| try_end(tool, name, number, capture(cost, cost / 5)));
                 *known.spent.entry(name).or_default() += settled.charged.get();
             }

@@ -14,64 +14,79 @@ use tempfile::TempDir;
 
 use crate::sqlite::{Mode, Options, Side, SqliteStore};
 
-pub(super) const NOW_MS: u64 = 1_795_190_400_000;
+pub(in crate::sqlite) const NOW_MS: u64 = 1_795_190_400_000;
 
-pub(super) struct Folder(TempDir);
+pub(in crate::sqlite) struct Folder(TempDir);
 
 impl Folder {
-    pub(super) fn new() -> Self {
+    pub(in crate::sqlite) fn new() -> Self {
         Self(TempDir::with_prefix("ledger").unwrap())
     }
 
-    pub(super) fn file(&self) -> PathBuf {
+    pub(in crate::sqlite) fn file(&self) -> PathBuf {
         self.0.path().join("ledger.db")
     }
 
-    pub(super) fn serve(&self) -> Arc<SqliteStore> {
+    pub(in crate::sqlite) fn serve(&self) -> Arc<SqliteStore> {
         self.serve_with(&Options::default())
     }
 
-    pub(super) fn serve_with(&self, options: &Options) -> Arc<SqliteStore> {
+    pub(in crate::sqlite) fn serve_with(&self, options: &Options) -> Arc<SqliteStore> {
         Arc::new(SqliteStore::open_with(self.file(), Mode::Serve, options).unwrap())
     }
 
-    pub(super) fn tool(&self) -> SqliteStore {
+    pub(in crate::sqlite) fn tool(&self) -> SqliteStore {
         SqliteStore::open(self.file(), Mode::Tool).unwrap()
     }
 
+    pub(in crate::sqlite) fn journal(&self) -> PathBuf {
+        self.0.path().join("ledger.journal")
+    }
+
     /// A connection that knows nothing of the store.
-    pub(super) fn raw(&self) -> rusqlite::Connection {
+    pub(in crate::sqlite) fn raw(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.file()).unwrap()
     }
 }
 
+/// Has the database brought up to date, for those who look at it alone.
+#[track_caller]
+pub(in crate::sqlite) fn refresh(store: &SqliteStore) {
+    block_on(store.refresh()).unwrap();
+}
+
 /// Ends a store as a killed process ends.
-pub(super) fn crash(store: Arc<SqliteStore>) {
+pub(in crate::sqlite) fn crash(store: Arc<SqliteStore>) {
     if let Side::Server(server) = &store.side {
         server.crash();
     }
     Arc::into_inner(store).expect("nobody else uses it");
 }
 
-pub(super) fn account(name: &str) -> AccountId {
+pub(in crate::sqlite) fn account(name: &str) -> AccountId {
     AccountId::parse(name).unwrap()
 }
 
-pub(super) fn request(number: u64) -> RequestId {
+pub(in crate::sqlite) fn request(number: u64) -> RequestId {
     RequestId::parse(&format!("req_{number}")).unwrap()
 }
 
-pub(super) fn micro(amount: u64) -> MicroUsd {
+pub(in crate::sqlite) fn micro(amount: u64) -> MicroUsd {
     MicroUsd::new(amount)
 }
 
-pub(super) fn deposit(store: &dyn Ledger, name: &str, amount: u64, reference: &str) -> Balance {
+pub(in crate::sqlite) fn deposit(
+    store: &dyn Ledger,
+    name: &str,
+    amount: u64,
+    reference: &str,
+) -> Balance {
     try_deposit(store, name, amount, reference)
         .unwrap()
         .unwrap()
 }
 
-pub(super) fn try_deposit(
+pub(in crate::sqlite) fn try_deposit(
     store: &dyn Ledger,
     name: &str,
     amount: u64,
@@ -85,7 +100,12 @@ pub(super) fn try_deposit(
     }))
 }
 
-pub(super) fn reserve_command(name: &str, number: u64, amount: u64, caps: Vec<Cap>) -> Reserve {
+pub(in crate::sqlite) fn reserve_command(
+    name: &str,
+    number: u64,
+    amount: u64,
+    caps: Vec<Cap>,
+) -> Reserve {
     Reserve {
         request: request(number),
         account: account(name),
@@ -97,11 +117,16 @@ pub(super) fn reserve_command(name: &str, number: u64, amount: u64, caps: Vec<Ca
     }
 }
 
-pub(super) fn reserve(store: &dyn Ledger, name: &str, number: u64, amount: u64) -> Reservation {
+pub(in crate::sqlite) fn reserve(
+    store: &dyn Ledger,
+    name: &str,
+    number: u64,
+    amount: u64,
+) -> Reservation {
     try_reserve(store, name, number, amount).unwrap().unwrap()
 }
 
-pub(super) fn try_reserve(
+pub(in crate::sqlite) fn try_reserve(
     store: &dyn Ledger,
     name: &str,
     number: u64,
@@ -110,11 +135,15 @@ pub(super) fn try_reserve(
     block_on(store.reserve(reserve_command(name, number, amount, Vec::new())))
 }
 
-pub(super) fn persist(store: &dyn Ledger, name: &str, number: u64) -> Result<(), StoreError> {
+pub(in crate::sqlite) fn persist(
+    store: &dyn Ledger,
+    name: &str,
+    number: u64,
+) -> Result<(), StoreError> {
     block_on(store.persist(&account(name), &request(number)))
 }
 
-pub(super) fn capture(provider_cost: u64, spread: u64) -> End {
+pub(in crate::sqlite) fn capture(provider_cost: u64, spread: u64) -> End {
     End::Capture(Charge {
         provider: "sim".into(),
         provider_cost: micro(provider_cost),
@@ -122,7 +151,7 @@ pub(super) fn capture(provider_cost: u64, spread: u64) -> End {
     })
 }
 
-pub(super) fn settle_command(name: &str, number: u64, end: End) -> Settle {
+pub(in crate::sqlite) fn settle_command(name: &str, number: u64, end: End) -> Settle {
     Settle {
         account: account(name),
         request: request(number),
@@ -132,11 +161,11 @@ pub(super) fn settle_command(name: &str, number: u64, end: End) -> Settle {
     }
 }
 
-pub(super) fn end(store: &dyn Ledger, name: &str, number: u64, end: End) -> Settled {
+pub(in crate::sqlite) fn end(store: &dyn Ledger, name: &str, number: u64, end: End) -> Settled {
     try_end(store, name, number, end).unwrap()
 }
 
-pub(super) fn try_end(
+pub(in crate::sqlite) fn try_end(
     store: &dyn Ledger,
     name: &str,
     number: u64,
@@ -145,7 +174,7 @@ pub(super) fn try_end(
     block_on(store.settle(settle_command(name, number, end)))
 }
 
-pub(super) fn record(name: &str, number: u64, charge: u64) -> Record {
+pub(in crate::sqlite) fn record(name: &str, number: u64, charge: u64) -> Record {
     Record {
         request: request(number),
         client_request_id: Some("mine".into()),
@@ -165,7 +194,7 @@ pub(super) fn record(name: &str, number: u64, charge: u64) -> Record {
 }
 
 /// Deposited, spent, held and available.
-pub(super) fn stands(store: &dyn Ledger, name: &str) -> (u64, u64, u64, u64) {
+pub(in crate::sqlite) fn stands(store: &dyn Ledger, name: &str) -> (u64, u64, u64, u64) {
     let balance = block_on(store.balance(&account(name))).unwrap();
     let Balance {
         deposited,
@@ -177,7 +206,7 @@ pub(super) fn stands(store: &dyn Ledger, name: &str) -> (u64, u64, u64, u64) {
 }
 
 #[track_caller]
-pub(super) fn check_verify(store: &dyn Ledger) {
+pub(in crate::sqlite) fn check_verify(store: &dyn Ledger) {
     let verification = block_on(store.verify()).unwrap();
     assert_eq!(verification.problems, Vec::<String>::new());
 }
@@ -185,7 +214,7 @@ pub(super) fn check_verify(store: &dyn Ledger) {
 /// Polls until something holds; there is nothing else to wait for where another thread or process
 /// acts by itself.
 #[track_caller]
-pub(super) fn until(mut holds: impl FnMut() -> bool) {
+pub(in crate::sqlite) fn until(mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !holds() {
         assert!(start.elapsed().as_secs() < 20, "it never came to hold");

@@ -51,6 +51,7 @@ fn a_deposit_by_a_tool_reaches_the_server() {
     // The file and the books agree.
     end(&*store, "a", 1, capture(100, 5));
     end(&*store, "b", 1, capture(1, 0));
+    refresh(&store);
     assert_eq!(stands(&tool, "a"), (113, 105, 0, 8));
     assert_eq!(stands(&tool, "b"), (3, 1, 0, 2));
     check_verify(&*store);
@@ -74,6 +75,7 @@ fn a_tool_ends_holds_of_unknown_outcome_and_no_others() {
     }
     reserve(&*store, "a", 3, 20);
     persist(&*store, "a", 3).unwrap();
+    refresh(&store);
     let holds = block_on(tool.holds(Some(&account("a")))).unwrap();
     assert_eq!(holds, block_on(store.holds(None)).unwrap());
     for number in [3, 4] {
@@ -96,7 +98,9 @@ fn a_tool_ends_holds_of_unknown_outcome_and_no_others() {
     block_on(store.reserve(again(60))).unwrap().unwrap();
     end(&*store, "a", 6, End::Release);
     end(&*store, "a", 3, End::Release);
+    refresh(&store);
     assert_eq!(stands(&tool, "a"), stands(&*store, "a"));
+    assert!(!tool.catch_up().unwrap(), "the server has the journal");
     check_verify(&*store);
 }
 

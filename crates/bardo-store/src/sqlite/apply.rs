@@ -1,0 +1,249 @@
+//! From the journal's entries to rows, many in one transaction.
+
+use std::borrow::Borrow;
+
+use bardo_ledger::{CapScope, Paid, Record, Window};
+use bardo_types::ids::{AccountId, RequestId};
+use bardo_types::money::MicroUsd;
+use hashbrown::{Equivalent, HashMap};
+use rusqlite::{Connection, ErrorCode};
+
+use super::entry::{Ending, Entry, Held};
+use super::rows::{self, ChargeRow, HoldRow};
+use super::shared::HoldKey;
+
+/// What is remembered of the database between transactions.
+#[derive(Default)]
+pub(super) struct Known {
+    /// Numbers of accounts.
+    numbers: HashMap<AccountId, i64>,
+    /// Numbers that were given in a transaction that has not been committed yet.
+    fresh: Vec<AccountId>,
+    /// Holds that have a row, and how much it says.
+    pub(super) held: HashMap<HoldKey, MicroUsd>,
+}
+
+/// Numbers of accounts that are remembered; beyond it all are forgotten.
+const NUMBERS: usize = 65_536;
+
+impl Known {
+    pub(super) fn number(
+        &mut self,
+        connection: &Connection,
+        account: &AccountId,
+    ) -> rusqlite::Result<i64> {
+        if let Some(no) = self.numbers.get(account) {
+            return Ok(*no);
+        }
+        let no = rows::account_no(connection, account)?;
+        if self.numbers.len() >= NUMBERS {
+            self.numbers.clear();
+        }
+        self.numbers.insert(account.clone(), no);
+        self.fresh.push(account.clone());
+        Ok(no)
+    }
+
+    pub(super) fn committed(&mut self, written: Written) {
+        self.fresh.clear();
+        for (key, amount) in written.holds {
+            match amount {
+                Some(amount) => self.held.insert(key, amount),
+                None => self.held.remove(&key),
+            };
+        }
+    }
+
+    pub(super) fn rolled_back(&mut self) {
+        for account in self.fresh.drain(..) {
+            self.numbers.remove(&account);
+        }
+    }
+}
+
+/// What a transaction has done that is to be known when it is committed.
+#[derive(Default)]
+pub(super) struct Written {
+    /// Rows of holds as they are afterwards; `None`: there is none.
+    holds: Vec<(HoldKey, Option<MicroUsd>)>,
+    /// Charges of requests that had been charged long ago.
+    pub(super) again: Vec<Again>,
+}
+
+/// A request that was charged before: this charge is not made.
+pub(super) struct Again {
+    pub(super) account: AccountId,
+    pub(super) charged: MicroUsd,
+    pub(super) counters: Vec<(CapScope, Window, u64)>,
+}
+
+/// Holds whose rows change, as they are at the end; `None`: there is none.
+type Changed<'a> = HashMap<HoldKey, Option<&'a Held>>;
+
+/// An account and a request, to look for without making a key of them.
+#[derive(Hash)]
+struct Named<'a>(&'a AccountId, &'a RequestId);
+
+impl Equivalent<HoldKey> for Named<'_> {
+    fn equivalent(&self, (account, request): &HoldKey) -> bool {
+        self.1 == request && self.0 == account
+    }
+}
+
+/// What is added to each account and each cap, once per transaction.
+#[derive(Default)]
+struct Sums<'a> {
+    accounts: HashMap<i64, (i64, i64)>,
+    caps: HashMap<(i64, &'a CapScope, Window, u64), MicroUsd>,
+}
+
+/// Writes entries in their order, and receipts that move no money. A hold that was made and ended
+/// among them leaves no row.
+pub(super) fn write<'a, E: Borrow<Entry>>(
+    connection: &Connection,
+    known: &mut Known,
+    entries: &'a [E],
+    records: impl IntoIterator<Item = &'a Record>,
+) -> rusqlite::Result<Written> {
+    let mut written = Written::default();
+    let (mut sums, mut changed) = (Sums::default(), Changed::new());
+    for entry in entries {
+        match entry.borrow() {
+            Entry::Ending(ending) => {
+                write_ending(connection, known, ending, &mut sums, &mut written)?;
+                let named = Named(&ending.account, &ending.request);
+                if let Some(held) = &ending.unknown {
+                    changed.insert(held.key(), Some(held));
+                } else if changed.contains_key(&named) || known.held.contains_key(&named) {
+                    let key = (ending.account.clone(), ending.request.clone());
+                    changed.insert(key, None);
+                }
+            }
+            Entry::Hold(held) => {
+                changed.insert(held.key(), Some(held));
+            }
+            Entry::Gone(key) => {
+                changed.insert(key.clone(), None);
+            }
+        }
+    }
+    for (key, held) in changed {
+        let amount = write_hold(connection, known, &key, held, &mut sums)?;
+        written.holds.push((key, amount));
+    }
+    for record in records {
+        let account = known.number(connection, &record.account)?;
+        rows::insert_receipt(connection, account, record)?;
+    }
+    sums.write(connection)?;
+    Ok(written)
+}
+
+/// Writes the transfer of an end and its receipt.
+fn write_ending<'a>(
+    connection: &Connection,
+    known: &mut Known,
+    ending: &'a Ending,
+    sums: &mut Sums<'a>,
+    written: &mut Written,
+) -> rusqlite::Result<()> {
+    let paid = ending.paid;
+    if paid != Paid::default() {
+        let account = known.number(connection, &ending.account)?;
+        let row = ChargeRow {
+            at_ms: ending.now_ms,
+            account,
+            request: ending.request.as_str(),
+            provider: &ending.provider,
+            paid,
+        };
+        let charged = paid.charged();
+        if !rows::insert_charge(connection, &row)? {
+            written.again.push(Again {
+                account: ending.account.clone(),
+                charged,
+                counters: ending.counters.clone(),
+            });
+            return Ok(());
+        }
+        sums.accounts.entry(account).or_default().0 += signed(charged);
+        for (scope, window, start) in &ending.counters {
+            let sum = sums
+                .caps
+                .entry((account, scope, *window, *start))
+                .or_default();
+            *sum = sum.checked_add(charged).unwrap_or(MicroUsd::MAX);
+        }
+    }
+    if let Some(record) = &ending.record {
+        let account = known.number(connection, &record.account)?;
+        rows::insert_receipt(connection, account, record)?;
+    }
+    Ok(())
+}
+
+/// Writes a hold as it is, or deletes its row; answers how much the row says then.
+fn write_hold(
+    connection: &Connection,
+    known: &mut Known,
+    key: &HoldKey,
+    held: Option<&Held>,
+    sums: &mut Sums<'_>,
+) -> rusqlite::Result<Option<MicroUsd>> {
+    let before = known.held.get(key).copied();
+    if held.is_none() && before.is_none() {
+        return Ok(None);
+    }
+    let account = known.number(connection, &key.0)?;
+    let now = match held {
+        Some(Held { view, caps }) => {
+            let row = HoldRow {
+                account,
+                request: view.request.as_str(),
+                amount: view.amount,
+                state: view.state,
+                caps: caps.as_deref(),
+                created_at_ms: view.created_at_ms,
+                expires_at_ms: view.expires_at_ms,
+            };
+            rows::put_hold(connection, &row)?;
+            Some(view.amount)
+        }
+        None => {
+            rows::delete_hold(connection, account, key.1.as_str())?;
+            None
+        }
+    };
+    sums.accounts.entry(account).or_default().1 +=
+        signed(now.unwrap_or_default()) - signed(before.unwrap_or_default());
+    Ok(now)
+}
+
+impl Sums<'_> {
+    fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        for (account, (spent, held)) in self.accounts.drain() {
+            if (spent, held) != (0, 0) {
+                rows::add_to_account(connection, account, spent, held)?;
+            }
+        }
+        for ((account, scope, window, start), spent) in self.caps.drain() {
+            rows::add_to_cap(connection, account, scope, window, start, spent)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether no row may say this: it will not go better another time.
+pub(super) fn is_impossible(error: &rusqlite::Error) -> bool {
+    match error.sqlite_error_code() {
+        Some(code) => matches!(
+            code,
+            ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig
+        ),
+        None => matches!(error, rusqlite::Error::ToSqlConversionFailure(_)),
+    }
+}
+
+fn signed(amount: MicroUsd) -> i64 {
+    i64::try_from(amount.get()).expect("no amount in the books is above `MicroUsd::MAX`")
+}

@@ -1,0 +1,420 @@
+//! What the journal keeps: the steps of the books, and each as bytes.
+
+use std::sync::Arc;
+
+use bardo_ledger::{CapScope, HoldState, HoldView, Paid, Record, Window};
+use bardo_types::ids::{AccountId, KeyId, RequestId};
+use bardo_types::money::MicroUsd;
+
+use super::shared::HoldKey;
+
+/// A step that was decided in the books.
+#[derive(Debug)]
+pub(super) enum Entry {
+    /// A hold ended, or is left as one of unknown outcome.
+    Ending(Box<Ending>),
+    /// A hold was made, or is another than it was.
+    Hold(Held),
+    /// A hold ended for which nobody was charged.
+    Gone(HoldKey),
+}
+
+/// How a hold ended.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub(super) account: AccountId,
+    pub(super) request: RequestId,
+    pub(super) now_ms: u64,
+    pub(super) provider: Arc<str>,
+    /// Nothing of it: there is no transfer.
+    pub(super) paid: Paid,
+    /// The counters in which it was spent.
+    pub(super) counters: Vec<(CapScope, Window, u64)>,
+    /// The hold that stays, because nobody knows.
+    pub(super) unknown: Option<Held>,
+    pub(super) record: Option<Record>,
+}
+
+/// A hold, and its caps as [`super::caps`] writes them.
+#[derive(Debug, Clone)]
+pub(super) struct Held {
+    pub(super) view: HoldView,
+    pub(super) caps: Option<String>,
+}
+
+impl Held {
+    pub(super) fn key(&self) -> HoldKey {
+        (self.view.account.clone(), self.view.request.clone())
+    }
+}
+
+const ENDING: u8 = 1;
+const HOLD: u8 = 2;
+const GONE: u8 = 3;
+
+impl Entry {
+    /// Appends it as bytes.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Ending(ending) => {
+                out.push(ENDING);
+                ending.encode(out);
+            }
+            Self::Hold(held) => {
+                out.push(HOLD);
+                held.encode(out);
+            }
+            Self::Gone((account, request)) => {
+                out.push(GONE);
+                put_text(out, account.as_str());
+                put_text(out, request.as_str());
+            }
+        }
+    }
+
+    /// Reads one from the beginning of `bytes`, which then begin after it; `None` where they are
+    /// none of ours.
+    pub(super) fn decode(bytes: &mut &[u8]) -> Option<Self> {
+        let mut from = Bytes(bytes);
+        let entry = match from.byte()? {
+            ENDING => Self::Ending(Box::new(Ending::decode(&mut from)?)),
+            HOLD => Self::Hold(Held::decode(&mut from)?),
+            GONE => Self::Gone((from.account()?, from.request()?)),
+            _ => return None,
+        };
+        *bytes = from.0;
+        Some(entry)
+    }
+}
+
+impl Ending {
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_text(out, self.account.as_str());
+        put_text(out, self.request.as_str());
+        put_number(out, self.now_ms);
+        put_text(out, &self.provider);
+        for amount in [
+            self.paid.provider_cost,
+            self.paid.spread,
+            self.paid.shortfall,
+        ] {
+            put_number(out, amount.get());
+        }
+        put_number(out, self.counters.len() as u64);
+        for (scope, window, start) in &self.counters {
+            put_scope(out, scope);
+            out.push(window_code(*window));
+            put_number(out, *start);
+        }
+        out.push(u8::from(self.unknown.is_some()));
+        if let Some(held) = &self.unknown {
+            held.encode(out);
+        }
+        out.push(u8::from(self.record.is_some()));
+        if let Some(record) = &self.record {
+            put_record(out, record);
+        }
+    }
+
+    fn decode(from: &mut Bytes<'_>) -> Option<Self> {
+        let (account, request) = (from.account()?, from.request()?);
+        let now_ms = from.number()?;
+        let provider = from.text()?.into();
+        let paid = Paid {
+            provider_cost: from.amount()?,
+            spread: from.amount()?,
+            shortfall: from.amount()?,
+        };
+        let counters = (0..from.number()?)
+            .map(|_| Some((from.scope()?, from.window()?, from.number()?)))
+            .collect::<Option<_>>()?;
+        let unknown = match from.byte()? {
+            0 => None,
+            _ => Some(Held::decode(from)?),
+        };
+        let record = match from.byte()? {
+            0 => None,
+            _ => Some(from.record()?),
+        };
+        Some(Self {
+            account,
+            request,
+            now_ms,
+            provider,
+            paid,
+            counters,
+            unknown,
+            record,
+        })
+    }
+}
+
+impl Held {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let HoldView {
+            request,
+            account,
+            amount,
+            state,
+            created_at_ms,
+            expires_at_ms,
+        } = &self.view;
+        put_text(out, account.as_str());
+        put_text(out, request.as_str());
+        put_number(out, amount.get());
+        out.push(u8::from(*state == HoldState::Unknown));
+        put_number(out, *created_at_ms);
+        put_number(out, *expires_at_ms);
+        put_optional(out, self.caps.as_deref());
+    }
+
+    fn decode(from: &mut Bytes<'_>) -> Option<Self> {
+        let view = HoldView {
+            account: from.account()?,
+            request: from.request()?,
+            amount: from.amount()?,
+            state: match from.byte()? {
+                0 => HoldState::Open,
+                _ => HoldState::Unknown,
+            },
+            created_at_ms: from.number()?,
+            expires_at_ms: from.number()?,
+        };
+        let caps = from.optional()?.map(str::to_owned);
+        Some(Self { view, caps })
+    }
+}
+
+fn put_number(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    let length = u32::try_from(text.len()).expect("no text of a receipt has four gigabytes");
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn put_optional(out: &mut Vec<u8>, text: Option<&str>) {
+    out.push(u8::from(text.is_some()));
+    if let Some(text) = text {
+        put_text(out, text);
+    }
+}
+
+fn put_scope(out: &mut Vec<u8>, scope: &CapScope) {
+    match scope {
+        CapScope::Key(key) => {
+            out.push(0);
+            put_text(out, key.as_str());
+        }
+        CapScope::Account(account) => {
+            out.push(1);
+            put_text(out, account.as_str());
+        }
+        CapScope::Session(account, session) => {
+            out.push(2);
+            put_text(out, account.as_str());
+            put_text(out, session);
+        }
+    }
+}
+
+const fn window_code(window: Window) -> u8 {
+    match window {
+        Window::Day => 0,
+        Window::Month => 1,
+        Window::Total => 2,
+    }
+}
+
+fn put_record(out: &mut Vec<u8>, record: &Record) {
+    put_text(out, record.request.as_str());
+    put_optional(out, record.client_request_id.as_deref());
+    put_text(out, record.account.as_str());
+    put_optional(out, record.key.as_ref().map(KeyId::as_str));
+    put_number(out, record.at_ms);
+    put_text(out, &record.model);
+    put_text(out, &record.provider);
+    put_text(out, record.outcome);
+    for number in [
+        record.input_tokens,
+        record.output_tokens,
+        record.provider_cost.get(),
+        record.charge.get(),
+        record.savings.get(),
+    ] {
+        put_number(out, number);
+    }
+    put_text(out, &record.json);
+}
+
+/// What is left to read.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|bytes| bytes[0])
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    fn amount(&mut self) -> Option<MicroUsd> {
+        self.number().map(MicroUsd::new)
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        let length = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
+        std::str::from_utf8(self.take(usize::try_from(length).ok()?)?).ok()
+    }
+
+    fn optional(&mut self) -> Option<Option<&'a str>> {
+        match self.byte()? {
+            0 => Some(None),
+            _ => self.text().map(Some),
+        }
+    }
+
+    fn account(&mut self) -> Option<AccountId> {
+        AccountId::parse(self.text()?).ok()
+    }
+
+    fn request(&mut self) -> Option<RequestId> {
+        RequestId::parse(self.text()?).ok()
+    }
+
+    fn scope(&mut self) -> Option<CapScope> {
+        Some(match self.byte()? {
+            0 => CapScope::Key(KeyId::parse(self.text()?).ok()?),
+            1 => CapScope::Account(self.account()?),
+            2 => CapScope::Session(self.account()?, self.text()?.into()),
+            _ => return None,
+        })
+    }
+
+    fn window(&mut self) -> Option<Window> {
+        let code = self.byte()?;
+        [Window::Day, Window::Month, Window::Total]
+            .into_iter()
+            .find(|window| window_code(*window) == code)
+    }
+
+    fn record(&mut self) -> Option<Record> {
+        Some(Record {
+            request: self.request()?,
+            client_request_id: self.optional()?.map(Arc::from),
+            account: self.account()?,
+            key: match self.optional()? {
+                None => None,
+                Some(id) => Some(KeyId::parse(id).ok()?),
+            },
+            at_ms: self.number()?,
+            model: self.text()?.into(),
+            provider: self.text()?.into(),
+            outcome: outcome_named(self.text()?),
+            input_tokens: self.number()?,
+            output_tokens: self.number()?,
+            provider_cost: self.amount()?,
+            charge: self.amount()?,
+            savings: self.amount()?,
+            json: self.text()?.into(),
+        })
+    }
+}
+
+fn outcome_named(name: &str) -> &'static str {
+    ["finished", "aborted", "failed"]
+        .into_iter()
+        .find(|known| *known == name)
+        .unwrap_or("unknown")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::rig::{account, micro, record, request};
+    use super::*;
+
+    fn held() -> Held {
+        Held {
+            view: HoldView {
+                request: request(7),
+                account: account("a"),
+                amount: micro(55),
+                state: HoldState::Unknown,
+                created_at_ms: 3,
+                expires_at_ms: u64::MAX,
+            },
+            caps: Some("[\"é\"]".to_owned()),
+        }
+    }
+
+    fn entries() -> Vec<Entry> {
+        let ending = |unknown, record| {
+            Entry::Ending(Box::new(Ending {
+                account: account("a"),
+                request: request(1),
+                now_ms: 9,
+                provider: "sim".into(),
+                paid: Paid {
+                    provider_cost: micro(20),
+                    spread: micro(4),
+                    shortfall: micro(1),
+                },
+                counters: vec![
+                    (
+                        CapScope::Key(KeyId::parse("k").unwrap()),
+                        Window::Day,
+                        86_400_000,
+                    ),
+                    (CapScope::Account(account("a")), Window::Month, 1),
+                    (
+                        CapScope::Session(account("a"), "a session".into()),
+                        Window::Total,
+                        0,
+                    ),
+                ],
+                unknown,
+                record,
+            }))
+        };
+        vec![
+            ending(None, Some(record("a", 1, 24))),
+            ending(Some(held()), None),
+            Entry::Hold(held()),
+            Entry::Gone((account("b"), request(2))),
+        ]
+    }
+
+    #[test]
+    fn entries_are_read_as_they_were_written() {
+        let mut bytes = Vec::new();
+        for entry in entries() {
+            entry.encode(&mut bytes);
+        }
+        let mut rest = &bytes[..];
+        for entry in entries() {
+            let read = Entry::decode(&mut rest);
+            assert_eq!(format!("{read:?}"), format!("{:?}", Some(entry)));
+        }
+        assert!(rest.is_empty());
+    }
+
+    #[test]
+    fn no_part_of_an_entry_is_taken_for_one() {
+        for entry in entries() {
+            let mut bytes = Vec::new();
+            entry.encode(&mut bytes);
+            for end in 0..bytes.len() {
+                assert!(Entry::decode(&mut &bytes[..end]).is_none(), "{entry:?}");
+            }
+        }
+    }
+}

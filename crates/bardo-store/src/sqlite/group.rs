@@ -1,0 +1,518 @@
+//! From a decision in the books to the journal: decided under the lock, written without it, then
+//! carried out in the books, or taken back.
+//!
+//! Whoever decides something takes the pen if nobody has it, writes what has gathered in one call
+//! and answers the others. So nobody is woken for a write that takes microseconds. Where it takes
+//! longer, because each write waits for the disk or because the disk is slow, a thread of its own
+//! does it.
+
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use bardo_ledger::{
+    End, FinalFigures, HoldState, HoldView, Paid, Pending, Prepared, Settle, Settled, StoreError,
+};
+use bardo_types::ids::{AccountId, RequestId};
+use bardo_types::money::MicroUsd;
+use tokio::sync::oneshot::{self, Receiver};
+
+use super::caps;
+use super::entry::{Ending, Entry, Held};
+use super::error::gone;
+use super::shared::{Closing, Core, LAZY, Reply, Shared};
+
+/// A write that takes longer is one that no caller should have to make.
+const SLOW: Duration = Duration::from_millis(5);
+/// After so many of them on end, because one alone may have waited for a processor, ...
+const SLOW_ONES: u32 = 3;
+/// ... callers do not write for so long.
+const CALM: Duration = Duration::from_secs(5);
+
+/// A decision, and what follows when it is written.
+pub(super) struct Item {
+    entry: Entry,
+    then: Then,
+}
+
+enum Then {
+    End(Box<ToEnd>),
+    Hold(Option<Reply<()>>),
+    Nothing,
+}
+
+struct ToEnd {
+    /// What the receipt shows, where it was captured.
+    figures: Option<FinalFigures>,
+    decided: Decided,
+    /// Nobody: who writes waits for it.
+    reply: Option<Reply<Settled>>,
+}
+
+enum Decided {
+    Pending(Pending),
+    /// Only a receipt is kept.
+    Ended(Settled),
+}
+
+/// How an end goes on.
+pub(super) enum Step {
+    Done(Result<Settled, StoreError>),
+    /// Another writes.
+    Wait(Receiver<Result<Settled, StoreError>>),
+    /// The database has to be asked.
+    Ask(Box<Settle>),
+}
+
+/// What is left to be said when the lock is given back.
+#[derive(Default)]
+struct Answers {
+    own: Option<Result<Settled, StoreError>>,
+    ends: Vec<(Reply<Settled>, Result<Settled, StoreError>)>,
+    holds: Vec<(Reply<()>, Result<(), StoreError>)>,
+}
+
+impl Answers {
+    fn send(&mut self) {
+        // Whoever asked may have gone; what was asked for is done all the same.
+        for (reply, answer) in self.ends.drain(..) {
+            let _ = reply.send(answer);
+        }
+        for (reply, answer) in self.holds.drain(..) {
+            let _ = reply.send(answer);
+        }
+    }
+
+    fn end(&mut self, reply: Option<Reply<Settled>>, answer: Result<Settled, StoreError>) {
+        match reply {
+            Some(reply) => self.ends.push((reply, answer)),
+            None => self.own = Some(answer),
+        }
+    }
+}
+
+impl Shared {
+    /// Ends a hold that the books know, and writes that down.
+    pub(super) fn settle(&self, command: Settle) -> Step {
+        let mut core = self.lock();
+        if core.closing != Closing::No {
+            return Step::Done(Err(gone()));
+        }
+        let (account, request) = (&command.account, &command.request);
+        // One of unknown outcome may be ended by another process too.
+        let is_ours = match core.book.hold_state(account, request) {
+            Some(HoldState::Open) => !core.book.is_ending(account, request),
+            Some(HoldState::Unknown) => false,
+            None => core.book.knows(account, request),
+        };
+        if !is_ours {
+            return Step::Ask(Box::new(command));
+        }
+        if !self.may_write(&core) {
+            let (reply, answer) = oneshot::channel();
+            return match core.decide(command, Some(reply)) {
+                Outcome::Settled(settled) => Step::Done(Ok(settled)),
+                Outcome::Ending(command) => Step::Ask(command),
+                Outcome::Queued => {
+                    self.pass_on(&core);
+                    Step::Wait(answer)
+                }
+            };
+        }
+        match core.decide(command, None) {
+            Outcome::Settled(settled) => Step::Done(Ok(settled)),
+            Outcome::Ending(command) => Step::Ask(command),
+            Outcome::Queued => {
+                core.is_writing = true;
+                let own = self.write_and_give_back(core);
+                Step::Done(own.unwrap_or_else(|| Err(gone())))
+            }
+        }
+    }
+
+    /// Writes a hold down, if it is there and that was not done.
+    pub(super) fn persist(
+        &self,
+        account: &AccountId,
+        request: &RequestId,
+    ) -> Result<Option<Receiver<Result<(), StoreError>>>, StoreError> {
+        let mut core = self.lock();
+        if core.closing != Closing::No {
+            return Err(gone());
+        }
+        let Some(held) = core.unwritten(account, request) else {
+            return Ok(None);
+        };
+        let (reply, mut answer) = oneshot::channel();
+        core.write_hold(held, Some(reply));
+        if !self.may_write(&core) {
+            self.pass_on(&core);
+            return Ok(Some(answer));
+        }
+        core.is_writing = true;
+        self.write_and_give_back(core);
+        match answer.try_recv() {
+            Ok(written) => written.map(|()| None),
+            Err(_) => Ok(Some(answer)),
+        }
+    }
+
+    /// Whether the caller may take the pen.
+    fn may_write(&self, core: &Core) -> bool {
+        let is_calm = |until| Instant::now() >= until;
+        self.callers_write && !core.is_writing && core.slow_until.is_none_or(is_calm)
+    }
+
+    /// Leaves it to whoever has the pen, or to the thread that is there for it.
+    fn pass_on(&self, core: &Core) {
+        if !core.is_writing {
+            self.wake_scribe.notify_one();
+        }
+    }
+
+    /// Takes the pen when nobody has it.
+    pub(super) fn take_pen(&self) -> MutexGuard<'_, Core> {
+        let mut core = self.lock();
+        while core.is_writing {
+            core.pen_wanted = true;
+            core = self
+                .pen_free
+                .wait(core)
+                .expect("nothing panics while it holds the books");
+        }
+        core.is_writing = true;
+        core
+    }
+
+    /// Writes what waits and gives the pen back. Answers what the one item came to that nobody
+    /// else waits for.
+    pub(super) fn write_and_give_back(
+        &self,
+        core: MutexGuard<'_, Core>,
+    ) -> Option<Result<Settled, StoreError>> {
+        let mut answers = Answers::default();
+        let mut core = self.write_all(core, &mut answers);
+        core.is_writing = false;
+        let is_wanted = std::mem::take(&mut core.pen_wanted);
+        drop(core);
+        if is_wanted {
+            self.pen_free.notify_all();
+        }
+        answers.send();
+        answers.own
+    }
+
+    fn write_all<'a>(
+        &'a self,
+        mut core: MutexGuard<'a, Core>,
+        answers: &mut Answers,
+    ) -> MutexGuard<'a, Core> {
+        let mut is_probe = core.journal_failing.is_some();
+        while is_probe || !core.group.is_empty() {
+            is_probe = false;
+            let mut group = std::mem::take(&mut core.group);
+            drop(core);
+            let start = Instant::now();
+            let written = self.append(&mut group);
+            let end = Instant::now();
+            core = self.lock();
+            core.slow_writes = if end - start > SLOW {
+                core.slow_writes + 1
+            } else {
+                0
+            };
+            if core.slow_writes >= SLOW_ONES {
+                core.slow_until = Some(end + CALM);
+            }
+            if let Err(error) = written {
+                core.take_back(group, &error, answers);
+                if core.journal_failing.replace(error.clone()).is_none() {
+                    tracing::error!(%error, "the journal cannot be written; no money is held until it can");
+                }
+                return core;
+            }
+            if core.journal_failing.take().is_some() {
+                tracing::warn!("the journal can be written again");
+            }
+            core.carry_out(group, answers);
+            self.is_behind.store(true, Ordering::Release);
+        }
+        core
+    }
+
+    fn append(&self, group: &mut [Item]) -> Result<(), StoreError> {
+        for item in group.iter_mut() {
+            if let (Then::End(end), Entry::Ending(ending)) = (&mut item.then, &mut item.entry)
+                && let (Some(figures), Some(record)) = (end.figures.take(), &mut ending.record)
+            {
+                record.put_final(&figures);
+            }
+        }
+        // What was called off leaves no trace, so it is asked before.
+        self.drill.check()?;
+        let entries = group.iter().map(|item| &item.entry);
+        let mut journal = self.journal.lock().expect("nothing panics while it writes");
+        journal.append(entries)
+    }
+
+    /// Serves where callers do not write.
+    pub(super) fn scribe(&self) {
+        let mut core = self.lock();
+        while core.closing == Closing::No {
+            if core.group.is_empty() || core.is_writing {
+                core = self
+                    .wake_scribe
+                    .wait(core)
+                    .expect("nothing panics while it holds the books");
+                continue;
+            }
+            core.is_writing = true;
+            self.write_and_give_back(core);
+            core = self.lock();
+            if core.journal_failing.is_some() {
+                // The next who comes tries again, and the writer does now and then.
+                core = self
+                    .wake_scribe
+                    .wait(core)
+                    .expect("nothing panics while it holds the books");
+            }
+        }
+    }
+}
+
+/// What deciding came to.
+pub(super) enum Outcome {
+    /// There is nothing to write.
+    Settled(Settled),
+    /// The same hold is being ended at this moment.
+    Ending(Box<Settle>),
+    Queued,
+}
+
+impl Core {
+    /// Decides how a hold ends. From here until that is written, what it frees stays out of reach.
+    pub(super) fn decide(&mut self, command: Settle, reply: Option<Reply<Settled>>) -> Outcome {
+        let (decided, figures) = match self.book.prepare(&command) {
+            Prepared::Ending => return Outcome::Ending(Box::new(command)),
+            Prepared::Ended(settlement) => {
+                let settled = settlement.settled();
+                if settled.repeated || command.record.is_none() {
+                    return Outcome::Settled(settled);
+                }
+                (Decided::Ended(settled), None)
+            }
+            Prepared::Pending(pending) => {
+                let left = self.left(&command.account, &pending);
+                let is_captured = matches!(command.end, End::Capture(_));
+                let figures = is_captured.then(|| pending.paid().final_figures(Some(left)));
+                (Decided::Pending(pending), figures)
+            }
+        };
+        let entry = Entry::Ending(Box::new(ending(command, &decided)));
+        let end = ToEnd {
+            figures,
+            decided,
+            reply,
+        };
+        self.group.push(Item {
+            entry,
+            then: Then::End(Box::new(end)),
+        });
+        Outcome::Queued
+    }
+
+    /// What an account has after an end, and after those before it that are not written yet.
+    fn left(&mut self, account: &AccountId, pending: &Pending) -> MicroUsd {
+        let rest = rest(pending);
+        let freed = match self.freed.get_mut(account) {
+            Some(sum) => {
+                *sum = sum.checked_add(rest).unwrap_or(MicroUsd::MAX);
+                *sum
+            }
+            None => {
+                self.freed.insert(account.clone(), rest);
+                rest
+            }
+        };
+        let balance = self.book.balance(account).unwrap_or_default();
+        balance
+            .available
+            .checked_add(freed)
+            .unwrap_or(MicroUsd::MAX)
+    }
+
+    fn is_free(&mut self, account: &AccountId, pending: &Pending) {
+        if let Some(sum) = self.freed.get_mut(account) {
+            *sum = sum.saturating_sub(rest(pending));
+            if *sum == MicroUsd::ZERO {
+                self.freed.remove(account);
+            }
+        }
+    }
+
+    /// The hold as it is to be written, unless the journal has it so.
+    fn unwritten(&self, account: &AccountId, request: &RequestId) -> Option<Held> {
+        if self.book.is_ending(account, request) {
+            return None;
+        }
+        let (view, caps) = self.book.hold(account, request)?;
+        let held = Held {
+            view,
+            caps: caps::to_text(&caps),
+        };
+        let is_written = self.held.get(&held.key()) == Some(&(held.view.amount, true));
+        (!is_written).then_some(held)
+    }
+
+    fn write_hold(&mut self, held: Held, reply: Option<Reply<()>>) {
+        self.held.insert(held.key(), (held.view.amount, false));
+        self.group.push(Item {
+            entry: Entry::Hold(held),
+            then: Then::Hold(reply),
+        });
+    }
+
+    /// Has holds written that have lived long, or all of them.
+    pub(super) fn write_old_holds(&mut self, all: bool) {
+        while let Some((at, _)) = self.touched.front()
+            && (all || at.elapsed() >= LAZY)
+        {
+            let (_, (account, request)) = self.touched.pop_front().expect("looked at above");
+            if let Some(held) = self.unwritten(&account, &request)
+                && self.held.get(&held.key()) != Some(&(held.view.amount, false))
+            {
+                self.write_hold(held, None);
+            }
+        }
+    }
+
+    /// Carries out in the books what the journal has now.
+    fn carry_out(&mut self, group: Vec<Item>, answers: &mut Answers) {
+        for Item { entry, then } in group {
+            match (then, &entry) {
+                (Then::End(end), Entry::Ending(ending)) => {
+                    let settled = match end.decided {
+                        Decided::Pending(pending) => self.finish(ending, pending),
+                        Decided::Ended(settled) => settled,
+                    };
+                    answers.end(end.reply, Ok(settled));
+                }
+                (Then::Hold(reply), Entry::Hold(held)) => {
+                    if let Some((amount, is_written)) = self.held.get_mut(&held.key())
+                        && *amount == held.view.amount
+                    {
+                        *is_written = true;
+                    }
+                    answers.holds.extend(reply.map(|reply| (reply, Ok(()))));
+                }
+                _ => {}
+            }
+            self.unapplied.push(entry);
+        }
+    }
+
+    fn finish(&mut self, ending: &Ending, pending: Pending) -> Settled {
+        self.is_free(&ending.account, &pending);
+        if let Some(held) = &ending.unknown {
+            self.held.insert(held.key(), (held.view.amount, true));
+        } else if !self.held.is_empty() {
+            let key = (ending.account.clone(), ending.request.clone());
+            self.held.remove(&key);
+        }
+        self.book.finish(pending).settled()
+    }
+
+    /// Takes everything back that could not be written.
+    fn take_back(&mut self, group: Vec<Item>, error: &StoreError, answers: &mut Answers) {
+        let mut kept = Vec::new();
+        let now = Instant::now();
+        for Item { entry, then } in group {
+            match (then, &entry) {
+                (Then::End(end), Entry::Ending(ending)) => {
+                    if let Decided::Pending(pending) = end.decided {
+                        self.is_free(&ending.account, &pending);
+                        self.book.abandon(pending);
+                    }
+                    answers.end(end.reply, Err(error.clone()));
+                }
+                (Then::Hold(Some(reply)), _) => answers.holds.push((reply, Err(error.clone()))),
+                (Then::Hold(None), Entry::Hold(held)) => {
+                    let key = held.key();
+                    if let Some(known) = self.held.get_mut(&key) {
+                        // Nobody knows any more what the journal will say.
+                        *known = (MicroUsd::MAX, false);
+                    }
+                    let due = now.checked_sub(LAZY).unwrap_or(now);
+                    self.touched.push_front((due, key));
+                }
+                // The money may be in use; its end comes before what follows.
+                _ => kept.push(Item {
+                    entry,
+                    then: Then::Nothing,
+                }),
+            }
+        }
+        self.group.splice(..0, kept);
+    }
+
+    /// A hold ended without anybody who waits. Where the journal has it, its end follows with the
+    /// next group, before anything that the money is used for.
+    pub(super) fn gone(&mut self, account: &AccountId, request: &RequestId) {
+        if self.held.is_empty() {
+            return;
+        }
+        let key = (account.clone(), request.clone());
+        if self.held.remove(&key).is_some() {
+            self.group.push(Item {
+                entry: Entry::Gone(key),
+                then: Then::Nothing,
+            });
+        }
+    }
+}
+
+/// What an end gives back to its account.
+fn rest(pending: &Pending) -> MicroUsd {
+    if pending.leaves_unknown() {
+        return MicroUsd::ZERO;
+    }
+    let held = pending.hold().map_or(MicroUsd::ZERO, |hold| hold.amount);
+    held.saturating_sub(pending.paid().charged())
+}
+
+fn ending(command: Settle, decided: &Decided) -> Ending {
+    let provider = match command.end {
+        End::Capture(charge) => charge.provider,
+        End::Release | End::Unknown => "".into(),
+    };
+    let mut ending = Ending {
+        account: command.account,
+        request: command.request,
+        now_ms: command.now_ms,
+        provider,
+        paid: Paid::default(),
+        counters: Vec::new(),
+        unknown: None,
+        record: command.record,
+    };
+    let Decided::Pending(pending) = decided else {
+        return ending;
+    };
+    ending.paid = pending.paid();
+    if ending.paid.charged() > MicroUsd::ZERO {
+        let counters = pending.counters();
+        ending.counters = counters
+            .map(|(scope, window, start)| (scope.clone(), window, start))
+            .collect();
+    }
+    if let Some(before) = pending.hold().filter(|_| pending.leaves_unknown()) {
+        ending.unknown = Some(Held {
+            view: HoldView {
+                state: HoldState::Unknown,
+                ..before.clone()
+            },
+            caps: caps::to_text(&pending.caps()),
+        });
+    }
+    ending
+}
