@@ -72,9 +72,9 @@ struct Sample {
 }
 
 impl Sample {
-    fn line(&self, requests: u64) -> String {
+    fn line(&self, requests: u64, errors: u64) -> String {
         format!(
-            "  {:>5.1} min {requests:>9} requests {:>7.1} MiB {:>5} descriptors {:>4} threads",
+            "  {:>5.1} min {requests:>9} requests {errors:>6} errors {:>7.1} MiB {:>5} descriptors {:>4} threads",
             self.minutes, self.mebibytes, self.descriptors, self.threads
         )
     }
@@ -302,7 +302,7 @@ async fn attack(
             samples.push(sample);
             next_sample += every;
             if started.elapsed() >= next_print {
-                println!("{}", sample.line(number));
+                println!("{}", sample.line(number, counts.borrow().errors));
                 next_print += PRINT_EVERY;
             }
         }
