@@ -5,6 +5,7 @@ mod serve;
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -83,6 +84,8 @@ pub struct Call {
     pub case: u64,
     /// When it had been read.
     pub at: Instant,
+    /// Later calls have greater ones, also those of other providers at the same moment.
+    pub order: u64,
     /// The text that was meant to be sent.
     pub text: String,
     /// Prompt tokens that are billed; `None` where the request was not taken on.
@@ -181,10 +184,12 @@ impl Upstream {
     }
 
     fn begin(&self, case: u64, script: &Script) -> usize {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut journal = self.journal();
         journal.calls.push(Call {
             case,
             at: Instant::now(),
+            order: NEXT.fetch_add(1, Ordering::Relaxed),
             text: script.text.clone(),
             billed_input: script.accepts.then_some(script.input),
             billed_output: 0,

@@ -39,6 +39,8 @@ const PROBE: Duration = Duration::from_secs(5);
 const LOAD: f64 = 0.6;
 /// After the load everything that belongs to requests has to be gone.
 const IDLE: Duration = Duration::from_secs(45);
+/// A connection that was not used for longer may just be closed by the gateway.
+const KEPT: Duration = Duration::from_secs(10);
 /// Descriptors that may stay beyond those at the start: kept connections to the provider.
 const DESCRIPTORS_SLACK: usize = 300;
 
@@ -72,9 +74,9 @@ struct Sample {
 }
 
 impl Sample {
-    fn line(&self, requests: u64) -> String {
+    fn line(&self, requests: u64, errors: u64) -> String {
         format!(
-            "  {:>5.1} min {requests:>9} requests {:>7.1} MiB {:>5} descriptors {:>4} threads",
+            "  {:>5.1} min {requests:>9} requests {errors:>6} errors {:>7.1} MiB {:>5} descriptors {:>4} threads",
             self.minutes, self.mebibytes, self.descriptors, self.threads
         )
     }
@@ -285,7 +287,7 @@ async fn attack(
     let started = Instant::now();
     let free = Rc::new(Semaphore::new(args.connections));
     let counts = Rc::new(RefCell::new(Counts::default()));
-    let idle: Rc<RefCell<Vec<Client>>> = Rc::default();
+    let idle: Rc<RefCell<Vec<(Instant, Client)>>> = Rc::default();
     let templates = shop.templates();
     let every = length / 120;
     let (mut samples, mut next_sample) = (Vec::new(), every);
@@ -302,7 +304,7 @@ async fn attack(
             samples.push(sample);
             next_sample += every;
             if started.elapsed() >= next_print {
-                println!("{}", sample.line(number));
+                println!("{}", sample.line(number, counts.borrow().errors));
                 next_print += PRINT_EVERY;
             }
         }
@@ -314,8 +316,10 @@ async fn attack(
             let Ok(_permit) = free.acquire().await else {
                 return;
             };
-            let client = idle.borrow_mut().pop();
-            let mut client = client.unwrap_or_else(|| Client::new(address));
+            // The last one in has waited the shortest.
+            let kept = idle.borrow_mut().pop();
+            let fresh = kept.filter(|(since, _)| since.elapsed() < KEPT);
+            let mut client = fresh.map_or_else(|| Client::new(address), |(_, client)| client);
             let request = template.stamped(next_number());
             let outcome = if leaves {
                 client.leave_early(request).await.map(|()| Ending::Left)
@@ -323,7 +327,7 @@ async fn attack(
                 client.exchange(request).await.and_then(ending)
             };
             record(&mut counts.borrow_mut(), outcome);
-            idle.borrow_mut().push(client);
+            idle.borrow_mut().push((Instant::now(), client));
         });
         while tasks.try_join_next().is_some() {}
     }

@@ -85,12 +85,16 @@ fn write(bytes: impl Into<Bytes>) -> Act {
     Act::Write(bytes.into(), 0)
 }
 
+/// A date is meant by the clock of whoever writes it.
+const IN_THREE_SECONDS: &str =
+    "date: Fri, 20 Nov 2026 12:00:00 GMT\r\nretry-after: Fri, 20 Nov 2026 12:00:03 GMT\r\n";
+
 /// Explicit refusals: nothing is made and nothing is billed.
 fn refusal(fault: Fault, answer: &Answer, asked: &Asked) -> Option<Vec<Act>> {
     let (status, head, body) = match fault {
         Fault::RateLimitedHint => (429, "retry-after: 2\r\n", None),
         Fault::RateLimitedPlain => (429, "", None),
-        Fault::RateLimitedDate => (429, "retry-after: Fri, 20 Nov 2026 12:00:03 GMT\r\n", None),
+        Fault::RateLimitedDate => (429, IN_THREE_SECONDS, None),
         Fault::ServerError => (500, "", None),
         Fault::BadGateway => (502, "", Some("<html><h1>Bad Gateway</h1></html>")),
         Fault::UnavailableOnce if asked.earlier == 0 => (503, "retry-after: 1\r\n", None),

@@ -40,7 +40,7 @@ fn calls<'a>(minute: &'a Minute, visit: &Visit) -> Vec<&'a Call> {
         .flatten()
         .filter(|call| call.case == case)
         .collect();
-    calls.sort_by_key(|call| call.at);
+    calls.sort_by_key(|call| call.order);
     calls
 }
 
