@@ -2,7 +2,7 @@
 
 use bardo_types::chat::StreamEvent;
 use bardo_types::fault::Fault;
-use bardo_types::model::{Dialect, ToolFormat};
+use bardo_types::model::Dialect;
 use bardo_wire::codec::{DecodeContext, ErrorView};
 use bardo_wire::json::scan;
 use bardo_wire::sse::SseParser;
@@ -26,7 +26,7 @@ pub fn request_conversion(data: &[u8]) {
         return;
     };
     let format = world::target(knobs).capabilities.tool_format;
-    if matches!(format, ToolFormat::Hermes | ToolFormat::QwenXml) {
+    if format.is_textual() {
         requests::encoded(upstream, &lower(&request, format), knobs);
     } else {
         requests::encoded(upstream, &request, knobs);

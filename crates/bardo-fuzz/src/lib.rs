@@ -15,6 +15,7 @@ mod input;
 mod mutation;
 mod requests;
 mod seeds;
+mod settings;
 mod textual;
 mod world;
 
@@ -26,6 +27,7 @@ pub use answers::{anthropic_answer, chat_answer, gemini_answer, responses_answer
 pub use conversion::{request_conversion, response_conversion, stream_conversion};
 pub use framing::{envelope, json_scan, splice, sse};
 pub use requests::{anthropic_request, chat_request, completions_request, responses_request};
+pub use settings::settings;
 pub use textual::textual;
 
 /// What the payload of a target's inputs looks like; decides its seeds and mutations.
@@ -61,6 +63,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     target("sse", Payload::Stream, sse),
     target("json_scan", Payload::Request, json_scan),
     target("splice", Payload::Request, splice),
+    target("settings", Payload::Request, settings),
     target("envelope", Payload::Words, envelope),
     target("textual", Payload::Words, textual),
     target("chat_request", Payload::Request, chat_request),

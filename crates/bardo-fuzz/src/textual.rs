@@ -25,7 +25,15 @@ pub fn textual(data: &[u8]) {
     let text = &*String::from_utf8_lossy(payload);
     let pieces = knobs.cuts().text(text);
     let ending = knobs.pick(1, &[Ending::Complete, Ending::Cut]);
-    let format = knobs.pick(2, &[ToolFormat::Hermes, ToolFormat::QwenXml]);
+    let format = knobs.pick(
+        2,
+        &[
+            ToolFormat::Hermes,
+            ToolFormat::QwenXml,
+            ToolFormat::Anthropic,
+            ToolFormat::Json,
+        ],
+    );
     match knobs.0[0] % 3 {
         0 => assert_eq!(
             thoughts(knobs, &pieces, ending),

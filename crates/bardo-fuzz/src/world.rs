@@ -81,6 +81,14 @@ static CAPABILITIES: LazyLock<Vec<Arc<Capabilities>>> = LazyLock::new(|| {
         },
         Capabilities {
             tool_format: ToolFormat::QwenXml,
+            ..open.clone()
+        },
+        Capabilities {
+            tool_format: ToolFormat::Anthropic,
+            ..open.clone()
+        },
+        Capabilities {
+            tool_format: ToolFormat::Json,
             ..open
         },
     ];

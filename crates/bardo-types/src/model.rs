@@ -173,15 +173,34 @@ impl ThinkingModes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolFormat {
-    /// In the dialect's own members.
+    /// In the dialect's own members, as OpenAI's models and most others do.
     #[default]
+    #[serde(alias = "openai")]
     Native,
     /// As `<tool_call>{json}</tool_call>` in the text (Hermes, Qwen).
+    #[serde(alias = "qwen")]
     Hermes,
     /// As `<tool_call><function=name><parameter=key>…` in the text (Qwen3-Coder).
     QwenXml,
+    /// As `<function_calls><invoke name="…"><parameter name="…">…` in the text (older models of
+    /// Anthropic).
+    Anthropic,
+    /// As bare JSON: the whole answer, or a fence of it, is `{"name":…,"arguments":…}`, a list of
+    /// those, or `{"tool_calls":[…]}`.
+    Json,
     /// The model has no tools.
     Unsupported,
+}
+
+impl ToolFormat {
+    /// Whether calls have to be read out of the text.
+    #[must_use]
+    pub const fn is_textual(self) -> bool {
+        match self {
+            Self::Hermes | Self::QwenXml | Self::Anthropic | Self::Json => true,
+            Self::Native | Self::Unsupported => false,
+        }
+    }
 }
 
 /// Where reasoning hides in an OpenAI-format answer.

@@ -4,8 +4,9 @@ use bardo_types::chat::ChatRequest;
 use bardo_types::model::ToolFormat;
 
 use super::Ending;
-use super::fences::{Fences, Tag, begun_tag, tag_at};
-use super::{loose, xml};
+use super::fences::{Fences, Tag, tag_at};
+use super::loose;
+use super::notation::Notation;
 
 pub(super) const OPEN: &str = "<tool_call>";
 pub(super) const CLOSE: &str = "</tool_call>";
@@ -26,14 +27,14 @@ pub enum CallPiece {
     },
 }
 
-/// Parts calls from words, wherever the text is cut.
+/// Parts calls that stand between tags from words.
 ///
-/// Both notations are understood whichever the model is meant to use. A call in a code fence, or
-/// one that cannot be read, stays what it is: words. Space around calls is dropped.
+/// Both notations between `<tool_call>` tags are understood whichever the model is meant to use. A
+/// call in a code fence is words.
 #[derive(Debug)]
-pub struct CallSplitter {
+pub(super) struct TagSplitter {
     request: Arc<ChatRequest>,
-    format: ToolFormat,
+    notation: &'static Notation,
     state: State,
     /// Text that is not decided yet; within a call, all of it.
     held: String,
@@ -54,6 +55,8 @@ enum State {
         /// Where the function begins in the held text.
         from: usize,
         searched: usize,
+        /// The closing tag of the value that the search is in.
+        within: Option<&'static str>,
     },
     /// After a call, before what may close it.
     Closing,
@@ -69,13 +72,11 @@ struct Scan {
     open: Vec<u8>,
 }
 
-impl CallSplitter {
-    /// A splitter for one answer to `request`, whose tools give values their types.
-    #[must_use]
-    pub fn new(request: Arc<ChatRequest>, format: ToolFormat) -> Self {
+impl TagSplitter {
+    pub(super) fn new(request: Arc<ChatRequest>, format: ToolFormat) -> Self {
         Self {
             request,
-            format,
+            notation: Notation::of(format),
             state: State::Words,
             held: String::new(),
             space: String::new(),
@@ -84,15 +85,12 @@ impl CallSplitter {
         }
     }
 
-    /// Takes the next text.
-    pub fn push(&mut self, text: &str, out: &mut Vec<CallPiece>) {
+    pub(super) fn push(&mut self, text: &str, out: &mut Vec<CallPiece>) {
         self.held.push_str(text);
         while self.step(out) {}
     }
 
-    /// The text is over. A call whose closing tag or braces are missing counts when the model
-    /// was done, and is reported as incomplete when it was cut off.
-    pub fn finish(&mut self, ending: Ending, out: &mut Vec<CallPiece>) {
+    pub(super) fn finish(&mut self, ending: Ending, out: &mut Vec<CallPiece>) {
         match std::mem::replace(&mut self.state, State::Words) {
             State::Words | State::Opened(_) => {
                 let rest = std::mem::take(&mut self.held);
@@ -162,13 +160,13 @@ impl CallSplitter {
         opened.is_some()
     }
 
-    /// A tag that opens a call. Qwen3-Coder sometimes leaves out the outer one.
+    /// A tag that opens a call.
     fn opener(&self, text: &str) -> (Tag, usize) {
-        let outer = tag_at(text, OPEN);
-        if outer != Tag::No || self.format != ToolFormat::QwenXml {
-            return (outer, OPEN.len());
+        let outer = tag_at(text, self.notation.open);
+        if outer != Tag::No || !self.notation.bare {
+            return (outer, self.notation.open.len());
         }
-        (tag_at(text, xml::FUNCTION), 0)
+        (tag_at(text, self.notation.function), 0)
     }
 
     fn opened(&mut self, tag: usize, out: &mut Vec<CallPiece>) -> bool {
@@ -177,7 +175,7 @@ impl CallSplitter {
         if inner.is_empty() {
             return false;
         }
-        if inner.starts_with('{') {
+        if self.notation.json && inner.starts_with('{') {
             self.state = State::Json(Scan {
                 from,
                 at: from,
@@ -187,11 +185,12 @@ impl CallSplitter {
             });
             return true;
         }
-        match tag_at(inner, xml::FUNCTION) {
+        match tag_at(inner, self.notation.function) {
             Tag::Here => {
                 self.state = State::Xml {
                     from,
                     searched: from,
+                    within: None,
                 };
             }
             Tag::Perhaps => return false,
@@ -259,40 +258,37 @@ impl CallSplitter {
     }
 
     fn xml(&mut self, out: &mut Vec<CallPiece>) -> bool {
-        let State::Xml { from, searched } = &mut self.state else {
+        let State::Xml {
+            from,
+            searched,
+            within,
+        } = &mut self.state
+        else {
             return false;
         };
         let from = *from;
-        let rest = &self.held[*searched..];
-        let function = rest.find(xml::FUNCTION_END);
-        let outer = rest.find(CLOSE);
-        let (end, length) = match (function, outer) {
-            (Some(end), outer) if outer.is_none_or(|outer| end < outer) => {
-                (end, xml::FUNCTION_END.len())
-            }
-            (_, Some(end)) => (end, 0),
-            _ => {
-                // Either tag may have begun at the end of what is there.
-                let begun = begun_tag(rest, CLOSE).max(begun_tag(rest, xml::FUNCTION_END));
-                *searched = self.held.len() - begun;
-                return false;
-            }
+        let Some(end) = self.notation.find_end(&self.held, searched, within) else {
+            return false;
         };
-        let end = *searched + end;
-        match xml::read_call(&self.held[from..end], &self.request.tools) {
+        let whole = end.at + end.length;
+        match self
+            .notation
+            .read(&self.held[from..end.at], &self.request.tools, false)
+        {
             Some((name, arguments)) => {
                 self.call(name, arguments, true, out);
-                self.held.drain(..end + length);
+                self.held.drain(..whole);
                 self.state = State::Closing;
             }
-            None => self.give_up(end + length, out),
+            None => self.give_up(whole, out),
         }
         true
     }
 
     fn finish_xml(&mut self, from: usize, ending: Ending, out: &mut Vec<CallPiece>) {
         let held = std::mem::take(&mut self.held);
-        match xml::read_call(&held[from..], &self.request.tools) {
+        let cut = ending == Ending::Cut;
+        match self.notation.read(&held[from..], &self.request.tools, cut) {
             Some((name, arguments)) if ending == Ending::Complete => {
                 self.call(name, arguments, true, out);
             }
@@ -305,17 +301,30 @@ impl CallSplitter {
         }
     }
 
-    /// After a call: its closing tag, and braces that some models write too many of.
+    /// After a call: its closing tag, and braces that some models write too many of; or the next
+    /// call between the same tags.
     fn closing(&mut self) -> bool {
+        let braces = self.notation.json;
         let rest = self
             .held
-            .trim_start_matches(|c: char| c.is_whitespace() || c == '}');
+            .trim_start_matches(|c: char| c.is_whitespace() || braces && c == '}');
         let from = self.held.len() - rest.len();
-        let to = match tag_at(rest, CLOSE) {
+        let to = match tag_at(rest, self.notation.close) {
             Tag::Perhaps => return false,
-            Tag::Here => from + CLOSE.len(),
+            Tag::Here => from + self.notation.close.len(),
             Tag::No => from,
         };
+        if to == from && !braces {
+            match tag_at(rest, self.notation.function) {
+                Tag::Perhaps => return false,
+                Tag::Here => {
+                    self.held.drain(..from);
+                    self.state = State::Opened(0);
+                    return true;
+                }
+                Tag::No => {}
+            }
+        }
         let skipped: String = self.held.drain(..to).collect();
         self.fences.resume_within_line();
         if skipped.ends_with('\n') {
@@ -400,7 +409,7 @@ impl Scan {
     }
 }
 
-fn push_words(words: &str, out: &mut Vec<CallPiece>) {
+pub(super) fn push_words(words: &str, out: &mut Vec<CallPiece>) {
     match out.last_mut() {
         _ if words.is_empty() => {}
         Some(CallPiece::Words(open)) => open.push_str(words),

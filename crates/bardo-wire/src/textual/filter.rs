@@ -2,10 +2,11 @@ use bardo_types::chat::{
     Assembler, ChatResponse, Choice, Finish, OutputFormat, Part, StreamEvent, ThinkingMode,
     ToolChoice,
 };
-use bardo_types::model::{Capabilities, Effort, ReasoningFormat, ToolFormat};
+use bardo_types::model::{Capabilities, Effort, ReasoningFormat};
 
 use super::Ending;
-use super::calls::{CallPiece, CallSplitter};
+use super::calls::CallPiece;
+use super::splitter::CallSplitter;
 use super::think::{Opener, ThinkPiece, ThinkSplitter};
 use crate::codec::DecodeContext;
 
@@ -42,7 +43,7 @@ impl EventFilter {
     #[must_use]
     pub fn needed(capabilities: &Capabilities) -> bool {
         capabilities.reasoning_format == ReasoningFormat::ThinkTags
-            || is_textual(capabilities.tool_format)
+            || capabilities.tool_format.is_textual()
     }
 
     /// Takes the next step and appends what it stands for. Text that may be the beginning of a
@@ -224,7 +225,7 @@ impl ChoiceFilter {
             }
         });
         let may_call = !request.tools.is_empty() && request.tool_choice != Some(ToolChoice::None);
-        let calls = (is_textual(capabilities.tool_format) && may_call)
+        let calls = (capabilities.tool_format.is_textual() && may_call)
             .then(|| CallSplitter::new(request.clone(), capabilities.tool_format));
         Self {
             think,
@@ -235,10 +236,6 @@ impl ChoiceFilter {
             finished: false,
         }
     }
-}
-
-fn is_textual(format: ToolFormat) -> bool {
-    matches!(format, ToolFormat::Hermes | ToolFormat::QwenXml)
 }
 
 /// A model that thinks on this request may have had its opening tag written into the prompt.

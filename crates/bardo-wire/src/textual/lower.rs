@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use bardo_types::chat::{
     ChatRequest, Message, Part, Role, Text, Tool, ToolCall, ToolChoice, ToolInput, ToolResult,
 };
@@ -6,7 +8,7 @@ use bardo_types::model::ToolFormat;
 use serde::Serialize;
 
 use super::calls::{CLOSE, OPEN};
-use super::xml;
+use super::{invoke, objects, xml};
 
 /// Writes a request for a model that calls tools in its text: tools are told in the system
 /// prompt, and calls and results of the history become text.
@@ -16,14 +18,15 @@ use super::xml;
 #[must_use]
 pub fn lower(request: &ChatRequest, format: ToolFormat) -> ChatRequest {
     let mut lowered = request.clone();
-    if !matches!(format, ToolFormat::Hermes | ToolFormat::QwenXml) {
+    if !format.is_textual() {
         return lowered;
     }
+    let names = called_names(request);
     for message in &mut lowered.messages {
         let parts = std::mem::take(&mut message.parts);
         message.parts = match message.role {
             Role::Assistant => calls_as_text(parts, &request.tools, format),
-            Role::User => results_as_text(parts),
+            Role::User => results_as_text(parts, &names, format),
             Role::System => parts,
         };
     }
@@ -96,27 +99,48 @@ fn signature(tool: &Tool) -> Option<String> {
     .ok()
 }
 
-/// The words that models of both families were trained on.
+/// The words that models of each family were trained on.
 fn told_tools(request: &ChatRequest, format: ToolFormat) -> Option<String> {
     let signatures: Vec<String> = request.tools.iter().filter_map(signature).collect();
     if signatures.is_empty() {
         return None;
     }
-    let mut told = format!(
-        "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n\
-         You are provided with function signatures within <tools></tools> XML tags:\n\
-         <tools>\n{}\n</tools>\n\n",
-        signatures.join("\n")
-    );
-    told.push_str(if format == ToolFormat::QwenXml {
-        "If you choose to call a function ONLY reply in the following format with NO suffix:\n\n\
-         <tool_call>\n<function=example_function_name>\n<parameter=example_parameter_1>\nvalue_1\n\
-         </parameter>\n<parameter=example_parameter_2>\nThis is the value for the second \
-         parameter\nthat can span\nmultiple lines\n</parameter>\n</function>\n</tool_call>"
+    let mut told = if format == ToolFormat::Anthropic {
+        format!(
+            "In this environment you have access to a set of tools you can use to answer the \
+             user's question. Call them by writing a block like this one:\n\n\
+             <function_calls>\n<invoke name=\"$FUNCTION_NAME\">\n\
+             <parameter name=\"$PARAMETER_NAME\">$PARAMETER_VALUE</parameter>\n...\n</invoke>\n\
+             <invoke name=\"$FUNCTION_NAME2\">\n...\n</invoke>\n</function_calls>\n\n\
+             Write text as it is, and lists and objects as JSON. Here are the functions as JSON \
+             schemas:\n<functions>\n{}\n</functions>",
+            signatures.join("\n")
+        )
     } else {
-        "For each function call, return a json object with function name and arguments within \
-         <tool_call></tool_call> XML tags:\n<tool_call>\n{\"name\": <function-name>, \
-         \"arguments\": <args-json-object>}\n</tool_call>"
+        format!(
+            "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n\
+             You are provided with function signatures within <tools></tools> XML tags:\n\
+             <tools>\n{}\n</tools>\n\n",
+            signatures.join("\n")
+        )
+    };
+    told.push_str(match format {
+        ToolFormat::QwenXml => {
+            "If you choose to call a function ONLY reply in the following format with NO suffix:\n\n\
+             <tool_call>\n<function=example_function_name>\n<parameter=example_parameter_1>\nvalue_1\n\
+             </parameter>\n<parameter=example_parameter_2>\nThis is the value for the second \
+             parameter\nthat can span\nmultiple lines\n</parameter>\n</function>\n</tool_call>"
+        }
+        ToolFormat::Json => {
+            "To call functions, answer with one JSON object and nothing else, no words around \
+             it:\n{\"tool_calls\": [{\"name\": <function-name>, \"arguments\": <args-json-object>}]}"
+        }
+        ToolFormat::Anthropic => "",
+        ToolFormat::Hermes | ToolFormat::Native | ToolFormat::Unsupported => {
+            "For each function call, return a json object with function name and arguments within \
+             <tool_call></tool_call> XML tags:\n<tool_call>\n{\"name\": <function-name>, \
+             \"arguments\": <args-json-object>}\n</tool_call>"
+        }
     });
     for rule in rules(request) {
         told.push_str("\n\n");
@@ -156,24 +180,34 @@ fn rules(request: &ChatRequest) -> Vec<String> {
 /// Joins the words and calls of one message into one text, in order.
 fn calls_as_text(parts: Vec<Part>, tools: &[Tool], format: ToolFormat) -> Vec<Part> {
     let mut lowered: Vec<Part> = Vec::with_capacity(parts.len());
-    for part in parts {
+    let mut parts = parts.into_iter().peekable();
+    while let Some(part) = parts.next() {
         let Part::ToolCall(call) = part else {
             lowered.push(part);
             continue;
         };
-        let text = format!("{OPEN}\n{}\n{CLOSE}", written(&call, tools, format));
+        let mut calls = vec![call];
+        while let Some(Part::ToolCall(call)) =
+            parts.next_if(|part| matches!(part, Part::ToolCall(_)))
+        {
+            calls.push(call);
+        }
+        let cache = calls.iter_mut().rev().find_map(|call| call.cache.take());
+        let has_words = |part: &Part| matches!(part, Part::Text(text) if !text.text.is_empty());
+        let after_words = lowered.iter().any(has_words);
+        let text = written(&calls, tools, format, after_words);
         match lowered.last_mut() {
             Some(Part::Text(before)) => {
                 if !before.text.is_empty() && !before.text.ends_with('\n') {
                     before.text.push('\n');
                 }
                 before.text.push_str(&text);
-                before.cache = before.cache.take().or(call.cache);
+                before.cache = before.cache.take().or(cache);
             }
             _ => lowered.push(
                 Text {
                     text,
-                    cache: call.cache,
+                    cache,
                     ..Text::default()
                 }
                 .into(),
@@ -183,8 +217,9 @@ fn calls_as_text(parts: Vec<Part>, tools: &[Tool], format: ToolFormat) -> Vec<Pa
     lowered
 }
 
-fn written(call: &ToolCall, tools: &[Tool], format: ToolFormat) -> String {
-    let arguments = match &call.input {
+/// Calls that stand together, as the model writes them.
+fn written(calls: &[ToolCall], tools: &[Tool], format: ToolFormat, after_words: bool) -> String {
+    let arguments = |call: &ToolCall| match &call.input {
         ToolInput::Json(text) => call
             .input
             .as_object()
@@ -193,21 +228,63 @@ fn written(call: &ToolCall, tools: &[Tool], format: ToolFormat) -> String {
             RawJson::of(&serde_json::json!({ "input": text })).expect("a string always serializes")
         }
     };
-    if format == ToolFormat::QwenXml
-        && let Some(text) = xml::write_call(&call.name, arguments.as_str(), tools)
-    {
-        return text;
+    let each = calls
+        .iter()
+        .map(|call| (call.name.as_str(), arguments(call)));
+    match format {
+        ToolFormat::Json => {
+            let each: Vec<_> = each
+                .map(|(name, arguments)| (name.to_owned(), arguments.as_str().to_owned()))
+                .collect();
+            objects::write_calls(&each, after_words)
+        }
+        ToolFormat::Anthropic => {
+            let each: Vec<String> = each
+                .map(|(name, arguments)| invoke::write_call(name, arguments.as_str(), tools))
+                .collect();
+            format!("<function_calls>\n{}\n</function_calls>", each.join("\n"))
+        }
+        _ => {
+            let each: Vec<String> = each
+                .map(|(name, arguments)| tagged(name, &arguments, tools, format))
+                .collect();
+            each.join("\n")
+        }
     }
-    let name = serde_json::Value::from(call.name.as_str());
-    format!(
-        "{{\"name\": {name}, \"arguments\": {}}}",
-        arguments.as_str()
-    )
+}
+
+fn tagged(name: &str, arguments: &RawJson, tools: &[Tool], format: ToolFormat) -> String {
+    let as_xml = (format == ToolFormat::QwenXml)
+        .then(|| xml::write_call(name, arguments.as_str(), tools))
+        .flatten();
+    let inner = as_xml.unwrap_or_else(|| {
+        let name = serde_json::Value::from(name);
+        format!(
+            "{{\"name\": {name}, \"arguments\": {}}}",
+            arguments.as_str()
+        )
+    });
+    format!("{OPEN}\n{inner}\n{CLOSE}")
+}
+
+/// The names of earlier calls by their ids, for results that have to name their tool.
+fn called_names(request: &ChatRequest) -> HashMap<String, String> {
+    let parts = request.messages.iter().flat_map(|message| &message.parts);
+    parts
+        .filter_map(|part| match part {
+            Part::ToolCall(call) => Some((call.id.clone(), call.name.clone())),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Results as tagged text, together and before the other words; what they show beside text
 /// follows them.
-fn results_as_text(parts: Vec<Part>) -> Vec<Part> {
+fn results_as_text(
+    parts: Vec<Part>,
+    names: &HashMap<String, String>,
+    format: ToolFormat,
+) -> Vec<Part> {
     if !parts.iter().any(|part| matches!(part, Part::ToolResult(_))) {
         return parts;
     }
@@ -216,9 +293,23 @@ fn results_as_text(parts: Vec<Part>) -> Vec<Part> {
     let mut others = Vec::new();
     for part in parts {
         match part {
-            Part::ToolResult(result) => respond(result, &mut responses, &mut attached),
+            Part::ToolResult(result) => {
+                if !responses.text.is_empty() {
+                    responses.text.push('\n');
+                }
+                let (before, after) = frame(&result, names, format);
+                responses.text.push_str(&before);
+                respond(result, &mut responses, &mut attached);
+                responses.text.push_str(after);
+            }
             part => others.push(part),
         }
+    }
+    if format == ToolFormat::Anthropic {
+        responses.text = format!(
+            "<function_results>\n{}\n</function_results>",
+            responses.text
+        );
     }
     let mut lowered = vec![responses.into()];
     lowered.extend(attached);
@@ -229,14 +320,29 @@ fn results_as_text(parts: Vec<Part>) -> Vec<Part> {
     lowered
 }
 
+/// What stands before and after the words of a result.
+fn frame(
+    result: &ToolResult,
+    names: &HashMap<String, String>,
+    format: ToolFormat,
+) -> (String, &'static str) {
+    let error = if result.is_error { "Error: " } else { "" };
+    if format != ToolFormat::Anthropic {
+        return (format!("<tool_response>\n{error}"), "</tool_response>");
+    }
+    let name = names.get(&result.call_id).map_or("", String::as_str);
+    let (open, close) = if result.is_error {
+        ("<error>", "</error>\n</result>")
+    } else {
+        ("<stdout>", "</stdout>\n</result>")
+    };
+    (
+        format!("<result>\n<tool_name>{name}</tool_name>\n{open}\n"),
+        close,
+    )
+}
+
 fn respond(result: ToolResult, responses: &mut Text, attached: &mut Vec<Part>) {
-    if !responses.text.is_empty() {
-        responses.text.push('\n');
-    }
-    responses.text.push_str("<tool_response>\n");
-    if result.is_error {
-        responses.text.push_str("Error: ");
-    }
     for part in result.parts {
         match part {
             Part::Text(text) => {
@@ -262,6 +368,5 @@ fn respond(result: ToolResult, responses: &mut Text, attached: &mut Vec<Part>) {
     if !responses.text.ends_with('\n') {
         responses.text.push('\n');
     }
-    responses.text.push_str("</tool_response>");
     responses.cache = result.cache.or(responses.cache.take());
 }

@@ -86,7 +86,7 @@ pub(super) fn write_call(name: &str, arguments: &str, tools: &[Tool]) -> Option<
 }
 
 /// The content of a string, or any other value as it was written.
-fn words_of(value: &RawValue) -> Cow<'_, str> {
+pub(super) fn words_of(value: &RawValue) -> Cow<'_, str> {
     match serde_json::from_str::<String>(value.get()) {
         Ok(words) => Cow::Owned(words),
         Err(_) => Cow::Borrowed(value.get()),
@@ -94,12 +94,12 @@ fn words_of(value: &RawValue) -> Cow<'_, str> {
 }
 
 /// Values stand on lines of their own; only those line breaks are not part of them.
-fn one_line_break_less(value: &str) -> &str {
+pub(super) fn one_line_break_less(value: &str) -> &str {
     let value = value.strip_prefix('\n').unwrap_or(value);
     value.strip_suffix('\n').unwrap_or(value)
 }
 
-fn schema_of(called: &str, tools: &[Tool]) -> Option<Value> {
+pub(super) fn schema_of(called: &str, tools: &[Tool]) -> Option<Value> {
     tools.iter().find_map(|tool| match tool {
         Tool::Function {
             name,
@@ -111,7 +111,7 @@ fn schema_of(called: &str, tools: &[Tool]) -> Option<Value> {
 }
 
 /// The value as JSON: the first kind that the schema allows and the text has, else a string.
-fn typed(text: &str, key: &str, schema: Option<&Value>) -> String {
+pub(super) fn typed(text: &str, key: &str, schema: Option<&Value>) -> String {
     let mut kinds = Vec::new();
     if let Some(root) = schema
         && let Some(property) = root.get("properties").and_then(|all| all.get(key))

@@ -209,6 +209,170 @@ fn calls_as_tags_with_tags_missing() {
     check(&rows, ToolFormat::QwenXml, Ending::Complete);
 }
 
+#[test]
+fn calls_as_invocations() {
+    let bern = r#"weather({"city":"Bern","days":2})"#;
+    let rows: [(&str, &[&str]); 12] = [
+        (
+            "Let me see.\n\n<function_calls>\n<invoke name=\"weather\">\n<parameter name=\"city\">Bern</parameter>\n<parameter name=\"days\">2</parameter>\n</invoke>\n</function_calls>\nDone.",
+            &["\"Let me see.\"", bern, "\"Done.\""],
+        ),
+        (
+            "<function_calls><invoke name=\"weather\"><parameter name=\"city\">\nBern\n</parameter></invoke>\n<invoke name='f'></invoke></function_calls>",
+            &[r#"weather({"city":"Bern"})"#, "f({})"],
+        ),
+        // The oldest form.
+        (
+            "<function_calls>\n<invoke>\n<tool_name>weather</tool_name>\n<parameters>\n<city>Bern</city>\n<days>2</days>\n</parameters>\n</invoke>\n</function_calls>",
+            &[bern],
+        ),
+        // A stop text took the closing tags away.
+        (
+            "<function_calls><invoke name=\"weather\"><parameter name=\"city\">Bern</parameter></invoke>",
+            &[r#"weather({"city":"Bern"})"#],
+        ),
+        (
+            "<function_calls><invoke name=\"weather\"><parameter name=\"city\">Bern</parameter>",
+            &[r#"weather({"city":"Bern"})"#],
+        ),
+        // Tags within a value are data.
+        (
+            "<function_calls><invoke name=\"weather\"><parameter name=\"city\">a</invoke></function_calls></parameter></invoke></function_calls>",
+            &[r#"weather({"city":"a</invoke></function_calls>"})"#],
+        ),
+        // All arguments at once.
+        (
+            "<function_calls><invoke name=\"f\">{\"a\": 1}</invoke></function_calls>",
+            &[r#"f({"a": 1})"#],
+        ),
+        // What is no call stays words.
+        (
+            "Write <function_calls> and <invoke name=\"f\"></invoke>.",
+            &["\"Write <function_calls> and <invoke name=\\\"f\\\"></invoke>.\""],
+        ),
+        (
+            "<function_calls><invoke>oops</invoke></function_calls>",
+            &["\"<function_calls><invoke>oops</invoke></function_calls>\""],
+        ),
+        (
+            "<function_calls><invoke name=\"f\">words<parameter name=\"a\">1</parameter></invoke></function_calls>",
+            &[
+                "\"<function_calls><invoke name=\\\"f\\\">words<parameter name=\\\"a\\\">1</parameter></invoke></function_calls>\"",
+            ],
+        ),
+        (
+            "<function_calls><invoke name=\"f\"><parameter name=\"a\">1",
+            &["\"<function_calls><invoke name=\\\"f\\\"><parameter name=\\\"a\\\">1\""],
+        ),
+        (
+            "```\n<function_calls><invoke name=\"f\"></invoke></function_calls>\n```",
+            &["\"```\\n<function_calls><invoke name=\\\"f\\\"></invoke></function_calls>\\n```\""],
+        ),
+    ];
+    check(&rows, ToolFormat::Anthropic, Ending::Complete);
+    check(
+        &[(
+            "<function_calls><invoke name=\"weather\"><parameter name=\"days\">2</parameter><parameter name=\"city\">Be",
+            &["weather({\"days\":2,\"city\":\"Be\")…"],
+        )],
+        ToolFormat::Anthropic,
+        Ending::Cut,
+    );
+}
+
+#[test]
+fn calls_as_bare_json() {
+    let bern = r#"weather({"city":"Bern"})"#;
+    let rows: [(&str, &[&str]); 20] = [
+        (
+            " {\"name\":\"weather\",\"arguments\":{\"city\":\"Bern\"}}\n",
+            &[bern],
+        ),
+        (
+            "{\"arguments\":\"{\\\"city\\\":\\\"Bern\\\"}\",\"name\":\"weather\"}",
+            &[bern],
+        ),
+        (
+            "{\"name\":\"weather\",\"parameters\":{\"city\":\"Bern\"}}",
+            &[bern],
+        ),
+        (
+            "{\"tool_calls\":[{\"name\":\"weather\",\"arguments\":{\"city\":\"Bern\"}},{\"id\":\"x\",\"type\":\"function\",\"function\":{\"name\":\"patch\",\"arguments\":\"{}\"}}]}",
+            &[bern, "patch({})"],
+        ),
+        (
+            "[{\"name\":\"weather\",\"arguments\":{}},{\"name\":\"weather\",\"arguments\":{}}]",
+            &["weather({})", "weather({})"],
+        ),
+        (
+            "Let me see.\n```json\n{\"name\":\"weather\",\"arguments\":{\"city\":\"Bern\"}}\n```\nDone.",
+            &["\"Let me see.\"", bern, "\"Done.\""],
+        ),
+        (
+            "```JSON\n{\"name\":\"weather\",\n\"arguments\":{\"city\":\"Bern\"}}\n```",
+            &[bern],
+        ),
+        (
+            "```json\n{\"name\":\"weather\",\"arguments\":{}}\n```\n\n```json\n{\"name\":\"patch\",\"arguments\":{}}\n```",
+            &["weather({})", "patch({})"],
+        ),
+        // A tool that nobody declared, members that no call has, and JSON that is none.
+        (
+            "{\"name\":\"Bob\",\"arguments\":{}}",
+            &["\"{\\\"name\\\":\\\"Bob\\\",\\\"arguments\\\":{}}\""],
+        ),
+        (
+            "{\"name\":\"weather\"}",
+            &["\"{\\\"name\\\":\\\"weather\\\"}\""],
+        ),
+        (
+            "{\"name\":\"weather\",\"arguments\":{},\"age\":7}",
+            &["\"{\\\"name\\\":\\\"weather\\\",\\\"arguments\\\":{},\\\"age\\\":7}\""],
+        ),
+        (
+            "{\"name\":\"weather\",\"arguments\":{},}",
+            &["\"{\\\"name\\\":\\\"weather\\\",\\\"arguments\\\":{},}\""],
+        ),
+        (
+            "{\"name\":\"weather\",\"name\":\"patch\",\"arguments\":{}}",
+            &["\"{\\\"name\\\":\\\"weather\\\",\\\"name\\\":\\\"patch\\\",\\\"arguments\\\":{}}\""],
+        ),
+        (
+            "[{\"name\":\"weather\",\"arguments\":{}},{\"name\":\"Bob\",\"arguments\":{}}]",
+            &[
+                "\"[{\\\"name\\\":\\\"weather\\\",\\\"arguments\\\":{}},{\\\"name\\\":\\\"Bob\\\",\\\"arguments\\\":{}}]\"",
+            ],
+        ),
+        ("{\"tool_calls\":[]}", &["\"{\\\"tool_calls\\\":[]}\""]),
+        ("{\"answer\": 42}", &["\"{\\\"answer\\\": 42}\""]),
+        ("[1, 2]", &["\"[1, 2]\""]),
+        (
+            "{\"name\":\"weather\",\"arguments\":{}} is what I would send.",
+            &["\"{\\\"name\\\":\\\"weather\\\",\\\"arguments\\\":{}} is what I would send.\""],
+        ),
+        (
+            "```\n{\"name\":\"weather\",\"arguments\":{}}\n```",
+            &["\"```\\n{\\\"name\\\":\\\"weather\\\",\\\"arguments\\\":{}}\\n```\""],
+        ),
+        (
+            "````\n```json\n{\"name\":\"weather\",\"arguments\":{}}\n```\n````",
+            &[
+                "\"````\\n```json\\n{\\\"name\\\":\\\"weather\\\",\\\"arguments\\\":{}}\\n```\\n````\"",
+            ],
+        ),
+    ];
+    check(&rows, ToolFormat::Json, Ending::Complete);
+    let open = "```json\n{\"name\":\"weather\",\"arguments\":{}}";
+    assert_eq!(
+        shown(open, ToolFormat::Json, Ending::Complete),
+        ["weather({})"]
+    );
+    for cut in [open, "{\"name\":\"weather\",\"arguments\":{}}"] {
+        let pieces = split(&[cut.to_owned()], ToolFormat::Json, Ending::Cut);
+        assert_eq!(pieces, [CallPiece::Words(cut.to_owned())]);
+    }
+}
+
 proptest! {
     #[test]
     fn any_cut_gives_the_same_pieces(
@@ -229,9 +393,11 @@ proptest! {
     #[test]
     fn words_without_tags_are_untouched(text in "[a-zäß \n`<>/{}\"'-]{0,60}") {
         prop_assume!(!text.contains("<tool_call>"));
-        let pieces = split(std::slice::from_ref(&text), ToolFormat::Hermes, Ending::Complete);
-        let words = if text.is_empty() { vec![] } else { vec![CallPiece::Words(text)] };
-        prop_assert_eq!(pieces, words);
+        for format in [ToolFormat::Hermes, ToolFormat::Anthropic, ToolFormat::Json] {
+            let pieces = split(std::slice::from_ref(&text), format, Ending::Complete);
+            let words = if text.is_empty() { vec![] } else { vec![CallPiece::Words(text.clone())] };
+            prop_assert_eq!(pieces, words);
+        }
     }
 
     #[test]
@@ -239,6 +405,8 @@ proptest! {
         opening in proptest::sample::select(vec![
             "<tool_call>{", "<tool_call>{'name': '", "<tool_call>{\"name\":\"f\",\"arguments\":",
             "<tool_call><function=weather><parameter=place>", "<tool_call><function=",
+            "<function_calls><invoke", "<function_calls><invoke name=\"weather\"><parameter name=",
+            "<function_calls><invoke><tool_name>f</tool_name><parameters><", "```json\n{", "{\"name\":",
         ]),
         text in any::<String>(),
         is_cut in any::<bool>(),
@@ -247,5 +415,7 @@ proptest! {
         split(&[format!("{opening}{text}")], ToolFormat::QwenXml, ending);
         split(&[format!("{opening}{text}</tool_call>")], ToolFormat::Hermes, ending);
         split(&[format!("{opening}\\{text}'}}}}")], ToolFormat::Hermes, ending);
+        split(&[format!("{opening}{text}</parameter></invoke>")], ToolFormat::Anthropic, ending);
+        split(&[format!("{opening}{text}\n```\n")], ToolFormat::Json, ending);
     }
 }

@@ -229,6 +229,8 @@ fn only_models_that_need_it_are_filtered() {
     assert!(!needed(ToolFormat::Unsupported, ReasoningFormat::Member));
     assert!(needed(ToolFormat::Hermes, ReasoningFormat::Member));
     assert!(needed(ToolFormat::QwenXml, ReasoningFormat::Member));
+    assert!(needed(ToolFormat::Anthropic, ReasoningFormat::Member));
+    assert!(needed(ToolFormat::Json, ReasoningFormat::Member));
     assert!(needed(ToolFormat::Native, ReasoningFormat::ThinkTags));
 }
 

@@ -80,6 +80,16 @@ fn a_conversation_for_qwen_coder() {
 }
 
 #[test]
+fn a_conversation_for_an_older_claude() {
+    insta::assert_snapshot!(texts(&lower(&conversation(), ToolFormat::Anthropic)));
+}
+
+#[test]
+fn a_conversation_in_bare_json() {
+    insta::assert_snapshot!(texts(&lower(&conversation(), ToolFormat::Json)));
+}
+
+#[test]
 fn what_was_lowered_is_gone() {
     let lowered = lower(&conversation(), ToolFormat::Hermes);
     assert!(lowered.tools.is_empty());
@@ -138,6 +148,7 @@ fn every_choice_of_tools_is_an_instruction() {
 /// What the model would have said to make `call`, read again.
 fn said_again(call: &ToolCall, format: ToolFormat) -> Choice {
     let mut request = request();
+    request.tools.push(function(&call.name, "{}"));
     request.messages = vec![Message::new(
         Role::Assistant,
         vec![Part::ToolCall(call.clone())],
@@ -155,11 +166,24 @@ fn said_again(call: &ToolCall, format: ToolFormat) -> Choice {
     filter_response(answer, &context).choices.remove(0)
 }
 
+fn textual() -> impl Strategy<Value = ToolFormat> {
+    proptest::sample::select(vec![
+        ToolFormat::Hermes,
+        ToolFormat::QwenXml,
+        ToolFormat::Anthropic,
+        ToolFormat::Json,
+    ])
+}
+
 fn any_json() -> impl Strategy<Value = serde_json::Value> {
     let words = prop_oneof![
         "[a-z äß\n\"'\\\\{}\\[\\]<>/`]{0,12}",
         proptest::sample::select(vec![
             "</tool_call>".to_owned(),
+            "</invoke>".to_owned(),
+            "</function_calls>".to_owned(),
+            "</parameters>".to_owned(),
+            "<parameter name=".to_owned(),
             "</parameter>".to_owned(),
             "<parameter=x>".to_owned(),
             "</function>".to_owned(),
@@ -199,22 +223,32 @@ proptest! {
             0..4,
         ),
         name in proptest::sample::select(vec!["weather", "f", "a \"b\" > c"]),
-        is_xml in any::<bool>(),
+        format in textual(),
     ) {
-        let format = if is_xml { ToolFormat::QwenXml } else { ToolFormat::Hermes };
-        let arguments = serde_json::to_string(&arguments).unwrap();
-        let call = ToolCall::new("call_01J_0", name, arguments);
-        let choice = said_again(&call, format);
+        let written = serde_json::to_string(&arguments).unwrap();
+        let call = ToolCall::new("call_01J_0", name, written.as_str());
+        let mut choice = said_again(&call, format);
         prop_assert_eq!(choice.finish, Some(Finish::ToolCalls));
+        if format == ToolFormat::Anthropic {
+            // Tags within values come back as the same text in another spelling.
+            let Part::ToolCall(read) = &mut choice.parts[0] else {
+                panic!("{choice:?}");
+            };
+            let ToolInput::Json(text) = &read.input else {
+                panic!("{read:?}");
+            };
+            let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+            prop_assert_eq!(value(text), value(&written));
+            read.input = call.input.clone();
+        }
         prop_assert_eq!(choice.parts, vec![Part::ToolCall(call)]);
     }
 
     #[test]
     fn a_lowered_custom_call_reads_back_as_the_call(
         input in "[a-z \n\"'{}<>/]{0,20}",
-        is_xml in any::<bool>(),
+        format in textual(),
     ) {
-        let format = if is_xml { ToolFormat::QwenXml } else { ToolFormat::Hermes };
         let mut call = ToolCall::new("call_01J_0", "patch", "");
         call.input = ToolInput::Text(input);
         let choice = said_again(&call, format);
@@ -225,7 +259,9 @@ proptest! {
     fn arguments_that_do_not_parse_read_back_as_they_were(text in "\\{[a-z\"':, ]{0,12}") {
         prop_assume!(serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err());
         let call = ToolCall::new("call_01J_0", "weather", text);
-        let choice = said_again(&call, ToolFormat::Hermes);
-        prop_assert_eq!(choice.parts, vec![Part::ToolCall(call)]);
+        for format in [ToolFormat::Hermes, ToolFormat::Anthropic] {
+            let choice = said_again(&call, format);
+            prop_assert_eq!(choice.parts, vec![Part::ToolCall(call.clone())]);
+        }
     }
 }
