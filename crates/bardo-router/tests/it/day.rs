@@ -71,10 +71,6 @@ fn cost(router: &Router) -> (MicroUsd, Vec<String>) {
 }
 
 #[test]
-#[expect(
-    clippy::print_stdout,
-    reason = "the figures are for who reads the test's output"
-)]
 fn a_day_costs_what_the_sources_say_in_order_and_magnitude() {
     let (alone, lines) = cost(&Setup::BlockrunOnly.of_march_2026());
     let (full, full_lines) = cost(&Setup::FullStack.of_march_2026());

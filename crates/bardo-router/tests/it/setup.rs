@@ -39,13 +39,22 @@ impl Example {
         found
     }
 
-    /// The value of `section`/`member`.
-    fn value(&self, section: &str, member: &str) -> &'static str {
-        let start = self.0.find(&format!("\n{section}:")).unwrap();
-        let rest = &self.0[start + 1..];
-        let line = format!("\n  {member}: ");
-        let value = rest.split(&line).nth(1).unwrap();
-        value.lines().next().unwrap().trim()
+    /// The names below `section`.
+    fn names(&self, section: &str) -> Vec<&'static str> {
+        let body = self.0.split(&format!("\n{section}:\n")).nth(1).unwrap();
+        body.lines()
+            .take_while(|line| line.is_empty() || line.starts_with(' '))
+            .filter_map(|line| line.strip_prefix("  "))
+            .filter(|line| !line.starts_with([' ', '#']))
+            .filter_map(|line| line.split(':').next())
+            .collect()
+    }
+
+    /// The value of `section`/`member`, where it is there.
+    fn value(&self, section: &str, member: &str) -> Option<&'static str> {
+        let body = self.0.split(&format!("\n{section}:\n")).nth(1)?;
+        let value = body.split(&format!("  {member}: ")).nth(1)?;
+        value.lines().next().map(str::trim)
     }
 }
 
@@ -267,4 +276,33 @@ pub(crate) fn first(router: &Router, subsystem: &str) -> String {
         text.push_str(Feature::as_str(*feature));
     }
     text
+}
+
+#[test]
+fn the_setups_are_those_of_the_files() {
+    for setup in Setup::ALL {
+        let example = setup.example();
+        let mut seen: Vec<&str> = Vec::new();
+        for (name, ..) in setup.backends() {
+            let provider = name.split('/').next().unwrap();
+            if seen.last() != Some(&provider) {
+                seen.push(provider);
+            }
+        }
+        if let Some(order) = example.value("inference", "provider_order") {
+            assert_eq!(seen, list(order), "{setup:?}");
+        }
+        seen.sort_unstable();
+        let mut named = example.names("providers");
+        named.sort_unstable();
+        assert_eq!(seen, named, "{setup:?}");
+    }
+    let policy = Setup::FullStack.policy();
+    assert_eq!(policy.routes["operator"], ["bankr", "blockrun"]);
+    assert_eq!(policy.routes.len(), 4);
+    assert_eq!(policy.floors["batch_dream"], SecurityClass::Standard);
+    assert!(policy.diem_staked && policy.bankr.self_funding);
+    assert_eq!(policy.bankr.subsystems.len(), 3);
+    assert_eq!(Setup::FullStack.models("openrouter").len(), 4);
+    assert_eq!(Setup::SoloVenice.policy().floors.len(), 8);
 }
