@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_providers::Endpoint;
 use bardo_providers::transport::Transport;
+use bardo_providers::{Endpoint, ModelList};
 use bardo_router::Catalog;
-use bardo_types::model::{Dialect, ModelEntry};
+use bardo_types::model::Dialect;
 use bytes::{Bytes, BytesMut};
 use http::Request;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
@@ -17,19 +17,26 @@ const LIST_MAX: usize = 64 << 20;
 /// And take so long.
 const LIST_WAIT: Duration = Duration::from_secs(20);
 
+/// A list, and the bytes that it was read from.
+pub(crate) struct Listed {
+    pub(crate) list: ModelList,
+    pub(crate) body: Bytes,
+}
+
 /// Asks one backend for its models.
 pub(crate) async fn fetch(
     transport: &Transport,
     endpoint: &Endpoint,
     catalog: &Arc<Catalog>,
-) -> Result<Vec<ModelEntry>, String> {
+) -> Result<Listed, String> {
     let body = tokio::time::timeout(LIST_WAIT, get(transport, endpoint))
         .await
         .map_err(|_| "no answer in time")??;
-    endpoint
+    let list = endpoint
         .provider()
         .parse_list(&body, catalog)
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.to_string())?;
+    Ok(Listed { list, body })
 }
 
 async fn get(transport: &Transport, endpoint: &Endpoint) -> Result<Bytes, String> {

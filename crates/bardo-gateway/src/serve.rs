@@ -7,11 +7,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
 use bardo_engine::{Engine, Principal, Services, World};
+use bardo_providers::ModelList;
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
 use bardo_telemetry::Metrics;
 use bardo_types::clock::SystemClock;
-use bardo_types::model::ModelEntry;
 use bardo_types::secret::Secret;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -28,7 +28,7 @@ use crate::ops::{Ops, Status};
 use crate::server::{self, Stop};
 use crate::sink::Sink;
 use crate::stores::Stores;
-use crate::{ops, refresh, simulation, stores, upkeep};
+use crate::{last_lists, ops, refresh, simulation, stores, upkeep};
 
 const NO_PROVIDER: &str = "no provider is configured. Either try it with simulated ones:
   bardo-gateway serve --sandbox
@@ -52,6 +52,8 @@ struct Running {
     status: Arc<ArcSwap<Status>>,
     catalog: Arc<Catalog>,
     transport: Transport,
+    /// Where things are kept.
+    folder: PathBuf,
     args_config: Option<PathBuf>,
     sandbox: bool,
 }
@@ -102,6 +104,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         status: Arc::new(ArcSwap::from_pointee(Status::of(&loaded))),
         catalog,
         transport,
+        folder: folder.path().to_owned(),
         args_config: args.common.config.clone(),
         sandbox: args.sandbox,
     };
@@ -379,7 +382,7 @@ impl Signals {
 struct Fetched {
     generation: u64,
     name: String,
-    list: Result<Vec<ModelEntry>, String>,
+    list: Result<ModelList, String>,
 }
 
 impl Running {
@@ -409,6 +412,7 @@ impl Running {
         let mut generation = 0;
         let mut next_refresh = tokio::time::Instant::now();
         if loaded.config.catalog.live {
+            lists = last_lists::load(&self.folder, &backends, &self.catalog);
             self.refresh(&backends, generation, &fetched);
             next_refresh += loaded.config.catalog.refresh.0;
             self.first_prices(&backends, &mut lists, &mut arriving)
@@ -507,11 +511,16 @@ impl Running {
         for backend in backends.iter().filter(|backend| !backend.closed) {
             let (transport, catalog) = (self.transport.clone(), Arc::clone(&self.catalog));
             let (endpoint, to) = (Arc::clone(&backend.endpoint), to.clone());
+            let folder = self.folder.clone();
             tokio::spawn(async move {
+                let listed = refresh::fetch(&transport, &endpoint, &catalog).await;
+                if let Ok(listed) = &listed {
+                    last_lists::keep(&folder, &endpoint, &listed.body);
+                }
                 let fetched = Fetched {
                     generation,
                     name: endpoint.name.clone(),
-                    list: refresh::fetch(&transport, &endpoint, &catalog).await,
+                    list: listed.map(|listed| listed.list),
                 };
                 // Nobody waits for it any more when the process is about to end.
                 let _ = to.send(fetched).await;
@@ -522,11 +531,7 @@ impl Running {
     fn take_list(&self, fetched: Fetched, lists: &mut LiveLists) {
         let Fetched { name, list, .. } = fetched;
         match &list {
-            Ok(list) => tracing::debug!(
-                provider = name,
-                models = list.len(),
-                "list of models refreshed"
-            ),
+            Ok(list) => self.tell_list(&name, list),
             Err(reason) => tracing::info!(
                 provider = name,
                 reason,
@@ -534,14 +539,32 @@ impl Running {
             ),
         }
         let mut status = Status::clone(&self.status.load());
-        let told = list.as_ref().map(Vec::len).map_err(Clone::clone);
+        let told = list.as_ref().map(|list| list.models.len());
+        let told = told.map_err(Clone::clone);
         match status.lists.iter_mut().find(|(known, _)| *known == name) {
             Some(known) => known.1 = told,
             None => status.lists.push((name.clone(), told)),
         }
         self.status.store(Arc::new(status));
         if let Ok(list) = list {
-            lists.insert(name, list);
+            lists.insert(name, list.models);
+        }
+    }
+
+    /// Says what a list came to. Rows that make no sense are a provider's mistake that may cost a
+    /// model, so they are told where somebody looks.
+    fn tell_list(&self, provider: &str, list: &ModelList) {
+        let (models, quarantined) = (list.models.len(), list.quarantined.len());
+        tracing::debug!(provider, models, "list of models refreshed");
+        self.edge.metrics.listed(provider, models, quarantined);
+        if let Some(first) = list.quarantined.first() {
+            tracing::warn!(
+                provider,
+                quarantined,
+                model = first.model,
+                reason = first.reason,
+                "models are left out, because their rows in the list make no sense"
+            );
         }
     }
 

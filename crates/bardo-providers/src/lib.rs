@@ -22,4 +22,4 @@ mod openrouter;
 mod venice;
 
 pub use endpoint::{BaseUrl, Endpoint, EndpointConfig, InvalidUrl};
-pub use provider::{Call, Operation, Provider, provider};
+pub use provider::{Call, ListError, ModelList, Operation, Provider, Quarantined, provider};

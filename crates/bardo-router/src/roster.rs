@@ -39,8 +39,11 @@ impl ModelFilter {
                 .0
                 .iter()
                 .any(|pattern| match pattern.strip_suffix('*') {
+                    // All of a vendor's (`qwen/*`) are told by the name as it is alone: without the
+                    // vendor nothing of the pattern is left.
                     Some(prefix) => {
-                        name.starts_with(prefix) || normal.starts_with(&normalize(prefix))
+                        name.starts_with(prefix)
+                            || !prefix.ends_with('/') && normal.starts_with(&normalize(prefix))
                     }
                     None => normalize(pattern) == normal,
                 })

@@ -43,6 +43,12 @@ pub(crate) struct Tried {
     pub(crate) class: &'static str,
 }
 
+/// Labels of what a provider lists.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Listing {
+    pub(crate) provider: String,
+}
+
 /// Labels of a refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Refused {

@@ -16,7 +16,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
-use crate::labels::{Build, Capped, Lost, Money, Refused, Request, Served, Tokens, Tried};
+use crate::labels::{Build, Capped, Listing, Lost, Money, Refused, Request, Served, Tokens, Tried};
 
 /// So many series are kept at hand by each thread.
 const SERIES_MET: usize = 64;
@@ -110,6 +110,8 @@ pub struct Metrics {
     attempts_failed: Family<Tried, Counter>,
     refused: Family<Refused, Counter>,
     degraded: Family<Lost, Counter>,
+    listed: Family<Listing, Gauge>,
+    quarantined: Family<Listing, Gauge>,
     unpriced: Counter,
     estimated: Counter,
     store_up: Gauge,
@@ -199,6 +201,12 @@ impl Metrics {
                 all,
                 "degraded_features",
                 "Features that were asked for and lost",
+            ),
+            listed: family(all, "models_listed", "Models in a provider's last list"),
+            quarantined: family(
+                all,
+                "models_quarantined",
+                "Models of a provider's last list that were left out because their rows make no sense",
             ),
             unpriced: single(
                 all,
@@ -362,6 +370,18 @@ impl Metrics {
         }
     }
 
+    /// Tells what a provider's list of models came to.
+    pub fn listed(&self, provider: &str, models: usize, quarantined: usize) {
+        let labels = Listing {
+            provider: provider.to_owned(),
+        };
+        let count = |rows: usize| i64::try_from(rows).unwrap_or(i64::MAX);
+        self.listed.get_or_create(&labels).set(count(models));
+        self.quarantined
+            .get_or_create(&labels)
+            .set(count(quarantined));
+    }
+
     /// Everything as text; `gauges` are read at this moment.
     #[must_use]
     pub fn encode(&self, gauges: &Gauges) -> String {
@@ -390,6 +410,8 @@ mod tests {
         let metrics = Metrics::new();
         metrics.refused("unpriced_model");
         metrics.attempt_failed("direct/openai", FaultClass::RateLimit);
+        metrics.listed("venice", 80, 2);
+        metrics.listed("venice", 81, 1);
         let text = metrics.encode(&Gauges {
             store_up: true,
             ..Gauges::default()
@@ -399,6 +421,8 @@ mod tests {
             "bardo_unpriced_requests_total 1",
             "bardo_attempts_failed_total{provider=\"direct/openai\",class=\"rate_limit\"} 1",
             "bardo_store_up 1",
+            "bardo_models_listed{provider=\"venice\"} 81",
+            "bardo_models_quarantined{provider=\"venice\"} 1",
             "bardo_config_last_reload_success 0",
         ] {
             assert!(text.contains(line), "{line} is not in {text}");

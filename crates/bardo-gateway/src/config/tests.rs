@@ -122,6 +122,9 @@ fn the_shipped_examples_are_taken() {
         ("OPENAI_API_KEY", "b"),
         ("GEMINI_API_KEY", "c"),
         ("OPENROUTER_API_KEY", "d"),
+        ("BLOCKRUN_API_KEY", "e"),
+        ("VENICE_API_KEY", "f"),
+        ("BANKR_API_KEY", "g"),
         ("CALLER_KEY", "0123456789abcdef"),
     ];
     let mut seen = 0;

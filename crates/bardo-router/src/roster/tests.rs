@@ -329,3 +329,18 @@ fn what_the_owner_says_of_a_model_reaches_every_list() {
         assert_eq!(entry.upstream_id, "openai/gpt-oss-120b");
     }
 }
+
+#[test]
+fn all_models_of_one_vendor_are_not_all_models() {
+    let filter = ModelFilter::new(vec!["qwen/*".into(), "gpt-5*".into()]);
+    for (name, admitted) in [
+        ("qwen/qwen-plus", true),
+        ("openai/gpt-5.4", true),
+        ("gpt-5.4", true),
+        ("google/gemini-3-flash", false),
+        ("gemini-3-flash", false),
+    ] {
+        assert_eq!(filter.admits(name), admitted, "{name}");
+    }
+    assert!(ModelFilter::new(vec!["*".into()]).admits("google/gemini-3-flash"));
+}

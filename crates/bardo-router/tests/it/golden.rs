@@ -1,0 +1,201 @@
+//! The routes that the sources name, and those of today.
+
+use bardo_router::Subsystems;
+use bardo_types::privacy::SecurityClass;
+
+use crate::setup::{Setup, first, hints, names, route, route_while_down};
+
+/// Compares the first choice of each subsystem, all at once, so that a failure shows the whole
+/// table.
+#[track_caller]
+fn check(router: &bardo_router::Router, expected: &[(&str, &str)]) {
+    let found: Vec<(&str, String)> = expected
+        .iter()
+        .map(|(subsystem, _)| (*subsystem, first(router, subsystem)))
+        .collect();
+    let wrong: Vec<String> = found
+        .iter()
+        .zip(expected)
+        .filter(|((_, found), (_, expected))| found != expected)
+        .map(|((subsystem, found), (_, expected))| {
+            format!("{subsystem}: {found}, expected {expected}")
+        })
+        .collect();
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+/// ROUTE-28, with what each route lacks of its wishes.
+const BLOCKRUN_ONLY: [(&str, &str); 12] = [
+    ("heartbeat_t0", "blockrun/gpt-oss-120b"),
+    ("heartbeat_t1", "blockrun/gemini-3-flash"),
+    ("heartbeat_t2", "blockrun/claude-opus-4-6"),
+    ("risk", "blockrun/claude-opus-4-6"),
+    ("dream", "blockrun/deepseek-r1 -privacy"),
+    ("daimon", "blockrun/gemini-3-flash -privacy"),
+    ("daimon_complex", "blockrun/deepseek-r1 -privacy"),
+    ("curator", "blockrun/claude-sonnet-4-6"),
+    ("context", "blockrun/gemini-3-flash"),
+    ("playbook", "blockrun/claude-sonnet-4-6 -predicted_outputs"),
+    ("operator", "blockrun/claude-opus-4-6"),
+    ("death", "blockrun/deepseek-r1 -privacy"),
+];
+
+#[test]
+fn blockrun_only_is_routed_as_documented() {
+    check(&Setup::BlockrunOnly.of_march_2026(), &BLOCKRUN_ONLY);
+}
+
+#[test]
+fn openrouter_behind_blockrun_changes_nothing_while_blockrun_answers() {
+    check(&Setup::OpenrouterFallback.of_march_2026(), &BLOCKRUN_ONLY);
+}
+
+#[test]
+fn openrouter_takes_over_with_the_same_model_when_blockrun_is_down() {
+    let router = Setup::OpenrouterFallback.of_march_2026();
+    for (subsystem, route_up) in BLOCKRUN_ONLY {
+        let (_, model) = route_up.split(' ').next().unwrap().split_once('/').unwrap();
+        let down = route_while_down(&router, &hints(subsystem), &["blockrun"]).unwrap();
+        let found = &names(&router, &down)[0];
+        // OpenRouter has no free GPT-OSS here; the cheapest that it has stands in.
+        match model {
+            "gpt-oss-120b" => assert!(found.starts_with("openrouter/"), "{subsystem}: {found}"),
+            _ => assert_eq!(*found, format!("openrouter/{model}"), "{subsystem}"),
+        }
+    }
+}
+
+#[test]
+fn the_next_in_line_serves_what_the_first_did() {
+    let router = Setup::OpenrouterFallback.of_march_2026();
+    for subsystem in ["risk", "operator", "curator", "dream"] {
+        let route = route(&router, &hints(subsystem)).unwrap();
+        let names = names(&router, &route);
+        let model = names[0].strip_prefix("blockrun/").unwrap();
+        assert!(
+            names.contains(&format!("openrouter/{model}")),
+            "{subsystem}: {names:?}"
+        );
+        let lost = route.choices[0].degraded.len();
+        assert!(
+            route
+                .choices
+                .iter()
+                .all(|choice| choice.degraded.len() >= lost),
+            "{subsystem}"
+        );
+    }
+}
+
+/// ROUTE-29.
+const FULL_STACK: [(&str, &str); 14] = [
+    ("heartbeat_t0", "direct/local/qwen3-7b"),
+    ("heartbeat_t1", "blockrun/gemini-3-flash"),
+    ("heartbeat_t2", "blockrun/claude-opus-4-6"),
+    ("risk", "blockrun/claude-opus-4-6"),
+    ("dream", "venice/deepseek-r1"),
+    ("daimon", "venice/llama-3.3-70b"),
+    ("daimon_complex", "venice/deepseek-r1"),
+    ("curator", "blockrun/claude-sonnet-4-6"),
+    ("context", "openrouter/qwen-plus"),
+    ("playbook", "direct/openai/gpt-5.4"),
+    ("operator", "bankr/claude-opus-4-6"),
+    ("death", "venice/deepseek-r1"),
+    ("session", "blockrun/claude-opus-4-6"),
+    ("batch_dream", "direct/anthropic/claude-sonnet-4-6"),
+];
+
+#[test]
+fn the_full_stack_is_routed_as_documented() {
+    check(&Setup::FullStack.of_march_2026(), &FULL_STACK);
+}
+
+/// ROUTE-09: the class of model and the backend that the table of intents names as typical.
+#[test]
+fn the_typical_resolution_of_every_intent_is_reached_in_the_full_stack() {
+    let router = Setup::FullStack.of_march_2026();
+    for (subsystem, backend, models) in [
+        // The table says Haiku, the concrete routes say Gemini Flash: a small model either way.
+        (
+            "heartbeat_t1",
+            "blockrun",
+            &["gemini-3-flash", "claude-haiku-4-5"][..],
+        ),
+        ("heartbeat_t2", "blockrun", &["claude-opus-4-6"]),
+        ("risk", "blockrun", &["claude-opus-4-6"]),
+        ("dream", "venice", &["deepseek-r1"]),
+        ("daimon", "venice", &["llama-3.3-70b"]),
+        ("daimon_complex", "venice", &["deepseek-r1"]),
+        ("curator", "blockrun", &["claude-sonnet-4-6"]),
+        ("playbook", "direct/openai", &["gpt-5.4"]),
+        // The table says BlockRun, the full stack Bankr, because its owner says so.
+        ("operator", "bankr", &["claude-opus-4-6"]),
+        ("death", "venice", &["deepseek-r1"]),
+        ("session_compact", "blockrun", &["claude-opus-4-6"]),
+    ] {
+        let found = first(&router, subsystem);
+        let (found, _) = found.split_once(" -").unwrap_or((&found, ""));
+        assert!(
+            models
+                .iter()
+                .any(|model| found == format!("{backend}/{model}")),
+            "{subsystem}: {found}"
+        );
+    }
+}
+
+#[test]
+fn what_is_private_never_leaves_venice_even_when_it_is_down() {
+    let router = Setup::FullStack.of_march_2026();
+    for row in Subsystems::embedded().rows() {
+        let floor = router.policy().floors.get(&row.name).unwrap_or(&row.floor);
+        if *floor < SecurityClass::Private {
+            continue;
+        }
+        let up = route(&router, &hints(&row.name)).unwrap();
+        for (name, choice) in names(&router, &up).iter().zip(&up.choices) {
+            assert!(
+                choice.security >= SecurityClass::Private,
+                "{}: {name}",
+                row.name
+            );
+        }
+        if let Ok(down) = route_while_down(&router, &hints(&row.name), &["venice"]) {
+            for name in names(&router, &down) {
+                let stays = name.starts_with("venice/") || name.starts_with("direct/local/");
+                assert!(stays, "{}: {name}", row.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn with_blockrun_down_general_requests_go_to_openrouter_and_to_nobody_else() {
+    let router = Setup::FullStack.of_march_2026();
+    for subsystem in ["heartbeat_t1", "heartbeat_t2", "risk", "curator"] {
+        let down = route_while_down(&router, &hints(subsystem), &["blockrun"]).unwrap();
+        let names = names(&router, &down);
+        assert!(
+            names[0].starts_with("openrouter/"),
+            "{subsystem}: {names:?}"
+        );
+        for name in names {
+            assert!(
+                name.starts_with("openrouter/") || name.starts_with("blockrun/"),
+                "{subsystem}: {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn venice_alone_serves_every_part_privately() {
+    let router = Setup::SoloVenice.of_march_2026();
+    for row in Subsystems::embedded().rows() {
+        let route = route(&router, &hints(&row.name))
+            .unwrap_or_else(|refusal| panic!("{}: {refusal:?}", row.name));
+        for choice in &route.choices {
+            assert!(choice.security >= SecurityClass::Private, "{}", row.name);
+        }
+    }
+}
