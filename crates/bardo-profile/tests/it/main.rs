@@ -1,0 +1,7 @@
+//! The tables cell by cell, who overrules whom, and what reaches each model.
+
+mod models;
+mod pairs;
+mod properties;
+mod tables;
+mod wanting;
