@@ -20,9 +20,10 @@ use bardo_types::Degradation;
 use bardo_types::chat::{ChatRequest, Message, Opaque, Part, Role, Text, ThinkingMode};
 use bardo_types::model::{Capabilities, Dialect, Effort, Service};
 use bardo_types::privacy::SecurityClass;
-use bardo_types::profile::{InferenceProfile, ResponseSchema};
+use bardo_types::profile::InferenceProfile;
 
 use crate::members::Members;
+use crate::schema::SchemaCheck;
 use crate::wanted::Wanted;
 
 /// What is sent where nothing is: the provider decides.
@@ -62,26 +63,6 @@ pub struct Applied {
     pub refused: Option<Degradation>,
     /// What of a locked profile had to give way to the model, in words (C-105).
     pub warnings: Vec<String>,
-}
-
-/// What an answer is checked against.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SchemaCheck {
-    /// The schema.
-    pub schema: ResponseSchema,
-    /// Who holds the model to it.
-    pub mode: SchemaMode,
-}
-
-/// How a model is held to a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SchemaMode {
-    /// By the provider.
-    Native,
-    /// By a tool whose arguments are the answer.
-    Tool,
-    /// By words alone.
-    Prompt,
 }
 
 /// Sets up a request for a model. Doing it twice is doing it once.

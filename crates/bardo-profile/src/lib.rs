@@ -13,10 +13,12 @@ mod effort;
 mod members;
 mod overlay;
 mod schedule;
+mod schema;
 mod table;
 mod wanted;
 
-pub use apply::{Applied, Model, SchemaCheck, SchemaMode, apply};
+pub use apply::{Applied, Model, apply};
 pub use schedule::{Place, Schedule, Temperature, dali_temperature, reanneal};
+pub use schema::{AnswerLift, SchemaCheck, SchemaMode, repair_request};
 pub use table::{ProfileTable, Row, TableError, named_schema};
 pub use wanted::{CACHE_KEY_PREFIX, MinPFallback, Sources, Wanted, golem_cache_key, wanted};

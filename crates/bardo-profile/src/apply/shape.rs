@@ -4,10 +4,11 @@ use bardo_types::chat::{OutputFormat, Part, Tool, ToolChoice};
 use bardo_types::model::{Dialect, Service, ToolFormat};
 use bardo_types::profile::ResponseSchema;
 
-use super::{SchemaCheck, SchemaMode, Setup};
+use super::Setup;
+use crate::schema::{SchemaCheck, SchemaMode};
 
 /// What the words for a schema begin with (PROFILE-14).
-pub(crate) const RESPOND_ONLY: &str = "Respond ONLY with valid JSON matching this schema:";
+const RESPOND_ONLY: &str = "Respond ONLY with valid JSON matching this schema:";
 
 /// What the tool is for whose arguments are the answer.
 const ANSWERS: &str = "Gives the answer. Call it exactly once, with the whole answer.";
@@ -114,7 +115,7 @@ impl Setup<'_> {
 }
 
 /// A schema in words.
-pub(crate) fn words_for(schema: &ResponseSchema) -> String {
+fn words_for(schema: &ResponseSchema) -> String {
     let value: Option<serde_json::Value> = schema.schema.read().ok();
     let pretty = value.and_then(|value| serde_json::to_string_pretty(&value).ok());
     let pretty = pretty.unwrap_or_else(|| schema.schema.as_str().to_owned());

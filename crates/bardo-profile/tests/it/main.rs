@@ -3,5 +3,6 @@
 mod models;
 mod pairs;
 mod properties;
+mod sandbox;
 mod tables;
 mod wanting;
