@@ -27,6 +27,9 @@ pub(crate) fn account(
     if let Some(wanted) = &routed.wanted {
         warnings.extend(wanted.warnings.iter().cloned());
     }
+    if let Some(setup) = setup {
+        warnings.extend(setup.applied.warnings.iter().cloned());
+    }
     Some(Box::new(Routing {
         subsystem: routed.subsystem.as_ref().map(|row| row.name.as_str().into()),
         automatic: routed.automatic,

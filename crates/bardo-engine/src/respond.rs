@@ -20,6 +20,7 @@ use crate::lifecycle::{Life, Sent};
 use crate::meter::Meter;
 use crate::relay::{Keep, Pass, Pump, ReplyStream, Translate};
 use crate::run::{Admitted, Engine};
+use crate::schema;
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, Translation};
 use crate::tab::Tab;
@@ -189,6 +190,12 @@ impl Engine {
         let mut response = table::decode_response(shaped.dialect, bytes, &translation.decode)?;
         if translation.textual {
             response = textual::filter_response(response, &translation.decode);
+        }
+        if let Some(lift) = &translation.lift {
+            lift.whole(&mut response);
+        }
+        if let Some(setup) = &shaped.setup {
+            schema::plain(&setup.applied, &mut response);
         }
         if let Some(usage) = &response.usage {
             tab.count(usage);

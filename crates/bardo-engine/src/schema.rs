@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use bardo_profile::{SchemaCheck, repair_request};
+use bardo_profile::{Applied, SchemaCheck, SchemaMode, repair_request};
 use bardo_types::Degradation;
-use bardo_types::chat::{ChatRequest, ChatResponse, Choice, Part};
+use bardo_types::chat::{ChatRequest, ChatResponse, Choice, Part, Text};
 use bardo_types::usage::Usage;
 use bardo_wire::codec::{DecodeContext, Target};
 use bardo_wire::table;
@@ -105,12 +105,24 @@ impl Engine {
         let Mode::Translate(translation) = &mended.mode else {
             return None;
         };
-        let response = table::decode_response(mended.dialect, &upstream, &translation.decode).ok()?;
+        let mut response =
+            table::decode_response(mended.dialect, &upstream, &translation.decode).ok()?;
+        if let Some(lift) = &translation.lift {
+            lift.whole(&mut response);
+        }
+        plain(&set.applied, &mut response);
         Some(Second {
             body: table::encode_response(admitted.dialect, &response, &translation.reply).into(),
             usage: response.usage.clone(),
             kept: check.check(&text(&response)).is_ok(),
         })
+    }
+}
+
+/// Takes note whether a streamed answer keeps its schema; it is out, so nobody is asked again.
+pub(crate) fn note(check: &SchemaCheck, answer: &ChatResponse, tab: &mut Tab) {
+    if !answer.choices.iter().any(Choice::has_tool_calls) {
+        tab.schema(check, Some(check.check(&text(answer)).is_ok()), false);
     }
 }
 
@@ -129,7 +141,12 @@ fn decoded(
     upstream: &[u8],
 ) -> Option<ChatResponse> {
     if let Mode::Translate(translation) = &shaped.mode {
-        return table::decode_response(shaped.dialect, upstream, &translation.decode).ok();
+        let decoded = table::decode_response(shaped.dialect, upstream, &translation.decode);
+        let mut response = decoded.ok()?;
+        if let Some(lift) = &translation.lift {
+            lift.whole(&mut response);
+        }
+        return Some(response);
     }
     let entry = &setup.candidate.entry;
     let context = DecodeContext {
@@ -145,11 +162,34 @@ fn decoded(
     table::decode_response(shaped.dialect, upstream, &context).ok()
 }
 
-fn text(answer: &ChatResponse) -> String {
-    let parts = answer.choices.iter().take(1).flat_map(|choice| &choice.parts);
-    let texts = parts.filter_map(|part| match part {
+/// Where the model was told its schema in words, the JSON is handed over without the words around
+/// it.
+pub(crate) fn plain(applied: &Applied, response: &mut ChatResponse) {
+    let told = applied.schema.as_ref();
+    let Some(check) = told.filter(|check| check.mode == SchemaMode::Prompt) else {
+        return;
+    };
+    for choice in &mut response.choices {
+        let said: String = choice.parts.iter().filter_map(words).collect();
+        let Some(json) = check.json(&said).filter(|json| json.len() < said.len()) else {
+            continue;
+        };
+        if check.check(json).is_err() {
+            continue;
+        }
+        choice.parts.retain(|part| words(part).is_none());
+        choice.parts.push(Text::new(json).into());
+    }
+}
+
+fn words(part: &Part) -> Option<&str> {
+    match part {
         Part::Text(text) => Some(text.text.as_str()),
         _ => None,
-    });
-    texts.collect()
+    }
+}
+
+fn text(answer: &ChatResponse) -> String {
+    let parts = answer.choices.iter().take(1).flat_map(|choice| &choice.parts);
+    parts.filter_map(words).collect()
 }

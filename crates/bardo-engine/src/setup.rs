@@ -30,8 +30,16 @@ pub(crate) enum Setting {
     Translate,
 }
 
-fn model<'a>(candidate: &'a Candidate, endpoint: &Endpoint, dialect: Dialect) -> Model<'a> {
+fn model<'a>(
+    admitted: &Admitted,
+    candidate: &'a Candidate,
+    endpoint: &Endpoint,
+    dialect: Dialect,
+) -> Model<'a> {
+    let routed = admitted.routed.as_ref();
+    let choice = routed.and_then(|routed| routed.choice(candidate));
     Model {
+        security: choice.map_or(candidate.entry.security, |choice| choice.security),
         capabilities: &candidate.entry.capabilities,
         service: endpoint.service,
         dialect,
@@ -54,11 +62,12 @@ pub(crate) fn by_edits(
         service: endpoint.service,
         capabilities: Arc::new(candidate.entry.capabilities.clone()),
     };
-    let model = model(candidate, endpoint, admitted.dialect);
+    let model = model(admitted, candidate, endpoint, admitted.dialect);
     let mut applied = Applied::default();
     let changed = settings_change(admitted.dialect, &admitted.top(), &target, |request| {
         applied = apply(wanted, request, &model);
     });
+    refuse(&applied)?;
     match changed {
         Ok(_) if applied.touched_conversation => Ok(Setting::Translate),
         Ok(changed) => {
@@ -77,10 +86,26 @@ pub(crate) fn of_request(
     endpoint: &Endpoint,
     dialect: Dialect,
     request: &mut Arc<ChatRequest>,
-) -> Option<Applied> {
-    let wanted = admitted.routed.as_ref()?.wanted.as_ref()?;
-    let model = model(candidate, endpoint, dialect);
-    Some(apply(wanted, Arc::make_mut(request), &model))
+) -> Result<Option<Applied>, EngineError> {
+    let wanted = admitted.routed.as_ref().and_then(|routed| routed.wanted.as_ref());
+    let Some(wanted) = wanted else {
+        return Ok(None);
+    };
+    let model = model(admitted, candidate, endpoint, dialect);
+    let applied = apply(wanted, Arc::make_mut(request), &model);
+    refuse(&applied)?;
+    Ok(Some(applied))
+}
+
+/// A model that a profile rules out is not asked (C-067).
+fn refuse(applied: &Applied) -> Result<(), EngineError> {
+    match &applied.refused {
+        None => Ok(()),
+        Some(why) => Err(EngineError::Required {
+            feature: why.feature.to_string(),
+            detail: why.detail.to_string(),
+        }),
+    }
 }
 
 /// Tokens of output that the profile allows at the candidate where it allows the most; `None`
@@ -97,7 +122,8 @@ pub(crate) fn output_limit(admitted: &Admitted) -> Option<u64> {
             request.max_output_tokens = neutral.max_output_tokens;
             request.reasoning = neutral.reasoning.clone();
         }
-        apply(wanted, &mut request, &model(candidate, endpoint, dialect));
+        let model = model(admitted, candidate, endpoint, dialect);
+        apply(wanted, &mut request, &model);
         most = most.max(request.max_output_tokens?);
     }
     Some(most)

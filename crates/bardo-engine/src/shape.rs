@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use bardo_profile::Applied;
+use bardo_profile::{AnswerLift, Applied, SchemaCheck, SchemaMode};
 use bardo_providers::{Call, Endpoint, Operation};
 use bardo_router::Candidate;
 use bardo_types::Degradation;
@@ -56,6 +56,10 @@ pub(crate) struct Translation {
     pub(crate) reply: ReplyContext,
     /// The model writes thinking or calls into its text.
     pub(crate) textual: bool,
+    /// The answer comes as the arguments of a tool.
+    pub(crate) lift: Option<AnswerLift>,
+    /// What the profile holds the answer to.
+    pub(crate) schema: Option<SchemaCheck>,
 }
 
 /// The caller's request in neutral form, decoded at most once.
@@ -300,7 +304,7 @@ fn written_anew(
     dialect: Dialect,
     mut request: Arc<ChatRequest>,
 ) -> Result<Translated, EngineError> {
-    let applied = setup::of_request(admitted, candidate, endpoint, dialect, &mut request);
+    let applied = setup::of_request(admitted, candidate, endpoint, dialect, &mut request)?;
     let cap = admitted.output_cap(endpoint.direct);
     if let Some((cap, _)) = &cap {
         Arc::make_mut(&mut request).max_output_tokens = Some(*cap);
@@ -331,7 +335,12 @@ fn written_anew(
         .as_str()
         .trim_start_matches("req_")
         .to_owned();
+    let schema = applied.as_ref().and_then(|applied| applied.schema.as_ref());
     let translation = Translation {
+        lift: schema
+            .filter(|check| check.mode == SchemaMode::Tool)
+            .map(AnswerLift::new),
+        schema: schema.cloned(),
         textual: textual::EventFilter::needed(&capabilities),
         decode: DecodeContext {
             target,

@@ -1,9 +1,33 @@
-use bardo_types::Degradation;
-use bardo_types::chat::ChatRequest;
-use bardo_types::model::{Capabilities, Dialect, Effort, Service};
-use bardo_types::profile::ResponseSchema;
+//! A wanted profile written into a request for one model.
+//!
+//! Each field goes through the same questions, in this order: does the caller's own request say it
+//! already (then that stands, unless the profile is locked); does the model take it (its
+//! capabilities, which are data); does the dialect have a member for it at this service
+//! (`data/members.toml`, data too). What has to change to be taken is changed as little as
+//! possible and recorded.
 
+mod caching;
+mod limits;
+mod lock;
+mod sampling;
+mod shape;
+mod thinking;
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use bardo_types::Degradation;
+use bardo_types::chat::{ChatRequest, Message, Opaque, Part, Role, Text, ThinkingMode};
+use bardo_types::model::{Capabilities, Dialect, Effort, Service};
+use bardo_types::privacy::SecurityClass;
+use bardo_types::profile::InferenceProfile;
+
+use crate::members::Members;
+use crate::schema::SchemaCheck;
 use crate::wanted::Wanted;
+
+/// What is sent where nothing is: the provider decides.
+const DEFAULT: &str = "provider default";
 
 /// The model that a request is set up for.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +40,8 @@ pub struct Model<'a> {
     pub dialect: Dialect,
     /// Its name there.
     pub name: &'a str,
+    /// What whoever runs it there can learn and keep, at most.
+    pub security: SecurityClass,
 }
 
 /// What was done to a request.
@@ -33,42 +59,164 @@ pub struct Applied {
     pub visible_thinking: bool,
     /// Messages or tools were changed too, not the settings alone.
     pub touched_conversation: bool,
+    /// This model must not be asked at all, and why: nothing was changed then (C-067).
+    pub refused: Option<Degradation>,
+    /// What of a locked profile had to give way to the model, in words (C-105).
+    pub warnings: Vec<String>,
 }
 
-/// What an answer is checked against.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SchemaCheck {
-    /// The schema.
-    pub schema: ResponseSchema,
-    /// Who holds the model to it.
-    pub mode: SchemaMode,
+/// Sets up a request for a model. Doing it twice is doing it once.
+pub fn apply(wanted: &Wanted, request: &mut ChatRequest, model: &Model<'_>) -> Applied {
+    let sealed = wanted.profile.tee_mode == Some(true);
+    if sealed && model.security < SecurityClass::Tee {
+        return Applied {
+            refused: Some(Degradation {
+                feature: Cow::Borrowed("tee_mode"),
+                detail: Cow::Owned(format!(
+                    "{} does not run on attested hardware, which this call insists on",
+                    model.name
+                )),
+            }),
+            ..Applied::default()
+        };
+    }
+    let mut setup = Setup::new(wanted, request, model);
+    setup.run();
+    setup.applied
 }
 
-/// How a model is held to a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SchemaMode {
-    /// By the provider.
-    Native,
-    /// By a tool whose arguments are the answer.
-    Tool,
-    /// By words alone.
-    Prompt,
+/// One request on its way to one model.
+struct Setup<'a> {
+    wanted: &'a Wanted,
+    request: &'a mut ChatRequest,
+    model: &'a Model<'a>,
+    caps: &'a Capabilities,
+    members: Members,
+    applied: Applied,
+    /// The model will think.
+    thinks: bool,
+    /// An effort that the model can only be told in words.
+    told_effort: Option<Effort>,
+    /// Signed thinking binds everything before it, so nothing there may change.
+    signed: bool,
+    /// System blocks to append, in order.
+    words: Vec<String>,
 }
 
-impl SchemaMode {
-    /// The name in receipts and events.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::Tool => "tool",
-            Self::Prompt => "prompt",
+impl<'a> Setup<'a> {
+    fn new(wanted: &'a Wanted, request: &'a mut ChatRequest, model: &'a Model<'a>) -> Self {
+        let is_signed = |part: &Part| {
+            matches!(part, Part::Reasoning(reasoning) if matches!(
+                reasoning.opaque,
+                Some(Opaque::AnthropicSignature(_) | Opaque::AnthropicRedacted(_))
+            ))
+        };
+        Self {
+            signed: model.capabilities.bound_thinking && request.any_part(is_signed),
+            wanted,
+            caps: model.capabilities,
+            members: Members::of(model.dialect, model.service),
+            request,
+            model,
+            applied: Applied::default(),
+            thinks: false,
+            told_effort: None,
+            words: Vec::new(),
         }
     }
-}
 
-/// Sets up a request for a model.
-pub fn apply(wanted: &Wanted, request: &mut ChatRequest, model: &Model<'_>) -> Applied {
-    let _ = (wanted, request, model);
-    Applied::default()
+    fn run(&mut self) {
+        let said = self.wanted.locked.then(|| self.unsay());
+        // Without `..`, so that a new field is not forgotten (C-098). `tee_mode` was asked above.
+        let InferenceProfile {
+            temperature: _,
+            top_p: _,
+            top_k: _,
+            min_p: _,
+            frequency_penalty: _,
+            presence_penalty: _,
+            reasoning_effort,
+            visible_thinking,
+            response_schema,
+            max_tokens,
+            stop_sequences,
+            prompt_cache_key,
+            cache_control,
+            web_search,
+            tee_mode: _,
+            predicted_output,
+            seed,
+        } = &self.wanted.profile;
+        self.think(*reasoning_effort);
+        self.show(*visible_thinking);
+        self.draw();
+        self.seed(*seed);
+        self.shape(response_schema.as_ref());
+        self.tell_effort();
+        self.limit(*max_tokens);
+        self.stop(stop_sequences.as_deref());
+        self.cache_key(prompt_cache_key.as_deref());
+        self.mark(*cache_control);
+        self.search(*web_search);
+        self.predict(predicted_output.as_deref());
+        self.append_words();
+        if let Some(said) = said {
+            self.overruled(&said);
+        }
+        self.sum_up();
+    }
+
+    /// Notes that something is sent otherwise than it was wanted, once per feature.
+    fn record(
+        &mut self,
+        feature: &'static str,
+        wanted: impl Display,
+        sent: impl Display,
+        why: &str,
+    ) {
+        let detail = format!("{feature} {wanted} → {sent} ({why})");
+        if self
+            .applied
+            .degraded
+            .iter()
+            .any(|known| known.feature == feature)
+        {
+            return;
+        }
+        if self.wanted.locked {
+            self.applied
+                .warnings
+                .push(format!("locked_degraded: {detail}"));
+        }
+        self.applied.degraded.push(Degradation {
+            feature: Cow::Borrowed(feature),
+            detail: Cow::Owned(detail),
+        });
+    }
+
+    /// Adds system blocks after the prompt that there is, so that what was cached of it stays
+    /// cached (C-099).
+    fn append_words(&mut self) {
+        for words in std::mem::take(&mut self.words) {
+            let leading = self.request.leading_system();
+            if leading.iter().any(|message| message.text() == words) {
+                continue;
+            }
+            let end = leading.len();
+            let message = Message::new(Role::System, vec![Text::new(words).into()]);
+            self.request.messages.insert(end, message);
+            self.applied.touched_conversation = true;
+        }
+    }
+
+    fn sum_up(&mut self) {
+        let reasoning = &self.request.reasoning;
+        self.applied.effort = match (reasoning.mode, reasoning.effort) {
+            (Some(ThinkingMode::Disabled), _) => Some(Effort::None),
+            (Some(ThinkingMode::Budget(tokens)), None) => Some(Effort::of_budget(tokens)),
+            (_, effort) => effort,
+        };
+        let temperature = self.request.sampling.temperature.as_ref();
+        self.applied.temperature = temperature.and_then(|raw| raw.read().ok());
+    }
 }

@@ -2,12 +2,23 @@
 //!
 //! Pure: no I/O, no clock. [`wanted`] puts together what the subsystem's row, the owner, the agent's
 //! state and the caller say (C-106); [`apply`] writes it into a request for one model, changing the
-//! fewest fields that make the model accept it, and says what it changed.
+//! fewest fields that make the model accept it, and says what it changed. [`SchemaCheck`] then holds
+//! the answer to its schema, and [`repair_request`] asks once more where it does not.
+//!
+//! What this crate deliberately is not: a guard of dialects. What a caller's own words amount to in
+//! another dialect is the encoders' part; here only what a profile wants is put in.
 
 mod apply;
-mod check;
+mod effort;
+mod members;
+mod overlay;
+mod schedule;
+mod schema;
+mod table;
 mod wanted;
 
-pub use apply::{Applied, Model, SchemaCheck, SchemaMode, apply};
-pub use check::repair_request;
-pub use wanted::{Sources, Wanted, wanted};
+pub use apply::{Applied, Model, apply};
+pub use schedule::{Place, Schedule, Temperature, dali_temperature, reanneal};
+pub use schema::{AnswerLift, SchemaCheck, SchemaMode, repair_request};
+pub use table::{ProfileTable, Row, TableError, named_schema};
+pub use wanted::{CACHE_KEY_PREFIX, MinPFallback, Sources, Wanted, golem_cache_key, wanted};

@@ -1,7 +1,18 @@
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::Quality;
+use bardo_types::model::Effort;
 use bardo_types::profile::InferenceProfile;
 use bardo_types::subsystem::Subsystem;
+
+use crate::overlay::{changed_fields, checked, overlay};
+use crate::schedule::Place;
+use crate::table::{ProfileTable, Row};
+
+/// The first part of keys for prompt caches where the owner names no other (PROFILE-34).
+pub const CACHE_KEY_PREFIX: &str = "golem";
+
+/// The temperature that mortality draws others towards.
+const ANALYTICAL: f64 = 0.3;
 
 /// Who says how a call's model is to be set up.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +27,16 @@ pub struct Sources<'a> {
     pub quality: Quality,
 }
 
+/// What becomes of `min_p` where a model does not take it (C-092).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MinPFallback {
+    /// `top_p = 1 − min_p` where no `top_p` is set.
+    #[default]
+    TopP,
+    /// It is left out.
+    Drop,
+}
+
 /// How a call's model is to be set up, whichever model it will be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
@@ -27,13 +48,170 @@ pub struct Wanted {
     pub locked: bool,
     /// Where thinking and sampling exclude each other, thinking stays (C-088).
     pub reasoning_first: bool,
+    /// The document of the request whose text the answer will mostly repeat.
+    pub predicts: Option<String>,
+    /// What becomes of `min_p` where a model does not take it; the owner's to set.
+    pub min_p_fallback: MinPFallback,
     /// What was ignored, in words.
     pub warnings: Vec<String>,
 }
 
 /// Puts together what everybody says; `None` where nobody says anything.
+///
+/// In rising order of weight (C-106): the row of the table, the owner's configuration, the caller's
+/// hints; but a locked row is not changed by anybody (C-105). What the body of the request itself
+/// says stands above all of these but a locked row, which is [`crate::apply`]'s part.
 #[must_use]
 pub fn wanted(sources: &Sources<'_>) -> Option<Wanted> {
-    let _ = sources;
-    None
+    let mut warnings = Vec::new();
+    let (name, row) = row_of(sources.subsystem, &mut warnings);
+    let locked = sources.subsystem.is_some_and(|subsystem| subsystem.locked);
+    let place = Place {
+        call: sources.hints.call_index,
+        calls: sources.hints.call_count,
+        cycle: sources.hints.cycle,
+    };
+    let mut profile = row.map_or_else(InferenceProfile::default, |row| row.profile.clone());
+    if let (Some(settled), Some(schedule)) = (profile.temperature, row.and_then(|row| row.schedule))
+    {
+        profile.temperature = Some(schedule.at(settled, place));
+    }
+    if let (Some(row), Some(subsystem)) = (row, sources.subsystem) {
+        profile.prompt_cache_key = cache_key(row, subsystem, sources.hints);
+    }
+    let owner = sources
+        .owner
+        .map(|owner| checked(owner, "the owner's configuration", &mut warnings));
+    let caller = sources.hints.profile.as_deref();
+    let caller = caller.map(|caller| checked(caller, "the caller", &mut warnings));
+    if locked {
+        let name = name.unwrap_or_default();
+        for (said, who) in [
+            (&owner, "the owner's configuration"),
+            (&caller, "the caller"),
+        ] {
+            let ignored = said
+                .as_ref()
+                .map_or_else(Vec::new, |said| changed_fields(&profile, said));
+            if !ignored.is_empty() {
+                let fields = ignored.join(", ");
+                warnings.push(format!(
+                    "the profile of {name} is locked, so {fields} of {who} is ignored"
+                ));
+            }
+        }
+    } else {
+        if let Some(owner) = owner {
+            overlay(&mut profile, owner);
+        }
+        grow_old(&mut profile, sources, &mut warnings);
+        if let Some(caller) = caller {
+            let effort = caller.reasoning_effort;
+            overlay(&mut profile, caller);
+            spare_thinking(&mut profile, effort, sources.hints);
+        } else {
+            spare_thinking(&mut profile, None, sources.hints);
+        }
+    }
+    let row_name = row.and(name).map(str::to_owned);
+    derive_effort(&mut profile, sources);
+    profile.temperature = profile.temperature.map(thousandths);
+    if profile.is_empty() && warnings.is_empty() && row.is_none() {
+        return None;
+    }
+    Some(Wanted {
+        profile,
+        row: row_name,
+        locked: locked && row.is_some(),
+        reasoning_first: row.is_some_and(|row| row.reasoning_first),
+        predicts: row.and_then(|row| row.predicts.clone()),
+        min_p_fallback: MinPFallback::default(),
+        warnings,
+    })
+}
+
+fn row_of<'a>(
+    subsystem: Option<&'a Subsystem>,
+    warnings: &mut Vec<String>,
+) -> (Option<&'a str>, Option<&'static Row>) {
+    let name = subsystem.and_then(|subsystem| subsystem.profile.as_deref());
+    let row = name.and_then(|name| ProfileTable::embedded().row(name));
+    if let (Some(name), None) = (name, row) {
+        warnings.push(format!("there is no profile `{name}`, so none is applied"));
+    }
+    (name, row)
+}
+
+/// The key under which the calls of one part of an agent share a prompt cache (PROFILE-32).
+#[must_use]
+pub fn golem_cache_key(golem_id: &str, subsystem: &str) -> String {
+    format!("{CACHE_KEY_PREFIX}-{golem_id}-{subsystem}")
+}
+
+fn cache_key(row: &Row, subsystem: &Subsystem, hints: &RouteHints) -> Option<String> {
+    let golem = hints.golem_id.as_deref()?;
+    let cycle = hints
+        .cycle
+        .map_or_else(String::new, |cycle| cycle.to_string());
+    let key = row
+        .cache_key
+        .as_ref()?
+        .replace("{prefix}", CACHE_KEY_PREFIX)
+        .replace("{subsystem}", &subsystem.name)
+        .replace("{cycle}", &cycle)
+        .replace("{golem}", golem);
+    Some(key.trim_end_matches('-').to_owned())
+}
+
+/// Draws a temperature towards the analytical as life runs out (C-104). It never rises, and neither
+/// protected nor creative parts are touched.
+fn grow_old(profile: &mut InferenceProfile, sources: &Sources<'_>, warnings: &mut Vec<String>) {
+    let Some(vitality) = sources.hints.vitality else {
+        return;
+    };
+    if !(0.0..=1.0).contains(&vitality) {
+        warnings.push(format!(
+            "the vitality {vitality} is ignored: it goes from 0 to 1"
+        ));
+        return;
+    }
+    let spared = sources
+        .subsystem
+        .is_none_or(|subsystem| subsystem.protected || subsystem.creative);
+    if let Some(temperature) = &mut profile.temperature
+        && !spared
+        && *temperature > ANALYTICAL
+    {
+        *temperature -= (*temperature - ANALYTICAL) * (1.0 - vitality) * 0.5;
+    }
+}
+
+/// A caller that wants little thinking gets no more than that, unless it names an effort.
+fn spare_thinking(profile: &mut InferenceProfile, named: Option<Effort>, hints: &RouteHints) {
+    if named.is_none() && hints.intent.low_effort == Some(true) {
+        let effort = profile.reasoning_effort.unwrap_or(Effort::Low);
+        profile.reasoning_effort = Some(effort.min(Effort::Low));
+    }
+}
+
+/// An effort where nobody names one, and somebody says how good the answer has to be (C-094).
+fn derive_effort(profile: &mut InferenceProfile, sources: &Sources<'_>) {
+    let asked = sources.subsystem.is_some() || sources.hints.intent.quality.is_some();
+    if profile.reasoning_effort.is_some() || !asked {
+        return;
+    }
+    let low = sources
+        .subsystem
+        .is_some_and(|subsystem| subsystem.intent.low_effort);
+    profile.reasoning_effort = Some(match sources.quality {
+        _ if low => Effort::Low,
+        Quality::Minimum | Quality::Low => Effort::Low,
+        Quality::Medium => Effort::Medium,
+        Quality::High | Quality::Maximum => Effort::High,
+    });
+}
+
+/// Computed temperatures are sent as people would write them.
+fn thousandths(value: f64) -> f64 {
+    (value * 1_000.0).round() / 1_000.0
 }

@@ -241,6 +241,15 @@ pub struct Capabilities {
     pub seed: bool,
     /// Accepts a JSON schema for the answer while it thinks.
     pub schema_while_thinking: bool,
+    /// Accepts a JSON schema for the answer beside tools.
+    pub schema_with_tools: bool,
+    /// Accepts a tool choice that forces a call while it thinks.
+    pub forced_tool_while_thinking: bool,
+    /// Accepts texts that end the answer.
+    pub stop: bool,
+    /// Is told to think, or not to, by `/think` and `/no_think` in the text, where the service has
+    /// no member for it (Qwen3 hybrids).
+    pub soft_switch: bool,
     /// What else it offers, wherever it is served (citations, compaction, …).
     pub features: FeatureSet,
     /// Accepts a tool choice that forces a call.
@@ -288,6 +297,10 @@ impl Default for Capabilities {
             penalties: true,
             seed: true,
             schema_while_thinking: true,
+            schema_with_tools: true,
+            forced_tool_while_thinking: true,
+            stop: true,
+            soft_switch: false,
             features: FeatureSet::EMPTY,
             forced_tool_choice: true,
             mid_system: false,

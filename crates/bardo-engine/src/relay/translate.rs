@@ -1,3 +1,4 @@
+use bardo_profile::{AnswerLift, SchemaCheck};
 use bardo_types::chat::{Assembler, ChatResponse, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
@@ -10,6 +11,7 @@ use super::EVENT_MAX;
 use super::flow::{Output, Progress};
 use super::pass::{own_code, told_without_events};
 use crate::error::code_of;
+use crate::schema;
 use crate::shape::Translation;
 use crate::tab::Tab;
 
@@ -27,6 +29,10 @@ pub(crate) struct Translate {
     unframed: Vec<u8>,
     decoder: Box<dyn StreamDecoder>,
     filter: Option<EventFilter>,
+    /// Makes the arguments of the answering tool the answer.
+    lift: Option<AnswerLift>,
+    /// What the answer is held to.
+    schema: Option<SchemaCheck>,
     encoder: Box<dyn StreamEncoder>,
     steps: Vec<StreamEvent>,
     filtered: Vec<StreamEvent>,
@@ -52,6 +58,8 @@ impl Translate {
             filter: translation
                 .textual
                 .then(|| EventFilter::new(&translation.decode)),
+            lift: translation.lift.clone(),
+            schema: translation.schema.clone(),
             encoder: table::stream_encoder(caller, translation.reply.clone()),
             steps: Vec::new(),
             filtered: Vec::new(),
@@ -126,6 +134,12 @@ impl Translate {
             }
             std::mem::swap(&mut self.steps, &mut self.filtered);
         }
+        if let Some(lift) = &mut self.lift {
+            for step in self.steps.drain(..) {
+                lift.step(step, &mut self.filtered);
+            }
+            std::mem::swap(&mut self.steps, &mut self.filtered);
+        }
         for step in self.steps.drain(..) {
             if progress.done || progress.fault.is_some() {
                 break;
@@ -138,6 +152,9 @@ impl Translate {
                 StreamEvent::Done => {
                     let answer = self.assembler.take().map(Assembler::finish);
                     if let (Some(keep), Some(Ok(answer))) = (self.keep.take(), answer) {
+                        if let Some(check) = &self.schema {
+                            schema::note(check, &answer, tab);
+                        }
                         keep(&answer);
                     }
                     // The encoder writes the end when the figures before it are known.

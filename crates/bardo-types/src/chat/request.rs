@@ -56,6 +56,8 @@ pub struct ChatRequest {
     pub cache: CacheHints,
     /// Keep the answer for later reference (OpenAI `store`).
     pub store: Option<bool>,
+    /// The provider may search the web for the answer, in its own way and at its price (Venice).
+    pub web_search: Option<bool>,
     /// Members that have no neutral meaning, in order, as written. They reach an upstream of the
     /// same dialect and are named in `degraded` for any other.
     pub extra: Vec<(String, RawJson)>,
@@ -90,6 +92,7 @@ impl ChatRequest {
             audio: None,
             cache: CacheHints::default(),
             store: None,
+            web_search: None,
             extra: Vec::new(),
         }
     }

@@ -405,6 +405,7 @@ impl Plan<'_> {
             (request.prediction.is_some(), "prediction"),
             (request.metadata.is_some(), "metadata"),
             (request.store == Some(true), "store"),
+            (request.web_search == Some(true), "web_search"),
         ];
         for (is_set, name) in unknown {
             if is_set {

@@ -114,6 +114,7 @@ fn note_unsupported(request: &ChatRequest, losses: &mut Losses) {
         (request.verbosity.is_some(), "verbosity"),
         (request.audio.is_some(), "audio"),
         (request.store == Some(true), "store"),
+        (request.web_search == Some(true), "web_search"),
         (request.cache.key.is_some(), "prompt_cache_key"),
         (request.cache.options.is_some(), "prompt_cache_options"),
         (request.cache.automatic.is_some(), "cache_control"),

@@ -312,6 +312,7 @@ fn lost(request: &ChatRequest, degraded: &mut Vec<Degradation>) {
         ("logit_bias", sampling.logit_bias.is_some()),
         ("stop", stop),
         ("prediction", request.prediction.is_some()),
+        ("web_search", request.web_search == Some(true)),
         ("audio", speech || request.audio.is_some()),
     ] {
         if asked {

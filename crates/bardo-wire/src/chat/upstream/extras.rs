@@ -59,6 +59,8 @@ pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     }
     if job.service() == Service::Venice {
         write_venice(job, object);
+    } else if job.request.web_search == Some(true) {
+        lost.lose("web_search", "the target does not search the web by itself");
     }
 }
 
@@ -102,5 +104,11 @@ fn write_venice(job: &Job<'_>, object: &mut Object<'_>) {
     parameters
         .entry("include_venice_system_prompt")
         .or_insert(Value::Bool(false));
+    if let Some(search) = job.request.web_search {
+        let word = if search { "on" } else { "off" };
+        parameters
+            .entry("enable_web_search")
+            .or_insert_with(|| Value::from(word));
+    }
     object.set("venice_parameters", &parameters);
 }

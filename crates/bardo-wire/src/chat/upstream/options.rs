@@ -149,6 +149,11 @@ fn write_reasoning(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
 fn nearest(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses) -> Option<Effort> {
     let wanted = effort?;
     let capabilities = &job.target.capabilities;
+    let is_off = !capabilities.thinking.by_default;
+    if wanted == Effort::None && is_off && !capabilities.efforts.contains(&wanted) {
+        // It does not think unless told to, and any effort would tell it to.
+        return None;
+    }
     let taken = capabilities.nearest_effort(wanted);
     // A model that does not think needs no telling not to.
     let honored = taken == Some(wanted)
@@ -174,8 +179,10 @@ fn write_openrouter(
         Some(ThinkingMode::Budget(budget)) if capabilities.thinking.budget => Some(budget),
         _ => None,
     };
-    // Without a list of its efforts OpenRouter fits the effort to the model by itself.
-    let effort = if capabilities.efforts.is_empty() {
+    // Without a list of its efforts OpenRouter fits the effort to the model by itself, and it
+    // switches off what can be switched off.
+    let stops = effort == Some(Effort::None) && capabilities.thinking.disabled;
+    let effort = if capabilities.efforts.is_empty() || stops {
         effort
     } else if budget.is_none() {
         nearest(job, effort, lost)

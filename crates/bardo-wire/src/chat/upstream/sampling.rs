@@ -112,6 +112,10 @@ fn write_stop(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     if stop.is_empty() {
         return;
     }
+    if !job.target.capabilities.stop {
+        lost.lose("stop", "the model takes no stop texts");
+        return;
+    }
     let most = match job.service() {
         Service::Local => usize::MAX,
         Service::DeepSeek => 16,

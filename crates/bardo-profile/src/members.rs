@@ -1,0 +1,164 @@
+//! Which settings have a member in a request (`data/members.toml`), by dialect and service.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use bardo_types::model::{Dialect, Service};
+use serde::Deserialize;
+use toml::{Table, Value};
+
+/// What a request in one dialect to one service can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Members {
+    pub(crate) top_k: bool,
+    pub(crate) min_p: bool,
+    pub(crate) penalties: bool,
+    pub(crate) seed: bool,
+    /// How many stop texts it takes.
+    pub(crate) stop: usize,
+    /// An effort, of models that list theirs.
+    pub(crate) effort: bool,
+    /// An effort, of any model that thinks.
+    pub(crate) any_effort: bool,
+    /// Thinking can be switched off.
+    pub(crate) off: bool,
+    /// A number of thinking tokens.
+    pub(crate) budget: bool,
+    /// Sampling counts while the model thinks, where the model itself lets it.
+    pub(crate) sampling_while_thinking: bool,
+    pub(crate) schema: bool,
+    pub(crate) json_object: bool,
+    pub(crate) prompt_cache_key: bool,
+    pub(crate) prediction: bool,
+    pub(crate) web_search: bool,
+    pub(crate) cache: Option<Marks>,
+}
+
+/// Who says what is to be cached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Marks {
+    /// Marks on blocks.
+    Caller,
+    /// One member for the whole request.
+    Request,
+}
+
+impl Default for Members {
+    fn default() -> Self {
+        Self {
+            top_k: false,
+            min_p: false,
+            penalties: false,
+            seed: false,
+            stop: 0,
+            effort: false,
+            any_effort: false,
+            off: false,
+            budget: false,
+            sampling_while_thinking: true,
+            schema: false,
+            json_object: false,
+            prompt_cache_key: false,
+            prediction: false,
+            web_search: false,
+            cache: None,
+        }
+    }
+}
+
+impl Members {
+    /// Those of a dialect as a service speaks it.
+    pub(crate) fn of(dialect: Dialect, service: Service) -> Self {
+        static TABLES: LazyLock<BTreeMap<String, Spoken>> = LazyLock::new(|| {
+            let text = include_str!("../data/members.toml");
+            let tables: Table = text.parse().expect("the embedded table is tested");
+            tables
+                .iter()
+                .map(|(name, table)| (name.clone(), Spoken::read(table)))
+                .collect()
+        });
+        let dialect = match dialect {
+            Dialect::Completions => Dialect::Chat,
+            dialect => dialect,
+        };
+        let spoken = TABLES
+            .get(dialect.as_str())
+            .expect("every dialect has its table");
+        *spoken.by.get(service.as_str()).unwrap_or(&spoken.usual)
+    }
+}
+
+/// One dialect: what most services take, and what some others do.
+struct Spoken {
+    usual: Members,
+    by: BTreeMap<String, Members>,
+}
+
+impl Spoken {
+    fn read(table: &Value) -> Self {
+        let table = table.as_table().expect("a dialect is a table");
+        let mut usual = table.clone();
+        usual.retain(|_, value| !value.is_table());
+        let read = |members: &Table| -> Members {
+            Value::Table(members.clone())
+                .try_into()
+                .expect("the embedded table is tested")
+        };
+        let by = table.iter().filter_map(|(service, own)| {
+            let mut members = usual.clone();
+            members.extend(own.as_table()?.clone());
+            Some((service.clone(), read(&members)))
+        });
+        Self {
+            by: by.collect(),
+            usual: read(&usual),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SERVICES: [Service; 9] = [
+        Service::OpenAi,
+        Service::Anthropic,
+        Service::Google,
+        Service::DeepSeek,
+        Service::Local,
+        Service::OpenRouter,
+        Service::Venice,
+        Service::Bankr,
+        Service::BlockRun,
+    ];
+
+    #[test]
+    fn every_dialect_and_service_has_its_members() {
+        for service in SERVICES {
+            for dialect in [
+                Dialect::Chat,
+                Dialect::Completions,
+                Dialect::Responses,
+                Dialect::Anthropic,
+                Dialect::Gemini,
+            ] {
+                assert!(
+                    Members::of(dialect, service).effort,
+                    "{dialect:?} {service:?}"
+                );
+            }
+        }
+        let text: Table = include_str!("../data/members.toml").parse().unwrap();
+        let known = SERVICES.map(Service::as_str);
+        for (dialect, members) in &text {
+            for (name, value) in members.as_table().unwrap() {
+                assert!(
+                    !value.is_table() || known.contains(&name.as_str()),
+                    "{dialect}.{name}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The tables cell by cell, who overrules whom, and what reaches each model.
+
+mod models;
+mod pairs;
+mod properties;
+mod sandbox;
+mod tables;
+mod wanting;

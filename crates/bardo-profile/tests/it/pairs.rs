@@ -1,0 +1,278 @@
+//! Every row set up for every model as every service serves it: what is sent is taken, and nothing
+//! is left for the encoders to repair.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use bardo_profile::{Applied, apply};
+use bardo_router::Catalog;
+use bardo_types::chat::{ChatRequest, Tool, ToolChoice};
+use bardo_types::hints::RouteHints;
+use bardo_types::json::RawJson;
+use bardo_types::model::{Capabilities, Dialect, Effort, Service, ToolFormat};
+use bardo_wire::codec::{Encoded, Target};
+use bardo_wire::table;
+
+use crate::models::{model, question, rows, subsystem, wish};
+use crate::sandbox;
+
+/// A model as a service serves it in one dialect.
+pub(crate) struct Served {
+    pub(crate) service: Service,
+    pub(crate) dialect: Dialect,
+    pub(crate) name: String,
+    pub(crate) capabilities: Arc<Capabilities>,
+}
+
+impl Served {
+    pub(crate) fn label(&self) -> String {
+        format!("{} {:?} {}", self.service.as_str(), self.dialect, self.name)
+    }
+
+    fn path(&self) -> String {
+        let Self {
+            service,
+            dialect,
+            name,
+            ..
+        } = self;
+        let base = match service {
+            Service::OpenAi => "/openai/v1",
+            Service::Anthropic => "/anthropic/v1",
+            Service::Google => return format!("/google/v1beta/models/{name}:generateContent"),
+            Service::DeepSeek => "/deepseek/v1",
+            Service::Local => "/local/v1",
+            Service::OpenRouter => "/openrouter/api/v1",
+            Service::Venice => "/venice/api/v1",
+            Service::Bankr => "/bankr/v1",
+            Service::BlockRun => "/blockrun/v1",
+        };
+        let end = match dialect {
+            Dialect::Responses => "/responses",
+            Dialect::Anthropic => "/messages",
+            Dialect::Chat | Dialect::Completions | Dialect::Gemini => "/chat/completions",
+        };
+        format!("{base}{end}")
+    }
+
+    pub(crate) fn encode(&self, request: &ChatRequest) -> Encoded {
+        let target = Target {
+            model: self.name.clone(),
+            service: self.service,
+            capabilities: Arc::clone(&self.capabilities),
+        };
+        table::encode_request(self.dialect, request, &target)
+            .unwrap_or_else(|refusal| panic!("{}: {refusal:?}", self.label()))
+    }
+
+    pub(crate) fn apply(&self, row: &str, request: &mut ChatRequest) -> Applied {
+        let wanted = wish(row, &RouteHints::default());
+        let model = model(&self.capabilities, self.service, self.dialect, &self.name);
+        apply(&wanted, request, &model)
+    }
+}
+
+/// The models of the catalog as their makers serve them, one of each where they are alike.
+pub(crate) fn served() -> Vec<Served> {
+    let catalog = Catalog::embedded();
+    let mut all = Vec::new();
+    let mut add = |service, dialects: &[Dialect], name: &str, id: &str| {
+        for &dialect in dialects {
+            all.push(Served {
+                service,
+                dialect,
+                name: name.to_owned(),
+                capabilities: Arc::new(catalog.describe(id).capabilities),
+            });
+        }
+    };
+    for known in catalog.models().filter(|model| !model.embeddings) {
+        let (service, dialects): (_, &[Dialect]) = match known.vendor.as_str() {
+            "anthropic" => (Service::Anthropic, &[Dialect::Anthropic]),
+            "openai" => (Service::OpenAi, &[Dialect::Chat, Dialect::Responses]),
+            "google" => (Service::Google, &[Dialect::Gemini]),
+            "deepseek" => (Service::DeepSeek, &[Dialect::Chat]),
+            _ => continue,
+        };
+        add(service, dialects, &known.id, &known.id);
+    }
+    for name in [
+        "hermes-4-70b",
+        "qwen-think-8b",
+        "qwen3-8b",
+        "llama3.2",
+        "gpt-oss-20b",
+    ] {
+        add(Service::Local, &[Dialect::Chat], name, name);
+    }
+    for service in [Service::OpenRouter, Service::BlockRun, Service::Bankr] {
+        for (id, upstream) in catalog.resold_by(service) {
+            let both = id.starts_with("claude") || service == Service::Bankr;
+            let dialects: &[Dialect] = if both {
+                &[Dialect::Chat, Dialect::Anthropic]
+            } else {
+                &[Dialect::Chat]
+            };
+            add(service, dialects, upstream, id);
+        }
+    }
+    for name in [
+        "claude-sonnet-4.6",
+        "claude-haiku-4.5",
+        "gpt-4o",
+        "hermes-4-405b",
+    ] {
+        add(Service::OpenRouter, &[Dialect::Chat], name, name);
+        add(Service::BlockRun, &[Dialect::Chat], name, name);
+    }
+    all
+}
+
+/// The models of Venice, with what its own list says of them.
+fn of_venice(address: std::net::SocketAddr) -> Vec<Served> {
+    let catalog = Catalog::embedded();
+    let read = |row: serde_json::Value| {
+        let name = row["id"].as_str().expect("an id").to_owned();
+        let able = &row["model_spec"]["capabilities"];
+        let mut capabilities = catalog.describe(&name).capabilities;
+        capabilities.structured_output = able["supportsResponseSchema"] == true;
+        if able["supportsFunctionCalling"] != true {
+            capabilities.tool_format = ToolFormat::Unsupported;
+        }
+        let efforts = able["reasoningEffortOptions"].as_array();
+        capabilities.efforts = efforts
+            .into_iter()
+            .flatten()
+            .filter_map(|effort| Effort::parse(effort.as_str()?))
+            .collect();
+        Served {
+            service: Service::Venice,
+            dialect: Dialect::Chat,
+            name,
+            capabilities: Arc::new(capabilities),
+        }
+    };
+    let rows = sandbox::list(address, "/venice/api/v1/models");
+    rows.into_iter().map(read).collect()
+}
+
+pub(crate) fn lookup() -> Tool {
+    Tool::Function {
+        name: "look_up".to_owned(),
+        description: Some("Looks something up.".to_owned()),
+        schema: RawJson::parse(
+            r#"{"type":"object","properties":{"what":{"type":"string"}},"required":["what"]}"#,
+        )
+        .ok(),
+        strict: None,
+        cache: None,
+        extra: Vec::new(),
+    }
+}
+
+/// What callers ask besides the plain question.
+const KINDS: [(&str, fn(&mut ChatRequest)); 6] = [
+    ("plain", |_| {}),
+    ("short", |request| request.max_output_tokens = Some(700)),
+    ("tools", |request| request.tools = vec![lookup()]),
+    ("forced", |request| {
+        request.tools = vec![lookup()];
+        request.tool_choice = Some(ToolChoice::Required);
+    }),
+    ("warm", |request| {
+        request.sampling.temperature = RawJson::parse("0.9").ok();
+    }),
+    ("thinking", |request| {
+        request.reasoning.effort = Some(Effort::High);
+        request.max_output_tokens = Some(3_000);
+    }),
+];
+
+#[test]
+fn whatever_a_row_wants_the_service_takes_what_is_sent() {
+    let address = sandbox::start();
+    let mut refused = String::new();
+    let mut count = 0;
+    let models = served().into_iter().chain(of_venice(address));
+    for served in models {
+        let path = served.path();
+        for row in rows() {
+            for (kind, change) in KINDS {
+                for caller in [Dialect::Chat, Dialect::Anthropic, Dialect::Responses] {
+                    // Callers of other dialects differ in how thinking is asked for alone.
+                    if caller == Dialect::Responses && served.dialect != Dialect::Responses {
+                        continue;
+                    }
+                    let mut request = question(caller);
+                    change(&mut request);
+                    served.apply(row, &mut request);
+                    let body = served.encode(&request).body;
+                    let (status, answer) = sandbox::send(address, &format!("POST {path}"), &body);
+                    count += 1;
+                    let unknown = matches!(status, 400 | 404)
+                        && [
+                            "is not a valid model ID",
+                            "not_found_error",
+                            "Unknown model",
+                        ]
+                        .iter()
+                        .any(|words| answer.contains(words));
+                    if status != 200 && !unknown {
+                        let sent = String::from_utf8_lossy(&body);
+                        writeln!(
+                            refused,
+                            "{row} {kind} {caller:?} → {}: {status} {answer}\n    {}",
+                            served.label(),
+                            &sent[..sent.len().min(900)]
+                        )
+                        .expect("memory");
+                    }
+                }
+            }
+        }
+    }
+    assert!(
+        refused.is_empty(),
+        "{}",
+        &refused[..refused.len().min(20_000)]
+    );
+    assert!(count > 10_000, "{count} requests");
+}
+
+#[test]
+fn nothing_is_left_for_an_encoder_to_repair() {
+    let mut repaired = String::new();
+    for served in served() {
+        for row in rows() {
+            let mut request = question(Dialect::Chat);
+            served.apply(row, &mut request);
+            let lost = served.encode(&request).degraded;
+            if !lost.is_empty() {
+                writeln!(repaired, "{row} → {}: {lost:?}", served.label()).expect("memory");
+            }
+        }
+    }
+    assert!(repaired.is_empty(), "{repaired}");
+}
+
+#[test]
+fn a_sealed_call_goes_to_attested_hardware_or_nowhere() {
+    use bardo_types::privacy::SecurityClass;
+    let mut wanted = wish("death_testament", &RouteHints::default());
+    wanted.profile.tee_mode = Some(true);
+    assert!(subsystem("death_testament").protected);
+    let able = Capabilities::default();
+    let mut model = model(&able, Service::Venice, Dialect::Chat, "glm");
+    for (security, sent) in [
+        (SecurityClass::Standard, false),
+        (SecurityClass::Private, false),
+        (SecurityClass::Tee, true),
+        (SecurityClass::E2ee, true),
+    ] {
+        model.security = security;
+        let mut request = question(Dialect::Chat);
+        let applied = apply(&wanted, &mut request, &model);
+        assert_eq!(applied.refused.is_none(), sent, "{security:?}");
+        assert_eq!(request != question(Dialect::Chat), sent, "{security:?}");
+    }
+}
