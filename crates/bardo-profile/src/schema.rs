@@ -32,6 +32,18 @@ pub enum SchemaMode {
     Prompt,
 }
 
+impl SchemaMode {
+    /// The name in receipts and events.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Tool => "tool",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
 impl SchemaCheck {
     /// Checks an answer.
     ///
