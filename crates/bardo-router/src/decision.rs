@@ -43,6 +43,9 @@ pub struct Choice {
     pub estimated_cost: Option<MicroUsd>,
     /// How it was rated; `None` where only one could be chosen or the order decides.
     pub score: Option<Score>,
+    /// The longest answer that keeps the request within what it may cost there, in tokens; `None`
+    /// where its own limit does, or nothing bounds it.
+    pub max_output: Option<u64>,
 }
 
 /// The terms of a score, each from 0 to 1.

@@ -4,18 +4,39 @@
 //! owner's configured backends serve it; [`Router::route`] turns a request's model and hints into
 //! an ordered list of [`Choice`]s, and [`Router::explain`] says why.
 
+mod advice;
 mod catalog;
+mod classes;
+mod cost;
 mod decision;
+mod degraded;
+mod explain;
+mod filter;
+mod kind;
+mod mortality;
 mod name;
+mod need;
+mod offer;
+mod pareto;
 mod policy;
+mod reason;
+mod refusal;
 mod request;
 mod roster;
 mod router;
+mod score;
+mod services;
 mod subsystems;
+mod walk;
+mod words;
 
+pub use advice::owner_message;
 pub use catalog::{Catalog, CatalogError, KnownModel, OwnerModel, Resold};
 pub use decision::{Choice, Considered, Explanation, Refusal, RefusalKind, Route, Score};
+pub use kind::Shape;
+pub use mortality::Band;
 pub use name::normalize;
+pub use offer::Terms;
 pub use policy::{BankrPolicy, Mode, Policy, Weights};
 pub use request::{Facts, HealthView, Kind, NoHealth, Observation, RouteRequest, State};
 pub use roster::{

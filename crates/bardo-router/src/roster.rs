@@ -1,3 +1,5 @@
+mod builder;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -5,6 +7,10 @@ use bardo_types::model::{ModelEntry, Price, Service, Tier};
 
 use crate::catalog::Catalog;
 use crate::name::normalize;
+use crate::offer::{Offer, Pool, Terms};
+use crate::services;
+
+pub use self::builder::RosterBuilder;
 
 /// Which models a backend is configured for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -113,80 +119,8 @@ pub struct Roster {
     /// Listed models in order, without repeats.
     listed: Vec<Arc<ModelEntry>>,
     catalog: Arc<Catalog>,
-}
-
-/// Collects what a [`Roster`] is made of.
-#[derive(Debug)]
-pub struct RosterBuilder {
-    catalog: Arc<Catalog>,
-    backends: Vec<(BackendSpec, BackendModels, Option<Price>)>,
-    aliases: HashMap<String, String>,
-}
-
-impl RosterBuilder {
-    /// Starts from a catalog.
-    #[must_use]
-    pub fn new(catalog: Arc<Catalog>) -> Self {
-        Self {
-            catalog,
-            backends: Vec::new(),
-            aliases: HashMap::new(),
-        }
-    }
-
-    /// Adds a backend behind those already there in the owner's order.
-    /// `price` is the owner's own and wins over any list.
-    pub fn backend(
-        &mut self,
-        spec: BackendSpec,
-        models: BackendModels,
-        price: Option<Price>,
-    ) -> &mut Self {
-        self.backends.push((spec, models, price));
-        self
-    }
-
-    /// Adds a name of the owner's own for a model.
-    pub fn alias(&mut self, name: String, model: String) -> &mut Self {
-        self.aliases.insert(name, model);
-        self
-    }
-
-    /// Makes the roster.
-    #[must_use]
-    pub fn build(self) -> Roster {
-        let mut roster = Roster {
-            specs: Vec::new(),
-            pricing: Vec::new(),
-            by_name: HashMap::new(),
-            open: Vec::new(),
-            aliases: self.aliases,
-            listed: Vec::new(),
-            catalog: self.catalog,
-        };
-        for (index, (spec, models, price)) in self.backends.into_iter().enumerate() {
-            // OpenRouter has hundreds of models: until it has listed them, any name may be one.
-            let unlisted = matches!(models, BackendModels::Snapshot)
-                && spec.service == Service::OpenRouter
-                && spec.filter.is_open();
-            let pricing = Pricing {
-                own: price,
-                tells: matches!(models, BackendModels::Live(_)) && !is_maker(spec.service),
-            };
-            for mut entry in roster.entries(&spec, models, pricing) {
-                entry.price = price.or(entry.price);
-                roster.catalog.overrule(&spec.name, &mut entry);
-                roster.add(index, Arc::new(entry));
-            }
-            if spec.filter.has_wildcard() || unlisted {
-                roster.open.push(index);
-            }
-            roster.specs.push(spec);
-            roster.pricing.push(pricing);
-        }
-        roster.name_successors();
-        roster
-    }
+    terms: Vec<Terms>,
+    pub(crate) pool: Pool,
 }
 
 /// Where the prices of one backend come from.
@@ -215,104 +149,6 @@ fn is_maker(service: Service) -> bool {
 }
 
 impl Roster {
-    fn entries(
-        &self,
-        spec: &BackendSpec,
-        models: BackendModels,
-        pricing: Pricing,
-    ) -> Vec<ModelEntry> {
-        let mut entries: Vec<ModelEntry> = match models {
-            BackendModels::Live(live) => live,
-            BackendModels::Snapshot => match spec.service {
-                Service::OpenAi | Service::Anthropic | Service::Google | Service::DeepSeek => self
-                    .catalog
-                    .models()
-                    .filter(|known| known.vendor == spec.service.as_str())
-                    .map(|known| known.entry(&known.id))
-                    .collect(),
-                Service::OpenRouter | Service::Venice | Service::Bankr | Service::BlockRun => self
-                    .catalog
-                    .resold_by(spec.service)
-                    .iter()
-                    .map(|resold| self.catalog.resold_entry(resold))
-                    .collect(),
-                Service::Local => Vec::new(),
-            },
-        };
-        for declared in self.catalog.declared(&spec.name) {
-            let same = |entry: &ModelEntry| {
-                normalize(&entry.upstream_id) == normalize(&declared.upstream_id)
-            };
-            if !entries.iter().any(same) {
-                entries.push(declared);
-            }
-        }
-        entries.retain(|entry| {
-            spec.filter.admits(&entry.id) || spec.filter.admits(&entry.upstream_id)
-        });
-        // A name the owner wrote is served whether or not anybody lists it.
-        for name in spec.filter.exact() {
-            let normal = normalize(name);
-            match entries.iter_mut().find(|entry| {
-                normalize(&entry.upstream_id) == normal || normalize(&entry.id) == normal
-            }) {
-                Some(entry) if !matches!(spec.service, Service::OpenRouter | Service::BlockRun) => {
-                    entry.upstream_id = name.to_owned();
-                }
-                Some(_) => {}
-                None => {
-                    let known = self.catalog.describe(name);
-                    entries.push(ModelEntry {
-                        id: name.to_owned(),
-                        price: pricing.unlisted(known.price),
-                        ..known.entry(name)
-                    });
-                }
-            }
-        }
-        entries
-    }
-
-    /// Lets names that nobody serves any more stand for what their makers recommend today.
-    fn name_successors(&mut self) {
-        for (id, now) in self.catalog.successors() {
-            if self.find(id).is_none() && self.find(now).is_some() {
-                self.aliases
-                    .entry(id.clone())
-                    .or_insert_with(|| now.clone());
-            }
-        }
-    }
-
-    fn add(&mut self, backend: usize, entry: Arc<ModelEntry>) {
-        if !self.listed.iter().any(|listed| listed.id == entry.id) {
-            self.listed.push(Arc::clone(&entry));
-        }
-        let mut names = vec![
-            entry.id.clone(),
-            entry.upstream_id.clone(),
-            normalize(&entry.id),
-            normalize(&entry.upstream_id),
-        ];
-        if let Some(known) = self.catalog.find(&entry.id) {
-            names.push(normalize(&known.id));
-        }
-        names.sort();
-        names.dedup();
-        for name in names {
-            let candidates = self.by_name.entry(name).or_default();
-            if !candidates
-                .iter()
-                .any(|candidate| candidate.backend == backend)
-            {
-                candidates.push(Candidate {
-                    backend,
-                    entry: Arc::clone(&entry),
-                });
-            }
-        }
-    }
-
     /// The backends that can serve the model named in a request, in the owner's order.
     ///
     /// A `<backend>/<model>` pin binds; a name, in any spelling, goes to each backend that has the
@@ -535,6 +371,33 @@ impl Roster {
     #[must_use]
     pub fn listed(&self) -> &[Arc<ModelEntry>] {
         &self.listed
+    }
+
+    /// Listed models that are not chosen, because nobody could mean their price (C-018).
+    #[must_use]
+    pub fn quarantined(&self) -> usize {
+        self.pool.quarantined
+    }
+
+    /// Whether callers are billed for a backend, by its index, and its owner not by its maker.
+    #[must_use]
+    pub fn is_billed(&self, backend: usize) -> bool {
+        let sells = |spec: &BackendSpec| !is_maker(spec.service) && spec.service != Service::Local;
+        self.terms[backend]
+            .billed
+            .unwrap_or_else(|| sells(&self.specs[backend]))
+    }
+
+    /// What a candidate offers.
+    pub(crate) fn offer(&self, candidate: Candidate) -> Offer {
+        let row = services::row(self.specs[candidate.backend].service);
+        let terms = self.terms[candidate.backend];
+        Offer::new(candidate, row, terms)
+    }
+
+    /// What the owner calls a model, or the name itself.
+    pub(crate) fn unaliased<'a>(&'a self, name: &'a str) -> &'a str {
+        self.aliases.get(name).map_or(name, String::as_str)
     }
 
     /// The backends in the owner's order.

@@ -1,22 +1,71 @@
 //! The resolver: hard filters, the walk along the owner's order, the score.
 
-use crate::decision::{Explanation, Refusal, Route};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bardo_types::feature::FeatureSet;
+use bardo_types::intent::Intent;
+use bardo_types::privacy::SecurityClass;
+use bardo_types::subsystem::Subsystem;
+
+use crate::cost;
+use crate::decision::{Choice, Explanation, Refusal, Route};
+use crate::degraded::degraded;
+use crate::explain;
+use crate::filter::Sieve;
+use crate::mortality::{self, Band};
+use crate::need::{self, Need, Target};
+use crate::offer::Offer;
 use crate::policy::Policy;
+use crate::reason::{Reason, Reasons};
+use crate::refusal;
 use crate::request::RouteRequest;
-use crate::roster::Roster;
+use crate::roster::{Candidate, NoRoute, Roster};
+use crate::subsystems::Subsystems;
+use crate::walk::{Seen, Walk};
+
+/// The subsystem whose intent unknown ones get (ROUTE-11).
+const UNKNOWN_IS_LIKE: &str = "heartbeat_t1";
+/// The prefix of names that leave the choice of the model to the gateway.
+const AUTOMATIC: &str = "bardo/";
 
 /// Chooses who answers. Immutable, as the [`Roster`] that it holds; no I/O, no clock.
 #[derive(Debug)]
 pub struct Router {
     roster: Roster,
     policy: Policy,
+    /// Parts of agents that the table does not know.
+    own: BTreeMap<String, Arc<Subsystem>>,
+}
+
+/// A decision and all that it was made of.
+pub(crate) struct Decision<'a> {
+    pub(crate) need: Need,
+    pub(crate) offers: Cow<'a, [Offer]>,
+    pub(crate) seen: Vec<Seen>,
+    /// Who is asked, by place among `seen`.
+    pub(crate) order: Vec<usize>,
+    pub(crate) automatic: bool,
+    pub(crate) refusal: Option<Refusal>,
 }
 
 impl Router {
     /// A router over the models that are served.
     #[must_use]
     pub fn new(roster: Roster, policy: Policy) -> Self {
-        Self { roster, policy }
+        Self {
+            roster,
+            policy,
+            own: BTreeMap::new(),
+        }
+    }
+
+    /// The same, and it knows a part of agents that the table does not, or knows it otherwise.
+    #[must_use]
+    pub fn with_subsystem(mut self, subsystem: Subsystem) -> Self {
+        self.own.insert(subsystem.name.clone(), Arc::new(subsystem));
+        self
     }
 
     /// Who serves which model.
@@ -31,18 +80,359 @@ impl Router {
         &self.policy
     }
 
+    /// The row of a subsystem, by any of its names.
+    #[must_use]
+    pub fn subsystem(&self, name: &str) -> Option<&Arc<Subsystem>> {
+        let own = (!self.own.is_empty())
+            .then(|| self.own.get(&need::plain_name(name)))
+            .flatten();
+        own.or_else(|| Subsystems::embedded().find(name))
+    }
+
+    /// Whether an agent earns so little that its calls do without thinking (C-036); never for
+    /// parts that are protected.
+    #[must_use]
+    pub fn saves_thinking(
+        &self,
+        subsystem: Option<&Subsystem>,
+        sustainability: Option<f64>,
+    ) -> bool {
+        let is_protected = subsystem.is_some_and(|row| row.protected);
+        let bankr = &self.policy.bankr;
+        let ratio = sustainability.or(bankr.ratio.filter(|_| bankr.self_funding));
+        !is_protected
+            && ratio.is_some_and(|ratio| {
+                let band = Band::of(Some(ratio), bankr.lifetime_revenue);
+                mortality::economize(&mut Intent::default(), band)
+            })
+    }
+
     /// Who answers a request, in order.
     ///
     /// # Errors
     /// When nobody may; the refusal names what is missing and what would mend it.
     pub fn route(&self, request: &RouteRequest<'_>) -> Result<Route, Refusal> {
-        self.explain(request).outcome
+        let name = self.roster.unaliased(request.model);
+        if !name.starts_with(AUTOMATIC) && !is_family(name) && request.hints.is_silent() {
+            return self.by_name(request);
+        }
+        self.decide(request).into_route(request)
     }
 
     /// The same decision, with all that was looked at.
     #[must_use]
     pub fn explain(&self, request: &RouteRequest<'_>) -> Explanation {
-        let _ = (request, &self.policy);
-        unimplemented!("resolver")
+        explain::explain(self, request, self.decide(request))
+    }
+
+    /// A model that the caller names without a hint: whoever has it, in the owner's order.
+    fn by_name(&self, request: &RouteRequest<'_>) -> Result<Route, Refusal> {
+        let candidates = match self.roster.resolve(request.model) {
+            Ok(candidates) => candidates,
+            Err(no_route) => return Err(refusal::of_name(&no_route)),
+        };
+        let plain = |candidate: Candidate| {
+            let offer = self.roster.offer(candidate);
+            Choice {
+                features: offer.features,
+                degraded: Vec::new(),
+                security: offer.security,
+                estimated_cost: cost::likely(offer.entry(), &request.facts),
+                score: None,
+                max_output: None,
+                candidate: offer.candidate,
+            }
+        };
+        let choices: Vec<Choice> = candidates
+            .into_iter()
+            .filter(|candidate| (request.may_use)(candidate))
+            .map(plain)
+            .collect();
+        if choices.is_empty() {
+            return Err(refusal::not_allowed(request.model));
+        }
+        Ok(Route {
+            choices,
+            intent: Intent::default(),
+            subsystem: None,
+            security_class: SecurityClass::Standard,
+            automatic: false,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// What the request asks for: the name in it, else the one in its hints, else nothing.
+    fn target<'a>(&'a self, request: &'a RouteRequest<'_>) -> (Target<'a>, Option<&'a str>) {
+        let mut name = self.roster.unaliased(request.model);
+        if name.starts_with(AUTOMATIC)
+            && let Some(hinted) = request.hints.intent.model.as_deref()
+        {
+            name = self.roster.unaliased(hinted);
+        }
+        match name.strip_prefix(AUTOMATIC) {
+            Some("auto") => (Target::Automatic, None),
+            Some(tier @ ("t1" | "t2")) => (Target::Automatic, Some(tier)),
+            _ if is_family(name) => (Target::Family(name.trim_end_matches("/*")), None),
+            _ => (Target::Named(name), None),
+        }
+    }
+
+    /// Reads what a request needs, and decides.
+    fn decide<'a>(&'a self, request: &'a RouteRequest<'a>) -> Decision<'a> {
+        let hints = request.hints;
+        let (target, tier) = self.target(request);
+        let row = hints
+            .subsystem
+            .as_deref()
+            .and_then(|name| self.subsystem(name))
+            .cloned();
+        let unknown = hints
+            .subsystem
+            .as_ref()
+            .and_then(|_| self.subsystem(UNKNOWN_IS_LIKE))
+            .map(|row| &row.intent);
+        let mut need = Need::read(
+            request,
+            row,
+            unknown,
+            tier,
+            &self.policy,
+            self.best_security(),
+        );
+        match target {
+            Target::Named(name) => {
+                need.intent.model = Some(name.to_owned());
+                let decided = self.named(request, need, name);
+                if decided.needs_something_cheaper(request) {
+                    return self.something_cheaper(request, decided, name);
+                }
+                decided
+            }
+            Target::Automatic => match self.owners_model(&need, tier) {
+                Some(model) => self.tiered(request, need, model),
+                None => self.chosen(request, need, target),
+            },
+            Target::Family(_) => self.chosen(request, need, target),
+        }
+    }
+
+    /// The best protection that any configured backend offers.
+    fn best_security(&self) -> SecurityClass {
+        self.roster.pool.security
+    }
+
+    /// The model that the owner named for the tier of a request.
+    fn owners_model(&self, need: &Need, tier: Option<&str>) -> Option<&str> {
+        let tier = match &need.subsystem {
+            Some(row) => crate::classes::tier_of_row(&row.name)?,
+            None if need.part.is_some() => return None,
+            None => tier?,
+        };
+        match tier {
+            "t1" => self.policy.t1.as_deref(),
+            _ => self.policy.t2.as_deref(),
+        }
+    }
+
+    /// A tier whose model the owner named; where that may not answer, the gateway chooses.
+    fn tiered<'a>(
+        &'a self,
+        request: &'a RouteRequest<'a>,
+        need: Need,
+        model: &str,
+    ) -> Decision<'a> {
+        let mut own = self.named(request, need.clone(), model);
+        own.automatic = true;
+        if own.refusal.is_none() {
+            return own;
+        }
+        let mut need = need;
+        need.warnings.push(format!(
+            "`{model}`, which is configured for this tier, may not answer; another was chosen"
+        ));
+        self.chosen(request, need, Target::Automatic)
+    }
+
+    /// A model by name: whoever has it and may answer, in the owner's order.
+    fn named<'a>(&'a self, request: &'a RouteRequest<'a>, need: Need, name: &str) -> Decision<'a> {
+        let (candidates, no_route): (Vec<Candidate>, Option<NoRoute>) =
+            match self.roster.resolve(name) {
+                Ok(candidates) => (candidates, None),
+                Err(no_route) => (Vec::new(), Some(no_route)),
+            };
+        let offers: Vec<Offer> = candidates
+            .into_iter()
+            .map(|candidate| self.roster.offer(candidate))
+            .collect();
+        let sieve = Sieve {
+            request,
+            need: &need,
+            policy: &self.policy,
+            backends: self.roster.backends(),
+            target: Target::Named(name),
+            route: &[],
+            roles: false,
+        };
+        let sieved = offers.iter().enumerate();
+        let seen: Vec<Seen> = sieved
+            .map(|(at, offer)| Seen::new(at, sieve.named(offer)))
+            .collect();
+        let all = |overlooked: Reasons| -> Vec<usize> {
+            (0..seen.len())
+                .filter(|&at| seen[at].reasons.within(overlooked))
+                .collect()
+        };
+        let mut order = all(Reasons::NONE);
+        if order.is_empty() && need.gives_up {
+            order = all(Reasons::of(Reason::Lacking));
+        }
+        let refusal = match no_route {
+            Some(no_route) => Some(refusal::of_name(&no_route)),
+            None if order.is_empty() => Some(refusal::of(
+                self.roster.backends(),
+                &need,
+                &request.facts,
+                &offers,
+                &seen,
+            )),
+            None => None,
+        };
+        Decision {
+            need,
+            offers: Cow::Owned(offers),
+            seen,
+            order,
+            automatic: false,
+            refusal,
+        }
+    }
+
+    /// A model that nobody named.
+    fn chosen<'a>(
+        &'a self,
+        request: &'a RouteRequest<'a>,
+        need: Need,
+        target: Target<'_>,
+    ) -> Decision<'a> {
+        let offers = &self.roster.pool.offers;
+        let route = self.route_of(&need);
+        let mut sieve = Sieve {
+            request,
+            need: &need,
+            policy: &self.policy,
+            backends: self.roster.backends(),
+            target,
+            route,
+            roles: matches!(target, Target::Automatic),
+        };
+        // Where only backends with a role are there for the caller, roles do not apply.
+        sieve.roles = sieve.roles
+            && offers
+                .iter()
+                .any(|offer| offer.is_general() && (request.may_use)(&offer.candidate));
+        let sieved = offers.iter().enumerate();
+        let mut seen: Vec<Seen> = sieved
+            .map(|(at, offer)| Seen::new(at, sieve.automatic(offer)))
+            .collect();
+        let order = Walk {
+            request,
+            need: &need,
+            policy: &self.policy,
+            backends: self.roster.backends(),
+            offers,
+            route,
+        }
+        .order(&mut seen);
+        let refusal = order
+            .is_empty()
+            .then(|| refusal::of(self.roster.backends(), &need, &request.facts, offers, &seen));
+        Decision {
+            need,
+            offers: Cow::Borrowed(offers),
+            seen,
+            order,
+            automatic: true,
+            refusal,
+        }
+    }
+
+    /// A named model that costs more than the request may, of a caller that takes a cheaper one.
+    fn something_cheaper<'a>(
+        &'a self,
+        request: &'a RouteRequest<'a>,
+        decided: Decision<'a>,
+        name: &str,
+    ) -> Decision<'a> {
+        let mut need = decided.need.clone();
+        need.intent.model = None;
+        need.warnings.push(format!(
+            "`{name}` could cost more than max_cost_usd; a cheaper model was chosen"
+        ));
+        let cheaper = self.chosen(request, need, Target::Automatic);
+        if cheaper.refusal.is_some() {
+            decided
+        } else {
+            cheaper
+        }
+    }
+
+    /// The backends to ask first for the part of an agent that asks.
+    fn route_of<'a>(&'a self, need: &'a Need) -> &'a [String] {
+        let row = need.subsystem.as_deref();
+        need::of_part(&self.policy.routes, need.part.as_deref(), row)
+            .or_else(|| row.map(|row| &row.route))
+            .map_or(&[], Vec::as_slice)
+    }
+}
+
+/// A name for all models of a family, a maker or a backend.
+fn is_family(name: &str) -> bool {
+    name.ends_with("/*")
+}
+
+impl Decision<'_> {
+    fn needs_something_cheaper(&self, request: &RouteRequest<'_>) -> bool {
+        let is_dear =
+            |one: &Seen| !one.reasons.is_empty() && one.reasons.within(Reasons::of(Reason::Cost));
+        self.refusal.is_some() && request.allow_downgrade && self.seen.iter().any(is_dear)
+    }
+
+    /// What one of those that may be asked comes to.
+    pub(crate) fn choice(&self, at: usize, request: &RouteRequest<'_>) -> Choice {
+        let one = &self.seen[at];
+        let offer = &self.offers[one.offer];
+        let is_kept = one.security >= self.need.wish;
+        let used: FeatureSet = request.facts.uses;
+        let mut missing = degraded(&self.need.intent, one.features, is_kept);
+        for feature in used.minus(one.features).iter() {
+            if !missing.contains(&feature) && self.need.should.has(feature) {
+                missing.push(feature);
+            }
+        }
+        Choice {
+            candidate: offer.candidate.clone(),
+            features: one.features,
+            degraded: missing,
+            security: one.security,
+            estimated_cost: cost::likely(offer.entry(), &request.facts),
+            score: one.score.filter(|_| self.order.len() > 1),
+            max_output: one.max_output,
+        }
+    }
+
+    pub(crate) fn into_route(mut self, request: &RouteRequest<'_>) -> Result<Route, Refusal> {
+        if let Some(refusal) = self.refusal.take() {
+            return Err(refusal);
+        }
+        let choices = self.order.iter().map(|&at| self.choice(at, request));
+        let choices = choices.collect();
+        Ok(Route {
+            choices,
+            intent: self.need.intent,
+            subsystem: self.need.subsystem,
+            security_class: self.need.class,
+            automatic: self.automatic,
+            warnings: self.need.warnings,
+        })
     }
 }

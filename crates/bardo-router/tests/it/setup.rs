@@ -165,8 +165,13 @@ impl Setup {
 
     /// The setup with the models of March 2026.
     pub(crate) fn of_march_2026(self) -> Router {
+        self.of_march_2026_with(self.policy())
+    }
+
+    /// The same with another policy than that of its file.
+    pub(crate) fn of_march_2026_with(self, policy: Policy) -> Router {
         let text = include_str!("../../fixtures/march-2026.toml");
-        Router::new(self.roster(Catalog::parse(text).unwrap()), self.policy())
+        Router::new(self.roster(Catalog::parse(text).unwrap()), policy)
     }
 
     /// The setup with the models that this build knows.
@@ -182,7 +187,7 @@ const P90_MS: [(&str, u64); 10] = [
     ("claude-haiku-4-5", 800),
     ("gpt-5.4", 5_000),
     ("gemini-3-flash", 600),
-    ("deepseek-r1", 12_000),
+    ("deepseek-r1", 9_000),
     ("gpt-oss-120b", 900),
     ("llama-3.3-70b", 700),
     ("qwen-plus", 900),
@@ -299,7 +304,7 @@ fn the_setups_are_those_of_the_files() {
     }
     let policy = Setup::FullStack.policy();
     assert_eq!(policy.routes["operator"], ["bankr", "blockrun"]);
-    assert_eq!(policy.routes.len(), 4);
+    assert_eq!(policy.routes.len(), 5);
     assert_eq!(policy.floors["batch_dream"], SecurityClass::Standard);
     assert!(policy.diem_staked && policy.bankr.self_funding);
     assert_eq!(policy.bankr.subsystems.len(), 3);

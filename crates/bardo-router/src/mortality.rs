@@ -1,0 +1,196 @@
+//! How the end of an agent bends what its calls need (ROUTE-13, C-033…C-036).
+
+use bardo_types::intent::Intent;
+use bardo_types::money::MicroUsd;
+
+/// The pressure above which quality falls by one level.
+const LOWERS_QUALITY: f64 = 0.7;
+/// What full pressure, or falling revenue, adds to the sensitivity to cost.
+const SENSITIZES: f64 = 0.3;
+
+/// Bends an intent by how alive its agent is, 0 to 1. What is no such number changes nothing and
+/// is told: a faulty sensor must neither starve nor overspend.
+pub(crate) fn press(intent: &mut Intent, vitality: Option<f64>, warnings: &mut Vec<String>) {
+    let Some(vitality) = vitality else {
+        return;
+    };
+    if !(0.0..=1.0).contains(&vitality) {
+        warnings.push(format!(
+            "vitality {vitality} is not between 0 and 1 and was ignored"
+        ));
+        return;
+    }
+    let pressure = 1.0 - vitality;
+    sensitize(intent, pressure * SENSITIZES);
+    if pressure > LOWERS_QUALITY {
+        intent.quality = intent.quality.lowered();
+    }
+}
+
+fn sensitize(intent: &mut Intent, by: f64) {
+    intent.cost_sensitivity = (intent.cost_sensitivity + by).clamp(0.0, 1.0);
+}
+
+/// How an agent's revenue stands to its cost (C-036).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Band {
+    /// It earns more than twice what it spends.
+    Expanding,
+    /// It earns what it spends, or nobody knows.
+    Sustainable,
+    /// It earns more than half of what it spends.
+    Pressured,
+    /// It earns less, or no longer.
+    Contracting,
+    /// It has not earned yet.
+    Bootstrapping,
+}
+
+impl Band {
+    /// The band of a ratio of revenue to cost. Without revenue an agent starts up as long as it
+    /// never had any; later its revenue has lapsed. What is no ratio counts as sustainable.
+    #[must_use]
+    pub fn of(ratio: Option<f64>, lifetime_revenue: Option<MicroUsd>) -> Self {
+        match ratio {
+            Some(ratio) if !ratio.is_finite() || ratio < 0.0 => Self::Sustainable,
+            Some(ratio) if ratio > 2.0 => Self::Expanding,
+            Some(ratio) if ratio > 1.0 => Self::Sustainable,
+            Some(ratio) if ratio > 0.5 => Self::Pressured,
+            Some(ratio) if ratio > 0.0 => Self::Contracting,
+            Some(_) | None if lifetime_revenue == Some(MicroUsd::ZERO) => Self::Bootstrapping,
+            Some(_) => Self::Contracting,
+            None => Self::Sustainable,
+        }
+    }
+
+    /// The ratio of what came in to what went out. Revenue without cost is above every band;
+    /// neither is no ratio.
+    #[must_use]
+    pub fn ratio(revenue: MicroUsd, cost: MicroUsd) -> Option<f64> {
+        match (revenue.get(), cost.get()) {
+            (0, 0) => None,
+            (_, 0) => Some(f64::MAX),
+            #[expect(clippy::cast_precision_loss, reason = "a ratio of sums, not a sum")]
+            (revenue, cost) => Some(revenue as f64 / cost as f64),
+        }
+    }
+
+    /// The most that a call may cost of a balance, in a tenth of it at most half as much again; an
+    /// agent that starts up has the fixed seed of a day.
+    #[must_use]
+    pub fn most(self, balance: Option<MicroUsd>) -> Option<MicroUsd> {
+        let tenths_of_a_tenth = match self {
+            Self::Bootstrapping => return Some(SEED_OF_A_DAY),
+            Self::Expanding => 15,
+            Self::Sustainable => 10,
+            Self::Pressured => 7,
+            Self::Contracting => 3,
+        };
+        let most = u128::from(balance?.get()) * tenths_of_a_tenth / 100;
+        Some(MicroUsd::new(u64::try_from(most).unwrap_or(u64::MAX)))
+    }
+}
+
+/// What a day of an agent costs at most that has not earned yet.
+const SEED_OF_A_DAY: MicroUsd = MicroUsd::new(100_000);
+
+/// Bends an intent by the band; whether only the cheapest model without thinking will do.
+pub(crate) fn economize(intent: &mut Intent, band: Band) -> bool {
+    match band {
+        Band::Expanding | Band::Sustainable | Band::Bootstrapping => false,
+        Band::Pressured => {
+            sensitize(intent, SENSITIZES);
+            false
+        }
+        Band::Contracting => {
+            intent.cost_sensitivity = 1.0;
+            intent.quality = intent.quality.min(bardo_types::intent::Quality::Low);
+            intent.low_effort = true;
+            true
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bardo_types::intent::Quality;
+
+    use super::*;
+
+    #[track_caller]
+    fn pressed(quality: Quality, sensitivity: f64, vitality: f64) -> (Quality, f64, usize) {
+        let mut intent = Intent {
+            quality,
+            cost_sensitivity: sensitivity,
+            ..Intent::default()
+        };
+        let mut warnings = Vec::new();
+        press(&mut intent, Some(vitality), &mut warnings);
+        (intent.quality, intent.cost_sensitivity, warnings.len())
+    }
+
+    #[test]
+    fn pressure_raises_the_sensitivity_and_lowers_quality_strictly_above_its_bound() {
+        assert_eq!(pressed(Quality::High, 0.5, 1.0), (Quality::High, 0.5, 0));
+        assert_eq!(pressed(Quality::High, 0.5, 0.3).0, Quality::High);
+        assert!((pressed(Quality::High, 0.5, 0.3).1 - 0.71).abs() < 1e-12);
+        assert_eq!(pressed(Quality::High, 0.5, 0.29).0, Quality::Medium);
+        assert_eq!(pressed(Quality::Maximum, 0.9, 0.0), (Quality::High, 1.0, 0));
+        assert_eq!(pressed(Quality::Low, 0.0, 0.0), (Quality::Low, 0.3, 0));
+        assert_eq!(pressed(Quality::Minimum, 0.0, 0.0).0, Quality::Minimum);
+    }
+
+    #[test]
+    fn a_faulty_sensor_changes_nothing_and_is_told() {
+        for vitality in [f64::NAN, f64::INFINITY, -0.1, 1.1] {
+            assert_eq!(
+                pressed(Quality::High, 0.5, vitality),
+                (Quality::High, 0.5, 1)
+            );
+        }
+    }
+
+    #[test]
+    fn bands_have_their_exact_edges() {
+        let known = Some(MicroUsd::new(1));
+        for (ratio, band) in [
+            (2.01, Band::Expanding),
+            (2.0, Band::Sustainable),
+            (1.01, Band::Sustainable),
+            (1.0, Band::Pressured),
+            (0.51, Band::Pressured),
+            (0.5, Band::Contracting),
+            (0.01, Band::Contracting),
+            (0.0, Band::Contracting),
+            (f64::NAN, Band::Sustainable),
+            (f64::INFINITY, Band::Sustainable),
+            (-1.0, Band::Sustainable),
+        ] {
+            assert_eq!(Band::of(Some(ratio), known), band, "{ratio}");
+        }
+        assert_eq!(Band::of(None, None), Band::Sustainable);
+        assert_eq!(Band::of(None, Some(MicroUsd::ZERO)), Band::Bootstrapping);
+        assert_eq!(
+            Band::of(Some(0.0), Some(MicroUsd::ZERO)),
+            Band::Bootstrapping
+        );
+        let free = Band::ratio(MicroUsd::new(5), MicroUsd::ZERO);
+        assert_eq!(Band::of(free, known), Band::Expanding);
+        assert_eq!(Band::ratio(MicroUsd::ZERO, MicroUsd::ZERO), None);
+    }
+
+    #[test]
+    fn budgets_are_a_tenth_of_the_balance_times_the_band() {
+        let balance = Some(MicroUsd::new(1_000_000));
+        for (band, most) in [
+            (Band::Expanding, 150_000),
+            (Band::Sustainable, 100_000),
+            (Band::Pressured, 70_000),
+            (Band::Contracting, 30_000),
+            (Band::Bootstrapping, 100_000),
+        ] {
+            assert_eq!(band.most(balance), Some(MicroUsd::new(most)), "{band:?}");
+        }
+        assert_eq!(Band::Sustainable.most(None), None);
+    }
+}

@@ -1,0 +1,377 @@
+//! What a request needs of who answers it: the row of its subsystem, the caller's hints over it,
+//! the state of the agent, floors and caps.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bardo_types::feature::{Feature, FeatureSet};
+use bardo_types::hints::{IntentHints, RouteHints};
+use bardo_types::intent::{Intent, Quality};
+use bardo_types::model::Tier;
+use bardo_types::money::MicroUsd;
+use bardo_types::privacy::SecurityClass;
+use bardo_types::subsystem::Subsystem;
+
+use crate::classes;
+use crate::mortality::{self, Band};
+use crate::policy::Policy;
+use crate::request::RouteRequest;
+
+/// The features that a class of protection carries; the class is compared, not they.
+pub(crate) const PROTECTION: FeatureSet = FeatureSet::EMPTY
+    .with(Feature::Privacy)
+    .with(Feature::Tee)
+    .with(Feature::E2ee);
+/// What nobody can read who may not read the request: no tools, no files, no search.
+pub(crate) const NOT_SEALED: FeatureSet = FeatureSet::EMPTY
+    .with(Feature::Tools)
+    .with(Feature::Vision)
+    .with(Feature::Documents)
+    .with(Feature::Audio)
+    .with(Feature::WebSearch);
+/// What only a maker's own API has, and opens the role of direct keys.
+pub(crate) const NATIVE: FeatureSet = FeatureSet::EMPTY
+    .with(Feature::PredictedOutputs)
+    .with(Feature::BatchApi)
+    .with(Feature::ExplicitCaching)
+    .with(Feature::ResponsesApi)
+    .with(Feature::DirectPassthrough);
+
+/// The sensitivity to cost up to which `High` asks for a frontier model.
+const FRONTIER_UP_TO: f64 = 0.3;
+
+/// A bound to what the request may cost, and who set it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cap {
+    pub(crate) most: MicroUsd,
+    pub(crate) key: &'static str,
+}
+
+/// Which models may answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target<'a> {
+    /// Any.
+    Automatic,
+    /// One, by name, alias or pin.
+    Named(&'a str),
+    /// All of a family or maker, or of one backend, as `family/*`.
+    Family(&'a str),
+}
+
+/// What a request needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Need {
+    pub(crate) intent: Intent,
+    pub(crate) subsystem: Option<Arc<Subsystem>>,
+    /// The part of the agent, for the owner's rules about it, known or not.
+    pub(crate) part: Option<String>,
+    /// What nobody goes without.
+    pub(crate) must: FeatureSet,
+    /// What is required, and given up by those who agree to it.
+    pub(crate) should: FeatureSet,
+    /// They do.
+    pub(crate) gives_up: bool,
+    /// The least protection.
+    pub(crate) class: SecurityClass,
+    /// What it should have; above `class` where a floor yields.
+    pub(crate) wish: SecurityClass,
+    /// Hardware has to prove itself.
+    pub(crate) attested: bool,
+    /// The caller takes an answer with less.
+    pub(crate) accepts_degraded: bool,
+    /// The least tier.
+    pub(crate) tier: Tier,
+    /// The best tier that the agent still buys.
+    pub(crate) ceiling: Option<Tier>,
+    /// Only the cheapest will do.
+    pub(crate) cheapest: bool,
+    /// The least of the bounds to its cost.
+    pub(crate) cap: Option<Cap>,
+    /// Of what Bankr may charge for it.
+    pub(crate) bankr: Option<Cap>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// What an owner's table says of a part, by its name or that of its group.
+pub(crate) fn of_part<'a, T>(
+    table: &'a BTreeMap<String, T>,
+    part: Option<&str>,
+    subsystem: Option<&Subsystem>,
+) -> Option<&'a T> {
+    table.get(part?).or_else(|| table.get(&subsystem?.group))
+}
+
+impl Need {
+    /// Reads a request. `row` is that of its subsystem, where it names one that is known; `tier`
+    /// the one that the name of its model asks for (`t1`, `t2`); `best` the best protection that
+    /// any configured backend offers.
+    pub(crate) fn read(
+        request: &RouteRequest<'_>,
+        row: Option<Arc<Subsystem>>,
+        unknown: Option<&Intent>,
+        tier: Option<&str>,
+        policy: &Policy,
+        best: SecurityClass,
+    ) -> Self {
+        let hints = request.hints;
+        let mut warnings = hints.warnings.clone();
+        let part = hints.subsystem.as_deref().map(|name| match &row {
+            Some(row) => row.name.clone(),
+            None => plain_name(name),
+        });
+        let base = match (&row, unknown) {
+            (Some(row), _) => row.intent.clone(),
+            (None, Some(unknown)) => unknown.clone(),
+            (None, None) => tier
+                .and_then(classes::of_tier)
+                .unwrap_or_else(|| classes::of_kind(request.facts.kind)),
+        };
+        warn_of_part(&mut warnings, hints, row.as_deref());
+        let given = hints.intent.require.iter().flatten().copied().collect();
+        let table: FeatureSet = match hints.intent.require {
+            Some(_) => FeatureSet::EMPTY,
+            None => base.require.iter().copied().collect(),
+        };
+        let mut intent = overlaid(base, &hints.intent, &mut warnings);
+        intent.diem_available |= policy.diem_staked;
+        let is_protected = row.as_ref().is_some_and(|row| row.protected);
+        let mut need = Self {
+            cheapest: false,
+            ceiling: None,
+            bankr: bankr_cap(policy, hints),
+            cap: cap(request, row.as_deref(), policy),
+            tier: Tier::Small,
+            must: FeatureSet::EMPTY,
+            should: FeatureSet::EMPTY,
+            gives_up: false,
+            class: SecurityClass::Standard,
+            wish: SecurityClass::Standard,
+            attested: false,
+            accepts_degraded: hints.accept_degraded == Some(true),
+            subsystem: row,
+            part,
+            intent,
+            warnings,
+        };
+        if !is_protected {
+            need.bend(hints, policy);
+        }
+        need.cheapest |= need.intent.quality == Quality::Minimum;
+        need.tier = least_tier(&need.intent);
+        if let Some(ceiling) = need.ceiling {
+            need.tier = need.tier.min(ceiling);
+        }
+        need.protect(hints, given, policy, best);
+        need.require(table, given, request.facts.uses, hints.accept_degraded);
+        need
+    }
+
+    /// What vitality, revenue and phase do to parts that are not protected.
+    fn bend(&mut self, hints: &RouteHints, policy: &Policy) {
+        mortality::press(&mut self.intent, hints.vitality, &mut self.warnings);
+        if let Some(ratio) = hints
+            .sustainability
+            .filter(|ratio| !ratio.is_finite() || *ratio < 0.0)
+        {
+            self.warnings.push(format!(
+                "sustainability {ratio} is no ratio of revenue to cost and was ignored"
+            ));
+        }
+        if let Some(ratio) = known_ratio(hints, policy) {
+            let band = Band::of(Some(ratio), policy.bankr.lifetime_revenue);
+            self.cheapest |= mortality::economize(&mut self.intent, band);
+        }
+        self.ceiling = hints.phase.and_then(classes::ceiling);
+    }
+
+    /// How well it has to be kept, and whether the table's floor yields (decisions §11).
+    fn protect(
+        &mut self,
+        hints: &RouteHints,
+        given: FeatureSet,
+        policy: &Policy,
+        best: SecurityClass,
+    ) {
+        let tee_mode = hints.profile.as_ref().and_then(|profile| profile.tee_mode) == Some(true);
+        let asked = class_of(given)
+            .max(hints.security_class.unwrap_or_default())
+            .max(
+                hints
+                    .task_class
+                    .map_or_else(Default::default, |task| task.floor()),
+            )
+            .max(if tee_mode {
+                SecurityClass::Tee
+            } else {
+                SecurityClass::Standard
+            });
+        let subsystem = self.subsystem.as_deref();
+        let floor = of_part(&policy.floors, self.part.as_deref(), subsystem)
+            .copied()
+            .unwrap_or_else(|| subsystem.map_or_else(Default::default, |row| row.floor));
+        let yields = floor == SecurityClass::Private
+            && (self.accepts_degraded || best < floor && !policy.privacy_strict);
+        self.wish = asked.max(floor);
+        self.class = if yields { asked } else { self.wish };
+        self.attested = tee_mode
+            || asked == SecurityClass::Tee
+            || floor == SecurityClass::Tee
+            || given.has(Feature::Tee)
+            || self.intent.prefer.contains(&Feature::Tee);
+    }
+
+    /// Sorts what is required by whether it may be given up: what the table asks for unless the
+    /// caller says no, what the caller asks for only where it says yes.
+    fn require(
+        &mut self,
+        table: FeatureSet,
+        given: FeatureSet,
+        uses: FeatureSet,
+        accepts: Option<bool>,
+    ) {
+        let relaxable: FeatureSet = Feature::all().filter(|f| f.is_relaxable()).collect();
+        let given = given.union(uses);
+        let hard = |set: FeatureSet| set.minus(relaxable);
+        let soft = |set: FeatureSet| set.minus(set.minus(relaxable));
+        let (must, should) = match accepts {
+            Some(true) => (hard(table.union(given)), soft(table.union(given))),
+            Some(false) => (table.union(given), FeatureSet::EMPTY),
+            None => (hard(table).union(given), soft(table).minus(given)),
+        };
+        self.must = must.minus(PROTECTION);
+        self.should = should.minus(PROTECTION);
+        self.gives_up = !self.should.is_empty();
+    }
+
+    /// The floor of its tier, for words.
+    pub(crate) fn is_private(&self) -> bool {
+        self.class >= SecurityClass::Private
+            || self.wish >= SecurityClass::Private
+            || self
+                .intent
+                .prefer
+                .iter()
+                .any(|feature| PROTECTION.has(*feature))
+    }
+
+    /// Which native features it wants, required or not.
+    pub(crate) fn native(&self) -> FeatureSet {
+        let wanted: FeatureSet = self.intent.prefer.iter().copied().collect();
+        let wanted = wanted.union(self.must).union(self.should);
+        wanted.minus(wanted.minus(NATIVE))
+    }
+
+    /// Whether a free model will do by its quality (C-017).
+    pub(crate) fn takes_free(&self) -> bool {
+        self.intent.quality <= Quality::Low
+    }
+}
+
+/// The name of a part that no table knows, as its owner's rules write it.
+pub(crate) fn plain_name(name: &str) -> String {
+    name.trim()
+        .chars()
+        .map(|c| match c {
+            '-' | ' ' => '_',
+            other => other.to_ascii_lowercase(),
+        })
+        .collect()
+}
+
+fn warn_of_part(warnings: &mut Vec<String>, hints: &RouteHints, row: Option<&Subsystem>) {
+    let Some(name) = hints.subsystem.as_deref() else {
+        return;
+    };
+    match row {
+        None => warnings.push(format!(
+            "the subsystem `{name}` is unknown; it is served as heartbeat_t1, without a profile"
+        )),
+        Some(row) if row.heartbeat && row.intent.quality == Quality::Minimum => {
+            warnings.push(format!(
+                "{} is decided without a model; this call was served by the cheapest",
+                row.name
+            ));
+        }
+        Some(_) => {}
+    }
+}
+
+fn overlaid(mut intent: Intent, hints: &IntentHints, warnings: &mut Vec<String>) -> Intent {
+    if let Some(require) = &hints.require {
+        intent.require.clone_from(require);
+    }
+    if let Some(prefer) = &hints.prefer {
+        intent.prefer.clone_from(prefer);
+    }
+    intent.quality = hints.quality.unwrap_or(intent.quality);
+    intent.max_latency_ms = hints.max_latency_ms.or(intent.max_latency_ms);
+    intent.low_effort = hints.low_effort.unwrap_or(intent.low_effort);
+    match hints.cost_sensitivity {
+        Some(sensitivity) if (0.0..=1.0).contains(&sensitivity) => {
+            intent.cost_sensitivity = sensitivity;
+        }
+        Some(sensitivity) => warnings.push(format!(
+            "cost_sensitivity {sensitivity} is not between 0 and 1 and was ignored"
+        )),
+        None => {}
+    }
+    intent
+}
+
+/// Quality as a floor over tiers (decisions §11).
+fn least_tier(intent: &Intent) -> Tier {
+    match intent.quality {
+        Quality::Minimum | Quality::Low => Tier::Small,
+        Quality::Medium => Tier::Strong,
+        Quality::High if intent.cost_sensitivity > FRONTIER_UP_TO => Tier::Strong,
+        Quality::High | Quality::Maximum => Tier::Frontier,
+    }
+}
+
+fn class_of(features: FeatureSet) -> SecurityClass {
+    [
+        (Feature::E2ee, SecurityClass::E2ee),
+        (Feature::Tee, SecurityClass::Tee),
+        (Feature::Privacy, SecurityClass::Private),
+    ]
+    .into_iter()
+    .find(|(feature, _)| features.has(*feature))
+    .map_or(SecurityClass::Standard, |(_, class)| class)
+}
+
+/// The ratio of revenue to cost: as the agent says, else as its owner's accounts do where what it
+/// earns pays for its thoughts.
+fn known_ratio(hints: &RouteHints, policy: &Policy) -> Option<f64> {
+    hints
+        .sustainability
+        .or_else(|| policy.bankr.ratio.filter(|_| policy.bankr.self_funding))
+}
+
+fn cap(request: &RouteRequest<'_>, row: Option<&Subsystem>, policy: &Policy) -> Option<Cap> {
+    let hint = request.hints.max_cost_micro_usd.map(|most| Cap {
+        most: MicroUsd::new(most),
+        key: "max_cost_usd",
+    });
+    let reserve = policy
+        .death_reserve
+        .filter(|_| row.is_some_and(|row| row.group == "death"))
+        .map(|most| Cap {
+            most,
+            key: "inference.death_reserve_usd",
+        });
+    hint.into_iter().chain(reserve).min_by_key(|cap| cap.most)
+}
+
+fn bankr_cap(policy: &Policy, hints: &RouteHints) -> Option<Cap> {
+    let ratio = hints.sustainability.or(policy.bankr.ratio);
+    let band = Band::of(ratio, policy.bankr.lifetime_revenue);
+    let earned = band.most(policy.bankr.revenue_balance).map(|most| Cap {
+        most,
+        key: "what the agent's revenue allows a call",
+    });
+    let owners = policy.bankr.max_call.map(|most| Cap {
+        most,
+        key: "providers.bankr.max_call_usd",
+    });
+    earned.into_iter().chain(owners).min_by_key(|cap| cap.most)
+}

@@ -1,0 +1,165 @@
+//! Everybody who could be chosen, with what a choice needs worked out beforehand.
+
+use std::sync::Arc;
+
+use bardo_types::feature::{Feature, FeatureSet};
+use bardo_types::model::{Effort, ModelEntry, Price, Tier, ToolFormat};
+use bardo_types::privacy::SecurityClass;
+
+use crate::classes;
+use crate::roster::Candidate;
+use crate::services::{Role, ServiceRow};
+
+/// A price per million tokens above which a row is a mistake, in 10⁻⁶ USD (C-018).
+const ABSURD: u64 = 10_000_000_000;
+
+/// What is known of a backend beside its models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Terms {
+    /// Callers are billed for it; `None`: where the service is a seller and no maker.
+    pub billed: Option<bool>,
+    /// What it offers with each of its models, by configuration.
+    pub features: FeatureSet,
+    /// How well it keeps requests, at least, by configuration.
+    pub security: SecurityClass,
+}
+
+/// One backend with one model.
+#[derive(Debug, Clone)]
+pub(crate) struct Offer {
+    pub(crate) candidate: Candidate,
+    pub(crate) service: &'static ServiceRow,
+    /// Without the features of protection, which depend on the request.
+    pub(crate) features: FeatureSet,
+    pub(crate) security: SecurityClass,
+    /// The tier, where unknown the lowest (C-026).
+    pub(crate) tier: Tier,
+    /// From 0 to 1.
+    pub(crate) quality: f64,
+    /// Of a million tokens of which a quarter is answer, in 10⁻⁶ USD; unknown is above all others.
+    pub(crate) blended: u64,
+    pub(crate) is_free: bool,
+    /// Where nothing was measured, in milliseconds.
+    pub(crate) latency_prior: u64,
+}
+
+impl Offer {
+    pub(crate) fn new(candidate: Candidate, service: &'static ServiceRow, terms: Terms) -> Self {
+        let entry = &candidate.entry;
+        let own = features(entry);
+        let reasons = own.has(Feature::VisibleThinking)
+            && !entry.capabilities.thinking.disabled
+            && !entry.capabilities.efforts.contains(&Effort::None);
+        Self {
+            features: own
+                .minus(service.withholds)
+                .union(service.offers)
+                .union(terms.features),
+            security: entry.security.max(service.security).max(terms.security),
+            tier: entry.tier.unwrap_or(Tier::Small),
+            quality: quality(entry),
+            blended: entry.price.as_ref().map_or(u64::MAX, blended),
+            is_free: entry.price.as_ref().is_some_and(is_free) && !service.own,
+            latency_prior: classes::latency().of(entry.tier, reasons),
+            service,
+            candidate,
+        }
+    }
+
+    /// Whether the price is one that somebody could have meant.
+    pub(crate) fn is_sane(&self) -> bool {
+        let sane = |price: &Price| price.input.micro() <= ABSURD && price.output.micro() <= ABSURD;
+        self.candidate.entry.price.as_ref().is_none_or(sane)
+    }
+
+    pub(crate) fn entry(&self) -> &Arc<ModelEntry> {
+        &self.candidate.entry
+    }
+
+    pub(crate) fn is_general(&self) -> bool {
+        self.service.role == Role::General
+    }
+}
+
+/// What a model offers by itself.
+fn features(entry: &ModelEntry) -> FeatureSet {
+    let capabilities = &entry.capabilities;
+    capabilities
+        .features
+        .without(Feature::Privacy)
+        .without(Feature::Tee)
+        .without(Feature::E2ee)
+        .with_if(
+            capabilities.tool_format != ToolFormat::Unsupported,
+            Feature::Tools,
+        )
+        .with_if(capabilities.images, Feature::Vision)
+        .with_if(capabilities.documents, Feature::Documents)
+        .with_if(capabilities.audio, Feature::Audio)
+        .with_if(capabilities.structured_output, Feature::StructuredOutputs)
+        .with_if(capabilities.cache_marks, Feature::PromptCaching)
+}
+
+/// By the dated table, and where it says nothing, below what it says of others of the tier (C-026).
+fn quality(entry: &ModelEntry) -> f64 {
+    match (entry.rating, entry.tier) {
+        (1.., _) => f64::from(entry.rating.min(100)) / 100.0,
+        (0, Some(Tier::Frontier)) => 0.7,
+        (0, Some(Tier::Strong)) => 0.5,
+        (0, Some(Tier::Small)) => 0.3,
+        (0, None) => 0.1,
+    }
+}
+
+fn blended(price: &Price) -> u64 {
+    let sum = u128::from(price.input.micro()) * 3 + u128::from(price.output.micro());
+    u64::try_from(sum.div_ceil(4)).unwrap_or(u64::MAX - 1)
+}
+
+fn is_free(price: &Price) -> bool {
+    price.input.micro() == 0
+        && price.output.micro() == 0
+        && price.request.is_none_or(|each| each.get() == 0)
+}
+
+/// All offers, in an order that does not depend on that of any list.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    pub(crate) offers: Vec<Offer>,
+    /// Rows that were left out because nobody could mean their price.
+    pub(crate) quarantined: usize,
+    /// The best protection that anybody offers.
+    pub(crate) security: SecurityClass,
+}
+
+impl Pool {
+    pub(crate) fn add(&mut self, offer: Offer) {
+        if offer.entry().embeddings {
+            return;
+        }
+        if !offer.is_sane() {
+            self.quarantined += 1;
+            return;
+        }
+        self.security = self.security.max(offer.security);
+        self.offers.push(offer);
+    }
+
+    pub(crate) fn finish(&mut self) {
+        let key = |offer: &Offer| {
+            let entry = offer.entry();
+            (
+                offer.candidate.backend,
+                entry.id.clone(),
+                entry.upstream_id.len(),
+                entry.upstream_id.clone(),
+                offer.blended,
+            )
+        };
+        self.offers.sort_by_cached_key(key);
+        self.offers.dedup_by(|a, b| {
+            a.candidate.backend == b.candidate.backend
+                && a.entry().upstream_id == b.entry().upstream_id
+        });
+    }
+}

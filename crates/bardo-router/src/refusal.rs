@@ -1,0 +1,148 @@
+//! Why nobody may answer, and what would mend it.
+
+use bardo_types::feature::FeatureSet;
+use bardo_types::privacy::SecurityClass;
+
+use crate::advice;
+use crate::decision::{Refusal, RefusalKind};
+use crate::need::Need;
+use crate::offer::Offer;
+use crate::reason::{Reason, Reasons};
+use crate::request::Facts;
+use crate::roster::{BackendSpec, NoRoute};
+use crate::walk::Seen;
+use crate::words::Speaker;
+
+/// Of a name that nobody serves.
+pub(crate) fn of_name(no_route: &NoRoute) -> Refusal {
+    let (kind, missing, advice) = match no_route {
+        NoRoute::UnknownModel { model, nearest } => (
+            RefusalKind::UnknownModel,
+            model.clone(),
+            nearest.as_ref().map_or_else(
+                || "`GET /v1/models` lists what is served".to_owned(),
+                |nearest| format!("did you mean `{nearest}`?"),
+            ),
+        ),
+        NoRoute::UnknownBackend { backend } => (
+            RefusalKind::UnknownBackend,
+            backend.clone(),
+            format!("configure `providers.{backend}`, or leave the backend out of the name"),
+        ),
+    };
+    Refusal {
+        kind,
+        missing: vec![missing],
+        lacks: Vec::new(),
+        advice,
+    }
+}
+
+/// Of a name that is served, but not to this caller.
+pub(crate) fn not_allowed(model: &str) -> Refusal {
+    Refusal {
+        kind: RefusalKind::NotAllowed,
+        missing: vec![model.to_owned()],
+        lacks: Vec::new(),
+        advice: "the key's scopes or tier leave out every backend that has it, or it has no price"
+            .to_owned(),
+    }
+}
+
+/// Of candidates of whom none is left.
+pub(crate) fn of(
+    backends: &[BackendSpec],
+    need: &Need,
+    facts: &Facts,
+    offers: &[Offer],
+    seen: &[Seen],
+) -> Refusal {
+    let allowed: Vec<&Seen> = seen
+        .iter()
+        .filter(|one| !one.reasons.has(Reason::NotAllowed))
+        .collect();
+    if allowed.is_empty() && !seen.is_empty() {
+        return not_allowed(need.intent.model.as_deref().unwrap_or("bardo/auto"));
+    }
+    let kind = if is_about_privacy(&allowed) {
+        RefusalKind::Privacy
+    } else {
+        RefusalKind::Unsatisfiable
+    };
+    let missing = missing(need, &allowed);
+    let speaker = Speaker { need, facts };
+    let lacks = backends
+        .iter()
+        .enumerate()
+        .filter_map(|(index, spec)| {
+            let nearest = seen
+                .iter()
+                .filter(|one| offers[one.offer].candidate.backend == index)
+                .min_by_key(|one| one.reasons.len())?;
+            let words = speaker.reasons(&offers[nearest.offer], nearest);
+            Some((spec.name.clone(), words.join("; ")))
+        })
+        .collect();
+    let advice = advice::for_refusal(need, &missing, backends, kind);
+    Refusal {
+        kind,
+        missing,
+        lacks,
+        advice,
+    }
+}
+
+/// Whether protection is what nobody offers, or what leaves out all who would do otherwise.
+fn is_about_privacy(allowed: &[&Seen]) -> bool {
+    let privacy = Reasons::of(Reason::Security).with(Reason::Unsealable);
+    let is_left_out = |one: &&&Seen| !one.reasons.minus(privacy).is_empty();
+    let nobody_keeps = allowed.iter().all(|one| one.reasons.has(Reason::Security));
+    !allowed.is_empty() && (nobody_keeps || allowed.iter().any(|one| !is_left_out(&one)))
+}
+
+/// What nobody offers, by its name in hints.
+fn missing(need: &Need, allowed: &[&Seen]) -> Vec<String> {
+    let mut missing = Vec::new();
+    let nobody =
+        |reason: Reason| !allowed.is_empty() && allowed.iter().all(|one| one.reasons.has(reason));
+    let some = |reason: Reason| allowed.iter().any(|one| one.reasons.has(reason));
+    if some(Reason::Security) && need.class > SecurityClass::Standard {
+        missing.push(class_feature(need.class).to_owned());
+    }
+    let required = need.must.union(need.should);
+    let best = allowed
+        .iter()
+        .min_by_key(|one| required.minus(one.features).len());
+    let lacking = best.map_or(required, |one| required.minus(one.features));
+    let together: FeatureSet = lacking;
+    missing.extend(together.iter().map(|feature| feature.as_str().to_owned()));
+    for (reason, name) in [
+        (Reason::Unsealable, "e2ee"),
+        (Reason::Family, "model"),
+        (Reason::Context, "context"),
+        (Reason::Cost, "max_cost_usd"),
+        (Reason::Slow, "max_latency_ms"),
+    ] {
+        if nobody(reason) && !missing.iter().any(|known| known == name) {
+            missing.push(name.to_owned());
+        }
+    }
+    if missing.is_empty() {
+        let name = if need.cap.is_some() && some(Reason::Cost) {
+            "max_cost_usd"
+        } else {
+            "model"
+        };
+        missing.push(name.to_owned());
+    }
+    missing
+}
+
+/// The feature that stands for a class.
+pub(crate) fn class_feature(class: SecurityClass) -> &'static str {
+    match class {
+        SecurityClass::Standard | SecurityClass::Private => "privacy",
+        SecurityClass::Tee => "tee",
+        SecurityClass::E2ee => "e2ee",
+    }
+}

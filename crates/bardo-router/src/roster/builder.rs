@@ -1,0 +1,222 @@
+//! How a [`Roster`] is made.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bardo_types::model::{ModelEntry, Price, Service};
+
+use super::{BackendModels, BackendSpec, Candidate, Pricing, Roster, is_maker};
+use crate::catalog::Catalog;
+use crate::name::normalize;
+use crate::offer::{Offer, Pool, Terms};
+use crate::services;
+
+/// Collects what a [`Roster`] is made of.
+#[derive(Debug)]
+pub struct RosterBuilder {
+    catalog: Arc<Catalog>,
+    backends: Vec<(BackendSpec, BackendModels, Option<Price>)>,
+    terms: Vec<Terms>,
+    aliases: HashMap<String, String>,
+}
+
+impl RosterBuilder {
+    /// Starts from a catalog.
+    #[must_use]
+    pub fn new(catalog: Arc<Catalog>) -> Self {
+        Self {
+            catalog,
+            backends: Vec::new(),
+            terms: Vec::new(),
+            aliases: HashMap::new(),
+        }
+    }
+
+    /// Adds a backend behind those already there in the owner's order.
+    /// `price` is the owner's own and wins over any list.
+    pub fn backend(
+        &mut self,
+        spec: BackendSpec,
+        models: BackendModels,
+        price: Option<Price>,
+    ) -> &mut Self {
+        self.backends.push((spec, models, price));
+        self.terms.push(Terms::default());
+        self
+    }
+
+    /// Says more of the backend that was added last.
+    pub fn terms(&mut self, terms: Terms) -> &mut Self {
+        if let Some(last) = self.terms.last_mut() {
+            *last = terms;
+        }
+        self
+    }
+
+    /// Adds a name of the owner's own for a model.
+    pub fn alias(&mut self, name: String, model: String) -> &mut Self {
+        self.aliases.insert(name, model);
+        self
+    }
+
+    /// Makes the roster.
+    #[must_use]
+    pub fn build(self) -> Roster {
+        let mut roster = Roster {
+            specs: Vec::new(),
+            pricing: Vec::new(),
+            by_name: HashMap::new(),
+            open: Vec::new(),
+            aliases: self.aliases,
+            listed: Vec::new(),
+            catalog: self.catalog,
+            terms: self.terms,
+            pool: Pool::default(),
+        };
+        for (index, (spec, models, price)) in self.backends.into_iter().enumerate() {
+            // OpenRouter has hundreds of models: until it has listed them, any name may be one.
+            let unlisted = matches!(models, BackendModels::Snapshot)
+                && spec.service == Service::OpenRouter
+                && spec.filter.is_open();
+            let pricing = Pricing {
+                own: price,
+                tells: matches!(models, BackendModels::Live(_)) && !is_maker(spec.service),
+            };
+            let mut entries: Vec<Arc<ModelEntry>> = roster
+                .entries(&spec, models, pricing)
+                .into_iter()
+                .map(|mut entry| {
+                    entry.price = price.or(entry.price);
+                    roster.catalog.overrule(&spec.name, &mut entry);
+                    Arc::new(entry)
+                })
+                .collect();
+            for entry in &entries {
+                if !roster.listed.iter().any(|listed| listed.id == entry.id) {
+                    roster.listed.push(Arc::clone(entry));
+                }
+            }
+            // Which of two rows of one name is meant must not depend on the order of the list.
+            entries.sort_by(|a, b| {
+                let key = |entry: &ModelEntry| (entry.upstream_id.len(), entry.created);
+                (key(a), &a.upstream_id, &a.id).cmp(&(key(b), &b.upstream_id, &b.id))
+            });
+            for entry in entries {
+                let candidate = Candidate {
+                    backend: index,
+                    entry: Arc::clone(&entry),
+                };
+                let row = services::row(spec.service);
+                roster
+                    .pool
+                    .add(Offer::new(candidate, row, roster.terms[index]));
+                roster.add(index, entry);
+            }
+            if spec.filter.has_wildcard() || unlisted {
+                roster.open.push(index);
+            }
+            roster.specs.push(spec);
+            roster.pricing.push(pricing);
+        }
+        roster.pool.finish();
+        roster.name_successors();
+        roster
+    }
+}
+
+impl Roster {
+    fn entries(
+        &self,
+        spec: &BackendSpec,
+        models: BackendModels,
+        pricing: Pricing,
+    ) -> Vec<ModelEntry> {
+        let mut entries: Vec<ModelEntry> = match models {
+            BackendModels::Live(live) => live,
+            BackendModels::Snapshot => match spec.service {
+                Service::OpenAi | Service::Anthropic | Service::Google | Service::DeepSeek => self
+                    .catalog
+                    .models()
+                    .filter(|known| known.vendor == spec.service.as_str())
+                    .map(|known| known.entry(&known.id))
+                    .collect(),
+                Service::OpenRouter | Service::Venice | Service::Bankr | Service::BlockRun => self
+                    .catalog
+                    .resold_by(spec.service)
+                    .iter()
+                    .map(|resold| self.catalog.resold_entry(resold))
+                    .collect(),
+                Service::Local => Vec::new(),
+            },
+        };
+        for declared in self.catalog.declared(&spec.name) {
+            let same = |entry: &ModelEntry| {
+                normalize(&entry.upstream_id) == normalize(&declared.upstream_id)
+            };
+            if !entries.iter().any(same) {
+                entries.push(declared);
+            }
+        }
+        entries.retain(|entry| {
+            spec.filter.admits(&entry.id) || spec.filter.admits(&entry.upstream_id)
+        });
+        // A name the owner wrote is served whether or not anybody lists it.
+        for name in spec.filter.exact() {
+            let normal = normalize(name);
+            match entries.iter_mut().find(|entry| {
+                normalize(&entry.upstream_id) == normal || normalize(&entry.id) == normal
+            }) {
+                Some(entry) if !matches!(spec.service, Service::OpenRouter | Service::BlockRun) => {
+                    entry.upstream_id = name.to_owned();
+                }
+                Some(_) => {}
+                None => {
+                    let known = self.catalog.describe(name);
+                    entries.push(ModelEntry {
+                        id: name.to_owned(),
+                        price: pricing.unlisted(known.price),
+                        ..known.entry(name)
+                    });
+                }
+            }
+        }
+        entries
+    }
+
+    /// Lets names that nobody serves any more stand for what their makers recommend today.
+    fn name_successors(&mut self) {
+        for (id, now) in self.catalog.successors() {
+            if self.find(id).is_none() && self.find(now).is_some() {
+                self.aliases
+                    .entry(id.clone())
+                    .or_insert_with(|| now.clone());
+            }
+        }
+    }
+
+    fn add(&mut self, backend: usize, entry: Arc<ModelEntry>) {
+        let mut names = vec![
+            entry.id.clone(),
+            entry.upstream_id.clone(),
+            normalize(&entry.id),
+            normalize(&entry.upstream_id),
+        ];
+        if let Some(known) = self.catalog.find(&entry.id) {
+            names.push(normalize(&known.id));
+        }
+        names.sort();
+        names.dedup();
+        for name in names {
+            let candidates = self.by_name.entry(name).or_default();
+            if !candidates
+                .iter()
+                .any(|candidate| candidate.backend == backend)
+            {
+                candidates.push(Candidate {
+                    backend,
+                    entry: Arc::clone(&entry),
+                });
+            }
+        }
+    }
+}

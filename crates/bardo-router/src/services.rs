@@ -1,0 +1,101 @@
+//! What services add to the models that they serve (`data/services.toml`).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use bardo_types::feature::FeatureSet;
+use bardo_types::model::Service;
+use bardo_types::privacy::SecurityClass;
+use serde::Deserialize;
+
+/// When a service is chosen without being named (decisions §11, first ruling).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Role {
+    /// Always.
+    General,
+    /// For what has to be kept secret, or would better be.
+    Privacy,
+    /// For the parts of an agent that earn their keep.
+    SelfFunding,
+    /// For what only a maker's own API has.
+    Direct,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ServiceRow {
+    pub(crate) role: Role,
+    pub(crate) tie: u8,
+    #[serde(default)]
+    pub(crate) offers: FeatureSet,
+    #[serde(default)]
+    pub(crate) withholds: FeatureSet,
+    #[serde(default)]
+    pub(crate) security: SecurityClass,
+    #[serde(default)]
+    pub(crate) vetted: bool,
+    #[serde(default)]
+    pub(crate) staked: bool,
+    #[serde(default)]
+    pub(crate) own: bool,
+}
+
+/// All services, in the order of [`Service`].
+const SERVICES: [Service; 9] = [
+    Service::OpenAi,
+    Service::Anthropic,
+    Service::Google,
+    Service::DeepSeek,
+    Service::Local,
+    Service::OpenRouter,
+    Service::Venice,
+    Service::Bankr,
+    Service::BlockRun,
+];
+
+/// The row of a service.
+pub(crate) fn row(service: Service) -> &'static ServiceRow {
+    static TABLE: LazyLock<[ServiceRow; 9]> = LazyLock::new(|| {
+        let rows: BTreeMap<Service, ServiceRow> =
+            toml::from_str(include_str!("../data/services.toml")).expect("the table is tested");
+        SERVICES.map(|service| rows[&service])
+    });
+    &TABLE[service as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use bardo_types::feature::Feature;
+
+    use super::*;
+
+    #[test]
+    fn every_service_has_its_row_and_finds_it() {
+        for (index, service) in SERVICES.into_iter().enumerate() {
+            assert_eq!(service as usize, index);
+            assert!(row(service).offers.minus(row(service).withholds) == row(service).offers);
+        }
+        assert!(row(Service::Venice).staked && row(Service::OpenRouter).vetted);
+        assert_eq!(row(Service::Local).security, SecurityClass::Private);
+        assert!(row(Service::Bankr).offers.has(Feature::SelfFunding));
+    }
+
+    #[test]
+    fn ties_go_to_blockrun_openrouter_bankr_venice_and_direct_keys_in_this_order() {
+        let order = [
+            Service::BlockRun,
+            Service::OpenRouter,
+            Service::Bankr,
+            Service::Venice,
+            Service::OpenAi,
+        ];
+        assert!(order.map(|service| row(service).tie).is_sorted());
+        assert_eq!(
+            row(Service::Anthropic).tie,
+            row(Service::Google).tie,
+            "all direct keys alike"
+        );
+    }
+}

@@ -1,0 +1,326 @@
+//! The order in which candidates are asked: who satisfies what, along the owner's order or by
+//! score.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use bardo_types::feature::{Feature, FeatureSet};
+use bardo_types::intent::Intent;
+use bardo_types::privacy::SecurityClass;
+
+use crate::decision::Score;
+use crate::filter::{Sieved, names_backend};
+use crate::need::Need;
+use crate::offer::Offer;
+use crate::pareto::Point;
+use crate::policy::{Mode, Policy};
+use crate::reason::{Reason, Reasons};
+use crate::request::{Observation, RouteRequest, State};
+use crate::roster::BackendSpec;
+use crate::score::{self, Weighing};
+
+/// The most candidates that are handed over for one request.
+const MOST_CHOICES: usize = 16;
+
+/// A candidate on the walk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    /// Its place among the offers.
+    pub(crate) offer: usize,
+    pub(crate) reasons: Reasons,
+    pub(crate) features: FeatureSet,
+    pub(crate) security: SecurityClass,
+    pub(crate) max_output: Option<u64>,
+    pub(crate) observed: Observation,
+    pub(crate) score: Option<Score>,
+    pub(crate) place: Place,
+}
+
+/// What orders candidates before any score; less is better in all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Place {
+    is_down: bool,
+    is_unkept: bool,
+    /// 0: as quick as asked, 1: within twice of it, 2: slower.
+    pub(crate) late: u8,
+    lacking: u32,
+    unmet: u32,
+    /// In the owner's order, where that decides.
+    rank: usize,
+    /// As `late`, where nothing was measured.
+    expected_late: bool,
+}
+
+impl Seen {
+    pub(crate) fn new(offer: usize, sieved: Sieved) -> Self {
+        Self {
+            offer,
+            reasons: sieved.reasons,
+            features: sieved.features,
+            security: sieved.security,
+            max_output: sieved.max_output,
+            observed: Observation::default(),
+            score: None,
+            place: Place::default(),
+        }
+    }
+}
+
+/// What may be overlooked where nobody is left otherwise, in this order.
+const OVERLOOKED: [Reasons; 6] = {
+    let ceiling = Reasons::of(Reason::Ceiling);
+    let roles = ceiling.with(Reason::NotPrivate).with(Reason::NotNative);
+    let output = roles.with(Reason::Output);
+    let context = output.with(Reason::Context);
+    let free = context.with(Reason::Free);
+    [Reasons::NONE, ceiling, roles, output, context, free]
+};
+
+/// The walk over the offers for one request.
+pub(crate) struct Walk<'a> {
+    pub(crate) request: &'a RouteRequest<'a>,
+    pub(crate) need: &'a Need,
+    pub(crate) policy: &'a Policy,
+    pub(crate) backends: &'a [BackendSpec],
+    pub(crate) offers: &'a [Offer],
+    pub(crate) route: &'a [String],
+}
+
+impl Walk<'_> {
+    /// Puts those that may be asked in order, by their place among `seen`; the reasons of the
+    /// others are complete when it returns. Empty: nobody may.
+    pub(crate) fn order(&self, seen: &mut [Seen]) -> Vec<usize> {
+        let mut may: Vec<usize> = Vec::new();
+        for lacking in self.passes() {
+            may = OVERLOOKED
+                .iter()
+                .map(|overlooked| overlooked.union(*lacking))
+                .map(|overlooked| remaining(seen, overlooked))
+                .find(|may| !may.is_empty())
+                .unwrap_or_default();
+            if may.is_empty() {
+                continue;
+            }
+            self.keep_tier(seen, &mut may);
+            self.look(seen, &may);
+            if self.policy.strict_latency {
+                let allowed = u8::from(!lacking.is_empty() || self.need.accepts_degraded);
+                may.retain(|&at| {
+                    let is_late = seen[at].place.late > allowed;
+                    seen[at].reasons = seen[at].reasons.with_if(is_late, Reason::Slow);
+                    !is_late
+                });
+            }
+            if may.iter().any(|&at| !seen[at].place.is_down) {
+                break;
+            }
+        }
+        self.put_aside_down(seen, &mut may);
+        self.rate(seen, &may);
+        self.sort(seen, &mut may);
+        self.lead_with_the_undominated(seen, &mut may);
+        self.spread(seen, may)
+    }
+
+    /// What may be lacking: nothing, and then what is given up.
+    fn passes(&self) -> &'static [Reasons] {
+        const PASSES: [Reasons; 2] = [Reasons::NONE, Reasons::of(Reason::Lacking)];
+        if self.need.gives_up {
+            &PASSES
+        } else {
+            &PASSES[..1]
+        }
+    }
+
+    /// Keeps those whose tier is the one that is needed, or the nearest below that anybody has.
+    fn keep_tier(&self, seen: &mut [Seen], may: &mut Vec<usize>) {
+        let tier = |at: usize, seen: &[Seen]| self.offers[seen[at].offer].tier;
+        let best = may.iter().map(|&at| tier(at, seen)).max();
+        let floor = best.map_or(self.need.tier, |best| best.min(self.need.tier));
+        may.retain(|&at| {
+            let is_below = tier(at, seen) < floor;
+            seen[at].reasons = seen[at].reasons.with_if(is_below, Reason::Tier);
+            !is_below
+        });
+    }
+
+    /// Looks how each does and what it would miss.
+    fn look(&self, seen: &mut [Seen], may: &[usize]) {
+        let limit = self.need.intent.max_latency_ms;
+        let wishes: FeatureSet = self.need.intent.prefer.iter().copied().collect();
+        let ranks = self.ranks();
+        for &at in may {
+            let one = &mut seen[at];
+            let offer = &self.offers[one.offer];
+            one.observed = self.request.health.observe(&offer.candidate);
+            let measured = one.observed.p90_ms.or(one.observed.p50_ms);
+            one.place = Place {
+                is_down: one.observed.state == State::Down,
+                is_unkept: one.security < self.need.wish,
+                late: late(measured, limit),
+                lacking: self.need.should.minus(one.features).len(),
+                unmet: wishes.minus(one.features).len(),
+                rank: ranks[offer.candidate.backend],
+                expected_late: measured.is_none() && late(Some(offer.latency_prior), limit) > 0,
+            };
+        }
+    }
+
+    /// The place of each backend in the owner's order, where that decides before the score.
+    fn ranks(&self) -> Vec<usize> {
+        let general = |index: usize| match self.policy.mode {
+            Mode::Ordered => index,
+            Mode::Scored => 0,
+        };
+        let place = |(index, spec): (usize, &BackendSpec)| {
+            self.route
+                .iter()
+                .position(|name| names_backend(name, &spec.name))
+                .unwrap_or(self.route.len() + general(index))
+        };
+        self.backends.iter().enumerate().map(place).collect()
+    }
+
+    /// Those that do not answer are asked where nobody else is left.
+    fn put_aside_down(&self, seen: &mut [Seen], may: &mut Vec<usize>) {
+        if may.iter().all(|&at| seen[at].place.is_down) {
+            return;
+        }
+        may.retain(|&at| {
+            let is_down = seen[at].place.is_down;
+            seen[at].reasons = seen[at].reasons.with_if(is_down, Reason::Down);
+            !is_down
+        });
+    }
+
+    fn weighing(&self) -> (Weighing, bool) {
+        let need = self.need;
+        let privacy = score::wishes_privacy(&need.intent, need.class, need.wish);
+        (Weighing::new(self.policy, &need.intent, privacy), privacy)
+    }
+
+    fn rate(&self, seen: &mut [Seen], may: &[usize]) {
+        let (weighing, _) = self.weighing();
+        for &at in may {
+            let one = &mut seen[at];
+            let offer = &self.offers[one.offer];
+            one.score = Some(weighing.rate(offer, one.features, one.security, one.observed));
+        }
+    }
+
+    fn sort(&self, seen: &[Seen], may: &mut [usize]) {
+        may.sort_unstable_by(|&a, &b| {
+            let (a, b) = (&seen[a], &seen[b]);
+            a.place.cmp(&b.place).then_with(|| self.compare(a, b))
+        });
+    }
+
+    /// By price where only the cheapest will do, then by score, and ties by what is documented; the
+    /// last word has a name, so that the order of no list matters.
+    fn compare(&self, a: &Seen, b: &Seen) -> Ordering {
+        let total = |one: &Seen| one.score.map_or(0.0, |score| score.total);
+        let (x, y) = (&self.offers[a.offer], &self.offers[b.offer]);
+        let by_price = x.blended.cmp(&y.blended);
+        let first = if self.need.cheapest {
+            by_price
+        } else {
+            Ordering::Equal
+        };
+        first
+            .then_with(|| total(b).total_cmp(&total(a)))
+            .then_with(|| x.service.tie.cmp(&y.service.tie))
+            .then_with(|| y.quality.total_cmp(&x.quality))
+            .then(by_price)
+            .then_with(|| x.entry().id.cmp(&y.entry().id))
+            .then_with(|| x.entry().upstream_id.cmp(&y.entry().upstream_id))
+            .then_with(|| x.candidate.backend.cmp(&y.candidate.backend))
+    }
+
+    /// A clamped term can make the worse of two look alike; whoever is beaten in everything never
+    /// leads those of its place (ROUTE-21).
+    fn lead_with_the_undominated(&self, seen: &[Seen], may: &mut [usize]) {
+        let Some(&first) = may.first() else { return };
+        let (_, privacy) = self.weighing();
+        let rivals = may
+            .iter()
+            .take_while(|&&at| seen[at].place == seen[first].place)
+            .count();
+        let is_beaten = |at: usize| {
+            let point = self.point(&seen[at], privacy);
+            may[..rivals]
+                .iter()
+                .any(|&other| self.point(&seen[other], privacy).dominates(&point))
+        };
+        if let Some(leader) = (0..rivals).find(|&index| !is_beaten(may[index])) {
+            may[..=leader].rotate_right(1);
+        }
+    }
+
+    pub(crate) fn point(&self, one: &Seen, with_privacy: bool) -> Point {
+        let offer = &self.offers[one.offer];
+        Point {
+            cost: offer.blended,
+            quality: offer.quality,
+            latency_ms: score::latency_ms(offer, one.observed),
+            privacy: if with_privacy { one.security as u8 } else { 0 },
+        }
+    }
+
+    /// One model of each backend before the second of any, so that another backend is asked next;
+    /// and behind the first nobody who keeps the request less well, as far as anybody cares.
+    fn spread(&self, seen: &mut [Seen], may: Vec<usize>) -> Vec<usize> {
+        let Some(&first) = may.first() else {
+            return may;
+        };
+        let least = self.least_behind(seen[first].security);
+        let (may, weaker): (Vec<usize>, Vec<usize>) =
+            may.into_iter().partition(|&at| seen[at].security >= least);
+        for at in weaker {
+            seen[at].reasons = seen[at].reasons.with(Reason::Weaker);
+        }
+        let mut met = HashSet::new();
+        let (mut order, others): (Vec<usize>, Vec<usize>) = may
+            .into_iter()
+            .partition(|&at| met.insert(self.offers[seen[at].offer].candidate.backend));
+        order.extend(others);
+        order.truncate(MOST_CHOICES);
+        order
+    }
+
+    /// The least protection of whoever is asked behind the first.
+    fn least_behind(&self, first: SecurityClass) -> SecurityClass {
+        let need = self.need;
+        if need.accepts_degraded {
+            return need.class;
+        }
+        first
+            .min(need.wish.max(preferred(&need.intent)))
+            .max(need.class)
+    }
+}
+
+/// The class that an intent prefers.
+fn preferred(intent: &Intent) -> SecurityClass {
+    let of = |feature: &Feature| match feature {
+        Feature::E2ee => SecurityClass::E2ee,
+        Feature::Tee => SecurityClass::Tee,
+        Feature::Privacy => SecurityClass::Private,
+        _ => SecurityClass::Standard,
+    };
+    intent.prefer.iter().map(of).max().unwrap_or_default()
+}
+
+/// Those against whom nothing speaks but what is overlooked.
+fn remaining(seen: &[Seen], overlooked: Reasons) -> Vec<usize> {
+    (0..seen.len())
+        .filter(|&at| seen[at].reasons.within(overlooked))
+        .collect()
+}
+
+fn late(takes: Option<u64>, limit: Option<u64>) -> u8 {
+    match (takes, limit) {
+        (Some(takes), Some(limit)) if takes > limit.saturating_mul(2) => 2,
+        (Some(takes), Some(limit)) if takes > limit => 1,
+        _ => 0,
+    }
+}

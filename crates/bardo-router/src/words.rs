@@ -1,0 +1,193 @@
+//! Why a candidate may not answer, or not earlier, in words for whoever configures the gateway.
+
+use bardo_types::feature::FeatureSet;
+use bardo_types::money::MicroUsd;
+
+use crate::cost;
+use crate::need::{Cap, NOT_SEALED, Need};
+use crate::offer::Offer;
+use crate::reason::Reason;
+use crate::request::Facts;
+use crate::walk::Seen;
+
+/// What words are made from.
+pub(crate) struct Speaker<'a> {
+    pub(crate) need: &'a Need,
+    pub(crate) facts: &'a Facts,
+}
+
+const ALL: [Reason; 20] = [
+    Reason::NotAllowed,
+    Reason::Security,
+    Reason::Unsealable,
+    Reason::Missing,
+    Reason::Lacking,
+    Reason::Family,
+    Reason::Context,
+    Reason::Output,
+    Reason::Tier,
+    Reason::Ceiling,
+    Reason::Free,
+    Reason::Unvetted,
+    Reason::NotPrivate,
+    Reason::NotNative,
+    Reason::NotFunded,
+    Reason::Cost,
+    Reason::Revenue,
+    Reason::Slow,
+    Reason::Down,
+    Reason::Weaker,
+];
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn listed<T: AsRef<str>>(names: &[T]) -> String {
+    let (last, others) = match names {
+        [] => return String::new(),
+        [only] => return only.as_ref().to_owned(),
+        [others @ .., last] => (last, others),
+    };
+    let others: Vec<&str> = others.iter().map(AsRef::as_ref).collect();
+    format!("{} and {}", others.join(", "), last.as_ref())
+}
+
+/// Features as people say them: without underscores.
+pub(crate) fn spoken(features: FeatureSet) -> String {
+    let names: Vec<String> = features
+        .iter()
+        .map(|feature| feature.as_str().replace('_', " "))
+        .collect();
+    listed(&names)
+}
+
+/// An amount as people read it.
+pub(crate) fn usd(amount: MicroUsd) -> String {
+    let micro = amount.get();
+    let (whole, rest) = (micro / 1_000_000, micro % 1_000_000);
+    if rest % 10_000 == 0 {
+        format!("${whole}.{:02}", rest / 10_000)
+    } else {
+        let digits = format!("{rest:06}");
+        format!("${whole}.{}", digits.trim_end_matches('0'))
+    }
+}
+
+impl Speaker<'_> {
+    /// All that speaks against a candidate.
+    pub(crate) fn reasons(&self, offer: &Offer, one: &Seen) -> Vec<String> {
+        ALL.into_iter()
+            .filter(|reason| one.reasons.has(*reason))
+            .map(|reason| self.reason(reason, offer, one))
+            .collect()
+    }
+
+    fn reason(&self, reason: Reason, offer: &Offer, one: &Seen) -> String {
+        let need = self.need;
+        let capabilities = &offer.entry().capabilities;
+        match reason {
+            Reason::NotAllowed => "the key of this request may not use it, or it has no price".into(),
+            Reason::Security => format!(
+                "it keeps requests as {}, and this one has to be kept as {}",
+                one.security.as_str(),
+                need.class.as_str()
+            ),
+            Reason::Unsealable => {
+                let uses = self.facts.uses;
+                let open = uses.minus(uses.minus(NOT_SEALED));
+                format!("a sealed request carries no {}", spoken(open))
+            }
+            Reason::Missing => format!("it lacks {}", spoken(need.must.minus(one.features))),
+            Reason::Lacking => format!(
+                "it lacks {}, and others have it",
+                spoken(need.should.minus(one.features))
+            ),
+            Reason::Family => "it is not of the family that was asked for".into(),
+            Reason::Context => format!(
+                "its context of {} tokens does not take a prompt of about {} and the answer",
+                capabilities.context_tokens, self.facts.prompt_tokens
+            ),
+            Reason::Output => format!(
+                "its answers have {} tokens at most, and {} are asked for",
+                capabilities.max_output_tokens,
+                self.facts.max_output_tokens.unwrap_or_default()
+            ),
+            Reason::Tier => format!(
+                "its tier, {}, is below what quality {} asks for, and others reach that",
+                tier_name(offer),
+                need.intent.quality.as_str()
+            ),
+            Reason::Ceiling => format!(
+                "its tier, {}, is above what the agent buys in its phase",
+                tier_name(offer)
+            ),
+            Reason::Free => format!(
+                "free models do not serve quality {} (`inference.free_models: true` lets them)",
+                need.intent.quality.as_str()
+            ),
+            Reason::Unvetted => {
+                "nobody rated it (`providers.openrouter.models_auto` lists what may be chosen)".into()
+            }
+            Reason::NotPrivate => {
+                "it is chosen for what has to be kept private, or where an order names it".into()
+            }
+            Reason::NotNative => {
+                "a direct key is chosen for what only its maker's API has, or where an order names it"
+                    .into()
+            }
+            Reason::NotFunded => "it is chosen for parts that earn their keep \
+                 (`providers.bankr.self_funding` and `subsystems`), or where an order names it"
+                .into(),
+            Reason::Cost => self.too_dear(need.cap, offer),
+            Reason::Revenue => self.too_dear(need.bankr, offer),
+            Reason::Slow => format!(
+                "it takes {} ms, and {} are allowed (`inference.strict_latency`)",
+                crate::score::latency_ms(offer, one.observed),
+                need.intent.max_latency_ms.unwrap_or_default()
+            ),
+            Reason::Down => "it does not answer at the moment".into(),
+            Reason::Weaker => {
+                "it keeps requests less well than the one that is asked first".into()
+            }
+        }
+    }
+
+    fn too_dear(&self, cap: Option<Cap>, offer: &Offer) -> String {
+        let Some(cap) = cap else { return String::new() };
+        let most = usd(cap.most);
+        match cost::capped(offer.entry(), self.facts, cap.most) {
+            Err(Some(worst)) => format!(
+                "it could cost {}, and {most} is the most ({})",
+                usd(worst),
+                cap.key
+            ),
+            _ => format!(
+                "nobody knows what it costs, and {most} is the most ({})",
+                cap.key
+            ),
+        }
+    }
+}
+
+fn tier_name(offer: &Offer) -> &'static str {
+    match offer.entry().tier {
+        Some(bardo_types::model::Tier::Small) => "small",
+        Some(bardo_types::model::Tier::Strong) => "strong",
+        Some(bardo_types::model::Tier::Frontier) => "frontier",
+        None => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_and_lists_read_as_people_write_them() {
+        assert_eq!(usd(MicroUsd::new(1_000_000)), "$1.00");
+        assert_eq!(usd(MicroUsd::new(250_000)), "$0.25");
+        assert_eq!(usd(MicroUsd::new(12_345)), "$0.012345");
+        assert_eq!(usd(MicroUsd::ZERO), "$0.00");
+        assert_eq!(listed(&["a"]), "a");
+        assert_eq!(listed(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(listed::<&str>(&[]), "");
+    }
+}
