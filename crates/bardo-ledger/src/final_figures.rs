@@ -3,6 +3,8 @@
 //! A receipt is written before the books are asked, and kept in the transaction that settles. What
 //! was really taken is known in between, so the store puts it into the text there.
 
+use std::fmt::Write as _;
+
 use bardo_types::money::MicroUsd;
 
 use crate::command::Record;
@@ -31,13 +33,14 @@ impl Record {
 
     /// Has the receipt say what settling really came to.
     pub fn put_final(&mut self, figures: &FinalFigures) {
-        if let Some(list_price) = self.list_price() {
+        self.charge = figures.charge;
+        let Some((start, end)) = cost(&self.json) else {
+            return;
+        };
+        if let Some(list_price) = amount(&self.json[start..end], "list_price") {
             self.savings = list_price.saturating_sub(figures.charge);
         }
-        self.charge = figures.charge;
-        if let Some(json) = figures.put_into(&self.json) {
-            self.json = json.into();
-        }
+        self.json = figures.put_between(&self.json, start, end).into();
     }
 
     /// The list price that the text names.
@@ -53,21 +56,39 @@ impl FinalFigures {
     #[must_use]
     pub fn put_into(&self, json: &str) -> Option<String> {
         let (start, end) = cost(json)?;
-        let mut cost = json[start..end].to_owned();
-        let list_price = amount(&cost, "list_price");
+        Some(self.put_between(json, start, end))
+    }
+
+    fn put_between(&self, json: &str, start: usize, end: usize) -> String {
+        let members = &json[start..end];
+        let list_price = amount(members, "list_price");
         // What was cut off because nothing more could be held was missing before.
-        let missing = amount(&cost, "shortfall").unwrap_or_default();
-        let shortfall = missing.checked_add(self.shortfall).unwrap_or(MicroUsd::MAX);
-        set(&mut cost, "spread", self.spread);
-        set(&mut cost, "charge", self.charge);
-        set(&mut cost, "shortfall", shortfall);
-        if let Some(list_price) = list_price {
-            set(&mut cost, "savings", list_price.saturating_sub(self.charge));
+        let missing = amount(members, "shortfall").unwrap_or_default();
+        let mut text = String::with_capacity(json.len() + 64);
+        text.push_str(&json[..start]);
+        for (index, member) in members.split(',').enumerate() {
+            if index > 0 {
+                text.push(',');
+            }
+            let name = member.split(':').next().unwrap_or_default();
+            let amount = match name {
+                "\"spread\"" => Some(self.spread),
+                "\"charge\"" => Some(self.charge),
+                "\"shortfall\"" => missing.checked_add(self.shortfall).or(Some(MicroUsd::MAX)),
+                "\"savings\"" => list_price.map(|price| price.saturating_sub(self.charge)),
+                "\"balance\"" => self.balance,
+                _ => None,
+            };
+            match amount {
+                Some(amount) => {
+                    let written = write!(text, "{name}:\"{amount}\"");
+                    written.expect("a text takes all that is written");
+                }
+                None => text.push_str(member),
+            }
         }
-        if let Some(balance) = self.balance {
-            set(&mut cost, "balance", balance);
-        }
-        Some([&json[..start], &cost, &json[end..]].concat())
+        text.push_str(&json[end..]);
+        text
     }
 }
 
@@ -80,25 +101,13 @@ fn cost(json: &str) -> Option<(usize, usize)> {
     Some((start, end))
 }
 
-/// Where a member's value is.
-fn value(members: &str, name: &str) -> Option<(usize, usize)> {
-    let named = format!("\"{name}\":");
-    let start = members.find(&named)? + named.len();
-    let end = members[start..]
-        .find(',')
-        .map_or(members.len(), |at| start + at);
-    Some((start, end))
-}
-
+/// The amount of a member.
 fn amount(members: &str, name: &str) -> Option<MicroUsd> {
-    let (start, end) = value(members, name)?;
-    MicroUsd::from_usd(members[start..end].trim_matches('"')).ok()
-}
-
-fn set(members: &mut String, name: &str, amount: MicroUsd) {
-    if let Some((start, end)) = value(members, name) {
-        members.replace_range(start..end, &format!("\"{amount}\""));
-    }
+    let value = members.split(',').find_map(|member| {
+        let (found, value) = member.split_once(':')?;
+        (found.strip_prefix('"')?.strip_suffix('"')? == name).then_some(value)
+    })?;
+    MicroUsd::from_usd(value.trim_matches('"')).ok()
 }
 
 #[cfg(test)]

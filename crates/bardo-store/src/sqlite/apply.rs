@@ -9,7 +9,7 @@ use hashbrown::{Equivalent, HashMap};
 use rusqlite::{Connection, ErrorCode};
 
 use super::entry::{Ending, Entry, Held};
-use super::rows::{self, ChargeRow, HoldRow};
+use super::rows::{self, ChargeRow, HoldRow, Inserts};
 use super::shared::HoldKey;
 
 /// What is remembered of the database between transactions.
@@ -107,10 +107,12 @@ pub(super) fn write<'a, E: Borrow<Entry>>(
 ) -> rusqlite::Result<Written> {
     let mut written = Written::default();
     let (mut sums, mut changed) = (Sums::default(), Changed::new());
+    let mut inserts = Inserts::new(connection)?;
     for entry in entries {
         match entry.borrow() {
             Entry::Ending(ending) => {
-                write_ending(connection, known, ending, &mut sums, &mut written)?;
+                let again = write_ending(connection, known, &mut inserts, ending, &mut sums)?;
+                written.again.extend(again);
                 let named = Named(&ending.account, &ending.request);
                 if let Some(held) = &ending.unknown {
                     changed.insert(held.key(), Some(held));
@@ -133,20 +135,21 @@ pub(super) fn write<'a, E: Borrow<Entry>>(
     }
     for record in records {
         let account = known.number(connection, &record.account)?;
-        rows::insert_receipt(connection, account, record)?;
+        inserts.receipt(account, record)?;
     }
     sums.write(connection)?;
     Ok(written)
 }
 
-/// Writes the transfer of an end and its receipt.
+/// Writes the transfer of an end and its receipt. Answers the charge where it is not made, because
+/// the request was charged before.
 fn write_ending<'a>(
     connection: &Connection,
     known: &mut Known,
+    inserts: &mut Inserts<'_>,
     ending: &'a Ending,
     sums: &mut Sums<'a>,
-    written: &mut Written,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<Option<Again>> {
     let paid = ending.paid;
     if paid != Paid::default() {
         let account = known.number(connection, &ending.account)?;
@@ -158,13 +161,12 @@ fn write_ending<'a>(
             paid,
         };
         let charged = paid.charged();
-        if !rows::insert_charge(connection, &row)? {
-            written.again.push(Again {
+        if !inserts.charge(&row)? {
+            return Ok(Some(Again {
                 account: ending.account.clone(),
                 charged,
                 counters: ending.counters.clone(),
-            });
-            return Ok(());
+            }));
         }
         sums.accounts.entry(account).or_default().0 += signed(charged);
         for (scope, window, start) in &ending.counters {
@@ -177,9 +179,9 @@ fn write_ending<'a>(
     }
     if let Some(record) = &ending.record {
         let account = known.number(connection, &record.account)?;
-        rows::insert_receipt(connection, account, record)?;
+        inserts.receipt(account, record)?;
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Writes a hold as it is, or deletes its row; answers how much the row says then.

@@ -4,6 +4,9 @@
 //! entries it has and the number of the first. Numbers go on from frame to frame and are never used
 //! again, and the database says up to which it has them, so each is carried over exactly once. A
 //! frame that was not written to its end does not count: nobody was told that it was.
+//!
+//! When the database has all of it, the file is written again from its beginning: what is there
+//! already has room on the disk, and is known by its lower numbers.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _};
@@ -86,9 +89,8 @@ impl Journal {
         let mut entries = Vec::new();
         match read {
             Found::Entries(found) => {
-                let cut = bytes.len() as u64 - found.length;
-                if cut > 0 {
-                    tracing::warn!(bytes = cut, "the end of the journal was not written whole");
+                if found.is_torn {
+                    tracing::warn!("the end of the journal was not written whole");
                 }
                 // What the database has need not be kept.
                 if !found.entries.is_empty() {
@@ -164,11 +166,13 @@ impl Journal {
     }
 
     /// Begins anew: the database has all of it.
-    pub(super) fn clear(&mut self) -> io::Result<()> {
-        if self.length == HEADER as u64 {
-            return Ok(());
-        }
+    pub(super) fn rewind(&mut self) {
         self.length = HEADER as u64;
+    }
+
+    /// The same, and what was there is gone.
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        self.rewind();
         self.is_torn = true;
         self.mend()
     }
@@ -248,6 +252,8 @@ struct Entries {
     entries: Vec<Entry>,
     length: u64,
     next: u64,
+    /// Something follows that is no frame.
+    is_torn: bool,
 }
 
 /// Reads as far as frames are whole and follow each other.
@@ -266,9 +272,15 @@ fn read(bytes: &[u8], name: [u8; NAME], applied: u64) -> Found {
         entries: Vec::new(),
         length: HEADER as u64,
         next: applied + 1,
+        is_torn: false,
     };
     let mut next = None;
-    while let Some(frame) = Frame::first(rest) {
+    while !rest.is_empty() {
+        let Some(frame) = Frame::first(rest) else {
+            found.is_torn = true;
+            break;
+        };
+        // From before the file was begun anew.
         if next.is_some_and(|next| next != frame.first) {
             break;
         }

@@ -3,7 +3,7 @@
 use bardo_ledger::{CapScope, Deposit, HoldState, Paid, Record, Window};
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 /// A transfer between an account and a provider.
 pub(super) struct ChargeRow<'a> {
@@ -92,20 +92,39 @@ pub(super) fn add_to_cap(
     Ok(())
 }
 
-/// Writes a charge. Answers whether it was written: not where the request was charged before.
-pub(super) fn insert_charge(
-    connection: &Connection,
-    row: &ChargeRow<'_>,
-) -> rusqlite::Result<bool> {
-    let charged = i64::try_from(row.paid.charged().get()).unwrap_or(i64::MAX);
-    let written = connection
-        .prepare_cached(
-            "INSERT INTO transfers (at_ms, kind, account, reference, counterparty, \
-             customer_amount, counterparty_amount, spread_amount, shortfall) \
-             VALUES (?1, 'charge', ?2, ?3, 'provider:' || ?4, ?5, ?6, ?7, ?8) \
-             ON CONFLICT (reference, account, kind) DO NOTHING",
-        )?
-        .execute(params![
+/// The statements of which each settled request needs some, looked up once per transaction.
+pub(super) struct Inserts<'c> {
+    charge: CachedStatement<'c>,
+    receipt: CachedStatement<'c>,
+    text: CachedStatement<'c>,
+    connection: &'c Connection,
+}
+
+impl<'c> Inserts<'c> {
+    pub(super) fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            charge: connection.prepare_cached(
+                "INSERT INTO transfers (at_ms, kind, account, reference, counterparty, \
+                 customer_amount, counterparty_amount, spread_amount, shortfall) \
+                 VALUES (?1, 'charge', ?2, ?3, 'provider:' || ?4, ?5, ?6, ?7, ?8) \
+                 ON CONFLICT (reference, account, kind) DO NOTHING",
+            )?,
+            receipt: connection.prepare_cached(
+                "INSERT INTO receipts (account, request, client_request, key, at_ms, model, \
+                 provider, outcome, input_tokens, output_tokens, provider_cost, charge, savings) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+                 ON CONFLICT (request, account) DO NOTHING",
+            )?,
+            text: connection
+                .prepare_cached("INSERT INTO receipt_texts (no, json) VALUES (?1, ?2)")?,
+            connection,
+        })
+    }
+
+    /// Writes a charge. Answers whether it was written: not where the request was charged before.
+    pub(super) fn charge(&mut self, row: &ChargeRow<'_>) -> rusqlite::Result<bool> {
+        let charged = i64::try_from(row.paid.charged().get()).unwrap_or(i64::MAX);
+        let written = self.charge.execute(params![
             clamp(row.at_ms),
             row.account,
             row.request,
@@ -115,7 +134,45 @@ pub(super) fn insert_charge(
             row.paid.spread.get(),
             row.paid.shortfall.get(),
         ])?;
-    Ok(written == 1)
+        Ok(written == 1)
+    }
+
+    /// Keeps a receipt, in the place of an earlier one of the same request.
+    pub(super) fn receipt(&mut self, account: i64, record: &Record) -> rusqlite::Result<()> {
+        let columns = params![
+            account,
+            record.request.as_str(),
+            record.client_request_id.as_deref(),
+            record.key.as_ref().map(bardo_types::ids::KeyId::as_str),
+            clamp(record.at_ms),
+            &*record.model,
+            &*record.provider,
+            record.outcome,
+            clamp(record.input_tokens),
+            clamp(record.output_tokens),
+            clamp(record.provider_cost.get()),
+            clamp(record.charge.get()),
+            clamp(record.savings.get()),
+        ];
+        if self.receipt.execute(columns)? == 1 {
+            let no = self.connection.last_insert_rowid();
+            self.text.execute(params![no, &*record.json])?;
+            return Ok(());
+        }
+        let no: i64 = self
+            .connection
+            .prepare_cached(
+                "UPDATE receipts SET client_request = ?3, key = ?4, at_ms = ?5, model = ?6, \
+                 provider = ?7, outcome = ?8, input_tokens = ?9, output_tokens = ?10, \
+                 provider_cost = ?11, charge = ?12, savings = ?13 \
+                 WHERE account = ?1 AND request = ?2 RETURNING no",
+            )?
+            .query_row(columns, |row| row.get(0))?;
+        self.connection
+            .prepare_cached("UPDATE receipt_texts SET json = ?2 WHERE no = ?1")?
+            .execute(params![no, &*record.json])?;
+        Ok(())
+    }
 }
 
 /// What a request was charged, if it was.
@@ -225,56 +282,6 @@ pub(super) const fn state_name(state: HoldState) -> &'static str {
         HoldState::Open => "open",
         HoldState::Unknown => "unknown",
     }
-}
-
-/// Keeps a receipt, in the place of an earlier one of the same request.
-pub(super) fn insert_receipt(
-    connection: &Connection,
-    account: i64,
-    record: &Record,
-) -> rusqlite::Result<()> {
-    let columns = params![
-        account,
-        record.request.as_str(),
-        record.client_request_id.as_deref(),
-        record.key.as_ref().map(bardo_types::ids::KeyId::as_str),
-        clamp(record.at_ms),
-        &*record.model,
-        &*record.provider,
-        record.outcome,
-        clamp(record.input_tokens),
-        clamp(record.output_tokens),
-        clamp(record.provider_cost.get()),
-        clamp(record.charge.get()),
-        clamp(record.savings.get()),
-    ];
-    let written = connection
-        .prepare_cached(
-            "INSERT INTO receipts (account, request, client_request, key, at_ms, model, \
-             provider, outcome, input_tokens, output_tokens, provider_cost, charge, savings) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
-             ON CONFLICT (request, account) DO NOTHING",
-        )?
-        .execute(columns)?;
-    if written == 1 {
-        let no = connection.last_insert_rowid();
-        connection
-            .prepare_cached("INSERT INTO receipt_texts (no, json) VALUES (?1, ?2)")?
-            .execute(params![no, &*record.json])?;
-        return Ok(());
-    }
-    let no: i64 = connection
-        .prepare_cached(
-            "UPDATE receipts SET client_request = ?3, key = ?4, at_ms = ?5, model = ?6, \
-             provider = ?7, outcome = ?8, input_tokens = ?9, output_tokens = ?10, \
-             provider_cost = ?11, charge = ?12, savings = ?13 \
-             WHERE account = ?1 AND request = ?2 RETURNING no",
-        )?
-        .query_row(columns, |row| row.get(0))?;
-    connection
-        .prepare_cached("UPDATE receipt_texts SET json = ?2 WHERE no = ?1")?
-        .execute(params![no, &*record.json])?;
-    Ok(())
 }
 
 /// A time, or a figure of a receipt, as SQLite can keep it. More is neither a time that comes nor a

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use super::apply::Known;
 use super::drill::Drill;
-use super::error::{OpenError, gone};
+use super::error::{OpenError, gone, store_error};
 use super::group::Step;
 use super::loading::{self, Start};
 use super::lock::ServeLock;
@@ -47,6 +47,11 @@ impl Server {
         let journal = replayed.expect("it was waited for");
         let Start { book, held } =
             loading::take_over(&mut connection, options.clock.now_ms()).map_err(refused)?;
+        // What the writer names by its number it has from the table of accounts; that each number is
+        // there is for `balance verify` to see, not for each row.
+        connection
+            .pragma_update(None, "foreign_keys", false)
+            .map_err(|error| refused(store_error(&error)))?;
         let mut known = Known::default();
         known.held.extend(held.iter().cloned());
         let applied = journal.last();

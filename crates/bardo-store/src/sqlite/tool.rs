@@ -197,16 +197,13 @@ impl Tool {
         let signed = |amount: MicroUsd| i64::try_from(amount.get()).unwrap_or(i64::MAX);
         rows::add_to_account(transaction, account, signed(paid.charged()), -signed(held))?;
         if let End::Capture(charge) = &command.end {
-            rows::insert_charge(
-                transaction,
-                &ChargeRow {
-                    at_ms: command.now_ms,
-                    account,
-                    request,
-                    provider: &charge.provider,
-                    paid,
-                },
-            )?;
+            rows::Inserts::new(transaction)?.charge(&ChargeRow {
+                at_ms: command.now_ms,
+                account,
+                request,
+                provider: &charge.provider,
+                paid,
+            })?;
         }
         if paid.charged() > MicroUsd::ZERO {
             let caps_of = caps::from_text(&command.account, caps.text.as_deref());
@@ -224,7 +221,7 @@ impl Tool {
         if let Some(record) = &command.record {
             let balance = queries::balance(transaction, command.account.as_str())?;
             let figures = paid.final_figures(balance.map(|balance| balance.available));
-            rows::insert_receipt(transaction, account, &record.with_final(&figures))?;
+            rows::Inserts::new(transaction)?.receipt(account, &record.with_final(&figures))?;
         }
         let row = AuditRow {
             at_ms: command.now_ms,

@@ -369,11 +369,12 @@ impl Writer {
         }
         // Nobody writes meanwhile, so there is an end to it.
         drop(self.shared.take_pen());
-        if self.apply().is_ok()
-            && journal().last() == self.applied
-            && let Err(error) = journal().clear()
-        {
-            tracing::warn!(%error, "the journal was not begun anew");
+        if self.apply().is_ok() && journal().last() == self.applied {
+            if limit > 0 {
+                journal().rewind();
+            } else if let Err(error) = journal().clear() {
+                tracing::warn!(%error, "the journal keeps what the database has too");
+            }
         }
         let core = self.shared.lock();
         self.shared.write_and_give_back(core);

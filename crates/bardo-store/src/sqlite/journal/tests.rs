@@ -88,6 +88,24 @@ fn what_was_written_is_read_once() {
 }
 
 #[test]
+fn what_is_written_over_is_not_read_again() {
+    for (first, then) in [(6, 0), (6, 1), (6, 2), (6, 6), (1, 4)] {
+        let folder = Folder::new();
+        let (mut journal, _) = folder.open(0);
+        for number in 1..=first {
+            append(&mut journal, &[number]);
+        }
+        journal.rewind();
+        let after: Vec<u64> = (first + 1..=first + then).collect();
+        for number in &after {
+            append(&mut journal, &[*number]);
+        }
+        drop(journal);
+        assert_eq!(folder.open(first).1, after, "{first} and {then}");
+    }
+}
+
+#[test]
 fn a_group_that_was_not_written_to_its_end_does_not_count() {
     let folder = Folder::new();
     let (mut journal, _) = folder.open(0);
