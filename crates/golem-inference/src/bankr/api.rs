@@ -1,0 +1,262 @@
+//! Bankr's books over HTTP: credit and usage at its inference host, top-ups at the other.
+
+use std::time::Duration;
+
+use bardo_types::money::MicroUsd;
+use bardo_types::secret::Secret;
+use bytes::Bytes;
+use http::response::Parts;
+use http::{Method, Request, header};
+use http_body_util::Full;
+use serde_json::{Value, json};
+
+use super::{Credits, CreditsError};
+use crate::client::{ClientError, Endpoint, Http, Pending};
+
+/// A top-up swaps tokens on chain and is allowed to take its time.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Bankr's API.
+#[derive(Debug)]
+pub struct BankrApi {
+    inference: Http,
+    wallet: Http,
+    key: Secret,
+}
+
+/// What a key used, by model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BankrUsage {
+    /// Over how many days, as Bankr counted: it clamps what it is asked for.
+    pub days: u64,
+    /// All of it.
+    pub total_cost: MicroUsd,
+    /// What of it caches cost.
+    pub cache_cost: MicroUsd,
+    /// Tokens read from caches.
+    pub cache_read_tokens: u64,
+    /// By model.
+    pub by_model: Vec<BankrUsageRow>,
+}
+
+/// What a key used of one model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BankrUsageRow {
+    /// The model.
+    pub model: String,
+    /// Who runs it.
+    pub provider: String,
+    /// How many requests.
+    pub requests: u64,
+    /// Their tokens.
+    pub tokens: u64,
+    /// What they cost.
+    pub cost: MicroUsd,
+}
+
+impl BankrApi {
+    /// Bankr as it is in the world.
+    ///
+    /// # Panics
+    /// Never: both addresses are constants.
+    #[must_use]
+    pub fn new(key: Secret) -> Self {
+        let parse = |text| Endpoint::parse(text).expect("a constant address");
+        Self::at(
+            parse("https://llm.bankr.bot"),
+            parse("https://api.bankr.bot/llm"),
+            key,
+        )
+    }
+
+    /// Bankr at other addresses: the host of inference, and that of the wallet with its `/llm`.
+    #[must_use]
+    pub fn at(inference: Endpoint, wallet: Endpoint, key: Secret) -> Self {
+        Self {
+            inference: Http::new(inference, PATIENCE),
+            wallet: Http::new(wallet, PATIENCE),
+            key,
+        }
+    }
+
+    /// What the key used in the last days.
+    ///
+    /// # Errors
+    /// When Bankr does not say.
+    pub async fn usage(&self, days: u32) -> Result<BankrUsage, CreditsError> {
+        let path = format!("/v1/usage?days={days}");
+        let raw = self.send(&self.inference, Method::GET, &path, None).await?;
+        Ok(BankrUsage::read(&raw))
+    }
+
+    async fn send(
+        &self,
+        http: &Http,
+        method: Method,
+        path: &str,
+        body: Option<(&Value, &str)>,
+    ) -> Result<Value, CreditsError> {
+        let request = self.request(http, method, path, body)?;
+        let (head, body) = http.open(request).await.map_err(|error| failed(&error))?;
+        let body = body.collect().await.map_err(|error| failed(&error))?;
+        if !head.status.is_success() {
+            return Err(refused(&head, &body));
+        }
+        serde_json::from_slice(&body)
+            .map_err(|_| CreditsError::Unknown("the answer is no JSON".to_owned()))
+    }
+
+    fn request(
+        &self,
+        http: &Http,
+        method: Method,
+        path: &str,
+        body: Option<(&Value, &str)>,
+    ) -> Result<Request<Full<Bytes>>, CreditsError> {
+        let refused = |what: &str| CreditsError::Refused(what.to_owned());
+        let mut key = header::HeaderValue::from_str(self.key.expose())
+            .map_err(|_| refused("the key is no text for a header"))?;
+        key.set_sensitive(true);
+        let mut builder = http.builder(method, path).header("x-api-key", key);
+        let mut bytes = Bytes::new();
+        if let Some((body, idempotency)) = body {
+            // Bankr documents no such header, and whoever ignores it is no worse off.
+            builder = builder
+                .header(header::CONTENT_TYPE, "application/json")
+                .header("idempotency-key", idempotency);
+            bytes = Bytes::from(body.to_string());
+        }
+        builder
+            .body(Full::new(bytes))
+            .map_err(|_| refused("the request cannot be written"))
+    }
+}
+
+impl Credits for BankrApi {
+    fn balance(&self) -> Pending<'_, Result<MicroUsd, CreditsError>> {
+        Box::pin(async move {
+            let raw = self
+                .send(&self.inference, Method::GET, "/v1/credits", None)
+                .await?;
+            // Net of what is used and not yet deducted, where Bankr says so.
+            ["effectiveBalanceUsd", "balanceUsd"]
+                .iter()
+                .find_map(|name| usd(raw.get(name)?))
+                .ok_or_else(|| CreditsError::Unknown("the balance is missing".to_owned()))
+        })
+    }
+
+    fn top_up<'a>(
+        &'a self,
+        amount: MicroUsd,
+        token: &'a str,
+        key: &'a str,
+    ) -> Pending<'a, Result<(), CreditsError>> {
+        Box::pin(async move {
+            let number: serde_json::Number = amount
+                .to_string()
+                .parse()
+                .map_err(|_| CreditsError::Refused("the amount is no number".to_owned()))?;
+            let body = json!({ "amountUsd": number, "sourceToken": token });
+            let body = Some((&body, key));
+            self.send(&self.wallet, Method::POST, "/credits/topup", body)
+                .await
+                .map(drop)
+        })
+    }
+}
+
+/// What never left this machine was refused; of everything else nobody knows.
+fn failed(error: &ClientError) -> CreditsError {
+    match error {
+        ClientError::Unreachable { .. } => CreditsError::Refused(error.to_string()),
+        _ => CreditsError::Unknown(error.to_string()),
+    }
+}
+
+/// A refusal costs nothing; a server that broke may have paid first.
+fn refused(head: &Parts, body: &[u8]) -> CreditsError {
+    let raw: Value = serde_json::from_slice(body).unwrap_or_default();
+    let message = raw.pointer("/error/message").or_else(|| raw.get("error"));
+    let message = message.and_then(Value::as_str).unwrap_or("no reason given");
+    let text = format!("{} {message}", head.status.as_u16());
+    if head.status.is_client_error() {
+        CreditsError::Refused(text)
+    } else {
+        CreditsError::Unknown(text)
+    }
+}
+
+/// Dollars as a number or as text; a negative balance is none. Digits beyond a micro-USD are cut.
+fn usd(value: &Value) -> Option<MicroUsd> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_f64()? {
+            dollars if dollars <= 0.0 => return Some(MicroUsd::ZERO),
+            dollars => format!("{dollars:.9}"),
+        },
+        _ => return None,
+    };
+    let text = text.trim();
+    if text.starts_with('-') {
+        return Some(MicroUsd::ZERO);
+    }
+    let end = text
+        .find('.')
+        .map_or(text.len(), |at| (at + 7).min(text.len()));
+    MicroUsd::from_usd(text.get(..end)?).ok()
+}
+
+impl BankrUsage {
+    fn read(raw: &Value) -> Self {
+        let totals = raw.get("totals").unwrap_or(&Value::Null);
+        let count = |value: &Value, name: &str| value.get(name).and_then(Value::as_u64);
+        let cost = |value: &Value, name: &str| value.get(name).and_then(usd);
+        let text = |value: &Value, name: &str| {
+            let text = value.get(name).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let rows = raw.get("byModel").and_then(Value::as_array);
+        let row = |row: &Value| BankrUsageRow {
+            model: text(row, "model"),
+            provider: text(row, "provider"),
+            requests: count(row, "requests").unwrap_or(0),
+            tokens: count(row, "totalTokens").unwrap_or(0),
+            cost: cost(row, "totalCost").unwrap_or(MicroUsd::ZERO),
+        };
+        Self {
+            days: count(raw, "days").unwrap_or(0),
+            total_cost: cost(totals, "totalCost").unwrap_or(MicroUsd::ZERO),
+            cache_cost: cost(totals, "totalCacheCost").unwrap_or(MicroUsd::ZERO),
+            cache_read_tokens: count(totals, "totalCacheReadInputTokens").unwrap_or(0),
+            by_model: rows.into_iter().flatten().map(row).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dollars_are_read_in_every_spelling() {
+        assert_eq!(usd(&json!(9.15)), Some(MicroUsd::new(9_150_000)));
+        assert_eq!(usd(&json!("12.50")), Some(MicroUsd::new(12_500_000)));
+        assert_eq!(usd(&json!(0.000_000_4)), Some(MicroUsd::ZERO));
+        assert_eq!(usd(&json!(-0.02)), Some(MicroUsd::ZERO));
+        assert_eq!(usd(&json!(null)), None);
+        assert_eq!(usd(&json!("a lot")), None);
+    }
+
+    #[test]
+    fn usage_is_read_tolerantly() {
+        let usage = BankrUsage::read(&json!({ "days": 90,
+            "totals": { "totalCost": 0.41, "totalCacheReadInputTokens": 7 },
+            "byModel": [{ "model": "claude-sonnet-4.6", "requests": 12, "totalCost": 0.41 }, {}] }));
+        assert_eq!(usage.days, 90);
+        assert_eq!(usage.total_cost, MicroUsd::new(410_000));
+        assert_eq!(usage.by_model[0].requests, 12);
+        assert_eq!(usage.by_model[1], BankrUsageRow::default());
+        assert_eq!(BankrUsage::read(&json!([])), BankrUsage::default());
+    }
+}

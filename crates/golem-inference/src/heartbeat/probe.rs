@@ -1,0 +1,89 @@
+//! What a look at the world said.
+
+use std::borrow::Cow;
+
+use bardo_types::money::MicroUsd;
+use serde::Serialize;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Nothing changed that matters.
+    #[default]
+    None,
+    /// Worth a note.
+    Low,
+    /// Worth a look.
+    Moderate,
+    /// Worth an answer.
+    High,
+    /// Worth everything.
+    Critical,
+}
+
+/// What a signal speaks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lean {
+    /// More exposure.
+    Up,
+    /// Less.
+    Down,
+}
+
+/// What one probe found on one tick.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// Its name, e.g. `price`.
+    pub name: Cow<'static, str>,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Nothing like it was seen before.
+    pub is_novel: bool,
+    /// What can be lost.
+    pub stakes: MicroUsd,
+    /// What it speaks for, where it speaks for something.
+    pub lean: Option<Lean>,
+}
+
+impl Probe {
+    /// A probe that found something known, of no great value.
+    #[must_use]
+    pub fn new(name: impl Into<Cow<'static, str>>, severity: Severity) -> Self {
+        Self {
+            name: name.into(),
+            severity,
+            is_novel: false,
+            stakes: MicroUsd::ZERO,
+            lean: None,
+        }
+    }
+
+    /// A probe that found nothing.
+    #[must_use]
+    pub fn quiet(name: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(name, Severity::None)
+    }
+
+    /// The same, of a kind never seen.
+    #[must_use]
+    pub fn novel(mut self) -> Self {
+        self.is_novel = true;
+        self
+    }
+
+    /// The same, with so much at stake.
+    #[must_use]
+    pub fn at_stake(mut self, stakes: MicroUsd) -> Self {
+        self.stakes = stakes;
+        self
+    }
+
+    /// The same, speaking for something.
+    #[must_use]
+    pub fn leaning(mut self, lean: Lean) -> Self {
+        self.lean = Some(lean);
+        self
+    }
+}

@@ -1,0 +1,42 @@
+//! What runs inside an agent (a *Golem*) and speaks to the gateway: the heartbeat decides **when**
+//! a model is asked, the extensions say **what** each thought needs, the client carries it, and
+//! what came back is recorded.
+//!
+//! It deliberately does not choose backends, hold provider keys, apply profiles or retry: the
+//! gateway does each of these once, for everybody (C-001, C-002). What travels are hints.
+//!
+//! Start from [`Runtime`] for an agent, from [`Client`] for the gateway's API alone, and from
+//! `examples/day` for a whole life. `docs/golem.md` tells it in order.
+//!
+//! ```
+//! use golem_inference::heartbeat::{Heartbeat, Probe, Severity, Tier};
+//!
+//! let mut heart = Heartbeat::default();
+//! let calm = [Probe::quiet("price"), Probe::quiet("gas")];
+//! assert_eq!(heart.observe(&calm).tier, Tier::T0); // no model is asked
+//!
+//! let loud = [Probe::quiet("gas"), Probe::new("price", Severity::Critical)];
+//! assert_eq!(heart.observe(&loud).tier, Tier::T2);
+//! ```
+
+pub mod adapter;
+pub mod bankr;
+pub mod call;
+pub mod client;
+pub mod event;
+pub mod extension;
+pub mod heartbeat;
+pub mod hints;
+pub mod negotiator;
+pub mod receipt;
+pub mod reply;
+pub mod router;
+pub mod runtime;
+pub mod state;
+
+pub use call::{CallSpec, Message};
+pub use client::{Client, ClientError, Refusal};
+pub use extension::{Extension, Extensions};
+pub use hints::Hints;
+pub use reply::Reply;
+pub use runtime::{CallError, Runtime};

@@ -1,0 +1,206 @@
+//! The gateway's records: what happened to a request, what an account has and used.
+
+use bardo_types::money::MicroUsd;
+use serde_json::Value;
+
+/// What happened to one request. The whole of it is in `raw`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Receipt {
+    /// Its id.
+    pub request_id: String,
+    /// `finished`, `aborted`, `failed` or `unknown`.
+    pub status: String,
+    /// The model that answered.
+    pub model: String,
+    /// The backend that answered.
+    pub provider: String,
+    /// The part of the agent that asked.
+    pub subsystem: Option<String>,
+    /// Tokens of the prompt, those from caches included.
+    pub input_tokens: u64,
+    /// Tokens of the answer, thinking included.
+    pub output_tokens: u64,
+    /// What the account was charged, spread included.
+    pub charge: MicroUsd,
+    /// What the provider bills; `None` where no price is known.
+    pub provider_cost: Option<MicroUsd>,
+    /// The list price of the model's maker; `None` where nobody published one.
+    pub list_price: Option<MicroUsd>,
+    /// What was lost, by name.
+    pub degraded: Vec<String>,
+    /// Backends that were asked, in order, the last one answering.
+    pub attempts: usize,
+    /// The record as the gateway wrote it.
+    pub raw: Value,
+}
+
+impl Receipt {
+    pub(crate) fn read(raw: Value) -> Option<Self> {
+        let text = |path: &str| raw.pointer(path).and_then(Value::as_str);
+        let count = |path: &str| raw.pointer(path).and_then(Value::as_u64);
+        let amount = |path: &str| text(path).and_then(|text| MicroUsd::from_usd(text).ok());
+        let lost = raw.get("degraded").and_then(Value::as_array);
+        let lost = lost.into_iter().flatten();
+        Some(Self {
+            request_id: text("/request_id")?.to_owned(),
+            status: text("/status")?.to_owned(),
+            model: text("/model").unwrap_or_default().to_owned(),
+            provider: text("/provider").unwrap_or_default().to_owned(),
+            subsystem: text("/subsystem").map(str::to_owned),
+            input_tokens: count("/usage/input_tokens").unwrap_or(0),
+            output_tokens: count("/usage/output_tokens").unwrap_or(0),
+            charge: amount("/cost/charge").unwrap_or(MicroUsd::ZERO),
+            provider_cost: amount("/cost/provider_cost"),
+            list_price: amount("/cost/list_price"),
+            degraded: lost
+                .filter_map(|lost| lost.get("feature").and_then(Value::as_str))
+                .map(str::to_owned)
+                .collect(),
+            attempts: raw
+                .get("attempts")
+                .and_then(Value::as_array)
+                .map_or(0, Vec::len),
+            raw,
+        })
+    }
+
+    /// What the request cost whoever pays: the charge, or where nothing is charged, because the
+    /// owner's own key or server answered, what the provider bills.
+    #[must_use]
+    pub fn cost(&self) -> Option<MicroUsd> {
+        if self.charge == MicroUsd::ZERO {
+            self.provider_cost
+        } else {
+            Some(self.charge)
+        }
+    }
+}
+
+/// What an account has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Balance {
+    /// Its name.
+    pub account: String,
+    /// What came in.
+    pub deposited: MicroUsd,
+    /// What was spent.
+    pub spent: MicroUsd,
+    /// What requests under way may cost.
+    pub held: MicroUsd,
+    /// What it can still spend.
+    pub available: MicroUsd,
+}
+
+impl Balance {
+    pub(crate) fn read(raw: &Value) -> Option<Self> {
+        let amount = |name: &str| MicroUsd::from_usd(raw.get(name)?.as_str()?).ok();
+        Some(Self {
+            account: raw.get("account")?.as_str()?.to_owned(),
+            deposited: amount("deposited")?,
+            spent: amount("spent")?,
+            held: amount("held")?,
+            available: amount("available")?,
+        })
+    }
+}
+
+/// What an account used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageReport {
+    /// All of it.
+    pub total: UsageRow,
+    /// By day, model and backend.
+    pub rows: Vec<UsageRow>,
+}
+
+/// One line of a report.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UsageRow {
+    /// The day (UTC), as `2026-11-20`; empty in the total.
+    pub date: String,
+    /// The model; empty in the total.
+    pub model: String,
+    /// The backend; empty in the total.
+    pub provider: String,
+    /// How many requests.
+    pub requests: u64,
+    /// Tokens of their prompts.
+    pub input_tokens: u64,
+    /// Tokens of their answers.
+    pub output_tokens: u64,
+    /// What they were charged.
+    pub charge: MicroUsd,
+}
+
+impl UsageReport {
+    pub(crate) fn read(raw: &Value) -> Option<Self> {
+        Some(Self {
+            total: UsageRow::read(raw.get("total")?),
+            rows: raw
+                .get("data")?
+                .as_array()?
+                .iter()
+                .map(UsageRow::read)
+                .collect(),
+        })
+    }
+}
+
+impl UsageRow {
+    fn read(raw: &Value) -> Self {
+        let text = |name: &str| raw.get(name).and_then(Value::as_str).unwrap_or_default();
+        let count = |name: &str| raw.get(name).and_then(Value::as_u64).unwrap_or(0);
+        Self {
+            date: text("date").to_owned(),
+            model: text("model").to_owned(),
+            provider: text("provider").to_owned(),
+            requests: count("requests"),
+            input_tokens: count("input_tokens"),
+            output_tokens: count("output_tokens"),
+            charge: MicroUsd::from_usd(text("charge")).unwrap_or(MicroUsd::ZERO),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded() -> Value {
+        serde_json::from_str(include_str!("../fixtures/receipt.json")).unwrap()
+    }
+
+    #[test]
+    fn a_recorded_receipt_is_read() {
+        let receipt = Receipt::read(recorded()).unwrap();
+        assert_eq!(receipt.model, "claude-sonnet-4-6");
+        assert_eq!((receipt.input_tokens, receipt.output_tokens), (8, 22));
+        assert_eq!(receipt.charge, MicroUsd::new(425));
+        assert_eq!(receipt.provider_cost, Some(MicroUsd::new(354)));
+        assert_eq!(receipt.degraded, ["privacy"]);
+        assert_eq!(receipt.attempts, 1);
+        assert_eq!(receipt.cost(), Some(MicroUsd::new(425)));
+    }
+
+    #[test]
+    fn where_nothing_is_charged_the_providers_bill_counts() {
+        let mut raw = recorded();
+        raw["cost"]["charge"] = "0.000000".into();
+        let receipt = Receipt::read(raw).unwrap();
+        assert_eq!(receipt.cost(), Some(MicroUsd::new(354)));
+    }
+
+    #[test]
+    fn balances_and_usage_are_read() {
+        let raw = serde_json::json!({ "account": "acct_1", "deposited": "10.000000",
+            "spent": "1.5", "held": "0", "available": "8.5" });
+        let balance = Balance::read(&raw).unwrap();
+        assert_eq!(balance.available, MicroUsd::new(8_500_000));
+
+        let raw = serde_json::json!({ "total": { "requests": 2, "charge": "0.25" },
+            "data": [{ "date": "2026-11-20", "model": "m", "provider": "p", "requests": 2 }] });
+        let report = UsageReport::read(&raw).unwrap();
+        assert_eq!(report.total.charge, MicroUsd::new(250_000));
+        assert_eq!(report.rows[0].model, "m");
+    }
+}

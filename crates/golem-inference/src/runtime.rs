@@ -1,0 +1,350 @@
+//! An agent's thinking, put together: the gate, the extensions in their order, one provider.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bardo_types::clock::{Clock, SystemClock};
+
+use crate::call::CallSpec;
+use crate::client::{ClientError, Inference};
+use crate::event::{EventSink, Events, GolemEvent, Silence};
+use crate::extension::{
+    CallContext, EndContext, Extension, Extensions, HookError, Registration, StartContext,
+    TickContext,
+};
+use crate::heartbeat::{Beat, Counts, Heartbeat, Probe, Tier};
+use crate::negotiator::Negotiated;
+use crate::reply::Reply;
+use crate::state::{GolemState, Mortality};
+
+/// What an agent is made of beside its extensions.
+pub struct Setup {
+    /// Its name.
+    pub golem_id: Arc<str>,
+    /// Its session.
+    pub session_id: Arc<str>,
+    /// The gate.
+    pub heartbeat: Heartbeat,
+    /// Who hears of events.
+    pub sink: Arc<dyn EventSink>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Setup {
+    /// An agent with the usual gate, on the machine's clock, of which nobody hears.
+    #[must_use]
+    pub fn new(golem_id: &str, session_id: &str) -> Self {
+        Self {
+            golem_id: golem_id.into(),
+            session_id: session_id.into(),
+            heartbeat: Heartbeat::default(),
+            sink: Arc::new(Silence),
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+/// Why an agent did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An extension refused.
+    #[error("{extension}: {source}")]
+    Extension {
+        /// Which.
+        extension: String,
+        /// Why.
+        #[source]
+        source: HookError,
+    },
+    /// No extension registered a provider.
+    #[error("no provider is registered: add a `ProviderAdapter`")]
+    NoProvider,
+}
+
+/// Why a thought was not answered.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// An extension refused to send it.
+    #[error("{extension}: {source}")]
+    Extension {
+        /// Which.
+        extension: String,
+        /// Why.
+        #[source]
+        source: HookError,
+    },
+    /// It was to go by a provider that is not registered.
+    #[error("no provider `{0}` is registered")]
+    UnknownProvider(String),
+    /// The gateway did not answer it.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+}
+
+/// How a thought ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Called {
+    /// It was answered.
+    Answered {
+        /// The answer.
+        reply: Box<Reply>,
+        /// What was recorded of it.
+        negotiated: Box<Negotiated>,
+    },
+    /// It was never sent, and cost nothing.
+    Skipped(String),
+}
+
+impl Called {
+    /// The answer, where there is one.
+    #[must_use]
+    pub fn reply(&self) -> Option<&Reply> {
+        match self {
+            Self::Answered { reply, .. } => Some(reply),
+            Self::Skipped(_) => None,
+        }
+    }
+}
+
+/// An agent that lives.
+pub struct Runtime {
+    extensions: Extensions,
+    /// Never empty; calls go to the first.
+    providers: Vec<Registration>,
+    heartbeat: Mutex<Heartbeat>,
+    state: Mutex<GolemState>,
+    events: Events,
+}
+
+impl Runtime {
+    /// Starts an agent.
+    ///
+    /// # Errors
+    /// When an extension refuses, or none registers a provider.
+    pub async fn start(extensions: Extensions, setup: Setup) -> Result<Self, StartError> {
+        let events = Events::new(Arc::clone(&setup.golem_id), setup.sink, setup.clock);
+        let state = GolemState {
+            golem_id: setup.golem_id,
+            session_id: setup.session_id,
+            tick: 0,
+            tier: None,
+            mortality: Mortality::default(),
+            regime: None,
+        };
+        let mut context = StartContext {
+            state,
+            providers: Vec::new(),
+            events: events.clone(),
+        };
+        for extension in extensions.iter() {
+            let started = extension.on_before_agent_start(&mut context).await;
+            started.map_err(|source| StartError::Extension {
+                extension: extension.name().to_owned(),
+                source,
+            })?;
+        }
+        if context.providers.is_empty() {
+            return Err(StartError::NoProvider);
+        }
+        Ok(Self {
+            extensions,
+            providers: context.providers,
+            heartbeat: Mutex::new(setup.heartbeat),
+            state: Mutex::new(context.state),
+            events,
+        })
+    }
+
+    /// Takes one tick: weighs the probes, then tells the extensions. Sends nothing by itself.
+    pub async fn tick(&self, tick: u64, probes: &[Probe]) -> Beat {
+        let beat = self.with_heartbeat(|heart| heart.observe(probes));
+        let state = self.with_state(|state| {
+            state.tick = tick;
+            state.tier = Some(beat.tier);
+            state.clone()
+        });
+        self.events.emit(tick, GolemEvent::Heartbeat(beat.clone()));
+        let mut context = TickContext {
+            state,
+            beat: beat.clone(),
+            now_ms: self.events.now_ms(),
+            events: self.events.clone(),
+        };
+        for extension in self.extensions.iter() {
+            if let Err(error) = extension.on_tick(&mut context).await {
+                self.complain(extension, tick, &error);
+            }
+        }
+        beat
+    }
+
+    /// Hands the tick over to System 2, because the small model was not sure; gives whether there
+    /// was something to hand over.
+    pub fn escalate(&self) -> bool {
+        let escalated = self.with_heartbeat(Heartbeat::escalate);
+        if escalated {
+            self.with_state(|state| state.tier = Some(Tier::T2));
+        }
+        escalated
+    }
+
+    /// Carries one thought.
+    ///
+    /// # Errors
+    /// When an extension refuses to send it or the gateway does not answer it.
+    pub async fn call(&self, spec: CallSpec) -> Result<Called, CallError> {
+        self.call_aloud(spec, &mut |_| {}).await
+    }
+
+    /// Carries one thought and hears the text of its answer as it comes.
+    ///
+    /// # Errors
+    /// When an extension refuses to send it or the gateway does not answer it.
+    pub async fn call_aloud(
+        &self,
+        spec: CallSpec,
+        on_text: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Called, CallError> {
+        let mut context = CallContext {
+            state: self.state(),
+            spec,
+            via: None,
+            negotiated: Negotiated::default(),
+            skipped: None,
+            outcome: None,
+            events: self.events.clone(),
+        };
+        for extension in self.extensions.iter() {
+            let before = extension.on_before_llm_call(&mut context).await;
+            before.map_err(|source| CallError::Extension {
+                extension: extension.name().to_owned(),
+                source,
+            })?;
+            if let Some(reason) = context.skipped.take() {
+                context.emit(GolemEvent::InferenceSkipped {
+                    subsystem: context.spec.subsystem().to_owned(),
+                    reason: reason.clone(),
+                });
+                return Ok(Called::Skipped(reason));
+            }
+        }
+        let connection = self.connection(context.via.as_deref())?;
+        context.outcome = Some(connection.chat(&context.spec, on_text).await);
+        self.report(&context);
+        for extension in self.extensions.iter() {
+            if let Err(error) = extension.on_after_llm_call(&mut context).await {
+                self.complain(extension, context.state.tick, &error);
+            }
+        }
+        match context.outcome {
+            Some(Ok(reply)) => Ok(Called::Answered {
+                reply: Box::new(reply),
+                negotiated: Box::new(context.negotiated),
+            }),
+            Some(Err(error)) => Err(error.into()),
+            None => Err(ClientError::Malformed("the outcome of a call").into()),
+        }
+    }
+
+    /// Ends the session.
+    pub async fn end(&self) {
+        let mut context = EndContext {
+            state: self.state(),
+            events: self.events.clone(),
+        };
+        for extension in self.extensions.iter() {
+            if let Err(error) = extension.on_session_end(&mut context).await {
+                self.complain(extension, context.state.tick, &error);
+            }
+        }
+    }
+
+    /// Says how alive the agent is, from the next call on.
+    pub fn set_mortality(&self, mortality: Mortality) {
+        self.with_state(|state| state.mortality = mortality);
+    }
+
+    /// Says what the market is like, from the next call on.
+    pub fn set_regime(&self, regime: &str) {
+        self.with_state(|state| state.regime = Some(regime.into()));
+    }
+
+    /// The agent as it is.
+    #[must_use]
+    pub fn state(&self) -> GolemState {
+        self.with_state(|state| state.clone())
+    }
+
+    /// How often each tier was used.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.with_heartbeat(|heart| heart.counts())
+    }
+
+    fn connection(&self, via: Option<&str>) -> Result<&dyn Inference, CallError> {
+        let found = match via {
+            None => self.providers.first(),
+            Some(id) => self.providers.iter().find(|provider| provider.id == id),
+        };
+        found
+            .map(|provider| &*provider.connection)
+            .ok_or_else(|| CallError::UnknownProvider(via.unwrap_or_default().to_owned()))
+    }
+
+    fn report(&self, context: &CallContext) {
+        let subsystem = context.spec.subsystem().to_owned();
+        match &context.outcome {
+            Some(Ok(reply)) => {
+                let usage = reply.usage.unwrap_or_default();
+                context.emit(GolemEvent::InferenceEnd {
+                    subsystem,
+                    model: reply.origin.model.clone(),
+                    provider: reply.origin.provider.clone(),
+                    input_tokens: usage.input,
+                    output_tokens: usage.output,
+                    cost_usd: reply.origin.cost.usd(),
+                });
+            }
+            Some(Err(error)) => context.emit(GolemEvent::InferenceFailed {
+                subsystem,
+                message: error.to_string(),
+            }),
+            None => {}
+        }
+        if let Some(id) = &context.via {
+            // Each call around the gateway is on record, not the registration alone.
+            let endpoint = self.providers.iter().find(|provider| provider.id == *id);
+            context.emit(GolemEvent::ProviderBypass {
+                id: id.clone(),
+                endpoint: endpoint.map_or_else(String::new, |found| found.endpoint.clone()),
+                allowed: true,
+            });
+        }
+    }
+
+    fn complain(&self, extension: &dyn Extension, tick: u64, error: &HookError) {
+        let event = GolemEvent::Warning {
+            extension: extension.name().to_owned(),
+            message: error.to_string(),
+        };
+        self.events.emit(tick, event);
+    }
+
+    fn with_state<T>(&self, change: impl FnOnce(&mut GolemState) -> T) -> T {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn with_heartbeat<T>(&self, change: impl FnOnce(&mut Heartbeat) -> T) -> T {
+        change(
+            &mut self
+                .heartbeat
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod fake;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! What extensions know of the agent.
+
+use std::sync::Arc;
+
+use bardo_types::phase::Phase;
+
+use crate::heartbeat::Tier;
+
+/// How alive the agent is. It travels as hints; what follows from it is the gateway's matter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mortality {
+    vitality: f64,
+    phase: Phase,
+    sustainability: Option<f64>,
+}
+
+impl Mortality {
+    /// Vitality from 0 to 1. What is no number is neutral, 1, and what is beyond a bound is that
+    /// bound: a broken sensor must not kill.
+    #[must_use]
+    pub fn new(vitality: f64) -> Self {
+        let vitality = if vitality.is_nan() {
+            1.0
+        } else {
+            vitality.clamp(0.0, 1.0)
+        };
+        Self {
+            vitality,
+            phase: Self::phase_of(vitality),
+            sustainability: None,
+        }
+    }
+
+    /// The same, in a phase that something else decided.
+    #[must_use]
+    pub const fn in_phase(mut self, phase: Phase) -> Self {
+        self.phase = phase;
+        self
+    }
+
+    /// The same, with the ratio of revenue to cost of the last thirty days. What is no number or
+    /// negative is not told.
+    #[must_use]
+    pub fn earning(mut self, ratio: f64) -> Self {
+        self.sustainability = (ratio.is_finite() && ratio >= 0.0).then_some(ratio);
+        self
+    }
+
+    /// 0 to 1.
+    #[must_use]
+    pub const fn vitality(self) -> f64 {
+        self.vitality
+    }
+
+    /// The phase.
+    #[must_use]
+    pub const fn phase(self) -> Phase {
+        self.phase
+    }
+
+    /// Revenue over cost, where it is known.
+    #[must_use]
+    pub const fn sustainability(self) -> Option<f64> {
+        self.sustainability
+    }
+
+    fn phase_of(vitality: f64) -> Phase {
+        match vitality {
+            v if v > 0.8 => Phase::Thriving,
+            v if v > 0.5 => Phase::Stable,
+            v if v > 0.3 => Phase::Conservation,
+            v if v > 0.1 => Phase::Desperate,
+            _ => Phase::Terminal,
+        }
+    }
+}
+
+impl Default for Mortality {
+    fn default() -> Self {
+        Self::new(1.0)
+    }
+}
+
+/// The agent, as far as inference cares.
+#[derive(Debug, Clone)]
+pub struct GolemState {
+    /// Its name.
+    pub golem_id: Arc<str>,
+    /// Its session.
+    pub session_id: Arc<str>,
+    /// The number of the tick.
+    pub tick: u64,
+    /// What the gate said of the tick; `None` before the first.
+    pub tier: Option<Tier>,
+    /// How alive it is.
+    pub mortality: Mortality,
+    /// The market's regime, where it is known.
+    pub regime: Option<Arc<str>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_sensors_are_neutral_and_bounds_hold() {
+        assert_eq!(Mortality::new(f64::NAN).vitality(), 1.0);
+        assert_eq!(Mortality::new(7.0).vitality(), 1.0);
+        assert_eq!(Mortality::new(-1.0).phase(), Phase::Terminal);
+        assert_eq!(
+            Mortality::new(0.5).earning(f64::INFINITY).sustainability(),
+            None
+        );
+        assert_eq!(Mortality::new(0.5).earning(0.4).sustainability(), Some(0.4));
+    }
+
+    #[test]
+    fn phases_follow_vitality_down() {
+        let phases: Vec<Phase> = [1.0, 0.6, 0.4, 0.2, 0.0]
+            .into_iter()
+            .map(|vitality| Mortality::new(vitality).phase())
+            .collect();
+        assert_eq!(phases, Phase::ALL);
+    }
+}
