@@ -1,6 +1,6 @@
 //! What a request shows of itself, for choosing who answers it: cheap, local, no model.
 
-use bardo_router::{Facts, Kind};
+use bardo_router::{Facts, Kind, Shape};
 use bardo_types::chat::{ChatRequest, OutputFormat, Part, Role};
 use bardo_types::feature::{Feature, FeatureSet};
 
@@ -27,7 +27,7 @@ pub(crate) fn facts(request: &ChatRequest, size: &Size, stream: bool) -> Facts {
         max_output_tokens: size.output_of_all(),
         turns: u32::try_from(request.turns().len()).unwrap_or(u32::MAX),
         stream,
-        kind: Kind::default(),
+        kind: Kind::of(&shape(request)),
     }
 }
 
@@ -38,4 +38,42 @@ fn shows(request: &ChatRequest, wanted: impl Fn(&Part) -> bool) -> bool {
         .iter()
         .filter(|message| message.role == Role::User)
         .any(|message| message.parts.iter().any(&wanted))
+}
+
+/// How much of it is talk, code, tools.
+fn shape(request: &ChatRequest) -> Shape {
+    let mut shape = Shape {
+        tools: count(request.tools.len()),
+        ..Shape::default()
+    };
+    for message in request.turns() {
+        let mut said = 0;
+        for part in &message.parts {
+            match part {
+                Part::Text(text) => {
+                    said += text.text.len() as u64;
+                    shape.code_chars += Kind::code_chars(&text.text);
+                }
+                Part::ToolResult(_) => shape.tool_results = shape.tool_results.saturating_add(1),
+                _ => {}
+            }
+        }
+        shape.prompt_chars += said;
+        if message.role == Role::User && said > 0 {
+            shape.last_chars = said;
+            let texts = message.parts.iter();
+            shape.asks = texts
+                .filter_map(|part| match part {
+                    Part::Text(text) => Some(text.text.as_str()),
+                    _ => None,
+                })
+                .next_back()
+                .is_some_and(Kind::asks);
+        }
+    }
+    shape
+}
+
+fn count(many: usize) -> u32 {
+    u32::try_from(many).unwrap_or(u32::MAX)
 }

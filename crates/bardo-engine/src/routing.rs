@@ -12,7 +12,7 @@ use bardo_types::Degradation;
 use bardo_types::chat::ChatRequest;
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::Intent;
-use bardo_types::model::Dialect;
+use bardo_types::model::{Dialect, Effort};
 use bardo_types::privacy::SecurityClass;
 use bardo_types::subsystem::Subsystem;
 use bardo_wire::table;
@@ -160,6 +160,14 @@ impl Engine {
             facts,
             ..
         } = question;
+        let sealed = hints.filter(|hints| wants_seal(world, hints)).map(|hints| {
+            // Only attested hardware will do for such a profile (C-067).
+            let class = hints.security_class.max(Some(SecurityClass::Tee));
+            RouteHints {
+                security_class: class,
+                ..hints.clone()
+            }
+        });
         let health = Seen {
             engine: self,
             world,
@@ -167,7 +175,7 @@ impl Engine {
         };
         ask(&RouteRequest {
             model,
-            hints: hints.unwrap_or(silent),
+            hints: sealed.as_ref().or(*hints).unwrap_or(silent),
             facts: *facts,
             allow_downgrade: allows_downgrade(principal, *hints),
             may_use: &|candidate| entitle::may_use(principal, world, model, candidate),
@@ -192,15 +200,22 @@ impl Engine {
             .as_ref()
             .and_then(|row| question.world.profiles.get(&row.name));
         let silent = RouteHints::default();
-        let wanted = match question.task {
+        let hints = question.hints.unwrap_or(&silent);
+        let mut wanted = match question.task {
             Task::Generate => wanted(&Sources {
                 subsystem: subsystem.as_deref(),
-                hints: question.hints.unwrap_or(&silent),
+                hints,
                 owner,
                 quality: intent.quality,
             }),
             Task::CountTokens | Task::Embeddings => None,
         };
+        let router = &question.world.router;
+        if router.saves_thinking(subsystem.as_deref(), hints.sustainability)
+            && let Some(wanted) = wanted.as_mut().filter(|wanted| !wanted.locked)
+        {
+            wanted.profile.reasoning_effort = Some(Effort::None);
+        }
         Routed {
             intent,
             subsystem,
@@ -211,6 +226,17 @@ impl Engine {
             wanted,
         }
     }
+}
+
+/// Whether the caller's profile, or the owner's for the caller's subsystem, insists on attested
+/// hardware.
+fn wants_seal(world: &World, hints: &RouteHints) -> bool {
+    let caller = hints.profile.as_ref().and_then(|profile| profile.tee_mode);
+    let owner = || {
+        let row = world.router.subsystem(hints.subsystem.as_deref()?)?;
+        world.profiles.get(&row.name)?.tee_mode
+    };
+    caller.or_else(owner) == Some(true)
 }
 
 /// A request in neutral form, to see what it uses; `None` where it cannot be read. Then the

@@ -9,7 +9,7 @@ use bardo_engine::{Billing, Breaker, Deadlines, DefaultLimits, Resilience, World
 use bardo_providers::payment::{SandboxWallet, Wallet};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
-    BackendModels, BackendSpec, Catalog, ModelFilter, Policy, RosterBuilder, Router,
+    BackendModels, BackendSpec, Catalog, ModelFilter, Policy, RosterBuilder, Router, Terms,
 };
 use bardo_types::model::{Dialect, ModelEntry, Price, Service};
 use bardo_types::secret::Secret;
@@ -227,6 +227,10 @@ pub(crate) fn world(
             None => BackendModels::Snapshot,
         };
         roster.backend(backend.spec.clone(), models, backend.price);
+        roster.terms(Terms {
+            billed: Some(!backend.endpoint.direct),
+            ..Terms::default()
+        });
     }
     for (name, model) in &config.inference.aliases {
         roster.alias(name.clone(), model.clone());

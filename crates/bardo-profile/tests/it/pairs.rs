@@ -106,7 +106,7 @@ pub(crate) fn served() -> Vec<Served> {
         add(Service::Local, &[Dialect::Chat], name, name);
     }
     for service in [Service::OpenRouter, Service::BlockRun, Service::Bankr] {
-        for (id, upstream) in catalog.resold_by(service) {
+        for bardo_router::Resold { id, upstream, .. } in catalog.resold_by(service) {
             let both = id.starts_with("claude") || service == Service::Bankr;
             let dialects: &[Dialect] = if both {
                 &[Dialect::Chat, Dialect::Anthropic]
