@@ -22,8 +22,7 @@ pub(crate) fn account(
     let choice = routed.choice(candidate);
     let setup = shaped.setup.as_deref();
     let requested = routed.intent.require.iter().chain(&routed.intent.prefer);
-    let mut warnings = hints.warnings.clone();
-    warnings.extend(routed.warnings.iter().cloned());
+    let mut warnings = routed.warnings.clone();
     if let Some(wanted) = &routed.wanted {
         warnings.extend(wanted.warnings.iter().cloned());
     }

@@ -116,7 +116,8 @@ fn routed_world(sandbox: SocketAddr, backends: &[Backend]) -> World {
             name: (*name).to_owned(),
             service: *service,
             base: BaseUrl::parse(&format!("http://{sandbox}{path}")).expect("an address"),
-            key: Secret::new("sandbox-key".into()),
+            // BlockRun's keys begin so.
+            key: Secret::new("brk_live_sandbox".into()),
             allow_private: true,
             dialects: None,
             direct: false,
@@ -195,7 +196,8 @@ async fn a_profile_is_put_into_a_relayed_request_and_nothing_else_moves() {
     scene.ask(&body).await.unwrap();
     let sent = scene.sent().await;
     assert_eq!(sent["temperature"], json!(0.3));
-    assert_eq!(sent["max_tokens"], json!(512));
+    // The row's 512 are for the answer; what the model thinks comes on top.
+    assert!(sent["max_tokens"].as_u64() >= Some(512), "{sent}");
     assert_eq!(sent["messages"], body["messages"]);
     assert!(sent.get("bardo").is_none());
     let profile = scene.last().routing.unwrap().profile.expect("a profile");
