@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use bardo_types::model::{Dialect, Service};
+use bardo_types::model::{Dialect, Effort, Service};
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -11,6 +11,10 @@ use toml::{Table, Value};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Members {
+    /// The highest temperature, in thousandths.
+    pub(crate) max_temperature_milli: u32,
+    /// A temperature or `top_p`, not both.
+    pub(crate) temperature_or_top_p: bool,
     pub(crate) top_k: bool,
     pub(crate) min_p: bool,
     pub(crate) penalties: bool,
@@ -21,6 +25,8 @@ pub(crate) struct Members {
     pub(crate) effort: bool,
     /// An effort, of any model that thinks.
     pub(crate) any_effort: bool,
+    /// The lowest one that thinks and has a word.
+    pub(crate) least_effort: Effort,
     /// Thinking can be switched off.
     pub(crate) off: bool,
     /// A number of thinking tokens.
@@ -48,6 +54,8 @@ pub(crate) enum Marks {
 impl Default for Members {
     fn default() -> Self {
         Self {
+            max_temperature_milli: 2_000,
+            temperature_or_top_p: false,
             top_k: false,
             min_p: false,
             penalties: false,
@@ -55,6 +63,7 @@ impl Default for Members {
             stop: 0,
             effort: false,
             any_effort: false,
+            least_effort: Effort::Minimal,
             off: false,
             budget: false,
             sampling_while_thinking: true,

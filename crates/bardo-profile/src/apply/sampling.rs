@@ -81,7 +81,8 @@ impl Setup<'_> {
             }
             return false;
         }
-        let most = f64::from(self.caps.max_temperature_milli) / 1_000.0;
+        let most = self.caps.max_temperature_milli;
+        let most = f64::from(most.min(self.members.max_temperature_milli)) / 1_000.0;
         let sent = wanted.min(most);
         if sent < wanted {
             self.record("temperature", wanted, sent, "the most that the model takes");
@@ -123,9 +124,9 @@ impl Setup<'_> {
             self.request.sampling.min_p = Some(number(wanted));
             return;
         }
+        let one_of_two = self.takes_one_of_two();
         let sampling = &mut self.request.sampling;
-        let taken = sampling.top_p.is_some()
-            || (self.caps.temperature_or_top_p && sampling.temperature.is_some());
+        let taken = sampling.top_p.is_some() || (one_of_two && sampling.temperature.is_some());
         // At 1 the nucleus would be empty.
         if taken || wanted >= 1.0 || self.wanted.min_p_fallback == MinPFallback::Drop {
             return self.record("min_p", wanted, DEFAULT, UNKNOWN);
@@ -157,13 +158,18 @@ impl Setup<'_> {
         self.record("top_k", wanted, DEFAULT, UNKNOWN);
     }
 
+    fn takes_one_of_two(&self) -> bool {
+        self.caps.temperature_or_top_p || self.members.temperature_or_top_p
+    }
+
     /// Some models take a temperature or a `top_p` (C-089). What the caller said stays.
     fn one_of_two(&mut self, own_temperature: bool, own_top_p: bool) {
+        let applies = self.takes_one_of_two();
         let sampling = &mut self.request.sampling;
         let (Some(temperature), Some(top_p)) = (&sampling.temperature, &sampling.top_p) else {
             return;
         };
-        if !self.caps.temperature_or_top_p {
+        if !applies {
             return;
         }
         let neutral = temperature.read::<f64>().ok() == Some(1.0);

@@ -125,7 +125,8 @@ impl Setup<'_> {
     fn turn_low(&mut self, wanted: Effort) {
         let reasoning = &mut self.request.reasoning;
         let least = if self.members.effort && !self.caps.efforts.is_empty() {
-            self.caps.efforts.iter().copied().min()
+            let least = self.caps.efforts.iter().copied().min();
+            least.map(|effort| effort.max(self.members.least_effort))
         } else {
             (self.members.any_effort && self.caps.efforts.is_empty()).then_some(Effort::Low)
         };
@@ -146,7 +147,8 @@ impl Setup<'_> {
         if !self.members.effort {
             return None;
         }
-        let sent = self.caps.nearest_effort(wanted)?;
+        let nearest = self.caps.nearest_effort(wanted)?;
+        let sent = nearest.max(self.members.least_effort);
         if sent != wanted {
             let why = "the nearest that the model takes";
             self.record("reasoning_effort", wanted.as_str(), sent.as_str(), why);

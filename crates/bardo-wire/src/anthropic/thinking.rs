@@ -117,7 +117,10 @@ impl Planner<'_> {
         );
         Plan {
             mode: modes.between_tools.then_some(ThinkingMode::BetweenTools),
-            effort: self.caps.nearest_effort(Effort::None),
+            effort: self
+                .caps
+                .nearest_effort(Effort::None)
+                .map(|effort| effort.max(Effort::Low)),
             display: None,
         }
     }
@@ -227,7 +230,9 @@ impl Planner<'_> {
     /// The accepted effort nearest to the wish.
     fn effort(&mut self, wanted: Option<Effort>, mode: Option<ThinkingMode>) -> Option<Effort> {
         let wanted = wanted.filter(|effort| *effort != Effort::None)?;
-        let mut sent = self.caps.nearest_effort(wanted);
+        // Models of other makers may take less, but this dialect has no word for it.
+        let nearest = self.caps.nearest_effort(wanted);
+        let mut sent = nearest.map(|effort| effort.max(Effort::Low));
         if matches!(
             mode,
             Some(ThinkingMode::Disabled | ThinkingMode::BetweenTools)
