@@ -11,6 +11,7 @@ mod describe;
 mod edge;
 mod error;
 mod events;
+mod explain;
 mod models;
 mod operator;
 mod ops;
