@@ -88,7 +88,7 @@ fn store(error: StoreError) -> Problem {
     Problem::store_unavailable(&error)
 }
 
-fn parameter<'q>(query: Option<&'q str>, name: &str) -> Option<&'q str> {
+pub(crate) fn parameter<'q>(query: Option<&'q str>, name: &str) -> Option<&'q str> {
     query?
         .split('&')
         .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))

@@ -1,5 +1,6 @@
 //! From settings to the world that the engine sees.
 
+mod policy;
 mod price;
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,7 +15,8 @@ use bardo_router::{
 use bardo_types::model::{Dialect, ModelEntry, Price, Service};
 use bardo_types::secret::Secret;
 
-use crate::config::{Config, DirectKey, DirectProvider, ServiceConfig};
+pub(crate) use self::policy::{notices, policy, profiles};
+use crate::config::{BACKENDS, Config, DirectKey, DirectProvider, ProviderMode, ServiceConfig};
 
 /// The lists that backends gave of their models, by backend name.
 pub(crate) type LiveLists = HashMap<String, Vec<ModelEntry>>;
@@ -29,31 +31,33 @@ pub(crate) struct Backend {
     pub(crate) closed: bool,
 }
 
+/// The backends' names in the owner's order, configured or not.
+fn order(config: &Config) -> impl Iterator<Item = &str> {
+    let order = &config.inference.provider_order;
+    let rest = BACKENDS
+        .into_iter()
+        .filter(|name| !order.iter().any(|ordered| ordered == name));
+    order.iter().map(String::as_str).chain(rest)
+}
+
+/// Whether the owner lets a backend be used at all.
+fn is_used(config: &Config, name: &str) -> bool {
+    match config.inference.provider_mode {
+        None | Some(ProviderMode::Both) => true,
+        Some(ProviderMode::Venice) => name == "venice",
+        Some(ProviderMode::Bardo) => name != "venice",
+    }
+}
+
 /// The configured backends in the owner's order.
 pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
     let mut all = Vec::new();
-    let order = &config.inference.provider_order;
-    let default = [
-        "direct",
-        "local",
-        "blockrun",
-        "openrouter",
-        "venice",
-        "bankr",
-    ];
-    let rest = default
-        .iter()
-        .filter(|name| !order.iter().any(|ordered| ordered == *name));
-    for name in order.iter().map(String::as_str).chain(rest.copied()) {
+    for name in order(config).filter(|name| is_used(config, name)) {
         let providers = &config.providers;
         match name {
             "direct" => {
-                for (index, key) in providers
-                    .direct
-                    .iter()
-                    .flat_map(|direct| &direct.keys)
-                    .enumerate()
-                {
+                let keys = providers.direct.iter().flat_map(|direct| &direct.keys);
+                for (index, key) in keys.enumerate() {
                     let twins = all
                         .iter()
                         .filter(|backend: &&Backend| backend.endpoint.name.starts_with("direct/"));
@@ -64,17 +68,47 @@ pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
                     )?);
                 }
             }
-            "local" => all.extend(service(Service::Local, providers.local.as_ref())?),
-            "blockrun" => all.extend(service(Service::BlockRun, providers.blockrun.as_ref())?),
-            "openrouter" => {
-                all.extend(service(Service::OpenRouter, providers.openrouter.as_ref())?)
+            "local" => {
+                let config = providers.local.as_ref().map(|local| local.service());
+                all.extend(service(Service::Local, config)?);
             }
-            "venice" => all.extend(service(Service::Venice, providers.venice.as_ref())?),
-            "bankr" => all.extend(service(Service::Bankr, providers.bankr.as_ref())?),
+            "blockrun" => all.extend(service(Service::BlockRun, providers.blockrun.clone())?),
+            "openrouter" => {
+                let config = providers.openrouter.as_ref().map(|it| it.service());
+                all.extend(service(Service::OpenRouter, config)?);
+            }
+            "venice" => {
+                let config = providers.venice.as_ref().map(|venice| venice.service());
+                all.extend(service(Service::Venice, config)?);
+            }
+            "bankr" => {
+                let bankr = providers.bankr.as_ref();
+                let config = bankr
+                    .filter(|bankr| !policy::lacks_key(bankr))
+                    .map(|bankr| bankr.service());
+                all.extend(service(Service::Bankr, config)?);
+            }
             _ => {}
         }
     }
+    if all.is_empty() && config.has_providers() {
+        return Err(
+            "no backend is left: see `inference.provider_mode`, and `providers.bankr.api_key` where Bankr is the only one"
+                .into(),
+        );
+    }
     Ok(all)
+}
+
+/// Whose key it is, and what the backend is called.
+const fn maker(provider: DirectProvider) -> (Service, &'static str) {
+    match provider {
+        DirectProvider::Openai => (Service::OpenAi, "direct/openai"),
+        DirectProvider::Anthropic => (Service::Anthropic, "direct/anthropic"),
+        DirectProvider::Google => (Service::Google, "direct/google"),
+        DirectProvider::Deepseek => (Service::DeepSeek, "direct/deepseek"),
+        DirectProvider::Local => (Service::Local, "direct/local"),
+    }
 }
 
 const fn usual_address(service: Service, has_key: bool) -> Option<&'static str> {
@@ -94,21 +128,10 @@ const fn usual_address(service: Service, has_key: bool) -> Option<&'static str> 
 }
 
 fn direct(key: &DirectKey, index: usize, twins: Vec<&str>) -> Result<Backend, String> {
-    let (service, name) = match key.provider {
-        DirectProvider::Openai => (Service::OpenAi, "direct/openai"),
-        DirectProvider::Anthropic => (Service::Anthropic, "direct/anthropic"),
-        DirectProvider::Google => (Service::Google, "direct/google"),
-        DirectProvider::Deepseek => (Service::DeepSeek, "direct/deepseek"),
-        DirectProvider::Local => (Service::Local, "direct/local"),
-    };
+    let (service, name) = maker(key.provider);
     let config = ServiceConfig {
-        api_key: key.api_key.clone(),
-        base_url: key.base_url.clone(),
-        models: key.models.clone(),
-        allow_private: key.allow_private,
-        price: key.price.clone(),
         bill: Some(key.bill.unwrap_or(false)),
-        api: key.api,
+        ..key.service()
     };
     let unique = if twins.contains(&name) {
         format!("{name}#{}", index + 1)
@@ -123,17 +146,11 @@ fn direct(key: &DirectKey, index: usize, twins: Vec<&str>) -> Result<Backend, St
     )
 }
 
-fn service(service: Service, config: Option<&ServiceConfig>) -> Result<Option<Backend>, String> {
+fn service(service: Service, config: Option<ServiceConfig>) -> Result<Option<Backend>, String> {
     let name = service.as_str();
+    let place = format!("providers.{name}");
     config
-        .map(|config| {
-            backend(
-                service,
-                name.to_owned(),
-                &format!("providers.{name}"),
-                config,
-            )
-        })
+        .map(|config| backend(service, name.to_owned(), &place, &config))
         .transpose()
 }
 

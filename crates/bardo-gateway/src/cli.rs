@@ -17,6 +17,7 @@ use crate::{assemble, serve, simulation};
 
 mod balance;
 mod keys;
+mod route;
 
 #[derive(Parser)]
 #[command(

@@ -3,6 +3,7 @@
 
 mod layers;
 mod raw;
+mod spellings;
 pub(crate) mod units;
 
 use std::path::{Path, PathBuf};
@@ -11,8 +12,9 @@ use serde_json::Value;
 
 pub(crate) use layers::{Layer, Layers};
 pub(crate) use raw::{
-    Config, DirectKey, DirectProvider, Durability, LimitsConfig, PriceConfig, PrivyConfig,
-    ServiceConfig, StoreConfig,
+    BACKENDS, BankrConfig, Config, DirectKey, DirectProvider, Durability, LimitsConfig,
+    MinPFallback, ModeName, OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode,
+    ServiceConfig, StoreConfig, usd,
 };
 
 /// The defaults, as documented text.
@@ -144,7 +146,9 @@ fn read(path: &Path) -> Result<Value, ConfigError> {
         .extension()
         .and_then(|extension| extension.to_str())
         .unwrap_or("toml");
-    parse(&text, extension).map_err(refuse)
+    let mut settings = parse(&text, extension).map_err(refuse)?;
+    spellings::canonical(&mut settings).map_err(refuse)?;
+    Ok(settings)
 }
 
 fn parse(text: &str, extension: &str) -> Result<Value, String> {

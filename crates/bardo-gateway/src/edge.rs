@@ -29,12 +29,12 @@ use crate::account;
 use crate::auth::{Access, Call, Gate};
 use crate::describe::{TRAILERS, describe, limits, takes_trailers, warn_of};
 use crate::error::Problem;
-use crate::events::Bus;
+use crate::events::{Bus, Filter};
 use crate::models;
 use crate::repeat::{self, First};
 use crate::reply::ReplyBody;
 use crate::request_id;
-use crate::route::{Route, route};
+use crate::route::{Route, percent_decoded, route};
 
 /// Limits towards callers; replaced as a whole by a reload.
 #[derive(Debug, Clone)]
@@ -166,7 +166,10 @@ impl Edge {
                     .authenticate(caller, &head.headers, Access::Read)
                     .await?;
                 let heartbeat = self.policy.load().limits.heartbeat;
-                let feed = self.bus.follow(principal.account, heartbeat);
+                let list = account::parameter(head.uri.query(), "events").map(percent_decoded);
+                let filter =
+                    Filter::parse(list.as_deref()).map_err(|name| Problem::no_event(&name))?;
+                let feed = self.bus.follow(principal.account, filter, heartbeat);
                 let mut reply = Response::new(ReplyBody::Feed(feed));
                 event_stream(reply.headers_mut());
                 Ok(reply)

@@ -1,6 +1,8 @@
 //! The one place where failures become HTTP (translation §5). Each code has a page in
 //! `docs/errors/`.
 
+mod refusal;
+
 use bardo_access::{Admission, Throttled};
 use bardo_engine::{EngineError, UpstreamFailure, code_of};
 use bardo_ledger::{CapScope, Window};
@@ -40,10 +42,13 @@ pub(crate) const CODES: &[&str] = &[
     "method_not_allowed",
     "missing_key",
     "model_not_found",
+    "no_route",
     "operation_unavailable",
+    "privacy_unavailable",
     "rate_limited",
     "read_timeout",
     "receipt_not_found",
+    "requirements_unsatisfiable",
     "response_not_found",
     "store_unavailable",
     "unknown_endpoint",
@@ -235,6 +240,11 @@ impl Problem {
             "`{param}` must be a date such as 2026-11-20, `from` not after `to` and at most 400 days before it"
         );
         Self::new(400, "invalid_request", FaultClass::BadRequest, message).param(param)
+    }
+
+    pub(crate) fn no_event(name: &str) -> Self {
+        let message = format!("there is no event `{name}`; docs/operations.md lists them");
+        Self::new(400, "invalid_request", FaultClass::BadRequest, message).param("events")
     }
 
     pub(crate) fn draining() -> Self {

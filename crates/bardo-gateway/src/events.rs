@@ -2,6 +2,10 @@
 //!
 //! Events may be lost where a reader is slow; it is told how many. Nothing waits for a reader.
 
+mod names;
+mod owner;
+mod told;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,8 +17,12 @@ use futures_util::Stream;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
+pub(crate) use self::names::Filter;
+pub(crate) use self::owner::OwnerMessages;
+pub(crate) use self::told::{outcome, told};
+
 /// So many events wait for the slowest reader.
-const BACKLOG: usize = 1_024;
+const BACKLOG: usize = 4_096;
 
 /// One event.
 #[derive(Debug, Clone)]
@@ -60,19 +68,19 @@ impl Bus {
         self.closed.send_replace(true);
     }
 
-    /// The events of one account from now on, as server-sent events.
-    pub(crate) fn follow(&self, account: AccountId, heartbeat: Duration) -> Feed {
+    /// The events of one account from now on that the reader wants, as server-sent events.
+    pub(crate) fn follow(&self, account: AccountId, filter: Filter, heartbeat: Duration) -> Feed {
         let receiver = self.events.subscribe();
         let closed = self.closed.subscribe();
         let next = futures_util::stream::unfold(
             (
                 (receiver, closed),
-                account,
+                (account, filter),
                 Some(Bytes::from_static(b": connected\n\n")),
             ),
-            move |((mut receiver, mut closed), account, first)| async move {
+            move |((mut receiver, mut closed), (account, filter), first)| async move {
                 if let Some(bytes) = first {
-                    return Some((bytes, ((receiver, closed), account, None)));
+                    return Some((bytes, ((receiver, closed), (account, filter), None)));
                 }
                 loop {
                     let next = tokio::select! {
@@ -82,7 +90,9 @@ impl Bus {
                     };
                     let bytes = match next {
                         Err(_) => Bytes::from_static(b": heartbeat\n\n"),
-                        Ok(Ok(event)) if event.account != account => continue,
+                        Ok(Ok(event)) if event.account != account || !filter.takes(event.name) => {
+                            continue;
+                        }
                         Ok(Ok(event)) => {
                             format!("event: {}\ndata: {}\n\n", event.name, event.json).into()
                         }
@@ -91,7 +101,7 @@ impl Bus {
                         }
                         Ok(Err(RecvError::Closed)) => return None,
                     };
-                    return Some((bytes, ((receiver, closed), account, None)));
+                    return Some((bytes, ((receiver, closed), (account, filter), None)));
                 }
             },
         );
@@ -119,7 +129,9 @@ mod tests {
         let bus = Bus::default();
         assert!(!bus.is_heard());
         let account = |name| AccountId::parse(name).unwrap();
-        let mut feed = bus.follow(account("a"), Duration::from_secs(15)).0;
+        let mut feed = bus
+            .follow(account("a"), Filter::default(), Duration::from_secs(15))
+            .0;
         let tell = |name, json: &str| {
             bus.tell(Event {
                 account: account(name),
@@ -127,6 +139,8 @@ mod tests {
                 json: json.into(),
             });
         };
+        let only = Filter::parse(Some("owner:message")).unwrap();
+        let mut picky = bus.follow(account("a"), only, Duration::from_secs(15)).0;
         tell("b", "1");
         tell("a", "2");
         assert_eq!(feed.next().await.unwrap(), ": connected\n\n");
@@ -135,6 +149,9 @@ mod tests {
             "event: inference.completed\ndata: 2\n\n"
         );
         assert_eq!(feed.next().await.unwrap(), ": heartbeat\n\n");
+        assert_eq!(picky.next().await.unwrap(), ": connected\n\n");
+        assert_eq!(picky.next().await.unwrap(), ": heartbeat\n\n");
+        drop(picky);
         for _ in 0..BACKLOG + 5 {
             tell("a", "3");
         }
@@ -148,7 +165,9 @@ mod tests {
     async fn a_bus_that_closes_ends_its_readers_after_what_they_have_not_read() {
         let bus = Bus::default();
         let account = AccountId::parse("a").unwrap();
-        let mut feed = bus.follow(account.clone(), Duration::from_secs(15)).0;
+        let mut feed = bus
+            .follow(account.clone(), Filter::default(), Duration::from_secs(15))
+            .0;
         bus.tell(Event {
             account: account.clone(),
             name: "inference.completed",
@@ -158,7 +177,9 @@ mod tests {
         assert_eq!(feed.next().await.unwrap(), ": connected\n\n");
         assert!(feed.next().await.unwrap().ends_with(b"data: 1\n\n"));
         assert_eq!(feed.next().await, None);
-        let mut late = bus.follow(account, Duration::from_secs(15)).0;
+        let mut late = bus
+            .follow(account, Filter::default(), Duration::from_secs(15))
+            .0;
         late.next().await;
         assert_eq!(late.next().await, None);
     }

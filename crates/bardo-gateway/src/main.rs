@@ -11,6 +11,7 @@ mod describe;
 mod edge;
 mod error;
 mod events;
+mod explain;
 mod last_lists;
 mod models;
 mod operator;

@@ -112,7 +112,7 @@ fn is_read(method: &Method) -> bool {
 }
 
 /// SDKs escape the slash in `anthropic/claude-opus-5.5`.
-fn percent_decoded(text: &str) -> String {
+pub(crate) fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;

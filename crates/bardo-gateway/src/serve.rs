@@ -23,7 +23,7 @@ use crate::auth::{Credentials, Gate, Privy, StaticKeys, StoredKeys};
 use crate::cli::{ServeArgs, environment, say};
 use crate::config::{self, Config, Loaded};
 use crate::edge::{Edge, Limits, Policy};
-use crate::events::Bus;
+use crate::events::{Bus, OwnerMessages};
 use crate::ops::{Ops, Status};
 use crate::server::{self, Stop};
 use crate::sink::Sink;
@@ -205,6 +205,7 @@ fn edge(
         sink: Arc::new(Sink {
             metrics: Arc::clone(&metrics),
             bus: bus.clone(),
+            owners: OwnerMessages::default(),
         }),
     };
     Ok(Arc::new(Edge {

@@ -5,27 +5,33 @@ use std::sync::Arc;
 use bardo_engine::EventSink;
 use bardo_telemetry::Metrics;
 use bardo_types::fault::Fault;
+use bardo_types::feature::Feature;
 use bardo_types::receipt::{Outcome, Receipt};
 use bardo_wire::receipt::to_json;
 
-use crate::events::{Bus, Event};
+use crate::events::{Bus, Event, OwnerMessages, outcome, told};
 
 /// Logs, counts and tells.
 pub(crate) struct Sink {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) bus: Bus,
+    pub(crate) owners: OwnerMessages,
 }
 
 impl EventSink for Sink {
     fn settled(&self, receipt: &Receipt) {
         self.metrics.settled(receipt);
         log(receipt);
+        let message = self.owners.of(receipt, owner_message);
+        if let Some(message) = &message {
+            tracing::info!(
+                target: "bardo::owner",
+                account = receipt.account.as_str(),
+                "{message}"
+            );
+        }
         if self.bus.is_heard() {
-            self.bus.tell(Event {
-                account: receipt.account.clone(),
-                name: event_name(receipt.outcome),
-                json: to_json(receipt).into(),
-            });
+            self.tell(receipt, message.as_deref());
         }
     }
 
@@ -50,19 +56,47 @@ impl EventSink for Sink {
     }
 }
 
-fn event_name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Finished => "inference.completed",
-        Outcome::Aborted => "inference.aborted",
-        Outcome::Failed => "inference.failed",
-        Outcome::Unknown => "inference.unknown",
+impl Sink {
+    fn tell(&self, receipt: &Receipt, message: Option<&str>) {
+        let tell = |name, json: String| {
+            self.bus.tell(Event {
+                account: receipt.account.clone(),
+                name,
+                json: json.into(),
+            });
+        };
+        for (name, json) in told(receipt, message) {
+            tell(name, json);
+        }
+        tell(outcome(receipt.outcome), to_json(receipt));
     }
+}
+
+/// What the owner should know of an answer that lacks something.
+fn owner_message(receipt: &Receipt) -> String {
+    let routing = receipt.routing.as_deref();
+    let row = routing.and_then(|routing| routing.subsystem.as_deref());
+    let subsystem = row.or(receipt.subsystem.as_deref());
+    let lost = routing.map_or(&[][..], |routing| &routing.degraded);
+    let lost: Vec<&str> = lost.iter().map(|feature| feature.as_str()).collect();
+    format!(
+        "{} used {} on {}: {} unavailable",
+        subsystem.unwrap_or("A request"),
+        receipt.model,
+        receipt.backend,
+        lost.join(" and ")
+    )
 }
 
 /// Writes one line per request: answered ones at `debug`, because an operator who wants each asks
 /// for it (`RUST_LOG=bardo::requests=debug`), the others louder.
 fn log(receipt: &Receipt) {
     let usage = receipt.usage.as_ref();
+    let routing = receipt.routing.as_deref();
+    let names = |lost: &[Feature]| {
+        let names: Vec<&str> = lost.iter().map(|feature| feature.as_str()).collect();
+        names.join(",")
+    };
     macro_rules! line {
         ($level:expr, $text:literal) => {
             tracing::event!(
@@ -76,6 +110,8 @@ fn log(receipt: &Receipt) {
                 output = usage.map_or(0, |usage| usage.output),
                 cost = receipt.cost_text().unwrap_or_default(),
                 stream = receipt.streamed,
+                subsystem = routing.and_then(|routing| routing.subsystem.as_deref()),
+                degraded = routing.map(|routing| names(&routing.degraded)).filter(|names| !names.is_empty()),
                 $text
             )
         };

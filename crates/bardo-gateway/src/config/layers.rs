@@ -71,7 +71,7 @@ impl Layers {
     }
 }
 
-fn merge(into: &mut Value, from: &Value) {
+pub(super) fn merge(into: &mut Value, from: &Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
             for (key, value) in from {
@@ -126,6 +126,9 @@ fn is_secret(path: &[String]) -> bool {
 const FLAT: &[(&str, &str)] = &[
     ("BARDO_INFERENCE_SPREAD_PCT", "INFERENCE__SPREAD_PCT"),
     ("BARDO_INFERENCE_MAX_RETRIES", "UPSTREAM__MAX_ATTEMPTS"),
+    ("BARDO_T1_MODEL", "INFERENCE__TIERS__T1__PROVIDER"),
+    ("BARDO_T2_MODEL", "INFERENCE__TIERS__T2__PROVIDER"),
+    ("BARDO_BLOCKRUN_ENDPOINT", "PROVIDERS__BLOCKRUN__BASE_URL"),
 ];
 
 /// `BARDO_SECTION__KEY=value` for any setting.
@@ -253,6 +256,20 @@ fn resolve(text: &str, environment: &[(String, String)]) -> Result<Option<String
     Ok(Some(out))
 }
 
+/// The name that was meant, if one is more than so alike.
+pub(crate) fn nearest<'a>(
+    wrong: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    alike: f64,
+) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(wrong, name), name))
+        .filter(|(score, _)| *score > alike)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, name)| name)
+}
+
 /// Turns serde's words into ours, with a suggestion for a name that nearly fits.
 pub(crate) fn explain(path: &str, message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
@@ -270,11 +287,7 @@ pub(crate) fn explain(path: &str, message: &str) -> String {
         } else {
             "value"
         };
-        let nearest = known.iter().max_by(|a, b| {
-            let score = |name: &str| strsim::jaro_winkler(wrong, name);
-            score(a).total_cmp(&score(b))
-        });
-        let hint = match nearest.filter(|name| strsim::jaro_winkler(wrong, name) > 0.75) {
+        let hint = match nearest(wrong, known.iter().copied(), 0.75) {
             Some(name) => format!("; did you mean `{name}`?"),
             None => format!("; known are {}", known.join(", ")),
         };

@@ -1,3 +1,5 @@
+mod routing;
+
 use super::*;
 
 fn check(yaml: &str, environment: &[(&str, &str)]) -> Result<Config, String> {
@@ -7,7 +9,9 @@ fn check(yaml: &str, environment: &[(&str, &str)]) -> Result<Config, String> {
         .collect();
     let mut layers = Layers::default();
     layers.push(Layer::new("default", parse(DEFAULTS, "toml").unwrap()));
-    layers.push(Layer::new("test", parse(yaml, "yaml").unwrap()));
+    let mut file = parse(yaml, "yaml").unwrap();
+    spellings::canonical(&mut file)?;
+    layers.push(Layer::new("test", file));
     layers.push(Layer::new("environment", layers::overrides(&environment)));
     build(&layers, None, &environment).map_err(|error| error.0)
 }

@@ -1,3 +1,5 @@
+use bardo_router::{Refusal, RefusalKind};
+
 use super::*;
 
 fn upstream(class: FaultClass, status: u16) -> Problem {
@@ -70,4 +72,51 @@ fn every_code_has_its_page() {
         let page = std::fs::read_to_string(pages.join(format!("{code}.md"))).unwrap_or_default();
         assert!(page.contains(code), "docs/errors/{code}.md is missing");
     }
+}
+
+fn refusal(kind: RefusalKind) -> Refusal {
+    Refusal {
+        kind,
+        missing: vec!["privacy".into(), "visible_thinking".into()],
+        lacks: vec![("blockrun".into(), "keeps what it is sent".into())],
+        advice: "add `providers.venice.api_key`".into(),
+    }
+}
+
+#[test]
+fn a_refusal_names_what_is_missing_who_lacks_it_and_what_would_mend_it_in_every_dialect() {
+    for (kind, status, code) in [
+        (RefusalKind::Privacy, 400, "privacy_unavailable"),
+        (
+            RefusalKind::Unsatisfiable,
+            400,
+            "requirements_unsatisfiable",
+        ),
+    ] {
+        let problem = Problem::refused("bardo/auto", &refusal(kind));
+        assert_eq!((problem.status, problem.code), (status, code));
+        assert_eq!(problem.should_retry, Some(false));
+        for dialect in [
+            Dialect::Chat,
+            Dialect::Responses,
+            Dialect::Completions,
+            Dialect::Anthropic,
+        ] {
+            let body: serde_json::Value =
+                serde_json::from_slice(&problem.body(dialect, "req_1")).unwrap();
+            let told = body["error"]["message"].as_str().unwrap();
+            for part in [
+                "visible_thinking",
+                "blockrun: keeps what it is sent",
+                "`providers.venice.api_key`",
+            ] {
+                assert!(told.contains(part), "{dialect:?} {told}");
+            }
+            assert_eq!(body["error"]["bardo_code"], code);
+        }
+    }
+    let unknown = Problem::refused("gpt-9", &refusal(RefusalKind::UnknownModel));
+    assert_eq!((unknown.status, unknown.code), (404, "model_not_found"));
+    let mine = Problem::refused("gpt-5.5", &refusal(RefusalKind::NotAllowed));
+    assert_eq!((mine.status, mine.code), (404, "no_route"));
 }

@@ -1,0 +1,310 @@
+//! From settings to what the owner decides about routing and profiles.
+
+use std::collections::BTreeMap;
+
+use bardo_router::{BankrPolicy, Mode, Policy, Subsystems, Weights};
+use bardo_types::money::MicroUsd;
+use bardo_types::profile::InferenceProfile;
+use bardo_types::subsystem::Subsystem;
+use serde_json::Number;
+
+use crate::config::{BACKENDS, BankrConfig, Config, ModeName, usd};
+
+/// What the owner decides about routing. The configuration was checked.
+pub(crate) fn policy(config: &Config) -> Policy {
+    let inference = &config.inference;
+    let weights = &inference.weights;
+    Policy {
+        mode: match inference.mode {
+            ModeName::Ordered => Mode::Ordered,
+            ModeName::Scored => Mode::Scored,
+        },
+        weights: Weights {
+            cost: weights.cost,
+            quality: weights.quality,
+            latency: weights.latency,
+            features: weights.features,
+            privacy: weights.privacy,
+        },
+        max_cost: amount(&inference.max_cost_usd),
+        strict_latency: inference.strict_latency,
+        routes: routes(config),
+        floors: spread(&config.privacy.floors, |class| class.0),
+        privacy_strict: config.privacy.strict,
+        t1: inference
+            .tiers
+            .t1
+            .as_ref()
+            .map(|tier| tier.provider.clone()),
+        t2: inference
+            .tiers
+            .t2
+            .as_ref()
+            .map(|tier| tier.provider.clone()),
+        free_models: inference.free_models,
+        trusted_local: trusts_local(config),
+        diem_staked: config
+            .providers
+            .venice
+            .as_ref()
+            .is_some_and(|venice| venice.diem_staked),
+        openrouter_models: config
+            .providers
+            .openrouter
+            .as_ref()
+            .map(|openrouter| openrouter.models_auto.clone())
+            .unwrap_or_default(),
+        variants: inference.variants,
+        bankr: config
+            .providers
+            .bankr
+            .as_ref()
+            .map(bankr)
+            .unwrap_or_default(),
+        death_reserve: Some(amount(&inference.death_reserve_usd)),
+    }
+}
+
+/// What the owner says of profiles, by subsystem. Of those that nobody may change there is nothing.
+pub(crate) fn profiles(config: &Config) -> BTreeMap<String, InferenceProfile> {
+    let table = Subsystems::embedded();
+    let mut all: BTreeMap<String, InferenceProfile> = config
+        .inference
+        .profiles
+        .iter()
+        .filter_map(|(name, profile)| {
+            let row = table.find(name)?;
+            (!row.locked).then(|| (row.name.clone(), profile.profile()))
+        })
+        .collect();
+    if !config.inference.caching.auto_cache_control {
+        for row in table.rows().filter(|row| !row.locked) {
+            let profile = all.entry(row.name.clone()).or_default();
+            profile.cache_control.get_or_insert(false);
+        }
+    }
+    all
+}
+
+/// What the owner should know of a configuration that is taken, in words.
+pub(crate) fn notices(config: &Config) -> Vec<String> {
+    let mut told = Vec::new();
+    let table = Subsystems::embedded();
+    for name in config.inference.profiles.keys() {
+        if table.find(name).is_some_and(|row| row.locked) {
+            told.push(format!(
+                "`inference.profiles.{name}` is ignored: nobody changes how {name} is set up"
+            ));
+        }
+    }
+    for (subsystem, order) in &config.inference.routes {
+        for name in order.iter().filter(|name| !is_configured(config, name)) {
+            told.push(format!(
+                "`inference.routes.{subsystem}` names `{name}`, which is not configured under `providers`"
+            ));
+        }
+    }
+    if let Some(name) = config
+        .inference
+        .dream_provider
+        .as_deref()
+        .filter(|name| !is_configured(config, name))
+    {
+        told.push(format!(
+            "`inference.dream_provider` names `{name}`, which is not configured under `providers`"
+        ));
+    }
+    let tiers = &config.inference.tiers;
+    for (key, tier) in [("t1", &tiers.t1), ("t2", &tiers.t2)] {
+        let pinned = tier.as_ref().and_then(|tier| tier.provider.split_once('/'));
+        if let Some((backend, _)) = pinned
+            && BACKENDS.contains(&backend)
+            && !is_configured(config, backend)
+        {
+            told.push(format!(
+                "`inference.tiers.{key}.provider` names `{backend}`, which is not configured under `providers`"
+            ));
+        }
+    }
+    if config.providers.bankr.as_ref().is_some_and(lacks_key) {
+        told.push(
+            "`providers.bankr` has a wallet and no `api_key`, so it is not asked; make a key at bankr.bot and add \
+             `providers.bankr.api_key`"
+                .to_owned(),
+        );
+    }
+    told.extend(
+        unused(config)
+            .into_iter()
+            .map(|key| format!("`{key}` is taken, and nothing acts on it yet")),
+    );
+    told
+}
+
+/// Settings that files of other programs have, and that nothing here acts on yet: silence would be
+/// taken for consent.
+fn unused(config: &Config) -> Vec<&'static str> {
+    let mut keys = Vec::new();
+    let mut note = |is_set: bool, key| {
+        if is_set {
+            keys.push(key);
+        }
+    };
+    if let Some(venice) = &config.providers.venice {
+        let cache = venice.cache.as_ref();
+        let cache = cache.is_some_and(|cache| {
+            cache.stable_kernel_ttl_s.is_some() || !cache.session_epoch_advance_on.is_empty()
+        });
+        let media = venice.multimodal.as_ref();
+        let media = media
+            .is_some_and(|media| media.embeddings || media.tts_alerts || media.image_generation);
+        for (is_set, key) in [
+            (
+                venice.default_privacy_tier.is_some(),
+                "providers.venice.default_privacy_tier",
+            ),
+            (!venice.characters.is_empty(), "providers.venice.characters"),
+            (cache, "providers.venice.cache"),
+            (media, "providers.venice.multimodal"),
+            (
+                venice.web_search_enabled == Some(true),
+                "providers.venice.web_search_enabled",
+            ),
+            (
+                venice.web_search_budget_per_cycle_usdc.is_some(),
+                "providers.venice.web_search_budget_per_cycle_usdc",
+            ),
+            (venice.golem_id.is_some(), "providers.venice.golem_id"),
+            (
+                venice.integration_phase_attestation == Some(true),
+                "providers.venice.integration_phase_attestation",
+            ),
+        ] {
+            note(is_set, key);
+        }
+    }
+    let optimize = config.providers.direct.as_ref();
+    note(
+        optimize.is_some_and(|direct| direct.optimize),
+        "providers.direct.optimize",
+    );
+    if let Some(bankr) = &config.providers.bankr {
+        note(
+            bankr.auto_topup_token.is_some() && bankr.auto_topup != Some(true),
+            "providers.bankr.auto_topup_token",
+        );
+    }
+    note(
+        config.inference.embeddings.provider != "local",
+        "inference.embeddings.provider",
+    );
+    note(
+        config.inference.embeddings.venice_model != "text-embedding-bge-m3",
+        "inference.embeddings.venice_model",
+    );
+    keys
+}
+
+/// Bankr's wallet pays, and a key opens the door; a wallet alone is no way in.
+pub(super) fn lacks_key(bankr: &BankrConfig) -> bool {
+    bankr.wallet.is_some() && bankr.api_key.as_ref().is_none_or(|key| key.is_empty())
+}
+
+fn is_configured(config: &Config, name: &str) -> bool {
+    let providers = &config.providers;
+    let keys = providers.direct.iter().flat_map(|direct| &direct.keys);
+    match name {
+        "blockrun" => providers.blockrun.is_some(),
+        "openrouter" => providers.openrouter.is_some(),
+        "venice" => providers.venice.is_some(),
+        "bankr" => providers.bankr.is_some(),
+        "local" => providers.local.is_some(),
+        "direct" => keys.count() > 0,
+        other => {
+            let maker = other.strip_prefix("direct/").unwrap_or(other);
+            let maker = maker.split_once('#').map_or(maker, |(maker, _)| maker);
+            keys.into_iter()
+                .any(|key| super::maker(key.provider).1.ends_with(maker))
+        }
+    }
+}
+
+/// Routes by row, with the dreams' provider before everybody else.
+fn routes(config: &Config) -> BTreeMap<String, Vec<String>> {
+    let inference = &config.inference;
+    let mut all = spread(&inference.routes, Clone::clone);
+    if let Some(first) = &inference.dream_provider {
+        let rest = super::order(config).filter(|name| name != first);
+        let order: Vec<String> = std::iter::once(first.as_str())
+            .chain(rest)
+            .map(str::to_owned)
+            .collect();
+        for row in members("dream") {
+            all.entry(row.name.clone()).or_insert_with(|| order.clone());
+        }
+    }
+    all
+}
+
+/// Settings by row of the table: what is said of a whole group (`dream`, `death`) holds for each of
+/// its rows, unless that row has a setting of its own.
+fn spread<T, U: Clone>(
+    settings: &BTreeMap<String, T>,
+    read: impl Fn(&T) -> U,
+) -> BTreeMap<String, U> {
+    let table = Subsystems::embedded();
+    let mut all = BTreeMap::new();
+    let found = || {
+        settings
+            .iter()
+            .filter_map(|(name, value)| Some((table.find(name)?, value)))
+    };
+    for (row, value) in found() {
+        all.insert(row.name.clone(), read(value));
+    }
+    for (row, value) in found().filter(|(row, _)| row.group == row.name) {
+        for member in members(&row.name) {
+            all.entry(member.name.clone())
+                .or_insert_with(|| read(value));
+        }
+    }
+    all
+}
+
+fn members(group: &str) -> impl Iterator<Item = &'static Subsystem> {
+    let group = group.to_owned();
+    Subsystems::embedded()
+        .rows()
+        .map(|row| &**row)
+        .filter(move |row| row.group == group)
+}
+
+/// One trust holds for all local servers, so all of them have to have it.
+fn trusts_local(config: &Config) -> bool {
+    let providers = &config.providers;
+    let direct = providers.direct.iter().flat_map(|direct| &direct.keys);
+    let own = direct
+        .filter(|key| key.provider == crate::config::DirectProvider::Local)
+        .map(|key| key.trusted_local);
+    let mut all = own
+        .chain(providers.local.iter().map(|local| local.trusted_local))
+        .peekable();
+    all.peek().is_some() && all.all(|trusted| trusted)
+}
+
+fn bankr(config: &BankrConfig) -> BankrPolicy {
+    let maybe = |number: &Option<Number>| number.as_ref().map(amount);
+    BankrPolicy {
+        self_funding: config.is_self_funding(),
+        subsystems: config.subsystems.clone(),
+        revenue_balance: maybe(&config.revenue_balance_usd),
+        lifetime_revenue: maybe(&config.lifetime_revenue_usd),
+        ratio: config.sustainability,
+        max_call: maybe(&config.max_call_usd),
+    }
+}
+
+/// An amount that was checked when the configuration was read.
+fn amount(number: &Number) -> MicroUsd {
+    usd("", number).unwrap_or(MicroUsd::ZERO)
+}

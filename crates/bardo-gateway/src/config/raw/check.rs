@@ -1,0 +1,108 @@
+//! Checks what types alone cannot.
+
+mod routing;
+
+use bardo_types::ids::AccountId;
+
+use super::{Config, Providers};
+
+pub(crate) use self::routing::{BACKENDS, usd};
+
+impl Config {
+    /// Checks what types alone cannot.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.upstream.max_attempts == 0 {
+            return Err("`upstream.max_attempts` must be at least 1".into());
+        }
+        self.inference.spread()?;
+        if self.limits.instances == 0 {
+            return Err("`limits.instances` must be at least 1".into());
+        }
+        let breaker = &self.upstream.breaker;
+        for (key, share) in [
+            ("retry_budget", self.upstream.retry_budget),
+            ("breaker.error_rate", breaker.error_rate),
+        ] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(format!(
+                    "`upstream.{key}` is a share and must be between 0 and 1"
+                ));
+            }
+        }
+        for (key, count) in [
+            ("failures", breaker.failures),
+            ("connect_failures", breaker.connect_failures),
+            ("min_samples", breaker.min_samples),
+        ] {
+            if count == 0 {
+                return Err(format!(
+                    "`upstream.breaker.{key}` must be at least 1; `upstream.breaker.enabled: false` switches it off"
+                ));
+            }
+        }
+        if self.server.max_header.0 > 1 << 20 {
+            return Err("`server.max_header` must be at most 1MiB".into());
+        }
+        if !self.server.admin_listen.ip().is_loopback() && self.server.admin_token.is_empty() {
+            return Err(format!(
+                "`server.admin_listen` is {}, which others can reach; set `server.admin_token`, or listen on \
+                 127.0.0.1",
+                self.server.admin_listen
+            ));
+        }
+        if let Some(privy) = &self.auth.privy {
+            if privy.app_id.is_empty()
+                || !privy
+                    .app_id
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+            {
+                return Err("`auth.privy.app_id` must be the id of an application".into());
+            }
+            if privy.jwks_url.is_some() && privy.jwks_file.is_some() {
+                return Err("`auth.privy` must have `jwks_url` or `jwks_file`, not both".into());
+            }
+        }
+        for (index, key) in self.auth.keys.iter().enumerate() {
+            if let Err(error) = AccountId::parse(&key.id) {
+                return Err(format!("`auth.keys[{index}].id`: {error}"));
+            }
+            if key.key.expose().len() < 16 {
+                return Err(format!(
+                    "`auth.keys[{index}].key` must have at least 16 characters"
+                ));
+            }
+            if self.auth.keys[..index]
+                .iter()
+                .any(|earlier| earlier.id == key.id)
+            {
+                return Err(format!(
+                    "`auth.keys[{index}].id`: `{}` is used twice",
+                    key.id
+                ));
+            }
+        }
+        routing::check(self)?;
+        Ok(())
+    }
+
+    /// Whether any backend is configured.
+    pub(crate) fn has_providers(&self) -> bool {
+        let Providers {
+            blockrun,
+            openrouter,
+            venice,
+            bankr,
+            local,
+            direct,
+        } = &self.providers;
+        blockrun.is_some()
+            || openrouter.is_some()
+            || venice.is_some()
+            || bankr.is_some()
+            || local.is_some()
+            || direct
+                .as_ref()
+                .is_some_and(|direct| !direct.keys.is_empty())
+    }
+}

@@ -1,0 +1,201 @@
+//! Names and numbers of routing: a name that nobody knows would be a wish that nobody hears.
+
+use std::ops::RangeInclusive;
+
+use bardo_router::Subsystems;
+use bardo_types::money::MicroUsd;
+use serde_json::Number;
+
+use crate::config::Config;
+use crate::config::layers::nearest;
+
+/// The backends, as the owner's orders name them.
+pub(crate) const BACKENDS: [&str; 6] = [
+    "direct",
+    "local",
+    "blockrun",
+    "openrouter",
+    "venice",
+    "bankr",
+];
+
+pub(super) fn check(config: &Config) -> Result<(), String> {
+    let inference = &config.inference;
+    for name in &inference.provider_order {
+        if !BACKENDS.contains(&name.as_str()) {
+            return Err(unknown(
+                "inference.provider_order",
+                name,
+                "backend",
+                BACKENDS,
+            ));
+        }
+    }
+    for (subsystem, order) in &inference.routes {
+        let place = format!("inference.routes.{subsystem}");
+        known_subsystem("inference.routes", subsystem)?;
+        if order.is_empty() {
+            return Err(format!("`{place}` must name a backend, or be left out"));
+        }
+        order
+            .iter()
+            .try_for_each(|name| known_backend(&place, name))?;
+    }
+    for (subsystem, profile) in &inference.profiles {
+        known_subsystem("inference.profiles", subsystem)?;
+        profile.check(&format!("inference.profiles.{subsystem}"))?;
+    }
+    for subsystem in config.privacy.floors.keys() {
+        known_subsystem("privacy.floors", subsystem)?;
+    }
+    if let Some(name) = &inference.dream_provider {
+        known_backend("inference.dream_provider", name)?;
+    }
+    known_backend(
+        "inference.embeddings.provider",
+        &inference.embeddings.provider,
+    )?;
+    numbers(config)?;
+    models(config)?;
+    bankr(config)
+}
+
+fn numbers(config: &Config) -> Result<(), String> {
+    let inference = &config.inference;
+    let weights = &inference.weights;
+    let rows = [
+        ("cost", weights.cost),
+        ("quality", weights.quality),
+        ("latency", weights.latency),
+        ("features", weights.features),
+        ("privacy", weights.privacy),
+    ];
+    let fits = |weight: f64| (0.0..=1e6).contains(&weight);
+    if let Some((key, _)) = rows.iter().find(|(_, (a, b))| !fits(*a) || !fits(*b)) {
+        return Err(format!(
+            "`inference.weights.{key}` must be two numbers, neither negative"
+        ));
+    }
+    let sum = |end: fn(&(f64, f64)) -> f64| rows.iter().map(|(_, pair)| end(pair)).sum::<f64>();
+    if sum(|pair| pair.0) <= 0.0 || sum(|pair| pair.1) <= 0.0 {
+        return Err("`inference.weights`: some weight must be above zero at each end".into());
+    }
+    if usd("inference.max_cost_usd", &inference.max_cost_usd)? == MicroUsd::ZERO {
+        return Err("`inference.max_cost_usd` must be above 0".into());
+    }
+    usd("inference.death_reserve_usd", &inference.death_reserve_usd)?;
+    let prefix = &inference.caching.prompt_cache_key_prefix;
+    if prefix.is_empty() || prefix.len() > 32 || !prefix.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err(
+            "`inference.caching.prompt_cache_key_prefix` must be 1 to 32 visible ASCII characters"
+                .into(),
+        );
+    }
+    Ok(())
+}
+
+fn models(config: &Config) -> Result<(), String> {
+    for (index, row) in config.catalog.models.iter().enumerate() {
+        let place = format!("catalog.models[{index}]");
+        if row.id.trim().is_empty() {
+            return Err(format!("`{place}.id` must be the name of a model"));
+        }
+        if row.rating.is_some_and(|rating| rating > 100) {
+            return Err(format!("`{place}.rating` must be between 0 and 100"));
+        }
+        if let Some(name) = &row.backend {
+            known_backend(&format!("{place}.backend"), name)?;
+        }
+    }
+    Ok(())
+}
+
+fn bankr(config: &Config) -> Result<(), String> {
+    let Some(bankr) = &config.providers.bankr else {
+        return Ok(());
+    };
+    for name in &bankr.subsystems {
+        // Agents have parts of their own that no table lists; what is nearly a listed name is a
+        // slip of the pen.
+        if Subsystems::embedded().find(name).is_none()
+            && let Some(meant) = nearest(name, subsystem_names(), SLIP)
+        {
+            return Err(format!(
+                "`providers.bankr.subsystems`: unknown subsystem `{name}`; did you mean `{meant}`?"
+            ));
+        }
+    }
+    for (key, amount) in [
+        ("revenue_balance_usd", &bankr.revenue_balance_usd),
+        ("lifetime_revenue_usd", &bankr.lifetime_revenue_usd),
+        ("max_call_usd", &bankr.max_call_usd),
+        ("auto_topup_amount_usd", &bankr.auto_topup_amount_usd),
+        ("auto_topup_threshold_usd", &bankr.auto_topup_threshold_usd),
+    ] {
+        if let Some(amount) = amount {
+            usd(&format!("providers.bankr.{key}"), amount)?;
+        }
+    }
+    let ratios: RangeInclusive<f64> = 0.0..=f64::MAX;
+    if bankr
+        .sustainability
+        .is_some_and(|ratio| !ratios.contains(&ratio))
+    {
+        return Err("`providers.bankr.sustainability` is a ratio and must not be negative".into());
+    }
+    Ok(())
+}
+
+/// So alike are a name and the one that was meant, where other names are possible too.
+const SLIP: f64 = 0.92;
+/// So alike, where no other name is possible.
+const ALIKE: f64 = 0.75;
+
+fn subsystem_names() -> impl Iterator<Item = &'static str> {
+    Subsystems::embedded().rows().map(|row| row.name.as_str())
+}
+
+fn known_subsystem(place: &str, name: &str) -> Result<(), String> {
+    match Subsystems::embedded().find(name) {
+        Some(_) => Ok(()),
+        None => Err(unknown(place, name, "subsystem", subsystem_names())),
+    }
+}
+
+fn known_backend(place: &str, name: &str) -> Result<(), String> {
+    const MAKERS: [&str; 5] = ["openai", "anthropic", "google", "deepseek", "local"];
+    let maker = name.strip_prefix("direct/").map(|maker| {
+        let number = |n: &str| n.parse::<usize>().is_ok_and(|n| n > 0);
+        match maker.split_once('#') {
+            Some((maker, index)) => MAKERS.contains(&maker) && number(index),
+            None => MAKERS.contains(&maker),
+        }
+    });
+    if maker.unwrap_or(BACKENDS.contains(&name)) {
+        return Ok(());
+    }
+    let direct = MAKERS.map(|maker| format!("direct/{maker}"));
+    let known = BACKENDS
+        .into_iter()
+        .chain(direct.iter().map(String::as_str));
+    Err(unknown(place, name, "backend", known))
+}
+
+fn unknown<'a>(
+    place: &str,
+    name: &str,
+    what: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let hint = match nearest(name, known.iter().copied(), ALIKE) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("known are {}", known.join(", ")),
+    };
+    format!("`{place}`: unknown {what} `{name}`; {hint}")
+}
+
+/// An amount that was written as a number of USD.
+pub(crate) fn usd(place: &str, number: &Number) -> Result<MicroUsd, String> {
+    MicroUsd::from_usd(&number.to_string()).map_err(|error| format!("`{place}`: {error}"))
+}

@@ -1,0 +1,82 @@
+//! Refusals of the router as HTTP: what is missing, who lacks it, and what would mend it.
+
+use bardo_router::{Refusal, RefusalKind};
+use bardo_types::fault::FaultClass;
+
+use super::Problem;
+use crate::explain::code;
+
+/// Of so many backends it is said what they lack; the rest are counted.
+const SPOKEN_OF: usize = 8;
+
+impl Problem {
+    /// Nobody may answer the request for the model.
+    pub(crate) fn refused(model: &str, refusal: &Refusal) -> Self {
+        let code = code(refusal.kind);
+        let missing = refusal.missing.join(", ");
+        let (status, class, reason) = match refusal.kind {
+            RefusalKind::UnknownModel => (
+                404,
+                FaultClass::NotFound,
+                format!("no configured backend serves the model `{model}`"),
+            ),
+            RefusalKind::UnknownBackend => (
+                404,
+                FaultClass::NotFound,
+                format!("the backend of `{model}` is not configured"),
+            ),
+            RefusalKind::Privacy => (
+                400,
+                FaultClass::BadRequest,
+                format!(
+                    "no configured backend keeps this request as secret as it needs ({missing})"
+                ),
+            ),
+            RefusalKind::Unsatisfiable => (
+                400,
+                FaultClass::BadRequest,
+                format!(
+                    "no configured backend has all that this request requires; missing: {missing}"
+                ),
+            ),
+            RefusalKind::NotAllowed => (
+                404,
+                FaultClass::NotFound,
+                format!(
+                    "none of the backends that this key may use can answer a request for `{model}`"
+                ),
+            ),
+        };
+        let message = format!("{reason}{}; {}", lacks(refusal), refusal.advice);
+        let mut problem = Self::new(status, code, class, message).for_good();
+        let param = match refusal.kind {
+            RefusalKind::Privacy | RefusalKind::Unsatisfiable => "bardo",
+            RefusalKind::UnknownModel | RefusalKind::UnknownBackend | RefusalKind::NotAllowed => {
+                "model"
+            }
+        };
+        if code != "model_not_found" {
+            // Else the dialects would say that the model is missing.
+            problem.fault.code = Some(code.to_owned());
+        }
+        problem.param(param)
+    }
+}
+
+fn lacks(refusal: &Refusal) -> String {
+    if refusal.lacks.is_empty() {
+        return String::new();
+    }
+    let each: Vec<String> = refusal
+        .lacks
+        .iter()
+        .take(SPOKEN_OF)
+        .map(|(backend, what)| format!("{backend}: {what}"))
+        .collect();
+    let more = refusal.lacks.len().saturating_sub(SPOKEN_OF);
+    let more = match more {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    format!(" ({}{more})", each.join(", "))
+}

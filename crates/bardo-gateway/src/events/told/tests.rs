@@ -1,0 +1,88 @@
+use std::time::Duration;
+
+use bardo_types::fault::FaultClass;
+use bardo_types::receipt::{Attempt, AttemptFailure};
+
+use super::super::names::NAMES;
+use super::*;
+
+fn events(receipt: &Receipt, message: Option<&str>) -> Vec<(&'static str, Value)> {
+    told(receipt, message)
+        .into_iter()
+        .map(|(name, json)| (name, serde_json::from_str(&json).unwrap()))
+        .collect()
+}
+
+#[test]
+fn a_receipt_with_everything_tells_every_event_in_order() {
+    let all = events(&sample(), Some("Dream used m on b"));
+    let told: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+    assert_eq!(
+        told,
+        [
+            "inference.start",
+            "provider.feature_negotiated",
+            "provider.resolved",
+            "inference.profile_applied",
+            "inference.profile_degraded",
+            "inference.provider_fallback",
+            "inference.cache_hit",
+            "inference.cache_stats",
+            "inference.reasoning_captured",
+            "inference.schema_fallback",
+            "inference.schema_validated",
+            "routing.warning",
+            "owner.message",
+            "inference.end",
+        ]
+    );
+    for (index, (name, event)) in all.iter().enumerate() {
+        assert!(NAMES.contains(name), "{name}");
+        assert_eq!(event["sequence"], index + 1, "{name}");
+        assert_eq!(event["request_id"], "req_1", "{name}");
+        assert_eq!(event["golem_id"], "golem-1", "{name}");
+        assert_eq!(event["tick"], 7, "{name}");
+        assert!(
+            event["timestamp"].as_str().unwrap().ends_with('Z'),
+            "{name}"
+        );
+    }
+    insta::assert_json_snapshot!("events", all);
+}
+
+#[test]
+fn a_request_of_a_plain_client_tells_its_begin_and_end_alone() {
+    let mut receipt = sample();
+    receipt.routing = None;
+    receipt.cache = "bypass".into();
+    receipt.usage = None;
+    receipt.attempts.truncate(1);
+    let all = events(&receipt, None);
+    assert_eq!(all.len(), 2);
+    assert_eq!((all[0].0, all[1].0), ("inference.start", "inference.end"));
+    for (_, event) in &all {
+        assert!(event.get("golem_id").is_none() && event.get("tick").is_none());
+    }
+    assert_eq!(all[1].1["cache_hit_rate"], Value::Null);
+}
+
+#[test]
+fn the_same_backend_asked_again_is_no_fallback() {
+    let mut receipt = sample();
+    receipt.attempts = [Some(()), None]
+        .map(|failed| Attempt {
+            backend: "b".into(),
+            model: "m".into(),
+            failure: failed.map(|()| AttemptFailure {
+                class: FaultClass::RateLimit,
+                status: Some(429),
+                unknown_outcome: false,
+            }),
+            duration: Duration::ZERO,
+        })
+        .into();
+    let fell = events(&receipt, None)
+        .iter()
+        .any(|(name, _)| *name == "inference.provider_fallback");
+    assert!(!fell);
+}

@@ -1,0 +1,383 @@
+//! An explanation for people, on a terminal of any width. No colors and no symbols that a log would
+//! garble: the same text goes into files.
+
+use std::fmt::Write as _;
+
+use bardo_router::{Considered, Refusal};
+use bardo_types::feature::Feature;
+use bardo_types::intent::Intent;
+use bardo_types::model::Tier;
+use bardo_types::subsystem::Subsystem;
+
+use super::{View, effort_words, names, quality_words};
+
+/// The narrowest page on which sentences are still sentences.
+const NARROW: usize = 40;
+
+/// A page that is being written.
+struct Page {
+    text: String,
+    width: usize,
+}
+
+impl Page {
+    fn heading(&mut self, title: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(title);
+        self.text.push('\n');
+    }
+
+    /// Writes a paragraph whose first line begins with `label` and whose others begin below its
+    /// text.
+    fn entry(&mut self, label: &str, column: usize, text: &str) {
+        let column = column.min(self.width / 2);
+        let mut line = format!("  {label:<column$}");
+        let hang = " ".repeat(2 + column);
+        let mut is_empty = true;
+        for word in text.split_whitespace() {
+            let length = line.chars().count() + 1 + word.chars().count();
+            if !is_empty && length > self.width {
+                self.text.push_str(line.trim_end());
+                self.text.push('\n');
+                line.clone_from(&hang);
+                is_empty = true;
+            }
+            if !is_empty {
+                line.push(' ');
+            }
+            line.push_str(word);
+            is_empty = false;
+        }
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+}
+
+/// The explanation in words, in lines of at most `width` characters where words allow it.
+pub(crate) fn words(view: &View<'_>, width: usize) -> String {
+    let mut page = Page {
+        text: String::new(),
+        width: width.max(NARROW),
+    };
+    let route = view.explanation.outcome.as_ref().ok();
+    let row = route.and_then(|route| route.subsystem.as_deref());
+    let of = row.map_or_else(String::new, |row| format!(", asked by {}", row.name));
+    page.heading(&format!("A request for {}{of}", view.model));
+    needs(&mut page, view, row);
+    match view.refusal() {
+        Some(refusal) => refused(&mut page, refusal),
+        None => answers(&mut page, view),
+    }
+    if let Some((code, message)) = view.refused {
+        page.heading("The first choice cannot be sent this request");
+        page.entry("", 0, &format!("{message} ({code})"));
+    }
+    set_up(&mut page, view);
+    if !view.explanation.advice.is_empty() {
+        page.heading("What would make it better");
+        for line in &view.explanation.advice {
+            page.entry("-", 2, line);
+        }
+    }
+    let warnings = view.warnings();
+    if !warnings.is_empty() {
+        page.heading("Warnings");
+        for line in warnings {
+            page.entry("-", 2, line);
+        }
+    }
+    others(&mut page, view);
+    scores(&mut page, view);
+    page.text
+}
+
+fn needs(page: &mut Page, view: &View<'_>, row: Option<&Subsystem>) {
+    let intent = &view.explanation.intent;
+    let route = view.explanation.outcome.as_ref().ok();
+    page.heading("It needs");
+    let quality = format!(
+        "{}: {}{}",
+        intent.quality.as_str(),
+        quality_words(intent.quality, intent.cost_sensitivity),
+        why(
+            row,
+            |table| table.quality == intent.quality,
+            |table| { table.quality.as_str().to_owned() }
+        )
+    );
+    page.entry("quality", LABEL, &quality);
+    let latency = intent
+        .max_latency_ms
+        .map_or_else(|| "any time".to_owned(), |ms| format!("{ms} ms at most"));
+    page.entry(
+        "speed",
+        LABEL,
+        &format!(
+            "{latency}{}",
+            why(
+                row,
+                |table| table.max_latency_ms == intent.max_latency_ms,
+                |table| {
+                    table
+                        .max_latency_ms
+                        .map_or_else(|| "any time".to_owned(), |ms| format!("{ms} ms"))
+                }
+            )
+        ),
+    );
+    let same_cost =
+        |table: &Intent| (table.cost_sensitivity - intent.cost_sensitivity).abs() < f64::EPSILON;
+    page.entry(
+        "cost",
+        LABEL,
+        &format!(
+            "counts {:.2} (0: not at all, 1: alone){}",
+            intent.cost_sensitivity,
+            why(row, same_cost, |table| format!(
+                "{:.2}",
+                table.cost_sensitivity
+            ))
+        ),
+    );
+    let listed = |features: &[Feature]| match features {
+        [] => "nothing in particular".to_owned(),
+        some => names(some).join(", "),
+    };
+    page.entry(
+        "must have",
+        LABEL,
+        &format!(
+            "{}{}",
+            listed(&intent.require),
+            why(
+                row,
+                |table| table.require == intent.require,
+                |table| { listed(&table.require) }
+            )
+        ),
+    );
+    page.entry(
+        "wishes",
+        LABEL,
+        &format!(
+            "{}{}",
+            listed(&intent.prefer),
+            why(
+                row,
+                |table| table.prefer == intent.prefer,
+                |table| { listed(&table.prefer) }
+            )
+        ),
+    );
+    if let Some(route) = route {
+        let floor = row.map_or_else(String::new, |row| {
+            format!(
+                " (the table's floor for {} is {})",
+                row.name,
+                row.floor.as_str()
+            )
+        });
+        page.entry(
+            "secrecy",
+            LABEL,
+            &format!("{} or better{floor}", route.security_class.as_str()),
+        );
+    }
+}
+
+const LABEL: usize = 12;
+
+/// Where a need comes from: the table's row, or what changed it.
+fn why(
+    row: Option<&Subsystem>,
+    same: impl Fn(&Intent) -> bool,
+    told: impl Fn(&Intent) -> String,
+) -> String {
+    match row {
+        None => String::new(),
+        Some(row) if same(&row.intent) => format!(" (the table's row {})", row.name),
+        Some(row) => format!(
+            " (the table says {}; hints or the agent's state changed it)",
+            told(&row.intent)
+        ),
+    }
+}
+
+fn answers(page: &mut Page, view: &View<'_>) {
+    let Ok(route) = &view.explanation.outcome else {
+        return;
+    };
+    page.heading(if route.automatic {
+        "Who answers, chosen by the gateway"
+    } else {
+        "Who answers; the request names the model"
+    });
+    for (index, choice) in route.choices.iter().enumerate() {
+        let entry = &choice.candidate.entry;
+        let cost = choice.estimated_cost.map_or_else(
+            || "cost unknown".to_owned(),
+            |cost| format!("about {cost} USD"),
+        );
+        let tier = entry.tier.map_or("unrated", Tier::as_str);
+        let rank = format!("{}.", index + 1);
+        page.entry(
+            &rank,
+            4,
+            &format!(
+                "{} at {}: {cost}, {tier}, {}",
+                entry.id,
+                view.backend(choice),
+                choice.security.as_str()
+            ),
+        );
+        if !choice.degraded.is_empty() {
+            page.entry(
+                "",
+                4,
+                &format!("without {}", names(&choice.degraded).join(", ")),
+            );
+        }
+    }
+    if route.choices.len() > 1 {
+        page.entry(
+            "",
+            0,
+            "Each is asked only where those before it do not answer.",
+        );
+    }
+}
+
+fn refused(page: &mut Page, refusal: &Refusal) {
+    page.heading("Nobody may answer");
+    page.entry("missing", LABEL, &refusal.missing.join(", "));
+    for (backend, what) in &refusal.lacks {
+        page.entry(backend, LABEL.max(backend.len() + 2), what);
+    }
+    page.entry("advice", LABEL, &refusal.advice);
+}
+
+fn set_up(page: &mut Page, view: &View<'_>) {
+    let Some(wanted) = view.wanted else {
+        return;
+    };
+    let row = wanted
+        .row
+        .as_deref()
+        .unwrap_or("none; the request or its owner");
+    page.heading(&format!("How the model is set up (profile {row})"));
+    let temperature = match view.applied {
+        Some(applied) => applied.temperature,
+        None => wanted.profile.temperature,
+    };
+    let effort = match view.applied {
+        Some(applied) => applied.effort,
+        None => wanted.profile.reasoning_effort,
+    };
+    let mut said = Vec::new();
+    if let Some(temperature) = temperature {
+        said.push(format!("temperature {temperature}"));
+    }
+    if let Some(effort) = effort {
+        said.push(effort_words(effort));
+    }
+    if let Some(most) = wanted.profile.max_tokens {
+        said.push(format!("{most} tokens of answer at most"));
+    }
+    if let Some(schema) = &wanted.profile.response_schema {
+        said.push(format!("schema {}", schema.name));
+    }
+    if said.is_empty() {
+        said.push("as the provider does it".to_owned());
+    }
+    if wanted.locked {
+        said.push("nobody may change it".to_owned());
+    }
+    page.entry("", 0, &said.join(", "));
+    for lost in view
+        .applied
+        .into_iter()
+        .flat_map(|applied| &applied.degraded)
+    {
+        page.entry("-", 2, &format!("{}: {}", lost.feature, lost.detail));
+    }
+}
+
+fn others(page: &mut Page, view: &View<'_>) {
+    let chosen = |seen: &Considered| {
+        let choices = view
+            .explanation
+            .outcome
+            .iter()
+            .flat_map(|route| &route.choices);
+        choices.into_iter().any(|choice| {
+            choice.candidate.backend == seen.candidate.backend
+                && choice.candidate.entry.id == seen.candidate.entry.id
+        })
+    };
+    let rest: Vec<&Considered> = view
+        .explanation
+        .considered
+        .iter()
+        .filter(|seen| !chosen(seen))
+        .collect();
+    if rest.is_empty() {
+        return;
+    }
+    page.heading("Who else was looked at");
+    for seen in rest {
+        let name = format!("{} at {}", seen.candidate.entry.id, seen.backend);
+        let reasons = match (seen.reasons.is_empty(), seen.eligible) {
+            (false, _) => seen.reasons.join("; "),
+            (true, true) => "may answer, and others come first".to_owned(),
+            (true, false) => "may not answer".to_owned(),
+        };
+        page.entry(&format!("{name}:"), name.chars().count() + 2, &reasons);
+    }
+}
+
+fn scores(page: &mut Page, view: &View<'_>) {
+    let rated: Vec<(&Considered, bardo_router::Score)> = view
+        .explanation
+        .considered
+        .iter()
+        .filter_map(|seen| Some((seen, seen.score?)))
+        .collect();
+    if rated.is_empty() {
+        return;
+    }
+    page.heading("Scores, each from 0 to 1");
+    let name = |seen: &Considered| format!("{} at {}", seen.candidate.entry.id, seen.backend);
+    let figures = 6 * 9;
+    let widest = rated
+        .iter()
+        .map(|(seen, _)| name(seen).chars().count())
+        .max();
+    let column = widest
+        .unwrap_or(0)
+        .min(page.width.saturating_sub(figures + 3).max(16));
+    let mut line = |name: &str, terms: [String; 6]| {
+        let name: String = name.chars().take(column).collect();
+        let _ = write!(page.text, "  {name:<column$}");
+        for term in terms {
+            let _ = write!(page.text, " {term:>8}");
+        }
+        page.text.push('\n');
+    };
+    line(
+        "",
+        ["cost", "quality", "latency", "privacy", "features", "total"].map(str::to_owned),
+    );
+    for (seen, score) in rated {
+        let terms = [
+            score.cost,
+            score.quality,
+            score.latency,
+            score.privacy,
+            score.features,
+            score.total,
+        ];
+        line(&name(seen), terms.map(|term| format!("{term:.2}")));
+    }
+}
