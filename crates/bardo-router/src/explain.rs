@@ -107,7 +107,7 @@ fn notes(decision: &Decision<'_>, one: &Seen, is_chosen: bool, reasons: &mut Vec
         if one.observed.state == State::Degraded {
             reasons.push("it fails more often than it should".into());
         }
-        if one.place.late > 0 {
+        if one.place.is_late {
             reasons.push(format!(
                 "it is slower than the {} ms that are asked for",
                 need.intent.max_latency_ms.unwrap_or_default()

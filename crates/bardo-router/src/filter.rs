@@ -199,8 +199,9 @@ impl Sieve<'_> {
         let need = self.need;
         match offer.service.role {
             Role::General => Reasons::NONE,
-            Role::Privacy => {
-                let staked = offer.service.staked && need.intent.diem_available;
+            Role::Privacy | Role::Spare => {
+                let staked =
+                    offer.service.staked && self.policy.diem_staked && need.intent.diem_available;
                 Reasons::NONE.with_if(!need.is_private() && !staked, Reason::NotPrivate)
             }
             Role::Direct => {

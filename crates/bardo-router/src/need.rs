@@ -132,8 +132,7 @@ impl Need {
             Some(_) => FeatureSet::EMPTY,
             None => base.require.iter().copied().collect(),
         };
-        let mut intent = overlaid(base, &hints.intent, &mut warnings);
-        intent.diem_available |= policy.diem_staked;
+        let intent = overlaid(base, &hints.intent, &mut warnings);
         let is_protected = row.as_ref().is_some_and(|row| row.protected);
         let mut need = Self {
             cheapest: false,

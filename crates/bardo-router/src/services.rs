@@ -16,6 +16,8 @@ pub(crate) enum Role {
     General,
     /// For what has to be kept secret, or would better be.
     Privacy,
+    /// For the same, where nobody else keeps it as well.
+    Spare,
     /// For the parts of an agent that earn their keep.
     SelfFunding,
     /// For what only a maker's own API has.
@@ -80,6 +82,14 @@ mod tests {
         assert!(row(Service::Venice).staked && row(Service::OpenRouter).vetted);
         assert_eq!(row(Service::Local).security, SecurityClass::Private);
         assert!(row(Service::Bankr).offers.has(Feature::SelfFunding));
+    }
+
+    #[test]
+    fn roles_are_those_of_the_rulings() {
+        assert_eq!(row(Service::OpenRouter).role, Role::General);
+        assert_eq!(row(Service::Venice).role, Role::Privacy);
+        assert_eq!(row(Service::Bankr).role, Role::SelfFunding);
+        assert_eq!(row(Service::Google).role, Role::Direct);
     }
 
     #[test]

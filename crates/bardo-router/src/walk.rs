@@ -18,6 +18,7 @@ use crate::reason::{Reason, Reasons};
 use crate::request::{Observation, RouteRequest, State};
 use crate::roster::BackendSpec;
 use crate::score::{self, Weighing};
+use crate::services::Role;
 
 /// The most candidates that are handed over for one request.
 const MOST_CHOICES: usize = 16;
@@ -41,13 +42,16 @@ pub(crate) struct Seen {
 pub(crate) struct Place {
     is_down: bool,
     is_unkept: bool,
-    /// 0: as quick as asked, 1: within twice of it, 2: slower.
-    pub(crate) late: u8,
+    /// Slower than twice what is asked.
+    is_very_late: bool,
     lacking: u32,
     unmet: u32,
+    /// Slower than asked.
+    pub(crate) is_late: bool,
+    is_spare: bool,
     /// In the owner's order, where that decides.
     rank: usize,
-    /// As `late`, where nothing was measured.
+    /// As `is_late`, where nothing was measured.
     expected_late: bool,
 }
 
@@ -104,9 +108,10 @@ impl Walk<'_> {
             self.keep_tier(seen, &mut may);
             self.look(seen, &may);
             if self.policy.strict_latency {
-                let allowed = u8::from(!lacking.is_empty() || self.need.accepts_degraded);
+                let is_relaxed = !lacking.is_empty() || self.need.accepts_degraded;
                 may.retain(|&at| {
-                    let is_late = seen[at].place.late > allowed;
+                    let place = seen[at].place;
+                    let is_late = place.is_very_late || place.is_late && !is_relaxed;
                     seen[at].reasons = seen[at].reasons.with_if(is_late, Reason::Slow);
                     !is_late
                 });
@@ -154,14 +159,21 @@ impl Walk<'_> {
             let offer = &self.offers[one.offer];
             one.observed = self.request.health.observe(&offer.candidate);
             let measured = one.observed.p90_ms.or(one.observed.p50_ms);
+            let is_within = |factor: u64, takes: Option<u64>| match (takes, limit) {
+                (Some(takes), Some(limit)) => takes <= limit.saturating_mul(factor),
+                _ => true,
+            };
             one.place = Place {
                 is_down: one.observed.state == State::Down,
                 is_unkept: one.security < self.need.wish,
-                late: late(measured, limit),
+                is_very_late: !is_within(2, measured),
+                is_late: !is_within(1, measured),
+                is_spare: offer.service.role == Role::Spare
+                    && ranks[offer.candidate.backend] >= self.route.len(),
                 lacking: self.need.should.minus(one.features).len(),
                 unmet: wishes.minus(one.features).len(),
                 rank: ranks[offer.candidate.backend],
-                expected_late: measured.is_none() && late(Some(offer.latency_prior), limit) > 0,
+                expected_late: measured.is_none() && !is_within(1, Some(offer.latency_prior)),
             };
         }
     }
@@ -315,12 +327,4 @@ fn remaining(seen: &[Seen], overlooked: Reasons) -> Vec<usize> {
     (0..seen.len())
         .filter(|&at| seen[at].reasons.within(overlooked))
         .collect()
-}
-
-fn late(takes: Option<u64>, limit: Option<u64>) -> u8 {
-    match (takes, limit) {
-        (Some(takes), Some(limit)) if takes > limit.saturating_mul(2) => 2,
-        (Some(takes), Some(limit)) if takes > limit => 1,
-        _ => 0,
-    }
 }
