@@ -328,7 +328,7 @@ fn the_setups_are_those_of_the_files() {
     }
     let policy = Setup::FullStack.policy();
     assert_eq!(policy.routes["operator"], ["bankr", "blockrun"]);
-    assert_eq!(policy.routes.len(), 5);
+    assert_eq!(policy.routes.len(), 4);
     assert_eq!(policy.floors["batch_dream"], SecurityClass::Standard);
     assert!(policy.diem_staked && policy.bankr.self_funding);
     assert_eq!(policy.bankr.subsystems.len(), 3);
