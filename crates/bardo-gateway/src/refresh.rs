@@ -1,34 +1,40 @@
 //! The live lists of models: fetched in the background, the last good one kept.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_providers::transport::Transport;
 use bardo_providers::{Endpoint, ModelList};
 use bardo_router::Catalog;
+use bardo_telemetry::Metrics;
 use bardo_types::model::Dialect;
 use bytes::{Bytes, BytesMut};
 use http::Request;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http_body_util::{BodyExt as _, Full};
 
+use crate::last_lists;
+
 /// A list may have this size.
 const LIST_MAX: usize = 64 << 20;
 /// And take so long.
 const LIST_WAIT: Duration = Duration::from_secs(20);
 
-/// A list, and the bytes that it was read from.
-pub(crate) struct Listed {
-    pub(crate) list: ModelList,
-    pub(crate) body: Bytes,
+/// A backend's list of models, as fetched for the backends of one configuration.
+pub(crate) struct Fetched {
+    pub(crate) generation: u64,
+    pub(crate) name: String,
+    pub(crate) list: Result<ModelList, String>,
 }
 
-/// Asks one backend for its models.
+/// Asks one backend for its models, and keeps what it says.
 pub(crate) async fn fetch(
     transport: &Transport,
     endpoint: &Endpoint,
     catalog: &Arc<Catalog>,
-) -> Result<Listed, String> {
+    folder: &Path,
+) -> Result<ModelList, String> {
     let body = tokio::time::timeout(LIST_WAIT, get(transport, endpoint))
         .await
         .map_err(|_| "no answer in time")??;
@@ -36,7 +42,25 @@ pub(crate) async fn fetch(
         .provider()
         .parse_list(&body, catalog)
         .map_err(|error| error.to_string())?;
-    Ok(Listed { list, body })
+    last_lists::keep(folder, endpoint, &body);
+    Ok(list)
+}
+
+/// Says what a list came to. Rows that make no sense are a provider's mistake that may cost a
+/// model, so they are told where somebody looks.
+pub(crate) fn tell(metrics: &Metrics, provider: &str, list: &ModelList) {
+    let (models, quarantined) = (list.models.len(), list.quarantined.len());
+    tracing::debug!(provider, models, "list of models refreshed");
+    metrics.listed(provider, models, quarantined);
+    if let Some(first) = list.quarantined.first() {
+        tracing::warn!(
+            provider,
+            quarantined,
+            model = first.model,
+            reason = first.reason,
+            "models are left out, because their rows in the list make no sense"
+        );
+    }
 }
 
 async fn get(transport: &Transport, endpoint: &Endpoint) -> Result<Bytes, String> {

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
 use bardo_engine::{Engine, Principal, Services, World};
-use bardo_providers::ModelList;
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
 use bardo_telemetry::Metrics;
@@ -25,10 +24,11 @@ use crate::config::{self, Config, Loaded};
 use crate::edge::{Edge, Limits, Policy};
 use crate::events::{Bus, OwnerMessages};
 use crate::ops::{Ops, Status};
+use crate::refresh::{self, Fetched};
 use crate::server::{self, Stop};
 use crate::sink::Sink;
 use crate::stores::Stores;
-use crate::{last_lists, ops, refresh, simulation, stores, upkeep};
+use crate::{last_lists, ops, simulation, stores, upkeep};
 
 const NO_PROVIDER: &str = "no provider is configured. Either try it with simulated ones:
   bardo-gateway serve --sandbox
@@ -379,13 +379,6 @@ impl Signals {
     }
 }
 
-/// A backend's list of models, as fetched for the backends of one configuration.
-struct Fetched {
-    generation: u64,
-    name: String,
-    list: Result<ModelList, String>,
-}
-
 impl Running {
     /// What the operators' listener shows and acts on.
     fn ops(&self, stores: &Stores, token: Secret) -> Arc<Ops> {
@@ -514,14 +507,10 @@ impl Running {
             let (endpoint, to) = (Arc::clone(&backend.endpoint), to.clone());
             let folder = self.folder.clone();
             tokio::spawn(async move {
-                let listed = refresh::fetch(&transport, &endpoint, &catalog).await;
-                if let Ok(listed) = &listed {
-                    last_lists::keep(&folder, &endpoint, &listed.body);
-                }
                 let fetched = Fetched {
                     generation,
                     name: endpoint.name.clone(),
-                    list: listed.map(|listed| listed.list),
+                    list: refresh::fetch(&transport, &endpoint, &catalog, &folder).await,
                 };
                 // Nobody waits for it any more when the process is about to end.
                 let _ = to.send(fetched).await;
@@ -532,7 +521,7 @@ impl Running {
     fn take_list(&self, fetched: Fetched, lists: &mut LiveLists) {
         let Fetched { name, list, .. } = fetched;
         match &list {
-            Ok(list) => self.tell_list(&name, list),
+            Ok(list) => refresh::tell(&self.edge.metrics, &name, list),
             Err(reason) => tracing::info!(
                 provider = name,
                 reason,
@@ -549,23 +538,6 @@ impl Running {
         self.status.store(Arc::new(status));
         if let Ok(list) = list {
             lists.insert(name, list.models);
-        }
-    }
-
-    /// Says what a list came to. Rows that make no sense are a provider's mistake that may cost a
-    /// model, so they are told where somebody looks.
-    fn tell_list(&self, provider: &str, list: &ModelList) {
-        let (models, quarantined) = (list.models.len(), list.quarantined.len());
-        tracing::debug!(provider, models, "list of models refreshed");
-        self.edge.metrics.listed(provider, models, quarantined);
-        if let Some(first) = list.quarantined.first() {
-            tracing::warn!(
-                provider,
-                quarantined,
-                model = first.model,
-                reason = first.reason,
-                "models are left out, because their rows in the list make no sense"
-            );
         }
     }
 

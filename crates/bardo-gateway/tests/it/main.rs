@@ -20,6 +20,7 @@ mod http;
 mod hygiene;
 mod idempotency;
 mod lifecycle;
+mod lists;
 mod midstream;
 mod money;
 mod passthrough;

@@ -42,10 +42,7 @@ fn cost(router: &Router) -> (MicroUsd, Vec<String>) {
                 facts,
                 allow_downgrade: true,
                 may_use: &|_| true,
-                health: &Measured {
-                    roster: router.roster(),
-                    down: &[],
-                },
+                health: &Measured::all_well(router),
             })
             .unwrap_or_else(|refusal| panic!("{subsystem}: {refusal:?}"));
         let candidate = &route.choices[0].candidate;

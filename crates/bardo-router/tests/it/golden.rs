@@ -1,26 +1,27 @@
 //! The routes that the sources name, and those of today.
 
-use bardo_router::Subsystems;
+use bardo_router::{HealthView, NoHealth, Policy, Router, Subsystems};
 use bardo_types::privacy::SecurityClass;
 
-use crate::setup::{Setup, first, hints, names, route, route_while_down};
+use crate::setup::{Measured, Setup, first, first_by, hints, names, route, route_while_down};
 
 /// Compares the first choice of each subsystem, all at once, so that a failure shows the whole
 /// table.
 #[track_caller]
-fn check(router: &bardo_router::Router, expected: &[(&str, &str)]) {
-    let found: Vec<(&str, String)> = expected
-        .iter()
-        .map(|(subsystem, _)| (*subsystem, first(router, subsystem)))
-        .collect();
-    let wrong: Vec<String> = found
-        .iter()
-        .zip(expected)
-        .filter(|((_, found), (_, expected))| found != expected)
-        .map(|((subsystem, found), (_, expected))| {
-            format!("{subsystem}: {found}, expected {expected}")
-        })
-        .collect();
+fn check(router: &Router, expected: &[(&str, &str)]) {
+    let mut wrong = Vec::new();
+    for (subsystem, expected) in expected {
+        // A gateway that has just started has measured nothing, and chooses alike.
+        for (when, health) in [
+            ("measured", &Measured::all_well(router) as &dyn HealthView),
+            ("unmeasured", &NoHealth),
+        ] {
+            let found = first_by(router, subsystem, health);
+            if found != *expected {
+                wrong.push(format!("{subsystem}, {when}: {found}, expected {expected}"));
+            }
+        }
+    }
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
@@ -171,7 +172,7 @@ fn what_is_private_never_leaves_venice_even_when_it_is_down() {
 
 #[test]
 fn with_blockrun_down_general_requests_go_to_openrouter_and_to_nobody_else() {
-    let policy = bardo_router::Policy {
+    let policy = Policy {
         diem_staked: false,
         ..Setup::FullStack.policy()
     };
@@ -202,5 +203,19 @@ fn venice_alone_serves_every_part_privately() {
         for choice in &route.choices {
             assert!(choice.security >= SecurityClass::Private, "{}", row.name);
         }
+    }
+}
+
+/// Who answers each part first, with the models that this build knows: a snapshot to look over when
+/// the catalog changes, so that no row moves a part of an agent unseen.
+#[test]
+fn the_models_of_today_are_routed_as_last_looked_over() {
+    for setup in Setup::ALL {
+        let router = setup.of_today();
+        let lines: Vec<String> = Subsystems::embedded()
+            .rows()
+            .map(|row| format!("{:<21} {}", row.name, first(&router, &row.name)))
+            .collect();
+        insta::assert_snapshot!(format!("today_{setup:?}"), lines.join("\n"));
     }
 }

@@ -200,6 +200,15 @@ pub(crate) struct Measured<'a> {
     pub(crate) down: &'a [&'a str],
 }
 
+impl<'a> Measured<'a> {
+    pub(crate) fn all_well(router: &'a Router) -> Self {
+        Self {
+            roster: router.roster(),
+            down: &[],
+        }
+    }
+}
+
 impl HealthView for Measured<'_> {
     fn observe(&self, candidate: &Candidate) -> Observation {
         let name = self.roster.backends()[candidate.backend].name.as_str();
@@ -236,11 +245,11 @@ pub(crate) fn hints(subsystem: &str) -> RouteHints {
     }
 }
 
-/// Asks for whatever suits the hints, while some backends are down.
-pub(crate) fn route_while_down(
+/// Asks for whatever suits the hints.
+pub(crate) fn route_by(
     router: &Router,
     hints: &RouteHints,
-    down: &[&str],
+    health: &dyn HealthView,
 ) -> Result<Route, Refusal> {
     router.route(&RouteRequest {
         model: "bardo/auto",
@@ -248,16 +257,26 @@ pub(crate) fn route_while_down(
         facts: facts(),
         allow_downgrade: true,
         may_use: &|_| true,
-        health: &Measured {
-            roster: router.roster(),
-            down,
-        },
+        health,
     })
 }
 
-/// Asks for whatever suits the hints.
+/// The same, while all backends do well.
 pub(crate) fn route(router: &Router, hints: &RouteHints) -> Result<Route, Refusal> {
-    route_while_down(router, hints, &[])
+    route_by(router, hints, &Measured::all_well(router))
+}
+
+/// The same, while some backends are down.
+pub(crate) fn route_while_down(
+    router: &Router,
+    hints: &RouteHints,
+    down: &[&str],
+) -> Result<Route, Refusal> {
+    let health = Measured {
+        roster: router.roster(),
+        down,
+    };
+    route_by(router, hints, &health)
 }
 
 /// The choices of a route as `<backend>/<model>`, in order.
@@ -271,7 +290,12 @@ pub(crate) fn names(router: &Router, route: &Route) -> Vec<String> {
 
 /// The first choice for a subsystem, with what it lacks: `blockrun/claude-opus-4-6 -citations`.
 pub(crate) fn first(router: &Router, subsystem: &str) -> String {
-    let route = match route(router, &hints(subsystem)) {
+    first_by(router, subsystem, &Measured::all_well(router))
+}
+
+/// The same, as backends are seen to do.
+pub(crate) fn first_by(router: &Router, subsystem: &str, health: &dyn HealthView) -> String {
+    let route = match route_by(router, &hints(subsystem), health) {
         Ok(route) => route,
         Err(refusal) => return format!("refused: {}", refusal.missing.join(" ")),
     };
@@ -304,7 +328,7 @@ fn the_setups_are_those_of_the_files() {
     }
     let policy = Setup::FullStack.policy();
     assert_eq!(policy.routes["operator"], ["bankr", "blockrun"]);
-    assert_eq!(policy.routes.len(), 5);
+    assert_eq!(policy.routes.len(), 4);
     assert_eq!(policy.floors["batch_dream"], SecurityClass::Standard);
     assert!(policy.diem_staked && policy.bankr.self_funding);
     assert_eq!(policy.bankr.subsystems.len(), 3);
