@@ -296,7 +296,7 @@ impl Extension for BankrCreditMonitor {
 
     fn on_tick<'a>(&'a self, context: &'a mut TickContext) -> Hook<'a> {
         Box::pin(async move {
-            if context.tick() % self.rules.every_ticks.max(1) != 0 {
+            if !context.tick().is_multiple_of(self.rules.every_ticks.max(1)) {
                 return Ok(());
             }
             if std::mem::replace(&mut self.memory().is_busy, true) {

@@ -136,6 +136,6 @@ impl Market {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^= mixed >> 31;
-        u32::try_from((mixed >> 32) * u64::from(bound) >> 32).unwrap_or(0)
+        u32::try_from(((mixed >> 32) * u64::from(bound)) >> 32).unwrap_or(0)
     }
 }

@@ -1,0 +1,565 @@
+//! The life of a toy Golem: what it does when, and what came of it.
+
+mod baseline;
+mod mind;
+mod report;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bardo_types::clock::Clock;
+use bardo_types::money::MicroUsd;
+use golem_inference::adapter::ProviderAdapter;
+use golem_inference::bankr::{BankrCreditMonitor, Credits, CreditsError, TopUpRules};
+use golem_inference::client::{Inference, Pending};
+use golem_inference::event::Recorded;
+use golem_inference::heartbeat::{Counts, Market, Regime, Severity, Tier};
+use golem_inference::negotiator::ProviderFeatureNegotiator;
+use golem_inference::receipt::Receipt;
+use golem_inference::router::ModelRouter;
+use golem_inference::runtime::{Called, Runtime, Setup};
+use golem_inference::state::Mortality;
+use golem_inference::{CallSpec, Client, ClientError, Extensions, Reply};
+use serde_json::Value;
+
+use self::baseline::Baseline;
+use self::mind::{Mind, is_unsure};
+pub(crate) use self::report::report;
+
+/// What kind of day it is.
+pub(crate) struct Plan {
+    pub(crate) ticks: u64,
+    pub(crate) seed: u64,
+    pub(crate) dies: bool,
+    pub(crate) baseline: String,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            ticks: 288,
+            seed: 7,
+            dies: true,
+            baseline: "openrouter/claude-opus-5-5".to_owned(),
+        }
+    }
+}
+
+/// One call that was sent.
+pub(crate) struct Thought {
+    pub(crate) subsystem: String,
+    pub(crate) vitality: f64,
+    pub(crate) outcome: Result<Reply, String>,
+    pub(crate) receipt: Option<Receipt>,
+}
+
+/// What came of a day.
+#[derive(Default)]
+pub(crate) struct Day {
+    pub(crate) counts: Counts,
+    pub(crate) escalated: u64,
+    pub(crate) thoughts: Vec<Thought>,
+    pub(crate) requests: usize,
+    /// Requests of the heartbeat on ticks that need no model.
+    pub(crate) t0_requests: usize,
+    pub(crate) vitality: (f64, f64),
+    pub(crate) died: bool,
+    pub(crate) is_sandbox: bool,
+    pub(crate) baseline: Option<Baseline>,
+    pub(crate) warnings: Vec<String>,
+    /// Protected parts of the agent that mortality changed something for, and what.
+    pub(crate) changed: Vec<String>,
+}
+
+/// Parts that nothing degrades.
+const PROTECTED: [&str; 5] = [
+    "risk",
+    "operator",
+    "death",
+    "death_reflect",
+    "death_testament",
+];
+
+/// From here on an agent is as good as at full life, and below that mortality would show.
+const FULL_LIFE: f64 = 0.8;
+
+impl Day {
+    /// The calls that were answered.
+    pub(crate) fn answered(&self) -> impl Iterator<Item = &Thought> {
+        self.thoughts
+            .iter()
+            .filter(|thought| thought.outcome.is_ok())
+    }
+
+    /// What must never happen, and did.
+    pub(crate) fn violations(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if self.t0_requests > 0 {
+            found.push(format!(
+                "{} requests were sent on T0 ticks",
+                self.t0_requests
+            ));
+        }
+        found.extend(self.changed.iter().cloned());
+        for thought in &self.thoughts {
+            if let Err(error) = &thought.outcome {
+                found.push(format!("{} was not answered: {error}", thought.subsystem));
+            }
+        }
+        found
+    }
+
+    /// Protected parts that were answered by another model in the evening than in the morning, or
+    /// lost something in between.
+    fn compare_lives(&mut self) {
+        let mut at_full_life: BTreeMap<&str, String> = BTreeMap::new();
+        let mut changed = Vec::new();
+        for thought in self.thoughts.iter().filter(|t| t.outcome.is_ok()) {
+            let name = thought.subsystem.as_str();
+            if !PROTECTED.contains(&name) {
+                continue;
+            }
+            let now = format!("{} [{}]", thought.route(), thought.lost().join(", "));
+            if thought.vitality >= FULL_LIFE {
+                at_full_life.insert(name, now);
+            } else if let Some(then) = at_full_life.get(name).filter(|then| **then != now) {
+                changed.push(format!(
+                    "{name} went to {then} at full life and to {now} at vitality {:.2}",
+                    thought.vitality
+                ));
+            }
+        }
+        self.changed.extend(changed);
+    }
+}
+
+impl Thought {
+    /// Tokens of prompt and answer.
+    pub(crate) fn tokens(&self) -> (u64, u64) {
+        if let Some(receipt) = &self.receipt {
+            return (receipt.input_tokens, receipt.output_tokens);
+        }
+        let usage = self.outcome.as_ref().ok().and_then(|reply| reply.usage);
+        usage.map_or((0, 0), |usage| (usage.input, usage.output))
+    }
+
+    /// What it cost, in micro-USD; `None` where nobody knows.
+    pub(crate) fn micro_usd(&self) -> Option<u64> {
+        let receipt = self.receipt.as_ref()?;
+        // A key of the owner's own pays what the list says.
+        receipt.cost().or(receipt.list_price).map(MicroUsd::get)
+    }
+
+    /// `model@backend`.
+    pub(crate) fn route(&self) -> String {
+        match &self.outcome {
+            Ok(reply) => format!("{}@{}", reply.origin.model, reply.origin.provider),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// What was lost, by name.
+    pub(crate) fn lost(&self) -> Vec<String> {
+        match &self.outcome {
+            Ok(reply) => reply.origin.degraded.clone(),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// How the model was set up, as far as the receipt says.
+    pub(crate) fn profile_notes(&self) -> Vec<String> {
+        let profile = self
+            .receipt
+            .as_ref()
+            .and_then(|receipt| receipt.raw.pointer("/routing/profile"));
+        let Some(profile) = profile else {
+            return Vec::new();
+        };
+        let shown = ["temperature", "reasoning_effort", "effort"];
+        let settings = shown.iter().filter_map(|name| {
+            let value = profile.get(name).filter(|value| !value.is_null())?;
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            Some(format!("{name} {text}"))
+        });
+        let changes = profile.get("degraded").and_then(Value::as_array);
+        let changes = changes.into_iter().flatten().filter_map(Value::as_str);
+        settings.chain(changes.map(str::to_owned)).collect()
+    }
+}
+
+/// A receipt, which may be a moment later than its answer.
+pub(crate) async fn receipt(client: &Client, request_id: &str) -> Option<Receipt> {
+    for _ in 0..20 {
+        match client.receipt(request_id).await {
+            Ok(receipt) => return Some(receipt),
+            Err(ClientError::Refused(refusal)) if refusal.status == 404 => {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+/// Counts what leaves the agent, beneath everything that could keep it back.
+struct Meter {
+    client: Arc<Client>,
+    sent: Mutex<Vec<String>>,
+}
+
+impl Meter {
+    fn sent(&self) -> Vec<String> {
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        sent.clone()
+    }
+}
+
+impl Inference for Meter {
+    fn chat<'a>(
+        &'a self,
+        call: &'a CallSpec,
+        on_text: &'a mut (dyn FnMut(&str) + Send),
+    ) -> Pending<'a, Result<Reply, ClientError>> {
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        sent.push(call.subsystem().to_owned());
+        drop(sent);
+        self.client.chat(call, on_text)
+    }
+}
+
+/// Five minutes for each tick.
+struct ToyClock(Mutex<u64>);
+
+impl ToyClock {
+    const TICK_MS: u64 = 300_000;
+    const DAWN_MS: u64 = 1_795_154_400_000;
+
+    fn set(&self, tick: u64) {
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *now = Self::DAWN_MS + tick * Self::TICK_MS;
+    }
+}
+
+impl Clock for ToyClock {
+    fn now_ms(&self) -> u64 {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Credit at Bankr that a day of posts and trades draws on; toy money in a toy purse.
+struct Purse(Mutex<u64>);
+
+impl Credits for Purse {
+    fn balance(&self) -> Pending<'_, Result<MicroUsd, CreditsError>> {
+        let mut micro = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *micro = micro.saturating_sub(1_400_000);
+        let left = MicroUsd::new(*micro);
+        Box::pin(std::future::ready(Ok(left)))
+    }
+
+    fn top_up<'a>(
+        &'a self,
+        amount: MicroUsd,
+        _: &'a str,
+        _: &'a str,
+    ) -> Pending<'a, Result<(), CreditsError>> {
+        let mut micro = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *micro += amount.get();
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// A Golem in the middle of its day.
+struct Golem<'a> {
+    plan: &'a Plan,
+    runtime: Runtime,
+    meter: Arc<Meter>,
+    mind: Mind,
+    day: Day,
+}
+
+/// Lives one day.
+pub(crate) async fn live(client: Arc<Client>, plan: &Plan) -> Result<Day, String> {
+    let (baseline, probe) = Baseline::read(&client, &plan.baseline).await?;
+    let meter = Arc::new(Meter {
+        client: Arc::clone(&client),
+        sent: Mutex::default(),
+    });
+    let clock = Arc::new(ToyClock(Mutex::new(ToyClock::DAWN_MS)));
+    let sink = Arc::new(Recorded::default());
+    let purse = TopUpRules {
+        auto_topup: true,
+        daily_cap: Some(MicroUsd::new(25_000_000)),
+        ..TopUpRules::default()
+    };
+    let extensions = Extensions::new()
+        .with(ProviderAdapter::connected(
+            client.endpoint().to_string(),
+            meter.clone(),
+        ))
+        .with(BankrCreditMonitor::new(
+            Arc::new(Purse(Mutex::new(6_000_000))),
+            purse,
+        ))
+        .with(ModelRouter::new())
+        .with(ProviderFeatureNegotiator::new());
+    let setup = Setup {
+        sink: sink.clone(),
+        clock: clock.clone(),
+        ..Setup::new("ember", "day-1")
+    };
+    let runtime = Runtime::start(extensions, setup)
+        .await
+        .map_err(|error| error.to_string())?;
+    let mut golem = Golem {
+        plan,
+        runtime,
+        meter,
+        mind: Mind::new(probe.origin.is_sandbox),
+        day: Day {
+            baseline,
+            is_sandbox: probe.origin.is_sandbox,
+            vitality: (vitality(0.0), vitality(1.0)),
+            ..Day::default()
+        },
+    };
+    let mut market = Market::new(plan.seed);
+    for tick in 0..plan.ticks {
+        clock.set(tick);
+        golem.tick(tick, &mut market).await;
+    }
+    golem.end().await;
+    golem.check_protected(&client).await;
+    let mut day = golem.day;
+    for thought in &mut day.thoughts {
+        if let Ok(reply) = &thought.outcome {
+            thought.receipt = receipt(&client, &reply.origin.request_id).await;
+        }
+    }
+    day.compare_lives();
+    day.warnings = sink.warnings();
+    Ok(day)
+}
+
+/// How alive it is at a part of the day: well until afternoon, then less and less.
+fn vitality(part: f64) -> f64 {
+    0.92 - (part - 0.6).max(0.0) * 2.2
+}
+
+impl Golem<'_> {
+    #[expect(clippy::cast_precision_loss, reason = "a part of the day")]
+    fn part(&self, tick: u64) -> f64 {
+        tick as f64 / self.plan.ticks as f64
+    }
+
+    /// Whether something that happens `times` a day, first after `offset` of its period, happens.
+    fn is_due(&self, tick: u64, times: u64, offset: u64) -> bool {
+        let period = (self.plan.ticks / times).max(1);
+        tick % period == offset % period
+    }
+
+    async fn tick(&mut self, tick: u64, market: &mut Market) {
+        let part = self.part(tick);
+        let regime = match part {
+            p if p < 0.4 => Regime::BullLowVol,
+            p if p < 0.6 => Regime::Normal,
+            p if p < 0.8 => Regime::BearHighVol,
+            _ => Regime::Normal,
+        };
+        let left = vitality(part);
+        self.runtime
+            .set_mortality(Mortality::new(left).earning(left * 1.5));
+        self.runtime.set_regime(regime.as_str());
+        let beat = self.runtime.tick(tick, &market.tick(regime)).await;
+        // It asks on every tick; whether anything is sent is the gate's matter.
+        self.beat(tick, beat.tier).await;
+        if beat.severity >= Severity::High || self.is_due(tick, 6, 1) {
+            let ask = "Assess the five layers of risk of the position as it is.";
+            self.think(self.mind.thought("risk", ask)).await;
+        }
+        if beat.severity == Severity::Critical {
+            let ask = "Something grave happened. What do you feel, and why?";
+            self.think(self.mind.thought("daimon_complex", ask)).await;
+        }
+        if part < 0.8 {
+            self.wake(tick).await;
+        } else if let Some(stage) = self.stage(tick) {
+            self.sleep(stage).await;
+        }
+    }
+
+    async fn beat(&mut self, tick: u64, tier: Tier) {
+        let ask = format!("Tick {tick}. Probes spoke. Decide.");
+        let is_sure = !tick.is_multiple_of(7);
+        let before = self.meter.sent().len();
+        let text = self.think(self.mind.decision(&ask, is_sure)).await;
+        if tier == Tier::T0 {
+            self.day.t0_requests += self.meter.sent().len() - before;
+        }
+        if tier == Tier::T1 && text.as_deref().is_some_and(is_unsure) && self.runtime.escalate() {
+            self.day.escalated += 1;
+            self.think(self.mind.decision(&ask, true)).await;
+        }
+    }
+
+    async fn wake(&mut self, tick: u64) {
+        if self.is_due(tick, 12, 2) {
+            let ask = "Appraise the last hours: pleasure, arousal, dominance.";
+            self.think(self.mind.thought("daimon", ask)).await;
+        }
+        if self.is_due(tick, 6, 3) {
+            let ask = "Which insights stay, which go?";
+            self.think(self.mind.thought("curator", ask)).await;
+            let edit = "Rewrite the rules of the playbook that today proved wrong.";
+            self.think(self.mind.prose("playbook", edit, 220)).await;
+        }
+        if self.is_due(tick, 8, 4) {
+            let ask = "How are we doing, and what are you worried about?";
+            let mut chat = self.mind.prose("operator", ask, 160);
+            chat.stream = true;
+            self.think(chat).await;
+        }
+        if self.is_due(tick, 6, 5) {
+            let ask = "Let your mind wander.";
+            self.think(self.mind.prose("mind_wandering", ask, 40)).await;
+        }
+    }
+
+    /// The stage of the night that begins with a tick, from 0 to 3.
+    fn stage(&self, tick: u64) -> Option<u64> {
+        let of = |tick| self.part(tick).mul_add(20.0, -16.0).floor();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "0 to 3"
+        )]
+        let stage = of(tick).clamp(0.0, 3.0) as u64;
+        (tick == 0 || of(tick) > of(tick - 1)).then_some(stage)
+    }
+
+    /// A night: into sleep by cycles that cool, dreams, and back.
+    async fn sleep(&mut self, stage: u64) {
+        match stage {
+            0 => self.fall_asleep().await,
+            1 => self.replay().await,
+            2 => self.imagine().await,
+            _ => self.wake_up().await,
+        }
+    }
+
+    async fn fall_asleep(&mut self) {
+        let ask = "Compact the session: what must tomorrow know?";
+        self.think(self.mind.prose("session_compact", ask, 120))
+            .await;
+        let drift = self.mind.prose("hypnagogic_induction", "Drift.", 30);
+        self.think(drift).await;
+        for cycle in 0..2 {
+            for call in 1..=3 {
+                let ask = "A fragment, before you fall.";
+                let mut fragment = self.mind.prose("hypnagogic_dali", ask, 40);
+                fragment.hints.cycle = Some(cycle);
+                fragment.hints.call_index = Some(call);
+                fragment.hints.call_count = Some(3);
+                self.think(fragment).await;
+            }
+            let ask = "Weigh the fragments: novelty, relevance, coherence.";
+            self.think(self.mind.thought("hypnagogic_observer", ask))
+                .await;
+        }
+        let ask = "Which fragments are kept?";
+        self.think(self.mind.thought("hypnagogic_capture", ask))
+            .await;
+    }
+
+    async fn replay(&mut self) {
+        for _ in 0..2 {
+            let ask = "Replay the trade that surprised you most.";
+            self.think(self.mind.thought("dream_nrem", ask)).await;
+        }
+        let ask = "Rehearse the worst attack on the position.";
+        self.think(self.mind.thought("dream_threat", ask)).await;
+    }
+
+    async fn imagine(&mut self) {
+        for call in 1..=4 {
+            let ask = "Imagine a market that never was.";
+            let mut dream = self.mind.prose("dream_rem", ask, 180);
+            dream.hints.call_index = Some(call);
+            dream.hints.call_count = Some(4);
+            self.think(dream).await;
+        }
+        let ask = "Join two things that have nothing to do with each other.";
+        self.think(self.mind.prose("dream_rem_creative", ask, 120))
+            .await;
+    }
+
+    async fn wake_up(&mut self) {
+        let ask = "What of the night becomes knowledge?";
+        self.think(self.mind.thought("dream_integration", ask))
+            .await;
+        let ask = "Wake up slowly.";
+        self.think(self.mind.prose("hypnopompic_return", ask, 50))
+            .await;
+    }
+
+    async fn end(&mut self) {
+        if self.plan.dies {
+            let ask = "This is the end. What was it worth? Be honest.";
+            self.think(self.mind.prose("death_reflect", ask, 400)).await;
+            let ask = "Write your testament: figures, rules of thumb, warnings.";
+            self.think(self.mind.thought("death_testament", ask)).await;
+            self.day.died = true;
+        }
+        self.runtime.end().await;
+        self.day.counts = self.runtime.counts();
+        self.day.requests = self.meter.sent().len();
+    }
+
+    /// Carries a thought and gives its text, where it was sent and answered.
+    async fn think(&mut self, spec: CallSpec) -> Option<String> {
+        let asked = spec.subsystem().to_owned();
+        let called = self.runtime.call(spec).await;
+        let outcome = match called {
+            Ok(Called::Skipped(_)) => return None,
+            Ok(Called::Answered { reply, .. }) => Ok(*reply),
+            Err(error) => Err(error.to_string()),
+        };
+        let text = outcome.as_ref().ok().map(|reply| reply.text.clone());
+        self.day.thoughts.push(Thought {
+            // The router may have named the tier.
+            subsystem: self.meter.sent().pop().unwrap_or(asked),
+            vitality: self.runtime.state().mortality.vitality(),
+            outcome,
+            receipt: None,
+        });
+        text
+    }
+
+    /// Asks the gateway what it would choose for each protected part at full life and at the end
+    /// of it. Gateways that do not explain themselves are believed by their answers alone.
+    async fn check_protected(&mut self, client: &Client) {
+        for subsystem in PROTECTED {
+            let explain = async |vitality: f64| {
+                let mortality = Mortality::new(vitality);
+                let mut spec = self.mind.thought(subsystem, "Is it safe?");
+                spec.hints.vitality = Some(vitality);
+                spec.hints.phase = Some(mortality.phase());
+                spec.hints.sustainability = Some(if vitality > 0.5 { 2.0 } else { 0.1 });
+                let whole = client.explain(&spec).await.ok()?;
+                Some((
+                    whole.get("resolution").cloned(),
+                    whole.get("intent").cloned(),
+                    whole.get("profile").cloned(),
+                ))
+            };
+            let (full, last) = (explain(1.0).await, explain(0.0).await);
+            if full != last {
+                self.day.changed.push(format!(
+                    "{subsystem} would be treated otherwise at vitality 0 than at 1"
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The crate over real sockets: its client against a stub, and a Golem's day against a stub that
+//! behaves as a gateway does.
+
+mod bankr;
+mod client;
+mod day;
+#[path = "../../examples/day/life/golem.rs"]
+mod life;
+mod stub;
