@@ -14,6 +14,7 @@ mod events;
 mod models;
 mod operator;
 mod ops;
+mod probe;
 mod refresh;
 mod repeat;
 mod reply;

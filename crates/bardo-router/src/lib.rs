@@ -7,9 +7,11 @@
 mod catalog;
 mod name;
 mod roster;
+mod variant;
 
 pub use catalog::{Catalog, CatalogError, KnownModel};
 pub use name::normalize;
 pub use roster::{
     BackendModels, BackendSpec, Candidate, ModelFilter, NoRoute, Roster, RosterBuilder,
 };
+pub use variant::{Variant, VariantFacts, variant};
