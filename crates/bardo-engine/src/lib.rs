@@ -52,7 +52,8 @@ pub use hints::Hints;
 pub use idempotency::{Claim, Claimed, Idempotency, Kept, Recorder, Running};
 pub use meter::{Meter, prompt_tokens};
 pub use observed::{
-    BackendHealth, BackendState, Observation, Percentiles, ProbeHealth, SAMPLES_MIN, Statistics,
+    BackendHealth, BackendState, Observation, Percentiles, ProbeHealth, SAMPLES_MIN, STREAK_DOWN,
+    Statistics,
 };
 pub use received::{Payer, Principal, Received, Task};
 pub use relay::ReplyStream;

@@ -27,7 +27,7 @@ pub use histogram::{Percentiles, SAMPLES_MIN};
 /// So many pairs of backend and model are remembered; the one that was asked longest ago goes first.
 const PAIRS_MAX: usize = 512;
 /// So many failures in a row make a backend down.
-const STREAK_DOWN: u32 = 3;
+pub const STREAK_DOWN: u32 = 3;
 /// After such a time without another failure it may be tried again.
 const DOWN_FOR: Duration = Duration::from_secs(30);
 /// A share of failures, in thousandths, above which a backend is degraded.
@@ -87,7 +87,8 @@ pub struct Observation {
 }
 
 impl Observation {
-    const NOTHING: Self = Self {
+    /// What is known before anybody asked.
+    pub const NOTHING: Self = Self {
         state: BackendState::Unknown,
         first_content: Percentiles {
             samples: 0,

@@ -16,6 +16,7 @@ mod last_lists;
 mod models;
 mod operator;
 mod ops;
+mod probe;
 mod refresh;
 mod repeat;
 mod reply;

@@ -1,5 +1,7 @@
 //! The operators' listener: health, status, metrics, and the admin API.
 
+mod backends;
+
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,6 +25,7 @@ use tokio::net::TcpListener;
 use crate::admin;
 use crate::edge::Edge;
 use crate::operator::Operator;
+use backends::{Backends, circuit_state};
 
 /// Whoever scrapes metrics is not kept waiting longer by books that do not answer.
 const STORE_PATIENCE: Duration = Duration::from_millis(500);
@@ -94,7 +97,11 @@ impl Ops {
         }
         match path.as_str() {
             "/status" => json_reply(StatusCode::OK, self.status()),
-            "/metrics" => text_reply(self.metrics.encode(&self.gauges().await)),
+            "/metrics" => {
+                let backends = Backends::of(&self.edge.engine);
+                self.metrics.backends(&backends.gauges());
+                text_reply(self.metrics.encode(&self.gauges().await))
+            }
             _ if path.starts_with("/admin/") => self.admin(&head, &path, body).await,
             _ => json_reply(
                 StatusCode::NOT_FOUND,
@@ -185,7 +192,10 @@ impl Ops {
         } else {
             (StatusCode::OK, "ok")
         };
-        json_reply(code, json!({ "status": word, "store": store }))
+        let backends = Backends::of(&self.edge.engine);
+        let (mode, down) = backends.mode();
+        let body = json!({ "status": word, "store": store, "mode": mode, "down": down });
+        json_reply(code, body)
     }
 
     /// Whether the books can be written, asked at this moment.
@@ -233,6 +243,7 @@ impl Ops {
             "draining": self.edge.draining.load(Ordering::Relaxed),
             "config": { "file": status.config_file, "hash": status.config_hash, "reload_error": status.reload_error },
             "providers": providers,
+            "backends": Backends::of(&self.edge.engine).json(),
             "models": world.roster().listed().len(),
             "lists": lists,
             "circuits": self.edge.engine.health().iter().map(circuit).collect::<Vec<_>>(),
@@ -272,11 +283,7 @@ fn text_reply(text: String) -> Reply {
 
 /// A backend that has failed of late with a model.
 fn circuit(health: &CircuitHealth) -> serde_json::Value {
-    let state = match health.state {
-        CircuitState::Closed => "closed",
-        CircuitState::HalfOpen => "half_open",
-        CircuitState::Open => "open",
-    };
+    let state = circuit_state(health.state);
     let ms = |wait: Option<Duration>| wait.map(|wait| u64::try_from(wait.as_millis()).ok());
     json!({
         "provider": health.backend,

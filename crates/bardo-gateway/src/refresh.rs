@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_providers::transport::Transport;
+use bardo_providers::transport::{Transport, UpstreamBody};
 use bardo_providers::{Endpoint, ModelList};
 use bardo_router::Catalog;
 use bardo_telemetry::Metrics;
 use bardo_types::model::Dialect;
 use bytes::{Bytes, BytesMut};
-use http::Request;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 
 use crate::last_lists;
@@ -63,7 +63,11 @@ pub(crate) fn tell(metrics: &Metrics, provider: &str, list: &ModelList) {
     }
 }
 
-async fn get(transport: &Transport, endpoint: &Endpoint) -> Result<Bytes, String> {
+/// Asks for the list; it has not been read yet.
+pub(crate) async fn ask(
+    transport: &Transport,
+    endpoint: &Endpoint,
+) -> Result<Response<UpstreamBody>, String> {
     let mut request = Request::new(Full::new(Bytes::new()));
     let path = format!("{}{}", endpoint.base.path, endpoint.provider().list_path());
     *request.uri_mut() = path.parse().map_err(|_| "the path does not parse")?;
@@ -72,10 +76,14 @@ async fn get(transport: &Transport, endpoint: &Endpoint) -> Result<Bytes, String
     headers.remove(CONTENT_TYPE);
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
     endpoint.provider().complete(Dialect::Chat, headers);
-    let response = transport
+    transport
         .send(&endpoint.origin, request)
         .await
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| error.to_string())
+}
+
+async fn get(transport: &Transport, endpoint: &Endpoint) -> Result<Bytes, String> {
+    let response = ask(transport, endpoint).await?;
     if !response.status().is_success() {
         return Err(format!("status {}", response.status().as_u16()));
     }

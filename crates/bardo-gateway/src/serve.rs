@@ -28,7 +28,7 @@ use crate::refresh::{self, Fetched};
 use crate::server::{self, Stop};
 use crate::sink::Sink;
 use crate::stores::Stores;
-use crate::{last_lists, ops, simulation, stores, upkeep};
+use crate::{last_lists, ops, probe, simulation, stores, upkeep};
 
 const NO_PROVIDER: &str = "no provider is configured. Either try it with simulated ones:
   bardo-gateway serve --sandbox
@@ -414,6 +414,12 @@ impl Running {
             self.rebuild(&loaded.config, &backends, &lists);
         }
         ready();
+        let every = watch::Sender::new(loaded.config.upstream.probe_every.0);
+        // Simulated providers are always there, and their journal is for callers' requests.
+        if !self.sandbox {
+            let (engine, transport) = (Arc::clone(&self.edge.engine), self.transport.clone());
+            tokio::spawn(probe::run(engine, transport, every.subscribe()));
+        }
         let mut changed = written(&loaded);
         let mut look = tokio::time::interval(Duration::from_secs(2));
         loop {
@@ -451,6 +457,7 @@ impl Running {
                         });
                         self.rebuild(&loaded.config, &backends, &lists);
                         next_refresh = tokio::time::Instant::now();
+                        every.send_replace(loaded.config.upstream.probe_every.0);
                         tracing::info!(hash = hash(&loaded), "configuration reloaded");
                     }
                     Err(reason) => {

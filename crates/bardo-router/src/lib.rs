@@ -27,6 +27,7 @@ mod router;
 mod score;
 mod services;
 mod subsystems;
+mod variant;
 mod walk;
 mod words;
 
@@ -44,3 +45,4 @@ pub use roster::{
 };
 pub use router::Router;
 pub use subsystems::{Subsystems, SubsystemsError};
+pub use variant::{Variant, VariantFacts, variant};

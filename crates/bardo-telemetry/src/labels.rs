@@ -61,6 +61,22 @@ pub(crate) struct Lost {
     pub(crate) feature: String,
 }
 
+/// Labels of how well a backend serves.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Standing {
+    pub(crate) provider: String,
+    pub(crate) state: &'static str,
+}
+
+/// Labels of how long a backend takes with a model.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Taken {
+    pub(crate) provider: String,
+    pub(crate) model: String,
+    pub(crate) stream: &'static str,
+    pub(crate) quantile: &'static str,
+}
+
 /// Labels of a build.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Build {

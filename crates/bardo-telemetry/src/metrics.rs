@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bardo_types::fault::FaultClass;
 use bardo_types::model::Dialect;
@@ -16,7 +17,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
-use crate::labels::{Build, Capped, Listing, Lost, Money, Refused, Request, Served, Tokens, Tried};
+use crate::labels::{
+    Build, Capped, Listing, Lost, Money, Refused, Request, Served, Standing, Taken, Tokens, Tried,
+};
 
 /// So many series are kept at hand by each thread.
 const SERIES_MET: usize = 64;
@@ -51,6 +54,33 @@ pub struct Gauges {
     /// Those of them that are asked all the same, there being no other backend.
     pub breakers_asked_anyway: u64,
 }
+
+/// How well the backends serve, read when somebody looks.
+#[derive(Debug, Clone, Default)]
+pub struct BackendGauges {
+    /// The name of each, and its state: one of [`STATES`].
+    pub states: Vec<(String, &'static str)>,
+    /// How long they take.
+    pub latencies: Vec<LatencyGauge>,
+}
+
+/// One quantile of how long a backend takes with a model.
+#[derive(Debug, Clone)]
+pub struct LatencyGauge {
+    /// The backend's name.
+    pub provider: String,
+    /// The model, by the backend's name for it.
+    pub model: String,
+    /// To the first content of streams, or to the end of whole answers.
+    pub streamed: bool,
+    /// Which quantile, e.g. `0.9`.
+    pub quantile: &'static str,
+    /// What it is.
+    pub took: Duration,
+}
+
+/// The states that a backend can be in.
+pub const STATES: [&str; 4] = ["healthy", "degraded", "down", "unknown"];
 
 /// The series of one backend, model and dialect.
 struct Series {
@@ -120,6 +150,8 @@ pub struct Metrics {
     reload_ok: Gauge,
     breakers_open: Gauge,
     breakers_asked_anyway: Gauge,
+    backend_state: Family<Standing, Gauge>,
+    backend_latency: Family<Taken, Gauge<f64, AtomicU64>>,
 }
 
 fn family<L, M>(registry: &mut Registry, name: &str, help: &str) -> Family<L, M>
@@ -243,6 +275,16 @@ impl Metrics {
                 all,
                 "breakers_asked_anyway",
                 "Backends that are asked though their circuit is open, there being no other",
+            ),
+            backend_state: family(
+                all,
+                "backend_state",
+                "1 for the state that a backend is in, 0 for the others",
+            ),
+            backend_latency: family(
+                all,
+                "backend_latency_seconds",
+                "How long a backend takes over five minutes: to the first content of streams, to the end of whole answers",
             ),
             registry,
         }
@@ -382,6 +424,32 @@ impl Metrics {
             .set(count(quarantined));
     }
 
+    /// Takes how well the backends serve at this moment. What is not told any more is not shown any
+    /// more.
+    pub fn backends(&self, backends: &BackendGauges) {
+        self.backend_state.clear();
+        for (provider, current) in &backends.states {
+            for state in STATES {
+                let provider = provider.clone();
+                let labels = Standing { provider, state };
+                let gauge = self.backend_state.get_or_create_owned(&labels);
+                gauge.set(i64::from(state == *current));
+            }
+        }
+        self.backend_latency.clear();
+        for latency in &backends.latencies {
+            let labels = Taken {
+                provider: latency.provider.clone(),
+                model: self.models.name(&latency.model, MODELS),
+                stream: if latency.streamed { "true" } else { "false" },
+                quantile: latency.quantile,
+            };
+            let gauge = self.backend_latency.get_or_create_owned(&labels);
+            // Several models may share the name `other`; the slowest is told.
+            gauge.set(gauge.get().max(latency.took.as_secs_f64()));
+        }
+    }
+
     /// Everything as text; `gauges` are read at this moment.
     #[must_use]
     pub fn encode(&self, gauges: &Gauges) -> String {
@@ -412,10 +480,22 @@ mod tests {
         metrics.attempt_failed("direct/openai", FaultClass::RateLimit);
         metrics.listed("venice", 80, 2);
         metrics.listed("venice", 81, 1);
-        let text = metrics.encode(&Gauges {
+        let gauges = Gauges {
             store_up: true,
             ..Gauges::default()
-        });
+        };
+        let backends = BackendGauges {
+            states: vec![("venice".to_owned(), "down")],
+            latencies: vec![LatencyGauge {
+                provider: "venice".to_owned(),
+                model: "m".to_owned(),
+                streamed: true,
+                quantile: "0.9",
+                took: Duration::from_millis(1_500),
+            }],
+        };
+        metrics.backends(&backends);
+        let text = metrics.encode(&gauges);
         for line in [
             "bardo_refused_requests_total{code=\"unpriced_model\"} 1",
             "bardo_unpriced_requests_total 1",
@@ -424,8 +504,14 @@ mod tests {
             "bardo_models_listed{provider=\"venice\"} 81",
             "bardo_models_quarantined{provider=\"venice\"} 1",
             "bardo_config_last_reload_success 0",
+            "bardo_backend_state{provider=\"venice\",state=\"down\"} 1",
+            "bardo_backend_state{provider=\"venice\",state=\"healthy\"} 0",
+            "bardo_backend_latency_seconds{provider=\"venice\",model=\"m\",stream=\"true\",quantile=\"0.9\"} 1.5",
         ] {
             assert!(text.contains(line), "{line} is not in {text}");
         }
+        metrics.backends(&BackendGauges::default());
+        let text = metrics.encode(&gauges);
+        assert!(!text.contains("venice"), "{text}");
     }
 }

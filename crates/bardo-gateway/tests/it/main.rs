@@ -6,6 +6,7 @@
 )]
 
 mod access;
+mod backends;
 mod bad_input;
 mod command_line;
 mod connections;

@@ -280,7 +280,7 @@ pub(crate) fn direct(provider: &str, url: &str, models: &[&str]) -> Value {
 pub(crate) fn config(keys: &[Value]) -> Value {
     json!({
         "catalog": { "live": false },
-        "upstream": { "breaker": { "enabled": false } },
+        "upstream": { "breaker": { "enabled": false }, "probe_every": "0s" },
         "providers": { "direct": { "keys": keys } },
     })
 }

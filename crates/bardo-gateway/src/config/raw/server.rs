@@ -56,6 +56,8 @@ pub(crate) struct Upstream {
     pub(crate) max_attempts: usize,
     /// Tries of a backend that has failed just now, as a share of the recent requests.
     pub(crate) retry_budget: f64,
+    /// How often a backend that nobody asks is probed by its list of models; 0: never.
+    pub(crate) probe_every: Span,
     /// When a backend is not asked for a while.
     pub(crate) breaker: BreakerConfig,
 }

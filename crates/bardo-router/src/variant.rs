@@ -1,0 +1,254 @@
+//! Which of `OpenRouter`'s variants of a model a request is best served by.
+
+use bardo_types::model::Service;
+
+/// A way in which `OpenRouter` orders the providers of one model (reference sheet, "Model id
+/// variants").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variant {
+    /// The quickest provider first.
+    Nitro,
+    /// The cheapest provider first.
+    Floor,
+    /// The providers that take nothing, and no other.
+    Free,
+}
+
+impl Variant {
+    /// What is put behind the model's name.
+    #[must_use]
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::Nitro => ":nitro",
+            Self::Floor => ":floor",
+            Self::Free => ":free",
+        }
+    }
+
+    /// The same as `provider.sort`, for a body that is written here: the model's name stays as it
+    /// is, so that prices and answers are still found by it. `None` for `:free`, which is a model of
+    /// its own.
+    #[must_use]
+    pub const fn sort(self) -> Option<&'static str> {
+        match self {
+            Self::Nitro => Some("throughput"),
+            Self::Floor => Some("price"),
+            Self::Free => None,
+        }
+    }
+}
+
+/// What decides about the variant.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct VariantFacts<'a> {
+    /// The model by `OpenRouter`'s name for it.
+    pub model: &'a str,
+    /// The group of the subsystem that asks, where one does.
+    pub group: Option<&'a str>,
+    /// A person waits for the answer.
+    pub interactive: bool,
+    /// The caller would wait a day for it.
+    pub batch: bool,
+    /// Anything that answers will do.
+    pub minimum_quality: bool,
+    /// Free models may be used.
+    pub free_allowed: bool,
+    /// `OpenRouter` lists this model with `:free` behind it.
+    pub free_listed: bool,
+    /// The caller chose a variant, or an order of providers, itself.
+    pub chosen: bool,
+}
+
+/// Groups of subsystems whose answers nobody waits for.
+const PATIENT: [&str; 2] = ["dream", "batch_dream"];
+
+/// The variant that serves the request best; `None`: the model as it is. What the caller chose is
+/// never overridden.
+#[must_use]
+pub fn variant(service: Service, facts: &VariantFacts<'_>) -> Option<Variant> {
+    // Routers and aliases stand for other models, and take no further word.
+    let is_plain = facts.model.contains('/')
+        && !facts.model.contains(':')
+        && !facts.model.starts_with('~')
+        && !facts.model.starts_with("openrouter/");
+    if service != Service::OpenRouter || facts.chosen || !is_plain {
+        return None;
+    }
+    if facts.interactive {
+        return Some(Variant::Nitro);
+    }
+    if facts.minimum_quality && facts.free_allowed && facts.free_listed {
+        return Some(Variant::Free);
+    }
+    let is_patient = facts.batch || facts.group.is_some_and(|group| PATIENT.contains(&group));
+    is_patient.then_some(Variant::Floor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODEL: &str = "anthropic/claude-haiku-5.5";
+
+    fn facts() -> VariantFacts<'static> {
+        VariantFacts {
+            model: MODEL,
+            ..VariantFacts::default()
+        }
+    }
+
+    #[test]
+    fn every_kind_of_request_gets_its_variant() {
+        let dream = VariantFacts {
+            group: Some("dream"),
+            ..facts()
+        };
+        let free = VariantFacts {
+            minimum_quality: true,
+            free_allowed: true,
+            free_listed: true,
+            ..facts()
+        };
+        let rows = [
+            (facts(), None),
+            (
+                VariantFacts {
+                    group: Some("heartbeat"),
+                    ..facts()
+                },
+                None,
+            ),
+            (
+                VariantFacts {
+                    interactive: true,
+                    ..facts()
+                },
+                Some(Variant::Nitro),
+            ),
+            (
+                VariantFacts {
+                    interactive: true,
+                    ..dream
+                },
+                Some(Variant::Nitro),
+            ),
+            (
+                VariantFacts {
+                    interactive: true,
+                    ..free
+                },
+                Some(Variant::Nitro),
+            ),
+            (dream, Some(Variant::Floor)),
+            (
+                VariantFacts {
+                    batch: true,
+                    ..facts()
+                },
+                Some(Variant::Floor),
+            ),
+            (
+                VariantFacts {
+                    group: Some("batch_dream"),
+                    ..facts()
+                },
+                Some(Variant::Floor),
+            ),
+            (free, Some(Variant::Free)),
+            (
+                VariantFacts {
+                    group: Some("dream"),
+                    ..free
+                },
+                Some(Variant::Free),
+            ),
+            // Free of charge is only what is listed, allowed and good enough.
+            (
+                VariantFacts {
+                    free_listed: false,
+                    ..free
+                },
+                None,
+            ),
+            (
+                VariantFacts {
+                    free_allowed: false,
+                    ..free
+                },
+                None,
+            ),
+            (
+                VariantFacts {
+                    minimum_quality: false,
+                    ..free
+                },
+                None,
+            ),
+            (
+                VariantFacts {
+                    group: Some("dream"),
+                    free_allowed: false,
+                    ..free
+                },
+                Some(Variant::Floor),
+            ),
+            // What the caller chose stays.
+            (
+                VariantFacts {
+                    chosen: true,
+                    ..dream
+                },
+                None,
+            ),
+            (
+                VariantFacts {
+                    model: "anthropic/claude-haiku-5.5:thinking",
+                    ..dream
+                },
+                None,
+            ),
+            (
+                VariantFacts {
+                    model: "openrouter/auto",
+                    ..dream
+                },
+                None,
+            ),
+            (
+                VariantFacts {
+                    model: "~anthropic/claude-latest",
+                    ..dream
+                },
+                None,
+            ),
+            (
+                VariantFacts {
+                    model: "claude-haiku-5.5",
+                    ..dream
+                },
+                None,
+            ),
+        ];
+        for (facts, expected) in rows {
+            assert_eq!(variant(Service::OpenRouter, &facts), expected, "{facts:?}");
+            for other in [
+                Service::Venice,
+                Service::Anthropic,
+                Service::BlockRun,
+                Service::Local,
+            ] {
+                assert_eq!(variant(other, &facts), None, "{other:?} {facts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_variant_has_a_suffix_and_where_it_is_an_order_its_name() {
+        let all = [Variant::Nitro, Variant::Floor, Variant::Free];
+        assert_eq!(all.map(Variant::suffix), [":nitro", ":floor", ":free"]);
+        assert_eq!(
+            all.map(Variant::sort),
+            [Some("throughput"), Some("price"), None]
+        );
+    }
+}
