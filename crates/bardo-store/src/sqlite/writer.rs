@@ -27,6 +27,8 @@ const TICK: Duration = Duration::from_millis(50);
 const GATHER: Duration = Duration::from_millis(250);
 /// So much goes sooner.
 const MANY: usize = 2_048;
+/// So much goes in one transaction, whose pages are all in memory until its end.
+const MOST: usize = 8_192;
 /// Transactions of commands begin at least this far apart, so that under load each carries more. An
 /// idle store answers at once.
 const PACE: Duration = Duration::from_millis(2);

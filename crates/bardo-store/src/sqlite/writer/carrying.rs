@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use bardo_ledger::{Record, StoreError};
 
-use super::{Failure, Writer};
+use super::{Failure, MOST, Writer};
 use crate::sqlite::apply::{self, Written};
 use crate::sqlite::changes;
 use crate::sqlite::entry::Entry;
@@ -15,22 +15,30 @@ impl Writer {
     /// Carries over what is in the journal and what was recorded beside it. On an error nothing has
     /// happened.
     pub(super) fn apply(&mut self) -> Result<(), StoreError> {
-        {
+        // What comes meanwhile can wait, so there is an end to it.
+        let mut left = {
             let core = self.shared.lock();
             if core.is_applied() && core.failing.is_none() {
                 return Ok(());
             }
+            core.unapplied.len().div_ceil(MOST).max(1)
+        };
+        while left > 0 {
+            self.begin()?;
+            self.carry_over()?;
+            left -= 1;
         }
-        self.begin()?;
-        self.carry_over()
+        Ok(())
     }
 
     /// The same within a transaction that has begun, and ends it.
     pub(super) fn carry_over(&mut self) -> Result<(), StoreError> {
         let (entries, records) = {
             let mut core = self.shared.lock();
+            let rest = core.unapplied.len().min(MOST);
+            let rest = core.unapplied.split_off(rest);
             (
-                std::mem::take(&mut core.unapplied),
+                std::mem::replace(&mut core.unapplied, rest),
                 std::mem::take(&mut core.records),
             )
         };
