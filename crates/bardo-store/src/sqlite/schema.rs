@@ -22,7 +22,9 @@ const MIGRATIONS: &[&str] = &[
 const CACHE_KIB: u32 = 8_192;
 /// SQLite moves its own log into its file when it gets this long, if the writer did not have it do
 /// so before.
-const CHECKPOINT_PAGES: u32 = 4_000;
+const CHECKPOINT_PAGES: u32 = 2_000;
+/// Of a database that is made here: fewer and larger writes than by SQLite's own measure.
+const PAGE_BYTES: u32 = 8_192;
 
 /// How hard an acknowledged write is pressed onto the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,10 +69,10 @@ pub(super) fn open_writer(path: &Path, tuning: Tuning) -> Result<Connection, Ope
     };
     connection
         .execute_batch(&format!(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; \
+            "PRAGMA page_size = {PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; \
              PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; \
              PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864; \
-             PRAGMA cache_size = -{CACHE_KIB}; PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};"
+             PRAGMA cache_size = -{CACHE_KIB}; PRAGMA cache_spill = OFF; PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};"
         ))
         .map_err(refused)?;
     migrate(&mut connection, path)?;

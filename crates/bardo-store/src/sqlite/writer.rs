@@ -1,27 +1,22 @@
 //! The thread that writes the database: what the journal has gathered, in bulk, and what goes there
 //! at once: deposits and keys.
 
-use std::collections::VecDeque;
+mod carrying;
+mod direct;
+
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use bardo_access::KeyRecord;
-use bardo_ledger::{Balance, Deposit, Record, Refusal, Settle, Settled, StoreError};
+use bardo_ledger::{Settle, Settled, StoreError};
 use bardo_types::clock::Clock;
-use bardo_types::ids::AccountId;
-use bardo_types::money::MicroUsd;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::apply::{self, Known, Written as Applied};
+use super::apply::{self, Known};
 use super::changes;
-use super::entry::Entry;
 use super::error::{gone, store_error};
 use super::group::Outcome;
-use super::keys::{self, Written};
 use super::loading;
-use super::rows::{self, AuditRow, Deposited};
 use super::shared::{Action, Command, Shared, Wake};
 
 /// Commands in one transaction.
@@ -32,6 +27,8 @@ const TICK: Duration = Duration::from_millis(50);
 const GATHER: Duration = Duration::from_millis(250);
 /// So much goes sooner.
 const MANY: usize = 2_048;
+/// So much goes in one transaction, whose pages are all in memory until its end.
+const MOST: usize = 8_192;
 /// Transactions of commands begin at least this far apart, so that under load each carries more. An
 /// idle store answers at once.
 const PACE: Duration = Duration::from_millis(2);
@@ -67,22 +64,6 @@ struct Times {
     apply: Instant,
     checkpoint: Instant,
     sweep: Instant,
-}
-
-/// What a command came to.
-enum Answer {
-    Deposited(Result<Balance, Refusal>),
-    Key(Written),
-    Pruned(u64),
-    Done,
-}
-
-/// What a transaction of commands has done that is to be known when it is committed.
-#[derive(Default)]
-struct Batch {
-    /// Accounts as their rows say, for the books.
-    deposits: Vec<(AccountId, MicroUsd, MicroUsd)>,
-    keys_changed: bool,
 }
 
 impl Writer {
@@ -139,10 +120,10 @@ impl Writer {
             times.apply = now + GATHER;
             // A failure is told where it is found.
             let _ = self.apply();
-            self.shorten(LONG);
         } else if let Err(error) = self.read_changes() {
             tracing::warn!(%error, "the ledger cannot be read");
         }
+        self.shorten(LONG);
         if now >= times.checkpoint && self.has_log {
             times.checkpoint = now + CHECKPOINT;
             self.move_log();
@@ -216,145 +197,6 @@ impl Writer {
         self.read_changes()
     }
 
-    /// Carries over what is in the journal and what was recorded beside it. On an error nothing has
-    /// happened.
-    fn apply(&mut self) -> Result<(), StoreError> {
-        {
-            let core = self.shared.lock();
-            if core.is_applied() && core.failing.is_none() {
-                return Ok(());
-            }
-        }
-        self.begin()?;
-        self.carry_over()
-    }
-
-    /// The same within a transaction that has begun, and ends it.
-    fn carry_over(&mut self) -> Result<(), StoreError> {
-        let (entries, records) = {
-            let mut core = self.shared.lock();
-            (
-                std::mem::take(&mut core.unapplied),
-                std::mem::take(&mut core.records),
-            )
-        };
-        let last = self.applied + entries.len() as u64;
-        match self.write(&entries, &records, last) {
-            Ok(()) => Ok(()),
-            Err(Failure::Impossible(error)) => {
-                tracing::error!(%error, "a write to the ledger was impossible; trying one by one");
-                self.carry_over_one_by_one(entries, records)
-            }
-            Err(Failure::Store(error)) => {
-                self.put_back(entries, records);
-                Err(self.fails(error))
-            }
-        }
-    }
-
-    /// Ends the transaction with these in it, or as if it had not begun.
-    fn write<'a>(
-        &mut self,
-        entries: &'a [Entry],
-        records: impl IntoIterator<Item = &'a Record>,
-        last: u64,
-    ) -> Result<(), Failure> {
-        let written = changes::read(&self.connection, &self.shared, &mut self.known, self.seen)
-            .and_then(|seen| {
-                self.seen = seen;
-                apply::write(&self.connection, &mut self.known, entries, records)
-            })
-            .and_then(|applied| {
-                rows::set_applied(&self.connection, last)?;
-                Ok(applied)
-            });
-        let applied = written.map_err(Failure::of).and_then(|applied| {
-            self.commit()?;
-            Ok(applied)
-        });
-        match applied {
-            Ok(applied) => {
-                self.carried_over(applied, last);
-                Ok(())
-            }
-            Err(failure) => {
-                self.roll_back();
-                Err(failure)
-            }
-        }
-    }
-
-    fn carried_over(&mut self, applied: Applied, last: u64) {
-        self.applied = last;
-        let mut core = self.shared.lock();
-        for again in &applied.again {
-            tracing::error!(account = %again.account, charged = %again.charged, "a request was charged that had been charged long ago; this charge is taken back");
-            core.book
-                .take_back(&again.account, again.charged, &again.counters);
-        }
-        if core.is_applied() {
-            self.shared.is_behind.store(false, Ordering::Release);
-        }
-        if core.failing.take().is_some() {
-            tracing::warn!("the ledger can be written again");
-        }
-        drop(core);
-        self.known.committed(applied);
-    }
-
-    fn put_back(&mut self, mut entries: Vec<Entry>, mut records: VecDeque<Record>) {
-        let mut core = self.shared.lock();
-        entries.append(&mut core.unapplied);
-        core.unapplied = entries;
-        records.append(&mut core.records);
-        core.records = records;
-    }
-
-    /// One of them no row may say. The others must not suffer for it, and it is kept.
-    fn carry_over_one_by_one(
-        &mut self,
-        entries: Vec<Entry>,
-        records: VecDeque<Record>,
-    ) -> Result<(), StoreError> {
-        let mut left = entries.into_iter();
-        while let Some(entry) = left.next() {
-            if let Err(error) = self.carry_over_one(&entry) {
-                self.put_back(std::iter::once(entry).chain(left).collect(), records);
-                return Err(self.fails(error));
-            }
-        }
-        for record in &records {
-            let begun = self.begin().map_err(Failure::Store);
-            let last = self.applied;
-            if let Err(failure) = begun.and_then(|()| self.write(&[], [record], last)) {
-                tracing::error!(error = %failure.store(), id = %record.request, "a receipt could not be kept");
-                self.shared.dropped.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        Ok(())
-    }
-
-    fn carry_over_one(&mut self, entry: &Entry) -> Result<(), StoreError> {
-        self.begin()?;
-        let last = self.applied + 1;
-        let error = match self.write(std::slice::from_ref(entry), [], last) {
-            Ok(()) => return Ok(()),
-            Err(Failure::Store(error)) => return Err(error),
-            Err(Failure::Impossible(error)) => error,
-        };
-        tracing::error!(%error, ?entry, "no row may say what the journal does");
-        let mut bytes = Vec::new();
-        entry.encode(&mut bytes);
-        self.begin()?;
-        let kept = rows::refuse(&self.connection, last, &error.to_string(), &bytes)
-            .map_err(Failure::of)
-            .and_then(|()| self.write(&[], [], last));
-        kept.map_err(|failure| {
-            self.roll_back();
-            failure.store()
-        })
-    }
-
     /// Begins the journal anew if it is longer than that and all of it is in the database.
     fn shorten(&mut self, limit: u64) {
         let shared = Arc::clone(&self.shared);
@@ -364,13 +206,14 @@ impl Writer {
                 .lock()
                 .expect("nothing panics while it writes")
         };
-        if journal().length() <= limit {
+        let length = journal().length();
+        if length <= limit || self.shared.lock().failing.is_some() {
             return;
         }
         // Nobody writes meanwhile, so there is an end to it.
         drop(self.shared.take_pen());
         if self.apply().is_ok() && journal().last() == self.applied {
-            if limit > 0 {
+            if (1..=2 * limit).contains(&length) {
                 journal().rewind();
             } else if let Err(error) = journal().clear() {
                 tracing::warn!(%error, "the journal keeps what the database has too");
@@ -443,113 +286,6 @@ impl Writer {
         Err(gone())
     }
 
-    /// Does these in one transaction, and answers them.
-    fn perform_all(&mut self, actions: Vec<Action>) {
-        match self.attempt(&actions) {
-            Ok(answers) => {
-                for (action, answer) in actions.into_iter().zip(answers) {
-                    self.answer(action, answer);
-                }
-            }
-            Err(Failure::Impossible(error)) => {
-                // One of them is impossible. The others must not suffer for it.
-                tracing::error!(%error, "a write to the ledger was impossible; trying one by one");
-                for action in actions {
-                    match self.attempt(std::slice::from_ref(&action)) {
-                        Ok(mut answers) => {
-                            let answer = answers.pop().expect("one action has one answer");
-                            self.answer(action, answer);
-                        }
-                        Err(failure) => refuse(action, &failure.store()),
-                    }
-                }
-            }
-            Err(Failure::Store(error)) => {
-                let error = self.fails(error);
-                for action in actions {
-                    refuse(action, &error);
-                }
-            }
-        }
-    }
-
-    /// Tries to do them; on an error nothing has happened, in the file or in the books.
-    fn attempt(&mut self, actions: &[Action]) -> Result<Vec<Answer>, Failure> {
-        self.begin().map_err(Failure::Store)?;
-        let mut batch = Batch::default();
-        let answers: rusqlite::Result<Vec<Answer>> = actions
-            .iter()
-            .map(|action| self.perform(&mut batch, action))
-            .collect();
-        let answers = answers.map_err(Failure::of).and_then(|answers| {
-            self.commit()?;
-            Ok(answers)
-        });
-        if answers.is_err() {
-            self.roll_back();
-            return answers;
-        }
-        self.known.committed(Applied::default());
-        if batch.keys_changed {
-            self.shared.revision.fetch_add(1, Ordering::Release);
-        }
-        let mut core = self.shared.lock();
-        for (account, deposited, spent) in batch.deposits {
-            core.book.load_account(account, deposited, spent);
-        }
-        answers
-    }
-
-    fn perform(&mut self, batch: &mut Batch, action: &Action) -> rusqlite::Result<Answer> {
-        match action {
-            Action::Deposit(command, _) => {
-                let answer = self.deposit(batch, command)?;
-                Ok(Answer::Deposited(answer))
-            }
-            Action::InsertKey(record, _) => self.key(batch, record, keys::CREATED),
-            Action::UpdateKey(record, _) => self.key(batch, record, keys::CHANGED),
-            Action::Prune(before_ms, _) => {
-                rows::prune(&self.connection, *before_ms, PRUNE).map(Answer::Pruned)
-            }
-            Action::Settle(..) | Action::Refresh(_) => Ok(Answer::Done),
-        }
-    }
-
-    fn deposit(
-        &mut self,
-        batch: &mut Batch,
-        command: &Deposit,
-    ) -> rusqlite::Result<Result<Balance, Refusal>> {
-        let account = self.known.number(&self.connection, &command.account)?;
-        match rows::deposit(&self.connection, account, command)? {
-            Deposited::Overflow => return Ok(Err(Refusal::Overflow)),
-            Deposited::Before => {}
-            Deposited::Now => rows::audit(
-                &self.connection,
-                &AuditRow::of_deposit(&self.actor, command),
-            )?,
-        }
-        let row = loading::account(&self.connection, &command.account)?;
-        let (deposited, spent) = row.unwrap_or_default();
-        batch
-            .deposits
-            .push((command.account.clone(), deposited, spent));
-        // The balance is known when the books have it: see `answer`.
-        Ok(Ok(Balance::default()))
-    }
-
-    fn key(
-        &mut self,
-        batch: &mut Batch,
-        record: &KeyRecord,
-        action: &'static str,
-    ) -> rusqlite::Result<Answer> {
-        let now_ms = self.clock.now_ms();
-        let written = keys::write(&self.connection, record, action, &self.actor, now_ms)?;
-        batch.keys_changed |= written == Written::Done;
-        Ok(Answer::Key(written))
-    }
-
     /// Reads what other processes did, and puts it into the books.
     fn read_changes(&mut self) -> Result<(), StoreError> {
         let read = changes::read(&self.connection, &self.shared, &mut self.known, self.seen);
@@ -590,23 +326,6 @@ impl Writer {
         }
         error
     }
-
-    fn answer(&self, action: Action, answer: Answer) {
-        // Whoever asked may have gone; what was asked for is done all the same.
-        match (action, answer) {
-            (Action::Deposit(command, reply), Answer::Deposited(answer)) => {
-                let balance = self.shared.lock().book.balance(&command.account);
-                let _ = reply.send(Ok(answer.map(|_| balance.unwrap_or_default())));
-            }
-            (Action::InsertKey(_, reply) | Action::UpdateKey(_, reply), Answer::Key(written)) => {
-                let _ = reply.send(Ok(written));
-            }
-            (Action::Prune(_, reply), Answer::Pruned(count)) => {
-                let _ = reply.send(Ok(count));
-            }
-            (action, _) => refuse(action, &gone()),
-        }
-    }
 }
 
 /// Why a transaction was not carried out.
@@ -630,16 +349,5 @@ impl Failure {
             Self::Impossible(error) => store_error(&error),
             Self::Store(error) => error,
         }
-    }
-}
-
-fn refuse(action: Action, error: &StoreError) {
-    let error = error.clone();
-    match action {
-        Action::Settle(_, reply) => drop(reply.send(Err(error))),
-        Action::Deposit(_, reply) => drop(reply.send(Err(error))),
-        Action::Refresh(reply) => drop(reply.send(Err(error))),
-        Action::InsertKey(_, reply) | Action::UpdateKey(_, reply) => drop(reply.send(Err(error))),
-        Action::Prune(_, reply) => drop(reply.send(Err(error))),
     }
 }

@@ -154,7 +154,7 @@ fn the_journal_is_begun_anew_when_the_database_has_it() {
         }
     }
     assert!(longest > empty + 1_000_000, "{longest}");
-    until(|| size() < 10_000_000);
+    until(|| size() < 17_000_000);
     drop(store);
     assert_eq!(size(), empty);
     let store = folder.serve();

@@ -1,0 +1,169 @@
+//! What goes into the database at once: deposits, keys, and receipts that are old.
+
+use std::sync::atomic::Ordering;
+
+use bardo_access::KeyRecord;
+use bardo_ledger::{Balance, Deposit, Refusal, StoreError};
+use bardo_types::ids::AccountId;
+use bardo_types::money::MicroUsd;
+
+use super::{Failure, PRUNE, Writer};
+use crate::sqlite::apply;
+use crate::sqlite::error::gone;
+use crate::sqlite::keys::{self, Written};
+use crate::sqlite::loading;
+use crate::sqlite::rows::{self, AuditRow, Deposited};
+use crate::sqlite::shared::Action;
+
+/// What a command came to.
+enum Answer {
+    Deposited(Result<Balance, Refusal>),
+    Key(Written),
+    Pruned(u64),
+    Done,
+}
+
+/// What a transaction of commands has done that is to be known when it is committed.
+#[derive(Default)]
+struct Batch {
+    /// Accounts as their rows say, for the books.
+    deposits: Vec<(AccountId, MicroUsd, MicroUsd)>,
+    keys_changed: bool,
+}
+
+impl Writer {
+    /// Does these in one transaction, and answers them.
+    pub(super) fn perform_all(&mut self, actions: Vec<Action>) {
+        match self.attempt(&actions) {
+            Ok(answers) => {
+                for (action, answer) in actions.into_iter().zip(answers) {
+                    self.answer(action, answer);
+                }
+            }
+            Err(Failure::Impossible(error)) => {
+                // One of them is impossible. The others must not suffer for it.
+                tracing::error!(%error, "a write to the ledger was impossible; trying one by one");
+                for action in actions {
+                    match self.attempt(std::slice::from_ref(&action)) {
+                        Ok(mut answers) => {
+                            let answer = answers.pop().expect("one action has one answer");
+                            self.answer(action, answer);
+                        }
+                        Err(failure) => refuse(action, &failure.store()),
+                    }
+                }
+            }
+            Err(Failure::Store(error)) => {
+                let error = self.fails(error);
+                for action in actions {
+                    refuse(action, &error);
+                }
+            }
+        }
+    }
+
+    /// Tries to do them; on an error nothing has happened, in the file or in the books.
+    fn attempt(&mut self, actions: &[Action]) -> Result<Vec<Answer>, Failure> {
+        self.begin().map_err(Failure::Store)?;
+        let mut batch = Batch::default();
+        let answers: rusqlite::Result<Vec<Answer>> = actions
+            .iter()
+            .map(|action| self.perform(&mut batch, action))
+            .collect();
+        let answers = answers.map_err(Failure::of).and_then(|answers| {
+            self.commit()?;
+            Ok(answers)
+        });
+        if answers.is_err() {
+            self.roll_back();
+            return answers;
+        }
+        self.known.committed(apply::Written::default());
+        if batch.keys_changed {
+            self.shared.revision.fetch_add(1, Ordering::Release);
+        }
+        let mut core = self.shared.lock();
+        for (account, deposited, spent) in batch.deposits {
+            core.book.load_account(account, deposited, spent);
+        }
+        answers
+    }
+
+    fn perform(&mut self, batch: &mut Batch, action: &Action) -> rusqlite::Result<Answer> {
+        match action {
+            Action::Deposit(command, _) => {
+                let answer = self.deposit(batch, command)?;
+                Ok(Answer::Deposited(answer))
+            }
+            Action::InsertKey(record, _) => self.key(batch, record, keys::CREATED),
+            Action::UpdateKey(record, _) => self.key(batch, record, keys::CHANGED),
+            Action::Prune(before_ms, _) => {
+                rows::prune(&self.connection, *before_ms, PRUNE).map(Answer::Pruned)
+            }
+            Action::Settle(..) | Action::Refresh(_) => Ok(Answer::Done),
+        }
+    }
+
+    fn deposit(
+        &mut self,
+        batch: &mut Batch,
+        command: &Deposit,
+    ) -> rusqlite::Result<Result<Balance, Refusal>> {
+        let account = self.known.number(&self.connection, &command.account)?;
+        match rows::deposit(&self.connection, account, command)? {
+            Deposited::Overflow => return Ok(Err(Refusal::Overflow)),
+            Deposited::Before => {}
+            Deposited::Now => rows::audit(
+                &self.connection,
+                &AuditRow::of_deposit(&self.actor, command),
+            )?,
+        }
+        let row = loading::account(&self.connection, &command.account)?;
+        let (deposited, spent) = row.unwrap_or_default();
+        batch
+            .deposits
+            .push((command.account.clone(), deposited, spent));
+        // The balance is known when the books have it: see `answer`.
+        Ok(Ok(Balance::default()))
+    }
+
+    fn key(
+        &mut self,
+        batch: &mut Batch,
+        record: &KeyRecord,
+        action: &'static str,
+    ) -> rusqlite::Result<Answer> {
+        let now_ms = self.clock.now_ms();
+        let written = keys::write(&self.connection, record, action, &self.actor, now_ms)?;
+        batch.keys_changed |= written == Written::Done;
+        Ok(Answer::Key(written))
+    }
+
+    fn answer(&self, action: Action, answer: Answer) {
+        // Whoever asked may have gone; what was asked for is done all the same.
+        match (action, answer) {
+            (Action::Deposit(command, reply), Answer::Deposited(answer)) => {
+                let balance = self.shared.lock().book.balance(&command.account);
+                let _ = reply.send(Ok(answer.map(|_| balance.unwrap_or_default())));
+            }
+            (Action::InsertKey(_, reply) | Action::UpdateKey(_, reply), Answer::Key(written)) => {
+                let _ = reply.send(Ok(written));
+            }
+            (Action::Prune(_, reply), Answer::Pruned(count)) => {
+                let _ = reply.send(Ok(count));
+            }
+            (action, _) => refuse(action, &gone()),
+        }
+    }
+}
+
+fn refuse(action: Action, error: &StoreError) {
+    let error = error.clone();
+    match action {
+        Action::Settle(_, reply) => drop(reply.send(Err(error))),
+        Action::Deposit(_, reply) => drop(reply.send(Err(error))),
+        Action::Refresh(reply) => drop(reply.send(Err(error))),
+        Action::InsertKey(_, reply) | Action::UpdateKey(_, reply) => drop(reply.send(Err(error))),
+        Action::Prune(_, reply) => drop(reply.send(Err(error))),
+    }
+}
