@@ -30,7 +30,10 @@ pub(crate) fn account(
         warnings.extend(setup.applied.warnings.iter().cloned());
     }
     Some(Box::new(Routing {
-        subsystem: routed.subsystem.as_ref().map(|row| row.name.as_str().into()),
+        subsystem: routed
+            .subsystem
+            .as_ref()
+            .map(|row| row.name.as_str().into()),
         automatic: routed.automatic,
         quality: Some(routed.intent.quality),
         cost_sensitivity: Some(routed.intent.cost_sensitivity),
@@ -39,7 +42,9 @@ pub(crate) fn account(
         tier: candidate.entry.tier,
         requested: requested.copied().collect(),
         features: choice.map(|choice| choice.features).unwrap_or_default(),
-        degraded: choice.map(|choice| choice.degraded.clone()).unwrap_or_default(),
+        degraded: choice
+            .map(|choice| choice.degraded.clone())
+            .unwrap_or_default(),
         estimated_cost: choice.and_then(|choice| choice.estimated_cost),
         warnings,
         owner_message: None,
@@ -55,7 +60,9 @@ pub(crate) fn account(
 fn sent_profile(routed: &Routed, applied: &Applied) -> SentProfile {
     let wanted = routed.wanted.as_ref();
     SentProfile {
-        row: wanted.and_then(|wanted| wanted.row.as_deref()).map(Into::into),
+        row: wanted
+            .and_then(|wanted| wanted.row.as_deref())
+            .map(Into::into),
         temperature: applied.temperature,
         effort: applied.effort,
         structured: applied.schema.is_some(),

@@ -15,7 +15,10 @@ use crate::run::{Admitted, Engine};
 impl Admitted {
     /// What a budget may do about it.
     pub(crate) fn standing(&self) -> Standing {
-        let row = self.routed.as_ref().and_then(|routed| routed.subsystem.as_ref());
+        let row = self
+            .routed
+            .as_ref()
+            .and_then(|routed| routed.subsystem.as_ref());
         if row.is_some_and(|row| row.protected) {
             Standing::Protected
         } else if allows_downgrade(&self.principal, self.hints.route.as_deref()) {
@@ -33,7 +36,11 @@ impl Engine {
         if admitted.task != Task::Generate || admitted.standing() != Standing::Flexible {
             return false;
         }
-        let dearest = admitted.candidates.iter().filter_map(|one| one.entry.tier).max();
+        let dearest = admitted
+            .candidates
+            .iter()
+            .filter_map(|one| one.entry.tier)
+            .max();
         let quality = match dearest {
             Some(Tier::Frontier) => Quality::Medium,
             Some(Tier::Strong) => Quality::Low,
@@ -65,7 +72,10 @@ impl Engine {
         let Ok(mut routed) = self.route(&question) else {
             return false;
         };
-        let vendor = admitted.candidates.first().map(|one| one.entry.vendor.clone());
+        let vendor = admitted
+            .candidates
+            .first()
+            .map(|one| one.entry.vendor.clone());
         routed
             .choices
             .retain(|choice| choice.candidate.entry.tier < dearest);

@@ -61,11 +61,13 @@ impl Engine {
         };
         match self.admit(again) {
             Ok(admitted) => {
-                explained.wanted = admitted.routed.as_ref().and_then(|routed| routed.wanted.clone());
+                explained.wanted = admitted
+                    .routed
+                    .as_ref()
+                    .and_then(|routed| routed.wanted.clone());
                 let first = admitted.candidates.first();
-                let shaped = first.map(|first| {
-                    shape(&admitted, first, &mut Decoded::default(), &self.memory)
-                });
+                let shaped = first
+                    .map(|first| shape(&admitted, first, &mut Decoded::default(), &self.memory));
                 match shaped {
                     Some(Ok(shaped)) => {
                         explained.applied = shaped.setup.map(|setup| setup.applied);

@@ -10,12 +10,18 @@ use crate::size::Size;
 pub(crate) fn facts(request: &ChatRequest, size: &Size, stream: bool) -> Facts {
     let uses = FeatureSet::EMPTY
         .with_if(!request.tools.is_empty(), Feature::Tools)
-        .with_if(shows(request, |part| matches!(part, Part::Image(_))), Feature::Vision)
+        .with_if(
+            shows(request, |part| matches!(part, Part::Image(_))),
+            Feature::Vision,
+        )
         .with_if(
             shows(request, |part| matches!(part, Part::Document(_))),
             Feature::Documents,
         )
-        .with_if(shows(request, |part| matches!(part, Part::Audio(_))), Feature::Audio)
+        .with_if(
+            shows(request, |part| matches!(part, Part::Audio(_))),
+            Feature::Audio,
+        )
         .with_if(
             matches!(request.output, OutputFormat::JsonSchema { .. }),
             Feature::StructuredOutputs,

@@ -71,7 +71,11 @@ impl Hints {
         let name = name.strip_prefix("intent_").unwrap_or(&name);
         if let Err(error) = self.take(name, &Given::Text(value)) {
             self.unknown_protection |= name == "security_class";
-            self.warn(format!("x-bardo-{}: {}", name.replace('_', "-"), error.message));
+            self.warn(format!(
+                "x-bardo-{}: {}",
+                name.replace('_', "-"),
+                error.message
+            ));
         }
     }
 

@@ -138,8 +138,10 @@ impl Engine {
                     return Ok(life.reserved());
                 }
                 Err(error) => {
-                    let is_short =
-                        matches!(error, EngineError::Funds { .. } | EngineError::Budget { .. });
+                    let is_short = matches!(
+                        error,
+                        EngineError::Funds { .. } | EngineError::Budget { .. }
+                    );
                     if is_short && (admitted.leave_out_billed() || self.downgrade(admitted, &error))
                     {
                         continue;
@@ -410,7 +412,8 @@ impl Admitted {
         let kept = self.candidates.iter().filter(|one| free(one)).cloned();
         self.candidates = kept.collect();
         let detail = "the balance or a cap does not pay for the other backends of this model";
-        self.unfunded.push(Degradation::new("fallback_backends", detail));
+        self.unfunded
+            .push(Degradation::new("fallback_backends", detail));
         true
     }
 

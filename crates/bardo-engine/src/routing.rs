@@ -6,12 +6,12 @@ use std::sync::Arc;
 use bardo_profile::{Sources, Wanted, wanted};
 use bardo_router::{
     Candidate, Choice, Explanation, Facts, HealthView, Observation, Refusal, RefusalKind, Route,
-    RouteRequest, State,
+    RouteRequest, State, VariantFacts, variant,
 };
 use bardo_types::Degradation;
 use bardo_types::chat::ChatRequest;
 use bardo_types::hints::RouteHints;
-use bardo_types::intent::Intent;
+use bardo_types::intent::{Intent, Quality};
 use bardo_types::model::{Dialect, Effort};
 use bardo_types::privacy::SecurityClass;
 use bardo_types::subsystem::Subsystem;
@@ -195,6 +195,9 @@ impl Engine {
         if automatic {
             // What is held covers the dearest of them, so none is kept that will not be asked.
             choices.truncate(question.world.max_attempts.max(1));
+            for choice in &mut choices {
+                as_variant(question, subsystem.as_deref(), &intent, choice);
+            }
         }
         let owner = subsystem
             .as_ref()
@@ -225,6 +228,30 @@ impl Engine {
             choices,
             wanted,
         }
+    }
+}
+
+/// Where the gateway chose a model of OpenRouter, it also chooses how OpenRouter is to serve it.
+fn as_variant(
+    question: &Question<'_>,
+    subsystem: Option<&Subsystem>,
+    intent: &Intent,
+    choice: &mut Choice,
+) {
+    let Candidate { backend, entry } = &mut choice.candidate;
+    let facts = VariantFacts {
+        model: &entry.upstream_id,
+        group: subsystem.map(|row| row.group.as_str()),
+        interactive: subsystem.is_some_and(|row| row.interactive),
+        batch: false,
+        minimum_quality: intent.quality == Quality::Minimum,
+        free_allowed: false,
+        free_listed: false,
+        chosen: !question.world.router.policy().variants,
+    };
+    let service = question.world.endpoints[*backend].service;
+    if let Some(variant) = variant(service, &facts) {
+        Arc::make_mut(entry).upstream_id.push_str(variant.suffix());
     }
 }
 

@@ -95,7 +95,11 @@ impl Engine {
         let request = asked(admitted, shaped)?;
         let repaired = repair_request(&request, &text(answer), errors);
         let mut mended = crate::shape::mended(admitted, &set.candidate, repaired).ok()?;
-        let left = admitted.world.deadlines.total.saturating_sub(started.elapsed());
+        let left = admitted
+            .world
+            .deadlines
+            .total
+            .saturating_sub(started.elapsed());
         let response = self.attempt(admitted, &mut mended, left).await.ok()?;
         let arriving = Arriving {
             body: response.into_body(),
@@ -190,6 +194,10 @@ fn words(part: &Part) -> Option<&str> {
 }
 
 fn text(answer: &ChatResponse) -> String {
-    let parts = answer.choices.iter().take(1).flat_map(|choice| &choice.parts);
+    let parts = answer
+        .choices
+        .iter()
+        .take(1)
+        .flat_map(|choice| &choice.parts);
     parts.filter_map(words).collect()
 }

@@ -53,7 +53,10 @@ pub(crate) fn by_edits(
     candidate: &Candidate,
     endpoint: &Endpoint,
 ) -> Result<Setting, EngineError> {
-    let wanted = admitted.routed.as_ref().and_then(|routed| routed.wanted.as_ref());
+    let wanted = admitted
+        .routed
+        .as_ref()
+        .and_then(|routed| routed.wanted.as_ref());
     let Some(wanted) = wanted else {
         return Ok(Setting::Edits(Vec::new(), None));
     };
@@ -87,7 +90,10 @@ pub(crate) fn of_request(
     dialect: Dialect,
     request: &mut Arc<ChatRequest>,
 ) -> Result<Option<Applied>, EngineError> {
-    let wanted = admitted.routed.as_ref().and_then(|routed| routed.wanted.as_ref());
+    let wanted = admitted
+        .routed
+        .as_ref()
+        .and_then(|routed| routed.wanted.as_ref());
     let Some(wanted) = wanted else {
         return Ok(None);
     };

@@ -77,9 +77,11 @@ impl Decoded {
         }
         let mut request = match (admitted.task, earlier_items(admitted, memory)?) {
             (_, Some(body)) => table::decode_request(admitted.dialect, &body)?,
-            (_, None) if admitted.neutral.is_some() => {
-                admitted.neutral.as_deref().cloned().expect("asked just now")
-            }
+            (_, None) if admitted.neutral.is_some() => admitted
+                .neutral
+                .as_deref()
+                .cloned()
+                .expect("asked just now"),
             (Task::CountTokens, None) if admitted.dialect == Dialect::Anthropic => {
                 bardo_wire::anthropic::decode_count_request(&admitted.body)?
             }
@@ -145,9 +147,7 @@ pub(crate) fn shape(
             let (body, degraded, mode) = relayed(admitted, candidate, &endpoint, edits);
             (body, degraded, mode, applied)
         }
-        Setting::Translate => {
-            translated(admitted, candidate, &endpoint, dialect, decoded, memory)?
-        }
+        Setting::Translate => translated(admitted, candidate, &endpoint, dialect, decoded, memory)?,
     };
     degraded.extend(applied.iter().flat_map(|applied| applied.degraded.clone()));
     if let Some(routed) = &admitted.routed {

@@ -3,14 +3,14 @@
 mod policy;
 mod price;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bardo_engine::{Billing, Breaker, Deadlines, DefaultLimits, Resilience, World};
 use bardo_providers::payment::{SandboxWallet, Wallet};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
-    BackendModels, BackendSpec, Catalog, ModelFilter, Policy, RosterBuilder, Router, Terms,
+    BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder, Router, Terms,
 };
 use bardo_types::model::{Dialect, ModelEntry, Price, Service};
 use bardo_types::secret::Secret;
@@ -253,8 +253,8 @@ pub(crate) fn world(
         roster.alias(name.clone(), model.clone());
     }
     World {
-        router: Router::new(roster.build(), Policy::default()),
-        profiles: BTreeMap::new(),
+        router: Router::new(roster.build(), policy(config)),
+        profiles: profiles(config),
         endpoints: backends
             .iter()
             .map(|backend| Arc::clone(&backend.endpoint))

@@ -82,17 +82,32 @@ fn nonsense_is_neutral_and_said() {
     for (json, said) in [
         (r#"{"vitality":7}"#, "vitality 7 is out of range"),
         (r#"{"vitality":"NaN"}"#, "vitality NaN is out of range"),
-        (r#"{"sustainability":-1}"#, "sustainability -1 is out of range"),
-        (r#"{"intent":{"cost_sensitivity":1.01}}"#, "cost_sensitivity 1.01 is out"),
+        (
+            r#"{"sustainability":-1}"#,
+            "sustainability -1 is out of range",
+        ),
+        (
+            r#"{"intent":{"cost_sensitivity":1.01}}"#,
+            "cost_sensitivity 1.01 is out",
+        ),
         (r#"{"phase":"zombie"}"#, "`zombie` is no known phase"),
-        (r#"{"task_class":"lunch"}"#, "`lunch` is no known task_class"),
-        (r#"{"intent":{"require":["telepathy"]}}"#, "`telepathy` is no known feature"),
+        (
+            r#"{"task_class":"lunch"}"#,
+            "`lunch` is no known task_class",
+        ),
+        (
+            r#"{"intent":{"require":["telepathy"]}}"#,
+            "`telepathy` is no known feature",
+        ),
         (r#"{"mood":"fine"}"#, "`mood` is no known hint"),
         (r#"{"max_cost_usd":-1}"#, "max_cost_usd is no amount"),
     ] {
         let hints = of_body(json);
         let said_here = warnings(&hints);
-        assert!(said_here.iter().any(|warning| warning.contains(said)), "{json}: {said_here:?}");
+        assert!(
+            said_here.iter().any(|warning| warning.contains(said)),
+            "{json}: {said_here:?}"
+        );
         let mut route = *hints.route.unwrap();
         route.warnings.clear();
         route.intent.require = route.intent.require.filter(|list| !list.is_empty());
@@ -117,7 +132,10 @@ fn a_wrong_type_is_refused_by_its_name() {
     // A header cannot be answered for by the body's author, so it is ignored and said.
     let mut hints = Hints::default();
     hints.header("vitality", "fine");
-    assert_eq!(warnings(&hints), ["x-bardo-vitality: `vitality` must be a number"]);
+    assert_eq!(
+        warnings(&hints),
+        ["x-bardo-vitality: `vitality` must be a number"]
+    );
 }
 
 #[test]

@@ -38,13 +38,23 @@ const BLOCKRUN: Backend = (
     Service::BlockRun,
     "blockrun",
     "/blockrun/v1",
-    &["claude-opus-5-5", "claude-sonnet-5", "claude-haiku-4-5", "gemini-3.6-flash"],
+    &[
+        "claude-opus-5-5",
+        "claude-sonnet-5",
+        "claude-haiku-4-5",
+        "gemini-3.6-flash",
+    ],
 );
 const OPENROUTER: Backend = (
     Service::OpenRouter,
     "openrouter",
     "/openrouter/api/v1",
-    &["claude-opus-5-5", "claude-sonnet-5", "claude-haiku-4-5", "deepseek-v4-pro"],
+    &[
+        "claude-opus-5-5",
+        "claude-sonnet-5",
+        "claude-haiku-4-5",
+        "deepseek-v4-pro",
+    ],
 );
 const VENICE: Backend = (
     Service::Venice,
@@ -92,7 +102,13 @@ impl Scene {
     }
 
     fn last(&self) -> Receipt {
-        self.kept.0.lock().unwrap().last().expect("a receipt").clone()
+        self.kept
+            .0
+            .lock()
+            .unwrap()
+            .last()
+            .expect("a receipt")
+            .clone()
     }
 
     async fn sent(&self) -> Value {
@@ -164,7 +180,10 @@ async fn what_is_to_be_kept_secret_is_refused_where_nobody_keeps_it_so() {
     let scene = Scene::of(&[BLOCKRUN, OPENROUTER]);
     for class in ["private", "tee", "e2ee"] {
         for model in ["bardo/auto", "claude-opus-5-5"] {
-            let body = asked(model, json!({ "security_class": class, "accept_degraded": true }));
+            let body = asked(
+                model,
+                json!({ "security_class": class, "accept_degraded": true }),
+            );
             let refused = scene.ask(&body).await.unwrap_err();
             let EngineError::Refused { refusal, .. } = refused else {
                 panic!("{class} {model}: {refused}");
@@ -252,13 +271,17 @@ async fn an_answer_that_misses_its_schema_is_mended_once() {
     let schema = json!({ "type": "object", "properties": { "action": { "type": "string" } }, "required": ["action"], "additionalProperties": false });
     let ask = |steps: Value| {
         let mut body = prompt(Dialect::Chat, "claude-haiku-4-5", &script(steps));
-        let profile = json!({ "response_schema": { "name": "act", "schema": schema, "strict": true } });
+        let profile =
+            json!({ "response_schema": { "name": "act", "schema": schema, "strict": true } });
         body["bardo"] = json!({ "profile": profile });
         body
     };
     let broken = ask(json!([{ "text": "hold, I think" }, { "text": kept }]));
     let answer = scene.ask(&broken).await.unwrap();
-    assert_eq!(answer.json()["choices"][0]["message"]["content"], json!(kept));
+    assert_eq!(
+        answer.json()["choices"][0]["message"]["content"],
+        json!(kept)
+    );
     let receipt = scene.last();
     let outcome = receipt.routing.as_ref().unwrap().schema.clone().unwrap();
     assert_eq!((outcome.valid, outcome.repaired), (Some(true), true));
@@ -269,7 +292,10 @@ async fn an_answer_that_misses_its_schema_is_mended_once() {
 #[tokio::test]
 async fn nothing_is_asked_or_sent_for_an_explanation() {
     let scene = Scene::of(&[BLOCKRUN, VENICE]);
-    let body = asked("bardo/auto", json!({ "subsystem": "dream", "vitality": 0.2 }));
+    let body = asked(
+        "bardo/auto",
+        json!({ "subsystem": "dream", "vitality": 0.2 }),
+    );
     let explained = scene
         .bench
         .engine
