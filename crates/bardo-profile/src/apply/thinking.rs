@@ -113,7 +113,7 @@ impl Setup<'_> {
             }
         } else if caps.soft_switch && !self.signed {
             self.words.push("/no_think".to_owned());
-        } else if caps.thinking.by_default {
+        } else if caps.thinking.by_default || !(caps.thinking.disabled || caps.efforts.is_empty()) {
             return self.turn_low(wanted);
         }
         if wanted != Effort::None {

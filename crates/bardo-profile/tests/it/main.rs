@@ -1,5 +1,9 @@
 //! The tables cell by cell, who overrules whom, and what reaches each model.
 
+mod applying;
+mod case;
+mod fallbacks;
+mod members;
 mod models;
 mod pairs;
 mod properties;

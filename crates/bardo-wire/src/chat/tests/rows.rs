@@ -1,7 +1,7 @@
 //! Translation §1, row by row.
 
 use bardo_types::chat::{Message, OutputFormat, Role, ThinkingMode, ToolChoice, Verbosity};
-use bardo_types::model::Effort;
+use bardo_types::model::{Effort, ThinkingModes};
 
 use super::requests::{able, foreign, function, plain, raw, sent, text, user};
 use super::*;
@@ -492,4 +492,63 @@ fn tools_and_choices() {
             &[],
         ),
     ]);
+}
+
+#[test]
+fn switching_thinking_off_never_switches_it_on() {
+    let claude = |service| {
+        able(service, "claude-opus-4.6", |able| {
+            able.thinking = ThinkingModes {
+                adaptive: true,
+                disabled: true,
+                ..ThinkingModes::default()
+            };
+            able.efforts = vec![Effort::Low, Effort::High];
+        })
+    };
+    let mut request = foreign();
+    for (mode, effort) in [
+        (Some(ThinkingMode::Disabled), None),
+        (None, Some(Effort::None)),
+    ] {
+        request.reasoning.mode = mode;
+        request.reasoning.effort = effort;
+        for service in [Service::Bankr, Service::BlockRun] {
+            let (body, _) = sent(&request, &claude(service));
+            assert_eq!(body.get("reasoning_effort"), None, "{service:?}");
+        }
+        let (body, lost) = sent(&request, &claude(Service::OpenRouter));
+        assert_eq!(body["reasoning"], serde_json::json!({"enabled": false}));
+        assert_eq!(lost, [""; 0]);
+    }
+}
+
+#[test]
+fn a_search_is_asked_of_venice_and_of_nobody_else() {
+    let mut request = foreign();
+    for (wish, word) in [(Some(true), "on"), (Some(false), "off")] {
+        request.web_search = wish;
+        let (body, lost) = sent(&request, &plain(Service::Venice));
+        assert_eq!(body["venice_parameters"]["enable_web_search"], word);
+        assert_eq!(lost, [""; 0]);
+    }
+    request.web_search = Some(true);
+    let (_, lost) = sent(&request, &plain(Service::OpenRouter));
+    assert_eq!(lost, ["web_search"]);
+    // What the caller says in Venice's own words counts more.
+    request.dialect = Dialect::Chat;
+    let own = raw(r#"{"enable_web_search":"auto"}"#);
+    request.extra.push(("venice_parameters".into(), own));
+    let (body, _) = sent(&request, &plain(Service::Venice));
+    assert_eq!(body["venice_parameters"]["enable_web_search"], "auto");
+}
+
+#[test]
+fn stop_texts_stay_away_from_models_that_refuse_them() {
+    let mut request = foreign();
+    request.stop = vec!["END".into()];
+    let target = able(Service::OpenAi, "o3", |able| able.stop = false);
+    let (body, lost) = sent(&request, &target);
+    assert_eq!(body.get("stop"), None);
+    assert_eq!(lost, ["stop"]);
 }

@@ -149,7 +149,7 @@ fn write_reasoning(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
 fn nearest(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses) -> Option<Effort> {
     let wanted = effort?;
     let capabilities = &job.target.capabilities;
-    let is_off = !capabilities.thinking.by_default;
+    let is_off = capabilities.thinking.disabled && !capabilities.thinking.by_default;
     if wanted == Effort::None && is_off && !capabilities.efforts.contains(&wanted) {
         // It does not think unless told to, and any effort would tell it to.
         return None;

@@ -238,6 +238,19 @@ fn effort_rows() {
         (Effort::Max, five, Some("max"), &[]),
         (Effort::Max, &five[..3], Some("high"), &["effort"]),
         (Effort::High, &[], None, &["effort"]),
+        // Models of other makers take less than this dialect has words for.
+        (
+            Effort::Minimal,
+            &[Effort::Minimal, Effort::Low],
+            Some("low"),
+            &[],
+        ),
+        (
+            Effort::None,
+            &[Effort::Minimal, Effort::Low],
+            Some("low"),
+            &["effort"],
+        ),
     ] {
         let mut request = hello();
         effort(wanted)(&mut request);

@@ -1,0 +1,185 @@
+//! What gives way to what, in which words, and how long the answer gets.
+
+use bardo_types::chat::{ThinkingMode, ToolChoice};
+use bardo_types::hints::RouteHints;
+use bardo_types::json::RawJson;
+use bardo_types::model::{Dialect, Effort, Service};
+
+use crate::case::{
+    Case, DEEPSEEK, GPT_4_1, GPT_5_4, HAIKU_4_5, KIMI, LLAMA, OPUS_4_6, OPUS_5_5, at,
+};
+use crate::models::{question, wish};
+
+use Dialect::Chat;
+
+#[test]
+fn what_is_changed_is_said_in_one_sentence() {
+    for (row, place, told) in [
+        (
+            "risk",
+            OPUS_4_6,
+            &[
+                "temperature 0.1 → provider default (thinking)",
+                "top_p 0.85 → provider default (thinking)",
+                "top_k 40 → provider default (thinking)",
+            ][..],
+        ),
+        (
+            "heartbeat_t1",
+            OPUS_4_6,
+            &[
+                "reasoning_effort low → none (the sampling of the profile is kept)",
+                "top_p 0.9 → provider default (temperature is set, and the model takes one of the two)",
+            ],
+        ),
+        (
+            "heartbeat_t2",
+            OPUS_4_6,
+            &["temperature 0.5 → provider default (thinking)"],
+        ),
+        (
+            "hypnagogic_dali",
+            HAIKU_4_5,
+            &[
+                "temperature 1.5 → 1 (the most that the model takes)",
+                "min_p 0.08 → provider default (the model does not take it here)",
+            ],
+        ),
+        (
+            "mind_wandering",
+            GPT_4_1,
+            &[
+                "min_p 0.1 → top_p 0.9 (the model does not take it here)",
+                "reasoning_effort none → prompt fallback (the model has no such knob)",
+            ],
+        ),
+        (
+            "operator",
+            LLAMA,
+            &["reasoning_effort high → prompt fallback (the model has no such knob)"],
+        ),
+        (
+            "heartbeat_t2",
+            LLAMA,
+            &["reasoning_effort high → provider default (the answer is held to a schema)"],
+        ),
+        (
+            "risk",
+            HAIKU_4_5,
+            &[
+                "thinking_budget 65536 → 59904 (it has to stay below the limit of the answer)",
+                "temperature 0.1 → provider default (thinking)",
+                "top_p 0.85 → provider default (thinking)",
+                "top_k 40 → provider default (thinking)",
+            ],
+        ),
+        (
+            "hypnagogic_observer",
+            OPUS_5_5,
+            &[
+                "reasoning_effort none → low (this model's thinking cannot be turned off here)",
+                "temperature 0.3 → provider default (the model draws words in its own way)",
+                "top_p 0.85 → provider default (the model draws words in its own way)",
+            ],
+        ),
+        ("daimon", KIMI, &[]),
+        ("dream_rem", KIMI, &[]),
+        (
+            "capture",
+            DEEPSEEK,
+            &[
+                "reasoning_effort low → none (the sampling of the profile is kept)",
+                "response_schema capture_result → a tool (the model takes no schema for its answer here)",
+            ],
+        ),
+    ] {
+        let case = Case::of(place);
+        let row = if row == "capture" {
+            "hypnagogic_capture"
+        } else {
+            row
+        };
+        let mut request = question(Chat);
+        let applied = case.apply(&wish(row, &RouteHints::default()), &mut request);
+        let said: Vec<&str> = applied.degraded.iter().map(|lost| &*lost.detail).collect();
+        assert_eq!(said, told, "{row} on {}", case.name);
+        let locked = row == "risk" || row == "operator";
+        assert_eq!(applied.warnings.len(), if locked { said.len() } else { 0 });
+        if let Some(warning) = applied.warnings.first() {
+            assert_eq!(*warning, format!("locked_degraded: {}", said[0]));
+        }
+    }
+}
+
+#[test]
+fn the_answer_keeps_its_room_beside_the_thinking() {
+    let limit = |row: &str, place, said: Option<u64>| {
+        let mut request = question(Chat);
+        request.max_output_tokens = said;
+        Case::of(place).apply(&wish(row, &RouteHints::default()), &mut request);
+        request.max_output_tokens
+    };
+    for (row, place, said, sent) in [
+        ("hypnagogic_dali", GPT_4_1, None, 100),
+        ("heartbeat_t1", OPUS_4_6, None, 512),
+        ("heartbeat_t1", GPT_5_4, None, 512 + 4_096),
+        ("risk", OPUS_5_5, None, 4_096 + 65_536),
+        ("risk", HAIKU_4_5, None, 64_000),
+        ("curator", HAIKU_4_5, None, 2_048 + 4_096),
+        ("risk", OPUS_5_5, Some(900), 900),
+        // Nobody says how much it can answer.
+        ("risk", at(Service::Local, Chat, "qwen3-8b"), None, 8_192),
+    ] {
+        assert_eq!(limit(row, place, said), Some(sent), "{row} {place:?}");
+    }
+    // No room for 1,024 thinking tokens.
+    let mut request = question(Chat);
+    request.max_output_tokens = Some(1_500);
+    let applied = Case::of(HAIKU_4_5).apply(&wish("curator", &RouteHints::default()), &mut request);
+    assert_eq!(request.reasoning.mode, Some(ThinkingMode::Disabled));
+    assert_eq!(applied.effort, Some(Effort::None));
+    assert_eq!(
+        applied.degraded[0].detail,
+        "reasoning_effort medium → none (the limit of the answer leaves no room for thinking)"
+    );
+}
+
+#[test]
+fn what_the_caller_demands_counts_more_than_thinking() {
+    let mut request = question(Chat);
+    request.tools = vec![crate::pairs::lookup()];
+    request.tool_choice = Some(ToolChoice::Required);
+    let case = Case::of(HAIKU_4_5);
+    let applied = case.apply(&wish("curator", &RouteHints::default()), &mut request);
+    assert_eq!(request.reasoning.mode, Some(ThinkingMode::Disabled));
+    assert_eq!(
+        applied.degraded[0].detail,
+        "reasoning_effort medium → none (a tool has to be called)"
+    );
+    let mut request = question(Chat);
+    request.sampling.temperature = RawJson::parse("0.2").ok();
+    let applied =
+        Case::of(OPUS_4_6).apply(&wish("heartbeat_t2", &RouteHints::default()), &mut request);
+    assert_eq!(applied.temperature, Some(0.2));
+    assert_eq!(
+        applied.degraded[0].detail,
+        "reasoning_effort high → none (the caller's own sampling is kept)"
+    );
+    // A locked profile lets neither stand.
+    let mut request = question(Chat);
+    request.sampling.temperature = RawJson::parse("0.9").ok();
+    request.sampling.min_p = RawJson::parse("0.2").ok();
+    request.reasoning.effort = Some(Effort::Low);
+    let applied = Case::of(KIMI).apply(&wish("operator", &RouteHints::default()), &mut request);
+    assert_eq!(applied.temperature, Some(0.7));
+    assert_eq!(applied.effort, Some(Effort::High));
+    let said: Vec<&str> = applied.degraded.iter().map(|lost| &*lost.detail).collect();
+    assert_eq!(
+        said,
+        [
+            "temperature 0.9 → 0.7 (the profile is locked)",
+            "min_p 0.2 → provider default (the profile is locked)",
+            "reasoning_effort of the caller → high (the profile is locked)",
+        ]
+    );
+}
