@@ -79,6 +79,8 @@ enum Section {
     Keys,
     /// Settling in the embedded store, alone.
     Store,
+    /// Choosing who answers, alone.
+    Routing,
 }
 
 /// How long to measure.
@@ -128,6 +130,9 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     }
     if wanted(Section::Store) {
         parts::store(&workspace, &mut report);
+    }
+    if wanted(Section::Routing) {
+        parts::routing(&workspace, &mut report);
     }
     report.print();
     if let Some(path) = &args.json {

@@ -36,21 +36,12 @@ fn table() -> &'static [Mend] {
 
 /// The row that mends the most of what is missing, the first of these.
 fn best(missing: FeatureSet) -> Option<&'static Mend> {
-    let mends = |row: &Mend| {
-        let left = missing.minus(row.features);
-        missing.len() - left.len() + u32::from(also_private(row, missing))
-    };
+    let mends = |row: &Mend| missing.len() - missing.minus(row.features).len();
     table()
         .iter()
         .rev()
         .max_by_key(|row| mends(row))
         .filter(|row| mends(row) > 0)
-}
-
-/// Venice's open models think visibly and keep nothing, so one line mends both.
-fn also_private(row: &Mend, missing: FeatureSet) -> bool {
-    let wants = |feature| row.features.has(feature) && missing.has(feature);
-    wants(Feature::Privacy) && missing.has(Feature::VisibleThinking)
 }
 
 fn is_configured(provider: &str, backends: &[BackendSpec]) -> bool {

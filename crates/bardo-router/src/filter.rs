@@ -200,8 +200,7 @@ impl Sieve<'_> {
         match offer.service.role {
             Role::General => Reasons::NONE,
             Role::Privacy | Role::Spare => {
-                let staked =
-                    offer.service.staked && self.policy.diem_staked && need.intent.diem_available;
+                let staked = offer.service.staked && need.intent.diem_available;
                 Reasons::NONE.with_if(!need.is_private() && !staked, Reason::NotPrivate)
             }
             Role::Direct => {

@@ -132,7 +132,8 @@ impl Need {
             Some(_) => FeatureSet::EMPTY,
             None => base.require.iter().copied().collect(),
         };
-        let intent = overlaid(base, &hints.intent, &mut warnings);
+        let mut intent = overlaid(base, &hints.intent, &mut warnings);
+        intent.diem_available |= policy.diem_staked;
         let is_protected = row.as_ref().is_some_and(|row| row.protected);
         let mut need = Self {
             cheapest: false,

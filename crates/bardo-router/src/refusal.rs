@@ -1,6 +1,5 @@
 //! Why nobody may answer, and what would mend it.
 
-use bardo_types::feature::FeatureSet;
 use bardo_types::privacy::SecurityClass;
 
 use crate::advice;
@@ -103,19 +102,21 @@ fn is_about_privacy(allowed: &[&Seen]) -> bool {
 /// What nobody offers, by its name in hints.
 fn missing(need: &Need, allowed: &[&Seen]) -> Vec<String> {
     let mut missing = Vec::new();
-    let nobody =
-        |reason: Reason| !allowed.is_empty() && allowed.iter().all(|one| one.reasons.has(reason));
+    // What alone keeps somebody from answering, or everybody.
+    let keeps_out = |reason: Reason| {
+        let alone = |one: &&Seen| one.reasons == Reasons::of(reason);
+        !allowed.is_empty()
+            && (allowed.iter().any(alone) || allowed.iter().all(|one| one.reasons.has(reason)))
+    };
     let some = |reason: Reason| allowed.iter().any(|one| one.reasons.has(reason));
     if some(Reason::Security) && need.class > SecurityClass::Standard {
         missing.push(class_feature(need.class).to_owned());
     }
-    let required = need.must.union(need.should);
     let best = allowed
         .iter()
-        .min_by_key(|one| required.minus(one.features).len());
-    let lacking = best.map_or(required, |one| required.minus(one.features));
-    let together: FeatureSet = lacking;
-    missing.extend(together.iter().map(|feature| feature.as_str().to_owned()));
+        .min_by_key(|one| need.must.minus(one.features).len());
+    let lacking = best.map_or(need.must, |one| need.must.minus(one.features));
+    missing.extend(lacking.iter().map(|feature| feature.as_str().to_owned()));
     for (reason, name) in [
         (Reason::Unsealable, "e2ee"),
         (Reason::Family, "model"),
@@ -123,7 +124,7 @@ fn missing(need: &Need, allowed: &[&Seen]) -> Vec<String> {
         (Reason::Cost, "max_cost_usd"),
         (Reason::Slow, "max_latency_ms"),
     ] {
-        if nobody(reason) && !missing.iter().any(|known| known == name) {
+        if keeps_out(reason) && !missing.iter().any(|known| known == name) {
             missing.push(name.to_owned());
         }
     }

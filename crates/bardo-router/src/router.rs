@@ -330,6 +330,7 @@ impl Router {
             && offers
                 .iter()
                 .any(|offer| offer.is_general() && (request.may_use)(&offer.candidate));
+        let roles = sieve.roles;
         let sieved = offers.iter().enumerate();
         let mut seen: Vec<Seen> = sieved
             .map(|(at, offer)| Seen::new(at, sieve.automatic(offer)))
@@ -341,6 +342,7 @@ impl Router {
             backends: self.roster.backends(),
             offers,
             route,
+            roles,
         }
         .order(&mut seen);
         let refusal = order
@@ -436,3 +438,8 @@ impl Decision<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

@@ -88,6 +88,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) backends: &'a [BackendSpec],
     pub(crate) offers: &'a [Offer],
     pub(crate) route: &'a [String],
+    /// Roles bind.
+    pub(crate) roles: bool,
 }
 
 impl Walk<'_> {
@@ -168,14 +170,25 @@ impl Walk<'_> {
                 is_unkept: one.security < self.need.wish,
                 is_very_late: !is_within(2, measured),
                 is_late: !is_within(1, measured),
-                is_spare: offer.service.role == Role::Spare
-                    && ranks[offer.candidate.backend] >= self.route.len(),
                 lacking: self.need.should.minus(one.features).len(),
                 unmet: wishes.minus(one.features).len(),
+                is_spare: self.is_spare(offer)
+                    && ranks[offer.candidate.backend] >= self.route.len(),
                 rank: ranks[offer.candidate.backend],
                 expected_late: measured.is_none() && !is_within(1, Some(offer.latency_prior)),
             };
         }
+    }
+
+    /// Whether somebody only helps out: the owner's machine for what others keep too, and staked
+    /// compute for what need not be kept.
+    fn is_spare(&self, offer: &Offer) -> bool {
+        self.roles
+            && match offer.service.role {
+                Role::Spare => true,
+                Role::Privacy => !self.need.is_private(),
+                Role::General | Role::SelfFunding | Role::Direct => false,
+            }
     }
 
     /// The place of each backend in the owner's order, where that decides before the score.

@@ -1,5 +1,6 @@
 //! Parts of the gateway alone, each measured by an example of its crate: how long a known key
-//! takes among 100,000, and what a settled request costs the embedded store.
+//! takes among 100,000, what a settled request costs the embedded store, and how long the choice of
+//! who answers takes.
 
 use anyhow::{Context, Result, bail};
 
@@ -38,6 +39,22 @@ pub(super) fn store(workspace: &Workspace, report: &mut Report) {
     }
 }
 
+/// Times decisions among a few, many and very many candidates.
+pub(super) fn routing(workspace: &Workspace, report: &mut Report) {
+    progress("routing");
+    let section = "Routing, one decision";
+    let goal = report.goals().decision_micros();
+    match example(workspace, "bardo-router", "decide").and_then(|said| decisions(&said)) {
+        Ok(decisions) => {
+            for (what, median) in decisions {
+                let goal = goal.filter(|_| what.starts_with("50 candidates, chosen"));
+                report.add(Row::value(section, what, "µs", median, goal));
+            }
+        }
+        Err(error) => report.add(Row::failed(section, "all sizes".into(), goal, &error)),
+    }
+}
+
 fn example(workspace: &Workspace, package: &str, name: &str) -> Result<String> {
     let output = workspace
         .cargo()
@@ -64,6 +81,19 @@ fn checks(said: &str) -> Result<Vec<(String, f64)>> {
     checks
         .filter(|checks| !checks.is_empty())
         .with_context(|| format!("no p99 in `{said}`"))
+}
+
+/// From `50 candidates, named: median 300ns, p99 1µs`: what was decided and the median in
+/// microseconds.
+fn decisions(said: &str) -> Result<Vec<(String, f64)>> {
+    let read = |line: &str| {
+        let (what, figures) = line.split_once(": median ")?;
+        Some((what.to_owned(), micros(figures.split(',').next()?)?))
+    };
+    let decisions: Option<Vec<_>> = said.lines().map(read).collect();
+    decisions
+        .filter(|decisions| !decisions.is_empty())
+        .with_context(|| format!("no median in `{said}`"))
 }
 
 /// A duration as Rust writes it, in microseconds.
@@ -110,6 +140,18 @@ mod tests {
         ];
         assert_eq!(checks(said).unwrap(), expected);
         assert!(checks("").is_err());
+    }
+
+    #[test]
+    fn the_times_of_decisions_are_read() {
+        let said = "5 candidates, chosen by wishes: median 1.5µs, p99 2µs\n\
+                    5 candidates, named: median 250ns, p99 1µs\n";
+        let expected = [
+            ("5 candidates, chosen by wishes".to_owned(), 1.5),
+            ("5 candidates, named".to_owned(), 0.25),
+        ];
+        assert_eq!(decisions(said).unwrap(), expected);
+        assert!(decisions("").is_err());
     }
 
     #[test]

@@ -60,6 +60,11 @@ impl Goals {
         self.always(1.0)
     }
 
+    /// Of a decision among 50 candidates.
+    pub(super) fn decision_micros(self) -> Option<f64> {
+        self.always(10.0)
+    }
+
     pub(super) fn binary_mebibytes(self) -> Option<f64> {
         self.always(50.0)
     }
