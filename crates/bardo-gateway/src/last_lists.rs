@@ -39,8 +39,7 @@ pub(crate) fn keep(folder: &Path, endpoint: &Endpoint, body: &[u8]) {
         let mut out = fs::File::create(&fresh)?;
         writeln!(out, "{}", origin(endpoint))?;
         out.write_all(body)?;
-        // Half a list that looks whole would be worse than none.
-        out.sync_all()?;
+        // Not forced to the disk: what a loss of power leaves of it is no list, and found out.
         fs::rename(&fresh, &path)
     };
     if let Err(error) = write() {

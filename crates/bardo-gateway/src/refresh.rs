@@ -1,6 +1,6 @@
 //! The live lists of models: fetched in the background, the last good one kept.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,9 +31,9 @@ pub(crate) struct Fetched {
 /// Asks one backend for its models, and keeps what it says.
 pub(crate) async fn fetch(
     transport: &Transport,
-    endpoint: &Endpoint,
+    endpoint: &Arc<Endpoint>,
     catalog: &Arc<Catalog>,
-    folder: &Path,
+    folder: PathBuf,
 ) -> Result<ModelList, String> {
     let body = tokio::time::timeout(LIST_WAIT, get(transport, endpoint))
         .await
@@ -42,7 +42,9 @@ pub(crate) async fn fetch(
         .provider()
         .parse_list(&body, catalog)
         .map_err(|error| error.to_string())?;
-    last_lists::keep(folder, endpoint, &body);
+    // Nobody waits for the disk.
+    let endpoint = Arc::clone(endpoint);
+    tokio::task::spawn_blocking(move || last_lists::keep(&folder, &endpoint, &body));
     Ok(list)
 }
 

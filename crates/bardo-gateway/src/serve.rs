@@ -517,7 +517,7 @@ impl Running {
                 let fetched = Fetched {
                     generation,
                     name: endpoint.name.clone(),
-                    list: refresh::fetch(&transport, &endpoint, &catalog, &folder).await,
+                    list: refresh::fetch(&transport, &endpoint, &catalog, folder).await,
                 };
                 // Nobody waits for it any more when the process is about to end.
                 let _ = to.send(fetched).await;

@@ -1,6 +1,6 @@
 //! The routes that the sources name, and those of today.
 
-use bardo_router::{HealthView, NoHealth, Policy, Router, Subsystems};
+use bardo_router::{HealthView, Mode, NoHealth, Policy, Router, Subsystems};
 use bardo_types::privacy::SecurityClass;
 
 use crate::setup::{Measured, Setup, first, first_by, hints, names, route, route_while_down};
@@ -109,6 +109,23 @@ const FULL_STACK: [(&str, &str); 14] = [
 #[test]
 fn the_full_stack_is_routed_as_documented() {
     check(&Setup::FullStack.of_march_2026(), &FULL_STACK);
+}
+
+/// An owner who wants the order alone to decide gets the same routes: nothing in the documented
+/// setups hangs on the score between backends.
+#[test]
+fn the_owners_order_alone_leads_to_the_same_routes() {
+    for (setup, expected) in [
+        (Setup::BlockrunOnly, &BLOCKRUN_ONLY[..]),
+        (Setup::OpenrouterFallback, &BLOCKRUN_ONLY),
+        (Setup::FullStack, &FULL_STACK),
+    ] {
+        let policy = Policy {
+            mode: Mode::Ordered,
+            ..setup.policy()
+        };
+        check(&setup.of_march_2026_with(policy), expected);
+    }
 }
 
 /// ROUTE-09: the class of model and the backend that the table of intents names as typical.
