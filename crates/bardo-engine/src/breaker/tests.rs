@@ -6,7 +6,7 @@ use super::*;
 use crate::failure::Failure;
 
 const SECOND: Duration = Duration::from_secs(1);
-const BREAKER: Breaker = Breaker {
+pub(super) const BREAKER: Breaker = Breaker {
     enabled: true,
     failures: 10,
     connect_failures: 3,
@@ -102,7 +102,7 @@ impl Scene {
     }
 }
 
-fn backend(name: &str, key: &str, model: &str) -> Who {
+pub(super) fn backend(name: &str, key: &str, model: &str) -> Who {
     let endpoint = Endpoint::new(EndpointConfig {
         name: name.into(),
         service: Service::OpenRouter,
@@ -128,7 +128,7 @@ fn backend(name: &str, key: &str, model: &str) -> Who {
     Who::new(&Arc::new(endpoint), &Arc::new(entry))
 }
 
-fn failure(class: FaultClass) -> Failure {
+pub(super) fn failure(class: FaultClass) -> Failure {
     Failure::told(Fault::new(class, "it failed"))
 }
 

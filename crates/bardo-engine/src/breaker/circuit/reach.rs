@@ -51,3 +51,45 @@ impl Health {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use bardo_types::fault::FaultClass;
+
+    use super::super::super::Gate;
+    use super::super::super::tests::{BREAKER, backend, failure};
+    use super::*;
+
+    fn passes(health: &Arc<Health>, who: &Who, now: Instant) -> bool {
+        matches!(health.gate(who, &BREAKER, now), Gate::Pass(_))
+    }
+
+    #[test]
+    fn a_backend_that_is_back_is_tried_at_once_and_no_other() {
+        let health = Arc::new(Health::default());
+        let (one, other) = (backend("one", "k", "m"), backend("other", "k", "m"));
+        let start = Instant::now();
+        for who in [&one, &other] {
+            assert_eq!(health.open_since(who, start), None);
+            for _ in 0..BREAKER.failures {
+                let Gate::Pass(permit) = health.gate(who, &BREAKER, start) else {
+                    panic!("it opened too early");
+                };
+                permit.failed(&failure(FaultClass::Server), start);
+            }
+            assert_eq!(health.open_since(who, start), Some(start));
+        }
+        assert_eq!(health.named_open_since("one", "m", start), Some(start));
+        assert_eq!(health.named_open_since("one", "n", start), None);
+        let now = start + Duration::from_secs(1);
+        assert!(!passes(&health, &one, now));
+        health.reached("one", now);
+        assert_eq!(health.open_since(&one, now), None);
+        assert!(passes(&health, &one, now));
+        assert!(!passes(&health, &other, now));
+        assert_eq!(health.open_since(&other, now), Some(start));
+    }
+}
