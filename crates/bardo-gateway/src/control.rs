@@ -34,14 +34,14 @@ pub(crate) fn poke(folder: &Path) -> bool {
 
 /// Has the store that was opened beside a server say all that was acknowledged. A server that is
 /// just starting or ending is waited for; where none answers, the store is used as it is.
-pub(crate) fn catch_up(folder: &Path, store: &SqliteStore) {
+pub(crate) async fn catch_up(folder: &Path, store: &SqliteStore) {
     let since = Instant::now();
     while !poke(folder) && store.catch_up() == Ok(false) {
         if since.elapsed() > PATIENCE {
             tracing::warn!("the server does not answer; what it did last may be missing here");
             return;
         }
-        std::thread::sleep(Duration::from_millis(10));
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 

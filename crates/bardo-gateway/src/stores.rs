@@ -261,10 +261,10 @@ pub(crate) fn with_operator<T>(
         .map_err(|error| error.to_string())?;
     let folder = data_folder(common.data_dir.as_deref())?;
     let stores = Stores::open(&config, &folder, Purpose::Tool)?;
-    if let Some(sqlite) = &stores.sqlite {
-        control::catch_up(&folder, sqlite);
-    }
     let runtime = runtime()?;
+    if let Some(sqlite) = &stores.sqlite {
+        runtime.block_on(control::catch_up(&folder, sqlite));
+    }
     let done = runtime.block_on(action(&stores.operator()));
     drop(stores);
     control::poke(&folder);
