@@ -78,7 +78,8 @@ impl Given<'_> {
                 .iter()
                 .map(|item| item.as_str().map(str::to_owned))
                 .collect(),
-            other => other.as_text().map(split),
+            Self::Json(..) => None,
+            Self::Text(text) => Some(split(text)),
         };
         names.ok_or_else(|| self.wrong(name, "a list of names"))
     }

@@ -99,8 +99,10 @@ fn members_of_the_wrong_type_are_named() {
             (
                 "bardo",
                 json!({ "intent": { "require": "vision" } }),
-                "object of hints",
+                "list of names",
             ),
+            ("bardo", json!({ "vitality": [1] }), "must be a number"),
+            ("bardo", json!({ "security_class": "secret" }), "one of standard"),
         ] {
             let answer = post(
                 &gateway,
@@ -109,7 +111,9 @@ fn members_of_the_wrong_type_are_named() {
             );
             check(caller, &answer, 400, "invalid_request", words);
             if caller != Caller::Anthropic {
-                assert_eq!(answer.json()["error"]["param"], member);
+                let param = answer.json()["error"]["param"].clone();
+                let param = param.as_str().expect("a name").to_owned();
+                assert!(param.starts_with(member), "{param}");
             }
         }
         let mut without = good.clone();
