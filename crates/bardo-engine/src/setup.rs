@@ -73,6 +73,7 @@ pub(crate) fn by_edits(
     refuse(&applied)?;
     match changed {
         Ok(_) if applied.touched_conversation => Ok(Setting::Translate),
+        Ok(changed) if is_contested(admitted, endpoint, &changed.edits) => Ok(Setting::Translate),
         Ok(changed) => {
             applied.degraded.extend(changed.degraded);
             Ok(Setting::Edits(changed.edits, Some(applied)))
@@ -80,6 +81,14 @@ pub(crate) fn by_edits(
         Err(error) if error.code == Some(TRANSLATE) => Ok(Setting::Translate),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether the provider's own edits are about a member that a profile changes too; a member is
+/// edited once.
+fn is_contested(admitted: &Admitted, endpoint: &Endpoint, settings: &[Edit]) -> bool {
+    let own = endpoint.provider().edits(admitted.dialect, &admitted.top());
+    own.iter()
+        .any(|own| settings.iter().any(|edit| edit.key() == own.key()))
 }
 
 /// The profile in a request that is written anew.
