@@ -232,6 +232,13 @@ impl Ask<'_> {
         }
     }
 
+    fn for_model(model: &'static str) -> Self {
+        Self {
+            model,
+            ..Self::default()
+        }
+    }
+
     fn with<T>(&self, then: impl FnOnce(&RouteRequest<'_>) -> T) -> T {
         then(&RouteRequest {
             model: self.model,
@@ -629,8 +636,7 @@ fn caps_bound_the_answer_or_refuse_it() {
 #[test]
 fn a_dearer_named_model_gives_way_where_its_caller_allows_it() {
     let all = router(everybody(), Policy::default());
-    let mut ask = Ask::default();
-    ask.model = "claude-opus";
+    let mut ask = Ask::for_model("claude-opus");
     ask.hints.max_cost_micro_usd = Some(15_000);
     check(&all, &ask, &["!max_cost_usd"]);
     ask.allow_downgrade = true;
@@ -648,19 +654,14 @@ fn a_named_model_is_kept_in_the_owners_order_whatever_the_hints() {
         "venice/claude-opus",
         "bankr/claude-opus",
     ];
-    let mut ask = Ask::default();
-    ask.model = "claude-opus";
+    let mut ask = Ask::for_model("claude-opus");
     check(&all, &ask, &everywhere);
     ask.hints.subsystem = Some("pulse".into());
     ask.hints.vitality = Some(0.0);
     ask.health = &Down(&[0]);
     check(&all, &ask, &everywhere);
     ask.hints = hints("sleep");
-    check(
-        &all,
-        &ask,
-        &["!privacy", "!visible_thinking"][..1].iter().as_slice(),
-    );
+    check(&all, &ask, &["!privacy"]);
     ask.hints = RouteHints::default();
     ask.hints.intent.require = Some(vec![Feature::Citations]);
     check(&all, &ask, &everywhere[..1]);
@@ -677,8 +678,7 @@ fn a_named_model_is_kept_in_the_owners_order_whatever_the_hints() {
 #[test]
 fn families_are_taken_only_as_written() {
     let all = router(everybody(), Policy::default());
-    let mut ask = Ask::default();
-    ask.model = "claude/*";
+    let mut ask = Ask::for_model("claude/*");
     ask.hints.intent.quality = Some(Quality::Medium);
     first(&all, &ask, "blockrun/claude-sonnet");
     ask.model = "venice/*";
@@ -697,9 +697,8 @@ fn the_owners_models_serve_their_tiers_and_another_where_they_may_not() {
         ..Policy::default()
     };
     let all = router(everybody(), policy);
-    let mut ask = Ask::default();
-    ask.model = "bardo/t1";
-    check(&all, &ask, &["openrouter/gemini-flash"]);
+    let mut ask = Ask::for_model("bardo/t1");
+    first(&all, &ask, "openrouter/gemini-flash");
     ask.model = "bardo/t2";
     let route = ask.with(|request| all.route(request)).unwrap();
     assert_eq!(names(&all, &route)[0], "blockrun/claude-opus");
@@ -728,8 +727,10 @@ fn an_unknown_part_is_warned_of_and_its_owners_rules_hold() {
 #[test]
 fn slow_backends_are_put_last_and_left_out_only_by_the_strict() {
     let slow = Slow("claude-sonnet", 1_500);
-    let mut ask = Ask::default();
-    ask.health = &slow;
+    let mut ask = Ask {
+        health: &slow,
+        ..Ask::default()
+    };
     ask.hints.intent.max_latency_ms = Some(1_000);
     ask.hints.intent.prefer = Some(vec![]);
     let lenient = router(vec![blockrun()], Policy::default());
@@ -870,8 +871,7 @@ fn costs_are_estimated_from_the_request_and_unknown_is_not_zero() {
     unpriced.2.truncate(2);
     unpriced.2[1].price = None;
     let all = router(vec![unpriced], Policy::default());
-    let mut ask = Ask::default();
-    ask.model = "claude-opus";
+    let mut ask = Ask::for_model("claude-opus");
     let route = ask.with(|request| all.route(request)).unwrap();
     assert_eq!(route.choices[0].estimated_cost, Some(MicroUsd::new(20_000)));
     ask.model = "claude-sonnet";
@@ -879,4 +879,77 @@ fn costs_are_estimated_from_the_request_and_unknown_is_not_zero() {
     assert_eq!(route.choices[0].estimated_cost, None);
     ask.model = "bardo/auto";
     first(&all, &ask, "blockrun/claude-opus");
+}
+
+#[test]
+fn venices_models_that_are_not_private_stay_out_of_what_has_to_be() {
+    let all = router(vec![blockrun(), venice()], Policy::default());
+    let mut ask = Ask::default();
+    ask.hints.intent.quality = Some(Quality::Maximum);
+    ask.hints.intent.prefer = Some(vec![Feature::Privacy]);
+    check(&all, &ask, &["blockrun/claude-opus"]);
+}
+
+#[test]
+fn behind_the_owners_model_for_a_tier_others_take_over() {
+    let policy = Policy {
+        t1: Some("blockrun/claude-sonnet".into()),
+        ..Policy::default()
+    };
+    let all = router(vec![blockrun(), openrouter()], policy);
+    let mut ask = Ask::for_model("bardo/t1");
+    let route = ask.with(|request| all.route(request)).unwrap();
+    let behind = names(&all, &route);
+    assert_eq!(behind[0], "blockrun/claude-sonnet");
+    assert_eq!(behind.iter().filter(|name| **name == behind[0]).count(), 1);
+    assert!(behind[1..].contains(&"openrouter/gemini-flash".to_owned()));
+    ask.health = &Down(&[0]);
+    let route = ask.with(|request| all.route(request)).unwrap();
+    let behind = names(&all, &route);
+    assert_eq!(behind[0], "openrouter/gemini-flash");
+    assert_eq!(behind.last().unwrap(), "blockrun/claude-sonnet");
+}
+
+#[test]
+fn the_tables_requirement_yields_where_all_who_meet_it_are_down() {
+    let mut elsewhere = venice();
+    elsewhere.2.truncate(1);
+    elsewhere.1 = Service::OpenRouter;
+    let all = router(vec![blockrun(), elsewhere], Policy::default());
+    let mut ask = Ask::of("end");
+    first(&all, &ask, "venice/r1");
+    ask.health = &Down(&[1]);
+    first(&all, &ask, "blockrun/claude-opus");
+    ask.hints.accept_degraded = Some(false);
+    first(&all, &ask, "venice/r1");
+}
+
+#[test]
+fn a_pin_to_bankr_binds_whatever_it_earned() {
+    let policy = Policy {
+        bankr: BankrPolicy {
+            lifetime_revenue: Some(MicroUsd::new(1)),
+            revenue_balance: Some(MicroUsd::ZERO),
+            ..BankrPolicy::default()
+        },
+        ..Policy::default()
+    };
+    let all = router(everybody(), policy);
+    let mut ask = Ask::for_model("bankr/claude-opus");
+    ask.hints = hints("earner");
+    check(&all, &ask, &["bankr/claude-opus"]);
+}
+
+#[test]
+fn callers_without_hints_are_served_by_what_their_request_seems_to_be() {
+    let all = router(vec![blockrun()], Policy::default());
+    let mut cached = blockrun();
+    cached.2[0].capabilities.cache_marks = true;
+    let caching = router(vec![cached], Policy::default());
+    let mut ask = Ask::default();
+    first(&all, &ask, "blockrun/claude-sonnet");
+    first(&caching, &ask, "blockrun/claude-sonnet");
+    ask.facts.kind = Kind::AgentLoop;
+    first(&caching, &ask, "blockrun/claude-opus");
+    first(&all, &ask, "blockrun/claude-sonnet");
 }
