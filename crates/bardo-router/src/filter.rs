@@ -6,7 +6,7 @@ use bardo_types::privacy::SecurityClass;
 
 use crate::cost;
 use crate::name::normalize;
-use crate::need::{NOT_SEALED, Need, Target};
+use crate::need::{Cap, NOT_SEALED, Need, Target};
 use crate::offer::Offer;
 use crate::policy::Policy;
 use crate::reason::{Reason, Reasons};
@@ -99,7 +99,7 @@ impl Sieve<'_> {
             .with_if(self.is_unsealable(offer), Reason::Unsealable)
             .with_if(!features.has_all(must), Reason::Missing)
             .with_if(!features.has_all(should), Reason::Lacking)
-            .union(self.affordable(offer, &mut max_output));
+            .union(self.affordable(offer, None, &mut max_output));
         Sieved {
             reasons,
             features,
@@ -143,7 +143,7 @@ impl Sieve<'_> {
             )
             .with_if(!self.is_vetted(offer), Reason::Unvetted)
             .union(self.role(offer, features))
-            .union(self.affordable(offer, &mut max_output));
+            .union(self.affordable(offer, need.bankr, &mut max_output));
         Sieved {
             reasons,
             features,
@@ -201,7 +201,8 @@ impl Sieve<'_> {
             Role::General => Reasons::NONE,
             Role::Privacy | Role::Spare => {
                 let staked = offer.service.staked && need.intent.diem_available;
-                Reasons::NONE.with_if(!need.is_private() && !staked, Reason::NotPrivate)
+                let keeps = need.is_private() && features.has(Feature::Privacy);
+                Reasons::NONE.with_if(!keeps && !staked, Reason::NotPrivate)
             }
             Role::Direct => {
                 let native = need.native();
@@ -222,10 +223,15 @@ impl Sieve<'_> {
     }
 
     /// Whether the bounds to its cost leave room for an answer.
-    fn affordable(&self, offer: &Offer, max_output: &mut Option<u64>) -> Reasons {
+    fn affordable(
+        &self,
+        offer: &Offer,
+        bankr: Option<Cap>,
+        max_output: &mut Option<u64>,
+    ) -> Reasons {
         let mut reasons = Reasons::NONE;
         let service = self.backends[offer.candidate.backend].service;
-        let revenue = self.need.bankr.filter(|_| service == Service::Bankr);
+        let revenue = bankr.filter(|_| service == Service::Bankr);
         for (cap, reason) in [(self.need.cap, Reason::Cost), (revenue, Reason::Revenue)] {
             let Some(cap) = cap else { continue };
             match cost::capped(offer.entry(), &self.request.facts, cap.most) {

@@ -20,7 +20,7 @@ use crate::offer::Offer;
 use crate::policy::Policy;
 use crate::reason::{Reason, Reasons};
 use crate::refusal;
-use crate::request::RouteRequest;
+use crate::request::{RouteRequest, State};
 use crate::roster::{Candidate, NoRoute, Roster};
 use crate::subsystems::Subsystems;
 use crate::walk::{Seen, Walk};
@@ -241,16 +241,52 @@ impl Router {
         need: Need,
         model: &str,
     ) -> Decision<'a> {
-        let mut own = self.named(request, need.clone(), model);
-        own.automatic = true;
+        let own = self.named(request, need.clone(), model);
         if own.refusal.is_none() {
-            return own;
+            return self.behind(request, need, own);
         }
         let mut need = need;
         need.warnings.push(format!(
             "`{model}`, which is configured for this tier, may not answer; another was chosen"
         ));
         self.chosen(request, need, Target::Automatic)
+    }
+
+    /// The owner's model for a tier, and behind it whom the gateway would choose; before it where
+    /// it does not answer.
+    fn behind<'a>(
+        &'a self,
+        request: &'a RouteRequest<'a>,
+        need: Need,
+        mut own: Decision<'a>,
+    ) -> Decision<'a> {
+        let mut all = self.chosen(request, need, Target::Automatic);
+        let place = |at: &usize| {
+            let wanted = &own.offers[own.seen[*at].offer];
+            let is_it = |one: &Seen| {
+                let offer = &all.offers[one.offer];
+                offer.candidate.backend == wanted.candidate.backend
+                    && offer.entry().upstream_id == wanted.entry().upstream_id
+            };
+            all.seen.iter().position(is_it)
+        };
+        let Some(leaders) = own.order.iter().map(place).collect::<Option<Vec<usize>>>() else {
+            own.automatic = true;
+            return own;
+        };
+        let is_down = |at: &usize| {
+            let candidate = &all.offers[all.seen[*at].offer].candidate;
+            request.health.observe(candidate).state == State::Down
+        };
+        let (down, mut order): (Vec<usize>, Vec<usize>) = leaders.into_iter().partition(is_down);
+        let others = all.order.iter().copied();
+        let others = others.filter(|at| !order.contains(at) && !down.contains(at));
+        let others: Vec<usize> = others.collect();
+        order.extend(others);
+        order.extend(down);
+        all.order = order;
+        all.refusal = None;
+        all
     }
 
     /// A model by name: whoever has it and may answer, in the owner's order.

@@ -97,7 +97,11 @@ impl Walk<'_> {
     /// others are complete when it returns. Empty: nobody may.
     pub(crate) fn order(&self, seen: &mut [Seen]) -> Vec<usize> {
         let mut may: Vec<usize> = Vec::new();
+        let of_a_pass = Reasons::of(Reason::Tier).with(Reason::Slow);
         for lacking in self.passes() {
+            for one in seen.iter_mut() {
+                one.reasons = one.reasons.minus(of_a_pass);
+            }
             may = OVERLOOKED
                 .iter()
                 .map(|overlooked| overlooked.union(*lacking))

@@ -1,0 +1,219 @@
+//! Who is chosen among those who may answer.
+
+use super::*;
+
+#[test]
+fn roles_bind_the_choice_and_another_backend_is_asked_next() {
+    let router = router(everybody(), Policy::default());
+    let thought = ["blockrun/claude-opus", "openrouter/claude-opus"];
+    check(&router, &Ask::of("thought"), &thought);
+    first(&router, &Ask::of("pulse"), "blockrun/gemini-flash");
+    check(&router, &Ask::of("sleep"), &["venice/r1", "venice/sealed"]);
+}
+
+#[test]
+fn where_only_backends_with_a_role_are_there_roles_do_not_apply() {
+    let alone = router(vec![openai(), venice()], Policy::default());
+    first(&alone, &Ask::of("thought"), "venice/claude-opus");
+    let mut native = Ask::of("earner");
+    native.hints.intent.prefer = Some(vec![Feature::PredictedOutputs]);
+    first(&alone, &native, "direct/openai/gpt");
+    let bankr_alone = router(vec![bankr()], Policy::default());
+    first(&bankr_alone, &Ask::of("thought"), "bankr/claude-opus");
+    // And where the caller's key leaves nobody else.
+    let all = router(everybody(), Policy::default());
+    let ask = Ask::of("earner");
+    let only_openai = |candidate: &Candidate| candidate.backend == 4;
+    let route = ask.with(|request| {
+        all.route(&RouteRequest {
+            may_use: &only_openai,
+            ..*request
+        })
+    });
+    assert_eq!(names(&all, &route.unwrap()), ["direct/openai/gpt"]);
+}
+
+#[test]
+fn native_features_open_direct_keys_and_only_there() {
+    let router = router(everybody(), Policy::default());
+    let mut ask = Ask::default();
+    ask.hints.intent.prefer = Some(vec![Feature::PredictedOutputs]);
+    first(&router, &ask, "direct/openai/gpt");
+    ask.hints.intent.prefer = Some(vec![Feature::Citations]);
+    first(&router, &ask, "blockrun/claude-sonnet");
+}
+
+#[test]
+fn bankr_serves_its_parts_as_far_as_revenue_goes() {
+    let funded = |balance: u64, lifetime: u64| Policy {
+        bankr: BankrPolicy {
+            self_funding: true,
+            subsystems: vec!["earner".into()],
+            revenue_balance: Some(MicroUsd::new(balance)),
+            lifetime_revenue: Some(MicroUsd::new(lifetime)),
+            ..BankrPolicy::default()
+        },
+        ..Policy::default()
+    };
+    let mut ask = Ask::of("earner");
+    ask.hints.intent.prefer = Some(vec![Feature::SelfFunding]);
+    // 2,000 tokens at $10 a million cost $0.02.
+    let rich = router(everybody(), funded(200_000, 1));
+    first(&rich, &ask, "bankr/claude-opus");
+    let poor = router(everybody(), funded(199_999, 1));
+    first(&poor, &ask, "blockrun/claude-sonnet");
+    ask.hints.sustainability = Some(0.4);
+    first(&rich, &ask, "blockrun/gpt-free");
+    ask.hints.sustainability = Some(2.1);
+    first(&poor, &ask, "bankr/claude-opus");
+    // Another part is not served by it, but for the owner's order.
+    let mut other = Ask::of("thought");
+    other.hints.intent.prefer = Some(vec![]);
+    first(&rich, &other, "blockrun/claude-opus");
+    let mut policy = funded(200_000, 1);
+    policy.bankr.self_funding = false;
+    policy.routes.insert("thought".into(), vec!["bankr".into()]);
+    first(&router(everybody(), policy), &other, "bankr/claude-opus");
+}
+
+#[test]
+fn quality_is_a_floor_that_gives_way_before_a_requirement_does() {
+    let all = router(vec![blockrun(), venice()], Policy::default());
+    let route = Ask::of("end").with(|request| all.route(request)).unwrap();
+    assert_eq!(names(&all, &route), ["venice/r1"]);
+    let mut ask = Ask::default();
+    ask.hints.intent.quality = Some(Quality::High);
+    ask.hints.intent.cost_sensitivity = Some(0.3);
+    first(&all, &ask, "blockrun/claude-opus");
+    ask.hints.intent.cost_sensitivity = Some(0.31);
+    first(&all, &ask, "blockrun/claude-sonnet");
+    ask.hints.intent.quality = Some(Quality::Maximum);
+    first(&all, &ask, "blockrun/claude-opus");
+}
+
+#[test]
+fn free_models_serve_little_and_the_cheapest_the_least() {
+    let all = router(vec![blockrun()], Policy::default());
+    let mut ask = Ask::default();
+    ask.hints.intent.quality = Some(Quality::Minimum);
+    first(&all, &ask, "blockrun/gpt-free");
+    let mut free = blockrun();
+    free.2.push(model("good-free", STRONG, 99, 0));
+    let strict = router(vec![free.clone()], Policy::default());
+    first(&strict, &Ask::default(), "blockrun/claude-sonnet");
+    let policy = Policy {
+        free_models: true,
+        ..Policy::default()
+    };
+    first(
+        &router(vec![free], policy),
+        &Ask::default(),
+        "blockrun/good-free",
+    );
+}
+
+#[test]
+fn openrouters_unrated_models_are_chosen_only_from_the_owners_list() {
+    let mut ask = Ask::default();
+    ask.hints.intent.quality = Some(Quality::Minimum);
+    first(
+        &router(vec![openrouter()], Policy::default()),
+        &ask,
+        "openrouter/gemini-flash",
+    );
+    let policy = Policy {
+        openrouter_models: vec!["odd-*".into()],
+        ..Policy::default()
+    };
+    first(
+        &router(vec![openrouter()], policy),
+        &ask,
+        "openrouter/odd-model",
+    );
+}
+
+#[test]
+fn slow_backends_are_put_last_and_left_out_only_by_the_strict() {
+    let slow = Slow("claude-sonnet", 1_500);
+    let mut ask = Ask {
+        health: &slow,
+        ..Ask::default()
+    };
+    ask.hints.intent.max_latency_ms = Some(1_000);
+    ask.hints.intent.prefer = Some(vec![]);
+    let lenient = router(vec![blockrun()], Policy::default());
+    first(&lenient, &ask, "blockrun/claude-opus");
+    ask.hints.intent.max_latency_ms = Some(1_500);
+    first(&lenient, &ask, "blockrun/claude-sonnet");
+    let policy = Policy {
+        strict_latency: true,
+        ..Policy::default()
+    };
+    let strict = router(vec![blockrun()], policy);
+    let all_slow = Slow("claude-opus", 9_000);
+    ask.health = &all_slow;
+    ask.hints.intent.quality = Some(Quality::Maximum);
+    check(&strict, &ask, &["!max_latency_ms"]);
+}
+
+#[test]
+fn who_is_down_is_asked_only_where_nobody_else_is_left() {
+    let all = router(vec![blockrun(), openrouter()], Policy::default());
+    let mut ask = Ask::of("guard");
+    ask.health = &Down(&[0]);
+    check(&all, &ask, &["openrouter/claude-opus"]);
+    ask.health = &Down(&[0, 1]);
+    check(
+        &all,
+        &ask,
+        &["blockrun/claude-opus", "openrouter/claude-opus"],
+    );
+}
+
+#[test]
+fn the_owners_order_decides_where_scores_are_off() {
+    let ordered = Policy {
+        mode: Mode::Ordered,
+        ..Policy::default()
+    };
+    let mut ask = Ask::default();
+    ask.hints.intent.quality = Some(Quality::Maximum);
+    ask.hints.intent.prefer = Some(vec![]);
+    let all = router(vec![openrouter(), blockrun()], ordered.clone());
+    first(&all, &ask, "openrouter/claude-opus");
+    let all = router(vec![openrouter(), blockrun()], Policy::default());
+    first(&all, &ask, "blockrun/claude-opus");
+    // Wishes come before the order (C-006).
+    ask.hints.intent.prefer = Some(vec![Feature::Citations]);
+    let all = router(vec![openrouter(), blockrun()], ordered);
+    first(&all, &ask, "blockrun/claude-opus");
+}
+
+#[test]
+fn what_does_not_fit_is_left_out_and_asked_where_nobody_fits() {
+    let mut small = blockrun();
+    small.2[1].capabilities.context_tokens = 1_999;
+    let all = router(vec![small], Policy::default());
+    first(&all, &Ask::default(), "blockrun/claude-opus");
+    let mut ask = Ask::default();
+    ask.facts.prompt_tokens = 1_000_000;
+    assert!(ask.with(|request| all.route(request)).is_ok());
+    let mut blind = blockrun();
+    blind.2[1].capabilities.images = false;
+    let all = router(vec![blind], Policy::default());
+    let mut ask = Ask::default();
+    ask.facts.uses = FeatureSet::EMPTY.with(Feature::Vision);
+    first(&all, &ask, "blockrun/claude-opus");
+}
+
+#[test]
+fn prices_that_nobody_means_are_counted_and_never_chosen() {
+    let mut odd = blockrun();
+    odd.2[1].price = Some(Price {
+        output: PricePerMillion::from_micro(u64::MAX),
+        ..Price::default()
+    });
+    let all = router(vec![odd], Policy::default());
+    assert_eq!(all.roster().quarantined(), 1);
+    first(&all, &Ask::default(), "blockrun/claude-opus");
+}

@@ -1,0 +1,63 @@
+//! What callers and owners are told.
+
+use super::*;
+
+#[test]
+fn refusals_name_what_is_missing_who_lacks_it_and_the_line_that_mends_it() {
+    let all = router(vec![blockrun(), openrouter()], Policy::default());
+    let mut ask = Ask::default();
+    ask.hints.security_class = Some(SecurityClass::Private);
+    let refusal = ask.with(|request| all.route(request)).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::Privacy);
+    assert_eq!(refusal.missing, ["privacy"]);
+    assert!(
+        refusal.advice.contains("`providers.venice.api_key`"),
+        "{}",
+        refusal.advice
+    );
+    let (backend, words) = &refusal.lacks[0];
+    assert_eq!(backend, "blockrun");
+    assert_eq!(
+        words,
+        "it keeps requests as standard, and this one has to be kept as private"
+    );
+    ask.model = "gemini-flsh";
+    let refusal = ask.with(|request| all.route(request)).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::UnknownModel);
+    assert_eq!(refusal.advice, "did you mean `gemini-flash`?");
+}
+
+#[test]
+fn an_explanation_says_why_of_everybody_and_which_line_would_mend_it() {
+    let all = router(vec![blockrun(), openrouter()], Policy::default());
+    let mut ask = Ask::of("sleep");
+    ask.hints.vitality = Some(0.5);
+    let explained = ask.with(|request| all.explain(request));
+    let route = explained.outcome.unwrap();
+    assert_eq!(explained.considered.len(), 7);
+    assert!(explained.considered[0].eligible);
+    assert_eq!(explained.considered[0].backend, "blockrun");
+    for considered in &explained.considered[route.choices.len()..] {
+        assert!(!considered.reasons.is_empty(), "{considered:?}");
+    }
+    assert!((explained.intent.cost_sensitivity - 0.65).abs() < 1e-12);
+    assert_eq!(explained.advice.len(), 1);
+    assert!(explained.advice[0].contains("`providers.venice.api_key`"));
+    assert!(!explained.front.is_empty());
+}
+
+#[test]
+fn costs_are_estimated_from_the_request_and_unknown_is_not_zero() {
+    let mut unpriced = blockrun();
+    unpriced.2.truncate(2);
+    unpriced.2[1].price = None;
+    let all = router(vec![unpriced], Policy::default());
+    let mut ask = Ask::for_model("claude-opus");
+    let route = ask.with(|request| all.route(request)).unwrap();
+    assert_eq!(route.choices[0].estimated_cost, Some(MicroUsd::new(20_000)));
+    ask.model = "claude-sonnet";
+    let route = ask.with(|request| all.route(request)).unwrap();
+    assert_eq!(route.choices[0].estimated_cost, None);
+    ask.model = "bardo/auto";
+    first(&all, &ask, "blockrun/claude-opus");
+}
