@@ -42,6 +42,9 @@ pub struct Model<'a> {
     pub name: &'a str,
     /// What whoever runs it there can learn and keep, at most.
     pub security: SecurityClass,
+    /// Temperature, `top_p` and `top_k` may be sent at all. Not so where a caller's request is
+    /// relayed under version 2026-10-21 of the Messages API, which refuses them of every model.
+    pub takes_sampling: bool,
 }
 
 /// What was done to a request.
@@ -91,7 +94,7 @@ struct Setup<'a> {
     request: &'a mut ChatRequest,
     model: &'a Model<'a>,
     caps: &'a Capabilities,
-    members: Members,
+    members: &'static Members,
     applied: Applied,
     /// The model will think.
     thinks: bool,

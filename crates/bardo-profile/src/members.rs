@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 /// What a request in one dialect to one service can say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Members {
     /// The highest temperature, in thousandths.
@@ -34,6 +34,8 @@ pub(crate) struct Members {
     /// Sampling counts while the model thinks, where the model itself lets it.
     pub(crate) sampling_while_thinking: bool,
     pub(crate) schema: bool,
+    /// A schema is for models alone whose names begin so.
+    pub(crate) schema_only: Option<String>,
     pub(crate) json_object: bool,
     pub(crate) prompt_cache_key: bool,
     pub(crate) prediction: bool,
@@ -68,6 +70,7 @@ impl Default for Members {
             budget: false,
             sampling_while_thinking: true,
             schema: false,
+            schema_only: None,
             json_object: false,
             prompt_cache_key: false,
             prediction: false,
@@ -79,7 +82,7 @@ impl Default for Members {
 
 impl Members {
     /// Those of a dialect as a service speaks it.
-    pub(crate) fn of(dialect: Dialect, service: Service) -> Self {
+    pub(crate) fn of(dialect: Dialect, service: Service) -> &'static Self {
         static TABLES: LazyLock<BTreeMap<String, Spoken>> = LazyLock::new(|| {
             let text = include_str!("../data/members.toml");
             let tables: Table = text.parse().expect("the embedded table is tested");
@@ -95,7 +98,7 @@ impl Members {
         let spoken = TABLES
             .get(dialect.as_str())
             .expect("every dialect has its table");
-        *spoken.by.get(service.as_str()).unwrap_or(&spoken.usual)
+        spoken.by.get(service.as_str()).unwrap_or(&spoken.usual)
     }
 }
 

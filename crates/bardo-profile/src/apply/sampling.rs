@@ -9,6 +9,7 @@ use crate::wanted::MinPFallback;
 
 const THINKS: &str = "thinking";
 const OWN_WAY: &str = "the model draws words in its own way";
+const VERSION: &str = "this version of the API takes no sampling";
 const UNKNOWN: &str = "the model does not take it here";
 
 /// The least `top_p` that Claude takes while it thinks.
@@ -49,7 +50,9 @@ impl Setup<'_> {
 
     /// Why this request can say nothing of how words are drawn.
     fn mute(&self) -> Option<&'static str> {
-        if !self.caps.sampling {
+        if !self.model.takes_sampling {
+            Some(VERSION)
+        } else if !self.caps.sampling {
             Some(OWN_WAY)
         } else if self.thinks && self.thinking_fixes_sampling() {
             Some(THINKS)

@@ -56,8 +56,11 @@ impl Setup<'_> {
         let venice = self.model.service == Service::Venice;
         let alone = !venice || (schema.strict && self.request.parallel_tool_calls != Some(true));
         let uncited = self.model.dialect != Dialect::Anthropic || !self.request.any_part(cites);
+        let only = self.members.schema_only.as_ref();
+        let held = only.is_none_or(|only| self.model.name.starts_with(only));
         caps.structured_output
             && self.members.schema
+            && held
             && (caps.schema_while_thinking || !self.thinks)
             && (caps.schema_with_tools || self.request.tools.is_empty())
             && alone
@@ -67,7 +70,7 @@ impl Setup<'_> {
     fn takes_answer_tool(&self) -> bool {
         self.caps.tool_format == ToolFormat::Native
             && self.caps.forced_tool_choice
-            && (self.caps.forced_tool_while_thinking || !self.thinks)
+            && !self.thinks
             && self.request.tools.is_empty()
             && self.request.tool_choice.is_none()
             && !self.signed

@@ -85,7 +85,8 @@ impl Setup<'_> {
         if forced && self.caps.forced_tool_choice && !self.caps.forced_tool_while_thinking {
             return Some("a tool has to be called");
         }
-        if !self.caps.sampling || !self.thinking_fixes_sampling() {
+        let draws = self.caps.sampling && self.model.takes_sampling;
+        if !draws || !self.thinking_fixes_sampling() {
             return None;
         }
         if is_set(&self.request.sampling) {

@@ -179,9 +179,10 @@ impl<'s> Reader<'s> {
     }
 
     fn number(&mut self, members: &Map<String, Value>, value: Option<f64>, place: &str) {
+        type Holds = fn(f64, f64) -> bool;
         let Some(value) = value else { return };
         let bound = |keyword: &str| members.get(keyword).and_then(Value::as_f64);
-        let rules: [(&str, fn(f64, f64) -> bool, &str); 4] = [
+        let rules: [(&str, Holds, &str); 4] = [
             ("minimum", |value, bound| value >= bound, "at least"),
             ("maximum", |value, bound| value <= bound, "at most"),
             (

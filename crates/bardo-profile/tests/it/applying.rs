@@ -5,10 +5,12 @@ use bardo_types::hints::RouteHints;
 use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Effort, Service};
 
+use bardo_profile::apply;
+
 use crate::case::{
-    Case, DEEPSEEK, GPT_4_1, GPT_5_4, HAIKU_4_5, KIMI, LLAMA, OPUS_4_6, OPUS_5_5, at,
+    Case, DEEPSEEK, GPT_4_1, GPT_5_4, HAIKU_4_5, KIMI, LLAMA, OPUS_4_6, OPUS_5_5, able, at,
 };
-use crate::models::{question, wish};
+use crate::models::{model, question, wish};
 
 use Dialect::Chat;
 
@@ -180,6 +182,34 @@ fn what_the_caller_demands_counts_more_than_thinking() {
             "temperature 0.9 → 0.7 (the profile is locked)",
             "min_p 0.2 → provider default (the profile is locked)",
             "reasoning_effort of the caller → high (the profile is locked)",
+        ]
+    );
+}
+
+/// Translation bug 58: version 2026-10-21 of the Messages API refuses sampling of every model.
+#[test]
+fn no_sampling_is_added_where_the_version_of_the_api_refuses_it() {
+    let capabilities = able("claude-opus-4-6");
+    let mut model = model(
+        &capabilities,
+        Service::Anthropic,
+        Dialect::Anthropic,
+        "claude-opus-4-6",
+    );
+    model.takes_sampling = false;
+    let mut request = question(Dialect::Anthropic);
+    let wanted = wish("heartbeat_t1", &RouteHints::default());
+    let applied = apply(&wanted, &mut request, &model);
+    assert_eq!(request.sampling, bardo_types::chat::Sampling::default());
+    // With no temperature to keep, thinking need not give way.
+    assert_eq!(applied.effort, Some(Effort::Low));
+    assert_eq!(request.reasoning.mode, Some(ThinkingMode::Adaptive));
+    let said: Vec<&str> = applied.degraded.iter().map(|lost| &*lost.detail).collect();
+    assert_eq!(
+        said,
+        [
+            "temperature 0.3 → provider default (this version of the API takes no sampling)",
+            "top_p 0.9 → provider default (this version of the API takes no sampling)",
         ]
     );
 }

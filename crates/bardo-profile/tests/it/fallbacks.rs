@@ -80,13 +80,21 @@ fn an_answer_tool_is_forced_where_nothing_else_holds_the_model() {
         matches!(&request.tools[..], [Tool::Function { name, .. }] if name == "capture_result")
     );
     assert_eq!(request.output, OutputFormat::Text);
-    // Thinking there goes without force, so words and the JSON mode have to do.
+    // Nobody is forced while it thinks, so words and the JSON mode have to do.
     let mut request = question(Chat);
-    let mut thinking = Case::of(DEEPSEEK);
-    thinking.capabilities.forced_tool_while_thinking = false;
-    let applied = thinking.apply(&wish("curator", &RouteHints::default()), &mut request);
+    let applied = Case::of(DEEPSEEK).apply(&wish("curator", &RouteHints::default()), &mut request);
     assert_eq!(applied.schema.unwrap().mode, SchemaMode::Prompt);
     assert_eq!(request.output, OutputFormat::JsonObject);
+    // BlockRun holds models of OpenAI to a schema, and no others.
+    for (name, mode) in [
+        ("openai/gpt-5.4", SchemaMode::Native),
+        ("anthropic/claude-opus-4-6", SchemaMode::Prompt),
+    ] {
+        let mut request = question(Chat);
+        let case = Case::of(at(Service::BlockRun, Chat, name));
+        let applied = case.apply(&wish("curator", &RouteHints::default()), &mut request);
+        assert_eq!(applied.schema.unwrap().mode, mode, "{name}");
+    }
     // A caller with a shape of its own keeps it.
     let mut request = question(Chat);
     request.output = OutputFormat::JsonObject;

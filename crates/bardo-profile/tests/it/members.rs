@@ -12,11 +12,18 @@ use crate::models::question;
 
 use Dialect::{Chat, Responses};
 
+/// A model in one place, the members that tell how hard to think, and their values by effort.
+type Efforts = (
+    (Service, Dialect, &'static str),
+    &'static [&'static str],
+    [Value; 5],
+);
+
 /// PROFILE-08, as today's models take it. `Null`: nothing is sent.
 #[test]
 fn an_effort_reaches_each_family_in_its_own_words() {
     let glm_on = |effort: &str| json!({"reasoning_effort": effort});
-    let rows: Vec<((Service, Dialect, &'static str), &[&str], [Value; 5])> = vec![
+    let rows: Vec<Efforts> = vec![
         (
             HAIKU_4_5,
             &["/thinking"],

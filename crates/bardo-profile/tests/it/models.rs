@@ -68,5 +68,6 @@ pub(crate) fn model<'a>(
         dialect,
         name,
         security: SecurityClass::Standard,
+        takes_sampling: true,
     }
 }

@@ -61,8 +61,7 @@ impl Served {
             service: self.service,
             capabilities: Arc::clone(&self.capabilities),
         };
-        table::encode_request(self.dialect, request, &target)
-            .unwrap_or_else(|refusal| panic!("{}: {refusal:?}", self.label()))
+        table::encode_request(self.dialect, request, &target).expect("nothing here is impossible")
     }
 
     pub(crate) fn apply(&self, row: &str, request: &mut ChatRequest) -> Applied {
@@ -191,8 +190,10 @@ pub(crate) fn lookup() -> Tool {
     }
 }
 
-/// What callers ask besides the plain question.
-const KINDS: [(&str, fn(&mut ChatRequest)); 6] = [
+/// What a caller asks besides the plain question.
+type Change = fn(&mut ChatRequest);
+
+const KINDS: [(&str, Change); 6] = [
     ("plain", |_| {}),
     ("short", |request| request.max_output_tokens = Some(700)),
     ("tools", |request| request.tools = vec![lookup()]),
@@ -207,6 +208,16 @@ const KINDS: [(&str, fn(&mut ChatRequest)); 6] = [
         request.reasoning.effort = Some(Effort::High);
         request.max_output_tokens = Some(3_000);
     }),
+];
+
+/// Rows of every sort, for what callers seldom ask.
+const TELLING: [&str; 6] = [
+    "curator",
+    "death_testament",
+    "dream_rem",
+    "heartbeat_t1",
+    "hypnagogic_dali",
+    "risk",
 ];
 
 /// Whether the caller's own words reach the model as they are, and the model refuses them: no
@@ -228,7 +239,8 @@ fn whatever_a_row_wants_the_service_takes_what_is_sent() {
         let callers = [Dialect::Chat, Dialect::Anthropic, Dialect::Responses];
         let all = rows()
             .into_iter()
-            .flat_map(|row| KINDS.map(|kind| (row, kind)));
+            .flat_map(|row| KINDS.map(|kind| (row, kind)))
+            .filter(|(row, (kind, _))| matches!(*kind, "plain" | "tools") || TELLING.contains(row));
         for (row, (kind, change)) in all {
             for caller in callers {
                 // Callers differ in how they ask for thinking, and matter in their own dialect.
@@ -260,7 +272,7 @@ fn whatever_a_row_wants_the_service_takes_what_is_sent() {
         "{}",
         &refused[..refused.len().min(20_000)]
     );
-    assert!(count > 5_000, "{count} requests");
+    assert!(count > 3_000, "{count} requests");
 }
 
 #[test]
