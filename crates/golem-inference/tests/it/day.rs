@@ -229,7 +229,7 @@ async fn a_gateway_that_spares_on_risk_is_caught() {
     )
     .await;
     let violations = day.violations();
-    let expected = "risk had opus at full life and haiku without citations at vitality 0.4";
+    let expected = "risk had opus at full life and haiku without citations at vitality 0.38";
     assert!(violations[0].starts_with(expected), "{violations:?}");
 }
 
