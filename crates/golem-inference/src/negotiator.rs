@@ -30,6 +30,30 @@ pub struct ProviderFeatureNegotiator {
 /// What the features and changes are called that say that a schema was not enforced.
 const SCHEMA_LOST: [&str; 3] = ["structured_outputs", "response_schema", "response_format"];
 
+/// What a profile sets and a model may not take. Losing one changes how an answer is made; losing
+/// a feature changes what it is.
+const SETTINGS: [&str; 12] = [
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "frequency_penalty",
+    "presence_penalty",
+    "reasoning_effort",
+    "max_tokens",
+    "stop_sequences",
+    "prompt_cache_key",
+    "cache_control",
+    "seed",
+];
+
+/// Whether a degradation is about a setting of the profile and not about a feature.
+#[must_use]
+pub fn is_setting(name: &str) -> bool {
+    let name = name.split([' ', ':']).next().unwrap_or(name);
+    SETTINGS.contains(&name)
+}
+
 impl ProviderFeatureNegotiator {
     /// One that has seen nothing.
     #[must_use]
@@ -61,14 +85,15 @@ impl ProviderFeatureNegotiator {
     }
 }
 
+fn is_schema(name: &str) -> bool {
+    SCHEMA_LOST.iter().any(|lost| name.starts_with(lost))
+}
+
 fn negotiate(context: &CallContext, reply: &Reply) -> Negotiated {
     let profile = context.spec.hints.profile.as_deref();
     let degraded = &reply.origin.degraded;
     let wants_schema = profile.is_some_and(|profile| profile.response_schema.is_some());
-    let is_lost = || {
-        let mut names = degraded.iter();
-        names.any(|name| SCHEMA_LOST.iter().any(|lost| name.starts_with(lost)))
-    };
+    let is_lost = || degraded.iter().any(|name| is_schema(name));
     let wants_thoughts = profile.and_then(|profile| profile.visible_thinking) == Some(true);
     Negotiated {
         degraded: degraded.clone(),
@@ -94,11 +119,14 @@ fn tell(context: &CallContext, reply: &Reply, negotiated: &Negotiated, usage: To
             requested,
         });
     }
-    if !negotiated.degraded.is_empty() {
+    let of_profile = |name: &&String| is_setting(name) || is_schema(name);
+    let lost = negotiated.degraded.iter().filter(of_profile);
+    let degraded: Vec<String> = lost.cloned().collect();
+    if !degraded.is_empty() {
         context.emit(GolemEvent::InferenceProfileDegraded {
             subsystem: subsystem.clone(),
             provider: origin.provider.clone(),
-            degraded: negotiated.degraded.clone(),
+            degraded,
         });
     }
     if reply.reasoning.is_some() {

@@ -30,8 +30,38 @@ pub struct Receipt {
     pub degraded: Vec<String>,
     /// Backends that were asked, in order, the last one answering.
     pub attempts: usize,
+    /// How model and settings were chosen, where the gateway says so.
+    pub routing: Routing,
     /// The record as the gateway wrote it.
     pub raw: Value,
+}
+
+/// How a model and its settings were chosen.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Routing {
+    /// The tier of the model: `small`, `strong` or `frontier`.
+    pub tier: Option<String>,
+    /// How well the request was kept secret, e.g. `private`.
+    pub security: Option<String>,
+    /// The temperature that was sent.
+    pub temperature: Option<f64>,
+    /// The effort that was sent.
+    pub reasoning_effort: Option<String>,
+    /// How the answer was held to its schema, e.g. `native`.
+    pub schema: Option<String>,
+}
+
+impl Routing {
+    fn read(raw: &Value) -> Self {
+        let text = |path: &str| raw.pointer(path).and_then(Value::as_str).map(str::to_owned);
+        Self {
+            tier: text("/tier"),
+            security: text("/security"),
+            temperature: raw.pointer("/profile/temperature").and_then(Value::as_f64),
+            reasoning_effort: text("/profile/reasoning_effort"),
+            schema: text("/schema/mode"),
+        }
+    }
 }
 
 impl Receipt {
@@ -60,6 +90,9 @@ impl Receipt {
                 .get("attempts")
                 .and_then(Value::as_array)
                 .map_or(0, Vec::len),
+            routing: raw
+                .get("routing")
+                .map_or_else(Routing::default, Routing::read),
             raw,
         })
     }
@@ -179,7 +212,24 @@ mod tests {
         assert_eq!(receipt.provider_cost, Some(MicroUsd::new(354)));
         assert_eq!(receipt.degraded, ["privacy"]);
         assert_eq!(receipt.attempts, 1);
+        assert_eq!(
+            receipt.routing,
+            Routing {
+                tier: Some("strong".into()),
+                security: Some("standard".into()),
+                temperature: Some(0.41),
+                reasoning_effort: Some("high".into()),
+                schema: Some("native".into()),
+            }
+        );
         assert_eq!(receipt.cost(), Some(MicroUsd::new(425)));
+    }
+
+    #[test]
+    fn a_gateway_that_tells_nothing_of_routing_is_understood() {
+        let mut raw = recorded();
+        raw["routing"] = Value::Null;
+        assert_eq!(Receipt::read(raw).unwrap().routing, Routing::default());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::event::GolemEvent;
 use crate::extension::{CallContext, Extension, Hook};
 use crate::heartbeat::Tier;
 use crate::hints::IntentHints;
+use crate::negotiator::is_setting;
 
 /// The extension `model-router`.
 #[derive(Debug, Default)]
@@ -88,13 +89,17 @@ impl ModelRouter {
         };
         let origin = &reply.origin;
         let subsystem = context.spec.subsystem();
+        // A setting that a model does not take is the negotiator's to record, and no loss that an
+        // owner could mend.
+        let lost = origin.degraded.iter().filter(|name| !is_setting(name));
+        let lost: Vec<String> = lost.cloned().collect();
         context.emit(GolemEvent::ProviderResolved {
             subsystem: subsystem.to_owned(),
             provider: origin.provider.clone(),
             model: origin.model.clone(),
-            degraded: origin.degraded.clone(),
+            degraded: lost.clone(),
         });
-        let message = warning(subsystem, &origin.provider, &origin.model, &origin.degraded);
+        let message = warning(subsystem, &origin.provider, &origin.model, &lost);
         let is_new = {
             let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
             let text = message.clone().unwrap_or_default();

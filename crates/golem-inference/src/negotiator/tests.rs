@@ -100,7 +100,9 @@ async fn a_schema_in_words_is_not_taken_for_an_enforced_one() {
 #[tokio::test]
 async fn events_tell_what_was_lost_and_what_caches_gave() {
     let (runtime, sink, gateway) = negotiated().await;
-    gateway.answer(|reply| reply.origin.degraded = vec!["privacy".into()]);
+    gateway.answer(|reply| {
+        reply.origin.degraded = vec!["privacy".into(), "min_p -> top_p".into()];
+    });
     record(&runtime, wishful()).await;
     runtime.end().await;
     let events: Vec<GolemEvent> = sink.events().into_iter().map(|event| event.data).collect();
@@ -114,7 +116,7 @@ async fn events_tell_what_was_lost_and_what_caches_gave() {
         GolemEvent::InferenceProfileDegraded {
             subsystem: subsystem(),
             provider: "blockrun".into(),
-            degraded: vec!["privacy".into()],
+            degraded: vec!["min_p -> top_p".into()],
         },
         GolemEvent::InferenceCacheStats {
             subsystem: subsystem(),

@@ -165,9 +165,9 @@ async fn what_was_lost_is_told_once_per_change() {
     lose(&["visible_thinking", "privacy"]);
     dream().await.unwrap();
     dream().await.unwrap();
-    lose(&["privacy"]);
+    lose(&["temperature", "privacy", "reasoning_effort"]);
     dream().await.unwrap();
-    lose(&[]);
+    lose(&["top_p"]);
     dream().await.unwrap();
     lose(&["privacy"]);
     dream().await.unwrap();

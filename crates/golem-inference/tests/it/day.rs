@@ -229,13 +229,41 @@ async fn a_gateway_that_spares_on_risk_is_caught() {
     )
     .await;
     let violations = day.violations();
-    assert!(!violations.is_empty());
-    assert!(
-        violations[0].starts_with(
-            "risk went to opus@blockrun [] at full life and to haiku@blockrun [citations]"
+    let expected = "risk had opus at full life and haiku without citations at vitality 0.38";
+    assert!(violations[0].starts_with(expected), "{violations:?}");
+}
+
+#[tokio::test]
+async fn another_backend_is_no_offense() {
+    let route = |subsystem: &str, vitality: f64| match subsystem {
+        "risk" if vitality < 0.5 => ["opus", "openrouter", "top_p"],
+        _ => good(subsystem, vitality),
+    };
+    let (day, _) = lived(route, &short()).await;
+    assert_eq!(day.violations(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_thought_without_an_answer_is_an_offense() {
+    let stub = Stub::start(|asked| match asked.subsystem() {
+        "curator" => answer(
+            503,
+            &[],
+            r#"{"error":{"message":"no","bardo_code":"busy"}}"#,
         ),
+        _ => gateway(asked, good),
+    })
+    .await;
+    let client = Arc::new(Client::new(stub.endpoint.clone(), None));
+    let day = live(client, &short()).await.expect("the day goes on");
+    let violations = day.violations();
+    assert!(
+        violations
+            .iter()
+            .all(|text| text == "curator was not answered: busy (503): no"),
         "{violations:?}"
     );
+    assert!(!violations.is_empty());
 }
 
 #[tokio::test]

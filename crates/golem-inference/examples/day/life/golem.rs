@@ -14,13 +14,12 @@ use golem_inference::bankr::{BankrCreditMonitor, Credits, CreditsError, TopUpRul
 use golem_inference::client::{Inference, Pending};
 use golem_inference::event::Recorded;
 use golem_inference::heartbeat::{Counts, Market, Regime, Severity, Tier};
-use golem_inference::negotiator::ProviderFeatureNegotiator;
+use golem_inference::negotiator::{ProviderFeatureNegotiator, is_setting};
 use golem_inference::receipt::Receipt;
 use golem_inference::router::ModelRouter;
 use golem_inference::runtime::{Called, Runtime, Setup};
 use golem_inference::state::Mortality;
 use golem_inference::{CallSpec, Client, ClientError, Extensions, Reply};
-use serde_json::Value;
 
 use self::baseline::Baseline;
 use self::mind::{Mind, is_unsure};
@@ -109,8 +108,7 @@ impl Day {
         found
     }
 
-    /// Protected parts that were answered by another model in the evening than in the morning, or
-    /// lost something in between.
+    /// Protected parts that were served worse in the evening than in the morning.
     fn compare_lives(&mut self) {
         let mut at_full_life: BTreeMap<&str, String> = BTreeMap::new();
         let mut changed = Vec::new();
@@ -119,12 +117,12 @@ impl Day {
             if !PROTECTED.contains(&name) {
                 continue;
             }
-            let now = format!("{} [{}]", thought.route(), thought.lost().join(", "));
+            let now = thought.standing();
             if thought.vitality >= FULL_LIFE {
                 at_full_life.insert(name, now);
             } else if let Some(then) = at_full_life.get(name).filter(|then| **then != now) {
                 changed.push(format!(
-                    "{name} went to {then} at full life and to {now} at vitality {:.2}",
+                    "{name} had {then} at full life and {now} at vitality {:.2}",
                     thought.vitality
                 ));
             }
@@ -166,26 +164,29 @@ impl Thought {
         }
     }
 
-    /// How the model was set up, as far as the receipt says.
-    pub(crate) fn profile_notes(&self) -> Vec<String> {
-        let profile = self
+    /// How well it was served. Another backend is as good, when the usual one is down or slow.
+    fn standing(&self) -> String {
+        let (mut lost, _) = self.lost_apart();
+        lost.sort();
+        let tier = self
             .receipt
             .as_ref()
-            .and_then(|receipt| receipt.raw.pointer("/routing/profile"));
-        let Some(profile) = profile else {
-            return Vec::new();
-        };
-        let shown = ["temperature", "reasoning_effort", "effort"];
-        let settings = shown.iter().filter_map(|name| {
-            let value = profile.get(name).filter(|value| !value.is_null())?;
-            let text = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            Some(format!("{name} {text}"))
-        });
-        let changes = profile.get("degraded").and_then(Value::as_array);
-        let changes = changes.into_iter().flatten().filter_map(Value::as_str);
-        settings.chain(changes.map(str::to_owned)).collect()
+            .and_then(|receipt| receipt.routing.tier.clone());
+        let model = self
+            .outcome
+            .as_ref()
+            .map_or("", |reply| reply.origin.model.as_str());
+        let model = tier.map_or_else(|| model.to_owned(), |tier| format!("a {tier} model"));
+        if lost.is_empty() {
+            model
+        } else {
+            format!("{model} without {}", lost.join(", "))
+        }
+    }
+
+    /// The features that were lost, and the settings that the model does not take.
+    pub(crate) fn lost_apart(&self) -> (Vec<String>, Vec<String>) {
+        self.lost().into_iter().partition(|name| !is_setting(name))
     }
 }
 
@@ -548,11 +549,14 @@ impl Golem<'_> {
                 spec.hints.phase = Some(mortality.phase());
                 spec.hints.sustainability = Some(if vitality > 0.5 { 2.0 } else { 0.1 });
                 let whole = client.explain(&spec).await.ok()?;
-                Some((
-                    whole.get("resolution").cloned(),
-                    whole.get("intent").cloned(),
-                    whole.get("profile").cloned(),
-                ))
+                // The backend may change with its health, and what it costs with it.
+                let shown = [
+                    "/resolution/tier",
+                    "/resolution/degraded",
+                    "/intent",
+                    "/profile",
+                ];
+                Some(shown.map(|path| whole.pointer(path).cloned()))
             };
             let (full, last) = (explain(1.0).await, explain(0.0).await);
             if full != last {

@@ -1,6 +1,6 @@
 //! The day, to read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -17,7 +17,55 @@ struct Row {
     /// `model@backend` and how often.
     routes: BTreeMap<String, usize>,
     lost: BTreeMap<String, usize>,
-    notes: BTreeMap<String, usize>,
+    tiers: BTreeSet<String>,
+    setup: Setup,
+}
+
+/// How the models of a row were set up.
+#[derive(Default)]
+struct Setup {
+    temperature: Option<(f64, f64)>,
+    efforts: BTreeSet<String>,
+    schemas: BTreeSet<String>,
+    /// Settings that a model did not take.
+    not_taken: BTreeSet<String>,
+}
+
+impl Setup {
+    fn add(&mut self, thought: &Thought, not_taken: Vec<String>) {
+        self.not_taken.extend(not_taken);
+        let Some(receipt) = &thought.receipt else {
+            return;
+        };
+        let routing = &receipt.routing;
+        self.efforts.extend(routing.reasoning_effort.clone());
+        self.schemas.extend(routing.schema.clone());
+        if let Some(now) = routing.temperature {
+            let (low, high) = self.temperature.unwrap_or((now, now));
+            self.temperature = Some((low.min(now), high.max(now)));
+        }
+    }
+}
+
+impl std::fmt::Display for Setup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut parts = Vec::new();
+        match self.temperature {
+            Some((low, high)) if high - low < 0.005 => parts.push(format!("temperature {low:.2}")),
+            Some((low, high)) => parts.push(format!("temperature {low:.2} to {high:.2}")),
+            None => {}
+        }
+        let mut list = |what: &str, names: &BTreeSet<String>| {
+            if !names.is_empty() {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                parts.push(format!("{what} {}", names.join(", ")));
+            }
+        };
+        list("effort", &self.efforts);
+        list("schema", &self.schemas);
+        list("not taken:", &self.not_taken);
+        f.write_str(&parts.join("; "))
+    }
 }
 
 impl Row {
@@ -31,12 +79,16 @@ impl Row {
             None => self.unpriced += 1,
         }
         *self.routes.entry(thought.route()).or_default() += 1;
-        for name in thought.lost() {
+        let (lost, not_taken) = thought.lost_apart();
+        for name in lost {
             *self.lost.entry(name).or_default() += 1;
         }
-        for note in thought.profile_notes() {
-            *self.notes.entry(note).or_default() += 1;
-        }
+        let tier = thought
+            .receipt
+            .as_ref()
+            .and_then(|receipt| receipt.routing.tier.clone());
+        self.tiers.extend(tier);
+        self.setup.add(thought, not_taken);
     }
 
     /// The usual route, and how many others there were.
@@ -118,45 +170,61 @@ fn head(out: &mut String, day: &Day, wall: Duration) {
 }
 
 fn table(out: &mut String, rows: &[(&str, Row)], total: &Row) {
-    let names = rows.iter().map(|(name, _)| name.len());
-    let wide = names.max().unwrap_or(0).max("subsystem".len());
-    let routes = rows.iter().map(|(_, row)| row.route().chars().count());
-    let far = routes.max().unwrap_or(0).max("model@backend".len());
-    let mut line = |name: &str,
-                    calls: &str,
-                    route: &str,
-                    tokens: [&str; 2],
-                    cost: &str,
-                    lost: &str| {
-        let [input, output] = tokens;
-        let text = format!(
-            "{name:<wide$}  {calls:>5}  {route:<far$}  {input:>8}  {output:>7}  {cost:>11}  {lost}"
-        );
-        let _ = writeln!(out, "{}", text.trim_end());
-    };
-    line(
+    let head = [
         "subsystem",
         "calls",
+        "tier",
         "model@backend",
-        ["tokens in", "out"],
+        "tokens in",
+        "out",
         "USD",
         "lost",
+    ];
+    let mut lines = vec![head.map(str::to_owned)];
+    lines.extend(
+        rows.iter()
+            .map(|(name, row)| cells(name, &row.route(), row)),
     );
-    let named = rows.iter().map(|(name, row)| (*name, row.route(), row));
-    for (name, route, row) in named.chain([("all", String::new(), total)]) {
-        let cost = match row.unpriced {
-            0 => usd(row.micro_usd),
-            _ => format!("{} + ?", usd(row.micro_usd)),
-        };
-        line(
-            name,
-            &row.calls.to_string(),
-            &route,
-            [&row.input.to_string(), &row.output.to_string()],
-            &cost,
-            &counted(&row.lost),
-        );
+    lines.push(cells("all", "", total));
+    let mut wide = [0; 8];
+    for line in &lines {
+        for (wide, cell) in wide.iter_mut().zip(line) {
+            *wide = (*wide).max(cell.chars().count());
+        }
     }
+    for line in &lines {
+        let cells = line.iter().zip(wide).enumerate();
+        let text: Vec<String> = cells
+            .map(|(at, (cell, wide))| match at {
+                // Numbers end where their column ends.
+                1 | 4..=6 => format!("{cell:>wide$}"),
+                _ => format!("{cell:<wide$}"),
+            })
+            .collect();
+        let _ = writeln!(out, "{}", text.join("  ").trim_end());
+    }
+}
+
+fn cells(name: &str, route: &str, row: &Row) -> [String; 8] {
+    let tiers: Vec<&str> = row.tiers.iter().map(String::as_str).collect();
+    let cost = match row.unpriced {
+        0 => usd(row.micro_usd),
+        _ => format!("{} + ?", usd(row.micro_usd)),
+    };
+    [
+        name.to_owned(),
+        row.calls.to_string(),
+        if route.is_empty() {
+            String::new()
+        } else {
+            tiers.join("/")
+        },
+        route.to_owned(),
+        row.input.to_string(),
+        row.output.to_string(),
+        cost,
+        counted(&row.lost),
+    ]
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure to compare with")]
@@ -200,14 +268,13 @@ fn compare(out: &mut String, day: &Day, total: &Row) {
 }
 
 fn tell(out: &mut String, day: &Day, rows: &[(&str, Row)]) {
-    let noted: Vec<_> = rows
-        .iter()
-        .filter(|(_, row)| !row.notes.is_empty())
-        .collect();
-    if !noted.is_empty() {
+    let setups = rows.iter().map(|(name, row)| (name, row.setup.to_string()));
+    let told: Vec<_> = setups.filter(|(_, setup)| !setup.is_empty()).collect();
+    if !told.is_empty() {
+        let wide = told.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let _ = writeln!(out, "\nHow models were set up");
-        for (name, row) in noted {
-            let _ = writeln!(out, "  {name}: {}", counted(&row.notes));
+        for (name, setup) in told {
+            let _ = writeln!(out, "  {name:<wide$}  {setup}");
         }
     }
     if !day.warnings.is_empty() {
