@@ -40,11 +40,19 @@ fn model<'a>(
     let choice = routed.and_then(|routed| routed.choice(candidate));
     Model {
         security: choice.map_or(candidate.entry.security, |choice| choice.security),
+        takes_sampling: dialect != Dialect::Anthropic || !asks_for_newest(admitted),
         capabilities: &candidate.entry.capabilities,
         service: endpoint.service,
         dialect,
         name: &candidate.entry.upstream_id,
     }
+}
+
+/// Whether the caller's own version of the Messages API travels on, and is one that refuses sampling.
+fn asks_for_newest(admitted: &Admitted) -> bool {
+    let version = admitted.forward.get("anthropic-version");
+    admitted.dialect == Dialect::Anthropic
+        && version.is_some_and(|version| version.as_bytes() > b"2023-06-01".as_slice())
 }
 
 /// The profile as edits of a relayed request.

@@ -178,6 +178,14 @@ fn histograms(registry: &mut Registry, name: &str, help: &str) -> Histograms {
     family
 }
 
+/// Registers which version this is.
+fn tell_build(registry: &mut Registry) {
+    let help = "Always 1; the version is a label";
+    let build: Family<Build, Gauge> = family(registry, "build_info", help);
+    let version = env!("CARGO_PKG_VERSION");
+    build.get_or_create(&Build { version }).set(1);
+}
+
 impl Default for Metrics {
     fn default() -> Self {
         Self::new()
@@ -191,13 +199,7 @@ impl Metrics {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut registry = Registry::with_prefix("bardo");
         let all = &mut registry;
-        let build: Family<Build, Gauge> =
-            family(all, "build_info", "Always 1; the version is a label");
-        build
-            .get_or_create(&Build {
-                version: env!("CARGO_PKG_VERSION"),
-            })
-            .set(1);
+        tell_build(all);
         let overhead = Histogram::new(OVERHEAD);
         let help = "Time from receiving a request to sending it to a provider, in seconds";
         all.register("gateway_overhead_seconds", help, overhead.clone());

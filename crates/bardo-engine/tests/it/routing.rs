@@ -26,7 +26,7 @@ struct Kept(Mutex<Vec<Receipt>>);
 
 impl EventSink for Kept {
     fn settled(&self, receipt: &Receipt) {
-        self.0.lock().unwrap().push(receipt.clone());
+        self.0.lock().expect("nobody panics").push(receipt.clone());
     }
 
     fn attempt_failed(&self, _request_id: &str, _backend: &str, _fault: &Fault) {}
@@ -102,13 +102,8 @@ impl Scene {
     }
 
     fn last(&self) -> Receipt {
-        self.kept
-            .0
-            .lock()
-            .unwrap()
-            .last()
-            .expect("a receipt")
-            .clone()
+        let kept = self.kept.0.lock().expect("nobody panics");
+        kept.last().expect("a receipt").clone()
     }
 
     async fn sent(&self) -> Value {
