@@ -1,5 +1,7 @@
 //! A decision with all that was looked at.
 
+use bardo_types::feature::FeatureSet;
+
 use crate::advice;
 use crate::cost;
 use crate::decision::{Considered, Explanation};
@@ -8,7 +10,7 @@ use crate::request::{RouteRequest, State};
 use crate::router::{Decision, Router};
 use crate::score;
 use crate::walk::Seen;
-use crate::words::Speaker;
+use crate::words::{Speaker, spoken};
 
 /// Puts a decision in words.
 pub(crate) fn explain(
@@ -45,6 +47,10 @@ pub(crate) fn explain(
             speaker.reasons(offer, one)
         };
         notes(&decision, one, is_chosen, &mut reasons);
+        if is_chosen && place > 0 && decision.automatic {
+            let first = &decision.seen[decision.order[0]];
+            reasons.insert(0, behind(&decision, first, one));
+        }
         Considered {
             backend: backends[offer.candidate.backend].name.clone(),
             candidate: offer.candidate.clone(),
@@ -128,4 +134,48 @@ fn notes(decision: &Decision<'_>, one: &Seen, is_chosen: bool, reasons: &mut Vec
     } else {
         reasons.push("others were rated above it".into());
     }
+}
+
+/// Why one that is asked later is asked later.
+fn behind(decision: &Decision<'_>, first: &Seen, one: &Seen) -> String {
+    let need = &decision.need;
+    let wishes: FeatureSet = need.intent.prefer.iter().copied().collect();
+    let wished = need.should.union(wishes);
+    let lacks = wished
+        .minus(one.features)
+        .minus(wished.minus(first.features));
+    let (place, of_first) = (one.place, first.place);
+    if place.is_unkept && !of_first.is_unkept {
+        return "asked later: it keeps requests less well than the first".into();
+    }
+    if (place.lacking, place.unmet) > (of_first.lacking, of_first.unmet) && !lacks.is_empty() {
+        return format!(
+            "asked later: it lacks {}, which the first has",
+            spoken(lacks)
+        );
+    }
+    if place.is_failing && !of_first.is_failing {
+        return "asked later: it fails more often than it should".into();
+    }
+    if place.is_late && !of_first.is_late || place.expected_late && !of_first.expected_late {
+        return "asked later: it is slower than the first".into();
+    }
+    if place.is_spare && !of_first.is_spare {
+        return "asked later: it only helps out here".into();
+    }
+    if place.rank > of_first.rank {
+        return "asked later: it comes later in the order that the owner set".into();
+    }
+    let total = |one: &Seen| one.score.map_or(0.0, |score| score.total);
+    if need.cheapest {
+        return "asked later: it costs more than the first".into();
+    }
+    if total(one) < total(first) {
+        return format!(
+            "asked later: it is rated {:.3}, the first {:.3}",
+            total(one),
+            total(first)
+        );
+    }
+    "asked later: it is rated like the first, whose backend comes first in ties".into()
 }

@@ -7,6 +7,7 @@ use bardo_types::model::{Effort, ModelEntry, Price, Tier, ToolFormat};
 use bardo_types::privacy::SecurityClass;
 
 use crate::classes;
+use crate::need::PROTECTION;
 use crate::roster::Candidate;
 use crate::services::{Role, ServiceRow};
 
@@ -54,7 +55,8 @@ impl Offer {
             features: own
                 .minus(service.withholds)
                 .union(service.offers)
-                .union(terms.features),
+                .union(terms.features)
+                .minus(PROTECTION),
             security: entry.security.max(service.security).max(terms.security),
             tier: entry.tier.unwrap_or(Tier::Small),
             quality: quality(entry),
@@ -86,9 +88,6 @@ fn features(entry: &ModelEntry) -> FeatureSet {
     let capabilities = &entry.capabilities;
     capabilities
         .features
-        .without(Feature::Privacy)
-        .without(Feature::Tee)
-        .without(Feature::E2ee)
         .with_if(
             capabilities.tool_format != ToolFormat::Unsupported,
             Feature::Tools,

@@ -40,19 +40,21 @@ pub(crate) struct Seen {
 /// What orders candidates before any score; less is better in all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Place {
-    is_down: bool,
-    is_unkept: bool,
+    pub(crate) is_down: bool,
+    pub(crate) is_unkept: bool,
     /// Slower than twice what is asked.
     is_very_late: bool,
-    lacking: u32,
-    unmet: u32,
+    pub(crate) lacking: u32,
+    pub(crate) unmet: u32,
+    /// It fails more often than it should (ROUTE-30).
+    pub(crate) is_failing: bool,
     /// Slower than asked.
     pub(crate) is_late: bool,
-    is_spare: bool,
+    pub(crate) is_spare: bool,
     /// In the owner's order, where that decides.
-    rank: usize,
+    pub(crate) rank: usize,
     /// As `is_late`, where nothing was measured.
-    expected_late: bool,
+    pub(crate) expected_late: bool,
 }
 
 impl Seen {
@@ -173,6 +175,7 @@ impl Walk<'_> {
                 is_down: one.observed.state == State::Down,
                 is_unkept: one.security < self.need.wish,
                 is_very_late: !is_within(2, measured),
+                is_failing: one.observed.state == State::Degraded,
                 is_late: !is_within(1, measured),
                 lacking: self.need.should.minus(one.features).len(),
                 unmet: wishes.minus(one.features).len(),

