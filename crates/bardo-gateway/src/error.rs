@@ -7,7 +7,6 @@ use bardo_access::{Admission, Throttled};
 use bardo_engine::{EngineError, UpstreamFailure, code_of};
 use bardo_ledger::{CapScope, Window};
 use bardo_router::NoRoute;
-use bardo_router::RefusalKind;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
@@ -342,6 +341,28 @@ impl Problem {
     }
 }
 
+/// The stable code that an error would be shown with.
+pub(crate) fn code_of_error(error: &EngineError) -> &'static str {
+    match error {
+        EngineError::Json(_) => "invalid_json",
+        EngineError::Invalid(_) => "invalid_request",
+        EngineError::NoRoute(_) => "model_not_found",
+        EngineError::Refused { refusal, .. } => crate::explain::code(refusal.kind),
+        EngineError::NoOperation { .. } => "operation_unavailable",
+        EngineError::Required { .. } => "feature_unavailable",
+        EngineError::CircuitOpen { .. } => "circuit_open",
+        EngineError::UnknownResponse(_) => "response_not_found",
+        EngineError::Unpriced { .. } => "unpriced_model",
+        EngineError::Scope { .. } => "forbidden",
+        EngineError::Upstream(failure) => bardo_engine::code_of(failure.fault.class),
+        EngineError::Throttled(_) => "rate_limited",
+        EngineError::Funds { .. } => "insufficient_funds",
+        EngineError::Budget { .. } => "budget_exceeded",
+        EngineError::Store(_) => "store_unavailable",
+        EngineError::Busy => "busy",
+    }
+}
+
 impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Self {
         let message = error.to_string();
@@ -376,17 +397,7 @@ impl From<EngineError> for Problem {
                 let message = format!("{message}; leave out the prefix to let any backend answer");
                 Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
             }
-            EngineError::Refused { refusal, .. } => {
-                let code = match refusal.kind {
-                    RefusalKind::Privacy => "privacy_unavailable",
-                    RefusalKind::UnknownModel
-                    | RefusalKind::UnknownBackend
-                    | RefusalKind::Unsatisfiable
-                    | RefusalKind::NotAllowed => "requirements_unsatisfiable",
-                };
-                let message = format!("{message}; {}", refusal.advice);
-                Self::new(400, code, FaultClass::BadRequest, message).param("bardo")
-            }
+            EngineError::Refused { model, refusal } => Self::refused(&model, &refusal),
             EngineError::NoOperation { .. } => Self::new(
                 400,
                 "operation_unavailable",

@@ -1,16 +1,22 @@
 //! Why a request would go where it would go: as JSON for programs (`POST /v1/route/explain`), and
 //! in words for people (`route explain`).
 
+mod offline;
 mod text;
 
+use bardo_engine::{EngineError, Explained};
 use bardo_profile::{Applied, SchemaMode, Wanted};
 use bardo_router::{Choice, Considered, Explanation, Refusal, RefusalKind, Score};
 use bardo_types::Degradation;
 use bardo_types::feature::Feature;
 use bardo_types::intent::{Intent, Quality};
-use bardo_types::model::{Effort, Tier};
+use bardo_types::model::{Dialect, Effort, Tier};
+use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
+use crate::error::code_of_error;
+
+pub(crate) use self::offline::explain_here;
 pub(crate) use self::text::words;
 
 /// A decision and all that led to it, whoever made it.
@@ -30,7 +36,53 @@ pub(crate) struct View<'a> {
     pub(crate) refused: Option<(&'static str, &'a str)>,
 }
 
+/// The stable code and the words of an error that an explanation ends in.
+pub(crate) fn problem(error: &EngineError) -> (&'static str, String) {
+    (code_of_error(error), error.to_string())
+}
+
+/// Which dialect a body is in whose path does not say so: by the version header, then by members
+/// that only one dialect has.
+pub(crate) fn dialect_of(headers: &HeaderMap, body: &[u8]) -> Dialect {
+    if headers.contains_key("anthropic-version") {
+        return Dialect::Anthropic;
+    }
+    let Ok(top) = bardo_wire::json::scan(body) else {
+        return Dialect::Chat;
+    };
+    let has = |member: &str| top.member(member).is_some();
+    if has("messages") {
+        let is_messages = ["system", "thinking", "stop_sequences", "output_config"];
+        if is_messages.iter().any(|member| has(member)) {
+            return Dialect::Anthropic;
+        }
+        return Dialect::Chat;
+    }
+    if has("input") {
+        Dialect::Responses
+    } else if has("prompt") {
+        Dialect::Completions
+    } else {
+        Dialect::Chat
+    }
+}
+
 impl<'a> View<'a> {
+    /// What the engine explained.
+    pub(crate) fn of(
+        explained: &'a Explained,
+        problem: Option<&'a (&'static str, String)>,
+    ) -> Self {
+        Self {
+            model: &explained.model,
+            explanation: &explained.explanation,
+            wanted: explained.wanted.as_ref(),
+            applied: explained.applied.as_ref(),
+            degraded: &explained.degraded,
+            refused: problem.map(|(code, words)| (*code, words.as_str())),
+        }
+    }
+
     fn first(&self) -> Option<&'a Choice> {
         let route = self.explanation.outcome.as_ref().ok()?;
         route.choices.first()

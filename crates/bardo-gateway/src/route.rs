@@ -28,6 +28,8 @@ pub(crate) enum Route {
     Events,
     /// What happened to one request.
     Receipt(String),
+    /// Why a request would go where it would go.
+    Explain,
     /// Alive, ready, or both.
     Health,
     /// A known path with another method.
@@ -85,6 +87,8 @@ pub(crate) fn route(method: &Method, path: &str) -> Route {
         "health/live" | "health/ready" | "healthz" | "health" | "health/liveliness" => {
             Route::Health
         }
+        "route/explain" if method == Method::POST => Route::Explain,
+        "route/explain" => Route::WrongMethod("POST"),
         "balance" if is_read(method) => Route::Balance,
         "usage" if is_read(method) => Route::Usage,
         "events" if is_read(method) => Route::Events,
