@@ -102,14 +102,13 @@ pub(crate) fn of_part<'a, T>(
 }
 
 impl Need {
-    /// Reads a request. `row` is that of its subsystem, where it names one that is known; `tier`
-    /// the one that the name of its model asks for (`t1`, `t2`); `best` the best protection that
-    /// any configured backend offers.
+    /// Reads a request. `row` is that of its subsystem, where it names one that is known; `base` what
+    /// is needed where the hints say nothing; `best` the best protection that any configured backend
+    /// offers.
     pub(crate) fn read(
         request: &RouteRequest<'_>,
         row: Option<Arc<Subsystem>>,
-        unknown: Option<&Intent>,
-        tier: Option<&str>,
+        base: Intent,
         policy: &Policy,
         best: SecurityClass,
     ) -> Self {
@@ -119,13 +118,6 @@ impl Need {
             Some(row) => row.name.clone(),
             None => plain_name(name),
         });
-        let base = match (&row, unknown) {
-            (Some(row), _) => row.intent.clone(),
-            (None, Some(unknown)) => unknown.clone(),
-            (None, None) => tier
-                .and_then(classes::of_tier)
-                .unwrap_or_else(|| classes::of_kind(request.facts.kind)),
-        };
         warn_of_part(&mut warnings, hints, row.as_deref());
         let given = hints.intent.require.iter().flatten().copied().collect();
         let table: FeatureSet = match hints.intent.require {
@@ -177,7 +169,7 @@ impl Need {
                 "sustainability {ratio} is no ratio of revenue to cost and was ignored"
             ));
         }
-        if let Some(ratio) = known_ratio(hints, policy) {
+        if let Some(ratio) = known_ratio(hints.sustainability, self.part.is_some(), policy) {
             let band = Band::of(Some(ratio), policy.bankr.lifetime_revenue);
             self.cheapest |= mortality::economize(&mut self.intent, band);
         }
@@ -209,8 +201,9 @@ impl Need {
         let floor = of_part(&policy.floors, self.part.as_deref(), subsystem)
             .copied()
             .unwrap_or_else(|| subsystem.map_or_else(Default::default, |row| row.floor));
+        let is_out_of_reach = best < floor && !policy.privacy_strict;
         let yields = floor == SecurityClass::Private
-            && (self.accepts_degraded || best < floor && !policy.privacy_strict);
+            && (self.accepts_degraded || is_out_of_reach && hints.accept_degraded.is_none());
         self.wish = asked.max(floor);
         self.class = if yields { asked } else { self.wish };
         self.attested = tee_mode
@@ -340,11 +333,10 @@ fn class_of(features: FeatureSet) -> SecurityClass {
 }
 
 /// The ratio of revenue to cost: as the agent says, else as its owner's accounts do where what it
-/// earns pays for its thoughts.
-fn known_ratio(hints: &RouteHints, policy: &Policy) -> Option<f64> {
-    hints
-        .sustainability
-        .or_else(|| policy.bankr.ratio.filter(|_| policy.bankr.self_funding))
+/// earns pays for its thoughts. Who is no part of an agent has none.
+pub(crate) fn known_ratio(said: Option<f64>, is_part: bool, policy: &Policy) -> Option<f64> {
+    let accounts = is_part && policy.bankr.self_funding;
+    said.or(policy.bankr.ratio.filter(|_| accounts))
 }
 
 fn cap(request: &RouteRequest<'_>, row: Option<&Subsystem>, policy: &Policy) -> Option<Cap> {

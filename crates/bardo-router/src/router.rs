@@ -9,6 +9,7 @@ use bardo_types::intent::Intent;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::subsystem::Subsystem;
 
+use crate::classes;
 use crate::cost;
 use crate::decision::{Choice, Explanation, Refusal, Route};
 use crate::degraded::degraded;
@@ -99,7 +100,7 @@ impl Router {
     ) -> bool {
         let is_protected = subsystem.is_some_and(|row| row.protected);
         let bankr = &self.policy.bankr;
-        let ratio = sustainability.or(bankr.ratio.filter(|_| bankr.self_funding));
+        let ratio = need::known_ratio(sustainability, subsystem.is_some(), &self.policy);
         !is_protected
             && ratio.is_some_and(|ratio| {
                 let band = Band::of(Some(ratio), bankr.lifetime_revenue);
@@ -153,7 +154,11 @@ impl Router {
         }
         Ok(Route {
             choices,
-            intent: Intent::default(),
+            intent: Intent {
+                model: Some(self.roster.unaliased(request.model).to_owned()),
+                diem_available: self.policy.diem_staked,
+                ..Intent::default()
+            },
             subsystem: None,
             security_class: SecurityClass::Standard,
             automatic: false,
@@ -186,19 +191,24 @@ impl Router {
             .as_deref()
             .and_then(|name| self.subsystem(name))
             .cloned();
-        let unknown = hints
-            .subsystem
-            .as_ref()
-            .and_then(|_| self.subsystem(UNKNOWN_IS_LIKE))
-            .map(|row| &row.intent);
-        let mut need = Need::read(
-            request,
-            row,
-            unknown,
-            tier,
-            &self.policy,
-            self.best_security(),
-        );
+        let base = match (&row, &hints.subsystem, target) {
+            (Some(row), ..) => row.intent.clone(),
+            (None, Some(_), _) => self
+                .subsystem(UNKNOWN_IS_LIKE)
+                .map_or_else(Intent::default, |row| row.intent.clone()),
+            (None, None, Target::Named(_)) => Intent::default(),
+            (None, None, Target::Automatic | Target::Family(_)) => tier
+                .and_then(classes::of_tier)
+                .unwrap_or_else(|| classes::of_kind(request.facts.kind)),
+        };
+        let mut need = Need::read(request, row, base, &self.policy, self.best_security());
+        if let (Target::Named(name), Some(hinted)) = (target, hints.intent.model.as_deref())
+            && self.roster.unaliased(hinted) != name
+        {
+            need.warnings.push(format!(
+                "the model of the intent, `{hinted}`, was ignored: the request names `{name}`"
+            ));
+        }
         match target {
             Target::Named(name) => {
                 need.intent.model = Some(name.to_owned());
@@ -224,7 +234,7 @@ impl Router {
     /// The model that the owner named for the tier of a request.
     fn owners_model(&self, need: &Need, tier: Option<&str>) -> Option<&str> {
         let tier = match &need.subsystem {
-            Some(row) => crate::classes::tier_of_row(&row.name)?,
+            Some(row) => classes::tier_of_row(&row.name)?,
             None if need.part.is_some() => return None,
             None => tier?,
         };

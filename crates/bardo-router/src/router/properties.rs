@@ -245,7 +245,8 @@ fn any_call() -> impl Strategy<Value = Call> {
         FeatureSet::EMPTY.with(Feature::Tools),
         FeatureSet::EMPTY.with(Feature::Vision),
     ]);
-    (select(models), any_hints(), uses, 0..9_usize).prop_map(|(model, hints, uses, down)| Call {
+    let hints = prop_oneof![9 => any_hints(), 1 => Just(RouteHints::default())];
+    (select(models), hints, uses, 0..9_usize).prop_map(|(model, hints, uses, down)| Call {
         model,
         hints,
         uses,
@@ -340,8 +341,10 @@ fn least(world: &World, call: &Call) -> SecurityClass {
     });
     let best = best.max().unwrap_or_default();
     let yields = floor == SecurityClass::Private
-        && (call.hints.accept_degraded == Some(true)
-            || best < SecurityClass::Private && !world.policy.privacy_strict);
+        && match call.hints.accept_degraded {
+            Some(accepts) => accepts,
+            None => best < SecurityClass::Private && !world.policy.privacy_strict,
+        };
     asked(call).max(if yields {
         SecurityClass::Standard
     } else {
@@ -388,8 +391,12 @@ fn check(world: &World, call: &Call) -> Result<(), TestCaseError> {
         }
     };
     prop_assert_eq!(names(&route), names(&reversed), "row order decides");
-    let explained = explained.outcome.map(|route| names(&route)).unwrap();
-    prop_assert_eq!(&names(&route), &explained, "explained otherwise");
+    let explained = explained.outcome.unwrap();
+    prop_assert_eq!(names(&route), names(&explained), "explained otherwise");
+    prop_assert_eq!(&route.intent, &explained.intent);
+    for (one, other) in route.choices.iter().zip(&explained.choices) {
+        prop_assert_eq!(&one.degraded, &other.degraded);
+    }
     let class = least(world, call);
     for choice in &route.choices {
         prop_assert!(

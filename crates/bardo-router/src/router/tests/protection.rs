@@ -53,6 +53,9 @@ fn a_floor_binds_while_somebody_private_is_configured_even_when_down() {
         route.choices[0].degraded,
         [Feature::VisibleThinking, Feature::Privacy]
     );
+    let mut refusing = Ask::of("sleep");
+    refusing.hints.accept_degraded = Some(false);
+    check(&nobody, &refusing, &["!privacy"]);
     let strict = Policy {
         privacy_strict: true,
         ..Policy::default()
