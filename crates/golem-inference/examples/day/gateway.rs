@@ -91,7 +91,25 @@ fn build() -> Result<PathBuf, String> {
         let _ = writeln!(std::io::stderr(), "{begin}");
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
+    let mut command = Command::new(cargo);
+    // What cargo told this program of itself would tell the build that its surroundings changed,
+    // and it would begin from the start.
+    for (name, _) in std::env::vars_os() {
+        let own = [
+            "CARGO_PKG_",
+            "CARGO_MANIFEST_",
+            "CARGO_CRATE_",
+            "CARGO_BIN_",
+            "CARGO_PRIMARY_",
+        ];
+        if name
+            .to_str()
+            .is_some_and(|name| own.iter().any(|own| name.starts_with(own)))
+        {
+            command.env_remove(name);
+        }
+    }
+    let built = command
         .args([
             "build",
             "--quiet",
