@@ -102,7 +102,11 @@ fn members_of_the_wrong_type_are_named() {
                 "list of names",
             ),
             ("bardo", json!({ "vitality": [1] }), "must be a number"),
-            ("bardo", json!({ "security_class": "secret" }), "one of standard"),
+            (
+                "bardo",
+                json!({ "security_class": "secret" }),
+                "one of standard",
+            ),
         ] {
             let answer = post(
                 &gateway,
