@@ -21,7 +21,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from harness import clients, evidence, install, money, report, services  # noqa: E402
+from harness import clients, evidence, install, money, report, routing, services  # noqa: E402
 
 
 def options() -> argparse.Namespace:
@@ -39,7 +39,7 @@ def options() -> argparse.Namespace:
 
 
 def chosen(stage: str) -> list:
-    every = [*clients.CLIENTS, *money.CLIENTS]
+    every = [*clients.CLIENTS, *money.CLIENTS, *routing.CLIENTS]
     return [client for client in every if stage in ("all", client.stage)]
 
 

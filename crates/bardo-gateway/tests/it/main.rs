@@ -29,6 +29,7 @@ mod paying;
 mod reload;
 mod retries;
 mod rig;
+mod routing;
 mod scripted;
 mod sse;
 mod timeouts;

@@ -10,6 +10,6 @@ mod maker;
 mod own_bill;
 mod play_money;
 mod refusals;
-mod till;
+pub(crate) mod till;
 mod unknown;
 mod verbs;

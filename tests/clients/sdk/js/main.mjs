@@ -5,6 +5,7 @@ import { money } from "./money.mjs";
 import { serve } from "./plan.mjs";
 import { StreamFailed, Unmet, checkLoop, same, toolResult } from "./replies.mjs";
 import { Responses } from "./responses.mjs";
+import { routing } from "./routing.mjs";
 
 const ADAPTERS = { chat: Chat, responses: Responses, messages: Messages };
 const MOST_TURNS = 8;
@@ -69,6 +70,7 @@ const RUNNERS = {
   count_tokens: (adapter, cell) => adapter.countTokens(cell),
   embeddings: (adapter, cell) => adapter.embeddings(cell),
   money,
+  routing,
 };
 
 await serve((cell) => RUNNERS[cell.kind](new ADAPTERS[cell.dialect](cell), cell));

@@ -2,11 +2,11 @@
 import { StreamFailed, Unmet, same } from "./replies.mjs";
 
 // Output tokens in each dialect's word; no account of a refused cell can pay for DEAR of them.
-const LIMITS = { chat: "max_completion_tokens", responses: "max_output_tokens", messages: "max_tokens" };
+export const LIMITS = { chat: "max_completion_tokens", responses: "max_output_tokens", messages: "max_tokens" };
 const DEAR = 4000;
 const CHEAP = 200;
 
-function equal(what, got, wanted) {
+export function equal(what, got, wanted) {
   if (!same(got, wanted)) throw new Unmet(`${what}: ${JSON.stringify(got)}, wanted ${JSON.stringify(wanted)}`);
 }
 
@@ -16,10 +16,10 @@ function micro(usd) {
   return Number(whole) * 1_000_000 + Number(parts.padEnd(6, "0"));
 }
 
-const soon = () => new Promise((done) => setTimeout(done, 20));
+export const soon = () => new Promise((done) => setTimeout(done, 20));
 
 /** One cell's key, seen from outside the SDK. */
-class Till {
+export class Till {
   seen = [];
 
   constructor(adapter, cell) {
@@ -114,9 +114,9 @@ class Till {
   }
 }
 
-const bodyOf = (caught) => caught.error?.error ?? caught.error;
+export const bodyOf = (caught) => caught.error?.error ?? caught.error;
 
-async function failure(promise) {
+export async function failure(promise) {
   try {
     await promise;
   } catch (caught) {

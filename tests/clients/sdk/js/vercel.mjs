@@ -7,6 +7,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, Output, generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
 import { serve } from "./plan.mjs";
 import { Unmet, checkLoop, same, toolResult } from "./replies.mjs";
+import { check } from "./routing.mjs";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
@@ -123,7 +124,32 @@ async function midstream(cell) {
   if (!text.startsWith("Sentence 1 ")) throw new Unmet(`no text before the failure: ${text.slice(0, 80)} (${failure})`);
 }
 
-const RUNNERS = { loop, structured, error, midstream };
+/** A request of the stage `routing`, with hints where this SDK has room for them: its answer and its headers. */
+async function asked(cell, { stream, hints, headers }) {
+  const body = request(cell);
+  // The provider for compatible services passes members on that it does not know; the others do not.
+  const inBody = hints && cell.dialect === "compatible";
+  if (inBody) body.providerOptions = { bardo: { bardo: hints } };
+  const inHeaders = Object.entries(hints && !inBody ? hints : {}).map(([name, value]) => [
+    `X-Bardo-${name.replaceAll("_", "-")}`,
+    String(value),
+  ]);
+  body.headers = { ...headers, ...Object.fromEntries(inHeaders) };
+  const result = stream ? await streamed(body) : await generateText(body);
+  const { headers: answered } = await result.response;
+  return { text: await result.text, header: (name) => answered[name] };
+}
+
+/** The SDK's exception for a 400, in common terms. */
+function refusal(caught) {
+  if (!APICallError.isInstance(caught)) throw caught;
+  if (caught.isRetryable) throw new Unmet("it would ask again");
+  return { status: caught.statusCode, message: caught.message, body: JSON.parse(caught.responseBody).error };
+}
+
+const routing = (cell) => check(cell, (more) => asked(cell, more), refusal);
+
+const RUNNERS = { loop, structured, error, midstream, routing };
 
 // The promises of a stream that failed are rejected one by one; its failure was seen above.
 process.on("unhandledRejection", () => {});

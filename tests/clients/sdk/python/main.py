@@ -14,6 +14,7 @@ import chat
 import messages
 import money
 import responses
+import routing
 from httpx_errors import TRANSPORT
 from replies import Unmet, check_loop
 
@@ -105,6 +106,7 @@ RUNNERS = {
     "count_tokens": lambda adapter, cell: adapter.count_tokens(cell),
     "embeddings": lambda adapter, cell: adapter.embeddings(cell),
     "money": money.check,
+    "routing": routing.check,
 }
 
 

@@ -7,27 +7,27 @@ use crate::rig::{Folder, Gateway, command};
 use crate::sse::Caller;
 
 /// Keys are made with it where a test asks more often than the usual limit allows.
-pub(super) const OFTEN: [&str; 2] = ["--scope", "rpm=1000000"];
+pub(crate) const OFTEN: [&str; 2] = ["--scope", "rpm=1000000"];
 
 /// What a verb did.
 #[derive(Debug)]
-pub(super) struct Done {
-    pub(super) code: Option<i32>,
-    pub(super) lines: Vec<Value>,
-    pub(super) errors: String,
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) lines: Vec<Value>,
+    pub(crate) errors: String,
 }
 
 /// A key.
 #[derive(Debug, Clone)]
-pub(super) struct Key {
-    pub(super) id: String,
-    pub(super) key: String,
-    pub(super) account: String,
+pub(crate) struct Key {
+    pub(crate) id: String,
+    pub(crate) key: String,
+    pub(crate) account: String,
 }
 
 impl Key {
     #[track_caller]
-    pub(super) fn of(made: &Value) -> Self {
+    pub(crate) fn of(made: &Value) -> Self {
         let text = |name: &str| {
             let text = made[name].as_str();
             text.unwrap_or_else(|| panic!("no {name} in {made}"))
@@ -41,31 +41,31 @@ impl Key {
     }
 
     /// The same request, of this key's holder.
-    pub(super) fn sign(&self, request: Request) -> Request {
+    pub(crate) fn sign(&self, request: Request) -> Request {
         request.with("authorization", &format!("Bearer {}", self.key))
     }
 
-    pub(super) fn get(&self, path: &str) -> Request {
+    pub(crate) fn get(&self, path: &str) -> Request {
         self.sign(Request::get(path))
     }
 
-    pub(super) fn ask(&self, caller: Caller, body: &Value) -> Request {
+    pub(crate) fn ask(&self, caller: Caller, body: &Value) -> Request {
         self.sign(Request::json(caller.path(), body))
     }
 }
 
 /// Where an account stands, in micro-USD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stand {
-    pub(super) deposited: u64,
-    pub(super) spent: u64,
-    pub(super) held: u64,
-    pub(super) available: u64,
+pub(crate) struct Stand {
+    pub(crate) deposited: u64,
+    pub(crate) spent: u64,
+    pub(crate) held: u64,
+    pub(crate) available: u64,
 }
 
 impl Stand {
     #[track_caller]
-    pub(super) fn of(shown: &Value) -> Self {
+    pub(crate) fn of(shown: &Value) -> Self {
         let micro = |name: &str| {
             let amount = shown["micro"][name].as_u64();
             amount.unwrap_or_else(|| panic!("no {name} in {shown}"))
@@ -89,30 +89,30 @@ impl Stand {
 }
 
 /// A data folder, and a gateway's configuration.
-pub(super) struct Till {
-    pub(super) data: Folder,
+pub(crate) struct Till {
+    pub(crate) data: Folder,
     config: Value,
 }
 
 impl Till {
-    pub(super) fn new(config: Value) -> Self {
+    pub(crate) fn new(config: Value) -> Self {
         Self {
             data: Folder::new(),
             config,
         }
     }
 
-    pub(super) fn folder(&self) -> String {
+    pub(crate) fn folder(&self) -> String {
         self.data.0.display().to_string()
     }
 
-    pub(super) fn verb(&self, verb: &[&str]) -> Done {
+    pub(crate) fn verb(&self, verb: &[&str]) -> Done {
         run(&[verb, &["--json", "--data-dir", &self.folder()]].concat())
     }
 
     /// The lines of a verb that succeeds.
     #[track_caller]
-    pub(super) fn told(&self, verb: &[&str]) -> Vec<Value> {
+    pub(crate) fn told(&self, verb: &[&str]) -> Vec<Value> {
         let done = self.verb(verb);
         assert_eq!(done.code, Some(0), "{verb:?}: {done:?}");
         done.lines
@@ -120,32 +120,32 @@ impl Till {
 
     /// The only line of a verb that succeeds.
     #[track_caller]
-    pub(super) fn one(&self, verb: &[&str]) -> Value {
+    pub(crate) fn one(&self, verb: &[&str]) -> Value {
         let mut lines = self.told(verb);
         assert_eq!(lines.len(), 1, "{verb:?}: {lines:?}");
         lines.remove(0)
     }
 
     #[track_caller]
-    pub(super) fn key(&self, more: &[&str]) -> Key {
+    pub(crate) fn key(&self, more: &[&str]) -> Key {
         Key::of(&self.one(&[&["keys", "create"], more].concat()))
     }
 
     /// A key with money that may be used as often as one likes.
     #[track_caller]
-    pub(super) fn rich(&self, usd: &str) -> Key {
+    pub(crate) fn rich(&self, usd: &str) -> Key {
         self.key(&[&["--deposit-usd", usd][..], &OFTEN].concat())
     }
 
-    pub(super) fn config(&self) -> Value {
+    pub(crate) fn config(&self) -> Value {
         self.config.clone()
     }
 
-    pub(super) fn open(&self) -> Gateway {
+    pub(crate) fn open(&self) -> Gateway {
         self.open_with(&self.config)
     }
 
-    pub(super) fn open_with(&self, config: &Value) -> Gateway {
+    pub(crate) fn open_with(&self, config: &Value) -> Gateway {
         let folder = Folder::new();
         let file = folder.write("config.yaml", &config.to_string());
         let mut command = command(&folder);
@@ -155,13 +155,13 @@ impl Till {
     }
 
     #[track_caller]
-    pub(super) fn stand(&self, key: &Key) -> Stand {
+    pub(crate) fn stand(&self, key: &Key) -> Stand {
         Stand::of(&self.one(&["balance", "show", "--key", &key.id]))
     }
 
     /// What the account was charged for a request.
     #[track_caller]
-    pub(super) fn charged(&self, key: &Key, request: &str) -> u64 {
+    pub(crate) fn charged(&self, key: &Key, request: &str) -> u64 {
         let charges: Vec<u64> = self
             .told(&["balance", "ledger", "--key", &key.id])
             .iter()
@@ -177,7 +177,7 @@ impl Till {
     }
 
     #[track_caller]
-    pub(super) fn verify(&self) {
+    pub(crate) fn verify(&self) {
         let found = self.one(&["balance", "verify"]);
         assert_eq!(found["ok"], true, "{found}");
         assert_eq!(found["problems"], json!([]));
@@ -185,11 +185,11 @@ impl Till {
 }
 
 /// Runs the binary in a folder of its own.
-pub(super) fn run(arguments: &[&str]) -> Done {
+pub(crate) fn run(arguments: &[&str]) -> Done {
     run_in(&Folder::new(), arguments)
 }
 
-pub(super) fn run_in(folder: &Folder, arguments: &[&str]) -> Done {
+pub(crate) fn run_in(folder: &Folder, arguments: &[&str]) -> Done {
     let output = command(folder)
         .args(arguments)
         .output()
@@ -206,7 +206,7 @@ pub(super) fn run_in(folder: &Folder, arguments: &[&str]) -> Done {
 
 /// `"0.002256"` as 2256.
 #[track_caller]
-pub(super) fn micro(text: &str) -> u64 {
+pub(crate) fn micro(text: &str) -> u64 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     assert!(fraction.len() <= 6, "{text}");
     format!("{whole}{fraction:0<6}")
@@ -215,13 +215,13 @@ pub(super) fn micro(text: &str) -> u64 {
 }
 
 #[track_caller]
-pub(super) fn micro_of(value: &Value) -> u64 {
+pub(crate) fn micro_of(value: &Value) -> u64 {
     let text = value.as_str();
     micro(text.unwrap_or_else(|| panic!("no amount: {value}")))
 }
 
 #[track_caller]
-pub(super) fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
+pub(crate) fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
     let value = answer.header(name);
     value.unwrap_or_else(|| panic!("no {name}: {:?} {}", answer.head, answer.text()))
 }

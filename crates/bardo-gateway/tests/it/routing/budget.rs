@@ -1,0 +1,125 @@
+//! A budget that does not pay for the model that was asked for: a cheaper one answers an agent,
+//! visibly; never its protected parts, which have a share of the day to themselves.
+
+use serde_json::{Value, json};
+
+use crate::http::Answer;
+use crate::paying::till::{Key, Till, header, micro};
+use crate::rig::{Gateway, Sandbox};
+use crate::routing::{asked, trio};
+use crate::sse::Caller;
+
+const OPUS: &str = "claude-opus-5-5";
+/// Tokens of output; Opus holds 0.0887 USD for them with a golem's spread.
+const LIMIT: u64 = 4_000;
+
+fn ask(gateway: &Gateway, key: &Key, caller: Caller, hints: &Value) -> Answer {
+    let mut body = caller.request(OPUS, "Hello", false);
+    let limit = match caller {
+        Caller::Chat => "max_completion_tokens",
+        Caller::Anthropic => "max_tokens",
+        Caller::Responses => "max_output_tokens",
+    };
+    body[limit] = json!(LIMIT);
+    if *hints != json!({}) {
+        body["bardo"] = hints.clone();
+    }
+    gateway.send(&key.ask(caller, &body))
+}
+
+#[track_caller]
+fn check_cheaper(answer: &Answer) {
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    let model = header(answer, "x-bardo-model");
+    assert!(model.starts_with("claude-sonnet"), "{model}");
+    assert_eq!(header(answer, "x-bardo-model-requested"), OPUS);
+    let degraded = header(answer, "x-bardo-degraded");
+    assert!(
+        degraded.split(", ").any(|name| name == "model"),
+        "{degraded}"
+    );
+}
+
+#[track_caller]
+fn check_refused(caller: Caller, answer: &Answer) {
+    assert_eq!(answer.status(), 429, "{}", answer.text());
+    caller.check_error(&answer.json());
+    assert_eq!(answer.json()["error"]["bardo_code"], "budget_exceeded");
+    assert_eq!(answer.header("x-should-retry"), Some("false"));
+}
+
+fn till(sandbox: &Sandbox) -> Till {
+    Till::new(trio(sandbox))
+}
+
+fn with_day(till: &Till, usd: &str, tier: &[&str]) -> Key {
+    let cap = format!("spend-day={usd}");
+    till.key(&[&["--deposit-usd", "5", "--scope", &cap][..], tier].concat())
+}
+
+const GOLEM: [&str; 2] = ["--tier", "golem"];
+
+#[test]
+fn an_agent_gets_a_cheaper_model_where_its_day_does_not_pay_for_opus() {
+    let sandbox = Sandbox::start();
+    let till = till(&sandbox);
+    let gateway = till.open();
+    for caller in Caller::ALL {
+        for hints in [json!({}), json!({ "subsystem": "context" })] {
+            let key = with_day(&till, "0.08", &GOLEM);
+            let answer = ask(&gateway, &key, caller, &hints);
+            check_cheaper(&answer);
+            let id = header(&answer, "x-bardo-request-id");
+            let kept = gateway.send(&key.get(&format!("/v1/receipts/{id}"))).json();
+            assert_eq!(kept["model_requested"], OPUS);
+            assert_eq!(kept["degraded"][0]["feature"], "model", "{kept}");
+            let cost = micro(header(&answer, "x-bardo-cost"));
+            assert_eq!(till.stand(&key).spent, cost);
+        }
+    }
+    till.verify();
+}
+
+#[test]
+fn whether_a_cheaper_model_will_do_is_the_callers_word_before_its_tier() {
+    let sandbox = Sandbox::start();
+    let till = till(&sandbox);
+    let gateway = till.open();
+    sandbox.forget();
+    for caller in Caller::ALL {
+        let key = with_day(&till, "0.08", &[]);
+        check_refused(caller, &ask(&gateway, &key, caller, &json!({})));
+        let key = with_day(&till, "0.08", &GOLEM);
+        let no = json!({ "allow_downgrade": false });
+        check_refused(caller, &ask(&gateway, &key, caller, &no));
+        assert_eq!(asked(&sandbox), [""; 0]);
+        let key = with_day(&till, "0.08", &[]);
+        let yes = json!({ "allow_downgrade": true });
+        check_cheaper(&ask(&gateway, &key, caller, &yes));
+        sandbox.forget();
+    }
+}
+
+#[test]
+fn risk_is_never_downgraded_and_has_a_share_of_the_day_to_itself() {
+    let sandbox = Sandbox::start();
+    let till = till(&sandbox);
+    let gateway = till.open();
+    sandbox.forget();
+    let risk = json!({ "subsystem": "risk", "vitality": 0.0 });
+    for caller in Caller::ALL {
+        let key = with_day(&till, "0.08", &GOLEM);
+        check_refused(caller, &ask(&gateway, &key, caller, &risk));
+        assert_eq!(asked(&sandbox), [""; 0]);
+        // All of 0.1 USD pays for Opus, and 85 % of it do not.
+        let key = with_day(&till, "0.1", &GOLEM);
+        let answer = ask(&gateway, &key, caller, &risk);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        assert_eq!(header(&answer, "x-bardo-model"), OPUS);
+        let degraded = answer.header("x-bardo-degraded").unwrap_or_default();
+        assert!(!degraded.contains("model"), "{degraded}");
+        let key = with_day(&till, "0.1", &GOLEM);
+        check_cheaper(&ask(&gateway, &key, caller, &json!({})));
+        sandbox.forget();
+    }
+}
