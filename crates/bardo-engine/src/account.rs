@@ -1,7 +1,9 @@
 //! What a receipt says of routing: what was needed, who was found, how it was set up.
 
+use std::sync::Arc;
+
 use bardo_profile::Applied;
-use bardo_router::Candidate;
+use bardo_router::{Candidate, owner_message};
 use bardo_types::hints::RouteHints;
 use bardo_types::receipt::{Routing, SentProfile};
 
@@ -47,7 +49,7 @@ pub(crate) fn account(
             .unwrap_or_default(),
         estimated_cost: choice.and_then(|choice| choice.estimated_cost),
         warnings,
-        owner_message: None,
+        owner_message: owner_message_of(routed, candidate, shaped),
         profile: setup.map(|setup| sent_profile(routed, &setup.applied)),
         schema: None,
         golem_id: hints.golem_id.clone(),
@@ -55,6 +57,17 @@ pub(crate) fn account(
         vitality: hints.vitality,
         phase: hints.phase,
     }))
+}
+
+/// What the agent's owner should know; nothing where nothing was lost.
+fn owner_message_of(routed: &Routed, candidate: &Candidate, shaped: &Shaped) -> Option<Arc<str>> {
+    let row = routed.subsystem.as_ref()?;
+    let choice = routed.choice(candidate)?;
+    if choice.degraded.is_empty() {
+        return None;
+    }
+    let (model, backend) = (&candidate.entry.id, &shaped.endpoint.name);
+    Some(owner_message(&row.name, model, backend, &choice.degraded).into())
 }
 
 fn sent_profile(routed: &Routed, applied: &Applied) -> SentProfile {

@@ -8,6 +8,7 @@ use crate::error::EngineError;
 use crate::head::degraded_list;
 use crate::read::Read;
 use crate::received::Received;
+use crate::routing::carry_citations;
 use crate::run::Engine;
 use crate::shape::{Decoded, shape};
 
@@ -65,6 +66,11 @@ impl Engine {
                     .routed
                     .as_ref()
                     .and_then(|routed| routed.wanted.clone());
+                if let (Some(wanted), Ok(route)) =
+                    (&explained.wanted, &mut explained.explanation.outcome)
+                {
+                    carry_citations(wanted, &mut route.choices);
+                }
                 let first = admitted.candidates.first();
                 let shaped = first
                     .map(|first| shape(&admitted, first, &mut Decoded::default(), &self.memory));

@@ -60,4 +60,4 @@ pub use relay::ReplyStream;
 pub use respond::{Answer, AnswerBody};
 pub use run::{Admitted, Engine};
 pub use services::{EventSink, Services, Unlimited};
-pub use world::{Billing, Deadlines, DefaultLimits, Resilience, Unpriced, World};
+pub use world::{Billing, Deadlines, DefaultLimits, Resilience, SetupPolicy, Unpriced, World};

@@ -1,21 +1,24 @@
 //! Who answers a request (decisions §3, stage 5): the router is asked where the caller leaves
 //! anything to it, and what it decided is kept beside the candidates.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
-use bardo_profile::{Sources, Wanted, wanted};
+use bardo_profile::{CACHE_KEY_PREFIX, Sources, Wanted, wanted};
 use bardo_router::{
     Candidate, Choice, Explanation, Facts, HealthView, Observation, Refusal, RefusalKind, Route,
     RouteRequest, State, VariantFacts, variant,
 };
 use bardo_types::Degradation;
 use bardo_types::chat::ChatRequest;
+use bardo_types::feature::Feature;
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::{Intent, Quality};
 use bardo_types::model::{Dialect, Effort};
 use bardo_types::privacy::SecurityClass;
 use bardo_types::subsystem::Subsystem;
 use bardo_wire::table;
+use sha2::{Digest as _, Sha256};
 
 use crate::entitle;
 use crate::error::EngineError;
@@ -219,6 +222,10 @@ impl Engine {
         {
             wanted.profile.reasoning_effort = Some(Effort::None);
         }
+        if let Some(wanted) = &mut wanted {
+            finish(wanted, question);
+            carry_citations(wanted, &mut choices);
+        }
         Routed {
             intent,
             subsystem,
@@ -227,6 +234,34 @@ impl Engine {
             warnings,
             choices,
             wanted,
+        }
+    }
+}
+
+/// What the owner says of all profiles, and what must not leave the gateway as it is: an agent's
+/// name in the key of a prompt cache, which is the same for the same agent and tells nobody which
+/// (C-082).
+fn finish(wanted: &mut Wanted, question: &Question<'_>) {
+    let setup = &question.world.setup;
+    wanted.min_p_fallback = setup.min_p_fallback;
+    let named = wanted.profile.prompt_cache_key.as_mut();
+    if let Some(key) = named.filter(|key| key.starts_with(CACHE_KEY_PREFIX)) {
+        let account = question.principal.account.as_str();
+        let digest = Sha256::digest(format!("{account}\n{key}").as_bytes());
+        let mut sealed = format!("{}-", setup.cache_key_prefix);
+        for byte in &digest[..16] {
+            let _ = write!(sealed, "{byte:02x}");
+        }
+        *key = sealed;
+    }
+}
+
+/// Where the gateway's own table holds the answer to a schema, the schema has a place for sources,
+/// so citations are not lost (decisions §11).
+pub(crate) fn carry_citations(wanted: &Wanted, choices: &mut [Choice]) {
+    if wanted.row.is_some() && wanted.profile.response_schema.is_some() {
+        for choice in choices {
+            choice.degraded.retain(|lost| *lost != Feature::Citations);
         }
     }
 }

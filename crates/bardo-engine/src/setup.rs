@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bardo_profile::{Applied, Model, apply};
 use bardo_providers::Endpoint;
 use bardo_router::Candidate;
+use bardo_types::Degradation;
 use bardo_types::chat::ChatRequest;
 use bardo_types::model::Dialect;
 use bardo_wire::codec::Target;
@@ -65,9 +66,10 @@ pub(crate) fn by_edits(
         .routed
         .as_ref()
         .and_then(|routed| routed.wanted.as_ref());
-    let Some(wanted) = wanted else {
+    let cap = cost_cap(admitted, candidate);
+    if wanted.is_none() && cap.is_none() {
         return Ok(Setting::Edits(Vec::new(), None));
-    };
+    }
     let target = Target {
         model: candidate.entry.upstream_id.clone(),
         service: endpoint.service,
@@ -76,7 +78,10 @@ pub(crate) fn by_edits(
     let model = model(admitted, candidate, endpoint, admitted.dialect);
     let mut applied = Applied::default();
     let changed = settings_change(admitted.dialect, &admitted.top(), &target, |request| {
-        applied = apply(wanted, request, &model);
+        if let Some(wanted) = wanted {
+            applied = apply(wanted, request, &model);
+        }
+        limit(cap, request, &mut applied);
     });
     refuse(&applied)?;
     match changed {
@@ -111,13 +116,36 @@ pub(crate) fn of_request(
         .routed
         .as_ref()
         .and_then(|routed| routed.wanted.as_ref());
-    let Some(wanted) = wanted else {
+    let cap = cost_cap(admitted, candidate);
+    if wanted.is_none() && cap.is_none() {
         return Ok(None);
-    };
+    }
     let model = model(admitted, candidate, endpoint, dialect);
-    let applied = apply(wanted, Arc::make_mut(request), &model);
+    let request = Arc::make_mut(request);
+    let mut applied = match wanted {
+        None => Applied::default(),
+        Some(wanted) => apply(wanted, request, &model),
+    };
+    limit(cap, request, &mut applied);
     refuse(&applied)?;
     Ok(Some(applied))
+}
+
+/// The tokens of output that a cap on the cost of this call pays for at this candidate.
+fn cost_cap(admitted: &Admitted, candidate: &Candidate) -> Option<u64> {
+    admitted.routed.as_ref()?.choice(candidate)?.max_output
+}
+
+/// Keeps a call within the cap on its cost, and says so.
+fn limit(cap: Option<u64>, request: &mut ChatRequest, applied: &mut Applied) {
+    let Some(cap) = cap else { return };
+    if request.max_output_tokens.is_none_or(|own| own > cap) {
+        request.max_output_tokens = Some(cap);
+        applied.degraded.push(Degradation::new(
+            "max_tokens",
+            "a cap on the cost of this call pays for so much output",
+        ));
+    }
 }
 
 /// A model that a profile rules out is not asked (C-067).
@@ -134,7 +162,7 @@ fn refuse(applied: &Applied) -> Result<(), EngineError> {
 /// Tokens of output that the profile allows at the candidate where it allows the most; `None`
 /// where it sets no limit at one of them, or the caller set its own.
 pub(crate) fn output_limit(admitted: &Admitted) -> Option<u64> {
-    let wanted = admitted.routed.as_ref()?.wanted.as_ref()?;
+    let routed = admitted.routed.as_ref()?;
     let mut most = 0;
     for candidate in &admitted.candidates {
         let endpoint = admitted.world.endpoint(candidate);
@@ -146,7 +174,11 @@ pub(crate) fn output_limit(admitted: &Admitted) -> Option<u64> {
             request.reasoning = neutral.reasoning.clone();
         }
         let model = model(admitted, candidate, endpoint, dialect);
-        apply(wanted, &mut request, &model);
+        let mut applied = match &routed.wanted {
+            None => Applied::default(),
+            Some(wanted) => apply(wanted, &mut request, &model),
+        };
+        limit(cost_cap(admitted, candidate), &mut request, &mut applied);
         most = most.max(request.max_output_tokens?);
     }
     Some(most)

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_access::Allowance;
+use bardo_profile::{CACHE_KEY_PREFIX, MinPFallback};
 use bardo_providers::Endpoint;
 use bardo_providers::payment::Wallet;
 use bardo_router::{Candidate, Roster, Router};
@@ -100,6 +101,24 @@ pub struct DefaultLimits {
     pub allowance: Option<Allowance>,
 }
 
+/// What the owner says of setting up models, whatever the subsystem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupPolicy {
+    /// What becomes of `min_p` where a model does not take it.
+    pub min_p_fallback: MinPFallback,
+    /// The first part of keys for prompt caches.
+    pub cache_key_prefix: String,
+}
+
+impl Default for SetupPolicy {
+    fn default() -> Self {
+        Self {
+            min_p_fallback: MinPFallback::default(),
+            cache_key_prefix: CACHE_KEY_PREFIX.to_owned(),
+        }
+    }
+}
+
 /// Everything that configuration and catalogs decide. Immutable; a reload or a refresh swaps the
 /// whole.
 pub struct World {
@@ -107,6 +126,8 @@ pub struct World {
     pub router: Router,
     /// How the owner wants the models of subsystems set up, by subsystem.
     pub profiles: BTreeMap<String, InferenceProfile>,
+    /// What else the owner says of setting up models.
+    pub setup: SetupPolicy,
     /// The backends, in the order of the roster's.
     pub endpoints: Vec<Arc<Endpoint>>,
     /// Other models to try when no backend of the named one answers, by that name.

@@ -6,17 +6,20 @@ mod price;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bardo_engine::{Billing, Breaker, Deadlines, DefaultLimits, Resilience, World};
+use bardo_engine::{Billing, Breaker, Deadlines, DefaultLimits, Resilience, SetupPolicy, World};
+use bardo_profile::MinPFallback;
 use bardo_providers::payment::{SandboxWallet, Wallet};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
-    BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder, Router, Terms,
+    BackendModels, BackendSpec, Catalog, ModelFilter, OwnerModel, RosterBuilder, Router, Terms,
 };
 use bardo_types::model::{Dialect, ModelEntry, Price, Service};
 use bardo_types::secret::Secret;
 
 pub(crate) use self::policy::{notices, policy, profiles};
-use crate::config::{BACKENDS, Config, DirectKey, DirectProvider, ProviderMode, ServiceConfig};
+use crate::config::{
+    self, BACKENDS, Config, DirectKey, DirectProvider, ProviderMode, ServiceConfig,
+};
 
 /// The lists that backends gave of their models, by backend name.
 pub(crate) type LiveLists = HashMap<String, Vec<ModelEntry>>;
@@ -69,23 +72,23 @@ pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
                 }
             }
             "local" => {
-                let config = providers.local.as_ref().map(|local| local.service());
+                let config = providers.local.as_ref().map(ServiceConfig::from);
                 all.extend(service(Service::Local, config)?);
             }
             "blockrun" => all.extend(service(Service::BlockRun, providers.blockrun.clone())?),
             "openrouter" => {
-                let config = providers.openrouter.as_ref().map(|it| it.service());
+                let config = providers.openrouter.as_ref().map(ServiceConfig::from);
                 all.extend(service(Service::OpenRouter, config)?);
             }
             "venice" => {
-                let config = providers.venice.as_ref().map(|venice| venice.service());
+                let config = providers.venice.as_ref().map(ServiceConfig::from);
                 all.extend(service(Service::Venice, config)?);
             }
             "bankr" => {
                 let bankr = providers.bankr.as_ref();
                 let config = bankr
                     .filter(|bankr| !policy::lacks_key(bankr))
-                    .map(|bankr| bankr.service());
+                    .map(ServiceConfig::from);
                 all.extend(service(Service::Bankr, config)?);
             }
             _ => {}
@@ -131,7 +134,7 @@ fn direct(key: &DirectKey, index: usize, twins: Vec<&str>) -> Result<Backend, St
     let (service, name) = maker(key.provider);
     let config = ServiceConfig {
         bill: Some(key.bill.unwrap_or(false)),
-        ..key.service()
+        ..ServiceConfig::from(key)
     };
     let unique = if twins.contains(&name) {
         format!("{name}#{}", index + 1)
@@ -237,7 +240,10 @@ pub(crate) fn world(
     live: &LiveLists,
     sandbox: bool,
 ) -> World {
-    let mut roster = RosterBuilder::new(Arc::clone(catalog));
+    // The rows were checked with the configuration.
+    let owned = Catalog::clone(catalog).with_owner(owner_models(config));
+    let catalog = owned.map_or_else(|_| Arc::clone(catalog), Arc::new);
+    let mut roster = RosterBuilder::new(catalog);
     for backend in backends {
         let models = match live.get(&backend.endpoint.name) {
             Some(list) => BackendModels::Live(list.clone()),
@@ -255,6 +261,13 @@ pub(crate) fn world(
     World {
         router: Router::new(roster.build(), policy(config)),
         profiles: profiles(config),
+        setup: SetupPolicy {
+            min_p_fallback: match config.inference.min_p_fallback {
+                config::MinPFallback::TopP => MinPFallback::TopP,
+                config::MinPFallback::Drop => MinPFallback::Drop,
+            },
+            cache_key_prefix: config.inference.caching.prompt_cache_key_prefix.clone(),
+        },
         endpoints: backends
             .iter()
             .map(|backend| Arc::clone(&backend.endpoint))
@@ -277,6 +290,26 @@ pub(crate) fn world(
             allowance: None,
         },
     }
+}
+
+/// What the owner says of models. Prices were checked with the configuration.
+fn owner_models(config: &Config) -> Vec<OwnerModel> {
+    let rows = config.catalog.models.iter().enumerate();
+    rows.map(|(index, row)| OwnerModel {
+        id: row.id.clone(),
+        backend: row.backend.clone(),
+        like: row.like.clone(),
+        tier: row.tier,
+        rating: row.rating,
+        features: row.features.iter().map(|name| name.0).collect(),
+        without: row.without.iter().map(|name| name.0).collect(),
+        price: row.price.as_ref().and_then(|price| {
+            let place = format!("catalog.models[{index}]");
+            price::read(price, &place).ok()
+        }),
+        security: row.security.as_ref().map(|class| class.0),
+    })
+    .collect()
 }
 
 fn deadlines(config: &Config) -> Deadlines {

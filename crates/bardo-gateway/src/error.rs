@@ -353,7 +353,7 @@ pub(crate) fn code_of_error(error: &EngineError) -> &'static str {
         EngineError::CircuitOpen { .. } => "circuit_open",
         EngineError::UnknownResponse(_) => "response_not_found",
         EngineError::Unpriced { .. } => "unpriced_model",
-        EngineError::Scope { .. } => "forbidden",
+        EngineError::Scope { .. } => "key_scope",
         EngineError::Upstream(failure) => bardo_engine::code_of(failure.fault.class),
         EngineError::Throttled(_) => "rate_limited",
         EngineError::Funds { .. } => "insufficient_funds",

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::code_of_error;
 
-pub(crate) use self::offline::explain_here;
+pub(crate) use self::offline::{asked, explain_here};
 pub(crate) use self::text::words;
 
 /// A decision and all that led to it, whoever made it.

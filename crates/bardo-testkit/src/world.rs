@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bardo_engine::{
     Answer, AnswerBody, Billing, Breaker, Deadlines, DefaultLimits, Engine, EngineError, EventSink,
-    Hints, Payer, Principal, Received, Resilience, Services, Task, Unlimited, World,
+    Hints, Payer, Principal, Received, Resilience, Services, SetupPolicy, Task, Unlimited, World,
 };
 use bardo_ledger::Ledger;
 use bardo_providers::transport::Transport;
@@ -322,6 +322,7 @@ fn world(backends: &[Backend]) -> World {
     World {
         router: Router::new(roster.build(), Policy::default()),
         profiles: BTreeMap::new(),
+        setup: SetupPolicy::default(),
         endpoints,
         fallbacks: HashMap::new(),
         deadlines: Deadlines {

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use bardo_engine::{
     Admitted, Answer, AnswerBody, AnswerHead, Billing, Deadlines, DefaultLimits, Engine,
-    EngineError, EventSink, Hints, Principal, Received, Resilience, Services, Task, World,
+    EngineError, EventSink, Hints, Principal, Received, Resilience, Services, SetupPolicy, Task,
+    World,
 };
 use bardo_providers::transport::{Origin, Transport, UpstreamBody};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
@@ -259,6 +260,7 @@ pub(crate) fn world_of(
     World {
         router: Router::new(roster.build(), Policy::default()),
         profiles: std::collections::BTreeMap::new(),
+        setup: SetupPolicy::default(),
         endpoints,
         fallbacks: HashMap::new(),
         deadlines: Deadlines {

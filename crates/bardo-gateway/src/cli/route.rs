@@ -7,6 +7,12 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
 use super::{Common, say};
+use crate::explain::{self, View, explain_here};
+use crate::stores::data_folder;
+use crate::{config, simulation};
+
+const NO_PROVIDER: &str = "no provider is configured. Look at the simulated ones with `--sandbox`, or name a \
+    configuration: --config FILE (examples/config has several)";
 
 #[derive(Subcommand)]
 pub(super) enum RouteVerb {
@@ -99,7 +105,7 @@ impl Asked {
     fn hints(&self) -> Map<String, Value> {
         let mut intent = Map::new();
         let mut hints = Map::new();
-        let mut put = |into: &mut Map<String, Value>, name: &str, value: Option<Value>| {
+        let put = |into: &mut Map<String, Value>, name: &str, value: Option<Value>| {
             if let Some(value) = value {
                 into.insert(name.to_owned(), value);
             }
@@ -202,6 +208,47 @@ impl ExplainArgs {
         self.asked
             .request(self.file.as_deref().map(read).transpose()?)
     }
+}
+
+pub(super) fn run(verb: RouteVerb) -> Result<(), String> {
+    let RouteVerb::Explain(args) = verb;
+    let body = args.request()?.to_string();
+    if let Some(url) = &args.url {
+        return ask(url, args.key.as_deref(), &body, args.common.json);
+    }
+    let (loaded, folder) = if args.sandbox {
+        let nowhere = std::net::SocketAddr::from(([127, 0, 0, 1], 9));
+        let settings = simulation::configuration(nowhere);
+        let loaded = config::embedded("sandbox", settings).map_err(|error| error.to_string())?;
+        (loaded, None)
+    } else {
+        let loaded = config::load(args.common.config.as_deref(), &super::environment())
+            .map_err(|error| error.to_string())?;
+        if !loaded.config.has_providers() {
+            return Err(NO_PROVIDER.to_owned());
+        }
+        (loaded, data_folder(args.common.data_dir.as_deref()).ok())
+    };
+    let explained = explain_here(&loaded, folder.as_deref(), args.sandbox, body.into())?;
+    let problem = explained.refused.as_ref().map(explain::problem);
+    let view = View::of(&explained, problem.as_ref());
+    if args.common.json {
+        say(explain::body(&view).to_string());
+    } else {
+        say(explain::words(&view, width()).trim_end());
+    }
+    Ok(())
+}
+
+/// Asks a running server, which knows how its backends do.
+fn ask(url: &str, key: Option<&str>, body: &str, json: bool) -> Result<(), String> {
+    let answer = crate::explain::asked(url, key, body.to_owned())?;
+    if json {
+        say(answer.to_string());
+    } else {
+        say(serde_json::to_string_pretty(&answer).unwrap_or_default());
+    }
+    Ok(())
 }
 
 fn read(path: &Path) -> Result<Value, String> {

@@ -57,17 +57,17 @@ macro_rules! backend_config {
             $($(#[$meta])* pub(crate) $field: $type,)*
         }
 
-        impl $name {
-            /// What it has in common with every other backend.
-            pub(crate) fn service(&self) -> ServiceConfig {
-                ServiceConfig {
-                    api_key: self.api_key.clone(),
-                    base_url: self.base_url.clone(),
-                    models: self.models.clone(),
-                    allow_private: self.allow_private,
-                    price: self.price.clone(),
-                    bill: self.bill,
-                    api: self.api,
+        /// What it has in common with every other backend.
+        impl From<&$name> for ServiceConfig {
+            fn from(config: &$name) -> Self {
+                Self {
+                    api_key: config.api_key.clone(),
+                    base_url: config.base_url.clone(),
+                    models: config.models.clone(),
+                    allow_private: config.allow_private,
+                    price: config.price.clone(),
+                    bill: config.bill,
+                    api: config.api,
                 }
             }
         }
