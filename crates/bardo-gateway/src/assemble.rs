@@ -10,13 +10,15 @@ use bardo_engine::{Billing, Breaker, Deadlines, DefaultLimits, Resilience, World
 use bardo_providers::payment::{SandboxWallet, Wallet};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
-    BackendModels, BackendSpec, Catalog, ModelFilter, RosterBuilder, Router, Terms,
+    BackendModels, BackendSpec, Catalog, ModelFilter, OwnerModel, RosterBuilder, Router, Terms,
 };
 use bardo_types::model::{Dialect, ModelEntry, Price, Service};
 use bardo_types::secret::Secret;
 
-pub(crate) use self::policy::{notices, policy, profiles};
-use crate::config::{BACKENDS, Config, DirectKey, DirectProvider, ProviderMode, ServiceConfig};
+pub(crate) use self::policy::{notices, policy, profiles, tell_notices};
+use crate::config::{
+    BACKENDS, Config, DirectKey, DirectProvider, OwnerModelConfig, ProviderMode, ServiceConfig,
+};
 
 /// The lists that backends gave of their models, by backend name.
 pub(crate) type LiveLists = HashMap<String, Vec<ModelEntry>>;
@@ -51,6 +53,7 @@ fn is_used(config: &Config, name: &str) -> bool {
 
 /// The configured backends in the owner's order.
 pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
+    owner_models(config)?;
     let mut all = Vec::new();
     for name in order(config).filter(|name| is_used(config, name)) {
         let providers = &config.providers;
@@ -72,7 +75,10 @@ pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
                 let config = providers.local.as_ref().map(|local| local.service());
                 all.extend(service(Service::Local, config)?);
             }
-            "blockrun" => all.extend(service(Service::BlockRun, providers.blockrun.clone())?),
+            "blockrun" => {
+                let config = providers.blockrun.as_ref().map(|it| it.service());
+                all.extend(service(Service::BlockRun, config)?);
+            }
             "openrouter" => {
                 let config = providers.openrouter.as_ref().map(|it| it.service());
                 all.extend(service(Service::OpenRouter, config)?);
@@ -229,6 +235,49 @@ fn backend(
     })
 }
 
+/// What the owner says of models.
+fn owner_models(config: &Config) -> Result<Vec<OwnerModel>, String> {
+    let rows = config.catalog.models.iter().enumerate();
+    rows.map(|(index, row)| {
+        let OwnerModelConfig {
+            id,
+            backend,
+            like,
+            tier,
+            rating,
+            features,
+            without,
+            price,
+            security,
+        } = row;
+        let place = format!("catalog.models[{index}]");
+        let price = price.as_ref().map(|price| price::read(price, &place));
+        Ok(OwnerModel {
+            id: id.clone(),
+            backend: backend.clone(),
+            like: like.clone(),
+            tier: *tier,
+            rating: *rating,
+            features: features.iter().map(|name| name.0).collect(),
+            without: without.iter().map(|name| name.0).collect(),
+            price: price.transpose()?,
+            security: security.map(|class| class.0),
+        })
+    })
+    .collect()
+}
+
+/// The catalog with what the owner says of models.
+fn owners(config: &Config, catalog: &Arc<Catalog>) -> Arc<Catalog> {
+    let rows = owner_models(config).unwrap_or_default();
+    if rows.is_empty() {
+        return Arc::clone(catalog);
+    }
+    // The rows were checked when the configuration was read.
+    let with = Catalog::clone(catalog).with_owner(rows);
+    with.map_or_else(|_| Arc::clone(catalog), Arc::new)
+}
+
 /// Builds the world from backends and what they listed.
 pub(crate) fn world(
     config: &Config,
@@ -237,7 +286,7 @@ pub(crate) fn world(
     live: &LiveLists,
     sandbox: bool,
 ) -> World {
-    let mut roster = RosterBuilder::new(Arc::clone(catalog));
+    let mut roster = RosterBuilder::new(owners(config, catalog));
     for backend in backends {
         let models = match live.get(&backend.endpoint.name) {
             Some(list) => BackendModels::Live(list.clone()),

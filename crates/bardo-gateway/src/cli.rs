@@ -49,6 +49,11 @@ enum Verb {
         #[command(subcommand)]
         verb: ModelsVerb,
     },
+    /// Say who would answer a request, and why.
+    Route {
+        #[command(subcommand)]
+        verb: route::RouteVerb,
+    },
     /// Make, list, revoke and rotate callers' keys.
     Keys {
         #[command(subcommand)]
@@ -171,6 +176,7 @@ pub(crate) fn run() -> ExitCode {
         Verb::Models {
             verb: ModelsVerb::List(common),
         } => list_models(&common),
+        Verb::Route { verb } => route::run(verb),
         Verb::Keys { verb } => keys::run(verb),
         Verb::Balance { verb } => balance::run(verb),
         Verb::Reconcile(args) => balance::reconcile(args),
@@ -200,8 +206,13 @@ fn check(common: &Common) -> Result<(), String> {
         .iter()
         .map(|backend| backend.endpoint.name.as_str())
         .collect();
+    let notices = assemble::notices(&loaded.config);
     if common.json {
-        say(json!({ "ok": true, "file": file, "providers": names }).to_string());
+        let mut told = json!({ "ok": true, "file": file, "providers": names });
+        if !notices.is_empty() {
+            told["notices"] = json!(notices);
+        }
+        say(told.to_string());
     } else {
         let list = if names.is_empty() {
             "none".to_owned()
@@ -211,6 +222,9 @@ fn check(common: &Common) -> Result<(), String> {
         say(format!(
             "ok: {file}\nproviders, in the order in which they are asked: {list}"
         ));
+        notices
+            .iter()
+            .for_each(|notice| say(format!("note: {notice}")));
     }
     Ok(())
 }

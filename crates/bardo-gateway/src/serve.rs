@@ -30,7 +30,7 @@ use crate::sink::Sink;
 use crate::stores::Stores;
 use crate::{last_lists, ops, probe, simulation, stores, upkeep};
 
-const NO_PROVIDER: &str = "no provider is configured. Either try it with simulated ones:
+pub(crate) const NO_PROVIDER: &str = "no provider is configured. Either try it with simulated ones:
   bardo-gateway serve --sandbox
 or name a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPENROUTER_API_KEY:
   bardo-gateway serve --config bardo.yaml      # see README.md, \"Configuration\"";
@@ -66,6 +66,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let transport = Transport::new(loaded.config.upstream.connect_timeout.0);
     let catalog = Arc::new(Catalog::embedded());
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
+    assemble::tell_notices(&loaded.config);
     let (folder, stores) =
         stores::for_server(args, &loaded.config.store).map_err(|reason| loaded.refuse(&reason))?;
     let stored = StoredKeys::over(Arc::clone(&stores.keys));
@@ -586,6 +587,7 @@ impl Running {
         }
         self.status.store(Arc::new(status));
         let (newer, backends, policy) = outcome?;
+        assemble::tell_notices(&newer.config);
         self.edge.policy.store(Arc::new(policy));
         Ok((newer, backends))
     }
