@@ -256,11 +256,17 @@ fn answers(page: &mut Page, view: &View<'_>) {
 
 fn refused(page: &mut Page, refusal: &Refusal) {
     page.heading("Nobody may answer");
-    page.entry("missing", LABEL, &refusal.missing.join(", "));
+    let column = LABEL.max(2 + widest(refusal.lacks.iter().map(|(backend, _)| backend.as_str())));
+    page.entry("missing", column, &refusal.missing.join(", "));
     for (backend, what) in &refusal.lacks {
-        page.entry(backend, LABEL.max(backend.len() + 2), what);
+        page.entry(backend, column, what);
     }
-    page.entry("advice", LABEL, &refusal.advice);
+    page.entry("advice", column, &refusal.advice);
+}
+
+/// The length of the longest name.
+fn widest<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(|name| name.chars().count()).max().unwrap_or(0)
 }
 
 fn set_up(page: &mut Page, view: &View<'_>) {
@@ -333,12 +339,9 @@ fn others(page: &mut Page, view: &View<'_>) {
     page.heading("Who else was looked at");
     for (reasons, models) in by_reasons(rest) {
         page.entry("-", 2, &format!("{reasons}:"));
+        let column = 4 + widest(models.iter().map(|(backend, _)| *backend));
         for (backend, models) in models {
-            page.entry(
-                &format!("  {backend}"),
-                backend.len() + 4,
-                &models.join(", "),
-            );
+            page.entry(&format!("  {backend}"), column, &models.join(", "));
         }
     }
 }
