@@ -16,9 +16,10 @@ use bardo_router::{
 use bardo_types::model::{Dialect, ModelEntry, Price, Service};
 use bardo_types::secret::Secret;
 
-pub(crate) use self::policy::{notices, policy, profiles};
+pub(crate) use self::policy::{notices, policy, profiles, tell_notices};
 use crate::config::{
-    self, BACKENDS, Config, DirectKey, DirectProvider, ProviderMode, ServiceConfig,
+    self, BACKENDS, Config, DirectKey, DirectProvider, OwnerModelConfig, ProviderMode,
+    ServiceConfig,
 };
 
 /// The lists that backends gave of their models, by backend name.
@@ -54,6 +55,7 @@ fn is_used(config: &Config, name: &str) -> bool {
 
 /// The configured backends in the owner's order.
 pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
+    owner_models(config)?;
     let mut all = Vec::new();
     for name in order(config).filter(|name| is_used(config, name)) {
         let providers = &config.providers;
@@ -75,7 +77,10 @@ pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
                 let config = providers.local.as_ref().map(ServiceConfig::from);
                 all.extend(service(Service::Local, config)?);
             }
-            "blockrun" => all.extend(service(Service::BlockRun, providers.blockrun.clone())?),
+            "blockrun" => {
+                let config = providers.blockrun.clone();
+                all.extend(service(Service::BlockRun, config)?);
+            }
             "openrouter" => {
                 let config = providers.openrouter.as_ref().map(ServiceConfig::from);
                 all.extend(service(Service::OpenRouter, config)?);
@@ -232,6 +237,49 @@ fn backend(
     })
 }
 
+/// What the owner says of models.
+fn owner_models(config: &Config) -> Result<Vec<OwnerModel>, String> {
+    let rows = config.catalog.models.iter().enumerate();
+    rows.map(|(index, row)| {
+        let OwnerModelConfig {
+            id,
+            backend,
+            like,
+            tier,
+            rating,
+            features,
+            without,
+            price,
+            security,
+        } = row;
+        let place = format!("catalog.models[{index}]");
+        let price = price.as_ref().map(|price| price::read(price, &place));
+        Ok(OwnerModel {
+            id: id.clone(),
+            backend: backend.clone(),
+            like: like.clone(),
+            tier: *tier,
+            rating: *rating,
+            features: features.iter().map(|name| name.0).collect(),
+            without: without.iter().map(|name| name.0).collect(),
+            price: price.transpose()?,
+            security: security.map(|class| class.0),
+        })
+    })
+    .collect()
+}
+
+/// The catalog with what the owner says of models.
+fn owners(config: &Config, catalog: &Arc<Catalog>) -> Arc<Catalog> {
+    let rows = owner_models(config).unwrap_or_default();
+    if rows.is_empty() {
+        return Arc::clone(catalog);
+    }
+    // The rows were checked when the configuration was read.
+    let with = Catalog::clone(catalog).with_owner(rows);
+    with.map_or_else(|_| Arc::clone(catalog), Arc::new)
+}
+
 /// Builds the world from backends and what they listed.
 pub(crate) fn world(
     config: &Config,
@@ -240,10 +288,7 @@ pub(crate) fn world(
     live: &LiveLists,
     sandbox: bool,
 ) -> World {
-    // The rows were checked with the configuration.
-    let owned = Catalog::clone(catalog).with_owner(owner_models(config));
-    let catalog = owned.map_or_else(|_| Arc::clone(catalog), Arc::new);
-    let mut roster = RosterBuilder::new(catalog);
+    let mut roster = RosterBuilder::new(owners(config, catalog));
     for backend in backends {
         let models = match live.get(&backend.endpoint.name) {
             Some(list) => BackendModels::Live(list.clone()),
@@ -290,26 +335,6 @@ pub(crate) fn world(
             allowance: None,
         },
     }
-}
-
-/// What the owner says of models. Prices were checked with the configuration.
-fn owner_models(config: &Config) -> Vec<OwnerModel> {
-    let rows = config.catalog.models.iter().enumerate();
-    rows.map(|(index, row)| OwnerModel {
-        id: row.id.clone(),
-        backend: row.backend.clone(),
-        like: row.like.clone(),
-        tier: row.tier,
-        rating: row.rating,
-        features: row.features.iter().map(|name| name.0).collect(),
-        without: row.without.iter().map(|name| name.0).collect(),
-        price: row.price.as_ref().and_then(|price| {
-            let place = format!("catalog.models[{index}]");
-            price::read(price, &place).ok()
-        }),
-        security: row.security.as_ref().map(|class| class.0),
-    })
-    .collect()
 }
 
 fn deadlines(config: &Config) -> Deadlines {

@@ -208,7 +208,10 @@ fn check(common: &Common) -> Result<(), String> {
         .collect();
     let notices = assemble::notices(&loaded.config);
     if common.json {
-        let told = json!({ "ok": true, "file": file, "providers": names, "notices": notices });
+        let mut told = json!({ "ok": true, "file": file, "providers": names });
+        if !notices.is_empty() {
+            told["notices"] = json!(notices);
+        }
         say(told.to_string());
     } else {
         let list = if names.is_empty() {
@@ -219,9 +222,9 @@ fn check(common: &Common) -> Result<(), String> {
         say(format!(
             "ok: {file}\nproviders, in the order in which they are asked: {list}"
         ));
-        for notice in notices {
-            say(format!("note: {notice}"));
-        }
+        notices
+            .iter()
+            .for_each(|notice| say(format!("note: {notice}")));
     }
     Ok(())
 }

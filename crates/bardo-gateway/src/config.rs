@@ -13,8 +13,8 @@ use serde_json::Value;
 pub(crate) use layers::{Layer, Layers};
 pub(crate) use raw::{
     BACKENDS, BankrConfig, Config, DirectKey, DirectProvider, Durability, LimitsConfig,
-    MinPFallback, ModeName, PriceConfig, PrivyConfig, ProviderMode, ServiceConfig, StoreConfig,
-    usd,
+    MinPFallback, ModeName, OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode,
+    ServiceConfig, StoreConfig, usd,
 };
 
 /// The defaults, as documented text.

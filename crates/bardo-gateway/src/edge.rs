@@ -125,6 +125,7 @@ impl Edge {
         let is_anthropic = caller.dialect == Dialect::Anthropic;
         match found {
             Route::Work { task, detect, .. } => self.work(caller, task, detect, head, body).await,
+            Route::Explain => self.explain(caller, head, body).await,
             Route::Health => Ok(self.health()),
             Route::Models => {
                 self.authenticate(caller, &head.headers, Access::Read)
@@ -155,7 +156,6 @@ impl Edge {
                 let usage = account::usage(&*self.ledger, &principal, query, now_ms).await?;
                 Ok(json_reply(StatusCode::OK, usage))
             }
-            Route::Explain => self.explain(caller, head, body).await,
             Route::Receipt(id) => {
                 let principal = self
                     .authenticate(caller, &head.headers, Access::Read)
@@ -253,6 +253,25 @@ impl Edge {
         Ok(reply)
     }
 
+    /// Says where a request would go; sends, holds and charges nothing.
+    async fn explain(
+        &self,
+        caller: &mut Caller,
+        head: &http::request::Parts,
+        body: Incoming,
+    ) -> Result<Reply, Problem> {
+        let headers = &head.headers;
+        let limits = self.policy.load().limits.clone();
+        let principal = self.authenticate(caller, headers, Access::Read).await?;
+        let body = read_body(headers, body, &limits).await?;
+        caller.dialect = explain::dialect(&body, headers.contains_key("anthropic-version"));
+        let received = received(caller, Task::Generate, headers, body, principal);
+        let row = explain::subsystem(&received);
+        let explained = self.engine.explain(received).map_err(Problem::from)?;
+        let body = explain::shown(explained, row.as_deref(), explain::body);
+        Ok(json_reply(StatusCode::OK, body))
+    }
+
     fn admit(
         &self,
         caller: &Caller,
@@ -263,26 +282,6 @@ impl Edge {
     ) -> Result<Admitted, Problem> {
         let received = received(caller, task, headers, body, principal);
         self.engine.admit(received).map_err(Problem::from)
-    }
-
-    /// Decides as for an answer, and asks, holds and charges nothing.
-    async fn explain(
-        &self,
-        caller: &mut Caller,
-        head: &http::request::Parts,
-        body: Incoming,
-    ) -> Result<Reply, Problem> {
-        let principal = self
-            .authenticate(caller, &head.headers, Access::Read)
-            .await?;
-        let limits = self.policy.load().limits.clone();
-        let body = read_body(&head.headers, body, &limits).await?;
-        caller.dialect = explain::dialect_of(&head.headers, &body);
-        let received = received(caller, Task::Generate, &head.headers, body, principal);
-        let explained = self.engine.explain(received).map_err(Problem::from)?;
-        let problem = explained.refused.as_ref().map(explain::problem);
-        let view = explain::View::of(&explained, problem.as_ref());
-        Ok(json_reply(StatusCode::OK, explain::body(&view)))
     }
 
     /// Waits for a provider to begin. After a heartbeat's time the head of a stream is sent all the
@@ -333,6 +332,28 @@ impl Edge {
             status,
             serde_json::json!({ "status": word, "version": env!("CARGO_PKG_VERSION") }),
         )
+    }
+}
+
+/// A request for the engine.
+fn received(
+    caller: &Caller,
+    task: Task,
+    headers: &HeaderMap,
+    body: Bytes,
+    principal: Principal,
+) -> Received {
+    let (forward, hints) = sort_headers(headers);
+    Received {
+        request_id: caller.id.clone(),
+        client_request_id: (*caller.request_id != *caller.id.as_str())
+            .then(|| Arc::clone(&caller.request_id)),
+        task,
+        dialect: caller.dialect,
+        body,
+        forward,
+        hints,
+        principal,
     }
 }
 
@@ -387,28 +408,6 @@ async fn collect(mut body: Incoming, announced: usize, limit: usize) -> Result<B
     } else {
         whole.freeze()
     })
-}
-
-/// A request whose body has been read, as the engine takes it.
-fn received(
-    caller: &Caller,
-    task: Task,
-    headers: &HeaderMap,
-    body: Bytes,
-    principal: Principal,
-) -> Received {
-    let (forward, hints) = sort_headers(headers);
-    let own_id = *caller.request_id != *caller.id.as_str();
-    Received {
-        request_id: caller.id.clone(),
-        client_request_id: own_id.then(|| Arc::clone(&caller.request_id)),
-        task,
-        dialect: caller.dialect,
-        body,
-        forward,
-        hints,
-        principal,
-    }
 }
 
 /// The headers that may travel on, and our hints among them. Everything else stays here.

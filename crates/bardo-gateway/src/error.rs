@@ -341,28 +341,6 @@ impl Problem {
     }
 }
 
-/// The stable code that an error would be shown with.
-pub(crate) fn code_of_error(error: &EngineError) -> &'static str {
-    match error {
-        EngineError::Json(_) => "invalid_json",
-        EngineError::Invalid(_) => "invalid_request",
-        EngineError::NoRoute(_) => "model_not_found",
-        EngineError::Refused { refusal, .. } => crate::explain::code(refusal.kind),
-        EngineError::NoOperation { .. } => "operation_unavailable",
-        EngineError::Required { .. } => "feature_unavailable",
-        EngineError::CircuitOpen { .. } => "circuit_open",
-        EngineError::UnknownResponse(_) => "response_not_found",
-        EngineError::Unpriced { .. } => "unpriced_model",
-        EngineError::Scope { .. } => "key_scope",
-        EngineError::Upstream(failure) => bardo_engine::code_of(failure.fault.class),
-        EngineError::Throttled(_) => "rate_limited",
-        EngineError::Funds { .. } => "insufficient_funds",
-        EngineError::Budget { .. } => "budget_exceeded",
-        EngineError::Store(_) => "store_unavailable",
-        EngineError::Busy => "busy",
-    }
-}
-
 impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Self {
         let message = error.to_string();

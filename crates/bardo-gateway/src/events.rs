@@ -18,6 +18,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
 pub(crate) use self::names::Filter;
+#[cfg(test)]
+pub(crate) use self::names::NAMES;
 pub(crate) use self::owner::OwnerMessages;
 pub(crate) use self::told::{outcome, told};
 

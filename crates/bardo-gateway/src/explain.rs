@@ -1,29 +1,30 @@
 //! Why a request would go where it would go: as JSON for programs (`POST /v1/route/explain`), and
 //! in words for people (`route explain`).
 
-mod offline;
 mod text;
 
-use bardo_engine::{EngineError, Explained};
+use std::sync::Arc;
+
+use bardo_engine::{Explained, Received};
 use bardo_profile::{Applied, SchemaMode, Wanted};
-use bardo_router::{Choice, Considered, Explanation, Refusal, RefusalKind, Score};
+use bardo_router::{Choice, Considered, Explanation, Refusal, RefusalKind, Score, Subsystems};
 use bardo_types::Degradation;
 use bardo_types::feature::Feature;
 use bardo_types::intent::{Intent, Quality};
 use bardo_types::model::{Dialect, Effort, Tier};
-use http::HeaderMap;
+use bardo_types::subsystem::Subsystem;
 use serde_json::{Map, Value, json};
 
-use crate::error::code_of_error;
-
-pub(crate) use self::offline::{asked, explain_here};
 pub(crate) use self::text::words;
+use crate::error::Problem;
 
 /// A decision and all that led to it, whoever made it.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     /// The model as the caller named it.
     pub(crate) model: &'a str,
+    /// The row of the part of an agent that asks.
+    pub(crate) subsystem: Option<&'a Subsystem>,
     /// Who was looked at, and what came out.
     pub(crate) explanation: &'a Explanation,
     /// How the model is to be set up.
@@ -36,53 +37,7 @@ pub(crate) struct View<'a> {
     pub(crate) refused: Option<(&'static str, &'a str)>,
 }
 
-/// The stable code and the words of an error that an explanation ends in.
-pub(crate) fn problem(error: &EngineError) -> (&'static str, String) {
-    (code_of_error(error), error.to_string())
-}
-
-/// Which dialect a body is in whose path does not say so: by the version header, then by members
-/// that only one dialect has.
-pub(crate) fn dialect_of(headers: &HeaderMap, body: &[u8]) -> Dialect {
-    if headers.contains_key("anthropic-version") {
-        return Dialect::Anthropic;
-    }
-    let Ok(top) = bardo_wire::json::scan(body) else {
-        return Dialect::Chat;
-    };
-    let has = |member: &str| top.member(member).is_some();
-    if has("messages") {
-        let is_messages = ["system", "thinking", "stop_sequences", "output_config"];
-        if is_messages.iter().any(|member| has(member)) {
-            return Dialect::Anthropic;
-        }
-        return Dialect::Chat;
-    }
-    if has("input") {
-        Dialect::Responses
-    } else if has("prompt") {
-        Dialect::Completions
-    } else {
-        Dialect::Chat
-    }
-}
-
 impl<'a> View<'a> {
-    /// What the engine explained.
-    pub(crate) fn of(
-        explained: &'a Explained,
-        problem: Option<&'a (&'static str, String)>,
-    ) -> Self {
-        Self {
-            model: &explained.model,
-            explanation: &explained.explanation,
-            wanted: explained.wanted.as_ref(),
-            applied: explained.applied.as_ref(),
-            degraded: &explained.degraded,
-            refused: problem.map(|(code, words)| (*code, words.as_str())),
-        }
-    }
-
     fn first(&self) -> Option<&'a Choice> {
         let route = self.explanation.outcome.as_ref().ok()?;
         route.choices.first()
@@ -104,6 +59,49 @@ impl<'a> View<'a> {
         let of_route = route.into_iter().flat_map(|route| &route.warnings);
         let of_profile = self.wanted.into_iter().flat_map(|wanted| &wanted.warnings);
         of_route.chain(of_profile).map(String::as_str).collect()
+    }
+}
+
+/// Shows what the engine explained.
+pub(crate) fn shown<T>(
+    mut explained: Explained,
+    subsystem: Option<&Subsystem>,
+    show: impl FnOnce(&View<'_>) -> T,
+) -> T {
+    let refused = explained.refused.take().map(Problem::from);
+    // Where nobody may answer, the router has said so in more words.
+    let refused = refused.filter(|_| explained.explanation.outcome.is_ok());
+    show(&View {
+        model: &explained.model,
+        subsystem,
+        explanation: &explained.explanation,
+        wanted: explained.wanted.as_ref(),
+        applied: explained.applied.as_ref(),
+        degraded: &explained.degraded,
+        refused: refused
+            .as_ref()
+            .map(|problem| (problem.code, &*problem.fault.message)),
+    })
+}
+
+/// The row of the part of an agent that asks, by the body or by a header.
+pub(crate) fn subsystem(received: &Received) -> Option<Arc<Subsystem>> {
+    let top = bardo_wire::json::scan(&received.body).ok();
+    let hints = top.as_ref().and_then(|top| top.get("bardo"));
+    let hints = hints.and_then(|json| serde_json::from_str::<Value>(json).ok());
+    let by_body = hints.as_ref().and_then(|hints| hints["subsystem"].as_str());
+    let name = by_body.or(received.hints.subsystem.as_deref())?;
+    Subsystems::embedded().find(name).cloned()
+}
+
+/// The dialect of a body that came without a telling path.
+pub(crate) fn dialect(body: &[u8], is_versioned: bool) -> Dialect {
+    match bardo_wire::json::scan(body) {
+        Ok(top) if !is_versioned && top.get("input").is_some() && top.get("messages").is_none() => {
+            Dialect::Responses
+        }
+        Ok(top) => bardo_wire::chat::detect_completions_body(&top, is_versioned),
+        Err(_) => Dialect::Chat,
     }
 }
 
@@ -196,7 +194,7 @@ fn intent(view: &View<'_>) -> Value {
     } = &view.explanation.intent;
     let route = view.explanation.outcome.as_ref().ok();
     json!({
-        "subsystem": route.and_then(|route| route.subsystem.as_ref()).map(|row| &row.name),
+        "subsystem": view.subsystem.map(|row| &row.name),
         "automatic": route.map(|route| route.automatic),
         "model": model,
         "require": names(require),

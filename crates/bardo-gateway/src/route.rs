@@ -16,6 +16,8 @@ pub(crate) enum Route {
         /// The body may overrule the path (`/v1/completions`).
         detect: bool,
     },
+    /// Why a request would go where it would go.
+    Explain,
     /// The list of models.
     Models,
     /// One model.
@@ -28,8 +30,6 @@ pub(crate) enum Route {
     Events,
     /// What happened to one request.
     Receipt(String),
-    /// Why a request would go where it would go.
-    Explain,
     /// Alive, ready, or both.
     Health,
     /// A known path with another method.
@@ -82,13 +82,13 @@ pub(crate) fn route(method: &Method, path: &str) -> Route {
             detect: true,
         },
         "completions" => Route::WrongMethod("POST"),
+        "route/explain" if method == Method::POST => Route::Explain,
+        "route/explain" => Route::WrongMethod("POST"),
         "models" if is_read(method) => Route::Models,
         "models" => Route::WrongMethod("GET"),
         "health/live" | "health/ready" | "healthz" | "health" | "health/liveliness" => {
             Route::Health
         }
-        "route/explain" if method == Method::POST => Route::Explain,
-        "route/explain" => Route::WrongMethod("POST"),
         "balance" if is_read(method) => Route::Balance,
         "usage" if is_read(method) => Route::Usage,
         "events" if is_read(method) => Route::Events,
@@ -173,6 +173,17 @@ mod tests {
         assert_eq!(
             route(&Method::GET, "/v1/models/openai/gpt-5.5"),
             Route::Model("openai/gpt-5.5".into())
+        );
+        for path in [
+            "/v1/route/explain",
+            "/anthropic/v1/route/explain",
+            "/route/explain/",
+        ] {
+            assert_eq!(route(&Method::POST, path), Route::Explain, "{path}");
+        }
+        assert_eq!(
+            route(&Method::GET, "/v1/route/explain"),
+            Route::WrongMethod("POST")
         );
         assert_eq!(route(&Method::POST, "/v1/unknown"), Route::Unknown);
         assert_eq!(route(&Method::GET, "/"), Route::Unknown);

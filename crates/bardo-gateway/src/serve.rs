@@ -30,7 +30,7 @@ use crate::sink::Sink;
 use crate::stores::Stores;
 use crate::{last_lists, ops, probe, simulation, stores, upkeep};
 
-const NO_PROVIDER: &str = "no provider is configured. Either try it with simulated ones:
+pub(crate) const NO_PROVIDER: &str = "no provider is configured. Either try it with simulated ones:
   bardo-gateway serve --sandbox
 or name a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPENROUTER_API_KEY:
   bardo-gateway serve --config bardo.yaml      # see README.md, \"Configuration\"";
@@ -62,13 +62,11 @@ struct Running {
 pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     start_logging(args.sandbox);
     let loaded = load(args)?;
-    for notice in assemble::notices(&loaded.config) {
-        tracing::warn!("{notice}");
-    }
     let listeners = Listeners::bind(&loaded)?;
     let transport = Transport::new(loaded.config.upstream.connect_timeout.0);
     let catalog = Arc::new(Catalog::embedded());
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
+    assemble::tell_notices(&loaded.config);
     let (folder, stores) =
         stores::for_server(args, &loaded.config.store).map_err(|reason| loaded.refuse(&reason))?;
     let stored = StoredKeys::over(Arc::clone(&stores.keys));
@@ -591,6 +589,7 @@ impl Running {
         }
         self.status.store(Arc::new(status));
         let (newer, backends, policy) = outcome?;
+        assemble::tell_notices(&newer.config);
         self.edge.policy.store(Arc::new(policy));
         Ok((newer, backends))
     }

@@ -72,20 +72,23 @@ impl Sink {
     }
 }
 
+/// Tells nobody: for decisions that are only explained.
+pub(crate) struct Nowhere;
+
+impl EventSink for Nowhere {
+    fn settled(&self, _: &Receipt) {}
+
+    fn attempt_failed(&self, _: &str, _: &str, _: &Fault) {}
+}
+
 /// What the owner should know of an answer that lacks something.
 fn owner_message(receipt: &Receipt) -> String {
     let routing = receipt.routing.as_deref();
     let row = routing.and_then(|routing| routing.subsystem.as_deref());
     let subsystem = row.or(receipt.subsystem.as_deref());
     let lost = routing.map_or(&[][..], |routing| &routing.degraded);
-    let lost: Vec<&str> = lost.iter().map(|feature| feature.as_str()).collect();
-    format!(
-        "{} used {} on {}: {} unavailable",
-        subsystem.unwrap_or("A request"),
-        receipt.model,
-        receipt.backend,
-        lost.join(" and ")
-    )
+    let subsystem = subsystem.unwrap_or("a request");
+    bardo_router::owner_message(subsystem, &receipt.model, &receipt.backend, lost)
 }
 
 /// Writes one line per request: answered ones at `debug`, because an operator who wants each asks

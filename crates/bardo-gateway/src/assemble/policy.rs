@@ -8,7 +8,7 @@ use bardo_types::profile::InferenceProfile;
 use bardo_types::subsystem::Subsystem;
 use serde_json::Number;
 
-use crate::config::{BACKENDS, BankrConfig, Config, ModeName, usd};
+use crate::config::{BACKENDS, BankrConfig, Config, MinPFallback, ModeName, usd};
 
 /// What the owner decides about routing. The configuration was checked.
 pub(crate) fn policy(config: &Config) -> Policy {
@@ -141,6 +141,13 @@ pub(crate) fn notices(config: &Config) -> Vec<String> {
     told
 }
 
+/// Logs them.
+pub(crate) fn tell_notices(config: &Config) {
+    for notice in notices(config) {
+        tracing::warn!("{notice}");
+    }
+}
+
 /// Settings that files of other programs have, and that nothing here acts on yet: silence would be
 /// taken for consent.
 fn unused(config: &Config) -> Vec<&'static str> {
@@ -194,6 +201,14 @@ fn unused(config: &Config) -> Vec<&'static str> {
             "providers.bankr.auto_topup_token",
         );
     }
+    note(
+        config.inference.min_p_fallback == MinPFallback::Drop,
+        "inference.min_p_fallback",
+    );
+    note(
+        config.inference.caching.prompt_cache_key_prefix != "golem",
+        "inference.caching.prompt_cache_key_prefix",
+    );
     note(
         config.inference.embeddings.provider != "local",
         "inference.embeddings.provider",

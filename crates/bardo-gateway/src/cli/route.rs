@@ -1,18 +1,27 @@
 //! `bardo-gateway route explain`: why a request would go where it would go.
 
 use std::io::Read as _;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
+use bardo_engine::{Engine, Explained, Hints, Principal, Received, Services, Task};
+use bardo_providers::BaseUrl;
+use bardo_providers::transport::{Origin, Transport};
+use bardo_router::Catalog;
+use bardo_types::subsystem::Subsystem;
+use bytes::Bytes;
 use clap::{Args, Subcommand};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use http::{Method, Request};
+use http_body_util::{BodyExt as _, Full};
 use serde_json::{Map, Value, json};
 
-use super::{Common, say};
-use crate::explain::{self, View, explain_here};
-use crate::stores::data_folder;
-use crate::{config, simulation};
-
-const NO_PROVIDER: &str = "no provider is configured. Look at the simulated ones with `--sandbox`, or name a \
-    configuration: --config FILE (examples/config has several)";
+use super::{Common, environment, say};
+use crate::assemble::{self, LiveLists};
+use crate::sink::Nowhere;
+use crate::{config, explain, last_lists, request_id, serve, simulation, stores};
 
 #[derive(Subcommand)]
 pub(super) enum RouteVerb {
@@ -210,45 +219,120 @@ impl ExplainArgs {
     }
 }
 
+/// `route`.
 pub(super) fn run(verb: RouteVerb) -> Result<(), String> {
     let RouteVerb::Explain(args) = verb;
-    let body = args.request()?.to_string();
+    let body = args.request()?;
+    let runtime = serve::runtime()?;
     if let Some(url) = &args.url {
-        return ask(url, args.key.as_deref(), &body, args.common.json);
+        let told = runtime.block_on(ask(url, args.key.as_deref(), &body))?;
+        let told: Value = serde_json::from_str(&told).map_err(|error| error.to_string())?;
+        say(if args.common.json {
+            told.to_string()
+        } else {
+            format!("{told:#}")
+        });
+        return Ok(());
     }
-    let (loaded, folder) = if args.sandbox {
-        let nowhere = std::net::SocketAddr::from(([127, 0, 0, 1], 9));
-        let settings = simulation::configuration(nowhere);
-        let loaded = config::embedded("sandbox", settings).map_err(|error| error.to_string())?;
-        (loaded, None)
-    } else {
-        let loaded = config::load(args.common.config.as_deref(), &super::environment())
-            .map_err(|error| error.to_string())?;
-        if !loaded.config.has_providers() {
-            return Err(NO_PROVIDER.to_owned());
+    let (explained, row) = runtime.block_on(async { decide(&args, &body) })?;
+    let is_refused = explained.explanation.outcome.is_err();
+    let text = explain::shown(explained, row.as_deref(), |view| {
+        if args.common.json {
+            explain::body(view).to_string()
+        } else {
+            explain::words(view, width())
         }
-        (loaded, data_folder(args.common.data_dir.as_deref()).ok())
-    };
-    let explained = explain_here(&loaded, folder.as_deref(), args.sandbox, body.into())?;
-    let problem = explained.refused.as_ref().map(explain::problem);
-    let view = View::of(&explained, problem.as_ref());
-    if args.common.json {
-        say(explain::body(&view).to_string());
-    } else {
-        say(explain::words(&view, width()).trim_end());
+    });
+    say(text.trim_end());
+    match is_refused {
+        true => Err("nobody may answer this request".to_owned()),
+        false => Ok(()),
     }
-    Ok(())
+}
+
+/// Decides as a server with this configuration would that has just started.
+fn decide(args: &ExplainArgs, body: &Value) -> Result<(Explained, Option<Arc<Subsystem>>), String> {
+    let loaded = if args.sandbox {
+        // Nobody is asked, so nobody has to be there.
+        let nowhere = SocketAddr::from(([127, 0, 0, 1], 9));
+        config::embedded("sandbox", simulation::configuration(nowhere))
+    } else {
+        config::load(args.common.config.as_deref(), &environment())
+    }
+    .map_err(|error| error.to_string())?;
+    if !loaded.config.has_providers() {
+        return Err(serve::NO_PROVIDER.replace("serve", "route explain"));
+    }
+    let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
+    let catalog = Arc::new(Catalog::embedded());
+    let lists = if args.sandbox || !loaded.config.catalog.live {
+        LiveLists::new()
+    } else {
+        let folder = stores::data_folder(args.common.data_dir.as_deref());
+        folder.map_or_else(
+            |_| LiveLists::new(),
+            |folder| last_lists::load(&folder, &backends, &catalog),
+        )
+    };
+    let world = assemble::world(&loaded.config, &backends, &catalog, &lists, args.sandbox);
+    let transport = Transport::new(Duration::from_secs(1));
+    let engine = Engine::new(world, transport, Services::without_money(Arc::new(Nowhere)));
+    let body = Bytes::from(body.to_string());
+    let received = Received {
+        request_id: request_id::fresh(),
+        client_request_id: None,
+        task: Task::Generate,
+        dialect: explain::dialect(&body, false),
+        body,
+        forward: HeaderMap::new(),
+        hints: Hints::default(),
+        principal: Principal::owner("owner").map_err(|error| error.to_string())?,
+    };
+    let row = explain::subsystem(&received);
+    let explained = engine
+        .explain(received)
+        .map_err(|error| error.to_string())?;
+    Ok((explained, row))
 }
 
 /// Asks a running server, which knows how its backends do.
-fn ask(url: &str, key: Option<&str>, body: &str, json: bool) -> Result<(), String> {
-    let answer = crate::explain::asked(url, key, body.to_owned())?;
-    if json {
-        say(answer.to_string());
-    } else {
-        say(serde_json::to_string_pretty(&answer).unwrap_or_default());
+async fn ask(url: &str, key: Option<&str>, body: &Value) -> Result<String, String> {
+    let refuse = |reason: String| format!("{url}: {reason}");
+    let base = BaseUrl::parse(url).map_err(|error| refuse(error.to_string()))?;
+    let origin = Origin::new(&base, true);
+    let path = format!("{}/v1/route/explain", base.path.trim_end_matches("/v1"));
+    let mut request = Request::new(Full::new(Bytes::from(body.to_string())));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = path.parse().map_err(|_| refuse("no address".to_owned()))?;
+    let headers = request.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Ok(host) = HeaderValue::from_str(&origin.authority()) {
+        headers.insert(HOST, host);
     }
-    Ok(())
+    if let Some(key) = key {
+        let mut bearer = HeaderValue::from_str(&format!("Bearer {key}"))
+            .map_err(|_| "the key has characters that no key has".to_owned())?;
+        bearer.set_sensitive(true);
+        headers.insert(AUTHORIZATION, bearer);
+    }
+    let transport = Transport::new(Duration::from_secs(2));
+    let asked = async {
+        let response = transport
+            .send(&origin, request)
+            .await
+            .map_err(|error| refuse(error.to_string()))?;
+        let status = response.status();
+        let body = response.into_body().collect().await;
+        let body = body.map_err(|_| refuse("the answer broke off".to_owned()))?;
+        let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+        match status.is_success() {
+            true => Ok(text),
+            false => Err(refuse(format!("{status}: {text}"))),
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), asked)
+        .await
+        .map_err(|_| refuse("no answer in time".to_owned()))?
 }
 
 fn read(path: &Path) -> Result<Value, String> {

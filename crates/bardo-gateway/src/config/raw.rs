@@ -18,6 +18,7 @@ use serde::Deserialize;
 use self::auth::Auth;
 pub(crate) use self::auth::PrivyConfig;
 use self::catalog::CatalogConfig;
+pub(crate) use self::catalog::OwnerModelConfig;
 pub(crate) use self::check::{BACKENDS, usd};
 use self::inference::Inference;
 pub(crate) use self::inference::{MinPFallback, ModeName, ProviderMode};

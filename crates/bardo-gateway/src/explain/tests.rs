@@ -29,6 +29,7 @@ fn refused() -> Explanation {
 fn view(explanation: &Explanation) -> View<'_> {
     View {
         model: "bardo/auto",
+        subsystem: None,
         explanation,
         wanted: None,
         applied: None,

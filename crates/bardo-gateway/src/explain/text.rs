@@ -61,8 +61,7 @@ pub(crate) fn words(view: &View<'_>, width: usize) -> String {
         text: String::new(),
         width: width.max(NARROW),
     };
-    let route = view.explanation.outcome.as_ref().ok();
-    let row = route.and_then(|route| route.subsystem.as_deref());
+    let row = view.subsystem;
     let of = row.map_or_else(String::new, |row| format!(", asked by {}", row.name));
     page.heading(&format!("A request for {}{of}", view.model));
     needs(&mut page, view, row);
@@ -75,9 +74,12 @@ pub(crate) fn words(view: &View<'_>, width: usize) -> String {
         page.entry("", 0, &format!("{message} ({code})"));
     }
     set_up(&mut page, view);
-    if !view.explanation.advice.is_empty() {
+    let refusal = view.refusal().map(|refusal| &refusal.advice);
+    let advice = view.explanation.advice.iter();
+    let advice: Vec<&String> = advice.filter(|line| Some(*line) != refusal).collect();
+    if !advice.is_empty() {
         page.heading("What would make it better");
-        for line in &view.explanation.advice {
+        for line in advice {
             page.entry("-", 2, line);
         }
     }
@@ -88,8 +90,11 @@ pub(crate) fn words(view: &View<'_>, width: usize) -> String {
             page.entry("-", 2, line);
         }
     }
-    others(&mut page, view);
     scores(&mut page, view);
+    // Of a refusal it was said already what each backend lacks.
+    if view.refusal().is_none() {
+        others(&mut page, view);
+    }
     page.text
 }
 
@@ -133,7 +138,7 @@ fn needs(page: &mut Page, view: &View<'_>, row: Option<&Subsystem>) {
         "cost",
         LABEL,
         &format!(
-            "counts {:.2} (0: not at all, 1: alone){}",
+            "counts {:.2} of 1{}",
             intent.cost_sensitivity,
             why(row, same_cost, |table| format!(
                 "{:.2}",
@@ -251,11 +256,17 @@ fn answers(page: &mut Page, view: &View<'_>) {
 
 fn refused(page: &mut Page, refusal: &Refusal) {
     page.heading("Nobody may answer");
-    page.entry("missing", LABEL, &refusal.missing.join(", "));
+    let column = LABEL.max(2 + widest(refusal.lacks.iter().map(|(backend, _)| backend.as_str())));
+    page.entry("missing", column, &refusal.missing.join(", "));
     for (backend, what) in &refusal.lacks {
-        page.entry(backend, LABEL.max(backend.len() + 2), what);
+        page.entry(backend, column, what);
     }
-    page.entry("advice", LABEL, &refusal.advice);
+    page.entry("advice", column, &refusal.advice);
+}
+
+/// The length of the longest name.
+fn widest<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(|name| name.chars().count()).max().unwrap_or(0)
 }
 
 fn set_up(page: &mut Page, view: &View<'_>) {
@@ -300,7 +311,7 @@ fn set_up(page: &mut Page, view: &View<'_>) {
         .into_iter()
         .flat_map(|applied| &applied.degraded)
     {
-        page.entry("-", 2, &format!("{}: {}", lost.feature, lost.detail));
+        page.entry("-", 2, &lost.detail);
     }
 }
 
@@ -326,15 +337,45 @@ fn others(page: &mut Page, view: &View<'_>) {
         return;
     }
     page.heading("Who else was looked at");
-    for seen in rest {
-        let name = format!("{} at {}", seen.candidate.entry.id, seen.backend);
-        let reasons = match (seen.reasons.is_empty(), seen.eligible) {
-            (false, _) => seen.reasons.join("; "),
+    for (reasons, models) in by_reasons(rest) {
+        page.entry("-", 2, &format!("{reasons}:"));
+        let column = 4 + widest(models.iter().map(|(backend, _)| *backend));
+        for (backend, models) in models {
+            page.entry(&format!("  {backend}"), column, &models.join(", "));
+        }
+    }
+}
+
+/// Models by backend.
+type ByBackend<'a> = Vec<(&'a str, Vec<&'a str>)>;
+
+/// Many models are left out for the same reasons, which are worth reading once.
+fn by_reasons(seen: Vec<&Considered>) -> Vec<(String, ByBackend<'_>)> {
+    let mut groups: Vec<(String, ByBackend<'_>)> = Vec::new();
+    for one in seen {
+        let reasons = match (one.reasons.is_empty(), one.eligible) {
+            (false, _) => one.reasons.join("; "),
             (true, true) => "may answer, and others come first".to_owned(),
             (true, false) => "may not answer".to_owned(),
         };
-        page.entry(&format!("{name}:"), name.chars().count() + 2, &reasons);
+        let at = match groups.iter().position(|(known, _)| *known == reasons) {
+            Some(at) => at,
+            None => {
+                groups.push((reasons, Vec::new()));
+                groups.len() - 1
+            }
+        };
+        let models = &mut groups[at].1;
+        let model = one.candidate.entry.id.as_str();
+        match models
+            .iter_mut()
+            .find(|(backend, _)| *backend == one.backend)
+        {
+            Some((_, models)) => models.push(model),
+            None => models.push((&one.backend, vec![model])),
+        }
     }
+    groups
 }
 
 fn scores(page: &mut Page, view: &View<'_>) {

@@ -12,6 +12,7 @@ mod command_line;
 mod connections;
 mod disconnect;
 mod endpoints;
+mod explain;
 mod failover;
 mod figures;
 mod generated;

@@ -180,7 +180,9 @@ fn events_tell_what_was_settled_to_its_own_account() {
     let stranger = scene.till.rich("1");
     let mut feeds: Vec<_> = [&scene.key, &scene.reader, &stranger]
         .map(|key| {
-            let mut exchange = scene.gateway.open(&key.get("/v1/events"));
+            let mut exchange = scene
+                .gateway
+                .open(&key.get("/v1/events?events=inference.completed"));
             let head = exchange.head();
             assert_eq!(head.status, 200);
             let kind = head.get("content-type").expect("a type");
