@@ -229,8 +229,13 @@ fn relayed(
     settings: Vec<Edit>,
 ) -> (Bytes, Vec<Degradation>, Mode) {
     let top = admitted.top();
-    let mut edits = endpoint.provider().edits(admitted.dialect, &top);
-    edits.extend(settings);
+    // What a provider always wants is in the settings already where they touch the same member.
+    let mut edits = settings;
+    for edit in endpoint.provider().edits(admitted.dialect, &top) {
+        if edits.iter().all(|set| set.key() != edit.key()) {
+            edits.push(edit);
+        }
+    }
     if *admitted.model != candidate.entry.upstream_id {
         edits.push(Edit::set_string("model", &candidate.entry.upstream_id));
     }

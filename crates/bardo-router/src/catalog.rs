@@ -6,7 +6,7 @@ mod owner;
 use std::collections::BTreeMap;
 
 use bardo_types::feature::FeatureSet;
-use bardo_types::model::{Capabilities, ModelEntry, Price, Service, Tier};
+use bardo_types::model::{Capabilities, Effort, ModelEntry, Price, Service, Tier};
 use bardo_types::privacy::SecurityClass;
 
 pub use self::owner::OwnerModel;
@@ -46,6 +46,7 @@ pub struct Resold {
     pub security: SecurityClass,
     with: FeatureSet,
     without: FeatureSet,
+    efforts: Option<Vec<Effort>>,
 }
 
 /// What is known of models, by spelling-free name.
@@ -133,6 +134,9 @@ impl Catalog {
         entry
             .capabilities
             .change_features(resold.with, resold.without);
+        if let Some(efforts) = &resold.efforts {
+            entry.capabilities.efforts.clone_from(efforts);
+        }
         entry
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bardo_types::feature::FeatureSet;
-use bardo_types::model::{Capabilities, Price, Service, Tier};
+use bardo_types::model::{Capabilities, Effort, Price, Service, Tier};
 use bardo_types::money::{MicroUsd, PricePerMillion};
 use bardo_types::privacy::SecurityClass;
 use serde::Deserialize;
@@ -102,6 +102,7 @@ struct ResellerRow {
     features: FeatureSet,
     #[serde(default)]
     without: FeatureSet,
+    efforts: Option<Vec<Effort>>,
 }
 
 impl From<ResellerRow> for Resold {
@@ -112,6 +113,7 @@ impl From<ResellerRow> for Resold {
             security: row.security,
             with: row.features,
             without: row.without,
+            efforts: row.efforts,
         }
     }
 }

@@ -121,6 +121,23 @@ fn venice_keeps_nothing_of_private_models_and_seals_others() {
     }
 }
 
+/// Its maker takes `max`, and Venice refuses it.
+#[test]
+fn a_service_may_take_other_efforts_than_the_maker() {
+    let catalog = Catalog::embedded();
+    let maker = catalog.find("deepseek-v4-flash").unwrap();
+    assert!(maker.capabilities.efforts.contains(&Effort::Max));
+    let rows = catalog.resold_by(Service::Venice);
+    let is_deepseek = |row: &&Resold| row.id.starts_with("deepseek");
+    let mut met = 0;
+    for row in rows.iter().filter(is_deepseek) {
+        let entry = catalog.resold_entry(row);
+        assert_eq!(entry.capabilities.efforts.last(), Some(&Effort::High));
+        met += 1;
+    }
+    assert_eq!(met, 2);
+}
+
 #[test]
 fn bug_32_unknown_newer_models_are_like_the_newest_of_their_family() {
     let catalog = Catalog::embedded();

@@ -35,7 +35,7 @@ fn check_cheaper(answer: &Answer) {
     assert_eq!(header(answer, "x-bardo-model-requested"), OPUS);
     let degraded = header(answer, "x-bardo-degraded");
     assert!(
-        degraded.split(", ").any(|name| name == "model"),
+        degraded.split(',').any(|name| name == "model"),
         "{degraded}"
     );
 }

@@ -36,6 +36,24 @@ fn a_dream_stays_with_the_private_backend_also_when_it_is_down() {
     }
 }
 
+/// Venice's own members are changed by its description and by the profile.
+#[test]
+fn a_profile_and_a_provider_edit_the_same_member_once() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&trio(&sandbox));
+    sandbox.forget();
+    let dream = json!({ "subsystem": "dream_rem" });
+    receipt(&gateway, &ask(&gateway, Caller::Chat, "bardo/auto", &dream));
+    let entry = sandbox.only_entry();
+    let sent = entry["body"].as_str().expect("a body");
+    assert_eq!(sent.matches("\"venice_parameters\"").count(), 1, "{sent}");
+    let body: serde_json::Value = serde_json::from_str(sent).expect("JSON");
+    assert_eq!(
+        body["venice_parameters"],
+        json!({ "include_venice_system_prompt": false, "enable_web_search": "on" })
+    );
+}
+
 #[test]
 fn a_caller_who_takes_less_is_answered_by_another_and_told() {
     let sandbox = Sandbox::start();
