@@ -8,7 +8,7 @@ use bardo_types::profile::InferenceProfile;
 use bardo_types::subsystem::Subsystem;
 use serde_json::Number;
 
-use crate::config::{BACKENDS, BankrConfig, Config, MinPFallback, ModeName, usd};
+use crate::config::{BACKENDS, BankrConfig, Config, ModeName, usd};
 
 /// What the owner decides about routing. The configuration was checked.
 pub(crate) fn policy(config: &Config) -> Policy {
@@ -201,14 +201,6 @@ fn unused(config: &Config) -> Vec<&'static str> {
             "providers.bankr.auto_topup_token",
         );
     }
-    note(
-        config.inference.min_p_fallback == MinPFallback::Drop,
-        "inference.min_p_fallback",
-    );
-    note(
-        config.inference.caching.prompt_cache_key_prefix != "golem",
-        "inference.caching.prompt_cache_key_prefix",
-    );
     note(
         config.inference.embeddings.provider != "local",
         "inference.embeddings.provider",
