@@ -55,7 +55,6 @@ impl Engine {
             }
             Err(errors) => errors,
         };
-        tab.schema(check, Some(false), false);
         let second = match tab.pays_for_another() {
             true => {
                 self.again(admitted, shaped, check, (&answer, &errors), started)
@@ -71,10 +70,11 @@ impl Engine {
                 tab.schema(check, Some(true), true);
                 second.body
             }
-            _ => {
+            asked => {
+                tab.schema(check, Some(false), asked.is_some());
                 tab.receipt.degraded.push(Degradation::new(
                     "response_schema",
-                    "the answer does not keep the schema, also after the model was asked to mend it",
+                    "the answer does not keep the schema",
                 ));
                 body
             }

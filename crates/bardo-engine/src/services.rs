@@ -10,6 +10,11 @@ use bardo_types::receipt::Receipt;
 
 /// Takes receipts and turns them into logs, events and metrics. Must not block.
 pub trait EventSink: Send + Sync {
+    /// A provider is asked for the first time for a request. Nothing of its outcome is known.
+    fn started(&self, receipt: &Receipt) {
+        let _ = receipt;
+    }
+
     /// A request has ended and its figures are final. Told once for each.
     fn settled(&self, receipt: &Receipt);
 

@@ -197,6 +197,9 @@ impl Tab {
         }
         self.asked = Instant::now();
         self.receipt.timings.sent = Some(self.asked - self.received);
+        if self.receipt.attempts.len() == 1 {
+            self.services.sink.started(&self.receipt);
+        }
     }
 
     /// The backend answered with a head.

@@ -21,7 +21,7 @@ pub(crate) use self::names::Filter;
 #[cfg(test)]
 pub(crate) use self::names::NAMES;
 pub(crate) use self::owner::OwnerMessages;
-pub(crate) use self::told::{outcome, told};
+pub(crate) use self::told::{outcome, started, told};
 
 /// So many events wait for the slowest reader.
 const BACKLOG: usize = 4_096;

@@ -9,7 +9,7 @@ use bardo_types::feature::Feature;
 use bardo_types::receipt::{Outcome, Receipt};
 use bardo_wire::receipt::to_json;
 
-use crate::events::{Bus, Event, OwnerMessages, outcome, told};
+use crate::events::{Bus, Event, OwnerMessages, outcome, started, told};
 
 /// Logs, counts and tells.
 pub(crate) struct Sink {
@@ -32,6 +32,17 @@ impl EventSink for Sink {
         }
         if self.bus.is_heard() {
             self.tell(receipt, message.as_deref());
+        }
+    }
+
+    fn started(&self, receipt: &Receipt) {
+        if self.bus.is_heard() {
+            let (name, json) = started(receipt);
+            self.bus.tell(Event {
+                account: receipt.account.clone(),
+                name,
+                json: json.into(),
+            });
         }
     }
 

@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 /// One event of a request, without the envelope.
 type Told = (&'static str, Value);
 
-/// The events of one request, in the order in which things happened, each in its envelope
-/// `{timestamp, golem_id?, request_id, sequence, tick?}`. The sequence counts the events of the
-/// request from 1.
+/// The events of a request that is over, in the order in which things happened, each in its
+/// envelope `{timestamp, golem_id?, request_id, sequence, tick?}`. The sequence counts the events of
+/// the request; the first is [`started`].
 pub(crate) fn told(receipt: &Receipt, owner_message: Option<&str>) -> Vec<(&'static str, String)> {
     let routing = receipt.routing.as_deref();
-    let mut all = vec![("inference.start", start(receipt))];
+    let mut all = Vec::new();
     if let Some(routing) = routing {
         routed(receipt, routing, &mut all);
     }
@@ -47,15 +47,19 @@ pub(crate) fn told(receipt: &Receipt, owner_message: Option<&str>) -> Vec<(&'sta
     let total = u64::try_from(receipt.timings.total.as_millis()).unwrap_or(u64::MAX);
     let enveloped = all
         .into_iter()
-        .zip(1_u64..)
+        .zip(2_u64..)
         .map(|((name, event), sequence)| {
-            let at = match name {
-                "inference.start" => began,
-                _ => began.saturating_add(total),
-            };
+            let at = began.saturating_add(total);
             (name, envelope(receipt, event, at, sequence))
         });
     enveloped.collect()
+}
+
+/// What is told when a provider is asked for the first time; the first event of a request.
+pub(crate) fn started(receipt: &Receipt) -> (&'static str, String) {
+    let began = receipt.received_at_ms;
+    let event = start(receipt);
+    ("inference.start", envelope(receipt, event, began, 1))
 }
 
 fn envelope(receipt: &Receipt, event: Value, at_ms: u64, sequence: u64) -> String {

@@ -7,8 +7,8 @@ use super::super::names::NAMES;
 use super::*;
 
 fn events(receipt: &Receipt, message: Option<&str>) -> Vec<(&'static str, Value)> {
-    told(receipt, message)
-        .into_iter()
+    std::iter::once(started(receipt))
+        .chain(told(receipt, message))
         .map(|(name, json)| (name, serde_json::from_str(&json).unwrap()))
         .collect()
 }
