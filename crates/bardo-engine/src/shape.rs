@@ -117,20 +117,7 @@ pub(crate) fn shape(
 ) -> Result<Shaped, EngineError> {
     let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
     let dialect = endpoint.dialect_for(admitted.dialect, &candidate.entry);
-    let operation = Operation::Generate {
-        stream: admitted.stream,
-    };
-    let call = Call {
-        operation,
-        dialect,
-        model: &candidate.entry.upstream_id,
-    };
-    let target = endpoint
-        .target(&call)
-        .ok_or_else(|| EngineError::NoOperation {
-            model: admitted.model.to_string(),
-            operation: "answers",
-        })?;
+    let target = target(admitted, candidate, &endpoint, dialect)?;
     refuse_threads(admitted, &endpoint, dialect)?;
     let is_textual = textual::EventFilter::needed(&candidate.entry.capabilities);
     let is_relayed = dialect == admitted.dialect
@@ -155,18 +142,11 @@ pub(crate) fn shape(
         degraded.splice(0..0, lost);
     }
     degraded.extend(admitted.unfunded.clone());
-    for lost in &degraded {
-        if admitted
-            .hints
-            .require
-            .iter()
-            .any(|required| *required == lost.feature)
-        {
-            return Err(EngineError::Required {
-                feature: lost.feature.to_string(),
-                detail: lost.detail.to_string(),
-            });
-        }
+    if let Some(lost) = insisted_on(admitted, &degraded) {
+        return Err(EngineError::Required {
+            feature: lost.feature.to_string(),
+            detail: lost.detail.to_string(),
+        });
     }
     let headers = headers(admitted, &endpoint, dialect);
     Ok(Shaped {
@@ -186,6 +166,39 @@ pub(crate) fn shape(
     })
 }
 
+/// What was lost though the caller requires it, unless it takes a degraded answer too.
+fn insisted_on<'a>(admitted: &Admitted, lost: &'a [Degradation]) -> Option<&'a Degradation> {
+    let hints = &admitted.hints;
+    let route = hints.route.as_ref();
+    if route.is_some_and(|route| route.accept_degraded == Some(true)) {
+        return None;
+    }
+    lost.iter()
+        .find(|lost| hints.require.iter().any(|name| *name == lost.feature))
+}
+
+/// Where a backend takes such a request.
+fn target(
+    admitted: &Admitted,
+    candidate: &Candidate,
+    endpoint: &Endpoint,
+    dialect: Dialect,
+) -> Result<http::Uri, EngineError> {
+    let call = Call {
+        operation: Operation::Generate {
+            stream: admitted.stream,
+        },
+        dialect,
+        model: &candidate.entry.upstream_id,
+    };
+    endpoint
+        .target(&call)
+        .ok_or_else(|| EngineError::NoOperation {
+            model: admitted.model.to_string(),
+            operation: "answers",
+        })
+}
+
 /// A request that asks the same backend to mend what it answered.
 pub(crate) fn mended(
     admitted: &Admitted,
@@ -194,18 +207,7 @@ pub(crate) fn mended(
 ) -> Result<Shaped, EngineError> {
     let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
     let dialect = endpoint.dialect_for(admitted.dialect, &candidate.entry);
-    let operation = Operation::Generate { stream: false };
-    let call = Call {
-        operation,
-        dialect,
-        model: &candidate.entry.upstream_id,
-    };
-    let target = endpoint
-        .target(&call)
-        .ok_or_else(|| EngineError::NoOperation {
-            model: admitted.model.to_string(),
-            operation: "answers",
-        })?;
+    let target = target(admitted, candidate, &endpoint, dialect)?;
     let (body, degraded, mode, _) =
         written_anew(admitted, candidate, &endpoint, dialect, Arc::new(request))?;
     Ok(Shaped {

@@ -27,18 +27,6 @@ pub(crate) const UPSTREAMS: [Dialect; 4] = [
     Dialect::Gemini,
 ];
 
-const SERVICES: [Service; 9] = [
-    Service::OpenAi,
-    Service::Anthropic,
-    Service::Google,
-    Service::DeepSeek,
-    Service::Local,
-    Service::OpenRouter,
-    Service::Venice,
-    Service::Bankr,
-    Service::BlockRun,
-];
-
 const MODELS: [&str; 3] = ["gpt-5.5", "claude-opus-5-5", "gemini-3-pro"];
 
 /// A target: service, model name and capabilities as the third knob says.
@@ -47,8 +35,8 @@ pub(crate) fn target(knobs: Knobs) -> Target {
     let sets = &*CAPABILITIES;
     Target {
         model: MODELS[knob % MODELS.len()].to_owned(),
-        service: SERVICES[knob % SERVICES.len()],
-        capabilities: sets[knob / SERVICES.len() % sets.len()].clone(),
+        service: Service::ALL[knob % Service::ALL.len()],
+        capabilities: sets[knob / Service::ALL.len() % sets.len()].clone(),
     }
 }
 

@@ -134,21 +134,9 @@ impl Spoken {
 mod tests {
     use super::*;
 
-    const SERVICES: [Service; 9] = [
-        Service::OpenAi,
-        Service::Anthropic,
-        Service::Google,
-        Service::DeepSeek,
-        Service::Local,
-        Service::OpenRouter,
-        Service::Venice,
-        Service::Bankr,
-        Service::BlockRun,
-    ];
-
     #[test]
     fn every_dialect_and_service_has_its_members() {
-        for service in SERVICES {
+        for service in Service::ALL {
             for dialect in [
                 Dialect::Chat,
                 Dialect::Completions,
@@ -163,7 +151,7 @@ mod tests {
             }
         }
         let text: Table = include_str!("../data/members.toml").parse().unwrap();
-        let known = SERVICES.map(Service::as_str);
+        let known = Service::ALL.map(Service::as_str);
         for (dialect, members) in &text {
             for (name, value) in members.as_table().unwrap() {
                 assert!(

@@ -44,25 +44,12 @@ pub(crate) struct ServiceRow {
     pub(crate) own: bool,
 }
 
-/// All services, in the order of [`Service`].
-const SERVICES: [Service; 9] = [
-    Service::OpenAi,
-    Service::Anthropic,
-    Service::Google,
-    Service::DeepSeek,
-    Service::Local,
-    Service::OpenRouter,
-    Service::Venice,
-    Service::Bankr,
-    Service::BlockRun,
-];
-
 /// The row of a service.
 pub(crate) fn row(service: Service) -> &'static ServiceRow {
     static TABLE: LazyLock<[ServiceRow; 9]> = LazyLock::new(|| {
         let rows: BTreeMap<Service, ServiceRow> =
             toml::from_str(include_str!("../data/services.toml")).expect("the table is tested");
-        SERVICES.map(|service| rows[&service])
+        Service::ALL.map(|service| rows[&service])
     });
     &TABLE[service as usize]
 }
@@ -75,7 +62,7 @@ mod tests {
 
     #[test]
     fn every_service_has_its_row_and_finds_it() {
-        for (index, service) in SERVICES.into_iter().enumerate() {
+        for (index, service) in Service::ALL.into_iter().enumerate() {
             assert_eq!(service as usize, index);
             assert!(row(service).offers.minus(row(service).withholds) == row(service).offers);
         }

@@ -63,6 +63,19 @@ pub enum Service {
 }
 
 impl Service {
+    /// All of them, in their order.
+    pub const ALL: [Self; 9] = [
+        Self::OpenAi,
+        Self::Anthropic,
+        Self::Google,
+        Self::DeepSeek,
+        Self::Local,
+        Self::OpenRouter,
+        Self::Venice,
+        Self::Bankr,
+        Self::BlockRun,
+    ];
+
     /// The lower-case name used in configuration, logs and headers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -313,3 +313,19 @@ async fn hints_that_make_no_sense_are_said_and_change_nothing() {
     assert_eq!(routing.warnings.len(), 2, "{:?}", routing.warnings);
     assert_eq!(routing.vitality, None);
 }
+
+#[tokio::test]
+async fn what_is_required_may_be_missing_where_the_caller_takes_that() {
+    let scene = Scene::of(&[VENICE]);
+    let body = |accept: bool| {
+        let intent = json!({ "require": ["citations"] });
+        asked(
+            "zai-org-glm-5-2",
+            json!({ "intent": intent, "accept_degraded": accept }),
+        )
+    };
+    let refused = scene.ask(&body(false)).await.unwrap_err();
+    assert!(matches!(refused, EngineError::Refused { .. }), "{refused}");
+    let answer = scene.ask(&body(true)).await.unwrap();
+    assert_eq!(answer.head.degraded, "citations");
+}
