@@ -50,7 +50,13 @@ impl Engine {
         };
         let read = Read::of(received)?;
         let neutral = read.neutral();
-        let explanation = self.explain_route(&read.question(&world, neutral.as_ref()));
+        let mut explanation = self.explain_route(&read.question(&world, neutral.as_ref()));
+        if let Ok(route) = &mut explanation.outcome
+            && route.automatic
+        {
+            // As for an answer: so many are asked at most.
+            route.choices.truncate(world.max_attempts.max(1));
+        }
         let mut explained = Explained {
             model: read.model.clone(),
             explanation,

@@ -245,12 +245,23 @@ fn answers(page: &mut Page, view: &View<'_>) {
             );
         }
     }
+    let eligible = view
+        .explanation
+        .considered
+        .iter()
+        .filter(|seen| seen.eligible);
+    let others = eligible.count().saturating_sub(route.choices.len());
+    let mut said = Vec::new();
     if route.choices.len() > 1 {
-        page.entry(
-            "",
-            0,
-            "Each is asked only where those before it do not answer.",
-        );
+        said.push("Each is asked only where those before it do not answer.".to_owned());
+    }
+    if others > 0 {
+        said.push(format!(
+            "{others} more could answer and are not asked (`upstream.max_attempts`)."
+        ));
+    }
+    if !said.is_empty() {
+        page.entry("", 0, &said.join(" "));
     }
 }
 
