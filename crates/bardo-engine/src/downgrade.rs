@@ -2,14 +2,16 @@
 //! (BUDGET-03, C-044, C-165). Never for a protected subsystem, and never unseen.
 
 use bardo_ledger::budget::Standing;
+use bardo_router::Candidate;
 use bardo_types::Degradation;
+use bardo_types::hints::RouteHints;
 use bardo_types::intent::Quality;
 use bardo_types::model::Tier;
 use bardo_types::money::MicroUsd;
 
 use crate::error::EngineError;
 use crate::received::Task;
-use crate::routing::{self, Question, allows_downgrade};
+use crate::routing::{self, Question, Routed, allows_downgrade};
 use crate::run::{Admitted, Engine};
 
 impl Admitted {
@@ -47,49 +49,32 @@ impl Engine {
             Some(Tier::Small) | None => return false,
         };
         let mut hints = admitted.hints.route.as_deref().cloned().unwrap_or_default();
-        hints.intent.model = None;
         hints.intent.quality = Some(quality);
         hints.intent.cost_sensitivity = Some(1.0);
-        hints.max_cost_micro_usd = Some(room(short).get());
+        let room = room(short).get();
+        let most = hints.max_cost_micro_usd;
+        hints.max_cost_micro_usd = Some(most.map_or(room, |most| most.min(room)));
         if admitted.neutral.is_none() {
             let neutral = routing::neutral(admitted.task, admitted.dialect, &admitted.body);
             admitted.neutral = neutral.map(std::sync::Arc::new);
         }
-        let size = admitted.size();
-        let question = Question {
-            principal: &admitted.principal,
-            world: &admitted.world,
-            task: admitted.task,
-            model: "bardo/auto",
-            hints: Some(&hints),
-            facts: routing::shown(
-                admitted.neutral.as_deref(),
-                admitted.dialect,
-                &size,
-                admitted.stream,
-            ),
-        };
-        let Ok(mut routed) = self.route(&question) else {
-            return false;
-        };
-        let vendor = admitted
-            .candidates
-            .first()
-            .map(|one| one.entry.vendor.clone());
-        routed
-            .choices
-            .retain(|choice| choice.candidate.entry.tier < dearest);
-        // Opus becomes Sonnet rather than somebody else's model.
-        routed
-            .choices
-            .sort_by_key(|choice| Some(&choice.candidate.entry.vendor) != vendor.as_ref());
-        let Some(instead) = routed.choices.first() else {
+        let vendor = admitted.candidates.first().map(|one| &one.entry.vendor);
+        // Opus becomes Sonnet, where Opus would have been asked for, rather than somebody else's
+        // model.
+        let family = vendor
+            .filter(|vendor| !vendor.is_empty())
+            .map(|vendor| format!("{vendor}/*").into());
+        let cheaper = [family, None].into_iter().find_map(|family| {
+            hints.intent.model = family;
+            self.below(admitted, &hints, dearest)
+        });
+        let Some(routed) = cheaper else {
             return false;
         };
         tracing::info!(
             id = %admitted.request_id,
             asked = %admitted.model,
-            instead = %instead.candidate.entry.id,
+            instead = %routed.choices[0].candidate.entry.id,
             "the budget does not pay for the model, so a cheaper one answers"
         );
         admitted.candidates = routed.candidates();
@@ -101,6 +86,37 @@ impl Engine {
             ));
         }
         true
+    }
+
+    /// Who satisfies the hints with a model of a lower tier; `None` where nobody does.
+    fn below(
+        &self,
+        admitted: &Admitted,
+        hints: &RouteHints,
+        dearest: Option<Tier>,
+    ) -> Option<Routed> {
+        let question = Question {
+            principal: &admitted.principal,
+            world: &admitted.world,
+            task: admitted.task,
+            model: "bardo/auto",
+            hints: Some(hints),
+            facts: routing::shown(
+                admitted.neutral.as_deref(),
+                admitted.dialect,
+                &admitted.size(),
+                admitted.stream,
+            ),
+        };
+        let mut routed = self.route(&question).ok()?;
+        let named = &admitted.candidates;
+        let serves = |backend| named.iter().any(|one| one.backend == backend);
+        let is_family = hints.intent.model.is_some();
+        routed.choices.retain(|choice| {
+            let Candidate { backend, entry } = &choice.candidate;
+            entry.tier < dearest && (!is_family || serves(*backend))
+        });
+        (!routed.choices.is_empty()).then_some(routed)
     }
 }
 

@@ -39,6 +39,8 @@ pub(crate) struct Routed {
     pub(crate) subsystem: Option<Arc<Subsystem>>,
     pub(crate) security_class: SecurityClass,
     pub(crate) automatic: bool,
+    /// A cheaper model than the named one was chosen.
+    pub(crate) instead_of: Option<String>,
     pub(crate) warnings: Vec<String>,
     pub(crate) choices: Vec<Choice>,
     /// How the model is to be set up, where anybody says so.
@@ -57,6 +59,17 @@ impl Routed {
         self.choices.iter().find(|choice| {
             choice.candidate.backend == candidate.backend
                 && Arc::ptr_eq(&choice.candidate.entry, &candidate.entry)
+        })
+    }
+
+    /// Said where the model is not the one that the caller named.
+    pub(crate) fn instead(&self) -> Option<Degradation> {
+        let named = self.instead_of.as_deref()?;
+        let detail =
+            format!("`{named}` could cost more than `max_cost_usd`, so a cheaper one answers");
+        Some(Degradation {
+            feature: "model".into(),
+            detail: detail.into(),
         })
     }
 
@@ -193,6 +206,7 @@ impl Engine {
             subsystem,
             security_class,
             automatic,
+            instead_of,
             warnings,
         } = route;
         if automatic {
@@ -231,6 +245,7 @@ impl Engine {
             subsystem,
             security_class,
             automatic,
+            instead_of,
             warnings,
             choices,
             wanted,

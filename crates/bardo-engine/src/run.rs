@@ -159,6 +159,8 @@ impl Engine {
             let candidates = self.told(by_name(&read.received.principal, &world, &read.model))?;
             (None, None, candidates)
         };
+        let unfunded = routed.iter().filter_map(|routed| routed.instead());
+        let unfunded = unfunded.collect();
         let received_at_ms = self.services.clock.now_ms();
         let Read {
             received,
@@ -190,7 +192,7 @@ impl Engine {
             received_at_ms,
             sliced: false,
             output_cap: None,
-            unfunded: Vec::new(),
+            unfunded,
             size,
         })
     }

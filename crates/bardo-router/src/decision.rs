@@ -24,6 +24,8 @@ pub struct Route {
     pub security_class: SecurityClass,
     /// The gateway chose the model; the caller named none.
     pub automatic: bool,
+    /// The model that the caller named, which could cost more than it pays.
+    pub instead_of: Option<String>,
     /// What was odd about the hints, in words for the caller.
     pub warnings: Vec<String>,
 }

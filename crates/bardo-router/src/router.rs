@@ -48,6 +48,8 @@ pub(crate) struct Decision<'a> {
     /// Who is asked, by place among `seen`.
     pub(crate) order: Vec<usize>,
     pub(crate) automatic: bool,
+    /// The model that was named and could cost too much.
+    pub(crate) instead_of: Option<String>,
     pub(crate) refusal: Option<Refusal>,
 }
 
@@ -162,6 +164,7 @@ impl Router {
             subsystem: None,
             security_class: SecurityClass::Standard,
             automatic: false,
+            instead_of: None,
             warnings: Vec::new(),
         })
     }
@@ -349,6 +352,7 @@ impl Router {
             seen,
             order,
             automatic: false,
+            instead_of: None,
             refusal,
         }
     }
@@ -400,6 +404,7 @@ impl Router {
             seen,
             order,
             automatic: true,
+            instead_of: None,
             refusal,
         }
     }
@@ -420,7 +425,10 @@ impl Router {
         if cheaper.refusal.is_some() {
             decided
         } else {
-            cheaper
+            Decision {
+                instead_of: Some(name.to_owned()),
+                ..cheaper
+            }
         }
     }
 
@@ -442,7 +450,15 @@ impl Decision<'_> {
     fn needs_something_cheaper(&self, request: &RouteRequest<'_>) -> bool {
         let is_dear =
             |one: &Seen| !one.reasons.is_empty() && one.reasons.within(Reasons::of(Reason::Cost));
-        self.refusal.is_some() && request.allow_downgrade && self.seen.iter().any(is_dear)
+        let is_protected = self
+            .need
+            .subsystem
+            .as_ref()
+            .is_some_and(|row| row.protected);
+        self.refusal.is_some()
+            && request.allow_downgrade
+            && !is_protected
+            && self.seen.iter().any(is_dear)
     }
 
     /// What one of those that may be asked comes to.
@@ -480,6 +496,7 @@ impl Decision<'_> {
             subsystem: self.need.subsystem,
             security_class: self.need.class,
             automatic: self.automatic,
+            instead_of: self.instead_of,
             warnings: self.need.warnings,
         })
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::http::Answer;
 use crate::paying::till::{Key, Till, header, micro};
-use crate::rig::{Gateway, Sandbox};
+use crate::rig::{Gateway, Sandbox, eventually};
 use crate::routing::{asked, trio};
 use crate::sse::Caller;
 
@@ -78,6 +78,63 @@ fn an_agent_gets_a_cheaper_model_where_its_day_does_not_pay_for_opus() {
         }
     }
     till.verify();
+}
+
+/// With the prices of their lists, others have models of its tier for less.
+#[test]
+fn opus_becomes_sonnet_and_not_the_cheapest_of_all_makers() {
+    let sandbox = Sandbox::start();
+    let mut config = trio(&sandbox);
+    config["catalog"] = json!({ "live": true });
+    let till = Till::new(config);
+    let gateway = till.open();
+    let key = with_day(&till, "0.08", &GOLEM);
+    eventually("the lists are read", || {
+        let listed = gateway.send(&key.get("/v1/models")).text();
+        // Nobody but BlockRun has the one, and nobody but OpenRouter the other.
+        let has = |name: &str| listed.contains(name);
+        (has("grok-4.7") && has("hermes-4-405b")).then_some(())
+    });
+    for caller in Caller::ALL {
+        let key = with_day(&till, "0.08", &GOLEM);
+        check_cheaper(&ask(&gateway, &key, caller, &json!({})));
+    }
+}
+
+#[test]
+fn what_the_caller_pays_at_most_holds_for_the_cheaper_model_too() {
+    let sandbox = Sandbox::start();
+    let till = till(&sandbox);
+    let gateway = till.open();
+    sandbox.forget();
+    // A tenth of what the day has left: not even Haiku is to be had for it.
+    let mut hints = json!({ "max_cost_usd": 0.0068 });
+    for caller in Caller::ALL {
+        let key = with_day(&till, "0.08", &GOLEM);
+        let answer = ask(&gateway, &key, caller, &hints);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        assert!(!header(&answer, "x-bardo-model").starts_with("claude"));
+        let degraded = header(&answer, "x-bardo-degraded");
+        assert!(
+            degraded.split(',').any(|name| name == "model"),
+            "{degraded}"
+        );
+    }
+    sandbox.forget();
+    // Where no model may be exchanged, or a protected part asks, the bound refuses.
+    let key = with_day(&till, "0.5", &GOLEM);
+    for (name, value) in [
+        ("allow_downgrade", json!(false)),
+        ("subsystem", json!("risk")),
+    ] {
+        hints[name] = value;
+        let answer = ask(&gateway, &key, Caller::Chat, &hints);
+        assert_eq!(answer.status(), 400, "{hints} {}", answer.text());
+        let error = answer.json()["error"].clone();
+        assert_eq!(error["bardo_code"], "requirements_unsatisfiable", "{error}");
+        hints["allow_downgrade"] = json!(true);
+    }
+    assert_eq!(asked(&sandbox), [""; 0]);
 }
 
 #[test]

@@ -12,6 +12,10 @@ fn a_dearer_named_model_gives_way_where_its_caller_allows_it() {
     let route = ask.with(|request| all.route(request)).unwrap();
     assert_eq!(names(&all, &route)[0], "blockrun/claude-sonnet");
     assert!(route.automatic && route.warnings[0].contains("claude-opus"));
+    assert_eq!(route.instead_of.as_deref(), Some("claude-opus"));
+    // Never for what is protected.
+    ask.hints.subsystem = Some("guard".into());
+    check(&all, &ask, &["!max_cost_usd"]);
 }
 
 #[test]
