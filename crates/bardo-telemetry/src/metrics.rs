@@ -514,6 +514,7 @@ mod tests {
         }
         metrics.backends(&BackendGauges::default());
         let text = metrics.encode(&gauges);
-        assert!(!text.contains("venice"), "{text}");
+        assert!(!text.contains("bardo_backend_state{"), "{text}");
+        assert!(!text.contains("bardo_backend_latency_seconds{"), "{text}");
     }
 }

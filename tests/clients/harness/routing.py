@@ -23,6 +23,8 @@ from . import clients, install, money, process, scenarios, services
 SCHEMA = install.REPO / "crates/bardo-profile/data/schemas/heartbeat_decision.json"
 NAMED = "claude-sonnet-5-5"
 AUTOMATIC = "bardo/auto"
+# BlockRun holds the models of one maker alone to a schema; others are only told of it.
+SHAPED = "gpt-5.4"
 # The subsystem that is sent to `blockrun` first. It has no profile, so scripted texts arrive as
 # they are.
 SUBSYSTEM = "context"
@@ -56,7 +58,7 @@ def every_scenario() -> dict:
         "hints-headers": Scenario(AUTOMATIC, 0),
         "privacy": Scenario(AUTOMATIC, 0),
         "malformed": Scenario(AUTOMATIC, 0),
-        "schema": Scenario(AUTOMATIC, 0, {"value": least(json.loads(SCHEMA.read_text()))}),
+        "schema": Scenario(SHAPED, 0, {"value": least(json.loads(SCHEMA.read_text()))}),
     }
 
 
@@ -143,7 +145,7 @@ class Heard:
     def problems(self, scenario: Scenario) -> list:
         """Compares what was told with the receipts, once the server has closed the feed."""
         self.thread.join(10)
-        told = collections.Counter(event["request_id"] for name, event in self.events if name.endswith("_fallback"))
+        told = collections.Counter(event["request_id"] for name, event in self.events if name.endswith("provider_fallback"))
         receipts = [event for name, event in self.events if name == "inference.completed"]
         out = []
         for receipt in receipts:
