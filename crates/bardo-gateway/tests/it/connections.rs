@@ -1,10 +1,11 @@
 //! Connections that live longer than a request, on both sides.
 
 use std::io::Write as _;
+use std::sync::mpsc;
 
 use serde_json::{Value, json};
 
-use crate::http::{Exchange, Request, connect};
+use crate::http::{Exchange, PATIENCE, Request, connect};
 use crate::rig::{Gateway, Sandbox, config, direct, with};
 use crate::scripted::Scripted;
 use crate::sse::Caller;
@@ -71,17 +72,22 @@ const ANSWER: &str = r#"{"id":"x","object":"chat.completion","model":"m","choice
 /// Servers of one's own close idle connections after seconds, without saying so.
 #[test]
 fn a_connection_that_the_provider_closed_is_not_used_again() {
-    let upstream = Scripted::start(|mut turn| {
+    let (closes, closed) = mpsc::channel();
+    let upstream = Scripted::start(move |mut turn| {
         turn.write(format!(
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{ANSWER}",
             ANSWER.len()
         ));
+        drop(turn);
+        let _ = closes.send(());
     });
     let gateway = Gateway::start(&config(&[direct("openai", &upstream.at("/v1"), &["m"])]));
     for n in 0..50 {
         let body = Caller::Chat.request("m", "Hello", false);
         let answer = gateway.send(&Request::json("/v1/chat/completions", &body));
         assert_eq!(answer.status(), 200, "request {n}: {}", answer.text());
+        // A request that crosses the end of its connection is another matter: nobody can tell.
+        closed.recv_timeout(PATIENCE).expect("it closes");
     }
     assert_eq!(upstream.got().len(), 50);
 }
