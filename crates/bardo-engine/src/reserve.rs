@@ -18,7 +18,7 @@ use crate::error::EngineError;
 use crate::lifecycle::{Life, Received, Reserved};
 use crate::received::{Payer, Task};
 use crate::run::{Admitted, Engine};
-use crate::setup::output_limit;
+use crate::setup::{added_tokens, output_limit};
 use crate::tab::{Persisting, Tab, Taken};
 
 /// How often a smaller hold is tried after one was refused; others may spend meanwhile.
@@ -341,7 +341,8 @@ impl Admitted {
         let size = self.size();
         let set_up = output_limit(self).map(|limit| limit.saturating_mul(size.choices));
         Ask {
-            prompt_tokens: size.prompt,
+            // A profile may bring words of its own.
+            prompt_tokens: size.prompt.saturating_add(added_tokens(self)),
             max_tokens: match self.task {
                 // A profile may allow more than the caller did, where it is locked.
                 Task::Generate => size.output_of_all().max(set_up),

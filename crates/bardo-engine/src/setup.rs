@@ -159,6 +159,21 @@ fn refuse(applied: &Applied) -> Result<(), EngineError> {
     }
 }
 
+/// Tokens that a profile adds to the prompt, rather too many than too few: a schema that the model
+/// is told in words, and the words around it.
+pub(crate) fn added_tokens(admitted: &Admitted) -> u64 {
+    const WORDS: u64 = 100;
+    let wanted = admitted
+        .routed
+        .as_ref()
+        .and_then(|routed| routed.wanted.as_ref());
+    wanted.map_or(0, |wanted| {
+        let schema = wanted.profile.response_schema.as_ref();
+        // It may be written with indentation.
+        WORDS + schema.map_or(0, |schema| schema.schema.as_str().len() as u64)
+    })
+}
+
 /// Tokens of output that the profile allows at the candidate where it allows the most; `None`
 /// where it sets no limit at one of them, or the caller set its own.
 pub(crate) fn output_limit(admitted: &Admitted) -> Option<u64> {
