@@ -169,8 +169,8 @@ pub(crate) fn added_tokens(admitted: &Admitted) -> u64 {
         .and_then(|routed| routed.wanted.as_ref());
     wanted.map_or(0, |wanted| {
         let schema = wanted.profile.response_schema.as_ref();
-        // It may be written with indentation.
-        WORDS + schema.map_or(0, |schema| schema.schema.as_str().len() as u64)
+        // Three bytes or more are a token, and indentation is not here yet.
+        WORDS + schema.map_or(0, |schema| schema.schema.as_str().len() as u64 / 2)
     })
 }
 

@@ -168,13 +168,14 @@ fn risk_is_never_downgraded_and_has_a_share_of_the_day_to_itself() {
         let key = with_day(&till, "0.08", &GOLEM);
         check_refused(caller, &ask(&gateway, &key, caller, &risk));
         assert_eq!(asked(&sandbox), [""; 0]);
-        // All of 0.1 USD pays for Opus, and 85 % of it do not.
-        let key = with_day(&till, "0.1", &GOLEM);
+        // All of 0.11 USD pays for Opus and the schema that it is told, and 85 % of it do not.
+        let key = with_day(&till, "0.11", &GOLEM);
         let answer = ask(&gateway, &key, caller, &risk);
         assert_eq!(answer.status(), 200, "{}", answer.text());
         assert_eq!(header(&answer, "x-bardo-model"), OPUS);
         let degraded = answer.header("x-bardo-degraded").unwrap_or_default();
         assert!(!degraded.contains("model"), "{degraded}");
+        // Without a schema 0.1 USD is enough, and 85 % of it are not.
         let key = with_day(&till, "0.1", &GOLEM);
         check_cheaper(&ask(&gateway, &key, caller, &json!({})));
         sandbox.forget();
