@@ -31,7 +31,7 @@ use self::{
 };
 use crate::{
     load::{self, drive},
-    workspace::Workspace,
+    workspace::{Profile, Workspace},
 };
 
 /// Options of `cargo xtask bench`.
@@ -103,7 +103,7 @@ impl Effort {
 /// Measures, prints the table and says whether every goal was met.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let workspace = Workspace::find()?;
-    if let Some(done) = workspace.rerun_in_release()? {
+    if let Some(done) = workspace.rerun_in_dist()? {
         return Ok(done);
     }
     process::allow_many_files()?;
@@ -111,8 +111,8 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         (Some(binary), _) => Some(binary.clone()),
         (None, true) => None,
         (None, false) => {
-            workspace.build_release("bardo-gateway")?;
-            Some(workspace.release_binary("bardo-gateway"))
+            workspace.build(Profile::Dist, "bardo-gateway")?;
+            Some(workspace.binary(Profile::Dist, "bardo-gateway"))
         }
     };
     let billed = args.goals == Goals::Full;

@@ -49,7 +49,7 @@ fn header(text: &str) -> Result<(String, String), String> {
 
 /// Sends the load and prints what came back.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    if let Some(done) = Workspace::find()?.rerun_in_release()? {
+    if let Some(done) = Workspace::find()?.rerun_in_dist()? {
         return Ok(done);
     }
     let tally = runtime()?.block_on(drive::local(send(args)))?;

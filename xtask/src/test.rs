@@ -11,7 +11,7 @@ use clap::ValueEnum;
 
 use crate::{
     servers, tidy,
-    workspace::{Workspace, answers},
+    workspace::{Profile, Workspace, answers},
 };
 
 /// Options of `cargo xtask test`.
@@ -138,11 +138,8 @@ impl Stage {
                     .args(["test", "--workspace", "--no-fail-fast"]),
             ),
             Self::Build => {
-                check(
-                    workspace
-                        .cargo()
-                        .args(["build", "--release", "--package", "bardo-gateway"]),
-                )
+                workspace.build(Profile::Release, "bardo-gateway")?;
+                Ok(Outcome::Passed)
             }
             Self::Clients => clients(workspace),
         }
@@ -192,7 +189,7 @@ fn clients(workspace: &Workspace) -> Result<Outcome> {
             runner.display()
         )));
     }
-    workspace.build_release("bardo-gateway")?;
+    workspace.build(Profile::Release, "bardo-gateway")?;
     let Some(python) = ["python3", "python"]
         .into_iter()
         .find(|name| answers(Command::new(name).arg("--version")))
@@ -204,7 +201,7 @@ fn clients(workspace: &Workspace) -> Result<Outcome> {
             .current_dir(workspace.root())
             .arg(&runner)
             .arg("--gateway")
-            .arg(workspace.release_binary("bardo-gateway"))
+            .arg(workspace.binary(Profile::Release, "bardo-gateway"))
             .args(["--stage", "all"]),
     )
 }

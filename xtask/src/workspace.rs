@@ -9,6 +9,24 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
+/// A cargo profile that tasks build with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// What README's first command builds: quick to compile.
+    Release,
+    /// What packages ship and what is measured: quick to run.
+    Dist,
+}
+
+impl Profile {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Dist => "dist",
+        }
+    }
+}
+
 /// The workspace this task was started for.
 pub(crate) struct Workspace {
     root: PathBuf,
@@ -47,10 +65,10 @@ impl Workspace {
         self.target.join("tools")
     }
 
-    /// A release binary, whether or not it has been built yet.
-    pub(crate) fn release_binary(&self, name: &str) -> PathBuf {
+    /// A binary of this profile, whether or not it has been built yet.
+    pub(crate) fn binary(&self, profile: Profile, name: &str) -> PathBuf {
         self.target
-            .join("release")
+            .join(profile.name())
             .join(format!("{name}{}", env::consts::EXE_SUFFIX))
     }
 
@@ -72,31 +90,35 @@ impl Workspace {
         command
     }
 
-    /// Builds one package in release mode, showing cargo's own progress.
-    pub(crate) fn build_release(&self, package: &str) -> Result<()> {
+    /// Builds one package in this profile and shows cargo's own progress.
+    pub(crate) fn build(&self, profile: Profile, package: &str) -> Result<()> {
         let status = self
             .cargo()
-            .args(["build", "--release", "--package", package])
+            .args(["build", "--profile", profile.name(), "--package", package])
             .status()
             .context("start cargo build")?;
         if !status.success() {
-            bail!("cargo build --release -p {package} failed");
+            bail!(
+                "cargo build --profile {} -p {package} failed",
+                profile.name()
+            );
         }
         Ok(())
     }
 
-    /// Starts this same task again from a release build when we are a debug
-    /// build, and returns its outcome; a measuring program must not be the slow part.
-    pub(crate) fn rerun_in_release(&self) -> Result<Option<bool>> {
+    /// Starts this same task again from a `dist` build when we are a debug build, and returns its
+    /// outcome. A measuring program must not be the slow part, and the baseline in it is compiled
+    /// as the gateway is.
+    pub(crate) fn rerun_in_dist(&self) -> Result<Option<bool>> {
         if !cfg!(debug_assertions) {
             return Ok(None);
         }
-        self.build_release("xtask")?;
-        let status = Command::new(self.release_binary("xtask"))
+        self.build(Profile::Dist, "xtask")?;
+        let status = Command::new(self.binary(Profile::Dist, "xtask"))
             .args(env::args_os().skip(1))
             .env("CARGO_TARGET_DIR", &self.target)
             .status()
-            .context("start the release build of xtask")?;
+            .context("start the dist build of xtask")?;
         Ok(Some(status.success()))
     }
 }

@@ -58,7 +58,8 @@ pub(super) fn routing(workspace: &Workspace, report: &mut Report) {
 fn example(workspace: &Workspace, package: &str, name: &str) -> Result<String> {
     let output = workspace
         .cargo()
-        .args(["run", "--release", "--quiet", "--package", package])
+        .args(["run", "--profile", "dist", "--quiet"])
+        .args(["--package", package])
         .args(["--example", name])
         .output()
         .context("start cargo run")?;

@@ -26,7 +26,7 @@ use crate::{
         drive::{self, next_number},
         request::{NONCE, Template},
     },
-    workspace::Workspace,
+    workspace::{Profile, Workspace},
 };
 
 /// A steeper rise at the end is a leak.
@@ -93,15 +93,15 @@ struct Counts {
 /// Runs the load and says whether anything grew.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let workspace = Workspace::find()?;
-    if let Some(done) = workspace.rerun_in_release()? {
+    if let Some(done) = workspace.rerun_in_dist()? {
         return Ok(done);
     }
     process::allow_many_files()?;
     let binary = match &args.gateway {
         Some(binary) => binary.clone(),
         None => {
-            workspace.build_release("bardo-gateway")?;
-            workspace.release_binary("bardo-gateway")
+            workspace.build(Profile::Dist, "bardo-gateway")?;
+            workspace.binary(Profile::Dist, "bardo-gateway")
         }
     };
     let shop = Shop::open(binary)?;
