@@ -154,7 +154,11 @@ impl ReplyStream {
                     return Poll::Ready(Err(Failure::unknown(FaultClass::Timeout, message)));
                 }
             }
-            if let Some(fault) = self.flow.progress.fault.take() {
+            // What came before a failure in one read is content all the same: the caller gets it,
+            // nobody else is asked, and the failure is told behind it.
+            if !self.flow.progress.content
+                && let Some(fault) = self.flow.progress.fault.take()
+            {
                 return Poll::Ready(Err(told_before_content(fault)));
             }
         }
@@ -237,6 +241,10 @@ impl ReplyStream {
 
     /// One step of a running stream; `None`: look again.
     fn poll_running(&mut self, cx: &mut Context<'_>) -> Option<Poll<Option<Bytes>>> {
+        // The end may have come together with the first content.
+        if self.is_over() {
+            return None;
+        }
         let Some(life) = &mut self.life else {
             self.state = State::Finished;
             return None;
@@ -288,12 +296,23 @@ impl ReplyStream {
             }
             Poll::Pending => return Some(self.poll_timer(cx)),
         }
+        self.is_over();
+        None
+    }
+
+    /// Ends the stream where the provider said its last word, or failed.
+    fn is_over(&mut self) -> bool {
+        if self.life.is_none() {
+            return false;
+        }
         if let Some(fault) = self.flow.progress.fault.take() {
             self.fail(fault);
         } else if self.flow.progress.done {
             self.finish();
+        } else {
+            return false;
         }
-        None
+        true
     }
 
     fn hand_on(&mut self) -> Poll<Option<Bytes>> {

@@ -266,6 +266,13 @@ pub fn cut_after(answer: &Answer, events: usize, torn: bool) -> Script {
     script::cut_after(answer, events, torn)
 }
 
+/// A stream that fails in the provider's own words after so many of its events, its body written in
+/// pieces of `piece` bytes each; 0: event by event.
+#[must_use]
+pub fn fails_after(answer: &Answer, events: usize, piece: usize) -> Script {
+    script::fails_after(answer, events, piece)
+}
+
 /// The limits that scripts are written against.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience;

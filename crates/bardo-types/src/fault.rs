@@ -93,6 +93,46 @@ impl Fault {
 }
 
 impl FaultClass {
+    /// Whether the provider failed, rather than refused.
+    #[must_use]
+    pub const fn is_providers(self) -> bool {
+        matches!(
+            self,
+            Self::Server | Self::Overloaded | Self::Timeout | Self::Connection | Self::Malformed
+        )
+    }
+
+    /// The kind that a failure has by its status and by a name that the body gives it. A name may
+    /// say more than the status and never the opposite: a refused request stays refused, whatever
+    /// it is called, because the next backend could carry it out and bill it; a failure of the
+    /// provider stays one.
+    #[must_use]
+    pub const fn told(status: Option<u16>, name: Option<Self>) -> Option<Self> {
+        let Some(status) = status else { return name };
+        let by_status = Self::of_status(status);
+        let (Some(name), 400..=599) = (name, status) else {
+            return match name {
+                // A success that tells of a failure says nothing by its status.
+                Some(_) if status < 400 => name,
+                _ => Some(by_status),
+            };
+        };
+        let agrees = match by_status {
+            // A prompt that fits nowhere is the caller's, whatever a server makes of it.
+            _ if matches!(name, Self::ContextTooLong) => true,
+            // Limits and a lack of capacity are told by the same status (Venice).
+            Self::RateLimit => !name.is_providers() || matches!(name, Self::Overloaded),
+            _ => name.is_providers() == by_status.is_providers(),
+        };
+        // The least that can be said of a request or of a server: the status may say more.
+        let is_vague = matches!(name, Self::BadRequest | Self::Server);
+        if agrees && !is_vague {
+            Some(name)
+        } else {
+            Some(by_status)
+        }
+    }
+
     /// The name in receipts and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -134,3 +174,6 @@ impl FaultClass {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,6 +61,88 @@ fn every_status_in_a_providers_own_words() {
     }
 }
 
+/// A refusal in the words of any dialect, its kind told in every place that the dialect has.
+fn refusals(dialect: Dialect, status: u16, kind: &str) -> Vec<Failure> {
+    let bodies = match dialect {
+        Dialect::Gemini => vec![
+            serde_json::json!({ "error": { "code": status, "message": "no", "status": kind } }),
+        ],
+        _ => vec![
+            serde_json::json!({ "error": { "message": "no", "type": kind } }),
+            serde_json::json!({ "error": { "message": "no", "code": kind } }),
+            serde_json::json!({ "type": "error", "error": { "message": "no", "type": kind } }),
+            serde_json::json!({ "error": { "message": "no", "code": status, "metadata": { "error_type": kind } } }),
+            serde_json::json!({ "error": "no", "code": kind }),
+        ],
+    };
+    let refused = |body: serde_json::Value| {
+        let body = body.to_string();
+        let mut fault = table::decode_error(dialect, status, body.as_bytes(), Service::OpenAi);
+        fault.status = Some(status);
+        let refusal = Refusal {
+            status,
+            page: false,
+            service: Service::OpenAi,
+            account: true,
+        };
+        Failure::refused(fault, refusal)
+    };
+    bodies.into_iter().map(refused).collect()
+}
+
+#[test]
+fn what_a_refusal_is_called_never_makes_it_a_failure_of_the_provider() {
+    let dialects = [
+        Dialect::Chat,
+        Dialect::Completions,
+        Dialect::Responses,
+        Dialect::Anthropic,
+        Dialect::Gemini,
+    ];
+    let kinds = [
+        "api_error",
+        "server_error",
+        "internal_error",
+        "internal",
+        "INTERNAL",
+        "INTERNAL_ERROR",
+        "UNKNOWN",
+        "overloaded_error",
+        "UNAVAILABLE",
+        "timeout",
+        "timeout_error",
+        "DEADLINE_EXCEEDED",
+        "inference_failed",
+    ];
+    for dialect in dialects {
+        for kind in kinds {
+            for status in [400, 401, 402, 403, 404, 409, 413, 415, 422, 431, 451] {
+                let plain = FaultClass::of_status(status);
+                for failure in refusals(dialect, status, kind) {
+                    let what = format!("{dialect:?} {status} {kind}");
+                    assert_eq!(failure.fault.class, plain, "{what}");
+                    assert_eq!(failure.blame(Service::OpenAi), Blame::Nobody, "{what}");
+                    if matches!(status, 400 | 409 | 413 | 415 | 422 | 431 | 451) {
+                        assert_eq!(failure.next, NEVER, "{what}: asked elsewhere");
+                    }
+                }
+            }
+        }
+        for kind in [
+            "invalid_request_error",
+            "INVALID_ARGUMENT",
+            "rate_limit_error",
+        ] {
+            for status in [500, 502, 503, 504, 529] {
+                let plain = FaultClass::of_status(status);
+                for failure in refusals(dialect, status, kind) {
+                    assert_eq!(failure.fault.class, plain, "{dialect:?} {status} {kind}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_named_time_travels_with_the_verdict() {
     for status in [429, 503, 529] {

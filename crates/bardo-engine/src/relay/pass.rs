@@ -111,10 +111,10 @@ impl Pass {
         }
         progress.events += 1;
         table::observe(self.dialect, event, &mut self.seen);
-        progress.content |= self.seen.content;
         if let Some(fault) = self.seen.fault.take() {
             return Verdict::Fault(fault);
         }
+        progress.content |= self.seen.content;
         if self.seen.terminal {
             return Verdict::Terminal;
         }

@@ -122,6 +122,50 @@ fn only_what_is_surely_free_is_tried_again() {
     assert_eq!(silent.asked().len(), 1);
 }
 
+/// A refusal that is called a failure of the server: other backends could carry it out and bill it.
+#[test]
+fn a_refusal_stays_a_refusal_whatever_it_is_called() {
+    for (dialect, paths) in [
+        ("chat", ["/v1", "/v1"]),
+        ("responses", ["/v1", "/v1"]),
+        ("anthropic", ["", "/v1"]),
+    ] {
+        for status in [400, 413, 422] {
+            for kind in ["server_error", "api_error", "internal_error"] {
+                let refusing = Scripted::start(move |mut turn| {
+                    let body = json!({ "type": "error", "error": { "message": "no such luck", "type": kind } });
+                    turn.answer(status, "application/json", &body.to_string());
+                });
+                let other = Scripted::always(GOOD);
+                let provider = if dialect == "anthropic" {
+                    "anthropic"
+                } else {
+                    "openai"
+                };
+                let mut key = direct(provider, &refusing.at(paths[0]), &["m"]);
+                if provider == "openai" {
+                    key["api"] = json!(dialect);
+                }
+                let mut second = direct("openai", &other.at(paths[1]), &["m"]);
+                second["api"] = json!("chat");
+                let limits = json!({ "breaker": { "enabled": true }, "retry_budget": 0 });
+                let gateway = Gateway::start(&with(config(&[key, second]), "upstream", limits));
+                // More than open a circuit.
+                for _ in 0..12 {
+                    for caller in Caller::ALL {
+                        let answer = ask(&gateway, caller);
+                        let what = format!("{dialect} {status} {kind}: {}", answer.text());
+                        assert_eq!(answer.status(), status, "{what}");
+                        assert!(answer.text().contains("no such luck"), "{what}");
+                    }
+                }
+                assert_eq!(refusing.got().len(), 12 * Caller::ALL.len());
+                assert_eq!(other.got().len(), 0, "asked for what was refused");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_time_that_is_named_is_waited_for() {
     for (header, ms) in [

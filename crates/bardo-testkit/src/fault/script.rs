@@ -79,6 +79,32 @@ pub(super) fn cut_after(answer: &Answer, events: usize, torn: bool) -> Script {
     }
 }
 
+pub(super) fn fails_after(answer: &Answer, events: usize, piece: usize) -> Script {
+    let all = answer.events();
+    let mut bodies: Vec<Bytes> = all[..events]
+        .iter()
+        .map(|event| event.bytes.clone())
+        .collect();
+    bodies.push(error_event(answer.dialect));
+    if piece > 0 {
+        let whole = bodies.concat();
+        bodies = whole.chunks(piece).map(Bytes::copy_from_slice).collect();
+    }
+    let mut acts = vec![write(STREAM_HEAD)];
+    for body in bodies {
+        acts.extend([chunk_of(body), Act::Wait(Duration::from_millis(1))]);
+    }
+    acts.push(write("0\r\n\r\n"));
+    Script {
+        acts,
+        accepts: true,
+        text: answer.text(),
+        input: answer.input,
+        usage: answer.usage,
+        pieces: answer.pieces.clone(),
+    }
+}
+
 const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nx-request-id: up-1\r\ntransfer-encoding: chunked\r\n\r\n";
 
 fn write(bytes: impl Into<Bytes>) -> Act {

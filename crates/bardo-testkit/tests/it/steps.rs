@@ -6,9 +6,9 @@ use std::time::Duration;
 use bardo_testkit::answer::Answer;
 use bardo_testkit::client::{Ending, Leaves, Wish, name_of};
 use bardo_testkit::dice::Dice;
-use bardo_testkit::fault::{Fault, cut_after};
+use bardo_testkit::fault::{Fault, cut_after, fails_after};
 use bardo_testkit::till::Till;
-use bardo_testkit::upstream::Upstream;
+use bardo_testkit::upstream::{Script, Upstream};
 use bardo_testkit::world::{Backend, End};
 use bardo_types::model::Dialect;
 
@@ -17,9 +17,16 @@ use crate::matrix::{CALLERS, PROVIDERS, pair};
 const WORDS: usize = 3;
 
 async fn cutting(provider: Dialect, events: usize, torn: bool) -> Till {
+    breaking(provider, move |answer| cut_after(answer, events, torn)).await
+}
+
+/// A provider that does this with its answers, and a healthy one behind it.
+async fn breaking(
+    provider: Dialect,
+    script: impl Fn(&Answer) -> Script + Send + Sync + 'static,
+) -> Till {
     let upstream = Upstream::new("cutting.test", provider, move |asked| {
-        let answer = Answer::new(provider, "m", 0, asked.case, WORDS);
-        cut_after(&answer, events, torn)
+        script(&Answer::new(provider, "m", 0, asked.case, WORDS))
     });
     let other = Upstream::new("other.test", Dialect::Chat, |asked| {
         let answer = Answer::new(Dialect::Chat, "m", 1, asked.case, WORDS);
@@ -71,6 +78,49 @@ async fn a_stream_that_is_cut_anywhere_looks_cut() {
         }
     }
     println!("{played} cuts");
+}
+
+#[tokio::test(start_paused = true)]
+async fn text_and_a_failure_are_the_same_in_one_read_and_in_many() {
+    let mut played = 0;
+    for provider in PROVIDERS {
+        let all = Answer::new(provider, "m", 0, 1, WORDS).events();
+        let first = all.iter().position(|event| event.tokens > 0);
+        let first = first.expect("an answer has content");
+        let last = all.iter().rposition(|event| event.terminal);
+        for caller in CALLERS {
+            for events in first + 1..=last.expect("a stream has an end") {
+                let mut apart = None;
+                for piece in [0, usize::MAX, 1, 7, 100, 1000] {
+                    let what = format!(
+                        "{} to {} failing after {events} events, read by {piece}",
+                        name_of(provider),
+                        name_of(caller),
+                    );
+                    let script = move |answer: &Answer| fails_after(answer, events, piece);
+                    let till = breaking(provider, script).await;
+                    let mut wish = Wish::new(1, caller, "m", true);
+                    wish.purse = Some(0);
+                    let visit = till.scene.visit(&wish).await;
+                    till.scene.engine.drain_settler().await;
+                    assert_eq!(visit.damage, [""; 0], "{what}");
+                    assert!(!visit.text.is_empty(), "{what}: the text is lost");
+                    let failed = matches!(visit.end, End::Stream(Ending::Failed(_)));
+                    assert!(failed, "{what}: {:?}", visit.end);
+                    assert_eq!(
+                        till.scene.upstreams[1].calls().len(),
+                        0,
+                        "{what}: asked again"
+                    );
+                    let seen = (visit.text, till.charged(1).await);
+                    assert!(seen.1 > 0, "{what}: nothing is charged");
+                    assert_eq!(&seen, apart.get_or_insert_with(|| seen.clone()), "{what}");
+                    played += 1;
+                }
+            }
+        }
+    }
+    println!("{played} failures");
 }
 
 #[tokio::test(start_paused = true)]

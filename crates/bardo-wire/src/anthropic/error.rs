@@ -193,13 +193,15 @@ fn plain_message(status: u16, body: &[u8]) -> String {
 }
 
 fn fault_of(told: Told, status: Option<u16>) -> Fault {
-    let by_status = status.or(told.status).map(FaultClass::of_status);
+    let status_told = status.or(told.status);
+    let by_status = status_told.map(FaultClass::of_status);
     let by_type = told.kind.as_deref().and_then(class_of_type);
     // The type is finer where the status says only that the request was bad or the server failed.
-    let class = match (by_status, by_type) {
-        (Some(FaultClass::BadRequest | FaultClass::Server), Some(class)) => class,
-        (Some(class), _) => class,
-        (None, by_type) => by_type.unwrap_or(FaultClass::Server),
+    let class = match by_status {
+        Some(FaultClass::BadRequest | FaultClass::Server) | None => {
+            FaultClass::told(status_told, by_type).unwrap_or(FaultClass::Server)
+        }
+        Some(class) => class,
     };
     let class = refined(class, &told);
     let mut fault = Fault::new(class, bounded(told.message));

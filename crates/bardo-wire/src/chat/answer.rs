@@ -176,6 +176,12 @@ impl StreamDecoder for Decoder {
         let result = read_chunk(data, self.context.target.service)
             .and_then(|chunk| self.answer.take(&chunk, false, &self.context, out));
         if let Err(fault) = result {
+            // What was counted before the failure may be billed all the same.
+            if self.answer.started
+                && let Ok(chunk) = serde_json::from_slice::<Chunk<'_>>(data)
+            {
+                out.extend(read_usage(&chunk.counts()).map(StreamEvent::Usage));
+            }
             self.fail(fault, out);
         }
     }

@@ -8,8 +8,9 @@ use serde_json::value::RawValue;
 use super::grounding::Sources;
 use super::outcome::{blocked, logprobs, read_finish, read_usage, refusal, server_part};
 use super::partial::PartialArgs;
-use super::wire::{Candidate, Chunk, FunctionCall, Part, compact};
+use super::wire::{Candidate, Chunk, FunctionCall, Part, UsageMetadata, compact};
 use crate::codec::{DecodeContext, StreamDecoder};
+use crate::json::Lenient;
 use crate::sse::SseEvent;
 
 /// The most candidates that a request can ask for, with room; an index above it is no index.
@@ -147,7 +148,13 @@ impl Decoder {
         }
         let chunk = match std::str::from_utf8(data).map(serde_json::from_str::<Chunk<'_>>) {
             Ok(Ok(chunk)) if chunk.error.is_none_or(|error| error.get() == "null") => chunk,
-            Ok(Ok(_)) => return self.fail(super::error::told_in_200(data), out),
+            Ok(Ok(chunk)) => {
+                // What was counted before the failure may be billed all the same.
+                if self.started {
+                    self.count(chunk.usage_metadata, out);
+                }
+                return self.fail(super::error::told_in_200(data), out);
+            }
             _ if data.trim_ascii_start().starts_with(b"[") => {
                 return self.fail(super::error::told_in_200(data), out);
             }
@@ -160,6 +167,7 @@ impl Decoder {
             }
         };
         self.start(&chunk, out);
+        let mut failed = None;
         let seen = chunk.candidates.as_ref().map_or(0, Vec::len);
         for (place, candidate) in chunk.candidates.into_iter().flatten().enumerate() {
             // Events of one candidate carry no index.
@@ -176,13 +184,13 @@ impl Decoder {
                 self.candidates.resize_with(index + 1, Progress::default);
             }
             if let Err(fault) = self.candidate(index, candidate, out) {
-                return self.fail(fault, out);
+                failed = Some(fault);
+                break;
             }
         }
-        if let Some(meta) = chunk.usage_metadata.and_then(|meta| meta.0) {
-            let mut usage = self.usage.clone().unwrap_or_default();
-            usage.supersede(&read_usage(&meta));
-            self.report_usage(usage, out);
+        self.count(chunk.usage_metadata, out);
+        if let Some(fault) = failed {
+            return self.fail(fault, out);
         }
         if let Some(feedback) = &chunk.prompt_feedback
             && self.candidates.is_empty()
@@ -199,6 +207,14 @@ impl Decoder {
                 created: None,
                 service_tier: None,
             });
+        }
+    }
+
+    fn count(&mut self, told: Option<Lenient<UsageMetadata<'_>>>, out: &mut Vec<StreamEvent>) {
+        if let Some(meta) = told.and_then(|told| told.0) {
+            let mut usage = self.usage.clone().unwrap_or_default();
+            usage.supersede(&read_usage(&meta));
+            self.report_usage(usage, out);
         }
     }
 

@@ -98,8 +98,8 @@ fn fault(error: &ErrorBody<'_>, http_status: Option<u16>) -> Fault {
     let status = http_status.or(code);
     let reason = details.iter().find_map(|detail| detail.reason.as_deref());
     let name = error.status.as_deref().unwrap_or_default();
-    let class = classify(name, reason, message)
-        .unwrap_or_else(|| FaultClass::of_status(status.or(code).unwrap_or(500)));
+    let class =
+        FaultClass::told(status, classify(name, reason, message)).unwrap_or(FaultClass::Server);
     Fault {
         class,
         status,

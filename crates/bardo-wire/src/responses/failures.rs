@@ -271,7 +271,8 @@ fn fault(told: Told, class: FaultClass, status: Option<u16>, otherwise: &str) ->
 pub fn decode_error(status: u16, body: &[u8], service: Service) -> Fault {
     let told = told(body);
     let by_status = FaultClass::of_status(status);
-    let class = match (status, told_class(&told)) {
+    let named = FaultClass::told(Some(status), told_class(&told));
+    let class = match (status, named) {
         // A status that speaks for itself is not overruled by the words with it.
         (400 | 413 | 422, Some(FaultClass::ContextTooLong)) => FaultClass::ContextTooLong,
         (400, Some(class)) => class,
@@ -299,9 +300,7 @@ pub(super) fn of_error_object(text: &str) -> Fault {
 fn of_told(told: Told) -> Fault {
     // Providers that write their status as the code, such as OpenRouter.
     let status = told.code.as_deref().and_then(|code| code.parse().ok());
-    let class = told_class(&told)
-        .or(status.map(FaultClass::of_status))
-        .unwrap_or(FaultClass::Server);
+    let class = FaultClass::told(status, told_class(&told)).unwrap_or(FaultClass::Server);
     fault(
         told,
         class,

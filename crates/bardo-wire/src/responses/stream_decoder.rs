@@ -164,7 +164,13 @@ impl Decoder {
                 self.complete(kind, event, out);
             }
             "response.failed" | "response.cancelled" => {
-                let told = answer(event).and_then(|answer| answer.failure());
+                let answer = answer(event);
+                // What was counted before the failure may be billed all the same.
+                let counted = answer.as_ref().and_then(Answer::counted);
+                if self.started {
+                    out.extend(counted.map(StreamEvent::Usage));
+                }
+                let told = answer.and_then(|answer| answer.failure());
                 self.fail(told.unwrap_or_else(|| failures::of_error_object("{}")), out);
             }
             "error" => self.fail(error_of(event, data), out),

@@ -149,22 +149,16 @@ impl Told {
     }
 
     /// Names say more than the status: services use 400 for a bad key and 429 for an empty
-    /// balance.
+    /// balance. They never say the opposite ([`FaultClass::told`]).
     fn class(&self, status: Option<u16>) -> FaultClass {
         let by_status = status.map(FaultClass::of_status);
-        // "A server error" is the least that can be said: the status may say more.
-        let is_vague = |class: FaultClass| {
-            class == FaultClass::Server
-                && matches!(
-                    by_status,
-                    Some(FaultClass::Overloaded | FaultClass::Timeout)
-                )
-        };
-        [&self.code, &self.kind]
+        let named = [&self.code, &self.kind]
             .into_iter()
             .flatten()
-            .find_map(|name| class_of_name(name))
-            .filter(|class| !is_vague(*class))
+            .filter_map(|name| class_of_name(name))
+            .filter_map(|class| FaultClass::told(status, Some(class)))
+            .find(|class| Some(*class) != by_status);
+        named
             .or_else(|| self.class_of_message(by_status))
             .or(by_status)
             .unwrap_or(FaultClass::Server)
