@@ -94,7 +94,13 @@ impl Engine {
         if let Some(payment) = payment {
             request.headers_mut().insert(PAYMENT_SIGNATURE, payment);
         }
-        let sent = self.transport.send(&shaped.endpoint.origin, request);
+        let accepted = &shaped.accepted;
+        accepted.set(None);
+        let sent = self
+            .transport
+            .send_told(&shaped.endpoint.origin, request, || {
+                accepted.set(Some(Instant::now()));
+            });
         match tokio::time::timeout_at(until, sent).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(SendError::NotSent(error))) => {
@@ -121,6 +127,9 @@ impl Engine {
         response: Response<UpstreamBody>,
     ) -> Result<Response<UpstreamBody>, Rejected> {
         let status = response.status();
+        if !status.is_success() {
+            shaped.accepted.set(None);
+        }
         if status.is_success() {
             // Not a byte of what is too large anyway is waited for.
             if response.body().size_hint().lower() > ANSWER_MAX as u64 {

@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use bardo_providers::{Call, Operation};
 use bardo_router::Candidate;
-use bardo_types::chat::{ChatRequest, DocumentSource, MediaSource, Part, Tool, ToolInput};
+use bardo_types::chat::{
+    ChatRequest, DocumentSource, MediaSource, OutputFormat, Part, Tool, ToolInput,
+};
 use bardo_types::model::Dialect;
 use bardo_wire::codec::Target;
 use bardo_wire::{anthropic, gemini, responses, table};
@@ -20,6 +22,7 @@ use crate::head::{AnswerHead, degraded_list};
 use crate::respond::{Answer, AnswerBody, Arriving, read_whole};
 use crate::run::{Admitted, Engine};
 use crate::shape::{Decoded, Mode, Shaped, headers};
+use crate::unseen::Accepted;
 
 /// Tokens that an image is taken for; providers use between 85 and about 1,600.
 const IMAGE_TOKENS: u64 = 1_200;
@@ -127,6 +130,7 @@ impl Engine {
             degraded: Vec::new(),
             mode,
             setup: None,
+            accepted: Accepted::default(),
         }))
     }
 
@@ -206,6 +210,12 @@ pub(crate) fn estimate(request: &ChatRequest) -> u64 {
     }
     for tool in &request.tools {
         counter.tool(tool);
+    }
+    if let OutputFormat::JsonSchema { schema, .. } = &request.output {
+        counter.text(schema.as_str());
+    }
+    if let Some(prediction) = &request.prediction {
+        counter.text(prediction.as_str());
     }
     counter.tokens.max(1)
 }

@@ -24,6 +24,7 @@ use crate::respond::{Answer, Arriving, Unanswered, conclude, read_whole};
 use crate::run::{Admitted, Engine};
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, headers};
+use crate::unseen::Accepted;
 
 /// What the translated form needs of the caller's request.
 #[derive(Deserialize)]
@@ -159,6 +160,7 @@ pub(crate) fn shape(admitted: &Admitted, candidate: &Candidate) -> Result<Shaped
         degraded: admitted.unfunded.clone(),
         mode: Mode::Relay { hide_usage: false },
         setup: None,
+        accepted: Accepted::default(),
     })
 }
 

@@ -41,6 +41,7 @@ mod shape;
 mod size;
 mod tab;
 mod tally;
+mod unseen;
 mod window;
 mod world;
 

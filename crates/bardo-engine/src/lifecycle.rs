@@ -203,6 +203,9 @@ pub(crate) struct Over(Box<Tab>);
 impl Ended {
     fn new(mut tab: Box<Tab>, outcome: Outcome) -> Self {
         tab.receipt.outcome = outcome;
+        if outcome == Outcome::Aborted {
+            tab.left();
+        }
         tab.receipt.timings.total = tab.elapsed();
         tab.persisting = None;
         Self(Some(tab))

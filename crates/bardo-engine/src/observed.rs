@@ -14,12 +14,14 @@ use std::time::Duration;
 
 use bardo_providers::Endpoint;
 use bardo_types::fault::FaultClass;
+use bardo_types::feature::Feature;
 use bardo_types::model::ModelEntry;
 use bardo_types::receipt::{Attempt, Outcome, Receipt};
 use tokio::time::Instant;
 
 use crate::breaker::{CircuitState, Who};
 use crate::run::Engine;
+use crate::unseen::{Pace, Work};
 
 use histogram::Window;
 pub use histogram::{Percentiles, SAMPLES_MIN};
@@ -157,6 +159,9 @@ struct Pair {
     backend: Arc<str>,
     model: Arc<str>,
     window: Window,
+    pace: Pace,
+    /// It was billed for reasoning.
+    reasons: bool,
     streak: u32,
     /// The first and the last failure of the streak.
     failing: Option<(Instant, Instant)>,
@@ -215,6 +220,46 @@ impl Statistics {
                 evidence => self.keep(attempt, receipt.streamed, &evidence, now),
             }
         }
+        self.keep_pace(receipt);
+    }
+
+    /// Takes how fast an answer was written that its provider counted.
+    fn keep_pace(&self, receipt: &Receipt) {
+        let usage = receipt.usage.as_ref().filter(|_| !receipt.estimated);
+        let (Some(usage), Some(attempt)) = (usage, receipt.attempts.last()) else {
+            return;
+        };
+        let sent = receipt.timings.sent.unwrap_or_default();
+        let took = receipt.timings.total.saturating_sub(sent);
+        let id = self.id(&attempt.backend, &attempt.model);
+        if let Some(pair) = self.pairs().get_mut(&id)
+            && receipt.outcome == Outcome::Finished
+            && usage.output > 0
+        {
+            pair.pace.add(usage.output, took);
+            pair.reasons |= usage.reasoning.is_some_and(|tokens| tokens > 0);
+        }
+    }
+
+    /// How a backend works on answers of a model, by the backend's name for it.
+    pub(crate) fn work(&self, backend: &str, model: &str, streamed: bool, now: Instant) -> Work {
+        let id = self.id(backend, model);
+        let mut pairs = self.pairs();
+        let Some(pair) = pairs.get_mut(&id) else {
+            return Work::default();
+        };
+        pair.window.advance(now);
+        Work {
+            pace: pair.pace,
+            p95_ms: pair.window.percentiles(streamed).p95_ms,
+        }
+    }
+
+    /// Whether a backend was seen to bill reasoning of a model that is not known to show it.
+    pub(crate) fn reasons_unseen(&self, backend: &str, entry: &ModelEntry) -> bool {
+        let id = self.id(backend, &entry.upstream_id);
+        !entry.capabilities.features.has(Feature::VisibleThinking)
+            && self.pairs().get(&id).is_some_and(|pair| pair.reasons)
     }
 
     fn keep(&self, attempt: &Attempt, streamed: bool, evidence: &Evidence, now: Instant) {
@@ -230,6 +275,8 @@ impl Statistics {
             backend: Arc::clone(&attempt.backend),
             model: Arc::clone(&attempt.model),
             window: Window::new(now),
+            pace: Pace::default(),
+            reasons: false,
             streak: 0,
             failing: None,
             seen: now,

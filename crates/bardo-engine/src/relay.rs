@@ -286,6 +286,9 @@ impl ReplyStream {
                 }
             }
             Poll::Pending if self.flow.out.len() > 0 => {
+                if let Some(growing) = &mut self.growing {
+                    growing.caught_up();
+                }
                 // The connection's own task may have more at hand: let it run once.
                 if self.joins < JOIN_ROUNDS {
                     self.joins += 1;
@@ -294,7 +297,12 @@ impl ReplyStream {
                 }
                 return Some(self.hand_on());
             }
-            Poll::Pending => return Some(self.poll_timer(cx)),
+            Poll::Pending => {
+                if let Some(growing) = &mut self.growing {
+                    growing.caught_up();
+                }
+                return Some(self.poll_timer(cx));
+            }
         }
         self.is_over();
         None

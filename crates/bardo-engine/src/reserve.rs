@@ -20,6 +20,7 @@ use crate::received::{Payer, Task};
 use crate::run::{Admitted, Engine};
 use crate::setup::{added_tokens, output_limit};
 use crate::tab::{Persisting, Tab, Taken};
+use crate::unseen;
 
 /// How often a smaller hold is tried after one was refused; others may spend meanwhile.
 const TRIES: usize = 4;
@@ -31,6 +32,7 @@ impl Engine {
         Ok(Life::new(Tab::new(
             Arc::clone(&self.services),
             Arc::clone(&self.observed),
+            Arc::clone(&self.health),
             permit,
             admitted,
         )))
@@ -104,7 +106,7 @@ impl Engine {
         admitted: &mut Admitted,
     ) -> Result<Life<Reserved>, EngineError> {
         for _ in 0..TRIES {
-            let candidates = admitted.billed();
+            let candidates = self.billed(admitted);
             if candidates.is_empty() {
                 return Ok(life.reserved());
             }
@@ -118,9 +120,9 @@ impl Engine {
                 return Ok(life.reserved());
             };
             let ledger = self.ledger()?;
-            if ask.max_tokens.is_none() && !ask.streamed {
-                // How much of the account one answer without a limit may hold depends on what it
-                // has.
+            if ask.max_tokens.is_none() {
+                // How much of the account one answer without a limit may come to depends on what
+                // it has.
                 let balance = ledger.balance(&admitted.principal.account).await?;
                 ask.available = balance.map_or(MicroUsd::ZERO, |balance| balance.available);
             }
@@ -151,6 +153,19 @@ impl Engine {
             }
         }
         Err(too_fast())
+    }
+
+    /// The candidates whose provider's bill the caller pays, as far as money goes.
+    fn billed(&self, admitted: &Admitted) -> Vec<hold::Candidate> {
+        let is_billed = |one: &&Candidate| !admitted.world.endpoint(one).direct;
+        let billed = admitted.candidates.iter().filter(is_billed);
+        let reckoned = |candidate: &Candidate| {
+            let reckoned = admitted.reckoned(candidate)?;
+            let name = &admitted.world.endpoint(candidate).name;
+            let unseen = reckoned.unseen || self.observed.reasons_unseen(name, &candidate.entry);
+            Some(hold::Candidate { unseen, ..reckoned })
+        };
+        billed.filter_map(reckoned).collect()
     }
 
     fn ledger(&self) -> Result<&Arc<dyn Ledger>, EngineError> {
@@ -357,13 +372,9 @@ impl Admitted {
 
     /// Takes note of how its hold came about.
     fn held(&mut self, plan: &Plan) {
-        match plan.bound {
-            Bound::Own => {}
-            Bound::Growing => self.sliced = true,
-            Bound::Imposed => {
-                self.output_cap = Some((plan.output_tokens / self.size().choices).max(1));
-            }
-        }
+        self.sliced = plan.bound == Bound::Growing;
+        let choices = self.size().choices;
+        self.output_cap = plan.limit.map(|limit| (limit / choices).max(1));
     }
 
     /// What is added to costs for this caller.
@@ -389,16 +400,19 @@ impl Admitted {
             spread: self.rate(),
             max_output: max_output.saturating_mul(size.choices),
             context_window: Some(capabilities.context_tokens).filter(|&tokens| tokens > 0),
+            unseen: self.reasons_unseen(candidate),
         })
     }
 
-    /// Those whose provider's bill the caller pays.
-    fn billed(&self) -> Vec<hold::Candidate> {
-        let billed = |candidate: &&Candidate| !self.world.endpoint(candidate).direct;
-        let candidates = self.candidates.iter().filter(billed);
-        candidates
-            .filter_map(|candidate| self.reckoned(candidate))
-            .collect()
+    /// Whether the model is known to think about this request without showing it.
+    pub(crate) fn reasons_unseen(&self, candidate: &Candidate) -> bool {
+        let wanted = self
+            .routed
+            .as_ref()
+            .and_then(|routed| routed.wanted.as_ref());
+        let capabilities = &candidate.entry.capabilities;
+        self.task == Task::Generate
+            && unseen::reasons_unseen(capabilities, &self.top(), wanted.is_some())
     }
 
     /// Goes on with the candidates that cost the caller nothing, where there are any.
@@ -419,8 +433,14 @@ impl Admitted {
     }
 
     /// The limit of output that the request is given here, and what is said of it.
-    pub(crate) fn output_cap(&self, direct: bool) -> Option<(u64, Degradation)> {
-        self.output_cap.filter(|_| !direct).map(|cap| {
+    pub(crate) fn output_cap(&self, candidate: &Candidate) -> Option<(u64, Degradation)> {
+        if self.world.endpoint(candidate).direct {
+            return None;
+        }
+        // A limit beyond what the model can do is refused by some.
+        let longest = candidate.entry.capabilities.max_output_tokens;
+        let is_below = |cap: &u64| longest == 0 || *cap < longest;
+        self.output_cap.filter(is_below).map(|cap| {
             let detail =
                 "the balance pays for so much output; set a limit yourself, or pay in more";
             (cap, Degradation::new("max_tokens", detail))

@@ -23,6 +23,7 @@ use crate::memory::Memory;
 use crate::received::Task;
 use crate::run::Admitted;
 use crate::setup::{self, Setting, Setup};
+use crate::unseen::Accepted;
 
 /// A request as one backend gets it.
 pub(crate) struct Shaped {
@@ -35,6 +36,8 @@ pub(crate) struct Shaped {
     pub(crate) mode: Mode,
     /// How the model was set up, where a profile says so.
     pub(crate) setup: Option<Box<Setup>>,
+    /// When the backend took it.
+    pub(crate) accepted: Accepted,
 }
 
 /// How the answer gets back to the caller.
@@ -163,6 +166,7 @@ pub(crate) fn shape(
                 candidate: candidate.clone(),
             })
         }),
+        accepted: Accepted::default(),
     })
 }
 
@@ -219,6 +223,7 @@ pub(crate) fn mended(
         degraded,
         mode,
         setup: None,
+        accepted: Accepted::default(),
     })
 }
 
@@ -255,7 +260,7 @@ fn relayed(
         ));
     }
     let mut degraded = Vec::new();
-    if let Some((cap, said)) = admitted.output_cap(endpoint.direct) {
+    if let Some((cap, said)) = admitted.output_cap(candidate) {
         let key = match admitted.dialect {
             Dialect::Chat if candidate.entry.capabilities.max_completion_tokens => {
                 "max_completion_tokens"
@@ -312,7 +317,7 @@ fn written_anew(
     mut request: Arc<ChatRequest>,
 ) -> Result<Translated, EngineError> {
     let applied = setup::of_request(admitted, candidate, endpoint, dialect, &mut request)?;
-    let cap = admitted.output_cap(endpoint.direct);
+    let cap = admitted.output_cap(candidate);
     if let Some((cap, _)) = &cap {
         Arc::make_mut(&mut request).max_output_tokens = Some(*cap);
     }

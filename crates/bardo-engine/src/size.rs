@@ -22,7 +22,7 @@ pub(crate) struct Size {
 
 impl Size {
     pub(crate) fn of(dialect: Dialect, top: &TopLevel<'_>) -> Self {
-        let number = |key: &str| top.get(key)?.trim().parse::<u64>().ok();
+        let number = |key: &str| whole_number(top.get(key)?.trim());
         let output = match dialect {
             Dialect::Chat => number("max_completion_tokens").max(number("max_tokens")),
             Dialect::Responses => number("max_output_tokens"),
@@ -57,6 +57,40 @@ impl Size {
     }
 }
 
+/// A number as JSON means it, so `1e2` and `100.0` are 100; what is no whole number is rounded up.
+/// `None` where it is none, or negative.
+pub(crate) fn whole_number(json: &str) -> Option<u64> {
+    if let Ok(number) = json.parse() {
+        return Some(number);
+    }
+    let (mantissa, exponent) = match json.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (json, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = || whole.bytes().chain(fraction.bytes());
+    if whole.is_empty() || !digits().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let point = i64::try_from(whole.len()).ok()? + i64::from(exponent);
+    let mut value = 0_u64;
+    let mut rest = false;
+    for (at, digit) in (0_i64..).zip(digits()) {
+        if at < point {
+            value = value
+                .saturating_mul(10)
+                .saturating_add(u64::from(digit - b'0'));
+        } else {
+            rest |= digit != b'0';
+        }
+    }
+    let missing = point - i64::try_from(digits().count()).ok()?;
+    for _ in 0..missing.clamp(0, 20) {
+        value = value.saturating_mul(10);
+    }
+    Some(value.saturating_add(u64::from(rest)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +116,30 @@ mod tests {
             read(Dialect::Chat, r#"{"max_tokens":null,"n":0}"#).output_of_all(),
             None
         );
+    }
+
+    #[test]
+    fn numbers_are_read_as_json_means_them() {
+        for (json, expected) in [
+            ("100", Some(100)),
+            ("1e2", Some(100)),
+            ("1E+2", Some(100)),
+            ("100.0", Some(100)),
+            ("1.005e2", Some(101)),
+            ("1000e-1", Some(100)),
+            ("0.5", Some(1)),
+            ("0", Some(0)),
+            ("0e99", Some(0)),
+            ("5e-9", Some(1)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", Some(u64::MAX)),
+            ("1e400", Some(u64::MAX)),
+            ("-1", None),
+            ("null", None),
+            ("\"100\"", None),
+        ] {
+            assert_eq!(whole_number(json), expected, "{json}");
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ use tokio::time::Instant;
 
 use crate::account::account;
 use crate::attempt::{Failure, Next};
+use crate::breaker::{Health, Who};
 use crate::meter::Meter;
 use crate::observed::Statistics;
 use crate::received::{Payer, Principal, Task};
@@ -31,6 +32,11 @@ use crate::services::Services;
 use crate::settler::Message;
 use crate::shape::Shaped;
 use crate::tally;
+use crate::unseen::{Accepted, Work};
+
+/// So many tokens of one answer are kept at most: a provider may say anything, and sums have to stay
+/// within what a store can count.
+const TOKENS_MAX: u64 = 1 << 32;
 
 /// A hold on its way to the disk.
 pub(crate) type Persisting = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
@@ -54,6 +60,7 @@ pub(crate) struct Source {
 pub(crate) struct Tab {
     pub(crate) services: Arc<Services>,
     observed: Arc<Statistics>,
+    health: Arc<Health>,
     /// Room to settle this request, set aside when it was received.
     pub(crate) permit: Option<OwnedPermit<Message>>,
     pub(crate) receipt: Receipt,
@@ -82,6 +89,15 @@ pub(crate) struct Tab {
     pub(crate) cut_off: bool,
     /// How the answer broke off after its first content.
     pub(crate) broke: Option<FaultClass>,
+    /// Who was asked last, and when it took the request.
+    asked_of: Option<(Who, Accepted)>,
+    /// The model thinks without showing it.
+    reasons_unseen: bool,
+    /// Tokens that the provider made for a caller who left, besides what was delivered; `None`: it
+    /// is not known to have been at work.
+    pub(crate) unseen: Option<u64>,
+    /// The provider's figures were too large to be believed.
+    disbelieved: bool,
     pub(crate) taken: Option<Taken>,
     pub(crate) admission: Option<Admission>,
     pub(crate) command: Option<Settle>,
@@ -91,6 +107,7 @@ impl Tab {
     pub(crate) fn new(
         services: Arc<Services>,
         observed: Arc<Statistics>,
+        health: Arc<Health>,
         permit: OwnedPermit<Message>,
         admitted: &Admitted,
     ) -> Self {
@@ -101,6 +118,7 @@ impl Tab {
         Self {
             services,
             observed,
+            health,
             permit: Some(permit),
             receipt: Receipt {
                 request_id: admitted.request_id.clone(),
@@ -160,6 +178,10 @@ impl Tab {
             delivered: false,
             cut_off: false,
             broke: None,
+            asked_of: None,
+            reasons_unseen: false,
+            unseen: None,
+            disbelieved: false,
             taken: None,
             admission: None,
             command: None,
@@ -195,6 +217,12 @@ impl Tab {
             let reckoned = admitted.reckoned(candidate);
             self.slices = reckoned.and_then(|reckoned| Slices::of(&reckoned));
         }
+        let who = Who::new(&shaped.endpoint, &candidate.entry);
+        self.asked_of = Some((who, shaped.accepted.clone()));
+        self.reasons_unseen = admitted.reasons_unseen(candidate)
+            || self
+                .observed
+                .reasons_unseen(&shaped.endpoint.name, &candidate.entry);
         self.asked = Instant::now();
         self.receipt.timings.sent = Some(self.asked - self.received);
         if self.receipt.attempts.len() == 1 {
@@ -226,6 +254,7 @@ impl Tab {
         receipt.degraded.clear();
         receipt.timings.head = None;
         (self.meter, self.source.answer, self.counted) = (None, None, false);
+        self.asked_of = None;
     }
 
     pub(crate) fn observe(&mut self, seen: &Observed) {
@@ -317,12 +346,51 @@ impl Tab {
         }
     }
 
+    /// The caller leaves; notes what the provider did for it unseen.
+    pub(crate) fn left(&mut self) {
+        self.unseen = self.unseen_work();
+    }
+
+    fn unseen_work(&self) -> Option<u64> {
+        let (who, accepted) = self.asked_of.as_ref()?;
+        let now = Instant::now();
+        let timings = &self.receipt.timings;
+        let time = if self.receipt.streamed {
+            timings.head.filter(|_| self.reasons_unseen)?;
+            let until = timings.first_content.unwrap_or_else(|| self.elapsed());
+            until.saturating_sub(timings.sent?)
+        } else {
+            now.saturating_duration_since(accepted.get()?)
+        };
+        if self.health.open_since(who, now).is_some() {
+            return None;
+        }
+        match self.source.task {
+            Task::CountTokens => None,
+            Task::Embeddings => Some(0),
+            Task::Generate => Some(self.work(now)?.tokens_in(time)),
+        }
+    }
+
+    /// How the backend that was asked last works.
+    pub(crate) fn work(&self, now: Instant) -> Option<Work> {
+        let attempt = self.receipt.attempts.last()?;
+        let streamed = self.receipt.streamed;
+        Some(
+            self.observed
+                .work(&attempt.backend, &attempt.model, streamed, now),
+        )
+    }
+
     /// Whether what the provider bills for this is due.
     fn is_owed(&self) -> bool {
         match self.receipt.outcome {
             Outcome::Finished => true,
-            // It left before anything was there, but the provider had told what it counts.
-            Outcome::Aborted => self.delivered || self.receipt.usage.is_some(),
+            // It left before anything was there, but the provider had told what it counts, or was
+            // at work.
+            Outcome::Aborted => {
+                self.delivered || self.receipt.usage.is_some() || self.unseen.is_some()
+            }
             Outcome::Failed => self.delivered,
             Outcome::Unknown => false,
         }
@@ -330,7 +398,8 @@ impl Tab {
 
     /// Whether somebody has to count, because the provider did not.
     pub(crate) fn needs_count(&self) -> bool {
-        let answered = self.delivered || self.receipt.outcome == Outcome::Finished;
+        let answered =
+            self.delivered || self.unseen.is_some() || self.receipt.outcome == Outcome::Finished;
         let is_whole = |usage: &Usage| {
             let has_output = usage.output > 0 || self.source.task != Task::Generate;
             self.counted && usage.prompt() > 0 && has_output
@@ -373,11 +442,21 @@ impl Tab {
         if self.receipt.mode != PaymentMode::Prepaid {
             return;
         }
-        if self.cut_off && bill.charge > hold {
-            amounts.shortfall = bill.charge.saturating_sub(hold);
+        // What was only estimated for a caller who left is never more than what was held for it.
+        let is_guess = self.receipt.outcome == Outcome::Aborted && self.receipt.estimated;
+        let is_beyond_belief = bill.charge > believed(hold);
+        if (self.cut_off || is_guess || is_beyond_belief) && bill.charge > hold {
+            if self.cut_off {
+                amounts.shortfall = bill.charge.saturating_sub(hold);
+            }
             bill.provider_cost = bill.provider_cost.min(hold);
             bill.spread = hold.saturating_sub(bill.provider_cost);
             bill.charge = hold;
+        }
+        if is_beyond_belief && !self.cut_off && !is_guess {
+            amounts.provider_cost = Some(bill.provider_cost);
+            amounts.baseline = None;
+            self.disbelieved = true;
         }
         (amounts.spread, amounts.charge) = (bill.spread, bill.charge);
     }
@@ -395,9 +474,28 @@ impl Tab {
                     spread: amounts.spread,
                 }),
             };
+            if self.disbelieved {
+                self.disbelieve();
+            }
             self.command = Some(self.settle_with(end));
         }
         self.command.as_ref().expect("it was made just now")
+    }
+
+    /// The provider counts far more than can be: what is held is charged, what it really comes to
+    /// is for the operator to find out.
+    fn disbelieve(&mut self) {
+        let receipt = &mut self.receipt;
+        receipt.outcome = Outcome::Unknown;
+        tracing::error!(
+            id = %receipt.request_id,
+            backend = %receipt.backend,
+            model = %receipt.model,
+            input_tokens = receipt.usage.as_ref().map_or(0, Usage::prompt),
+            output_tokens = receipt.usage.as_ref().map_or(0, |usage| usage.output),
+            charged = %receipt.amounts.charge,
+            "the provider reports more than four times what the request can cost: the hold is charged, the outcome is unknown; compare the provider's bill"
+        );
     }
 
     /// Nothing shall be charged after all.
@@ -430,8 +528,8 @@ impl Tab {
             model: Arc::clone(&receipt.model),
             provider: Arc::clone(&receipt.backend),
             outcome: receipt.outcome.as_str(),
-            input_tokens: usage.map_or(0, Usage::prompt),
-            output_tokens: usage.map_or(0, |usage| usage.output),
+            input_tokens: usage.map_or(0, Usage::prompt).min(TOKENS_MAX),
+            output_tokens: usage.map_or(0, |usage| usage.output).min(TOKENS_MAX),
             provider_cost: receipt.amounts.provider_cost.unwrap_or_default(),
             charge: receipt.amounts.charge,
             savings: receipt.savings().unwrap_or_default(),
@@ -507,6 +605,12 @@ impl Tab {
                 .correct(&taken.request, taken.tokens, used, now_ms);
         }
     }
+}
+
+/// The largest charge that a provider's figures are believed up to, with so much held.
+fn believed(hold: MicroUsd) -> MicroUsd {
+    const TIMES: u64 = 4;
+    MicroUsd::new(hold.get().saturating_mul(TIMES))
 }
 
 fn mode(principal: &Principal, direct: bool) -> PaymentMode {

@@ -7,6 +7,7 @@ use std::thread;
 
 use bardo_types::chat::{ChatRequest, Part, ToolInput};
 use bardo_types::model::{Capabilities, Dialect, Service};
+use bardo_types::usage::Usage;
 use bardo_wire::codec::{DecodeContext, Target};
 use bardo_wire::{json, table};
 use tokio::sync::Semaphore;
@@ -55,6 +56,7 @@ pub(crate) fn roughly(tab: &mut Tab) {
     let written = meter(tab).estimate_bytes().div_ceil(TOKEN_BYTES);
     let prompt = tab.source.body.len() as u64 / TOKEN_BYTES;
     let counted = tab.counted;
+    let unseen = unseen(tab);
     let usage = tab.receipt.usage.get_or_insert_default();
     if usage.prompt() == 0 {
         usage.fresh_input = prompt.max(1);
@@ -62,7 +64,22 @@ pub(crate) fn roughly(tab: &mut Tab) {
     if !counted || usage.output == 0 {
         usage.output = usage.output.max(written);
     }
+    add_unseen(usage, unseen);
     tab.receipt.estimated = true;
+}
+
+/// Tokens that were made for a caller who left, beyond what it was handed.
+fn unseen(tab: &Tab) -> u64 {
+    tab.unseen.filter(|_| !tab.counted).unwrap_or(0)
+}
+
+/// Adds what nobody saw, unless the provider has told of it itself.
+fn add_unseen(usage: &mut Usage, unseen: u64) {
+    if unseen == 0 || usage.reasoning.is_some_and(|told| told > 0) {
+        return;
+    }
+    usage.output = usage.output.saturating_add(unseen);
+    usage.reasoning = Some(unseen);
 }
 
 /// What was handed over.
@@ -77,7 +94,8 @@ fn meter(tab: &mut Tab) -> Meter {
 fn count(tab: &mut Tab) {
     let meter = meter(tab);
     let reported = tab.receipt.usage.take();
-    let (usage, _) = meter.reckon(reported, tab.counted, || request_tokens(tab));
+    let (mut usage, _) = meter.reckon(reported, tab.counted, || request_tokens(tab));
+    add_unseen(&mut usage, unseen(tab));
     tab.receipt.usage = Some(usage);
     tab.receipt.estimated = true;
 }

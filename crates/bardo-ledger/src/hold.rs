@@ -33,6 +33,8 @@ pub struct Candidate {
     /// What prompt and answer have room in, in tokens, where known: a longer prompt is refused
     /// there and costs nothing.
     pub context_window: Option<u64>,
+    /// It reasons without showing it, so what it bills is known at the end alone.
+    pub unseen: bool,
 }
 
 /// What is known of a request before it is sent.
@@ -61,6 +63,9 @@ pub struct Plan {
     pub output_tokens: u64,
     /// Whether that answer is all that can come.
     pub bound: Bound,
+    /// The limit that has to be set for the caller, because the account bears no more: what the
+    /// hold can grow to, in tokens. The caller is told.
+    pub limit: Option<u64>,
 }
 
 /// What keeps an answer within its hold.
@@ -68,10 +73,9 @@ pub struct Plan {
 pub enum Bound {
     /// The caller's own limit, or the model's.
     Own,
-    /// A limit that has to be set for the caller, because the account bears no more. It is
-    /// `output_tokens`, and the caller is told.
+    /// The plan's own limit, all of which is held.
     Imposed,
-    /// Nothing: hold more as it flows, see [`Slices`].
+    /// Hold more as it flows, see [`Slices`], up to the plan's limit where it has one.
     Growing,
 }
 
@@ -117,8 +121,8 @@ pub fn size(ask: &Ask<'_>) -> Sizing {
     };
     match (ask.max_tokens, ask.streamed) {
         (Some(limit), _) => limited(ask, limit.min(longest)),
-        (None, true) => first_slice(ask, longest),
-        (None, false) => whole(ask, longest),
+        (None, true) if ask.candidates.iter().all(|one| !one.unseen) => first_slice(ask, longest),
+        (None, _) => whole(ask, longest),
     }
 }
 
@@ -134,10 +138,18 @@ fn first_slice(ask: &Ask<'_>, longest: u64) -> Sizing {
     } else {
         Bound::Growing
     };
-    match affordable(ask, most, ask.available) {
+    let pays_for = affordable(ask, longest, ask.available);
+    let sizing = match pays_for.map(|tokens| tokens.min(most)) {
         Some(tokens) if tokens == most => hold_or_short(ask, most, bound),
         Some(tokens) if tokens >= least => hold_or_short(ask, tokens, Bound::Growing),
         Some(_) | None => hold_or_short(ask, least, Bound::Growing),
+    };
+    match sizing {
+        Sizing::Hold(plan) => Sizing::Hold(Plan {
+            limit: pays_for.filter(|tokens| *tokens < longest),
+            ..plan
+        }),
+        other => other,
     }
 }
 
@@ -160,6 +172,7 @@ fn hold_or_short(ask: &Ask<'_>, output_tokens: u64, bound: Bound) -> Sizing {
             amount,
             output_tokens,
             bound,
+            limit: (bound == Bound::Imposed).then_some(output_tokens),
         }),
         Some(needed) => Sizing::Short {
             needed,

@@ -71,8 +71,23 @@ impl Transport {
         origin: &Arc<Origin>,
         request: Outgoing,
     ) -> Result<Response<UpstreamBody>, SendError> {
+        self.send_told(origin, request, || {}).await
+    }
+
+    /// As [`Self::send`]; calls `handed_over` each time the request goes to a connection that is
+    /// there, so that whoever drops this future knows whether the provider may be at work.
+    ///
+    /// # Errors
+    /// See [`SendError`].
+    pub async fn send_told(
+        &self,
+        origin: &Arc<Origin>,
+        request: Outgoing,
+        handed_over: impl Fn(),
+    ) -> Result<Response<UpstreamBody>, SendError> {
         let mut request = request;
         while let Some(line) = pool::take(origin) {
+            handed_over();
             match Self::send_on(origin, line, request).await {
                 Ok(response) => return Ok(response),
                 // The idle connection had been closed by the other side before anything was
@@ -84,6 +99,7 @@ impl Transport {
             }
         }
         let line = connect::connect(origin, &self.dialer, self.connect_timeout).await?;
+        handed_over();
         Self::send_on(origin, line, request)
             .await
             .map_err(|mut error| match error.take_message() {

@@ -6,9 +6,11 @@ use bardo_ledger::hold::Slices;
 use bardo_ledger::{Ledger, Refusal, Reservation, StoreError};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::money::MicroUsd;
+use tokio::time::Instant;
 
 use crate::meter::Meter;
 use crate::tab::Tab;
+use crate::unseen::Work;
 
 /// Bytes of content that come to a token at least, over a whole answer.
 const TOKEN_BYTES: u64 = 3;
@@ -33,6 +35,10 @@ pub(super) struct Growing {
     refused: Option<Fault>,
     /// The tokens that were looked at last and were covered well.
     looked: Option<u64>,
+    /// When everything that the provider had sent was last taken from it. A caller who reads
+    /// slowly keeps it waiting, and it writes on meanwhile.
+    caught_up: Instant,
+    work: Work,
 }
 
 impl Growing {
@@ -45,7 +51,14 @@ impl Growing {
             asking: None,
             refused: None,
             looked: None,
+            caught_up: Instant::now(),
+            work: tab.work(Instant::now()).unwrap_or_default(),
         })
+    }
+
+    /// The provider has nothing more at hand.
+    pub(super) fn caught_up(&mut self) {
+        self.caught_up = Instant::now();
     }
 
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, tab: &mut Tab) -> Cover {
@@ -58,7 +71,8 @@ impl Growing {
                 // What it asks next has to be polled before anybody waits for it.
                 continue;
             }
-            let delivered = delivered(tab);
+            let behind = self.work.tokens_in(self.caught_up.elapsed());
+            let delivered = delivered(tab).saturating_add(behind);
             if self.looked == Some(delivered) {
                 return Cover::Enough;
             }

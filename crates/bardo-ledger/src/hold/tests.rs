@@ -21,6 +21,7 @@ fn strong() -> Candidate {
         spread: BasisPoints::ZERO,
         max_output: 64_000,
         context_window: None,
+        unseen: false,
     }
 }
 
@@ -40,6 +41,17 @@ fn hold(amount: u64, output_tokens: u64, bound: Bound) -> Sizing {
         amount: micro(amount),
         output_tokens,
         bound,
+        limit: (bound == Bound::Imposed).then_some(output_tokens),
+    })
+}
+
+/// A stream that grows, and the limit that it gets.
+fn growing(amount: u64, output_tokens: u64, limit: u64) -> Sizing {
+    Sizing::Hold(Plan {
+        amount: micro(amount),
+        output_tokens,
+        bound: Bound::Growing,
+        limit: Some(limit),
     })
 }
 
@@ -79,11 +91,15 @@ fn a_stream_without_a_limit_begins_with_a_slice() {
     let of = |available| size(&ask(&[strong()], available));
     let slice = 3_000 + 4_096 * 15;
     assert_eq!(of(10_000_000), hold(slice, 4_096, Bound::Growing));
-    assert_eq!(of(slice), hold(slice, 4_096, Bound::Growing));
+    // Where the account does not pay for the longest answer, the stream gets what it pays for.
+    let longest = 3_000 + 64_000 * 15;
+    assert_eq!(of(longest), hold(slice, 4_096, Bound::Growing));
+    assert_eq!(of(longest - 1), growing(slice, 4_096, 63_999));
+    assert_eq!(of(slice), growing(slice, 4_096, 4_096));
     // A small balance begins with a smaller one, down to 256 tokens.
-    assert_eq!(of(slice - 1), hold(slice - 15, 4_095, Bound::Growing));
+    assert_eq!(of(slice - 1), growing(slice - 15, 4_095, 4_095));
     let least = 3_000 + 256 * 15;
-    assert_eq!(of(least), hold(least, 256, Bound::Growing));
+    assert_eq!(of(least), growing(least, 256, 256));
     assert_eq!(of(least - 1), short(least, least - 1, Some(255)));
     assert_eq!(of(100), short(least, 100, None));
 }
@@ -101,7 +117,27 @@ fn a_stream_of_a_model_with_short_answers_needs_no_growth() {
     );
     assert_eq!(of(100, 1_000_000), hold(4_500, 100, Bound::Own));
     assert_eq!(of(100, 4_499), short(4_500, 4_499, Some(99)));
-    assert_eq!(of(1_000, 8_000), hold(7_995, 333, Bound::Growing));
+    assert_eq!(of(1_000, 8_000), growing(7_995, 333, 333));
+}
+
+#[test]
+fn a_stream_of_a_model_that_reasons_unseen_holds_all_that_it_may_come_to() {
+    let unseen = Candidate {
+        unseen: true,
+        ..strong()
+    };
+    for candidates in [&[unseen][..], &[strong(), unseen]] {
+        for available in [1_000_000, 963_000, 6_840, 0] {
+            let ask = ask(candidates, available);
+            let whole = Ask {
+                streamed: false,
+                ..ask
+            };
+            assert_eq!(size(&ask), size(&whole), "{available}");
+        }
+    }
+    let of = |available| size(&ask(&[unseen], available));
+    assert_eq!(of(963_000), hold(240_750, 15_850, Bound::Imposed));
 }
 
 #[test]
@@ -135,6 +171,7 @@ fn the_dearest_of_prices_and_candidates_counts() {
         spread: BasisPoints::new(spread).unwrap(),
         max_output: 1_000,
         context_window: None,
+        unseen: false,
     };
     let of = |candidates: &[Candidate]| {
         let sizing = size(&Ask {
@@ -279,6 +316,7 @@ proptest! {
             spread: BasisPoints::new(spread).unwrap(),
             max_output: 1_000,
             context_window: None,
+            unseen: false,
         };
         let candidates = [candidate];
         let ask = Ask {
