@@ -17,7 +17,7 @@ const USUAL_SPEED: u64 = 50;
 /// So long a backend without enough observations works on an answer, for all we know.
 const USUAL_LONGEST: Duration = Duration::from_secs(60);
 /// Observations beyond so much time count less and less.
-const REMEMBERED_MS: u64 = 600_000;
+const REMEMBERED_US: u64 = 600_000_000;
 
 /// When a provider took the request, for as long as it has not refused it.
 #[derive(Debug, Clone, Default)]
@@ -37,30 +37,29 @@ impl Accepted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Pace {
     tokens: u64,
-    ms: u64,
+    us: u64,
 }
 
 impl Pace {
     /// An answer of so many tokens took so long.
     pub(crate) fn add(&mut self, tokens: u64, took: Duration) {
-        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).max(1);
+        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1);
         self.tokens = self.tokens.saturating_add(tokens);
-        self.ms = self.ms.saturating_add(ms);
-        while self.ms > REMEMBERED_MS {
+        self.us = self.us.saturating_add(us);
+        while self.us > REMEMBERED_US {
             self.tokens /= 2;
-            self.ms /= 2;
+            self.us /= 2;
         }
     }
 
     /// The tokens that it writes in such a time.
     pub(crate) fn tokens_in(self, time: Duration) -> u64 {
-        let ms = time.as_millis();
-        let (tokens, per_ms) = match self {
-            Self { tokens: 0, .. } | Self { ms: 0, .. } => (USUAL_SPEED, 1_000),
-            Self { tokens, ms } => (tokens, ms),
+        let (tokens, us) = match self {
+            Self { tokens: 0, .. } | Self { us: 0, .. } => (USUAL_SPEED, 1_000_000),
+            Self { tokens, us } => (tokens, us),
         };
-        u64::try_from(ms.saturating_mul(u128::from(tokens)) / u128::from(per_ms))
-            .unwrap_or(u64::MAX)
+        let made = time.as_micros().saturating_mul(u128::from(tokens)) / u128::from(us);
+        u64::try_from(made).unwrap_or(u64::MAX)
     }
 }
 

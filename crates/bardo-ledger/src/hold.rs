@@ -122,7 +122,8 @@ pub fn size(ask: &Ask<'_>) -> Sizing {
     match (ask.max_tokens, ask.streamed) {
         (Some(limit), _) => limited(ask, limit.min(longest)),
         (None, true) if ask.candidates.iter().all(|one| !one.unseen) => first_slice(ask, longest),
-        (None, _) => whole(ask, longest),
+        (None, true) => whole(ask, longest, SLICE_TOKENS),
+        (None, false) => whole(ask, longest, MIN_SLICE_TOKENS),
     }
 }
 
@@ -153,8 +154,12 @@ fn first_slice(ask: &Ask<'_>, longest: u64) -> Sizing {
     }
 }
 
-fn whole(ask: &Ask<'_>, longest: u64) -> Sizing {
-    let least = longest.min(MIN_SLICE_TOKENS);
+/// All of it at once: what a share of the account pays for, but so many tokens where all of the
+/// account pays for them.
+fn whole(ask: &Ask<'_>, longest: u64, worth: u64) -> Sizing {
+    let least = affordable(ask, longest.min(worth), ask.available)
+        .unwrap_or(0)
+        .max(longest.min(MIN_SLICE_TOKENS));
     let share = MicroUsd::new(ask.available.get() / LARGEST_SHARE);
     let tokens = affordable(ask, longest, share).unwrap_or(0).max(least);
     let bound = if tokens == longest {

@@ -58,8 +58,8 @@ async fn a_stream_that_is_left_is_charged_for_what_was_delivered() {
                 let spent = purse.balance().await.spent;
                 assert_eq!(spent, receipt.amounts.charge, "{place}");
                 if pieces == 0 {
-                    // Only what the provider had told by then.
-                    assert!(!receipt.estimated, "{place}");
+                    // What the provider had told by then, and what the model thought.
+                    assert!(receipt.estimated, "{place}");
                     continue;
                 }
                 let usage = receipt.usage.expect("counted here");
@@ -75,10 +75,11 @@ async fn a_stream_that_is_left_is_charged_for_what_was_delivered() {
 }
 
 #[tokio::test]
-async fn leaving_before_any_content_gives_the_hold_back() {
+async fn leaving_a_stream_before_its_head_gives_the_hold_back_and_a_whole_answer_is_paid_for() {
     for stream in [false, true] {
+        let mut charged = Vec::new();
         // Each poll takes the request a little further, until the provider is waited for.
-        for polls in 0..6 {
+        for polls in [0, 1, 2, 4, 8, 200] {
             let purse = Purse::with("10").await;
             let silence = json!({ "kind": "delay_headers", "ms": 60_000 });
             purse.bench.fault("openai", 0, silence).await;
@@ -101,12 +102,57 @@ async fn leaving_before_any_content_gives_the_hold_back() {
             drop(answer);
             let receipts = purse.settled().await;
             assert!(receipts.len() <= 1);
+            let spent = purse.balance().await.spent;
+            charged.push(spent > MicroUsd::ZERO);
             for receipt in receipts {
                 assert_eq!(receipt.outcome, Outcome::Aborted);
+                assert_eq!(receipt.amounts.charge, spent);
+                if spent > MicroUsd::ZERO {
+                    let usage = receipt.usage.expect("counted here");
+                    assert!(receipt.estimated);
+                    assert_eq!(spent, charge(usage.prompt(), usage.output));
+                }
             }
-            assert_eq!(purse.balance().await.spent, MicroUsd::ZERO);
         }
+        // The provider takes it at some time, and is at work from then on.
+        assert!(!charged[0] && charged.is_sorted(), "{charged:?}");
+        assert_eq!(charged.last(), Some(&!stream), "{charged:?}");
     }
+}
+
+#[tokio::test]
+async fn thinking_that_nobody_saw_is_charged_by_time_and_observed_speed() {
+    let purse = Purse::with("10").await;
+    let turn = |reasoning: u64| {
+        let text = "One sentence after another keeps the stream going. ".repeat(6);
+        let usage = json!({ "reasoning": reasoning });
+        let turn = json!([{ "text": text, "delay_ms": 1, "usage": usage }]);
+        let script = script(turn);
+        let mut body = prompt(Dialect::Chat, "gpt-5.5", &script);
+        body["max_completion_tokens"] = json!(30_000);
+        body["stream"] = json!(true);
+        body
+    };
+    // As much as a whole answer comes to says how fast the model is.
+    let body = turn(20_000);
+    purse.ask(Dialect::Chat, &body).await.expect("an answer");
+    let before = purse.balance().await.spent;
+    let answer = purse.begin(Dialect::Chat, &body).await.expect("an answer");
+    let AnswerBody::Stream(mut stream) = answer.body else {
+        unreachable!("a stream was asked for");
+    };
+    std::future::poll_fn(|cx| stream.poll_next(cx)).await;
+    drop(stream);
+    let receipts = purse.settled().await;
+    let receipt = &receipts[1];
+    let usage = receipt.usage.as_ref().expect("counted here");
+    assert_eq!(receipt.outcome, Outcome::Aborted);
+    assert!(receipt.estimated);
+    assert!(usage.reasoning > Some(100), "{usage:?}");
+    let spent = purse.balance().await.spent.saturating_sub(before);
+    assert_eq!(spent, receipt.amounts.charge);
+    let hold = charge(usage.prompt() * 10, 30_000);
+    assert!(spent <= hold, "{spent}");
 }
 
 #[tokio::test]

@@ -121,7 +121,7 @@ async fn a_stream_holds_more_as_it_flows_and_is_charged_once() {
     let text = "One sentence after another keeps the stream going. ".repeat(1_200);
     let mut body = prompt(
         Dialect::Chat,
-        "gpt-5.5",
+        "deepseek-v4-pro",
         &script(json!([{ "text": text, "chunk": 400 }])),
     );
     body["stream"] = json!(true);
@@ -137,52 +137,40 @@ async fn a_stream_holds_more_as_it_flows_and_is_charged_once() {
 }
 
 #[tokio::test]
-async fn a_stream_that_outruns_the_balance_ends_with_a_billing_error() {
-    for dialect in [Dialect::Chat, Dialect::Responses, Dialect::Anthropic] {
-        for model in ["gpt-5.5", "claude-sonnet-5-5"] {
+async fn a_stream_without_a_limit_gets_one_that_the_balance_pays() {
+    for dialect in [Dialect::Chat, Dialect::Responses] {
+        for model in ["gpt-5.5", "claude-sonnet-5-5", "deepseek-v4-pro"] {
             let purse = Purse::with("0.6").await;
             let text = "One sentence after another keeps the stream going. ".repeat(1_200);
             let script = script(json!([{ "text": text, "chunk": 40 }]));
             let mut body = prompt(dialect, model, &script);
             body["stream"] = json!(true);
-            if dialect == Dialect::Anthropic {
-                // This dialect has to name a limit, so that is held at once.
-                body["max_tokens"] = json!(20_000);
-                let refusal = purse.ask(dialect, &body).await;
-                assert!(matches!(refusal, Err(EngineError::Funds { .. })));
-                continue;
-            }
             let read = purse.ask(dialect, &body).await.expect("an answer");
             let place = format!("{dialect:?} {model}");
-            assert!(
-                read.text.contains("balance is used up"),
-                "{place}: {}",
-                read.text
-            );
-            assert!(
-                read.text.contains(r#""bardo_code":"insufficient_funds""#),
-                "{place}: {}",
-                &read.text[read.text.len().saturating_sub(500)..]
-            );
-            assert!(
-                !read.text.contains("[DONE]") && !read.text.contains("response.completed"),
-                "{place}"
-            );
+            let degraded = &read.head.degraded;
+            assert!(degraded.contains("max_tokens"), "{place}: {degraded}");
             let receipt = purse.receipt().await;
-            assert_eq!(receipt.outcome, Outcome::Failed, "{place}");
+            // One that shows what it writes is stopped where its words may come to the limit.
+            let is_shown = model == "deepseek-v4-pro";
+            let is_done = receipt.outcome == Outcome::Finished;
+            assert!(is_done || is_shown, "{place}");
+            assert_eq!(receipt.amounts.shortfall, MicroUsd::ZERO, "{place}");
             let balance = purse.balance().await;
             assert_eq!(balance.spent, receipt.amounts.charge, "{place}");
             // Most of the money was worth something to the caller.
             assert!(
-                balance.spent > MicroUsd::new(50_000),
-                "{place}: {balance:?}"
-            );
-            assert!(
-                balance.spent <= MicroUsd::new(600_000),
+                balance.spent > MicroUsd::new(300_000),
                 "{place}: {balance:?}"
             );
         }
     }
+    // This dialect has to name a limit, so that is held at once.
+    let purse = Purse::with("0.6").await;
+    let mut body = prompt(Dialect::Anthropic, "gpt-5.5", "Hi");
+    body["stream"] = json!(true);
+    body["max_tokens"] = json!(20_000);
+    let refusal = purse.ask(Dialect::Anthropic, &body).await;
+    assert!(matches!(refusal, Err(EngineError::Funds { .. })));
 }
 
 #[tokio::test]
@@ -190,7 +178,11 @@ async fn a_stream_whose_books_vanish_ends_and_says_so() {
     let purse = Purse::with("10").await;
     purse.books.fail_extends.store(9, Ordering::Relaxed);
     let text = "One sentence after another keeps the stream going. ".repeat(1_200);
-    let mut body = prompt(Dialect::Chat, "gpt-5.5", &script(json!([{ "text": text }])));
+    let mut body = prompt(
+        Dialect::Chat,
+        "deepseek-v4-pro",
+        &script(json!([{ "text": text }])),
+    );
     body["stream"] = json!(true);
     let read = purse.ask(Dialect::Chat, &body).await.expect("an answer");
     assert!(

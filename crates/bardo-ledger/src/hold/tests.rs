@@ -1,3 +1,5 @@
+mod promise;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -127,7 +129,7 @@ fn a_stream_of_a_model_that_reasons_unseen_holds_all_that_it_may_come_to() {
         ..strong()
     };
     for candidates in [&[unseen][..], &[strong(), unseen]] {
-        for available in [1_000_000, 963_000, 6_840, 0] {
+        for available in [1_000_000, 963_000, 300_000, 6_840, 0] {
             let ask = ask(candidates, available);
             let whole = Ask {
                 streamed: false,
@@ -138,6 +140,9 @@ fn a_stream_of_a_model_that_reasons_unseen_holds_all_that_it_may_come_to() {
     }
     let of = |available| size(&ask(&[unseen], available));
     assert_eq!(of(963_000), hold(240_750, 15_850, Bound::Imposed));
+    // Less than a slice is worth little to a model that thinks first.
+    assert_eq!(of(100_000), hold(64_440, 4_096, Bound::Imposed));
+    assert_eq!(of(10_000), hold(9_990, 466, Bound::Imposed));
 }
 
 #[test]

@@ -46,7 +46,10 @@ fn write(turn: &mut Turn, unlimited: u64) {
     let limit = ["max_completion_tokens", "max_tokens"]
         .iter()
         .find_map(|name| body[*name].as_u64());
-    let tokens = limit.unwrap_or(unlimited);
+    // One that shows what it writes stops when it is done.
+    let is_shown = body["stream"] == true && body["model"] == "m";
+    let most = if is_shown { unlimited } else { u64::MAX };
+    let tokens = limit.map_or(unlimited, |limit| limit.min(most));
     let usage = json!({ "prompt_tokens": 10, "completion_tokens": tokens,
         "total_tokens": tokens + 10 });
     if body["stream"] == true {
@@ -75,7 +78,7 @@ fn write(turn: &mut Turn, unlimited: u64) {
 fn config(rush: &Rush, output: u64) -> Value {
     let mut config = crate::rig::config(&[json!({
         "provider": "openai", "api_key": "up-key", "base_url": rush.upstream.at("/v1"),
-        "models": ["m"], "api": "chat", "bill": true,
+        "models": ["m", "gpt-5.5"], "api": "chat", "bill": true,
         "price": { "input_per_million": 0, "output_per_million": output },
     })]);
     config["inference"] = json!({ "spread_pct": 0 });
@@ -181,6 +184,67 @@ fn streams_without_limits_begin_with_a_slice() {
         assert_eq!(events.last(), Some(&json!("[DONE]")), "{}", answer.text());
     }
     assert_eq!(till.stand(&key).available, 0);
+}
+
+/// What the maker bills for a request that it was sent, at 10 USD per million tokens of output.
+fn bill(body: &str, unlimited: u64) -> u64 {
+    let body: Value = serde_json::from_str(body).expect("JSON");
+    let limit = body["max_completion_tokens"].as_u64();
+    limit.or(body["max_tokens"].as_u64()).unwrap_or(unlimited) * 10
+}
+
+#[test]
+fn streams_that_think_unseen_never_come_to_more_than_the_balance() {
+    // It thinks for as long as it may before it says a word.
+    let rush = Rush::new(128_000);
+    let till = Till::new(config(&rush, 10));
+    let key = till.rich("0.50");
+    let (sent, answers) = all_at_once(
+        &rush,
+        &till,
+        &key,
+        &json!({ "stream": true, "model": "gpt-5.5" }),
+    );
+    assert!(sent > 0);
+    for answer in answers.iter().filter(|answer| answer.status() == 200) {
+        assert_eq!(answer.header("x-bardo-degraded"), Some("max_tokens"));
+    }
+    let got = rush.upstream.got();
+    let bills: u64 = got.iter().map(|got| bill(got.text(), 128_000)).sum();
+    assert!(bills <= 500_000, "{bills} for 0.50 USD");
+    assert_eq!(till.stand(&key).spent, bills);
+}
+
+#[test]
+fn a_limit_that_is_set_for_a_stream_changes_no_other_byte() {
+    let rush = Rush::new(1_000);
+    rush.open();
+    let till = Till::new(config(&rush, 10));
+    let key = till.rich("0.50");
+    let gateway = till.open();
+    let head = r#"{ "model":"gpt-5.5" ,"messages":[{"content":"Hi","role":"user"}],"#;
+    let rest = r#""stream":true,"stream_options":{"include_usage":true}, "x" : 1.50"#;
+    let send = |more: &str| {
+        let request = Request::post("/v1/chat/completions", format!("{head}{rest}{more}}}"));
+        let answer = gateway.send(&key.sign(request));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let got = rush.upstream.got();
+        let sent = got.last().expect("it is sent").text().to_owned();
+        (sent, answer.header("x-bardo-degraded").map(str::to_owned))
+    };
+    let (sent, degraded) = send("");
+    let (before, limit) = sent
+        .split_once(r#","max_completion_tokens":"#)
+        .expect(&sent);
+    assert_eq!(before, format!("{head}{rest}"));
+    assert!(limit.trim_end_matches('}').parse::<u64>().is_ok(), "{sent}");
+    assert_eq!(degraded.as_deref(), Some("max_tokens"));
+    // One that has a limit, and one whose balance pays for the longest answer, go as they came.
+    let own = r#", "max_completion_tokens": 1e2"#;
+    assert_eq!(send(own), (format!("{head}{rest}{own}}}"), None));
+    till.one(&["balance", "deposit", "--key", &key.id, "--usd", "100"]);
+    assert_eq!(send(""), (format!("{head}{rest}}}"), None));
+    till.verify();
 }
 
 #[test]

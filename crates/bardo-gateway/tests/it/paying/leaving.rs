@@ -1,4 +1,4 @@
-//! Callers who leave in the middle pay for what they had, and for nothing else.
+//! Callers who leave in the middle pay for what they had, and for what was done for them unseen.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
@@ -197,5 +197,112 @@ fn a_maker_who_fails_in_mid_stream_is_paid_for_what_arrived() {
         assert!(micro_of(&receipt["cost"]["charge"]) > 0);
     }
     assert_eq!(till.stand(&key).held, 0);
+    till.verify();
+}
+
+/// Thinks as many tokens as the request allows; tells when it was left.
+fn thinker() -> (Scripted, Receiver<()>) {
+    let (tell, closed) = channel();
+    let tell = Mutex::new(tell);
+    let upstream = Scripted::start(move |mut turn| {
+        let body: Value = serde_json::from_str(turn.got.text()).expect("JSON");
+        let limit = body["max_completion_tokens"].as_u64().expect("a limit");
+        if body["stream"] == true {
+            turn.stream_head();
+            turn.chunk(said("One two", Value::Null));
+        }
+        if turn.got.text().contains("Leave") {
+            turn.closed();
+            let _ = tell.lock().expect("no panic").send(());
+            return;
+        }
+        let usage = json!({ "prompt_tokens": 10, "completion_tokens": limit,
+            "total_tokens": limit + 10,
+            "completion_tokens_details": { "reasoning_tokens": limit - 2 } });
+        let end = json!({ "id": "c", "object": "chat.completion.chunk", "created": 1,
+            "model": "gpt-5.5",
+            "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }], "usage": usage });
+        turn.chunk(format!("data: {end}\n\ndata: [DONE]\n\n"));
+        turn.end();
+    });
+    (upstream, closed)
+}
+
+fn thinking(upstream: &Scripted) -> Value {
+    crate::rig::config(&[json!({
+        "provider": "openai", "api_key": "up-key", "base_url": upstream.at("/v1"),
+        "models": ["gpt-5.5"], "api": "chat", "bill": true, "price": maker::price(),
+    })])
+}
+
+fn asked(caller: Caller, text: &str, stream: bool) -> Value {
+    let mut body = caller.request("gpt-5.5", text, stream);
+    let limit = match caller {
+        Caller::Chat => "max_completion_tokens",
+        Caller::Anthropic => "max_tokens",
+        Caller::Responses => "max_output_tokens",
+    };
+    body[limit] = json!(100_000);
+    body
+}
+
+#[test]
+fn thinking_that_nobody_saw_is_paid_for_by_who_leaves() {
+    let (upstream, closed) = thinker();
+    let till = Till::new(thinking(&upstream));
+    let key = till.rich("100");
+    let gateway = till.open();
+    // One answer that is counted says how fast the model is.
+    let answer = gateway.send(&key.ask(Caller::Chat, &asked(Caller::Chat, "Stay", true)));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    for caller in Caller::ALL {
+        let before = till.stand(&key);
+        let mut exchange = gateway.open(&key.ask(caller, &asked(caller, "Leave", true)));
+        let id = exchange
+            .head()
+            .get("x-request-id")
+            .expect("an id")
+            .to_owned();
+        exchange.until(&mut Vec::new(), "One");
+        let held = till.stand(&key).held;
+        drop(exchange);
+        closed.recv_timeout(PATIENCE).expect("it is closed");
+        let receipt = receipt(&gateway, &key, &id);
+        assert_eq!(receipt["status"], "aborted", "{receipt}");
+        let usage = &receipt["usage"];
+        assert_eq!(usage["estimated"], true, "{receipt}");
+        assert!(usage["reasoning_tokens"].as_u64() > Some(0), "{receipt}");
+        let charge = micro_of(&receipt["cost"]["charge"]);
+        assert!(charge > 0 && charge <= held, "{charge} of {held}");
+        let after = eventually("nothing is held any more", || {
+            let stand = till.stand(&key);
+            (stand.held == 0).then_some(stand)
+        });
+        assert_eq!(after.spent - before.spent, charge);
+    }
+    till.verify();
+}
+
+#[test]
+fn a_whole_answer_that_is_given_up_is_paid_for_from_when_the_maker_took_it() {
+    let (upstream, closed) = thinker();
+    let till = Till::new(thinking(&upstream));
+    let key = till.rich("100");
+    let gateway = till.open();
+    for (number, caller) in Caller::ALL.into_iter().enumerate() {
+        let before = till.stand(&key);
+        let exchange = gateway.open(&key.ask(caller, &asked(caller, "Leave", false)));
+        eventually("the maker has it", || {
+            (upstream.got().len() > number).then_some(())
+        });
+        let held = till.stand(&key).held;
+        drop(exchange);
+        closed.recv_timeout(PATIENCE).expect("it is closed");
+        let after = eventually("it is settled", || {
+            let stand = till.stand(&key);
+            (stand.held == 0 && stand.spent > before.spent).then_some(stand)
+        });
+        assert!(after.spent - before.spent <= held, "{after:?}");
+    }
     till.verify();
 }
