@@ -28,4 +28,4 @@ pub mod usage;
 
 mod degradation;
 
-pub use degradation::Degradation;
+pub use degradation::{Degradation, Losses};

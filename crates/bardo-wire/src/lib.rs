@@ -22,5 +22,6 @@ pub mod table;
 pub mod anthropic;
 pub mod chat;
 pub mod gemini;
+mod renames;
 pub mod responses;
 pub mod textual;

@@ -9,6 +9,7 @@ mod fields;
 mod small;
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use bardo_types::Degradation;
 use bardo_types::chat::{ChatRequest, ToolChoice};
@@ -96,8 +97,8 @@ pub fn settings_change(
     let unreadable = |_| translate("");
     let difference = Difference {
         caller: top,
-        was: scan(&was.body).map_err(unreadable)?,
-        is: scan(&is.body).map_err(unreadable)?,
+        was: Encoding::of(scan(&was.body).map_err(unreadable)?),
+        is: Encoding::of(scan(&is.body).map_err(unreadable)?),
         paths: &paths,
     };
     Ok(SettingsChange {
@@ -171,18 +172,46 @@ fn forget_spellings(paths: &[Path], before: &ChatRequest, after: &mut ChatReques
 /// Two encodings beside what the caller wrote.
 struct Difference<'a> {
     caller: &'a TopLevel<'a>,
-    was: TopLevel<'a>,
-    is: TopLevel<'a>,
+    was: Encoding<'a>,
+    is: Encoding<'a>,
     paths: &'a [Path],
+}
+
+/// The members of an encoded body, and their values by name.
+struct Encoding<'a> {
+    keys: Vec<String>,
+    values: HashMap<String, &'a str>,
+}
+
+impl<'a> Encoding<'a> {
+    fn of(body: TopLevel<'a>) -> Self {
+        let mut encoding = Self {
+            keys: Vec::new(),
+            values: HashMap::new(),
+        };
+        for member in body.members() {
+            let key = body.key(member).into_owned();
+            let value = &body.bytes()[member.value.clone()];
+            encoding
+                .values
+                .insert(key.clone(), std::str::from_utf8(value).unwrap_or_default());
+            encoding.keys.push(key);
+        }
+        encoding
+    }
+
+    fn get(&self, key: &str) -> Option<&'a str> {
+        self.values.get(key).copied()
+    }
 }
 
 impl Difference<'_> {
     fn edits(&self) -> Result<Vec<Edit>, BadRequest> {
         let mut edits = Vec::new();
+        let touched: HashSet<&str> = self.paths.iter().map(|path| &*path.key).collect();
         for key in self.keys() {
             let (was, is) = (self.was.get(&key), self.is.get(&key));
-            let mut paths = self.paths.iter().filter(|path| path.key == key).peekable();
-            if was == is && paths.peek().is_none() {
+            if was == is && !touched.contains(&*key) {
                 continue;
             }
             if PROMPT.contains(&&*key) {
@@ -205,12 +234,13 @@ impl Difference<'_> {
     /// All members that may have changed, each once.
     fn keys(&self) -> Vec<Cow<'_, str>> {
         let mut keys: Vec<Cow<'_, str>> = Vec::new();
+        let mut known = HashSet::new();
         let encoded = [&self.was, &self.is]
             .into_iter()
-            .flat_map(|body| body.members().iter().map(|member| body.key(member)));
+            .flat_map(|body| body.keys.iter().map(|key| Cow::Borrowed(key.as_str())));
         let named = self.paths.iter().map(|path| Cow::Borrowed(&*path.key));
         for key in encoded.chain(named) {
-            if !keys.contains(&key) {
+            if known.insert(key.clone()) {
                 keys.push(key);
             }
         }
@@ -235,7 +265,7 @@ impl Difference<'_> {
         let mut members = Members::of(written);
         let was = Members::of(was.unwrap_or("{}"));
         let is = Members::of(is.unwrap_or("{}"));
-        let encoded = was.0.iter().chain(&is.0).map(|(name, _)| name.as_str());
+        let encoded = was.members().chain(is.members()).map(|(name, _)| name);
         // What the encoder leaves out of a shared object may be nothing that it knows.
         let changed = encoded.filter(|name| !is_shared && was.get(name) != is.get(name));
         let named = touched.iter().filter_map(|path| path.within.as_deref());
@@ -245,7 +275,7 @@ impl Difference<'_> {
             members.put(name, is.get(name));
         }
         // Where nothing moved, the caller's own spelling stays.
-        match (is_moved, members.0.is_empty()) {
+        match (is_moved, members.members().next().is_none()) {
             (false, _) => Some(written.to_owned()),
             (true, true) => None,
             (true, false) => Some(members.written()),
@@ -254,7 +284,13 @@ impl Difference<'_> {
 }
 
 /// The members of an object as written, in order.
-struct Members(Vec<(String, String)>);
+struct Members {
+    /// Those that were taken out have no value.
+    list: Vec<(String, Option<String>)>,
+    places: HashMap<String, usize>,
+    /// Some name comes twice.
+    has_twins: bool,
+}
 
 impl Members {
     fn of(json: &str) -> Self {
@@ -262,32 +298,55 @@ impl Members {
             struct Any<'a> {}
         }
         let any: Any<'_> = serde_json::from_str(json).unwrap_or_default();
-        let owned = |(name, raw): (Str<'_>, &RawValue)| (name.into_string(), raw.get().to_owned());
-        Self(any.extra.into_iter().map(owned).collect())
+        let owned =
+            |(name, raw): (Str<'_>, &RawValue)| (name.into_string(), Some(raw.get().to_owned()));
+        let list: Vec<_> = any.extra.into_iter().map(owned).collect();
+        let mut places = HashMap::new();
+        for (place, (name, _)) in list.iter().enumerate() {
+            places.entry(name.clone()).or_insert(place);
+        }
+        Self {
+            has_twins: places.len() < list.len(),
+            list,
+            places,
+        }
     }
 
     fn get(&self, name: &str) -> Option<&str> {
-        let found = self.0.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
+        self.list[*self.places.get(name)?].1.as_deref()
     }
 
     fn remove(&mut self, name: &str) {
-        self.0.retain(|(known, _)| known != name);
+        if let Some(place) = self.places.remove(name) {
+            self.list[place].1 = None;
+            if self.has_twins {
+                let twins = self.list.iter_mut().filter(|(known, _)| known == name);
+                twins.for_each(|(_, value)| *value = None);
+            }
+        }
     }
 
     fn put(&mut self, name: &str, value: Option<&str>) {
         let Some(value) = value else {
             return self.remove(name);
         };
-        match self.0.iter_mut().find(|(known, _)| known == name) {
-            Some((_, known)) => value.clone_into(known),
-            None => self.0.push((name.to_owned(), value.to_owned())),
+        if let Some(&place) = self.places.get(name) {
+            self.list[place].1 = Some(value.to_owned());
+        } else {
+            self.places.insert(name.to_owned(), self.list.len());
+            self.list.push((name.to_owned(), Some(value.to_owned())));
         }
+    }
+
+    fn members(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.list
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?)))
     }
 
     fn written(&self) -> String {
         let mut out = vec![b'{'];
-        for (index, (name, value)) in self.0.iter().enumerate() {
+        for (index, (name, value)) in self.members().enumerate() {
             if index > 0 {
                 out.push(b',');
             }

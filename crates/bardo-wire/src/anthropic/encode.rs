@@ -416,13 +416,14 @@ impl Plan<'_> {
 
     /// Members without a neutral meaning: this dialect's own go back, others are named as lost.
     fn extra(&self, body: &mut Object<'_>, lost: &mut Lost) {
+        let writes_thinking = self.writes_thinking();
         for (name, raw) in &self.request.extra {
             let known_at_openrouter = self.target.service == Service::OpenRouter
                 && OPENROUTER_EXTRA.contains(&name.as_str());
             let nested = name.split_once('.').map(|(outer, _)| outer);
             match nested {
                 Some("output_config" | "metadata") if self.is_native() => {}
-                Some("thinking") if self.is_native() && self.writes_thinking() => {}
+                Some("thinking") if self.is_native() && writes_thinking => {}
                 Some("tool_choice") if self.is_native() && self.choice.is_some() => {}
                 None if (self.is_native() || known_at_openrouter)
                     && (self.purpose == Purpose::Answer

@@ -1,31 +1,21 @@
-use bardo_types::Degradation;
+use bardo_types::{Degradation, Losses};
 
 /// What a request loses on its way, each feature named once.
 #[derive(Debug, Default)]
-pub(super) struct Lost(Vec<Degradation>);
+pub(super) struct Lost(Losses);
 
 impl Lost {
     /// Notes a loss with a fixed name.
     pub(super) fn note(&mut self, feature: &'static str, detail: &'static str) {
-        self.add(Degradation::new(feature, detail));
+        self.0.lose(feature, detail);
     }
 
     /// Notes the loss of a field that only this request carries.
     pub(super) fn field(&mut self, name: &str, detail: &'static str) {
-        self.add(Degradation::field(name, detail));
-    }
-
-    fn add(&mut self, degradation: Degradation) {
-        if !self
-            .0
-            .iter()
-            .any(|known| known.feature == degradation.feature)
-        {
-            self.0.push(degradation);
-        }
+        self.0.lose_field(name, detail);
     }
 
     pub(super) fn into_list(self) -> Vec<Degradation> {
-        self.0
+        self.0.into_list()
     }
 }

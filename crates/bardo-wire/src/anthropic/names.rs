@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use bardo_types::chat::{ChatRequest, Part, Tool, ToolChoice};
 use sha2::{Digest, Sha256};
 
+use crate::renames::Renames;
+
 /// Longest tool name the API takes.
 const NAME_MAX: usize = 128;
 
@@ -38,8 +40,8 @@ fn fingerprint(text: &str) -> String {
 /// Names of tools as this provider takes them.
 #[derive(Debug, Default)]
 pub(super) struct ToolNames {
-    /// As (sent, original), for those that had to change.
-    renamed: Vec<(String, String)>,
+    /// Those that had to change.
+    renamed: Renames,
 }
 
 impl ToolNames {
@@ -68,34 +70,30 @@ impl ToolNames {
             }
             _ => {}
         }
-        let mut renamed: Vec<(String, String)> = Vec::new();
+        let taken: HashSet<&str> = names.iter().copied().collect();
+        let mut renamed = Renames::default();
         for name in &names {
-            if is_valid_name(name) || renamed.iter().any(|(_, original)| original == name) {
+            if is_valid_name(name) || renamed.has(name) {
                 continue;
             }
             let mut sent = cleaned(name);
-            let taken = |sent: &str| {
-                names.contains(&sent) || renamed.iter().any(|(other, _)| other == sent)
-            };
-            if sent.is_empty() || sent.len() > NAME_MAX || taken(&sent) {
+            let is_taken = taken.contains(sent.as_str()) || renamed.sends(&sent);
+            if sent.is_empty() || sent.len() > NAME_MAX || is_taken {
                 sent.truncate(NAME_MAX - 9);
                 sent = format!("{sent}_{}", fingerprint(name));
             }
-            renamed.push((sent, (*name).to_owned()));
+            renamed.add(sent, name);
         }
         Self { renamed }
     }
 
     /// The name to send for `name`.
     pub(super) fn sent<'a>(&'a self, name: &'a str) -> &'a str {
-        self.renamed
-            .iter()
-            .find(|(_, original)| original == name)
-            .map_or(name, |(sent, _)| sent)
+        self.renamed.sent(name)
     }
 
     pub(super) fn into_renamed(self) -> Vec<(String, String)> {
-        self.renamed
+        self.renamed.into_list()
     }
 }
 
@@ -105,6 +103,8 @@ pub(super) struct CallIds<'a> {
     /// Caller's id to the one sent for its latest use.
     latest: HashMap<&'a str, Cow<'a, str>>,
     used: HashSet<Cow<'a, str>>,
+    /// How often an id was used that comes more than once.
+    repeated: HashMap<Cow<'a, str>, usize>,
 }
 
 impl<'a> CallIds<'a> {
@@ -116,10 +116,16 @@ impl<'a> CallIds<'a> {
             Cow::Owned(format!("{}_{}", cleaned(id), fingerprint(id)))
         };
         let mut sent = clean.clone();
-        let mut uses = 1;
-        while !self.used.insert(sent.clone()) {
-            uses += 1;
-            sent = Cow::Owned(format!("{clean}_{uses}"));
+        if !self.used.insert(sent.clone()) {
+            // The search goes on where the last one for this id ended.
+            let uses = self.repeated.entry(clean.clone()).or_insert(1);
+            loop {
+                *uses += 1;
+                sent = Cow::Owned(format!("{clean}_{uses}"));
+                if self.used.insert(sent.clone()) {
+                    break;
+                }
+            }
         }
         self.latest.insert(id, sent.clone());
         sent

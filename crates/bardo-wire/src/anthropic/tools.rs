@@ -1,6 +1,7 @@
 //! Tools and the choice among them.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use bardo_types::chat::{ChatRequest, Tool, ToolChoice};
 use bardo_types::json::RawJson;
@@ -36,12 +37,10 @@ pub(super) fn definitions<'a>(
 ) -> Vec<Definition<'a>> {
     let own = request.dialect == Dialect::Anthropic;
     let mut definitions = Vec::with_capacity(request.tools.len());
+    let only: Option<HashSet<&str>> = only.map(|only| only.iter().map(String::as_str).collect());
     for tool in &request.tools {
-        if only.is_some_and(|only| {
-            !tool
-                .name()
-                .is_some_and(|name| only.iter().any(|n| n == name))
-        }) {
+        let is_wanted = |only: &HashSet<&str>| tool.name().is_some_and(|name| only.contains(name));
+        if !only.as_ref().is_none_or(is_wanted) {
             continue;
         }
         match tool {

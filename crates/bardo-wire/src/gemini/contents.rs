@@ -1,6 +1,7 @@
 //! Turns of a conversation as `contents`.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
 
 use bardo_types::chat::{
     CacheMark, ChatRequest, Message, Opaque, Part as Said, Role, Text, ToolCall, ToolInput,
@@ -29,8 +30,54 @@ struct Builder<'a, 'b> {
     names: &'a Names,
     losses: &'b mut Losses,
     turns: Vec<Content<'a>>,
+    /// System messages in front of the turns.
+    leading: usize,
     /// Calls of the latest model turn, with their results.
-    calls: Vec<Awaited<'a>>,
+    calls: Calls<'a>,
+}
+
+#[derive(Default)]
+struct Calls<'a> {
+    list: Vec<Awaited<'a>>,
+    /// Places of the calls of each id, those with a result in front of the others.
+    by_id: HashMap<&'a str, VecDeque<usize>>,
+    /// No call before this place waits for its result.
+    first_open: usize,
+}
+
+impl<'a> Calls<'a> {
+    fn push(&mut self, call: Awaited<'a>) {
+        let places = self.by_id.entry(call.id).or_default();
+        places.push_back(self.list.len());
+        self.list.push(call);
+    }
+
+    /// The call that a result answers. Ids are unique only within a turn for some servers, so the
+    /// first open call wins.
+    fn answered_by(&mut self, id: &str) -> Option<&mut Awaited<'a>> {
+        let mut place = self.open(id);
+        if place.is_none() && id.is_empty() {
+            let waits = |call: &Awaited<'_>| call.result.is_none();
+            let after = self.list[self.first_open..].iter().position(waits);
+            self.first_open = after.map_or(self.list.len(), |after| self.first_open + after);
+            place = after.map(|_| self.first_open);
+        } else if place.is_none() {
+            place = self.open("");
+        }
+        place.map(|place| &mut self.list[place])
+    }
+
+    /// The first open call of an id.
+    fn open(&mut self, id: &str) -> Option<usize> {
+        let places = self.by_id.get_mut(id)?;
+        while places
+            .front()
+            .is_some_and(|&place| self.list[place].result.is_some())
+        {
+            places.pop_front();
+        }
+        places.front().copied()
+    }
 }
 
 struct Awaited<'a> {
@@ -71,7 +118,8 @@ pub(super) fn encode<'a>(
         names,
         losses,
         turns: Vec::new(),
-        calls: Vec::new(),
+        leading: leading.len(),
+        calls: Calls::default(),
     };
     builder.turns(leading.len())?;
     let mut turns = builder.turns;
@@ -162,8 +210,8 @@ impl<'a> Builder<'a, '_> {
     }
 
     fn push_user(&mut self, user: UserTurn<'a>) {
-        let mut parts = Vec::with_capacity(self.calls.len() + user.words.len());
-        for call in std::mem::take(&mut self.calls) {
+        let mut parts = Vec::with_capacity(self.calls.list.len() + user.words.len());
+        for call in std::mem::take(&mut self.calls).list {
             let response = call.result.unwrap_or_else(|| {
                 self.losses.note(
                     "tool_result",
@@ -227,7 +275,11 @@ impl<'a> Builder<'a, '_> {
                     "audio",
                     "audio that another provider keeps was left out of the history",
                 ),
-                other => self.other(other, Place::new(self.request, at, place), out)?,
+                other => self.other(
+                    other,
+                    Place::new(self.request, self.leading, at, place),
+                    out,
+                )?,
             }
         }
         Ok(())
@@ -242,7 +294,7 @@ impl<'a> Builder<'a, '_> {
             );
         }
         for (index, part) in message.parts.iter().enumerate() {
-            let place = Place::new(self.request, at, index);
+            let place = Place::new(self.request, self.leading, at, index);
             match part {
                 Said::ToolResult(result) => self.result(result, place, turn)?,
                 Said::Text(text) => self.words(text, &mut turn.words),
@@ -388,18 +440,7 @@ impl<'a> Builder<'a, '_> {
         if text.is_empty() && turn.attached.len() > before {
             text = "[attached below]".into();
         }
-        // Ids are unique only within a turn for some servers, so the first open call wins.
-        let open = |call: &Awaited<'_>| call.result.is_none();
-        let found = self
-            .calls
-            .iter()
-            .position(|call| open(call) && call.id == result.call_id)
-            .or_else(|| {
-                self.calls.iter().position(|call| {
-                    open(call) && (call.id.is_empty() || result.call_id.is_empty())
-                })
-            });
-        let Some(found) = found else {
+        let Some(call) = self.calls.answered_by(&result.call_id) else {
             return Err(BadRequest::new(
                 place.to_string(),
                 format!(
@@ -409,7 +450,7 @@ impl<'a> Builder<'a, '_> {
                 ),
             ));
         };
-        self.calls[found].result = Some(if result.is_error {
+        call.result = Some(if result.is_error {
             Outcome::Error(text)
         } else {
             Outcome::Output(text)

@@ -22,11 +22,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn new(request: &ChatRequest, message: usize, part: usize) -> Self {
+    /// The place of a part behind `leading` system messages.
+    pub(super) fn new(request: &ChatRequest, leading: usize, message: usize, part: usize) -> Self {
         let (list, outside) = match request.dialect {
-            Dialect::Anthropic => ("messages", request.leading_system().len()),
+            Dialect::Anthropic => ("messages", leading),
             Dialect::Responses => ("input", 0),
-            Dialect::Gemini => ("contents", request.leading_system().len()),
+            Dialect::Gemini => ("contents", leading),
             Dialect::Chat | Dialect::Completions => ("messages", 0),
         };
         Self {

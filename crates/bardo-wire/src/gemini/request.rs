@@ -9,21 +9,19 @@ use crate::codec::{BadRequest, Encoded, Target};
 
 /// What a request could not carry, each feature named once.
 #[derive(Default)]
-pub(super) struct Losses(Vec<Degradation>);
+pub(super) struct Losses(bardo_types::Losses);
 
 impl Losses {
     pub(super) fn note(&mut self, feature: &'static str, detail: &'static str) {
-        self.add(Degradation::new(feature, detail));
+        self.0.lose(feature, detail);
     }
 
     pub(super) fn field(&mut self, name: &str, detail: &'static str) {
-        self.add(Degradation::field(name, detail));
+        self.0.lose_field(name, detail);
     }
 
-    fn add(&mut self, degradation: Degradation) {
-        if !self.0.iter().any(|old| old.feature == degradation.feature) {
-            self.0.push(degradation);
-        }
+    fn into_list(self) -> Vec<Degradation> {
+        self.0.into_list()
     }
 }
 
@@ -68,7 +66,7 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
     let bytes = serde_json::to_vec(&body).expect("names and JSON values always serialize");
     Ok(Encoded {
         body: bytes,
-        degraded: losses.0,
+        degraded: losses.into_list(),
         renamed_tools: names.into_renamed(),
     })
 }

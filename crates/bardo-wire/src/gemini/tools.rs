@@ -1,6 +1,7 @@
 //! Tools, their names, and which of them must be called.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use bardo_types::chat::{ChatRequest, Part, Tool, ToolChoice};
 use bardo_types::json::RawJson;
@@ -11,14 +12,15 @@ use sha2::{Digest as _, Sha256};
 
 use super::body::{CallingConfig, Declaration, ToolConfig, ToolSet};
 use super::request::Losses;
+use crate::renames::Renames;
 
 /// Gemini's limit for function names.
 const MAX_NAME: usize = 128;
 
 /// The names that tools have upstream.
 pub(super) struct Names {
-    /// (sent, original) of those that had to change.
-    renamed: Vec<(String, String)>,
+    /// Those that had to change.
+    renamed: Renames,
 }
 
 impl Names {
@@ -36,24 +38,21 @@ impl Names {
                 Part::ToolCall(call) => Some(&call.name),
                 _ => None,
             });
-        let mut renamed: Vec<(String, String)> = Vec::new();
+        let mut renamed = Renames::default();
         for name in declared.chain(called) {
-            if !is_valid(name) && !renamed.iter().any(|(_, original)| original == name) {
-                renamed.push((valid_name(name), name.clone()));
+            if !is_valid(name) && !renamed.has(name) {
+                renamed.add(valid_name(name), name);
             }
         }
         Self { renamed }
     }
 
     pub(super) fn sent<'a>(&'a self, original: &'a str) -> &'a str {
-        self.renamed
-            .iter()
-            .find(|(_, name)| name == original)
-            .map_or(original, |(sent, _)| sent)
+        self.renamed.sent(original)
     }
 
     pub(super) fn into_renamed(self) -> Vec<(String, String)> {
-        self.renamed
+        self.renamed.into_list()
     }
 }
 
@@ -99,6 +98,13 @@ pub(super) fn encode<'a>(
     losses: &mut Losses,
 ) -> (Vec<ToolSet<'a>>, Option<ToolConfig<'a>>) {
     let choice = request.tool_choice.as_ref();
+    let allowed: Option<HashSet<&str>> = match choice {
+        Some(ToolChoice::Allowed {
+            required: false,
+            names,
+        }) => Some(names.iter().map(String::as_str).collect()),
+        _ => None,
+    };
     let mut declarations = Vec::new();
     let mut strict = false;
     for tool in &request.tools {
@@ -108,7 +114,7 @@ pub(super) fn encode<'a>(
         {
             strict = true;
         }
-        if is_left_out(tool, choice) {
+        if is_left_out(tool, allowed.as_ref()) {
             continue;
         }
         declarations.extend(declaration(tool, names, losses));
@@ -152,14 +158,9 @@ pub(super) fn encode<'a>(
 
 /// Whether an "any of these, or none" choice excludes the tool. Gemini restricts names only where
 /// a call is forced, so the others are not declared.
-fn is_left_out(tool: &Tool, choice: Option<&ToolChoice>) -> bool {
-    match choice {
-        Some(ToolChoice::Allowed {
-            required: false,
-            names,
-        }) => tool
-            .name()
-            .is_some_and(|name| !names.iter().any(|allowed| allowed == name)),
+fn is_left_out(tool: &Tool, allowed: Option<&HashSet<&str>>) -> bool {
+    match (allowed, tool.name()) {
+        (Some(allowed), Some(name)) => !allowed.contains(name),
         _ => false,
     }
 }

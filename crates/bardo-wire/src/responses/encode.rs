@@ -1,6 +1,6 @@
 //! A neutral conversation to a request body for an upstream.
 
-use bardo_types::Degradation;
+use bardo_types::Losses;
 use bardo_types::chat::{
     ChatRequest, Message, OutputFormat, Part, ReasoningRequest, Role, ThinkingDisplay, ThinkingMode,
 };
@@ -24,13 +24,6 @@ const LEAST_OUTPUT: u64 = 16;
 /// Members of `extra` that are woven into a member written here.
 const WOVEN: [&str; 4] = ["reasoning", "text", "include", "tool_choice"];
 
-/// Adds a degradation unless its feature is listed already.
-pub(super) fn once(degraded: &mut Vec<Degradation>, new: Degradation) {
-    if !degraded.iter().any(|known| known.feature == new.feature) {
-        degraded.push(new);
-    }
-}
-
 /// Writes a request for a Responses endpoint.
 ///
 /// # Errors
@@ -45,7 +38,7 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
     }
     let same = request.dialect == Dialect::Responses;
     let names = Names::of_request(request);
-    let mut degraded = Vec::new();
+    let mut degraded = Losses::default();
     let mut out = Vec::with_capacity(4096);
     let mut body = ObjectWriter::new(&mut out);
     body.string("model", &target.model);
@@ -75,15 +68,14 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
         }
     } else {
         for (key, _) in &request.extra {
-            let new = Degradation::field(key, "this API has no such field");
-            once(&mut degraded, new);
+            degraded.lose_field(key, "this API has no such field");
         }
     }
     body.bool("stream", request.stream);
     body.end();
     Ok(Encoded {
         body: out,
-        degraded,
+        degraded: degraded.into_list(),
         renamed_tools: names.into_renamed(),
     })
 }
@@ -123,15 +115,15 @@ fn limits(
     target: &Target,
     same: bool,
     body: &mut ObjectWriter<'_>,
-    degraded: &mut Vec<Degradation>,
+    degraded: &mut Losses,
 ) {
     if let Some(limit) = request.max_output_tokens {
         let sent = if same { limit } else { limit.max(LEAST_OUTPUT) };
         if sent != limit {
-            degraded.push(Degradation::new(
+            degraded.lose(
                 "max_output_tokens",
                 "this provider takes no limit below 16 tokens",
-            ));
+            );
         }
         body.number("max_output_tokens", sent);
     }
@@ -141,10 +133,10 @@ fn limits(
     ] {
         match value {
             Some(value) if same || target.capabilities.sampling => body.raw(key, value.as_str()),
-            Some(_) => degraded.push(Degradation::new(
+            Some(_) => degraded.lose(
                 key,
                 "this model draws words its own way and takes no such setting",
-            )),
+            ),
             None => {}
         }
     }
@@ -168,7 +160,7 @@ fn reasoning(
     target: &Target,
     same: bool,
     body: &mut ObjectWriter<'_>,
-    degraded: &mut Vec<Degradation>,
+    degraded: &mut Losses,
 ) {
     let wanted = wanted_effort(&request.reasoning);
     let effort = if same {
@@ -178,10 +170,10 @@ fn reasoning(
     };
     // A model without the knob does not think either, so asking it not to loses nothing.
     if effort != wanted && !(effort.is_none() && wanted == Some(Effort::None)) {
-        degraded.push(Degradation::new(
+        degraded.lose(
             "effort",
             "this model does not know the effort asked for; the nearest one it has was taken",
-        ));
+        );
     }
     let shown = request.reasoning.display == Some(ThinkingDisplay::Summarized);
     let summary = match &request.reasoning.summary {
@@ -262,17 +254,14 @@ fn identity(
     target: &Target,
     same: bool,
     body: &mut ObjectWriter<'_>,
-    degraded: &mut Vec<Degradation>,
+    degraded: &mut Losses,
 ) {
     // These keep nothing, and one of them refuses to be asked.
     let forgetful = matches!(target.service, Service::BlockRun | Service::Venice);
     match request.store {
         Some(true) if forgetful => {
             body.bool("store", false);
-            degraded.push(Degradation::new(
-                "store",
-                "this provider does not keep answers",
-            ));
+            degraded.lose("store", "this provider does not keep answers");
         }
         Some(store) => body.bool("store", store),
         None if !same || forgetful => body.bool("store", false),
@@ -294,7 +283,7 @@ fn identity(
 }
 
 /// Names what this API has no member for.
-fn lost(request: &ChatRequest, degraded: &mut Vec<Degradation>) {
+fn lost(request: &ChatRequest, degraded: &mut Losses) {
     const WHY: &str = "this API has no such setting";
     let sampling = &request.sampling;
     let speech = request
@@ -316,27 +305,24 @@ fn lost(request: &ChatRequest, degraded: &mut Vec<Degradation>) {
         ("audio", speech || request.audio.is_some()),
     ] {
         if asked {
-            once(degraded, Degradation::new(feature, WHY));
+            degraded.lose(feature, WHY);
         }
     }
     if request.cache.automatic.is_some() {
-        once(degraded, Degradation::new("cache_control", CACHE_MARKS));
+        degraded.lose("cache_control", CACHE_MARKS);
     }
     let between = request.reasoning.mode == Some(ThinkingMode::BetweenTools);
     if between {
-        once(degraded, Degradation::new("thinking_mode", WHY));
+        degraded.lose("thinking_mode", WHY);
     }
     let later_effort = request
         .messages
         .iter()
         .any(|message| message.role == Role::System && message.output_config.is_some());
     if later_effort {
-        once(
-            degraded,
-            Degradation::new(
-                "output_config",
-                "settings within the conversation have no counterpart",
-            ),
+        degraded.lose(
+            "output_config",
+            "settings within the conversation have no counterpart",
         );
     }
 }

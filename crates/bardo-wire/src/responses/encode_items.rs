@@ -1,8 +1,8 @@
 //! Neutral messages to input items.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-use bardo_types::Degradation;
+use bardo_types::Losses;
 use bardo_types::chat::{
     Audio, CacheMark, ChatRequest, Citation, Document, DocumentSource, Image, MediaSource, Message,
     Opaque, Part, Reasoning, Role, SearchResult, Text, ToolCall, ToolInput, ToolResult,
@@ -10,7 +10,7 @@ use bardo_types::chat::{
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 
-use super::encode::{CACHE_MARKS, once};
+use super::encode::CACHE_MARKS;
 use super::names::{self, Names};
 use super::namespaces;
 use super::output::OWN_ID;
@@ -31,7 +31,7 @@ pub(super) fn encode(
     skip: usize,
     names: &Names,
     out: &mut Vec<u8>,
-    degraded: &mut Vec<Degradation>,
+    degraded: &mut Losses,
 ) -> Result<(), BadRequest> {
     let mut encoder = Encoder {
         same: request.dialect == Dialect::Responses,
@@ -44,6 +44,11 @@ pub(super) fn encode(
         encoder.note_marks(message);
     }
     let messages = &request.messages[skip..];
+    let answered = if encoder.same {
+        HashMap::new()
+    } else {
+        last_results(messages)
+    };
     for (index, message) in messages.iter().enumerate() {
         let path = format!("messages[{}]", skip + index);
         match message.role {
@@ -52,7 +57,7 @@ pub(super) fn encode(
             Role::Assistant => {
                 encoder.assistant(message);
                 if !encoder.same && index + 1 < messages.len() {
-                    encoder.answer_open_calls(message, &messages[index + 1..]);
+                    encoder.answer_open_calls(message, index, &answered);
                 }
             }
         }
@@ -62,16 +67,26 @@ pub(super) fn encode(
             .last()
             .is_some_and(|last| last.role == Role::Assistant && !last.parts.iter().any(is_call))
     {
-        once(
-            encoder.degraded,
-            Degradation::new(
-                "prefill",
-                "this API begins a new answer instead of going on with the last one",
-            ),
+        encoder.degraded.lose(
+            "prefill",
+            "this API begins a new answer instead of going on with the last one",
         );
     }
     encoder.items.end();
     Ok(())
+}
+
+/// For each call id the place of the last message with a result for it.
+fn last_results(messages: &[Message]) -> HashMap<&str, usize> {
+    let mut last = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        for part in &message.parts {
+            if let Part::ToolResult(result) = part {
+                last.insert(result.call_id.as_str(), index);
+            }
+        }
+    }
+    last
 }
 
 fn is_call(part: &Part) -> bool {
@@ -84,12 +99,12 @@ struct Encoder<'a> {
     own_files: bool,
     names: &'a Names,
     items: ArrayWriter<'a>,
-    degraded: &'a mut Vec<Degradation>,
+    degraded: &'a mut Losses,
 }
 
 impl Encoder<'_> {
     fn lose(&mut self, feature: &'static str, why: &'static str) {
-        once(self.degraded, Degradation::new(feature, why));
+        self.degraded.lose(feature, why);
     }
 
     /// Names marks on text whose place takes none.
@@ -319,18 +334,18 @@ impl Encoder<'_> {
     }
 
     /// OpenAI refuses a call without an output; a caller that cut its history gets one that says so.
-    fn answer_open_calls(&mut self, message: &Message, later: &[Message]) {
-        let answered: HashSet<&str> = later
-            .iter()
-            .flat_map(|message| &message.parts)
-            .filter_map(|part| match part {
-                Part::ToolResult(result) => Some(result.call_id.as_str()),
-                _ => None,
-            })
-            .collect();
+    fn answer_open_calls(
+        &mut self,
+        message: &Message,
+        index: usize,
+        answered: &HashMap<&str, usize>,
+    ) {
         for part in &message.parts {
             let Part::ToolCall(call) = part else { continue };
-            if answered.contains(call.id.as_str()) {
+            if answered
+                .get(call.id.as_str())
+                .is_some_and(|&last| last > index)
+            {
                 continue;
             }
             let custom = matches!(call.input, ToolInput::Text(_));
@@ -370,12 +385,12 @@ fn is_content_kind(kind: &str) -> bool {
 struct ContentWriter<'a> {
     own_files: bool,
     list: ArrayWriter<'a>,
-    degraded: &'a mut Vec<Degradation>,
+    degraded: &'a mut Losses,
 }
 
 impl ContentWriter<'_> {
     fn lose(&mut self, feature: &'static str, why: &'static str) {
-        once(self.degraded, Degradation::new(feature, why));
+        self.degraded.lose(feature, why);
     }
 
     fn part(&mut self, part: &Part, path: &str) -> Result<(), BadRequest> {

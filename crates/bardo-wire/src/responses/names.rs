@@ -6,6 +6,7 @@ use bardo_types::chat::{ChatRequest, Part, Tool};
 use sha2::{Digest, Sha256};
 
 use super::namespaces;
+use crate::renames::Renames;
 
 /// Longest tool name, call id, cache key and user id that the API takes.
 const LONGEST: usize = 64;
@@ -13,8 +14,7 @@ const LONGEST: usize = 64;
 /// Tool names as an upstream takes them.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// As (sent, original).
-    renamed: Vec<(String, String)>,
+    renamed: Renames,
 }
 
 impl Names {
@@ -38,8 +38,8 @@ impl Names {
             });
         let mut names = Self::default();
         for name in defined.chain(called) {
-            if !fits(name) && !names.renamed.iter().any(|(_, original)| original == name) {
-                names.renamed.push((fitted(name), name.to_owned()));
+            if !fits(name) && !names.renamed.has(name) {
+                names.renamed.add(fitted(name), name);
             }
         }
         names
@@ -47,10 +47,7 @@ impl Names {
 
     /// The name to send for `name`.
     pub(super) fn of<'a>(&'a self, name: &'a str) -> &'a str {
-        self.renamed
-            .iter()
-            .find(|(_, original)| original == name)
-            .map_or(name, |(sent, _)| sent)
+        self.renamed.sent(name)
     }
 
     /// The name to send for a tool.
@@ -59,7 +56,7 @@ impl Names {
     }
 
     pub(super) fn into_renamed(self) -> Vec<(String, String)> {
-        self.renamed
+        self.renamed.into_list()
     }
 }
 

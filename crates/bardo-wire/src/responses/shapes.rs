@@ -5,6 +5,7 @@
 //! knows can be put together again.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use bardo_types::json::RawJson;
@@ -172,6 +173,9 @@ string_or_list!(
     "a string or a list of content parts"
 );
 
+/// So many members are compared one by one; an item has seldom more.
+const FEW_MEMBERS: usize = 32;
+
 /// One input item.
 #[derive(Debug, Default)]
 pub(super) struct Item<'a> {
@@ -183,6 +187,8 @@ pub(super) struct Item<'a> {
     pub(super) output: Option<Content<'a>>,
     /// Every other member, as written, `type` and `role` among them.
     members: Vec<(Str<'a>, &'a RawValue)>,
+    /// The names of `members`, once there are more than a few.
+    names: HashSet<String>,
 }
 
 /// The kinds of items whose members get a type while they are read.
@@ -256,15 +262,30 @@ impl<'a> Item<'a> {
         key: Str<'a>,
         map: &mut A,
     ) -> Result<&'a RawValue, A::Error> {
-        if self.members.iter().any(|(seen, _)| **seen == *key) {
+        if self.has(&key) {
             return Err(A::Error::custom(format_args!(
                 "duplicate field `{}`",
                 &*key
             )));
         }
         let raw: &'a RawValue = map.next_value()?;
+        if self.members.len() >= FEW_MEMBERS {
+            if self.names.is_empty() {
+                let names = self.members.iter().map(|(name, _)| name.to_string());
+                self.names.extend(names);
+            }
+            self.names.insert(key.to_string());
+        }
         self.members.push((key, raw));
         Ok(raw)
+    }
+
+    fn has(&self, key: &str) -> bool {
+        if self.names.is_empty() {
+            self.members.iter().any(|(seen, _)| **seen == *key)
+        } else {
+            self.names.contains(key)
+        }
     }
 
     /// Keeps a member whose text decides how the rest is read.

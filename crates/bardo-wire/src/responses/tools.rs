@@ -1,6 +1,8 @@
 //! Tools and tool choice, in both directions.
 
-use bardo_types::Degradation;
+use std::collections::{HashMap, HashSet};
+
+use bardo_types::Losses;
 use bardo_types::chat::{ChatRequest, Tool, ToolChoice};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Service};
@@ -175,16 +177,25 @@ pub(super) fn decode_choice(raw: &RawValue, request: &mut ChatRequest) -> Result
 
 /// The choice with functions of namespaces under their flat names.
 fn resolved(choice: &ToolChoice, tools: &[Tool]) -> ToolChoice {
-    let flat = |name: &String| {
-        if tools.iter().any(|tool| tool.name() == Some(name)) {
-            return name.clone();
+    if !matches!(choice, ToolChoice::Named(_) | ToolChoice::Allowed { .. }) {
+        return choice.clone();
+    }
+    let plain: HashSet<&str> = tools.iter().filter_map(Tool::name).collect();
+    let mut inner: HashMap<&str, &str> = HashMap::new();
+    for tool in tools {
+        let Some((namespace, name)) = namespaces::of(tool)
+            .and_then(namespaces::name)
+            .zip(tool.name())
+        else {
+            continue;
+        };
+        if let Some(own) = namespaces::within(&namespace, name) {
+            inner.entry(own).or_insert(name);
         }
-        let found = tools.iter().find_map(|tool| {
-            let namespace = namespaces::name(namespaces::of(tool)?)?;
-            let flat = tool.name()?;
-            (namespaces::within(&namespace, flat) == Some(name)).then(|| flat.to_owned())
-        });
-        found.unwrap_or_else(|| name.clone())
+    }
+    let flat = |name: &String| match inner.get(name.as_str()) {
+        Some(flat) if !plain.contains(name.as_str()) => (*flat).to_owned(),
+        _ => name.clone(),
     };
     match choice {
         ToolChoice::Named(name) => ToolChoice::Named(flat(name)),
@@ -347,7 +358,7 @@ pub(super) fn encode(
     target: &Target,
     names: &Names,
     body: &mut ObjectWriter<'_>,
-    degraded: &mut Vec<Degradation>,
+    degraded: &mut Losses,
 ) -> Result<(), BadRequest> {
     let same = request.dialect == Dialect::Responses;
     let kept: Vec<&Tool> = request
@@ -368,10 +379,10 @@ pub(super) fn encode(
                 ),
             ));
         }
-        degraded.push(Degradation::new(
+        degraded.lose(
             "server_tools",
             "tools that only another provider runs were left out",
-        ));
+        );
     }
     if kept.is_empty() {
         return Ok(());
@@ -383,7 +394,7 @@ pub(super) fn encode(
         Tool::Function { strict, extra, .. } if !same => {
             for (key, _) in extra {
                 let why = "this API's tools have no such member";
-                super::encode::once(degraded, Degradation::field(key, why));
+                degraded.lose_field(key, why);
             }
             let bare = without_extra(tool);
             // Left out, this API would take `true`, which no other dialect means.
@@ -397,10 +408,7 @@ pub(super) fn encode(
     });
     list.end();
     if request.tools.iter().any(has_cache_mark) {
-        super::encode::once(
-            degraded,
-            Degradation::new("cache_control", super::encode::CACHE_MARKS),
-        );
+        degraded.lose("cache_control", super::encode::CACHE_MARKS);
     }
     choice(request, target, names, same, body, degraded);
     if let Some(parallel) = request.parallel_tool_calls {
@@ -427,7 +435,7 @@ fn choice(
     names: &Names,
     same: bool,
     body: &mut ObjectWriter<'_>,
-    degraded: &mut Vec<Degradation>,
+    degraded: &mut Losses,
 ) {
     let Some(choice) = &request.tool_choice else {
         return;
@@ -436,10 +444,10 @@ fn choice(
         body.raw("tool_choice", raw.as_str());
     } else if choice.forces() && !target.capabilities.forced_tool_choice {
         body.string("tool_choice", "auto");
-        degraded.push(Degradation::new(
+        degraded.lose(
             "forced_tool_choice",
             "this model decides itself whether to call a tool",
-        ));
+        );
     } else {
         let sent = |name: &str| names.of(name).to_owned();
         write_choice(choice, request, sent, body.value("tool_choice"));
@@ -456,14 +464,24 @@ fn write_choice(
         ToolChoice::Auto => out.extend_from_slice(b"\"auto\""),
         ToolChoice::None => out.extend_from_slice(b"\"none\""),
         ToolChoice::Required => out.extend_from_slice(b"\"required\""),
-        ToolChoice::Named(name) => write_named(name, request, &sent, out),
+        ToolChoice::Named(name) => {
+            let tool = request.tools.iter().find(|tool| tool.name() == Some(name));
+            write_named(name, tool, &sent, out);
+        }
         ToolChoice::Allowed { required, names } => {
+            let mut tools: HashMap<&str, &Tool> = HashMap::new();
+            for tool in &request.tools {
+                if let Some(name) = tool.name() {
+                    tools.entry(name).or_insert(tool);
+                }
+            }
             let mut object = ObjectWriter::new(out);
             object.string("type", "allowed_tools");
             object.string("mode", if *required { "required" } else { "auto" });
             let mut list = ArrayWriter::new(object.value("tools"));
             for name in names {
-                write_named(name, request, &sent, list.item());
+                let tool = tools.get(name.as_str()).copied();
+                write_named(name, tool, &sent, list.item());
             }
             list.end();
             object.end();
@@ -471,13 +489,7 @@ fn write_choice(
     }
 }
 
-fn write_named(
-    name: &str,
-    request: &ChatRequest,
-    sent: &impl Fn(&str) -> String,
-    out: &mut Vec<u8>,
-) {
-    let tool = request.tools.iter().find(|tool| tool.name() == Some(name));
+fn write_named(name: &str, tool: Option<&Tool>, sent: &impl Fn(&str) -> String, out: &mut Vec<u8>) {
     let mut object = ObjectWriter::new(out);
     match tool {
         Some(Tool::Server { kind, .. }) => {

@@ -1,13 +1,14 @@
 //! Which members of a body each setting is written in.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use bardo_types::chat::ChatRequest;
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 
 /// A member, or a member of a member, that a change touches.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Path {
     pub(super) key: Cow<'static, str>,
     pub(super) within: Option<Cow<'static, str>>,
@@ -167,11 +168,16 @@ pub(super) fn member_name(key: &str) -> Option<&'static str> {
     of_fields.chain(OTHERS).find(|name| *name == key)
 }
 
+fn as_text((name, value): &(String, RawJson)) -> (&str, &str) {
+    (name, value.as_str())
+}
+
 /// The members that a change touches, whether or not the target takes them.
 pub(super) fn touched(dialect: Dialect, before: &ChatRequest, after: &ChatRequest) -> Vec<Path> {
     let mut paths: Vec<Path> = Vec::new();
+    let mut known = HashSet::new();
     let mut add = |path: Path| {
-        if !paths.contains(&path) {
+        if known.insert(path.clone()) {
             paths.push(path);
         }
     };
@@ -190,7 +196,8 @@ pub(super) fn touched(dialect: Dialect, before: &ChatRequest, after: &ChatReques
         }
     }
     let changed = |from: &[(String, RawJson)], to: &[(String, RawJson)]| -> Vec<String> {
-        let gone = from.iter().filter(|entry| !to.contains(entry));
+        let to: HashSet<(&str, &str)> = to.iter().map(as_text).collect();
+        let gone = from.iter().filter(|entry| !to.contains(&as_text(entry)));
         gone.map(|(name, _)| name.clone()).collect()
     };
     for name in changed(&before.extra, &after.extra)

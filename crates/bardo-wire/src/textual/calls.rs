@@ -7,6 +7,7 @@ use super::Ending;
 use super::fences::{Fences, Tag, tag_at};
 use super::loose;
 use super::notation::Notation;
+use super::xml::Declared;
 
 pub(super) const OPEN: &str = "<tool_call>";
 pub(super) const CLOSE: &str = "</tool_call>";
@@ -271,10 +272,11 @@ impl TagSplitter {
             return false;
         };
         let whole = end.at + end.length;
-        match self
-            .notation
-            .read(&self.held[from..end.at], &self.request.tools, false)
-        {
+        match self.notation.read(
+            &self.held[from..end.at],
+            &Declared::of(&self.request.tools),
+            false,
+        ) {
             Some((name, arguments)) => {
                 self.call(name, arguments, true, out);
                 self.held.drain(..whole);
@@ -288,7 +290,10 @@ impl TagSplitter {
     fn finish_xml(&mut self, from: usize, ending: Ending, out: &mut Vec<CallPiece>) {
         let held = std::mem::take(&mut self.held);
         let cut = ending == Ending::Cut;
-        match self.notation.read(&held[from..], &self.request.tools, cut) {
+        match self
+            .notation
+            .read(&held[from..], &Declared::of(&self.request.tools), cut)
+        {
             Some((name, arguments)) if ending == Ending::Complete => {
                 self.call(name, arguments, true, out);
             }

@@ -3,11 +3,9 @@
 
 use std::borrow::Cow;
 
-use bardo_types::chat::Tool;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::xml::{one_line_break_less, schema_of, typed, words_of};
+use super::xml::{Arguments, Declared, one_line_break_less, typed, words_of};
 use crate::json::wire_object;
 
 pub(super) const INVOKE: &str = "<invoke";
@@ -20,7 +18,7 @@ pub(super) const PARAMETERS_END: &str = "</parameters>";
 
 /// The name and the arguments of a call, from `<invoke` up to its end. Nothing may stand in it that
 /// is not understood; of a call that was cut, what stands there is taken.
-pub(super) fn read_call(text: &str, tools: &[Tool], cut: bool) -> Option<(String, String)> {
+pub(super) fn read_call(text: &str, tools: &Declared<'_>, cut: bool) -> Option<(String, String)> {
     let (head, body) = text.strip_prefix(INVOKE)?.split_once('>')?;
     if head.trim().is_empty() {
         return read_oldest(body.trim(), tools, cut);
@@ -34,7 +32,7 @@ pub(super) fn read_call(text: &str, tools: &[Tool], cut: bool) -> Option<(String
     if inner.starts_with(['{', '"']) {
         return Some((name, whole_arguments(inner)?));
     }
-    let schema = schema_of(&name, tools);
+    let schema = tools.schema(&name);
     let mut arguments = Arguments::default();
     let mut rest = inner;
     while !rest.is_empty() {
@@ -50,17 +48,14 @@ pub(super) fn read_call(text: &str, tools: &[Tool], cut: bool) -> Option<(String
             None if cut => (after, ""),
             None => return None,
         };
-        arguments.set(
-            &key,
-            typed(one_line_break_less(value), &key, schema.as_ref()),
-        );
+        arguments.set(&key, typed(one_line_break_less(value), &key, schema));
         rest = after.trim_start();
     }
     Some((name, arguments.written()))
 }
 
 /// `<tool_name>f</tool_name><parameters><city>Bern</city></parameters>`.
-fn read_oldest(body: &str, tools: &[Tool], cut: bool) -> Option<(String, String)> {
+fn read_oldest(body: &str, tools: &Declared<'_>, cut: bool) -> Option<(String, String)> {
     let (name, rest) = body
         .strip_prefix("<tool_name>")?
         .split_once("</tool_name>")?;
@@ -68,7 +63,7 @@ fn read_oldest(body: &str, tools: &[Tool], cut: bool) -> Option<(String, String)
     if name.is_empty() || name.contains(['\n', '<']) {
         return None;
     }
-    let schema = schema_of(name, tools);
+    let schema = tools.schema(name);
     let mut arguments = Arguments::default();
     let done = |arguments: &Arguments| Some((name.to_owned(), arguments.written()));
     let rest = rest.trim();
@@ -98,7 +93,7 @@ fn read_oldest(body: &str, tools: &[Tool], cut: bool) -> Option<(String, String)
             None if cut => (after, ""),
             None => return None,
         };
-        arguments.set(key, typed(one_line_break_less(value), key, schema.as_ref()));
+        arguments.set(key, typed(one_line_break_less(value), key, schema));
         inner = after.trim_start();
     }
     done(&arguments)
@@ -143,28 +138,6 @@ fn whole_arguments(json: &str) -> Option<String> {
     }
 }
 
-/// Arguments in order, each name once.
-#[derive(Default)]
-struct Arguments(Vec<(String, String)>);
-
-impl Arguments {
-    fn set(&mut self, key: &str, value: String) {
-        match self.0.iter_mut().find(|(known, _)| known == key) {
-            Some((_, known)) => *known = value,
-            None => self.0.push((key.to_owned(), value)),
-        }
-    }
-
-    fn written(&self) -> String {
-        let members: Vec<String> = self
-            .0
-            .iter()
-            .map(|(key, value)| format!("{}:{value}", Value::from(key.as_str())))
-            .collect();
-        format!("{{{}}}", members.join(","))
-    }
-}
-
 wire_object! {
     /// Arguments in order, as written.
     struct Written<'a> {}
@@ -172,7 +145,7 @@ wire_object! {
 
 /// The call in this notation. Where tags within values, or values that no schema gives their type,
 /// would not survive, all arguments are one JSON object without a single tag in it.
-pub(super) fn write_call(name: &str, arguments: &str, tools: &[Tool]) -> String {
+pub(super) fn write_call(name: &str, arguments: &str, tools: &Declared<'_>) -> String {
     let mut text = format!("{INVOKE} name={}>\n", quoted(name));
     if let Some(parameters) = parameters(name, arguments, tools) {
         text.push_str(&parameters);
@@ -184,13 +157,13 @@ pub(super) fn write_call(name: &str, arguments: &str, tools: &[Tool]) -> String 
     text
 }
 
-fn parameters(name: &str, arguments: &str, tools: &[Tool]) -> Option<String> {
+fn parameters(name: &str, arguments: &str, tools: &Declared<'_>) -> Option<String> {
     let members = serde_json::from_str::<Written<'_>>(arguments).ok()?.extra;
-    let schema = schema_of(name, tools);
+    let schema = tools.schema(name);
     let mut text = String::new();
     for (key, value) in &members {
         let words: Cow<'_, str> = words_of(value);
-        let read = typed(&words, key, schema.as_ref());
+        let read = typed(&words, key, schema);
         let is_string = |json: &str| json.starts_with('"');
         let survives = is_string(&read) == is_string(value.get())
             && (is_string(&read) || read == value.get())

@@ -8,6 +8,7 @@ use bardo_types::model::ToolFormat;
 use serde::Serialize;
 
 use super::calls::{CLOSE, OPEN};
+use super::xml::Declared;
 use super::{invoke, objects, xml};
 
 /// Writes a request for a model that calls tools in its text: tools are told in the system
@@ -22,10 +23,11 @@ pub fn lower(request: &ChatRequest, format: ToolFormat) -> ChatRequest {
         return lowered;
     }
     let names = called_names(request);
+    let declared = Declared::of(&request.tools);
     for message in &mut lowered.messages {
         let parts = std::mem::take(&mut message.parts);
         message.parts = match message.role {
-            Role::Assistant => calls_as_text(parts, &request.tools, format),
+            Role::Assistant => calls_as_text(parts, &declared, format),
             Role::User => results_as_text(parts, &names, format),
             Role::System => parts,
         };
@@ -178,11 +180,13 @@ fn rules(request: &ChatRequest) -> Vec<String> {
 }
 
 /// Joins the words and calls of one message into one text, in order.
-fn calls_as_text(parts: Vec<Part>, tools: &[Tool], format: ToolFormat) -> Vec<Part> {
+fn calls_as_text(parts: Vec<Part>, tools: &Declared<'_>, format: ToolFormat) -> Vec<Part> {
     let mut lowered: Vec<Part> = Vec::with_capacity(parts.len());
+    let mut after_words = false;
     let mut parts = parts.into_iter().peekable();
     while let Some(part) = parts.next() {
         let Part::ToolCall(call) = part else {
+            after_words |= matches!(&part, Part::Text(text) if !text.text.is_empty());
             lowered.push(part);
             continue;
         };
@@ -193,9 +197,8 @@ fn calls_as_text(parts: Vec<Part>, tools: &[Tool], format: ToolFormat) -> Vec<Pa
             calls.push(call);
         }
         let cache = calls.iter_mut().rev().find_map(|call| call.cache.take());
-        let has_words = |part: &Part| matches!(part, Part::Text(text) if !text.text.is_empty());
-        let after_words = lowered.iter().any(has_words);
         let text = written(&calls, tools, format, after_words);
+        after_words |= !text.is_empty();
         match lowered.last_mut() {
             Some(Part::Text(before)) => {
                 if !before.text.is_empty() && !before.text.ends_with('\n') {
@@ -218,7 +221,12 @@ fn calls_as_text(parts: Vec<Part>, tools: &[Tool], format: ToolFormat) -> Vec<Pa
 }
 
 /// Calls that stand together, as the model writes them.
-fn written(calls: &[ToolCall], tools: &[Tool], format: ToolFormat, after_words: bool) -> String {
+fn written(
+    calls: &[ToolCall],
+    tools: &Declared<'_>,
+    format: ToolFormat,
+    after_words: bool,
+) -> String {
     let arguments = |call: &ToolCall| match &call.input {
         ToolInput::Json(text) => call
             .input
@@ -253,7 +261,7 @@ fn written(calls: &[ToolCall], tools: &[Tool], format: ToolFormat, after_words: 
     }
 }
 
-fn tagged(name: &str, arguments: &RawJson, tools: &[Tool], format: ToolFormat) -> String {
+fn tagged(name: &str, arguments: &RawJson, tools: &Declared<'_>, format: ToolFormat) -> String {
     let as_xml = (format == ToolFormat::QwenXml)
         .then(|| xml::write_call(name, arguments.as_str(), tools))
         .flatten();

@@ -1,9 +1,9 @@
 //! The tags between which models write their calls.
 
-use bardo_types::chat::Tool;
 use bardo_types::model::ToolFormat;
 
 use super::fences::{Tag, begun_tag, tag_at};
+use super::xml::Declared;
 use super::{invoke, xml};
 
 /// How one family of models writes calls between tags.
@@ -71,7 +71,12 @@ impl Notation {
     }
 
     /// Reads a call from its opening tag up to its end; `cut` where more of it was to come.
-    pub(super) fn read(&self, text: &str, tools: &[Tool], cut: bool) -> Option<(String, String)> {
+    pub(super) fn read(
+        &self,
+        text: &str,
+        tools: &Declared<'_>,
+        cut: bool,
+    ) -> Option<(String, String)> {
         if *self == INVOCATIONS {
             invoke::read_call(text, tools, cut)
         } else {

@@ -1,6 +1,7 @@
 //! Every call is answered in the next user turn, before anything else (translation §7, 42 and 46).
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use bardo_types::chat::Role;
 
@@ -13,27 +14,22 @@ const UNANSWERED: &str = "The tool was not run, or its result was lost.";
 /// Puts results where they belong, makes up those that are missing, and turns results without a
 /// call into text.
 pub(super) fn settle(turns: &mut Vec<Turn<'_>>, lost: &mut Lost) {
-    let mut at = 0;
-    while at < turns.len() {
-        let calls: Vec<String> = match turns[at].role {
-            Role::Assistant => calls_of(&turns[at]),
-            _ => Vec::new(),
-        };
-        if turns[at].role == Role::Assistant {
-            let next_is_user = turns
-                .get(at + 1)
-                .is_some_and(|next| next.role == Role::User);
-            if !calls.is_empty() && !next_is_user {
-                turns.insert(at + 1, Turn::new(Role::User));
-            }
-            if let Some(next) = turns.get_mut(at + 1).filter(|next| next.role == Role::User) {
-                answer(next, &calls, lost);
-                at += 1;
-            }
-        } else {
-            answer(&mut turns[at], &calls, lost);
+    let mut left = std::mem::take(turns).into_iter().peekable();
+    turns.reserve(left.len());
+    while let Some(mut turn) = left.next() {
+        if turn.role != Role::Assistant {
+            answer(&mut turn, &[], lost);
+            turns.push(turn);
+            continue;
         }
-        at += 1;
+        let calls = calls_of(&turn);
+        turns.push(turn);
+        let next = left.next_if(|next| next.role == Role::User);
+        let made_up = || (!calls.is_empty()).then(|| Turn::new(Role::User));
+        if let Some(mut next) = next.or_else(made_up) {
+            answer(&mut next, &calls, lost);
+            turns.push(next);
+        }
     }
 }
 
@@ -48,7 +44,8 @@ fn calls_of(turn: &Turn<'_>) -> Vec<String> {
 }
 
 fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Lost) {
-    let mut open: Vec<&str> = calls.iter().map(String::as_str).collect();
+    // Ids of calls are unique, because each got one of its own.
+    let mut open: HashSet<&str> = calls.iter().map(String::as_str).collect();
     let mut results = Vec::new();
     let mut rest = Vec::new();
     for block in std::mem::take(&mut turn.blocks) {
@@ -62,8 +59,7 @@ fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Lost) {
                     },
                 cache,
             } => {
-                if let Some(place) = open.iter().position(|open| *open == id) {
-                    open.remove(place);
+                if open.remove(&*id) {
                     let body = Body::Result {
                         id,
                         parts,
@@ -82,14 +78,15 @@ fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Lost) {
             block => rest.push(block),
         }
     }
-    for id in open {
+    let unanswered = calls.iter().filter(|id| open.contains(id.as_str()));
+    for id in unanswered {
         lost.note(
             "tool_result",
             "a call without a result was answered with an error in its place",
         );
         results.push(Sent {
             body: Body::Result {
-                id: Cow::Owned(id.to_owned()),
+                id: Cow::Owned(id.clone()),
                 parts: vec![Sent::text(UNANSWERED)],
                 is_error: true,
             },

@@ -48,9 +48,10 @@ pub(in crate::anthropic) fn build<'a>(
     for message in system {
         builder.leading_system(message);
     }
+    let following = following_roles(turns);
     for (index, message) in turns.iter().enumerate() {
         match message.role {
-            Role::System if !is_alone => builder.mid_system(message, &turns[index + 1..]),
+            Role::System if !is_alone => builder.mid_system(message, following[index]),
             role => builder.turn(role, index, message)?,
         }
     }
@@ -58,6 +59,19 @@ pub(in crate::anthropic) fn build<'a>(
     answers::settle(&mut conversation.turns, lost);
     end_properly(request, caps, &mut conversation, lost)?;
     Ok(conversation)
+}
+
+/// For each message the role of the next one that is not the system's.
+fn following_roles(messages: &[Message]) -> Vec<Option<Role>> {
+    let mut roles = vec![None; messages.len()];
+    let mut next = None;
+    for (place, message) in messages.iter().enumerate().rev() {
+        roles[place] = next;
+        if message.role != Role::System {
+            next = Some(message.role);
+        }
+    }
+    roles
 }
 
 struct Builder<'a, 'l> {
@@ -170,7 +184,7 @@ impl<'a> Builder<'a, '_> {
 
     /// An instruction in mid-conversation: as it is where the model takes it and the position is
     /// legal, else as text of the adjacent user turn.
-    fn mid_system(&mut self, message: &'a Message, following: &[Message]) {
+    fn mid_system(&mut self, message: &'a Message, following: Option<Role>) {
         self.note_name(message);
         let last = self.conversation.turns.last();
         let follows_properly = last.is_some_and(|turn| match turn.role {
@@ -185,8 +199,7 @@ impl<'a> Builder<'a, '_> {
             }
             _ => true,
         });
-        let next = following.iter().find(|next| next.role != Role::System);
-        let is_legal = follows_properly && next.is_none_or(|next| next.role == Role::Assistant);
+        let is_legal = follows_properly && following.is_none_or(|role| role == Role::Assistant);
         let blocks = self.system_blocks(message);
         if self.caps.mid_system && is_legal {
             if let Some(turn) = self.open(Role::System) {

@@ -1,5 +1,7 @@
 //! Messages: one wire message is one turn, save that neighboring tool messages join.
 
+use std::collections::HashMap;
+
 use bardo_types::chat::{
     Audio, CacheMark, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolInput, ToolResult,
 };
@@ -16,6 +18,8 @@ pub(super) fn read(wire: Vec<WireMessage<'_>>) -> Result<Vec<Message>, BadReques
     let mut reader = Reader {
         messages: Vec::with_capacity(wire.len()),
         after_tool: false,
+        custom: HashMap::new(),
+        legacy: HashMap::new(),
     };
     for (index, message) in wire.into_iter().enumerate() {
         reader.take(index, message)?;
@@ -27,6 +31,10 @@ struct Reader {
     messages: Vec<Message>,
     /// The last message read was a tool's, so another one joins it.
     after_tool: bool,
+    /// Whether the latest call of an id is one of a custom tool.
+    custom: HashMap<String, bool>,
+    /// The id of the latest legacy call of a function.
+    legacy: HashMap<String, String>,
 }
 
 impl Reader {
@@ -67,6 +75,7 @@ impl Reader {
             }
         };
         self.after_tool = is_tool;
+        self.note_calls(&message);
         self.messages.push(message);
         Ok(())
     }
@@ -87,10 +96,7 @@ impl Reader {
                 "a tool message needs the id of the call that it answers",
             ));
         };
-        let custom = self
-            .calls_backwards()
-            .find(|call| call.id == call_id)
-            .is_some_and(|call| matches!(call.input, ToolInput::Text(_)));
+        let custom = self.custom.get(&call_id).copied().unwrap_or(false);
         Ok(ToolResult {
             call_id,
             parts: parts(index, wire.content)?,
@@ -107,10 +113,7 @@ impl Reader {
         wire: WireMessage<'_>,
     ) -> Result<ToolResult, BadRequest> {
         let name = wire.name.as_deref().unwrap_or("");
-        let call_id = self
-            .calls_backwards()
-            .find(|call| call.name == name && call.id.starts_with(LEGACY_ID))
-            .map(|call| call.id.clone());
+        let call_id = self.legacy.get(name).cloned();
         Ok(ToolResult {
             call_id: call_id.unwrap_or_else(|| format!("{LEGACY_ID}{index}")),
             parts: parts(index, wire.content)?,
@@ -120,16 +123,16 @@ impl Reader {
         })
     }
 
-    /// The calls so far, the latest first: results follow their calls closely.
-    fn calls_backwards(&self) -> impl Iterator<Item = &ToolCall> {
-        self.messages
-            .iter()
-            .rev()
-            .flat_map(|message| message.parts.iter().rev())
-            .filter_map(|part| match part {
-                Part::ToolCall(call) => Some(call),
-                _ => None,
-            })
+    /// Notes the calls of a message for the results that follow.
+    fn note_calls(&mut self, message: &Message) {
+        for part in &message.parts {
+            let Part::ToolCall(call) = part else { continue };
+            let is_custom = matches!(call.input, ToolInput::Text(_));
+            self.custom.insert(call.id.clone(), is_custom);
+            if call.id.starts_with(LEGACY_ID) {
+                self.legacy.insert(call.name.clone(), call.id.clone());
+            }
+        }
     }
 }
 

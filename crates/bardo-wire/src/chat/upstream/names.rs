@@ -6,13 +6,15 @@ use std::collections::HashSet;
 use bardo_types::chat::{ChatRequest, Part, Tool, ToolChoice};
 use sha2::{Digest, Sha256};
 
+use crate::renames::Renames;
+
 /// Longest name of a tool.
 const NAME_LIMIT: usize = 64;
 /// Longest id of a call that all services take.
 const ID_LIMIT: usize = 40;
 
-/// Names that had to change, as (sent, original).
-pub(super) struct ToolNames(Vec<(String, String)>);
+/// Names that had to change.
+pub(super) struct ToolNames(Renames);
 
 impl ToolNames {
     /// Finds every name in a request that breaks the dialect's pattern and a unique one to send
@@ -33,40 +35,35 @@ impl ToolNames {
             }
             _ => {}
         }
-        let mut renamed: Vec<(String, String)> = Vec::new();
+        let mut renamed = Renames::default();
         if names.iter().all(|name| is_fine(name, NAME_LIMIT)) {
             return Self(renamed);
         }
         let taken: HashSet<&str> = names.iter().copied().collect();
         for name in names {
-            if is_fine(name, NAME_LIMIT) || renamed.iter().any(|(_, original)| original == name) {
+            if is_fine(name, NAME_LIMIT) || renamed.has(name) {
                 continue;
             }
             let mut salt = 0;
             let sent = loop {
                 let candidate = cleaned(name, salt);
-                let is_free = !taken.contains(candidate.as_str())
-                    && !renamed.iter().any(|(sent, _)| *sent == candidate);
-                if is_free {
+                if !taken.contains(candidate.as_str()) && !renamed.sends(&candidate) {
                     break candidate;
                 }
                 salt += 1;
             };
-            renamed.push((sent, name.to_owned()));
+            renamed.add(sent, name);
         }
         Self(renamed)
     }
 
     /// The name to send for `name`.
     pub(super) fn sent<'a>(&'a self, name: &'a str) -> &'a str {
-        self.0
-            .iter()
-            .find(|(_, original)| original == name)
-            .map_or(name, |(sent, _)| sent)
+        self.0.sent(name)
     }
 
     pub(super) fn into_renamed(self) -> Vec<(String, String)> {
-        self.0
+        self.0.into_list()
     }
 }
 

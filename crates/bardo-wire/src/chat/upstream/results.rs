@@ -2,6 +2,7 @@
 //! 42 and 46).
 
 use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
 
 use bardo_types::chat::{Message, Part, Role, ToolCall, ToolResult};
 use bardo_types::model::Dialect;
@@ -14,43 +15,56 @@ use super::pieces::{self, Piece};
 
 /// The results of a conversation, each to be handed out once.
 pub(super) struct Results<'a> {
-    turns: &'a [Message],
-    /// Turn, result, and whether it was handed out.
+    /// Turn, result, and whether it was handed out; in the order of turns.
     all: Vec<(usize, &'a ToolResult, bool)>,
+    /// Places in `all` of the results that may still be handed out, by the id of their call.
+    results: HashMap<&'a str, VecDeque<usize>>,
+    /// Turns that call, by the id of the call.
+    calls: HashMap<&'a str, VecDeque<usize>>,
 }
 
 impl<'a> Results<'a> {
     pub(super) fn of(turns: &'a [Message]) -> Self {
-        let all = turns
-            .iter()
-            .enumerate()
-            .flat_map(|(turn, message)| {
-                message.parts.iter().filter_map(move |part| match part {
-                    Part::ToolResult(result) => Some((turn, result, false)),
-                    _ => None,
-                })
-            })
-            .collect();
-        Self { turns, all }
+        let mut found = Self {
+            all: Vec::new(),
+            results: HashMap::new(),
+            calls: HashMap::new(),
+        };
+        for (turn, message) in turns.iter().enumerate() {
+            for part in &message.parts {
+                match part {
+                    Part::ToolResult(result) => {
+                        let places = found.results.entry(&result.call_id).or_default();
+                        places.push_back(found.all.len());
+                        found.all.push((turn, result, false));
+                    }
+                    Part::ToolCall(call) => {
+                        found.calls.entry(&call.id).or_default().push_back(turn);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        found
     }
 
     /// The result of a call made in `turn`, however late it comes, as long as the id is not
-    /// used for another call before.
+    /// used for another call before. Turns are visited in their order.
     fn take(&mut self, turn: usize, id: &str) -> Option<&'a ToolResult> {
-        let at = self
-            .all
-            .iter()
-            .position(|(at, result, used)| !used && *at > turn && result.call_id == id)?;
-        let between = &self.turns[turn + 1..self.all[at].0];
-        let used_again = between.iter().any(|message| {
-            message
-                .parts
-                .iter()
-                .any(|part| matches!(part, Part::ToolCall(call) if call.id == id))
-        });
-        if used_again {
-            return None;
+        let places = self.results.get_mut(id)?;
+        while places.front().is_some_and(|&at| self.all[at].0 <= turn) {
+            places.pop_front();
         }
+        let &at = places.front()?;
+        if let Some(calls) = self.calls.get_mut(id) {
+            while calls.front().is_some_and(|&call| call <= turn) {
+                calls.pop_front();
+            }
+            if calls.front().is_some_and(|&call| call < self.all[at].0) {
+                return None;
+            }
+        }
+        places.pop_front();
         self.all[at].2 = true;
         Some(self.all[at].1)
     }
@@ -88,9 +102,11 @@ impl<'a> Results<'a> {
 
     /// Results in `turn` that answer no call: the upstream takes them only as words.
     pub(super) fn orphans(&self, turn: usize) -> impl Iterator<Item = &'a ToolResult> {
-        self.all
+        let from = self.all.partition_point(|(at, ..)| *at < turn);
+        self.all[from..]
             .iter()
-            .filter(move |(at, _, used)| *at == turn && !used)
+            .take_while(move |(at, ..)| *at == turn)
+            .filter(|(_, _, used)| !used)
             .map(|(_, result, _)| *result)
     }
 }

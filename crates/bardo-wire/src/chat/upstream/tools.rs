@@ -1,5 +1,7 @@
 //! Tools, and which of them must be called.
 
+use std::collections::HashSet;
+
 use bardo_types::chat::{Tool, ToolChoice};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Service, ToolFormat};
@@ -47,8 +49,10 @@ fn sent<'a>(job: &Job<'a>, lost: &mut Losses) -> Vec<&'a Tool> {
         lost.lose("tools", "the model has no tools");
         return Vec::new();
     }
-    let allowed = match &job.request.tool_choice {
-        Some(ToolChoice::Allowed { names, .. }) if job.service() != Service::OpenAi => Some(names),
+    let allowed: Option<HashSet<&str>> = match &job.request.tool_choice {
+        Some(ToolChoice::Allowed { names, .. }) if job.service() != Service::OpenAi => {
+            Some(names.iter().map(String::as_str).collect())
+        }
         _ => None,
     };
     job.request
@@ -62,8 +66,8 @@ fn sent<'a>(job: &Job<'a>, lost: &mut Losses) -> Vec<&'a Tool> {
                 );
                 false
             }
-            tool => match (allowed, tool.name()) {
-                (Some(names), Some(name)) => names.iter().any(|allowed| allowed == name),
+            tool => match (&allowed, tool.name()) {
+                (Some(names), Some(name)) => names.contains(name),
                 _ => true,
             },
         })
@@ -220,7 +224,7 @@ fn write_choice(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
             object.set("tool_choice", "required");
         }
         ToolChoice::Named(name) => {
-            let kind = kind_of(job, name);
+            let kind = kind_of(&custom_tools(job), name);
             let mut named = object.object("tool_choice");
             named.set("type", kind);
             named.object(kind).set("name", job.names.sent(name));
@@ -234,8 +238,9 @@ fn write_choice(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
             let mut inner = outer.object("allowed_tools");
             inner.set("mode", mode(*required));
             let mut list = inner.array("tools");
+            let custom = custom_tools(job);
             for name in names {
-                let kind = kind_of(job, name);
+                let kind = kind_of(&custom, name);
                 let mut entry = list.object();
                 entry.set("type", kind);
                 entry.object(kind).set("name", job.names.sent(name));
@@ -244,8 +249,17 @@ fn write_choice(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     }
 }
 
-fn kind_of(job: &Job<'_>, name: &str) -> &'static str {
-    if job.service() == Service::OpenAi && job.request.is_custom_tool(name) {
+/// The names of the tools that are sent as custom ones.
+fn custom_tools<'a>(job: &Job<'a>) -> HashSet<&'a str> {
+    let custom = |tool: &'a Tool| match tool {
+        Tool::Custom { name, .. } if job.service() == Service::OpenAi => Some(name.as_str()),
+        _ => None,
+    };
+    job.request.tools.iter().filter_map(custom).collect()
+}
+
+fn kind_of(custom: &HashSet<&str>, name: &str) -> &'static str {
+    if custom.contains(name) {
         "custom"
     } else {
         "function"
