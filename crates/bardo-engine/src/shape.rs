@@ -8,8 +8,9 @@ use bardo_providers::{Call, Endpoint, Operation};
 use bardo_router::Candidate;
 use bardo_types::Degradation;
 use bardo_types::chat::ChatRequest;
-use bardo_types::model::{Dialect, ToolFormat};
+use bardo_types::model::{Dialect, Service, ToolFormat};
 use bardo_wire::codec::{DecodeContext, ReplyContext, Target};
+use bardo_wire::json::scan;
 use bardo_wire::splice::{Edit, splice};
 use bardo_wire::{responses, table, textual};
 use bytes::Bytes;
@@ -243,6 +244,7 @@ fn relayed(
             edits.push(edit);
         }
     }
+    edits.extend(endpoint.provider().peculiarities(&top));
     if *admitted.model != candidate.entry.upstream_id {
         edits.push(Edit::set_string("model", &candidate.entry.upstream_id));
     }
@@ -262,7 +264,10 @@ fn relayed(
     let mut degraded = Vec::new();
     if let Some((cap, said)) = admitted.output_cap(candidate) {
         let key = match admitted.dialect {
-            Dialect::Chat if candidate.entry.capabilities.max_completion_tokens => {
+            Dialect::Chat
+                if candidate.entry.capabilities.max_completion_tokens
+                    && endpoint.service != Service::Compatible =>
+            {
                 "max_completion_tokens"
             }
             Dialect::Responses => "max_output_tokens",
@@ -368,11 +373,26 @@ fn written_anew(
         },
     };
     Ok((
-        encoded.body.into(),
+        as_the_vendor_wants(endpoint, encoded.body).into(),
         encoded.degraded,
         Mode::Translate(Box::new(translation)),
         applied,
     ))
+}
+
+/// A body of ours without what the vendor refuses, and with its own names for the rest.
+fn as_the_vendor_wants(endpoint: &Endpoint, body: Vec<u8>) -> Vec<u8> {
+    if endpoint.service != Service::Compatible {
+        return body;
+    }
+    let Ok(top) = scan(&body) else {
+        return body;
+    };
+    let edits = endpoint.provider().peculiarities(&top);
+    if edits.is_empty() {
+        return body;
+    }
+    splice(&top, &edits)
 }
 
 pub(crate) fn unix_now() -> u64 {

@@ -14,6 +14,7 @@ use bardo_router::{
     BackendModels, BackendSpec, Catalog, ModelFilter, OwnerModel, RosterBuilder, Router, Terms,
 };
 use bardo_types::model::{Dialect, ModelEntry, Price, Service};
+use bardo_types::privacy::SecurityClass;
 use bardo_types::secret::Secret;
 
 pub(crate) use self::policy::{notices, policy, profiles, tell_notices};
@@ -30,9 +31,29 @@ pub(crate) struct Backend {
     pub(crate) endpoint: Arc<Endpoint>,
     spec: BackendSpec,
     price: Option<Price>,
+    /// How well it keeps requests, where that is not its service's to say.
+    security: Option<SecurityClass>,
     /// Its configuration names every model it serves, and what they cost where its list would, so
     /// that list tells nothing new.
     pub(crate) closed: bool,
+}
+
+impl Backend {
+    /// With the owner's word on whether it keeps requests private.
+    fn kept(self, private: Option<bool>) -> Self {
+        let security = match (private, self.spec.service) {
+            (Some(true), _) => Some(SecurityClass::Private),
+            (Some(false), _) => Some(SecurityClass::Standard),
+            (None, _) => self.security,
+        };
+        Self { security, ..self }
+    }
+
+    /// Whether it is a server of the owner's that may be anywhere, so that private requests do not
+    /// go there.
+    fn is_open(&self) -> bool {
+        self.spec.service == Service::Local && self.security == Some(SecurityClass::Standard)
+    }
 }
 
 /// The backends' names in the owner's order, configured or not.
@@ -62,20 +83,16 @@ pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
         match name {
             "direct" => {
                 let keys = providers.direct.iter().flat_map(|direct| &direct.keys);
-                for (index, key) in keys.enumerate() {
-                    let twins = all
-                        .iter()
-                        .filter(|backend: &&Backend| backend.endpoint.name.starts_with("direct/"));
-                    all.push(direct(
-                        key,
-                        index,
-                        twins.map(|twin| twin.endpoint.name.as_str()).collect(),
-                    )?);
+                let names = key_names(config)?;
+                for ((index, key), name) in keys.enumerate().zip(names) {
+                    all.push(direct(key, index, name)?);
                 }
             }
             "local" => {
+                let private = providers.local.as_ref().and_then(|local| local.private);
                 let config = providers.local.as_ref().map(ServiceConfig::from);
-                all.extend(service(Service::Local, config)?);
+                let made = service(Service::Local, config)?;
+                all.extend(made.map(|backend| backend.kept(private)));
             }
             "blockrun" => {
                 let config = providers.blockrun.clone();
@@ -108,14 +125,36 @@ pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
     Ok(all)
 }
 
-/// Whose key it is, and what the backend is called.
-const fn maker(provider: DirectProvider) -> (Service, &'static str) {
+/// What the backends of the owner's keys are called: several keys of one maker or vendor are told
+/// apart by a number.
+fn key_names(config: &Config) -> Result<Vec<String>, String> {
+    let keys = config.providers.direct.iter();
+    let keys = keys.flat_map(|direct| &direct.keys).enumerate();
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    keys.map(|(index, key)| {
+        let name = key.backend_name(&place_of(index))?;
+        let count = counts.entry(name.clone()).or_default();
+        *count += 1;
+        Ok(match *count {
+            1 => name,
+            several => format!("{name}#{several}"),
+        })
+    })
+    .collect()
+}
+
+fn place_of(index: usize) -> String {
+    format!("providers.direct.keys[{index}]")
+}
+
+const fn service_of(provider: DirectProvider) -> Service {
     match provider {
-        DirectProvider::Openai => (Service::OpenAi, "direct/openai"),
-        DirectProvider::Anthropic => (Service::Anthropic, "direct/anthropic"),
-        DirectProvider::Google => (Service::Google, "direct/google"),
-        DirectProvider::Deepseek => (Service::DeepSeek, "direct/deepseek"),
-        DirectProvider::Local => (Service::Local, "direct/local"),
+        DirectProvider::Openai => Service::OpenAi,
+        DirectProvider::Anthropic => Service::Anthropic,
+        DirectProvider::Google => Service::Google,
+        DirectProvider::Deepseek => Service::DeepSeek,
+        DirectProvider::Local => Service::Local,
+        DirectProvider::Vendor(_) | DirectProvider::Compatible => Service::Compatible,
     }
 }
 
@@ -125,7 +164,7 @@ const fn usual_address(service: Service, has_key: bool) -> Option<&'static str> 
         Service::Anthropic => Some("https://api.anthropic.com"),
         Service::Google => Some("https://generativelanguage.googleapis.com"),
         Service::DeepSeek => Some("https://api.deepseek.com"),
-        Service::Local => None,
+        Service::Local | Service::Compatible => None,
         Service::OpenRouter => Some("https://openrouter.ai/api/v1"),
         Service::Venice => Some("https://api.venice.ai/api/v1"),
         Service::Bankr => Some("https://llm.bankr.bot/v1"),
@@ -135,23 +174,32 @@ const fn usual_address(service: Service, has_key: bool) -> Option<&'static str> 
     }
 }
 
-fn direct(key: &DirectKey, index: usize, twins: Vec<&str>) -> Result<Backend, String> {
-    let (service, name) = maker(key.provider);
+fn direct(key: &DirectKey, index: usize, name: String) -> Result<Backend, String> {
+    let service = service_of(key.provider);
+    let vendor = key.vendor();
+    let usual = vendor.map(|vendor| vendor.base_url.clone());
     let config = ServiceConfig {
         bill: Some(key.bill.unwrap_or(false)),
+        base_url: key.base_url.clone().or(usual),
         ..ServiceConfig::from(key)
     };
-    let unique = if twins.contains(&name) {
-        format!("{name}#{}", index + 1)
-    } else {
-        name.to_owned()
-    };
-    backend(
-        service,
-        unique,
-        &format!("providers.direct.keys[{index}]"),
-        &config,
-    )
+    let place = place_of(index);
+    if let Some(vendor) = vendor
+        && key.api_key.as_ref().is_none_or(Secret::is_empty)
+    {
+        return Err(format!(
+            "`{place}.api_key` is required; e.g. `api_key: env:{}`",
+            vendor.env[0]
+        ));
+    }
+    let is_own = key.base_url.is_some() || service == Service::Compatible;
+    if key.private == Some(true) && !is_own {
+        return Err(format!(
+            "`{place}.private`: the maker's own API keeps requests as its terms say; `private` is for a server of your own, with a `base_url`"
+        ));
+    }
+    let made = backend(service, name, &place, &config)?;
+    Ok(made.kept(key.private))
 }
 
 fn service(service: Service, config: Option<ServiceConfig>) -> Result<Option<Backend>, String> {
@@ -175,7 +223,7 @@ fn backend(
     let usual = usual_address(service, !key.is_empty());
     let url = config.base_url.as_deref().or(usual);
     let url = url.ok_or_else(|| {
-        format!("`{place}.base_url` is required: a local server has no usual address")
+        format!("`{place}.base_url` is required: the gateway knows no usual address for it; e.g. `base_url: http://127.0.0.1:11434/v1`")
     })?;
     let mut base = BaseUrl::parse(url).map_err(|error| format!("`{place}.base_url`: {error}"))?;
     // People copy these addresses with or without the version that the service wants below it.
@@ -200,7 +248,10 @@ fn backend(
             "`{place}.api` must be chat, responses or anthropic"
         ));
     }
-    let keyless = matches!(service, Service::Local | Service::BlockRun);
+    let keyless = matches!(
+        service,
+        Service::Local | Service::BlockRun | Service::Compatible
+    );
     if key.is_empty() && !keyless {
         return Err(format!("`{place}.api_key` is required"));
     }
@@ -214,7 +265,14 @@ fn backend(
         service,
         Service::OpenRouter | Service::Venice | Service::Bankr | Service::BlockRun
     );
-    let closed = is_complete && (price.is_some() || !lists_prices);
+    // What runs here or in a network of the owner's is private; of another address nobody knows.
+    let security = (service == Service::Local).then(|| {
+        if base.is_private() {
+            SecurityClass::Private
+        } else {
+            SecurityClass::Standard
+        }
+    });
     let endpoint = Endpoint::new(EndpointConfig {
         name: name.clone(),
         service,
@@ -224,6 +282,7 @@ fn backend(
         dialects: config.api.map(|api| vec![api]),
         direct: !config.bill.unwrap_or(service != Service::Local),
     });
+    let closed = is_complete && (price.is_some() || !lists_prices) || !endpoint.provider().lists();
     let spec = BackendSpec {
         name,
         service,
@@ -233,6 +292,7 @@ fn backend(
         endpoint: Arc::new(endpoint),
         spec,
         price,
+        security,
         closed,
     })
 }
@@ -297,6 +357,7 @@ pub(crate) fn world(
         roster.backend(backend.spec.clone(), models, backend.price);
         roster.terms(Terms {
             billed: Some(!backend.endpoint.direct),
+            security: backend.security,
             ..Terms::default()
         });
     }

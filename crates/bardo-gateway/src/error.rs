@@ -371,8 +371,19 @@ impl From<EngineError> for Problem {
                 let message = format!("{message};{hint} `GET /v1/models` lists what is served");
                 Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
             }
-            EngineError::NoRoute(NoRoute::UnknownBackend { .. }) => {
-                let message = format!("{message}; leave out the prefix to let any backend answer");
+            EngineError::NoRoute(NoRoute::UnknownPrefix { nearest, .. }) => {
+                let hint =
+                    nearest.map_or_else(String::new, |name| format!(" did you mean `{name}`?"));
+                let message = format!(
+                    "{message};{hint} write a configured backend or the model's maker before the slash; `GET /v1/models` lists what is served"
+                );
+                Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
+            }
+            EngineError::NoRoute(NoRoute::UnknownBackend { nearest, .. }) => {
+                let hint =
+                    nearest.map_or_else(String::new, |name| format!("did you mean `{name}`? or "));
+                let message =
+                    format!("{message}; {hint}leave out the prefix to let any backend answer");
                 Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
             }
             EngineError::Refused { model, refusal } => Self::refused(&model, &refusal),

@@ -1,5 +1,6 @@
 //! One configured backend: a service, where it is, and the key for it.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use bardo_types::model::{Dialect, ModelEntry, Service};
@@ -7,6 +8,7 @@ use bardo_types::secret::Secret;
 use http::Uri;
 use http::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT};
 
+use crate::compatible::compatible;
 use crate::provider::{Call, Operation, Provider, provider};
 use crate::transport::Origin;
 
@@ -110,9 +112,16 @@ pub struct Endpoint {
     pub origin: Arc<Origin>,
     /// The owner of the key pays the bill; nothing is charged.
     pub direct: bool,
+    provider: &'static dyn Provider,
     dialects: Option<Vec<Dialect>>,
     headers: HeaderMap,
     uris: Vec<(Operation, Dialect, Uri)>,
+}
+
+/// The vendor's name in that of its backend: `groq` of `direct/groq#2`.
+fn vendor_of(name: &str) -> &str {
+    let name = name.strip_prefix("direct/").unwrap_or(name);
+    name.split_once('#').map_or(name, |(name, _)| name)
 }
 
 impl Endpoint {
@@ -120,7 +129,10 @@ impl Endpoint {
     #[must_use]
     pub fn new(config: EndpointConfig) -> Self {
         let origin = Origin::new(&config.base, config.allow_private);
-        let provider = provider(config.service);
+        let provider = match config.service {
+            Service::Compatible => compatible(vendor_of(&config.name)),
+            service => provider(service),
+        };
         let mut headers = HeaderMap::with_capacity(12);
         if let Ok(host) = HeaderValue::from_str(&origin.authority()) {
             headers.insert(HOST, host);
@@ -138,6 +150,7 @@ impl Endpoint {
             key: config.key,
             origin,
             direct: config.direct,
+            provider,
             dialects: config.dialects,
             headers,
             uris: Vec::new(),
@@ -172,7 +185,7 @@ impl Endpoint {
     /// The description of its service.
     #[must_use]
     pub fn provider(&self) -> &'static dyn Provider {
-        provider(self.service)
+        self.provider
     }
 
     /// The headers that every request to it has: host, type, agent, credentials.
@@ -214,9 +227,66 @@ impl Endpoint {
     }
 }
 
+impl BaseUrl {
+    /// Whether it is on this machine or in a private network, as far as the address itself says
+    /// so. Another name may resolve to anything, so it is none.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        let host = self.host.to_ascii_lowercase();
+        let host = host.trim_end_matches('.');
+        match host.parse::<IpAddr>() {
+            Ok(IpAddr::V4(v4)) => is_private_v4(v4),
+            Ok(IpAddr::V6(v6)) => v6.to_ipv4_mapped().map_or_else(
+                || {
+                    v6.is_loopback()
+                        || v6.is_unspecified()
+                        || v6.is_unique_local()
+                        || v6.is_unicast_link_local()
+                },
+                is_private_v4,
+            ),
+            Err(_) => host == "localhost" || host.ends_with(".localhost"),
+        }
+    }
+}
+
+fn is_private_v4(v4: Ipv4Addr) -> bool {
+    // The unspecified address is this machine where something is connected to.
+    v4.is_loopback() || v4.is_private() || v4.is_link_local() || v4.is_unspecified()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn private_addresses_are_told_from_public_ones_and_from_names() {
+        for (host, private) in [
+            ("127.0.0.1", true),
+            ("127.9.9.9", true),
+            ("localhost", true),
+            ("LOCALHOST.", true),
+            ("models.localhost", true),
+            ("10.1.2.3", true),
+            ("172.31.0.1", true),
+            ("192.168.1.2", true),
+            ("[::1]", true),
+            ("[fd00::1]", true),
+            ("[::ffff:10.0.0.1]", true),
+            ("172.32.0.1", false),
+            ("8.8.8.8", false),
+            ("100.64.0.1", false),
+            ("[2606:4700::1]", false),
+            ("[::ffff:8.8.8.8]", false),
+            ("api.groq.com", false),
+            ("localhost.example.com", false),
+            ("10.0.0.1.example.com", false),
+            ("ollama", false),
+        ] {
+            let base = BaseUrl::parse(&format!("https://{host}/v1")).unwrap();
+            assert_eq!(base.is_private(), private, "{host}");
+        }
+    }
 
     #[test]
     fn base_urls_are_taken_apart_or_refused() {

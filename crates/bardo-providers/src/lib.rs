@@ -13,6 +13,7 @@ pub mod transport;
 mod anthropic;
 mod bankr;
 mod blockrun;
+mod compatible;
 mod deepseek;
 mod google;
 mod local;

@@ -9,7 +9,7 @@ mod openrouter;
 mod pricing;
 mod venice;
 
-use bardo_router::Catalog;
+use bardo_router::{Catalog, Vendor};
 use bardo_types::json::RawJson;
 use bardo_types::model::ModelEntry;
 use serde::Deserialize;
@@ -114,6 +114,54 @@ pub(crate) fn openai_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList, L
             ..entry(catalog, &row.id)
         }))
     })
+}
+
+/// The rows of a vendor in OpenAI format: `{"data":[…]}` or the bare array, with a size and a price
+/// where it says them. A price of the catalog holds for models of the vendor's own alone.
+pub(crate) fn compatible_rows(
+    body: &[u8],
+    catalog: &Catalog,
+    vendor: Option<&Vendor>,
+) -> Result<ModelList, ListError> {
+    #[derive(Deserialize)]
+    struct Listed {
+        id: String,
+        created: Option<u64>,
+        #[serde(rename = "type")]
+        kind: Option<String>,
+        context_window: Option<u64>,
+        context_length: Option<u64>,
+        max_context_length: Option<u64>,
+        max_completion_tokens: Option<u64>,
+    }
+    let maker = vendor.and_then(|vendor| vendor.maker.as_deref());
+    let read = |row: Listed| {
+        let of_text = ["chat", "language", "code", "embedding", "base", "model"];
+        if let Some(kind) = row.kind.as_deref()
+            && !of_text.contains(&kind)
+        {
+            return Ok(None);
+        }
+        let mut entry = entry(catalog, &row.id);
+        entry.created = row.created.unwrap_or(0);
+        entry.embeddings |= row.kind.as_deref() == Some("embedding");
+        if maker.is_none_or(|maker| !catalog.is_made_by(&entry.vendor, maker)) {
+            entry.price = None;
+        }
+        let size = row.context_window.or(row.context_length);
+        let size = size.or(row.max_context_length).filter(|size| *size > 0);
+        let capabilities = &mut entry.capabilities;
+        capabilities.context_tokens = size.unwrap_or(capabilities.context_tokens);
+        capabilities.max_output_tokens = row
+            .max_completion_tokens
+            .unwrap_or(capabilities.max_output_tokens);
+        Ok(Some(entry))
+    };
+    if body.trim_ascii_start().starts_with(b"[") {
+        let rows: Vec<RawJson> = serde_json::from_slice(body)?;
+        return Ok(each(&rows, read));
+    }
+    data(body, read)
 }
 
 #[cfg(test)]

@@ -69,6 +69,13 @@ pub trait Provider: Send + Sync {
         Vec::new()
     }
 
+    /// Edits that a body in its own dialect needs at this service, whoever wrote it: members that
+    /// it refuses or calls otherwise.
+    fn peculiarities(&self, body: &TopLevel<'_>) -> Vec<Edit> {
+        let _ = body;
+        Vec::new()
+    }
+
     /// Whether a relayed chat stream has to be asked for usage.
     fn usage_on_request(&self) -> bool {
         true
@@ -77,6 +84,11 @@ pub trait Provider: Send + Sync {
     /// Whether a call without a key is answered with an offer (HTTP 402) that a wallet can pay.
     fn sells_per_call(&self) -> bool {
         false
+    }
+
+    /// Whether it lists its models at all.
+    fn lists(&self) -> bool {
+        true
     }
 
     /// The path of the list of models.
@@ -104,6 +116,7 @@ pub fn provider(service: Service) -> &'static dyn Provider {
         Service::Venice => &crate::venice::Venice,
         Service::Bankr => &crate::bankr::Bankr,
         Service::BlockRun => &crate::blockrun::BlockRun,
+        Service::Compatible => &crate::compatible::PLAIN,
     }
 }
 

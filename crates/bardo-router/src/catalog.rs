@@ -11,6 +11,7 @@ use bardo_types::privacy::SecurityClass;
 
 pub use self::owner::OwnerModel;
 use crate::name::normalize;
+use crate::vendors;
 
 /// A model as the embedded snapshot, or an owner, describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,6 +110,12 @@ impl Catalog {
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&KnownModel> {
         self.models.get(&normalize(name))
+    }
+
+    /// Whether a model's `vendor`, in any spelling, is the maker of that name.
+    #[must_use]
+    pub fn is_made_by(&self, vendor: &str, maker: &str) -> bool {
+        vendors::maker(vendor).is_some_and(|vendor| Some(vendor) == vendors::maker(maker))
     }
 
     /// Every model once, by id.

@@ -28,6 +28,7 @@ mod score;
 mod services;
 mod subsystems;
 mod variant;
+mod vendors;
 mod walk;
 mod words;
 
@@ -46,3 +47,4 @@ pub use roster::{
 pub use router::Router;
 pub use subsystems::{Subsystems, SubsystemsError};
 pub use variant::{Variant, VariantFacts, variant};
+pub use vendors::{Vendor, vendor, vendors};

@@ -21,8 +21,8 @@ pub struct Terms {
     pub billed: Option<bool>,
     /// What it offers with each of its models, by configuration.
     pub features: FeatureSet,
-    /// How well it keeps requests, at least, by configuration.
-    pub security: SecurityClass,
+    /// How well it keeps requests, at least, by configuration; `None`: as its service does.
+    pub security: Option<SecurityClass>,
 }
 
 /// One backend with one model.
@@ -57,7 +57,9 @@ impl Offer {
                 .union(service.offers)
                 .union(terms.features)
                 .minus(PROTECTION),
-            security: entry.security.max(service.security).max(terms.security),
+            security: entry
+                .security
+                .max(terms.security.unwrap_or(service.security)),
             tier: entry.tier.unwrap_or(Tier::Small),
             quality: quality(entry),
             blended: entry.price.as_ref().map_or(u64::MAX, blended),

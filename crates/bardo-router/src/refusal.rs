@@ -23,10 +23,21 @@ pub(crate) fn of_name(no_route: &NoRoute) -> Refusal {
                 |nearest| format!("did you mean `{nearest}`?"),
             ),
         ),
-        NoRoute::UnknownBackend { backend } => (
+        NoRoute::UnknownBackend { backend, nearest } => (
             RefusalKind::UnknownBackend,
             backend.clone(),
-            format!("configure `providers.{backend}`, or leave the backend out of the name"),
+            nearest.as_ref().map_or_else(
+                || "configure it below `providers`, or leave it out of the name".to_owned(),
+                |nearest| format!("did you mean `{nearest}`?"),
+            ),
+        ),
+        NoRoute::UnknownPrefix { model, nearest, .. } => (
+            RefusalKind::UnknownModel,
+            model.clone(),
+            nearest.as_ref().map_or_else(
+                || "`GET /v1/models` lists what is served".to_owned(),
+                |nearest| format!("did you mean `{nearest}`?"),
+            ),
         ),
     };
     Refusal {

@@ -1,6 +1,7 @@
 mod builder;
+mod naming;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bardo_types::model::{ModelEntry, Price, Service, Tier};
@@ -101,7 +102,31 @@ pub enum NoRoute {
     UnknownBackend {
         /// The name in the pin.
         backend: String,
+        /// The nearest name of a backend that is configured.
+        nearest: Option<String>,
     },
+    /// What stands before the slash is no backend, and no maker of the model.
+    #[error("{}", prefix_words(.model, .prefix, *.is_maker))]
+    UnknownPrefix {
+        /// As the caller named it.
+        model: String,
+        /// What stands before the slash.
+        prefix: String,
+        /// It is a maker, of other models.
+        is_maker: bool,
+        /// The nearest name that is served.
+        nearest: Option<String>,
+    },
+}
+
+fn prefix_words(model: &str, prefix: &str, is_maker: bool) -> String {
+    if is_maker {
+        format!("`{prefix}` does not make the model in `{model}`")
+    } else {
+        format!(
+            "`{prefix}` in `{model}` is neither a configured backend nor a known maker of models"
+        )
+    }
 }
 
 /// The models that the configured backends serve, ready for look-up. Immutable: a refresh builds
@@ -116,6 +141,8 @@ pub struct Roster {
     open: Vec<usize>,
     /// What the owner calls models.
     aliases: HashMap<String, String>,
+    /// What backends list, or the owner wrote, before the slash of models' names.
+    makers: HashSet<String>,
     /// Listed models in order, without repeats.
     listed: Vec<Arc<ModelEntry>>,
     catalog: Arc<Catalog>,
@@ -148,6 +175,20 @@ fn is_maker(service: Service) -> bool {
     )
 }
 
+/// See [`Roster::sells_as_maker`].
+fn sells_as_maker(spec: &BackendSpec, vendor: &str) -> bool {
+    let name = spec.name.strip_prefix("direct/").unwrap_or(&spec.name);
+    let name = name.split_once('#').map_or(name, |(name, _)| name);
+    match spec.service {
+        // What runs on the owner's machines has no list price.
+        Service::Local => false,
+        Service::Compatible => crate::vendors::vendor(name).is_some_and(|row| {
+            row.maker.is_some() && row.maker.as_deref() == crate::vendors::maker(vendor)
+        }),
+        _ => true,
+    }
+}
+
 impl Roster {
     /// The backends that can serve the model named in a request, in the owner's order.
     ///
@@ -161,6 +202,13 @@ impl Roster {
             .aliases
             .get(requested)
             .map_or(requested, String::as_str);
+        // An alias of a backend or a maker stands before a slash as its name does.
+        let renamed = naming::prefix(name).and_then(|(prefix, model)| {
+            let meant = self.aliases.get(prefix)?;
+            let is_prefix = self.is_prefix(meant) && !self.by_name.contains_key(name);
+            is_prefix.then(|| format!("{meant}/{model}"))
+        });
+        let name = renamed.as_deref().unwrap_or(name);
         if let Some(tier) = name.strip_prefix("bardo/") {
             return self.of_tier(tier, requested);
         }
@@ -170,12 +218,10 @@ impl Roster {
         {
             return pinned;
         }
-        if let Some(found) = self.find(name) {
-            return Ok(found.to_vec());
+        if let Some(found) = self.lookup(name).or_else(|| self.variants(name)) {
+            return Ok(found);
         }
-        if let Some(variants) = self.variants(name) {
-            return Ok(variants);
-        }
+        self.check_prefix(name, requested)?;
         let open: Vec<Candidate> = self
             .open
             .iter()
@@ -215,7 +261,7 @@ impl Roster {
             )
         };
         let candidates: Vec<Candidate> = self
-            .find(model)?
+            .lookup(model)?
             .iter()
             .filter(knows)
             .map(|candidate| {
@@ -230,79 +276,23 @@ impl Roster {
         (!candidates.is_empty()).then_some(candidates)
     }
 
-    fn pinned(&self, name: &str) -> Option<Result<Vec<Candidate>, NoRoute>> {
-        let is_pin = |spec: &BackendSpec, prefix: &str| {
-            spec.name == prefix || prefix == "direct" && spec.name.starts_with("direct/")
-        };
-        // The longest prefix that names a backend: `direct/openai/gpt-5.5` before `direct/…`.
-        for (at, _) in name.rmatch_indices('/') {
-            let (prefix, model) = (&name[..at], &name[at + 1..]);
-            let mut candidates = Vec::new();
-            for (index, _) in self
-                .specs
-                .iter()
-                .enumerate()
-                .filter(|(_, spec)| is_pin(spec, prefix))
-            {
-                let listed = self
-                    .find(model)
-                    .into_iter()
-                    .flatten()
-                    .find(|candidate| candidate.backend == index);
-                let variant = || {
-                    self.variants(model)?
-                        .into_iter()
-                        .find(|found| found.backend == index)
-                };
-                candidates.push(
-                    listed
-                        .cloned()
-                        .or_else(variant)
-                        .unwrap_or_else(|| Candidate {
-                            backend: index,
-                            entry: Arc::new(self.unlisted(index, model)),
-                        }),
-                );
-            }
-            if !candidates.is_empty() {
-                // Where one of several pinned backends lists the model, the others do not have it.
-                let lists = |candidate: &Candidate| {
-                    self.find(model)
-                        .into_iter()
-                        .flatten()
-                        .any(|listed| listed.backend == candidate.backend)
-                };
-                if candidates.iter().any(lists) {
-                    candidates.retain(lists);
-                }
-                return Some(Ok(candidates));
-            }
-        }
-        let (prefix, _) = name.split_once('/')?;
-        [
-            "blockrun",
-            "openrouter",
-            "venice",
-            "bankr",
-            "direct",
-            "local",
-        ]
-        .contains(&prefix)
-        .then(|| {
-            Err(NoRoute::UnknownBackend {
-                backend: prefix.to_owned(),
-            })
-        })
-    }
-
     /// A model that the backend is asked for without having listed it.
     fn unlisted(&self, backend: usize, name: &str) -> ModelEntry {
         let known = self.catalog.describe(name);
+        let makers = known
+            .price
+            .filter(|_| self.sells_as_maker(backend, &known.vendor));
         ModelEntry {
             id: name.to_owned(),
-            price: self.pricing[backend].unlisted(known.price),
+            price: self.pricing[backend].unlisted(makers),
             ..known.entry(name)
         }
+    }
+
+    /// Whether a backend asks the maker's price for a model of `vendor`, as long as it says no other.
+    /// A vendor in OpenAI format asks what it likes for the models of others.
+    fn sells_as_maker(&self, backend: usize, vendor: &str) -> bool {
+        sells_as_maker(&self.specs[backend], vendor)
     }
 
     /// The list price at its maker of the model named in a request, in any spelling, with or

@@ -46,7 +46,7 @@ pub(crate) struct ServiceRow {
 
 /// The row of a service.
 pub(crate) fn row(service: Service) -> &'static ServiceRow {
-    static TABLE: LazyLock<[ServiceRow; 9]> = LazyLock::new(|| {
+    static TABLE: LazyLock<[ServiceRow; 10]> = LazyLock::new(|| {
         let rows: BTreeMap<Service, ServiceRow> =
             toml::from_str(include_str!("../data/services.toml")).expect("the table is tested");
         Service::ALL.map(|service| rows[&service])

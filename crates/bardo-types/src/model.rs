@@ -60,11 +60,14 @@ pub enum Service {
     Bankr,
     /// blockrun.ai, paid by x402, and api.blockrun.ai, paid from an account.
     BlockRun,
+    /// Another vendor's API in OpenAI format: Groq, Mistral, Together and the like.
+    #[serde(rename = "openai_compatible")]
+    Compatible,
 }
 
 impl Service {
     /// All of them, in their order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::OpenAi,
         Self::Anthropic,
         Self::Google,
@@ -74,6 +77,7 @@ impl Service {
         Self::Venice,
         Self::Bankr,
         Self::BlockRun,
+        Self::Compatible,
     ];
 
     /// The lower-case name used in configuration, logs and headers.
@@ -89,6 +93,7 @@ impl Service {
             Self::Venice => "venice",
             Self::Bankr => "bankr",
             Self::BlockRun => "blockrun",
+            Self::Compatible => "openai_compatible",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bardo_providers::BaseUrl;
 use bardo_router::{BankrPolicy, Mode, Policy, Subsystems, Weights};
 use bardo_types::money::MicroUsd;
 use bardo_types::profile::InferenceProfile;
@@ -126,6 +127,14 @@ pub(crate) fn notices(config: &Config) -> Vec<String> {
             ));
         }
     }
+    for backend in super::backends(config).unwrap_or_default() {
+        if backend.is_open() {
+            let (name, host) = (&backend.endpoint.name, &backend.endpoint.base.host);
+            told.push(format!(
+                "`{name}` gets no private requests: `{host}` is not an address of this machine or of a private network. Add `private: true` to it if only you can read what it is sent"
+            ));
+        }
+    }
     if config.providers.bankr.as_ref().is_some_and(lacks_key) {
         told.push(
             "`providers.bankr` has a wallet and no `api_key`, so it is not asked; make a key at bankr.bot and add \
@@ -219,19 +228,18 @@ pub(super) fn lacks_key(bankr: &BankrConfig) -> bool {
 
 fn is_configured(config: &Config, name: &str) -> bool {
     let providers = &config.providers;
-    let keys = providers.direct.iter().flat_map(|direct| &direct.keys);
     match name {
         "blockrun" => providers.blockrun.is_some(),
         "openrouter" => providers.openrouter.is_some(),
         "venice" => providers.venice.is_some(),
         "bankr" => providers.bankr.is_some(),
         "local" => providers.local.is_some(),
-        "direct" => keys.count() > 0,
         other => {
+            // Names that cannot be made are refused with the backends themselves.
+            let keys = super::key_names(config).unwrap_or_default();
             let maker = other.strip_prefix("direct/").unwrap_or(other);
-            let maker = maker.split_once('#').map_or(maker, |(maker, _)| maker);
-            keys.into_iter()
-                .any(|key| super::maker(key.provider).1.ends_with(maker))
+            let named = format!("direct/{maker}");
+            other == "direct" && !keys.is_empty() || keys.contains(&named)
         }
     }
 }
@@ -290,11 +298,17 @@ fn members(group: &str) -> impl Iterator<Item = &'static Subsystem> {
 fn trusts_local(config: &Config) -> bool {
     let providers = &config.providers;
     let direct = providers.direct.iter().flat_map(|direct| &direct.keys);
+    let is_private = |address: Option<&str>, private: Option<bool>| {
+        let base = address.and_then(|address| BaseUrl::parse(address).ok());
+        private.unwrap_or_else(|| base.is_some_and(|base| base.is_private()))
+    };
     let own = direct
         .filter(|key| key.provider == crate::config::DirectProvider::Local)
-        .map(|key| key.trusted_local);
+        .map(|key| key.trusted_local && is_private(key.base_url.as_deref(), key.private));
     let mut all = own
-        .chain(providers.local.iter().map(|local| local.trusted_local))
+        .chain(providers.local.iter().map(|local| {
+            local.trusted_local && is_private(local.base_url.as_deref(), local.private)
+        }))
         .peekable();
     all.peek().is_some() && all.all(|trusted| trusted)
 }

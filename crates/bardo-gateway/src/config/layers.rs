@@ -182,6 +182,12 @@ pub(crate) fn credentials(environment: &[(String, String)]) -> Value {
             direct.push(json!({ "provider": provider, "api_key": key }));
         }
     }
+    for vendor in bardo_router::vendors() {
+        let names: Vec<&str> = vendor.env.iter().map(String::as_str).collect();
+        if let Some(key) = variable(&names) {
+            direct.push(json!({ "provider": vendor.name, "api_key": key }));
+        }
+    }
     if !direct.is_empty() {
         providers.insert("direct".into(), json!({ "keys": direct }));
     }

@@ -1,6 +1,6 @@
 //! How a [`Roster`] is made.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bardo_types::model::{ModelEntry, Price, Service};
@@ -68,6 +68,7 @@ impl RosterBuilder {
             by_name: HashMap::new(),
             open: Vec::new(),
             aliases: self.aliases,
+            makers: HashSet::new(),
             listed: Vec::new(),
             catalog: self.catalog,
             terms: self.terms,
@@ -82,10 +83,16 @@ impl RosterBuilder {
                 own: price,
                 tells: matches!(models, BackendModels::Live(_)) && !is_maker(spec.service),
             };
+            // The price of a server of the owner's, or of a vendor before its list is there, is the
+            // catalog's guess at best.
+            let tells_prices = pricing.tells && spec.service != Service::Local;
             let mut entries: Vec<Arc<ModelEntry>> = roster
                 .entries(&spec, models, pricing)
                 .into_iter()
                 .map(|mut entry| {
+                    if !tells_prices && !super::sells_as_maker(&spec, &entry.vendor) {
+                        entry.price = None;
+                    }
                     entry.price = price.or(entry.price);
                     roster.catalog.overrule(&spec.name, &mut entry);
                     Arc::new(entry)
@@ -115,6 +122,7 @@ impl RosterBuilder {
             if spec.filter.has_wildcard() || unlisted {
                 roster.open.push(index);
             }
+            roster.note_makers(&spec);
             roster.specs.push(spec);
             roster.pricing.push(pricing);
         }
@@ -145,6 +153,12 @@ impl Roster {
                     .resold_by(spec.service)
                     .iter()
                     .map(|resold| self.catalog.resold_entry(resold))
+                    .collect(),
+                Service::Compatible => self
+                    .catalog
+                    .models()
+                    .filter(|known| super::sells_as_maker(spec, &known.vendor))
+                    .map(|known| known.entry(&known.id))
                     .collect(),
                 Service::Local => Vec::new(),
             },
@@ -194,6 +208,14 @@ impl Roster {
         }
     }
 
+    /// What the owner wrote before a slash is known from then on.
+    fn note_makers(&mut self, spec: &BackendSpec) {
+        let written = spec.filter.0.iter();
+        let makers = written.filter_map(|pattern| pattern.split_once('/'));
+        self.makers
+            .extend(makers.map(|(maker, _)| maker.to_owned()));
+    }
+
     fn add(&mut self, backend: usize, entry: Arc<ModelEntry>) {
         let mut names = vec![
             entry.id.clone(),
@@ -203,6 +225,11 @@ impl Roster {
         ];
         if let Some(known) = self.catalog.find(&entry.id) {
             names.push(normalize(&known.id));
+        }
+        for name in [&entry.id, &entry.upstream_id] {
+            if let Some((maker, _)) = name.split_once('/') {
+                self.makers.insert(maker.to_owned());
+            }
         }
         names.sort();
         names.dedup();

@@ -121,9 +121,139 @@ fn a_pin_names_one_backend_even_for_unlisted_models() {
     assert_eq!(
         roster.resolve("venice/kimi-k3").unwrap_err(),
         NoRoute::UnknownBackend {
-            backend: "venice".into()
+            backend: "venice".into(),
+            nearest: None,
         }
     );
+}
+
+#[track_caller]
+fn refused(roster: &Roster, name: &str, nearest: Option<&str>) {
+    match roster.resolve(name) {
+        Err(
+            NoRoute::UnknownPrefix { nearest: told, .. }
+            | NoRoute::UnknownBackend { nearest: told, .. },
+        ) => assert_eq!(told.as_deref(), nearest, "{name}"),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_prefix_that_is_no_backend_and_no_maker_is_refused_with_the_nearest_name() {
+    let mut backends = vec![
+        spec("direct/openai", Service::OpenAi, &["gpt-5.5"]),
+        spec("direct/deepseek", Service::DeepSeek, &[]),
+        spec("direct/deepseek#2", Service::DeepSeek, &[]),
+        spec("openrouter", Service::OpenRouter, &[]),
+        spec("venice", Service::Venice, &[]),
+    ];
+    let roster = self::roster(backends.clone());
+    refused(&roster, "venise/kimi-k3", Some("venice/kimi-k3"));
+    refused(&roster, "openruter/gpt-5.5", Some("openrouter/gpt-5.5"));
+    refused(&roster, "bedrock/gpt-5.5", Some("gpt-5.5"));
+    refused(&roster, "foo/kimi-k3", Some("kimi-k3"));
+    refused(&roster, "claude-x/gpt-5.5", Some("gpt-5.5"));
+    // A maker of other models is no better.
+    refused(&roster, "anthropic/gpt-5.5", Some("gpt-5.5"));
+    refused(
+        &roster,
+        "anthropc/claude-opus-5.5",
+        Some("anthropic/claude-opus-5.5"),
+    );
+    // Pins of keys that are not there.
+    refused(
+        &roster,
+        "direct/deepseek#3/deepseek-v4-flash",
+        Some("direct/deepseek#2"),
+    );
+    refused(&roster, "direct/anthropic/claude-opus-5.5", None);
+    refused(&roster, "direct/groq/llama", None);
+    refused(&roster, "local/llama3", None);
+    // With a server that takes any name nothing else comes through.
+    backends.push(spec("local", Service::Local, &["*"]));
+    let open = self::roster(backends);
+    refused(&open, "foo/gpt-5.5", Some("gpt-5.5"));
+    refused(&open, "foo/never-heard-of", None);
+    check(&open, "local/foo/bar", &[("local", "foo/bar")]);
+}
+
+#[test]
+fn makers_are_known_in_every_spelling_and_aliases_stand_for_prefixes() {
+    let mut builder = RosterBuilder::new(Arc::new(Catalog::embedded()));
+    for (spec, models) in [
+        spec("direct/openai", Service::OpenAi, &["gpt-5.5"]),
+        spec("venice", Service::Venice, &[]),
+        spec("local", Service::Local, &["my-team/*"]),
+    ] {
+        builder.backend(spec, models, None);
+    }
+    builder.alias("quiet".into(), "venice".into());
+    builder.alias("work/best".into(), "gpt-5.5".into());
+    let roster = builder.build();
+    for name in [
+        "kimi-k3",
+        "moonshotai/kimi-k3",
+        "moonshot/kimi-k3",
+        "quiet/kimi-k3",
+    ] {
+        check(&roster, name, &[("venice", "kimi-k3")]);
+    }
+    check(&roster, "openai/gpt-5.5", &[("direct/openai", "gpt-5.5")]);
+    check(&roster, "work/best", &[("direct/openai", "gpt-5.5")]);
+    check(&roster, "my-team/tuned", &[("local", "my-team/tuned")]);
+}
+
+#[test]
+fn a_vendor_in_openai_format_is_pinned_by_its_name_and_never_asks_another_makers_price() {
+    let vendors = vec![
+        spec("direct/groq", Service::Compatible, &["deepseek-v4-flash"]),
+        spec("direct/shop", Service::Compatible, &["gpt-4o"]),
+    ];
+    let roster = roster(vendors);
+    check(
+        &roster,
+        "groq/deepseek-v4-flash",
+        &[("direct/groq", "deepseek-v4-flash")],
+    );
+    check(&roster, "shop/anything", &[("direct/shop", "anything")]);
+    check(&roster, "direct/shop/gpt-4o", &[("direct/shop", "gpt-4o")]);
+    for name in ["groq/deepseek-v4-flash", "gpt-4o", "shop/gpt-4o-mini"] {
+        assert_eq!(price_of(&roster, name), None, "{name}");
+    }
+    refused(&roster, "cerebras/gpt-oss-120b", None);
+}
+
+#[test]
+fn a_scope_matches_what_was_resolved_whatever_the_caller_wrote() {
+    let roster = full();
+    let within = |scope: &str, name: &str| {
+        let found = roster.resolve(name).unwrap();
+        let is_in = |candidate| roster.is_in_scope(scope, name, candidate);
+        (found.iter().filter(|c| is_in(c)).count(), found.len())
+    };
+    for (scope, name, expected) in [
+        ("claude-*", "claude-sonnet-5-5", (2, 2)),
+        ("claude-*", "anthropic/claude-sonnet-5.5", (2, 2)),
+        ("claude-*", "gpt-5.5", (0, 3)),
+        ("claude-*", "openrouter/claude-x/gpt-5.5", (0, 1)),
+        ("claude-*", "local/claude-x/gpt-5.5", (0, 1)),
+        ("claude-sonnet-5.5", "claude-sonnet-5-5-20261001", (2, 2)),
+        ("anthropic/*", "claude-sonnet-5-5", (2, 2)),
+        ("anthropic/*", "gpt-5.5", (0, 3)),
+        ("GPT-5.*", "openai/gpt-5.5", (3, 3)),
+        ("*", "gpt-5.5", (3, 3)),
+        // An alias is what it stands for, on both sides.
+        ("fast", "gpt-5.5", (3, 3)),
+        ("gpt-5.5", "fast", (3, 3)),
+        ("fast", "claude-sonnet-5-5", (0, 2)),
+        ("openrouter/gpt-5.5", "gpt-5.5", (1, 3)),
+        ("openrouter/*", "gpt-5.5", (1, 3)),
+        // What leaves the choice to the gateway names no model.
+        ("bardo/auto", "gpt-5.5", (0, 3)),
+        ("bardo/*", "bardo/t2", (2, 2)),
+    ] {
+        assert_eq!(within(scope, name), expected, "{scope} {name}");
+    }
 }
 
 #[test]
@@ -188,7 +318,15 @@ fn once_openrouter_has_listed_its_models_a_mistyped_name_is_told_so() {
         }
     );
     let unlisted = roster(vec![(open, BackendModels::Snapshot)]);
-    check(&unlisted, "x/new-model", &[("openrouter", "x/new-model")]);
+    check(
+        &unlisted,
+        "x-ai/new-model",
+        &[("openrouter", "x-ai/new-model")],
+    );
+    assert!(matches!(
+        unlisted.resolve("nobody/new-model"),
+        Err(NoRoute::UnknownPrefix { .. })
+    ));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The backends.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
+use bardo_router::{Vendor, vendors};
 use bardo_types::model::Dialect;
 use bardo_types::secret::Secret;
 use schemars::JsonSchema;
@@ -91,6 +93,10 @@ backend_config! {
 backend_config! {
     /// A server of your own.
     LocalConfig {
+        /// Whether it keeps requests private: by default where its address is on this machine or
+        /// in a private network. `true` says so of another address, `false` of a server that
+        /// passes requests on.
+        private: Option<bool>,
         /// Nobody else can read what it is sent: it meets `e2ee` where no attestation is asked.
         #[serde(default)]
         trusted_local: bool,
@@ -210,17 +216,22 @@ pub(crate) struct Direct {
 backend_config! {
     /// A key of your own. By default its owner pays, and callers are not charged.
     DirectKey {
-        /// Whose key it is.
+        /// Whose key it is: a maker, `local`, a known vendor such as `groq`, or
+        /// `openai_compatible` with a `name` and a `base_url`.
         provider: DirectProvider,
+        /// Of `openai_compatible`: what the vendor is called; `<name>/<model>` pins it.
+        name: Option<String>,
+        /// Whether it keeps requests private. Of `local` by default where its address is on this
+        /// machine or in a private network, of others never.
+        private: Option<bool>,
         /// Of a `local` one: nobody else can read what it is sent.
         #[serde(default)]
         trusted_local: bool,
     }
 }
 
-/// Who made the key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+/// Whose key it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum DirectProvider {
     /// api.openai.com, or a server that speaks its format.
     #[default]
@@ -228,10 +239,140 @@ pub(crate) enum DirectProvider {
     /// api.anthropic.com.
     Anthropic,
     /// The Gemini API.
-    #[serde(alias = "gemini")]
     Google,
     /// api.deepseek.com.
     Deepseek,
     /// A server of your own in OpenAI format.
     Local,
+    /// Another vendor in OpenAI format that the gateway knows.
+    Vendor(&'static Vendor),
+    /// Any other.
+    Compatible,
+}
+
+impl DirectProvider {
+    /// The names that it may have in a file.
+    fn names() -> &'static [&'static str] {
+        static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+            let makers = [
+                "openai",
+                "anthropic",
+                "google",
+                "gemini",
+                "deepseek",
+                "local",
+            ];
+            let vendors = vendors().iter().map(|vendor| vendor.name.as_str());
+            makers
+                .into_iter()
+                .chain(vendors)
+                .chain(["openai_compatible"])
+                .collect()
+        });
+        &NAMES
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        match name {
+            "openai" => Some(Self::Openai),
+            "anthropic" => Some(Self::Anthropic),
+            "google" | "gemini" => Some(Self::Google),
+            "deepseek" => Some(Self::Deepseek),
+            "local" => Some(Self::Local),
+            "openai_compatible" => Some(Self::Compatible),
+            vendor => bardo_router::vendor(vendor).map(Self::Vendor),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for DirectProvider {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::parse(&name)
+            .ok_or_else(|| serde::de::Error::unknown_variant(&name, DirectProvider::names()))
+    }
+}
+
+impl JsonSchema for DirectProvider {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "DirectProvider".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "enum": Self::names() })
+    }
+}
+
+impl DirectKey {
+    /// What the backend of this key is called, before another one is told from it by a number.
+    ///
+    /// # Errors
+    /// When it has a name that it must not have, or none that it needs.
+    pub(crate) fn backend_name(&self, place: &str) -> Result<String, String> {
+        let given = self.name.as_deref();
+        let name = match (self.provider, given) {
+            (DirectProvider::Compatible, Some(name)) => {
+                check_name(name, place)?;
+                name
+            }
+            (DirectProvider::Compatible, None) => {
+                return Err(format!(
+                    "`{place}.name` is required: `<name>/<model>` asks this vendor, so add e.g. `name: myvendor`"
+                ));
+            }
+            (_, Some(_)) => {
+                return Err(format!(
+                    "`{place}.name` is for `provider: openai_compatible`; leave it out"
+                ));
+            }
+            (DirectProvider::Openai, None) => "openai",
+            (DirectProvider::Anthropic, None) => "anthropic",
+            (DirectProvider::Google, None) => "google",
+            (DirectProvider::Deepseek, None) => "deepseek",
+            (DirectProvider::Local, None) => "local",
+            (DirectProvider::Vendor(vendor), None) => &vendor.name,
+        };
+        Ok(format!("direct/{name}"))
+    }
+
+    /// The known vendor that it is a key of.
+    pub(crate) fn vendor(&self) -> Option<&'static Vendor> {
+        match self.provider {
+            DirectProvider::Vendor(vendor) => Some(vendor),
+            DirectProvider::Compatible => bardo_router::vendor(self.name.as_deref()?),
+            _ => None,
+        }
+    }
+}
+
+/// Names that mean another backend or the maker of a model.
+const TAKEN: [&str; 12] = [
+    "bardo",
+    "direct",
+    "local",
+    "blockrun",
+    "openrouter",
+    "venice",
+    "bankr",
+    "openai",
+    "anthropic",
+    "google",
+    "gemini",
+    "deepseek",
+];
+
+fn check_name(name: &str, place: &str) -> Result<(), String> {
+    let fits =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
+    if name.is_empty() || name.len() > 40 || !name.bytes().all(fits) {
+        return Err(format!(
+            "`{place}.name`: `{name}` must be 1 to 40 of a-z, 0-9, `-`, `_` and `.`"
+        ));
+    }
+    if TAKEN.contains(&name) {
+        return Err(format!(
+            "`{place}.name`: `{name}` already means another backend or maker; choose another name, e.g. `my-{name}`"
+        ));
+    }
+    Ok(())
 }

@@ -78,7 +78,7 @@ fn write_limit(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     }
     let member = match job.service() {
         Service::Venice => "max_completion_tokens",
-        Service::Local | Service::DeepSeek => "max_tokens",
+        Service::Local | Service::DeepSeek | Service::Compatible => "max_tokens",
         _ if job.target.capabilities.max_completion_tokens => "max_completion_tokens",
         _ => "max_tokens",
     };

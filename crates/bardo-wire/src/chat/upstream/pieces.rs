@@ -142,7 +142,12 @@ fn document_pieces<'a>(
 
 fn takes_file(job: &Job<'_>, source: &MediaSource) -> bool {
     let service = job.service();
-    if !job.target.capabilities.documents || matches!(service, Service::Local | Service::DeepSeek) {
+    if !job.target.capabilities.documents
+        || matches!(
+            service,
+            Service::Local | Service::DeepSeek | Service::Compatible
+        )
+    {
         return false;
     }
     match source {

@@ -55,7 +55,7 @@ pub(super) fn plan<'a>(
     let takes_details = matches!(job.service(), Service::OpenRouter | Service::Venice);
     let member = match (job.service(), vendor) {
         (Service::OpenAi | Service::Anthropic, _) => None,
-        (Service::DeepSeek | Service::Local, _) => Some("reasoning_content"),
+        (Service::DeepSeek | Service::Local | Service::Compatible, _) => Some("reasoning_content"),
         // These makers read their own state and nothing else.
         (_, Vendor::Anthropic | Vendor::OpenAi | Vendor::Google) => None,
         (Service::OpenRouter, _) => Some("reasoning"),

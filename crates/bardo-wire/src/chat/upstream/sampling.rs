@@ -27,6 +27,7 @@ const SEEDED: &[Service] = &[
     Service::Bankr,
     Service::BlockRun,
     Service::Google,
+    Service::Compatible,
 ];
 
 const fn knob(

@@ -127,7 +127,7 @@ fn write_tool(job: &Job<'_>, tool: &Tool, lost: &mut Losses, list: &mut Array<'_
                     Some(schema) => {
                         function.raw("parameters", schema.as_str());
                     }
-                    None if matches!(job.service(), Service::Local | Service::DeepSeek) => {
+                    None if has_bare_tools(job) => {
                         function.raw("parameters", r#"{"type":"object","properties":{}}"#);
                     }
                     None => {}
@@ -153,11 +153,19 @@ fn write_tool(job: &Job<'_>, tool: &Tool, lost: &mut Losses, list: &mut Array<'_
     }
 }
 
+/// Whether the target takes tools in the plain format alone: with a schema, and without `strict`.
+fn has_bare_tools(job: &Job<'_>) -> bool {
+    matches!(
+        job.service(),
+        Service::Local | Service::DeepSeek | Service::Compatible
+    )
+}
+
 fn write_strict(job: &Job<'_>, strict: Option<bool>, lost: &mut Losses, function: &mut Object<'_>) {
     let Some(strict) = strict else {
         return;
     };
-    if !matches!(job.service(), Service::Local | Service::DeepSeek) {
+    if !has_bare_tools(job) {
         function.set("strict", &strict);
     } else if strict {
         lost.lose(

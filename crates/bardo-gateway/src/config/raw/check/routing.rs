@@ -39,7 +39,7 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
         }
         order
             .iter()
-            .try_for_each(|name| known_backend(&place, name))?;
+            .try_for_each(|name| known_backend(config, &place, name))?;
     }
     for (subsystem, profile) in &inference.profiles {
         known_subsystem("inference.profiles", subsystem)?;
@@ -49,9 +49,10 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
         known_subsystem("privacy.floors", subsystem)?;
     }
     if let Some(name) = &inference.dream_provider {
-        known_backend("inference.dream_provider", name)?;
+        known_backend(config, "inference.dream_provider", name)?;
     }
     known_backend(
+        config,
         "inference.embeddings.provider",
         &inference.embeddings.provider,
     )?;
@@ -104,7 +105,7 @@ fn models(config: &Config) -> Result<(), String> {
             return Err(format!("`{place}.rating` must be between 0 and 100"));
         }
         if let Some(name) = &row.backend {
-            known_backend(&format!("{place}.backend"), name)?;
+            known_backend(config, &format!("{place}.backend"), name)?;
         }
     }
     Ok(())
@@ -162,19 +163,35 @@ fn known_subsystem(place: &str, name: &str) -> Result<(), String> {
     }
 }
 
-fn known_backend(place: &str, name: &str) -> Result<(), String> {
+fn known_backend(config: &Config, place: &str, name: &str) -> Result<(), String> {
     const MAKERS: [&str; 5] = ["openai", "anthropic", "google", "deepseek", "local"];
+    let keys = config
+        .providers
+        .direct
+        .iter()
+        .flat_map(|direct| &direct.keys);
+    let named = keys.filter_map(|key| key.name.as_deref());
+    let vendors = bardo_router::vendors().iter();
+    let owners: Vec<&str> = MAKERS
+        .into_iter()
+        .chain(vendors.map(|vendor| vendor.name.as_str()))
+        .chain(named)
+        .collect();
     let maker = name.strip_prefix("direct/").map(|maker| {
-        let number = |n: &str| n.parse::<usize>().is_ok_and(|n| n > 0);
+        // The first key of a maker has no number.
+        let number = |n: &str| n.parse::<usize>().is_ok_and(|n| n > 1);
         match maker.split_once('#') {
-            Some((maker, index)) => MAKERS.contains(&maker) && number(index),
-            None => MAKERS.contains(&maker),
+            Some((maker, index)) => owners.contains(&maker) && number(index),
+            None => owners.contains(&maker),
         }
     });
     if maker.unwrap_or(BACKENDS.contains(&name)) {
         return Ok(());
     }
-    let direct = MAKERS.map(|maker| format!("direct/{maker}"));
+    let direct: Vec<String> = owners
+        .iter()
+        .map(|maker| format!("direct/{maker}"))
+        .collect();
     let known = BACKENDS
         .into_iter()
         .chain(direct.iter().map(String::as_str));
