@@ -1,21 +1,26 @@
 //! The command line. Exit codes: 0 done, 1 failed, 2 wrong usage.
 
 use std::io::Write as _;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
-use clap::{Args, Parser, Subcommand};
-use serde_json::json;
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
+use serde_json::{Value, json};
 
+pub(crate) use self::failure::Failure;
 use crate::config::units::Span;
 use crate::config::{self, Config};
+use crate::stores::Kind;
 use crate::{assemble, serve, simulation};
 
 mod balance;
+mod check;
+mod failure;
 mod keys;
 mod route;
 
@@ -23,7 +28,7 @@ mod route;
 #[command(
     name = "bardo-gateway",
     version,
-    about = "An LLM inference gateway",
+    about = "Serve one LLM API in front of many providers",
     disable_help_subcommand = true
 )]
 struct Cli {
@@ -33,65 +38,77 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Serve callers.
+    /// Start the gateway.
     Serve(ServeArgs),
-    /// Serve simulated providers alone, without a gateway before them.
+    /// Start the simulated providers without a gateway.
     Sandbox(SandboxArgs),
-    /// Check the configuration and say what it amounts to.
+    /// Validate the configuration and list its backends.
     Check(Common),
-    /// Show the configuration in force, or its schema.
+    /// Show the configuration or its JSON schema.
     Config {
         #[command(subcommand)]
         verb: ConfigVerb,
     },
-    /// Show what models are served.
+    /// List models.
     Models {
         #[command(subcommand)]
         verb: ModelsVerb,
     },
-    /// Say who would answer a request, and why.
+    /// Explain how a request is routed.
     Route {
         #[command(subcommand)]
         verb: route::RouteVerb,
     },
-    /// Make, list, revoke and rotate callers' keys.
+    /// Create, list, revoke and rotate API keys.
     Keys {
         #[command(subcommand)]
         verb: keys::KeysVerb,
     },
-    /// Show, fill and check accounts.
+    /// Show, fund and verify accounts.
     Balance {
         #[command(subcommand)]
         verb: balance::BalanceVerb,
     },
-    /// List requests whose outcome is unknown, and decide on them.
+    /// List requests with an unknown outcome, and settle them.
     Reconcile(balance::Reconcile),
+    /// Print a completion script for a shell.
+    Completions {
+        /// Shell to complete for.
+        shell: Shell,
+        /// Print errors as JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Subcommand)]
 enum ConfigVerb {
-    /// Each setting, its value and where it comes from; secrets are not shown.
+    /// Print each setting with its value and its source. Secrets are redacted.
     Show(Common),
-    /// The JSON schema of a config file.
-    Schema,
+    /// Print the JSON schema of the configuration file.
+    Schema {
+        /// Print errors as JSON; the schema is JSON anyway.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Subcommand)]
 enum ModelsVerb {
-    /// The models of the configured backends, by the snapshot in this binary.
+    /// List the models of the configured backends, from the catalog in this binary.
     List(Common),
 }
 
-/// What all verbs understand.
+/// Options of all verbs.
 #[derive(Args, Clone)]
 pub(crate) struct Common {
-    /// The config file (TOML or YAML).
+    /// Configuration file (TOML or YAML).
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Answer as JSON, one object per line.
+    /// Print JSON, one object per line. Errors are JSON too, on standard error.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where data lives [default: ~/.bardo; of `serve --sandbox` a temporary folder].
+    /// Data folder [default: ~/.bardo; with `serve --sandbox` a temporary folder].
     #[arg(long, value_name = "FOLDER", env = "BARDO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
 }
@@ -101,29 +118,51 @@ pub(crate) struct Common {
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// Let simulated providers answer; needs no configuration and no key.
+    /// Answer with simulated providers and play money. Needs no configuration and no API key.
     #[arg(long)]
     pub(crate) sandbox: bool,
-    /// Where callers connect (`server.listen`).
-    #[arg(long, value_name = "ADDRESS")]
+    /// Address for clients (`server.listen`).
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
-    /// Where operators connect (`server.admin_listen`).
-    #[arg(long, value_name = "ADDRESS")]
+    /// Address for operators: metrics and the admin API (`server.admin_listen`).
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) admin_listen: Option<SocketAddr>,
 }
 
 /// `sandbox`.
 #[derive(Args)]
 pub(crate) struct SandboxArgs {
-    /// Where to listen.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8410")]
+    /// Address to listen on.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8410", value_parser = address)]
     pub(crate) listen: SocketAddr,
-    /// The same seed gives the same answers.
+    /// Seed of the answers. The same seed gives the same answers.
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Answer as JSON, one object per line.
+    /// Print JSON, one object per line. Errors are JSON too, on standard error.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// An address with a port. A port or an address alone is refused with the line that works.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let error = match text.parse() {
+        Ok(address) => return Ok(address),
+        Err(_) => "an address is an IP address and a port, such as 127.0.0.1:8402",
+    };
+    let port = text.strip_prefix(':').unwrap_or(text);
+    if port.parse::<u16>().is_ok() {
+        return Err(format!("the IP address is missing; write 127.0.0.1:{port}"));
+    }
+    if let Ok(ip) = text.parse::<IpAddr>() {
+        let whole = SocketAddr::new(ip, 8402);
+        return Err(format!("the port is missing; write {whole}"));
+    }
+    if let Some(port) = text.strip_prefix("localhost:") {
+        return Err(format!(
+            "write 127.0.0.1:{port}; host names are not resolved"
+        ));
+    }
+    Err(error.to_owned())
 }
 
 fn usd(text: &str) -> Result<MicroUsd, String> {
@@ -138,22 +177,65 @@ fn account(text: &str) -> Result<AccountId, String> {
     AccountId::parse(text).map_err(|error| error.to_string())
 }
 
-/// Writes one line to standard output; a closed pipe is nobody's failure.
+/// Writes one line to standard output. A closed pipe is no failure.
 pub(crate) fn say(line: impl AsRef<str>) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{}", line.as_ref());
     let _ = out.flush();
 }
 
-fn complain(message: impl AsRef<str>) -> ExitCode {
-    let _ = writeln!(std::io::stderr().lock(), "error: {}", message.as_ref());
-    ExitCode::FAILURE
+/// Writes a note for people to standard error.
+pub(crate) fn note(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Parses the command line and does what it says.
+/// Prints what a verb did: as JSON with the kind of its store, or in words.
+fn show(common: &Common, kind: Kind, value: &Value, words: impl FnOnce(&Value) -> String) {
+    if common.json {
+        let mut value = value.clone();
+        value["sandbox"] = json!(kind == Kind::Sandbox);
+        say(value.to_string());
+    } else {
+        say(words(value));
+    }
+}
+
+/// The text of a member, or `-`.
+fn text<'v>(value: &'v Value, member: &str) -> &'v str {
+    value[member].as_str().unwrap_or("-")
+}
+
+/// Rows with their columns aligned; the first row is the heading.
+fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Vec<String> {
+    let widths: Vec<usize> = (0..COLUMNS)
+        .map(|column| {
+            let widths = rows.iter().map(|row| row[column].chars().count());
+            widths.max().unwrap_or(0)
+        })
+        .collect();
+    rows.iter()
+        .map(|row| {
+            let cells = row.iter().zip(&widths);
+            let line: Vec<String> = cells
+                .map(|(cell, &width)| format!("{cell:<width$}"))
+                .collect();
+            line.join("  ").trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// Parses the command line and runs the verb.
 pub(crate) fn run() -> ExitCode {
+    let as_json = std::env::args_os()
+        .take_while(|argument| argument != "--")
+        .any(|argument| argument == "--json");
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        Err(error) if as_json && error.use_stderr() => {
+            let text = error.render().to_string();
+            let text = text.trim().trim_start_matches("error: ");
+            return Failure::new("usage", text).print(true);
+        }
         Err(error) => {
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
@@ -162,12 +244,12 @@ pub(crate) fn run() -> ExitCode {
     let done = match cli.verb {
         Verb::Serve(args) => serve::run(&args),
         Verb::Sandbox(args) => simulation::run_alone(&args),
-        Verb::Check(common) => check(&common),
+        Verb::Check(common) => check::check(&common),
         Verb::Config {
             verb: ConfigVerb::Show(common),
-        } => show(&common),
+        } => show_settings(&common),
         Verb::Config {
-            verb: ConfigVerb::Schema,
+            verb: ConfigVerb::Schema { .. },
         } => {
             let schema = schemars::schema_for!(Config);
             say(serde_json::to_string_pretty(&schema).unwrap_or_default());
@@ -180,58 +262,34 @@ pub(crate) fn run() -> ExitCode {
         Verb::Keys { verb } => keys::run(verb),
         Verb::Balance { verb } => balance::run(verb),
         Verb::Reconcile(args) => balance::reconcile(args),
+        Verb::Completions { shell, .. } => {
+            complete(shell);
+            Ok(())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => complain(message),
+        Err(failure) => failure.print(as_json),
     }
 }
 
-/// The process's environment, as far as it is text.
+fn complete(shell: Shell) {
+    let mut command = Cli::command();
+    let name = command.get_name().to_owned();
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, name, &mut script);
+    say(String::from_utf8_lossy(&script).trim_end());
+}
+
+/// The environment of the process. Variables that are not text are ignored.
 pub(crate) fn environment() -> Vec<(String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
 }
 
-fn check(common: &Common) -> Result<(), String> {
-    let loaded = config::load(common.config.as_deref(), &environment())
-        .map_err(|error| error.to_string())?;
-    let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
-    let file = loaded.file.as_ref().map_or_else(
-        || "no file; defaults and environment".into(),
-        |file| file.display().to_string(),
-    );
-    let names: Vec<&str> = backends
-        .iter()
-        .map(|backend| backend.endpoint.name.as_str())
-        .collect();
-    let notices = assemble::notices(&loaded.config);
-    if common.json {
-        let mut told = json!({ "ok": true, "file": file, "providers": names });
-        if !notices.is_empty() {
-            told["notices"] = json!(notices);
-        }
-        say(told.to_string());
-    } else {
-        let list = if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
-        };
-        say(format!(
-            "ok: {file}\nproviders, in the order in which they are asked: {list}"
-        ));
-        notices
-            .iter()
-            .for_each(|notice| say(format!("note: {notice}")));
-    }
-    Ok(())
-}
-
-fn show(common: &Common) -> Result<(), String> {
-    let loaded = config::load(common.config.as_deref(), &environment())
-        .map_err(|error| error.to_string())?;
+fn show_settings(common: &Common) -> Result<(), Failure> {
+    let loaded = config::load(common.config.as_deref(), &environment())?;
     for (key, value, source) in loaded.layers.effective() {
         if common.json {
             say(json!({ "key": key, "value": value, "source": source }).to_string());
@@ -242,9 +300,8 @@ fn show(common: &Common) -> Result<(), String> {
     Ok(())
 }
 
-fn list_models(common: &Common) -> Result<(), String> {
-    let loaded = config::load(common.config.as_deref(), &environment())
-        .map_err(|error| error.to_string())?;
+fn list_models(common: &Common) -> Result<(), Failure> {
+    let loaded = config::load(common.config.as_deref(), &environment())?;
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     let catalog = std::sync::Arc::new(bardo_router::Catalog::embedded());
     let world = assemble::world(

@@ -35,8 +35,8 @@ pub(crate) struct Loaded {
 
 impl Loaded {
     /// A reason found after loading, with the file that it is about.
-    pub(crate) fn refuse(&self, reason: &str) -> String {
-        located(self.file.as_deref(), reason).0
+    pub(crate) fn refuse(&self, reason: &str) -> ConfigError {
+        located(self.file.as_deref(), reason)
     }
 }
 
@@ -89,6 +89,13 @@ pub(crate) fn load_store(
         let reason = layers::explain(&path, &error.into_inner().to_string());
         located(file.as_deref(), &reason)
     })
+}
+
+/// The section `store` of the defaults, for a sandbox.
+pub(crate) fn embedded_store() -> Result<StoreConfig, ConfigError> {
+    let mut defaults = parse(DEFAULTS, "toml").map_err(ConfigError)?;
+    serde_path_to_error::deserialize(defaults["store"].take())
+        .map_err(|error| ConfigError(error.to_string()))
 }
 
 /// A configuration made by the program itself, over the defaults.

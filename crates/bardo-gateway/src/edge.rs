@@ -253,7 +253,8 @@ impl Edge {
         Ok(reply)
     }
 
-    /// Says where a request would go; sends, holds and charges nothing.
+    /// Explains where a request would go, without sending, holding or charging anything. JSON, or a
+    /// page of text for clients that accept `text/plain`.
     async fn explain(
         &self,
         caller: &mut Caller,
@@ -268,6 +269,15 @@ impl Edge {
         let received = received(caller, Task::Generate, headers, body, principal);
         let row = explain::subsystem(&received);
         let explained = self.engine.explain(received).map_err(Problem::from)?;
+        if explain::wants_text(headers) {
+            let page = explain::shown(explained, row.as_deref(), |view| {
+                explain::words(view, explain::WIDTH)
+            });
+            let mut reply = whole(page.into());
+            let text = HeaderValue::from_static("text/plain; charset=utf-8");
+            reply.headers_mut().insert(CONTENT_TYPE, text);
+            return Ok(reply);
+        }
         let body = explain::shown(explained, row.as_deref(), explain::body);
         Ok(json_reply(StatusCode::OK, body))
     }

@@ -13,6 +13,7 @@ use bardo_types::feature::Feature;
 use bardo_types::intent::{Intent, Quality};
 use bardo_types::model::{Dialect, Effort, Tier};
 use bardo_types::subsystem::Subsystem;
+use http::header::{ACCEPT, HeaderMap};
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::text::words;
@@ -82,6 +83,15 @@ pub(crate) fn shown<T>(
             .as_ref()
             .map(|problem| (problem.code, &*problem.fault.message)),
     })
+}
+
+/// The width of a page of text, unless a terminal says otherwise.
+pub(crate) const WIDTH: usize = 100;
+
+/// Whether the client accepts text rather than JSON.
+pub(crate) fn wants_text(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.trim_start().starts_with("text/plain"))
 }
 
 /// The row of the part of an agent that asks, by the body or by a header.

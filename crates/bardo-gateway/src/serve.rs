@@ -1,5 +1,6 @@
 //! `bardo-gateway serve`: from the command line to a running gateway, and down again.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +20,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::assemble::{self, Backend, LiveLists};
 use crate::auth::{Credentials, Gate, Privy, StaticKeys, StoredKeys};
-use crate::cli::{ServeArgs, environment, say};
+use crate::cli::{Failure, ServeArgs, environment, say};
 use crate::config::{self, Config, Loaded};
 use crate::edge::{Edge, Limits, Policy};
 use crate::events::{Bus, OwnerMessages};
@@ -30,18 +31,13 @@ use crate::sink::Sink;
 use crate::stores::Stores;
 use crate::{last_lists, ops, probe, simulation, stores, upkeep};
 
-pub(crate) const NO_PROVIDER: &str = "no provider is configured. Either try it with simulated ones:
-  bardo-gateway serve --sandbox
-or name a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPENROUTER_API_KEY:
-  bardo-gateway serve --config bardo.yaml      # see README.md, \"Configuration\"";
-
-/// So long a start waits for the prices of backends that callers are charged for.
+/// A start waits this long for the prices of backends that callers are charged for.
 const FIRST_PRICES: Duration = Duration::from_millis(200);
-/// At the end of the process the books get so long to take what is not settled yet.
+/// The time limit for settling open requests at the end of the process.
 const SETTLE: Duration = Duration::from_secs(10);
-/// And so long where somebody does not want to wait.
+/// The same after a second stop signal.
 const SETTLE_AT_ONCE: Duration = Duration::from_millis(800);
-/// And what goes on aside, so long after that.
+/// And then for background tasks.
 const LAST_WORD: Duration = Duration::from_millis(50);
 
 /// What stays the same over the process's life.
@@ -58,21 +54,49 @@ struct Running {
     sandbox: bool,
 }
 
+/// Why `serve` does not start without a provider, and what to do.
+pub(crate) fn no_provider(loaded: &Loaded) -> Failure {
+    let file = loaded.file.as_ref().map_or_else(String::new, |file| {
+        format!(
+            "{}: this file has no `providers`, and API keys in the environment are used only if there is no \
+             configuration file.\n",
+            file.display()
+        )
+    });
+    Failure::new(
+        "no_provider",
+        format!(
+            "{file}no provider is configured. Start with simulated providers:
+  bardo-gateway serve --sandbox
+or configure a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPENROUTER_API_KEY:
+  bardo-gateway serve --config bardo.yaml      # see README.md, \"Configuration\""
+        ),
+    )
+}
+
 /// Runs until a signal ends it.
-pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
+pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     start_logging(args.sandbox);
+    if args.sandbox {
+        stores::refuse_real_store(&args.common)?;
+    }
     let loaded = load(args)?;
     let listeners = Listeners::bind(&loaded)?;
     let transport = Transport::new(loaded.config.upstream.connect_timeout.0);
     let catalog = Arc::new(Catalog::embedded());
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     assemble::tell_notices(&loaded.config);
-    let (folder, stores) =
-        stores::for_server(args, &loaded.config.store).map_err(|reason| loaded.refuse(&reason))?;
+    let (folder, stores) = stores::for_server(args, &loaded.config.store)?;
     let stored = StoredKeys::over(Arc::clone(&stores.keys));
-    known_callers(&loaded.config, &stored)?;
+    // A store that does not answer yet accepts no key either.
+    let has_keys = || Ok(runtime()?.block_on(stored.exist()).unwrap_or(true));
+    known_clients(&loaded.config, has_keys)?;
     let key = match args.sandbox {
-        true => Some(simulation::fund(&stores.operator(), &stored)?),
+        true => Some(simulation::fund(
+            &stores.operator(),
+            &stored,
+            folder.path(),
+        )?),
         false => None,
     };
     let world = assemble::world(
@@ -117,7 +141,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
         let admin = tokio::net::TcpListener::from_std(admin).map_err(|error| error.to_string())?;
         let token = loaded.config.server.admin_token.clone();
         tokio::spawn(ops::serve(admin, running.ops(&stores, token)));
-        // Before anybody is told that this process is ready for signals too.
+        // Before the process says that it is ready, for signals too.
         let signals = Signals::watch()?;
         let announced = Announced {
             listen,
@@ -136,32 +160,65 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     // Money is never dropped: what callers left behind is settled before the process ends.
     let settled = async { tokio::time::timeout(patience, engine.drain_settler()).await };
     if runtime.block_on(settled).is_err() {
-        tracing::error!("the books do not answer; what is unsettled is held until it expires");
+        tracing::error!("the store does not answer; unsettled holds stay until they expire");
     }
-    // What is still being counted is not waited for.
+    // Background counts are dropped.
     runtime.shutdown_timeout(LAST_WORD);
     Ok(())
 }
 
 /// The configuration, with what the command line says on top.
-fn load(args: &ServeArgs) -> Result<Loaded, String> {
+fn load(args: &ServeArgs) -> Result<Loaded, Failure> {
     let mut loaded = if args.sandbox {
         config::embedded("sandbox", simulation::configuration(simulation::start()?))
     } else {
         config::load(args.common.config.as_deref(), &environment())
-    }
-    .map_err(|error| error.to_string())?;
+    }?;
     if !loaded.config.has_providers() {
-        return Err(NO_PROVIDER.into());
+        return Err(no_provider(&loaded));
     }
     let server = &mut loaded.config.server;
     server.listen = args.listen.unwrap_or(server.listen);
     server.admin_listen = args.admin_listen.unwrap_or(server.admin_listen);
-    loaded.config.check()?;
+    loaded.config.check().map_err(Failure::config)?;
     Ok(loaded)
 }
 
-/// Where callers and operators connect.
+/// Why an address cannot be listened on, and what to do. `option` sets it.
+pub(crate) fn cannot_listen(
+    address: std::net::SocketAddr,
+    option: &str,
+    error: &std::io::Error,
+) -> Failure {
+    let free = std::net::SocketAddr::new(address.ip(), address.port().saturating_add(100));
+    let (code, reason) = match error.kind() {
+        ErrorKind::AddrInUse => (
+            "address_in_use",
+            format!(
+                "another program listens there. Stop it, or choose another port: {option} {free}"
+            ),
+        ),
+        ErrorKind::AddrNotAvailable => (
+            "address_unavailable",
+            format!(
+                "this machine does not have that address. Use {option} 127.0.0.1:{port}, or 0.0.0.0:{port} for \
+                 all addresses",
+                port = address.port()
+            ),
+        ),
+        ErrorKind::PermissionDenied => (
+            "address_forbidden",
+            format!(
+                "permission denied. Ports below 1024 are privileged; use {option} {}:8402",
+                address.ip()
+            ),
+        ),
+        _ => ("address_unavailable", error.to_string()),
+    };
+    Failure::new(code, format!("cannot listen on {address}: {reason}"))
+}
+
+/// The addresses for clients and operators.
 struct Listeners {
     data: std::net::TcpListener,
     admin: std::net::TcpListener,
@@ -170,16 +227,16 @@ struct Listeners {
 }
 
 impl Listeners {
-    fn bind(loaded: &Loaded) -> Result<Self, String> {
-        let bind = |address| {
-            let listener = server::bind(address)
-                .map_err(|error| format!("cannot listen on {address}: {error}"))?;
+    fn bind(loaded: &Loaded) -> Result<Self, Failure> {
+        let bind = |address, option| {
+            let listener =
+                server::bind(address).map_err(|error| cannot_listen(address, option, &error))?;
             let bound = listener.local_addr().map_err(|error| error.to_string())?;
-            Ok::<_, String>((listener, bound))
+            Ok::<_, Failure>((listener, bound))
         };
         let server = &loaded.config.server;
-        let ((data, listen), (admin, admin_listen)) =
-            (bind(server.listen)?, bind(server.admin_listen)?);
+        let (data, listen) = bind(server.listen, "--listen")?;
+        let (admin, admin_listen) = bind(server.admin_listen, "--admin-listen")?;
         Ok(Self {
             data,
             admin,
@@ -189,7 +246,7 @@ impl Listeners {
     }
 }
 
-/// What answers callers.
+/// What answers clients.
 fn edge(
     loaded: &Loaded,
     stores: &Stores,
@@ -219,7 +276,7 @@ fn edge(
     }))
 }
 
-/// What is said once when everything is there.
+/// The startup line.
 struct Announced<'a> {
     listen: std::net::SocketAddr,
     admin_listen: std::net::SocketAddr,
@@ -250,39 +307,45 @@ fn announce(args: &ServeArgs, announced: &Announced<'_>) {
         say(simulation::banner(listen, admin, key));
     } else {
         say(format!(
-            "serving on http://{listen}, operators on http://{admin}"
+            "serving the API on http://{listen}, admin on http://{admin}, data in {}",
+            folder.display()
         ));
     }
 }
 
-/// A listener that others can reach is for callers who can be told apart. Keys of the store count:
-/// there may be some before the first server runs.
-fn known_callers(config: &Config, stored: &StoredKeys) -> Result<(), String> {
+/// Refuses a listener that other machines can reach as long as there is no key. Keys of the store
+/// count, and may exist before the first server runs.
+pub(crate) fn known_clients(
+    config: &Config,
+    has_keys: impl FnOnce() -> Result<bool, Failure>,
+) -> Result<(), Failure> {
     let listen = config.server.listen;
     if listen.ip().is_loopback() || !config.auth.keys.is_empty() || config.auth.privy.is_some() {
         return Ok(());
     }
-    // A store that does not answer yet lets nobody in either.
-    let known = runtime()?.block_on(stored.exist());
-    if known.unwrap_or(true) {
+    if has_keys()? {
         return Ok(());
     }
-    Err(format!(
-        "`server.listen` is {listen}, which others can reach, and there is no key; make one first: \
-         bardo-gateway keys create, or listen on 127.0.0.1"
+    Err(Failure::new(
+        "no_key",
+        format!(
+            "`server.listen` is {listen}, which other machines can reach, and there is no API key. Create one \
+             first: bardo-gateway keys create, or listen on 127.0.0.1:{}",
+            listen.port()
+        ),
     ))
 }
 
 /// A runtime of this thread alone.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, String> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.to_string().into())
 }
 
 fn start_logging(sandbox: bool) {
-    // In sandbox mode a newcomer wants to see that a request arrived.
+    // In sandbox mode the log shows each request.
     let usual = if sandbox {
         "info,bardo::requests=debug"
     } else {
@@ -362,7 +425,7 @@ struct Signals {
 }
 
 impl Signals {
-    fn watch() -> Result<Self, String> {
+    fn watch() -> Result<Self, Failure> {
         let watch_for = |kind| signal(kind).map_err(|error| error.to_string());
         Ok(Self {
             terminate: watch_for(SignalKind::terminate())?,
@@ -401,7 +464,7 @@ impl Running {
         stop: &watch::Sender<Stop>,
         mut signals: Signals,
         ready: impl FnOnce(),
-    ) -> Result<Duration, String> {
+    ) -> Result<Duration, Failure> {
         let mut lists = LiveLists::new();
         let (fetched, mut arriving) = mpsc::channel(16);
         let mut generation = 0;
@@ -438,7 +501,7 @@ impl Running {
                     false
                 }
                 Some(fetched) = arriving.recv() => {
-                    // A list of a backend that has since been configured anew tells nothing.
+                    // A list of an earlier configuration is outdated.
                     if fetched.generation == generation {
                         self.take_list(fetched, &mut lists);
                         self.rebuild(&loaded.config, &backends, &lists);
@@ -462,7 +525,7 @@ impl Running {
                         tracing::info!(hash = hash(&loaded), "configuration reloaded");
                     }
                     Err(reason) => {
-                        tracing::error!(%reason, "configuration not reloaded; the last good one stays")
+                        tracing::error!(%reason, "cannot reload the configuration; the last valid one stays in force")
                     }
                 }
             }
@@ -470,12 +533,12 @@ impl Running {
         self.edge.draining.store(true, Ordering::Relaxed);
         self.edge.bus.close();
         let _ = stop.send(Stop::Drain);
-        tracing::info!("draining; a second signal ends at once");
+        tracing::info!("draining: open requests finish first; a second signal stops at once");
         let patience = tokio::select! {
             () = stop.closed() => SETTLE,
             () = signals.stop() => SETTLE_AT_ONCE,
             () = tokio::time::sleep(loaded.config.server.drain.0) => {
-                tracing::warn!("the drain limit is over");
+                tracing::warn!("`server.drain` has passed; closing open requests");
                 SETTLE
             }
         };
@@ -502,7 +565,7 @@ impl Running {
         let end = tokio::time::Instant::now() + patience;
         while !awaited.is_empty() {
             let Ok(Some(fetched)) = tokio::time::timeout_at(end, arriving.recv()).await else {
-                tracing::info!(backends = ?awaited, "no prices yet; serving without them");
+                tracing::info!(backends = ?awaited, "no price lists yet; serving, and refusing models without a price");
                 return;
             };
             awaited.retain(|name| *name != fetched.name);
@@ -522,7 +585,7 @@ impl Running {
                     name: endpoint.name.clone(),
                     list: refresh::fetch(&transport, &endpoint, &catalog, folder).await,
                 };
-                // Nobody waits for it any more when the process is about to end.
+                // The receiver is dropped when the process ends.
                 let _ = to.send(fetched).await;
             });
         }
@@ -561,7 +624,7 @@ impl Running {
         ));
     }
 
-    /// Reads the configuration anew. What is listened on stays as it was.
+    /// Reads the configuration again. The listeners stay as they are.
     fn reload(&self, old: &Loaded) -> Result<(Loaded, Vec<Backend>), String> {
         let read = || {
             let mut newer = config::load(self.args_config.as_deref(), &environment())
@@ -570,12 +633,12 @@ impl Running {
             newer.config.server.admin_listen = old.config.server.admin_listen;
             newer.config.check()?;
             if !newer.config.has_providers() {
-                return Err("no provider is left".to_owned());
+                return Err("no provider is configured".to_owned());
             }
             let backends =
-                assemble::backends(&newer.config).map_err(|reason| newer.refuse(&reason))?;
+                assemble::backends(&newer.config).map_err(|reason| newer.refuse(&reason).0)?;
             let policy = policy(&newer.config, self.stored.clone(), &self.transport)
-                .map_err(|reason| newer.refuse(&reason))?;
+                .map_err(|reason| newer.refuse(&reason).0)?;
             Ok((newer, backends, policy))
         };
         let mut status = Status::clone(&self.status.load());

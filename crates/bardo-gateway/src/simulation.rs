@@ -1,24 +1,35 @@
 //! Simulated providers: alone, or behind the gateway in sandbox mode.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::Instant;
 
-use bardo_access::{Moment, PresentedKey};
+use bardo_access::{KeyRecord, KeyState, Moment, PresentedKey, verify_secret};
 use bardo_sandbox::{Sandbox, SandboxConfig};
+use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::MicroUsd;
 use serde_json::{Value, json};
 
 use crate::auth::StoredKeys;
-use crate::cli::{SandboxArgs, say};
+use crate::cli::{Failure, SandboxArgs, say};
 use crate::operator::{KeySpec, Operator};
-use crate::serve::runtime;
+use crate::serve::{self, runtime};
 
-/// What the sandbox's account begins with: 1,000 USD of nothing.
-const PLAY_MONEY: MicroUsd = MicroUsd::new(1_000_000_000);
+/// The balance of a new sandbox: 1,000 USD of play money.
+pub(crate) const PLAY_MONEY: MicroUsd = MicroUsd::new(1_000_000_000);
+/// The name of the sandbox's key.
+pub(crate) const KEY_NAME: &str = "sandbox";
+/// The sandbox's account, and the reference of its only deposit.
+const ACCOUNT: &str = "acct_sandbox";
+/// The sandbox's key, in the data folder, so that the next start prints the same one.
+const KEY_FILE: &str = "sandbox.key";
 
 /// `bardo-gateway sandbox`.
-pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), String> {
+pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), Failure> {
     let runtime = runtime()?;
     runtime.block_on(async {
         let sandbox = bind(args.listen, args.seed)?;
@@ -27,18 +38,18 @@ pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), String> {
             say(json!({ "event": "ready", "listen": address.to_string() }).to_string());
         } else {
             say(format!(
-                "simulated providers on http://{address}, journal at /_sandbox/journal; Ctrl-C ends"
+                "serving simulated providers on http://{address}, journal at /_sandbox/journal; stop with Ctrl-C"
             ));
         }
         let stop = async {
             let _ = tokio::signal::ctrl_c().await;
         };
-        sandbox.run(stop).await.map_err(|error| error.to_string())
+        Ok(sandbox.run(stop).await.map_err(|error| error.to_string())?)
     })
 }
 
 /// Starts simulated providers on a thread of their own, for as long as the process runs.
-pub(crate) fn start() -> Result<SocketAddr, String> {
+pub(crate) fn start() -> Result<SocketAddr, Failure> {
     let (sender, receiver) = mpsc::channel();
     let serve = move || {
         let bound = runtime().and_then(|runtime| {
@@ -63,16 +74,16 @@ pub(crate) fn start() -> Result<SocketAddr, String> {
         .map_err(|error| error.to_string())?;
     receiver
         .recv()
-        .map_err(|_| "the simulated providers did not start".to_owned())?
+        .map_err(|_| "the simulated providers did not start")?
 }
 
-fn bind(listen: SocketAddr, seed: u64) -> Result<Sandbox, String> {
+fn bind(listen: SocketAddr, seed: u64) -> Result<Sandbox, Failure> {
     let config = SandboxConfig {
         listen,
         seed,
         ..SandboxConfig::default()
     };
-    Sandbox::bind(config).map_err(|error| format!("cannot listen on {listen}: {error}"))
+    Sandbox::bind(config).map_err(|error| serve::cannot_listen(listen, "--listen", &error))
 }
 
 /// The configuration that points every backend at the simulated providers.
@@ -97,47 +108,104 @@ pub(crate) fn configuration(address: SocketAddr) -> Value {
     })
 }
 
-/// Makes a key whose account holds play money; verified from the start, so that the first call need
-/// not wait for its hash.
-pub(crate) fn fund(operator: &Operator, keys: &StoredKeys) -> Result<String, String> {
-    let spec = KeySpec {
-        name: "sandbox".to_owned(),
-        deposit: Some(PLAY_MONEY),
-        ..KeySpec::default()
-    };
+/// The sandbox's key, which draws on play money: the one of the last start in this folder, or a new
+/// one. It is verified from the start, so that the first call does not wait for its hash.
+pub(crate) fn fund(
+    operator: &Operator,
+    keys: &StoredKeys,
+    folder: &Path,
+) -> Result<String, Failure> {
     runtime()?.block_on(async {
-        let made = operator
-            .create_key(spec)
-            .await
-            .map_err(|error| error.to_string())?;
-        let text = made["key"].as_str().unwrap_or_default().to_owned();
+        let account = AccountId::parse(ACCOUNT).map_err(|error| error.to_string())?;
+        let (text, record) = match kept(operator, folder).await? {
+            Some(kept) => kept,
+            None => create(operator, &account, folder).await?,
+        };
+        // The same reference is one deposit, however often the sandbox starts.
+        let deposit = operator.deposit(account, PLAY_MONEY, Some(ACCOUNT.to_owned()));
+        deposit.await?;
         let key = match PresentedKey::parse(&text) {
             Some(Ok(key)) => key,
-            _ => return Err("the sandbox's key is malformed".to_owned()),
+            _ => return Err("the key of the sandbox is malformed".into()),
         };
-        let record = operator.keys.find(&key.id).await;
-        if let Some(record) = record.map_err(|error| error.to_string())? {
-            let now = Moment {
-                unix_ms: operator.clock.now_ms(),
-                at: Instant::now(),
-            };
-            keys.verifier.remember(&key, record, now);
-        }
+        let now = Moment {
+            unix_ms: operator.clock.now_ms(),
+            at: Instant::now(),
+        };
+        keys.verifier.remember(&key, record, now);
         Ok(text)
     })
 }
 
-/// The lines that a newcomer pastes.
+/// The key of the last start, if it is still active.
+async fn kept(operator: &Operator, folder: &Path) -> Result<Option<(String, KeyRecord)>, Failure> {
+    let Ok(text) = std::fs::read_to_string(folder.join(KEY_FILE)) else {
+        return Ok(None);
+    };
+    let text = text.trim().to_owned();
+    let Some(Ok(key)) = PresentedKey::parse(&text) else {
+        return Ok(None);
+    };
+    let record = operator
+        .keys
+        .find(&key.id)
+        .await
+        .map_err(|error| error.to_string())?;
+    let now_ms = operator.clock.now_ms();
+    // The file is not proof: the secret has to fit the stored hash.
+    let is_good = |record: &KeyRecord| {
+        record.state(now_ms) == KeyState::Active && verify_secret(&key.secret, &record.hash)
+    };
+    Ok(record.filter(is_good).map(|record| (text, record)))
+}
+
+async fn create(
+    operator: &Operator,
+    account: &AccountId,
+    folder: &Path,
+) -> Result<(String, KeyRecord), Failure> {
+    let spec = KeySpec {
+        name: KEY_NAME.to_owned(),
+        account: Some(account.clone()),
+        ..KeySpec::default()
+    };
+    let made = operator.create_key(spec).await?;
+    let text = made["key"].as_str().unwrap_or_default().to_owned();
+    let id = made["id"].as_str().unwrap_or_default();
+    let id = KeyId::parse(id).map_err(|error| error.to_string())?;
+    let record = operator
+        .keys
+        .find(&id)
+        .await
+        .map_err(|error| error.to_string())?
+        .ok_or("the store lost the key of the sandbox")?;
+    let path = folder.join(KEY_FILE);
+    let draft = path.with_extension("new");
+    let write = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&draft)?;
+        writeln!(file, "{text}")?;
+        std::fs::rename(&draft, &path)
+    };
+    write().map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok((text, record))
+}
+
+/// The lines to paste for each client.
 pub(crate) fn banner(listen: SocketAddr, admin: SocketAddr, key: &str) -> String {
     let base = format!("http://{listen}");
     format!(
         r#"
-Bardo Inference is running in SANDBOX mode: simulated providers answer, nothing costs money.
+Bardo Inference is running in SANDBOX mode: simulated providers, play money, no cost.
 
-  callers    {base}        operators  http://{admin}
+  API        {base}        admin  http://{admin}
   key        {key}
 
-Paste one of these:
+Paste one of these into another terminal:
 
 # curl
 curl -N {base}/v1/chat/completions -H "Authorization: Bearer {key}" -H "Content-Type: application/json" -d '{{"model":"claude-sonnet-5-5","stream":true,"messages":[{{"role":"user","content":"Hello!"}}]}}'
@@ -157,7 +225,7 @@ BARDO_API_KEY={key} codex exec --skip-git-repo-check -c model=gpt-5.5 -c model_p
 # Aider (pip install aider-chat)
 OPENAI_API_BASE={base}/v1 OPENAI_API_KEY={key} aider --model openai/claude-sonnet-5-5 --yes-always --no-git --message "Hello!"
 
-Ctrl-C ends it. Streams under way are finished first; a second Ctrl-C does not wait.
+Stop with Ctrl-C. Open streams finish first; press Ctrl-C again to stop at once.
 "#
     )
 }

@@ -1,8 +1,10 @@
 //! Where money, keys and receipts are kept, opened as the configuration says.
 
+mod folder;
+mod kind;
+
 use std::num::NonZeroU32;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use bardo_access::{KeyStore, LimitStore, LocalLimits};
@@ -13,11 +15,15 @@ use bardo_store::sqlite::{self, SqliteStore};
 use bardo_types::clock::SystemClock;
 use bardo_types::secret::Secret;
 
-use crate::cli::{Common, ServeArgs, environment};
+use self::folder::make_folder;
+pub(crate) use self::folder::{DataFolder, data_folder};
+pub(crate) use self::kind::Kind;
+use crate::cli::{Common, Failure, ServeArgs, environment, note};
 use crate::config::{self, Durability, LimitsConfig, StoreConfig};
 use crate::control;
 use crate::operator::{Operator, OperatorError};
 use crate::serve::runtime;
+use crate::simulation;
 
 /// The file of the SQLite store, in the data folder.
 const FILE: &str = "bardo.db";
@@ -42,23 +48,31 @@ pub(crate) enum Purpose {
 }
 
 impl Stores {
-    /// Opens what `config` names; SQLite in `folder`.
-    pub(crate) fn open(
+    /// Opens the store that `config` names; SQLite in `folder`. The folder is of `kind`, or is
+    /// refused.
+    fn open(
         config: &StoreConfig,
         folder: &Path,
+        kind: Kind,
         purpose: Purpose,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Failure> {
+        if is_sqlite(config) {
+            make_folder(folder)?;
+            kind.claim(folder)?;
+            return Ok(Self::open_sqlite(config, folder, purpose)?);
+        }
+        kind.check(folder)?;
         match config.url.expose() {
-            "" | "sqlite" => Self::open_sqlite(config, folder, purpose),
             url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
-                Self::open_postgres(&config.url)
+                Ok(Self::open_postgres(&config.url)?)
             }
-            _ => Err("`store.url` must be \"sqlite\" or begin with postgres://".to_owned()),
+            _ => Err(Failure::config(
+                "`store.url` must be \"sqlite\" or begin with postgres://",
+            )),
         }
     }
 
     fn open_sqlite(config: &StoreConfig, folder: &Path, purpose: Purpose) -> Result<Self, String> {
-        make_folder(folder)?;
         let mode = match purpose {
             Purpose::Serve => sqlite::Mode::Serve,
             Purpose::Tool => sqlite::Mode::Tool,
@@ -81,7 +95,7 @@ impl Stores {
         })
     }
 
-    /// Connects in the background, and again whenever the database was away.
+    /// Connects in the background, and reconnects after each loss of the connection.
     fn open_postgres(url: &Secret) -> Result<Self, String> {
         let store = PostgresStore::new(&PostgresOptions::new(url.clone()))
             .map_err(|error| format!("`store.url`: {error}"))?;
@@ -94,7 +108,7 @@ impl Stores {
         })
     }
 
-    /// Deletes receipts from before `before_ms`; answers how many.
+    /// Deletes receipts from before `before_ms`. Returns their number.
     pub(crate) async fn prune(&self, before_ms: u64) -> Result<u64, StoreError> {
         let mut count = 0;
         if let Some(sqlite) = &self.sqlite {
@@ -131,44 +145,41 @@ pub(crate) fn limits(config: &LimitsConfig) -> Result<Arc<dyn LimitStore>, Strin
     Ok(Arc::new(shared))
 }
 
-/// Makes the data folder, for its owner's eyes alone.
-fn make_folder(folder: &Path) -> Result<(), String> {
-    let refuse = |error: std::io::Error| format!("{}: {error}", folder.display());
-    if !folder.exists() {
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .map_err(refuse)?;
-    }
-    let mode = std::fs::metadata(folder)
-        .map_err(refuse)?
-        .permissions()
-        .mode();
-    if mode & 0o007 != 0 {
-        tracing::debug!(folder = %folder.display(), "others on this machine can look into the data folder");
-    }
-    Ok(())
+fn is_sqlite(config: &StoreConfig) -> bool {
+    matches!(config.url.expose(), "" | "sqlite")
 }
 
 /// The stores of a server, and where they are.
 ///
-/// A gateway of somebody's own has no keys and no money. It shall start where there is no home to
-/// write to, and beside another of its kind, so where nobody named a folder and nothing is in the
-/// usual one, a folder that goes with it will do. Two servers on one set of books are refused.
+/// A private gateway has no keys and no money. It starts without a home folder to write to, and
+/// beside another of its kind: if no folder is named and the default one is empty, a temporary
+/// folder is enough. Two servers on one set of books are refused.
 pub(crate) fn for_server(
     args: &ServeArgs,
     config: &StoreConfig,
-) -> Result<(DataFolder, Stores), String> {
-    let usual = DataFolder::open(args).and_then(|folder| {
-        let stores = Stores::open(config, folder.path(), Purpose::Serve)?;
+) -> Result<(DataFolder, Stores), Failure> {
+    let kind = match args.sandbox {
+        true => Kind::Sandbox,
+        false => Kind::Real,
+    };
+    let usual = DataFolder::open(args);
+    // Another folder is no way out of a refusal of this one.
+    if let Ok(folder) = &usual {
+        kind.check(folder.path())?;
+    }
+    let usual = usual.and_then(|folder| {
+        let is_old = Kind::is_unmarked(folder.path())?;
+        let stores = Stores::open(config, folder.path(), kind, Purpose::Serve)?;
+        if is_old {
+            warn_of_play_money(&stores)?;
+        }
         Ok((folder, stores))
     });
     let reason = match usual {
         Ok(opened) => return Ok(opened),
         Err(reason) => reason,
     };
-    let is_named = args.common.data_dir.is_some() || !matches!(config.url.expose(), "" | "sqlite");
+    let is_named = args.common.data_dir.is_some() || !is_sqlite(config);
     let holds_nothing = || match data_folder(None) {
         Ok(folder) => holds_nothing(config, &folder),
         Err(_) => true,
@@ -177,20 +188,49 @@ pub(crate) fn for_server(
         return Err(reason);
     }
     tracing::warn!(
-        reason,
-        "nothing of this run is kept; say where data lives (--data-dir) to make keys"
+        reason = reason.message(),
+        "using a temporary data folder, which is deleted at the end; name a folder with --data-dir to store keys"
     );
     let folder = DataFolder::temporary("bardo");
-    let stores = Stores::open(config, folder.path(), Purpose::Serve)?;
+    let stores = Stores::open(config, folder.path(), kind, Purpose::Serve)?;
     Ok((folder, stores))
 }
 
-/// Whether there is neither a key nor an account in a folder.
+/// Earlier versions let `serve --sandbox` add keys with play money to a real folder. Says which keys
+/// look like it, when such a folder is opened for the first time.
+fn warn_of_play_money(stores: &Stores) -> Result<(), Failure> {
+    let operator = stores.operator();
+    let runtime = runtime()?;
+    let now_ms = operator.clock.now_ms();
+    let keys = runtime.block_on(stores.keys.list(None)).unwrap_or_default();
+    let suspects = keys.iter().filter(|key| {
+        key.name == simulation::KEY_NAME && key.state(now_ms) == bardo_access::KeyState::Active
+    });
+    for key in suspects {
+        let balance = runtime.block_on(stores.ledger.balance(&key.account));
+        let is_play_money = balance
+            .ok()
+            .flatten()
+            .is_some_and(|balance| balance.deposited >= simulation::PLAY_MONEY);
+        if is_play_money {
+            tracing::warn!(
+                key = key.id.as_str(),
+                account = key.account.as_str(),
+                "this key looks like one of an earlier `serve --sandbox`, whose 1,000 USD are play money; \
+                 if so, revoke it: bardo-gateway keys revoke {}",
+                key.id.as_str()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Whether a folder has neither a key nor an account.
 fn holds_nothing(config: &StoreConfig, folder: &Path) -> bool {
     if !folder.join(FILE).exists() {
         return true;
     }
-    let looked = Stores::open(config, folder, Purpose::Tool).and_then(|stores| {
+    let looked = Stores::open(config, folder, Kind::Real, Purpose::Tool).and_then(|stores| {
         let runtime = runtime()?;
         runtime.block_on(async {
             let keys = stores.keys.is_empty().await;
@@ -201,66 +241,72 @@ fn holds_nothing(config: &StoreConfig, folder: &Path) -> bool {
     looked.unwrap_or(false)
 }
 
-/// Where the data of a server lives. A sandbox's goes with it.
-pub(crate) struct DataFolder {
-    path: PathBuf,
-    is_temporary: bool,
+/// Refuses a sandbox beside a real store: verbs without `--data-dir` would act on that store.
+pub(crate) fn refuse_real_store(common: &Common) -> Result<(), Failure> {
+    let environment = environment();
+    let is_named =
+        common.config.is_some() || environment.iter().any(|(name, _)| name == "BARDO_CONFIG");
+    let config = match config::load_store(common.config.as_deref(), &environment) {
+        Ok(config) => config,
+        // A file that was only found, and that the sandbox does not read.
+        Err(_) if !is_named => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    if !is_sqlite(&config) {
+        return Err(Failure::new(
+            "real_store",
+            "`store.url` names a real store, and `serve --sandbox` deposits play money. Unset \
+             BARDO_STORE__URL, or run it in a folder without this configuration and without --config; \
+             to serve with the real store, omit --sandbox",
+        ));
+    }
+    if is_named {
+        tracing::warn!("`serve --sandbox` ignores the configuration file");
+    }
+    Ok(())
 }
 
-impl DataFolder {
-    /// The folder that the command line names; of a sandbox a fresh one.
-    pub(crate) fn open(args: &ServeArgs) -> Result<Self, String> {
-        let named = args.common.data_dir.as_deref();
-        if args.sandbox && named.is_none() {
-            return Ok(Self::temporary("bardo-sandbox"));
-        }
-        Ok(Self {
-            path: data_folder(named)?,
-            is_temporary: false,
-        })
+/// Whether the store has any key. A store that does not exist yet has none.
+pub(crate) fn any_key(common: &Common, config: &StoreConfig) -> Result<bool, Failure> {
+    let folder = data_folder(common.data_dir.as_deref())?;
+    if is_sqlite(config) && !folder.join(FILE).exists() {
+        return Ok(false);
     }
-
-    fn temporary(name: &str) -> Self {
-        let name = format!("{name}-{}", crate::operator::fresh_name());
-        Self {
-            path: std::env::temp_dir().join(name),
-            is_temporary: true,
-        }
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
+    let stores = Stores::open(config, &folder, Kind::Real, Purpose::Tool)?;
+    let known = runtime()?.block_on(stores.keys.is_empty());
+    // A store that does not answer yet accepts no key either.
+    Ok(!known.unwrap_or(false))
 }
 
-impl Drop for DataFolder {
-    fn drop(&mut self) {
-        if self.is_temporary {
-            let _ = std::fs::remove_dir_all(&self.path);
-        }
-    }
-}
-
-/// The folder that a flag or variable names, or `~/.bardo`.
-pub(crate) fn data_folder(named: Option<&Path>) -> Result<PathBuf, String> {
-    if let Some(folder) = named {
-        return Ok(folder.to_owned());
-    }
-    std::env::var_os("HOME")
-        .filter(|home| !home.is_empty())
-        .map(|home| Path::new(&home).join(".bardo"))
-        .ok_or_else(|| "there is no HOME, so say where data lives: --data-dir FOLDER".to_owned())
-}
-
-/// Opens the stores beside a running server, acts, and tells the server.
+/// Opens the stores beside a running server, acts, and tells the server. Says which kind of store it
+/// acted on.
 pub(crate) fn with_operator<T>(
     common: &Common,
     action: impl AsyncFnOnce(&Operator) -> Result<T, OperatorError>,
-) -> Result<T, String> {
-    let config = config::load_store(common.config.as_deref(), &environment())
-        .map_err(|error| error.to_string())?;
+) -> Result<(T, Kind), Failure> {
     let folder = data_folder(common.data_dir.as_deref())?;
-    let stores = Stores::open(&config, &folder, Purpose::Tool)?;
+    let found = Kind::of(&folder)?;
+    // A sandbox has its store in its folder, whatever the configuration says.
+    let is_sandbox = found == Some(Kind::Sandbox) && common.data_dir.is_some();
+    let config = match is_sandbox {
+        true => config::embedded_store()?,
+        false => config::load_store(common.config.as_deref(), &environment())?,
+    };
+    let kind = match is_sqlite(&config) {
+        true => found.unwrap_or(Kind::Real),
+        false => Kind::Real,
+    };
+    let stores = Stores::open(&config, &folder, kind, Purpose::Tool)?;
+    if !common.json {
+        let place = match is_sqlite(&config) {
+            true => folder.display().to_string(),
+            false => "Postgres".to_owned(),
+        };
+        note(&match kind {
+            Kind::Real => format!("store: {place} (real)"),
+            Kind::Sandbox => format!("store: {place} (sandbox, play money)"),
+        });
+    }
     let runtime = runtime()?;
     if let Some(sqlite) = &stores.sqlite {
         runtime.block_on(control::catch_up(&folder, sqlite));
@@ -268,5 +314,5 @@ pub(crate) fn with_operator<T>(
     let done = runtime.block_on(action(&stores.operator()));
     drop(stores);
     control::poke(&folder);
-    done.map_err(|error| error.to_string())
+    Ok((done?, kind))
 }

@@ -4,19 +4,19 @@ use bardo_types::money::MicroUsd;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::{Common, say};
+use super::{Common, Failure, say, show, text};
 use crate::operator::{Operator, OperatorError, Resolution, Unseen};
 use crate::stores;
 
 #[derive(Subcommand)]
 pub(super) enum BalanceVerb {
-    /// What came in, is spent, held and available.
+    /// Show the deposited, spent, held and available amounts of an account.
     Show(Whose),
-    /// Put money in.
+    /// Deposit money into an account.
     Deposit(DepositArgs),
-    /// Every posting, oldest first.
+    /// List every posting of an account, oldest first.
     Ledger(Whose),
-    /// Whether everything adds up; exits 1 where it does not.
+    /// Verify that all accounts add up. Exits with 1 if they do not.
     Verify(Common),
 }
 
@@ -24,7 +24,7 @@ pub(super) enum BalanceVerb {
 pub(super) struct Whose {
     #[command(flatten)]
     common: Common,
-    /// A key's id, or an account.
+    /// Id of a key, or an account.
     #[arg(long, alias = "account", value_name = "ID")]
     key: String,
 }
@@ -33,16 +33,16 @@ pub(super) struct Whose {
 pub(super) struct DepositArgs {
     #[command(flatten)]
     common: Common,
-    /// A key's id, or an account that exists.
+    /// Id of a key, or an existing account.
     #[arg(long, value_name = "ID", required_unless_present = "account")]
     key: Option<String>,
-    /// An account, made by its first deposit where it does not exist yet.
+    /// Account. Its first deposit creates it.
     #[arg(long, value_name = "ACCOUNT", conflicts_with = "key")]
     account: Option<String>,
-    /// How much, e.g. 10 or 0.25.
+    /// Amount, such as 10 or 0.25.
     #[arg(long, value_name = "USD", value_parser = super::usd)]
     usd: MicroUsd,
-    /// Where it came from; the same reference twice is one deposit.
+    /// Reference of the payment. A second deposit with the same reference adds nothing.
     #[arg(long)]
     reference: Option<String>,
 }
@@ -52,13 +52,13 @@ pub(super) struct DepositArgs {
 pub(super) struct Reconcile {
     #[command(flatten)]
     common: Common,
-    /// The request to decide on [default: list all whose outcome is unknown].
+    /// Id of the request to settle [default: list all requests with an unknown outcome].
     #[arg(long, value_name = "REQUEST", requires = "decision")]
     request: Option<String>,
-    /// The provider did not bill it.
+    /// Release the hold: the provider did not bill the request.
     #[arg(long, requires = "request", group = "decision")]
     release: bool,
-    /// It did: charge so much, spread included.
+    /// Charge this amount, spread included: the provider billed the request.
     #[arg(
         long,
         value_name = "USD",
@@ -67,19 +67,19 @@ pub(super) struct Reconcile {
         value_parser = super::usd
     )]
     charge_usd: Option<MicroUsd>,
-    /// The backend that billed it.
+    /// Backend that billed it.
     #[arg(long, requires = "charge_usd")]
     provider: Option<String>,
 }
 
-pub(super) fn run(verb: BalanceVerb) -> Result<(), String> {
+pub(super) fn run(verb: BalanceVerb) -> Result<(), Failure> {
     match verb {
         BalanceVerb::Show(whose) => {
-            let balance = stores::with_operator(&whose.common, async |operator| {
+            let (balance, kind) = stores::with_operator(&whose.common, async |operator| {
                 let account = operator.account(&whose.key).await?;
                 operator.balance(&account).await
             })?;
-            show_balance(&whose.common, &balance);
+            show(&whose.common, kind, &balance, stand);
             Ok(())
         }
         BalanceVerb::Deposit(args) => {
@@ -87,60 +87,76 @@ pub(super) fn run(verb: BalanceVerb) -> Result<(), String> {
                 (Some(account), _) => (account, Unseen::Make),
                 (None, key) => (key.unwrap_or_default(), Unseen::Refuse),
             };
-            let balance = stores::with_operator(&args.common, async |operator| {
+            let (balance, kind) = stores::with_operator(&args.common, async |operator| {
                 let account = operator.payee(&name, unseen).await?;
                 operator.deposit(account, args.usd, args.reference).await
             })?;
-            show_balance(&args.common, &balance);
+            show(&args.common, kind, &balance, stand);
             Ok(())
         }
         BalanceVerb::Ledger(whose) => {
-            let postings = stores::with_operator(&whose.common, async |operator| {
+            let (postings, kind) = stores::with_operator(&whose.common, async |operator| {
                 let account = operator.account(&whose.key).await?;
                 operator.postings(&account).await
             })?;
             for posting in &postings {
-                show_posting(&whose.common, posting);
+                show(&whose.common, kind, posting, |posting| {
+                    format!(
+                        "{:>8}  {:<8} {:<40} {:>16}  {}",
+                        posting["transfer"],
+                        text(posting, "kind"),
+                        text(posting, "book"),
+                        text(posting, "amount"),
+                        text(posting, "reference")
+                    )
+                });
             }
             Ok(())
         }
-        BalanceVerb::Verify(common) => {
-            let (ok, found) =
-                stores::with_operator(&common, async |operator| operator.verify().await)?;
-            if common.json {
-                say(found.to_string());
-            } else {
-                say(format!(
-                    "{} accounts, {} postings, {} open holds: {}",
-                    found["accounts"],
-                    found["postings"],
-                    found["holds"],
-                    if ok { "all adds up" } else { "NOT ALL ADDS UP" }
-                ));
-                for problem in found["problems"].as_array().into_iter().flatten() {
-                    say(format!("  {}", problem.as_str().unwrap_or_default()));
-                }
-            }
-            if ok {
-                Ok(())
-            } else {
-                Err("the books do not add up".into())
-            }
-        }
+        BalanceVerb::Verify(common) => verify(&common),
     }
 }
 
-pub(super) fn reconcile(args: Reconcile) -> Result<(), String> {
+fn verify(common: &Common) -> Result<(), Failure> {
+    let ((ok, found), kind) =
+        stores::with_operator(common, async |operator| operator.verify().await)?;
+    show(common, kind, &found, |found| {
+        let problems = found["problems"].as_array().into_iter().flatten();
+        let problems: String = problems
+            .map(|problem| format!("\n  {}", problem.as_str().unwrap_or_default()))
+            .collect();
+        format!(
+            "{} accounts, {} postings, {} open holds: {}{problems}",
+            found["accounts"],
+            found["postings"],
+            found["holds"],
+            if ok {
+                "verified"
+            } else {
+                "THE BOOKS DO NOT ADD UP"
+            }
+        )
+    });
+    if ok {
+        Ok(())
+    } else {
+        Err(Failure::new(
+            "books_do_not_add_up",
+            "the books do not add up",
+        ))
+    }
+}
+
+pub(super) fn reconcile(args: Reconcile) -> Result<(), Failure> {
     let Some(request) = args.request else {
-        let holds = stores::with_operator(&args.common, async |operator| operator.unknown().await)?;
+        let (holds, kind) =
+            stores::with_operator(&args.common, async |operator| operator.unknown().await)?;
         if holds.is_empty() && !args.common.json {
             say("no request has an unknown outcome");
         }
         for hold in &holds {
-            if args.common.json {
-                say(hold.to_string());
-            } else {
-                say(format!(
+            show(&args.common, kind, hold, |hold| {
+                format!(
                     "{}  {}  {:>12} USD held  {}  {}  {}",
                     text(hold, "request_id"),
                     text(hold, "created"),
@@ -148,8 +164,8 @@ pub(super) fn reconcile(args: Reconcile) -> Result<(), String> {
                     text(hold, "provider"),
                     text(hold, "model"),
                     text(hold, "account")
-                ));
-            }
+                )
+            });
         }
         return Ok(());
     };
@@ -161,52 +177,29 @@ pub(super) fn reconcile(args: Reconcile) -> Result<(), String> {
             .reconcile(&request, resolution, args.provider)
             .await
     };
-    let settled = stores::with_operator(&args.common, settle)?;
-    if args.common.json {
-        say(settled.to_string());
-    } else {
-        say(format!(
+    let (settled, kind) = stores::with_operator(&args.common, settle)?;
+    show(&args.common, kind, &settled, |settled| {
+        format!(
             "{}: charged {} USD",
-            text(&settled, "request_id"),
-            text(&settled, "charged")
-        ));
-    }
+            text(settled, "request_id"),
+            text(settled, "charged")
+        )
+    });
     Ok(())
 }
 
-fn show_balance(common: &Common, balance: &Value) {
-    if common.json {
-        say(balance.to_string());
-    } else {
-        if balance["repeated"] == true {
-            say("this reference was deposited before; nothing is added");
-        }
-        say(format!(
-            "account    {}\navailable  {} USD\nheld       {} USD\nspent      {} USD\ndeposited  {} USD",
-            text(balance, "account"),
-            text(balance, "available"),
-            text(balance, "held"),
-            text(balance, "spent"),
-            text(balance, "deposited")
-        ));
-    }
-}
-
-fn show_posting(common: &Common, posting: &Value) {
-    if common.json {
-        say(posting.to_string());
-    } else {
-        say(format!(
-            "{:>8}  {:<8} {:<40} {:>16}  {}",
-            posting["transfer"],
-            text(posting, "kind"),
-            text(posting, "book"),
-            text(posting, "amount"),
-            text(posting, "reference")
-        ));
-    }
-}
-
-fn text<'v>(value: &'v Value, member: &str) -> &'v str {
-    value[member].as_str().unwrap_or("-")
+/// An account in words.
+fn stand(balance: &Value) -> String {
+    let repeated = match balance["repeated"] == true {
+        true => "a deposit with this reference exists; nothing is added\n",
+        false => "",
+    };
+    format!(
+        "{repeated}account    {}\navailable  {} USD\nheld       {} USD\nspent      {} USD\ndeposited  {} USD",
+        text(balance, "account"),
+        text(balance, "available"),
+        text(balance, "held"),
+        text(balance, "spent"),
+        text(balance, "deposited")
+    )
 }

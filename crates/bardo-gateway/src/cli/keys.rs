@@ -7,19 +7,19 @@ use bardo_types::money::MicroUsd;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::{Common, say};
+use super::{Common, Failure, say, show, table, text};
 use crate::operator::{KeyChange, KeySpec};
 use crate::stores;
 
 #[derive(Subcommand)]
 pub(super) enum KeysVerb {
-    /// Make a key; its text is shown once and kept nowhere.
+    /// Create a key. Its text is shown once and not stored.
     Create(Create),
-    /// Every key, without its secret.
+    /// List keys, without their secrets.
     List(List),
-    /// Take a key back, from now on.
+    /// Revoke a key at once.
     Revoke(Revoke),
-    /// Make a key that takes another's place; for a while both are taken.
+    /// Replace a key. The old key keeps working for a grace period.
     Rotate(Rotate),
 }
 
@@ -27,23 +27,23 @@ pub(super) enum KeysVerb {
 pub(super) struct Create {
     #[command(flatten)]
     common: Common,
-    /// A name for people.
+    /// Label for listings.
     #[arg(long, default_value = "")]
     name: String,
-    /// An account that the key shall draw on [default: a new one].
+    /// Account that pays for the key's requests [default: a new account].
     #[arg(long, value_name = "ACCOUNT", value_parser = super::account)]
     account: Option<AccountId>,
-    /// A restriction; may be repeated: read-only, model=NAME, backend=NAME, ip=NETWORK, rpm=N, tpm=N,
-    /// spend-session=USD, spend-day=USD, spend-month=USD, spend-total=USD.
+    /// Restriction of the key: read-only, model=NAME, backend=NAME, ip=NETWORK, rpm=N, tpm=N,
+    /// spend-session=USD, spend-day=USD, spend-month=USD or spend-total=USD. Repeat for several.
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
-    /// free, pro or golem.
+    /// Tier: free, pro or golem.
     #[arg(long)]
     tier: Option<String>,
-    /// Put so much into its account at once.
+    /// Amount to deposit into the account.
     #[arg(long, value_name = "USD", value_parser = super::usd)]
     deposit_usd: Option<MicroUsd>,
-    /// It ends after this time, e.g. 30days.
+    /// Lifetime of the key, such as 30days [default: unlimited].
     #[arg(long, value_name = "DURATION", value_parser = super::duration)]
     expires: Option<Duration>,
 }
@@ -52,7 +52,7 @@ pub(super) struct Create {
 pub(super) struct List {
     #[command(flatten)]
     common: Common,
-    /// Of one account alone.
+    /// List only the keys of this account.
     #[arg(long, value_name = "ACCOUNT", value_parser = super::account)]
     account: Option<AccountId>,
 }
@@ -61,10 +61,10 @@ pub(super) struct List {
 pub(super) struct Revoke {
     #[command(flatten)]
     common: Common,
-    /// The key's id.
+    /// Id of the key.
     #[arg(value_name = "ID", required_unless_present = "key")]
     id: Option<String>,
-    /// The same.
+    /// Id of the key.
     #[arg(long, value_name = "ID", conflicts_with = "id")]
     key: Option<String>,
 }
@@ -73,41 +73,41 @@ pub(super) struct Revoke {
 pub(super) struct Rotate {
     #[command(flatten)]
     common: Common,
-    /// The key's id.
+    /// Id of the key.
     #[arg(value_name = "ID", required_unless_present = "key")]
     id: Option<String>,
-    /// The same.
+    /// Id of the key.
     #[arg(long, value_name = "ID", conflicts_with = "id")]
     key: Option<String>,
-    /// The old key is taken for so long.
+    /// How long the old key keeps working.
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = super::duration)]
     overlap: Duration,
 }
 
-pub(super) fn run(verb: KeysVerb) -> Result<(), String> {
+pub(super) fn run(verb: KeysVerb) -> Result<(), Failure> {
     match verb {
         KeysVerb::Create(args) => create(args),
         KeysVerb::List(args) => list(&args),
         KeysVerb::Revoke(args) => {
             let id = args.id.or(args.key).unwrap_or_default();
-            let revoked = stores::with_operator(&args.common, async |operator| {
+            let (revoked, kind) = stores::with_operator(&args.common, async |operator| {
                 operator.change_key(&id, KeyChange::Revoke).await
             })?;
-            show(&args.common, &revoked, |key| {
+            show(&args.common, kind, &revoked, |key| {
                 format!("revoked {}", text(key, "id"))
             });
             Ok(())
         }
         KeysVerb::Rotate(args) => {
             let id = args.id.or(args.key).unwrap_or_default();
-            let fresh = stores::with_operator(&args.common, async |operator| {
+            let (fresh, kind) = stores::with_operator(&args.common, async |operator| {
                 operator
                     .change_key(&id, KeyChange::Rotate(args.overlap))
                     .await
             })?;
-            show(&args.common, &fresh, |key| {
+            show(&args.common, kind, &fresh, |key| {
                 format!(
-                    "{}\n\nIt takes the place of {}, which is taken for another {}.",
+                    "{}\n\nThis key replaces {}, which keeps working for {}.",
                     created(key),
                     text(key, "replaces"),
                     humantime::format_duration(args.overlap)
@@ -118,7 +118,7 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), String> {
     }
 }
 
-fn create(args: Create) -> Result<(), String> {
+fn create(args: Create) -> Result<(), Failure> {
     let spec = KeySpec {
         name: args.name,
         account: args.account,
@@ -127,13 +127,18 @@ fn create(args: Create) -> Result<(), String> {
         deposit: args.deposit_usd,
         expires_in: args.expires,
     };
-    let key = stores::with_operator(&args.common, async |operator| {
+    let (key, kind) = stores::with_operator(&args.common, async |operator| {
         operator.create_key(spec).await
     })?;
-    show(&args.common, &key, created);
+    show(&args.common, kind, &key, created);
     match key["deposit_error"].as_str() {
-        Some(error) => Err(format!(
-            "the key is made, but nothing is deposited: {error}"
+        Some(error) => Err(Failure::new(
+            "deposit_failed",
+            format!(
+                "the key is created, but nothing is deposited: {error}. Deposit again: bardo-gateway balance \
+                 deposit --key {} --usd AMOUNT",
+                text(&key, "id")
+            ),
         )),
         None => Ok(()),
     }
@@ -144,34 +149,42 @@ fn created(key: &Value) -> String {
         .as_str()
         .map_or_else(String::new, |usd| format!("\nbalance  {usd} USD"));
     format!(
-        "key      {}\nid       {}\naccount  {}{balance}\n\nKeep the key now: only its hash is stored.",
+        "key      {}\nid       {}\naccount  {}{balance}\n\nCopy the key now. It is not shown again: only its hash is stored.",
         text(key, "key"),
         text(key, "id"),
         text(key, "account"),
     )
 }
 
-fn list(args: &List) -> Result<(), String> {
-    let keys = stores::with_operator(&args.common, async |operator| {
+fn list(args: &List) -> Result<(), Failure> {
+    let (keys, kind) = stores::with_operator(&args.common, async |operator| {
         operator.list_keys(args.account.as_ref()).await
     })?;
-    if keys.is_empty() && !args.common.json {
-        say("no keys; `bardo-gateway keys create` makes one");
+    if args.common.json {
+        for key in &keys {
+            show(&args.common, kind, key, |_| String::new());
+        }
+        return Ok(());
     }
-    for key in &keys {
-        show(&args.common, key, |key| {
-            format!(
-                "{:<16} {:<8} {:<10} {:<6} {:<40} {:<24} {}",
-                text(key, "id"),
-                text(key, "state"),
-                text(key, "kind"),
-                text(key, "tier"),
-                text(key, "account"),
-                scopes(&key["scopes"]),
-                text(key, "name")
-            )
-        });
+    if keys.is_empty() {
+        say("no keys; create one: bardo-gateway keys create");
+        return Ok(());
     }
+    let heading = ["ID", "STATE", "KIND", "TIER", "ACCOUNT", "SCOPES", "NAME"];
+    let mut rows = vec![heading.map(str::to_owned)];
+    rows.extend(keys.iter().map(|key| {
+        let cell = |member| text(key, member).to_owned();
+        [
+            cell("id"),
+            cell("state"),
+            cell("kind"),
+            cell("tier"),
+            cell("account"),
+            scopes(&key["scopes"]),
+            cell("name"),
+        ]
+    }));
+    table(&rows).iter().for_each(say);
     Ok(())
 }
 
@@ -202,18 +215,6 @@ fn scopes(scopes: &Value) -> String {
         "-".to_owned()
     } else {
         all.join(",")
-    }
-}
-
-fn text<'v>(value: &'v Value, member: &str) -> &'v str {
-    value[member].as_str().unwrap_or("-")
-}
-
-fn show(common: &Common, value: &Value, words: impl Fn(&Value) -> String) {
-    if common.json {
-        say(value.to_string());
-    } else {
-        say(words(value));
     }
 }
 

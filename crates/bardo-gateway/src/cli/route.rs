@@ -1,4 +1,4 @@
-//! `bardo-gateway route explain`: why a request would go where it would go.
+//! `bardo-gateway route explain`: which backend serves a request, and why.
 
 use std::io::Read as _;
 use std::net::SocketAddr;
@@ -13,19 +13,20 @@ use bardo_router::Catalog;
 use bardo_types::subsystem::Subsystem;
 use bytes::Bytes;
 use clap::{Args, Subcommand};
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use http::{Method, Request};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Map, Value, json};
 
-use super::{Common, environment, say};
+use super::{Common, Failure, environment, say};
 use crate::assemble::{self, LiveLists};
 use crate::sink::Nowhere;
 use crate::{config, explain, last_lists, request_id, serve, simulation, stores};
 
 #[derive(Subcommand)]
 pub(super) enum RouteVerb {
-    /// Say who would answer a request, and why nobody else would. Asks nobody and costs nothing.
+    /// Show which backend would serve a request, and why the others would not. This is a dry run: it
+    /// calls no backend and costs nothing.
     Explain(Box<ExplainArgs>),
 }
 
@@ -34,14 +35,14 @@ pub(super) enum RouteVerb {
 pub(super) struct ExplainArgs {
     #[command(flatten)]
     pub(super) common: Common,
-    /// The body of a request in any dialect; `-` reads standard input. Without it, one is made of
-    /// the flags.
+    /// File with a request body in any dialect; `-` reads standard input [default: a request built
+    /// from the options].
     #[arg(value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
-    /// Ask a running server, with what it knows of the health of its backends.
+    /// Address of a running server. It explains with the current health of its backends.
     #[arg(long, value_name = "URL")]
     pub(super) url: Option<String>,
-    /// The key for the server.
+    /// API key for that server.
     #[arg(
         long,
         value_name = "KEY",
@@ -49,62 +50,62 @@ pub(super) struct ExplainArgs {
         hide_env_values = true
     )]
     pub(super) key: Option<String>,
-    /// Look at the simulated providers of `serve --sandbox`; needs no configuration.
+    /// Use the simulated providers of `serve --sandbox`. Needs no configuration.
     #[arg(long, conflicts_with_all = ["url", "config"])]
     pub(super) sandbox: bool,
     #[command(flatten)]
     pub(super) asked: Asked,
 }
 
-/// What is asked, as far as no file says it.
+/// The request, unless a file has it.
 #[derive(Args)]
 pub(super) struct Asked {
-    /// The model [default: bardo/auto, which leaves the choice to the gateway].
+    /// Model [default: bardo/auto, which lets the gateway choose].
     #[arg(long)]
     model: Option<String>,
-    /// The part of an agent that asks, e.g. `dream_rem`.
+    /// Subsystem of the agent, such as `dream_rem`.
     #[arg(long)]
     subsystem: Option<String>,
-    /// What the answer must not go without, separated by commas.
+    /// Required features, separated by commas.
     #[arg(long, value_name = "FEATURES", value_delimiter = ',')]
     intent_require: Vec<String>,
-    /// What it should have.
+    /// Preferred features, separated by commas.
     #[arg(long, value_name = "FEATURES", value_delimiter = ',')]
     intent_prefer: Vec<String>,
-    /// How good it has to be: minimum, low, medium, high or maximum.
+    /// Quality: minimum, low, medium, high or maximum.
     #[arg(long, value_name = "QUALITY")]
     intent_quality: Option<String>,
-    /// How much cost counts, from 0 to 1.
+    /// Weight of the cost, from 0 to 1.
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     cost_sensitivity: Option<f64>,
-    /// How long the answer may take to begin, in milliseconds.
+    /// Longest time to the first token, in milliseconds.
     #[arg(long, value_name = "MS")]
     max_latency_ms: Option<u64>,
-    /// The least protection: standard, private, tee or e2ee.
+    /// Lowest security class: standard, private, tee or e2ee.
     #[arg(long, value_name = "CLASS")]
     security_class: Option<String>,
-    /// What it is about, e.g. `trade`.
+    /// Class of the task, such as `trade`.
     #[arg(long, value_name = "TASK")]
     task_class: Option<String>,
-    /// How alive the agent is, from 0 to 1.
+    /// Vitality of the agent, from 0 to 1.
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     vitality: Option<f64>,
-    /// Its phase: thriving, stable, conservation, desperate or terminal.
+    /// Phase of the agent: thriving, stable, conservation, desperate or terminal.
     #[arg(long)]
     phase: Option<String>,
-    /// Its revenue per cost.
+    /// Revenue of the agent divided by its cost.
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     sustainability: Option<f64>,
-    /// An answer without what is required will do.
+    /// Accept an answer that lacks required features.
     #[arg(long)]
     accept_degraded: bool,
-    /// The request has tools.
+    /// Add a tool to the request.
     #[arg(long)]
     tools: bool,
-    /// It is to be answered piece by piece.
+    /// Ask for a stream.
     #[arg(long)]
     stream: bool,
-    /// The most tokens of the answer.
+    /// Token limit of the answer.
     #[arg(long, value_name = "TOKENS")]
     max_tokens: Option<u64>,
 }
@@ -220,18 +221,13 @@ impl ExplainArgs {
 }
 
 /// `route`.
-pub(super) fn run(verb: RouteVerb) -> Result<(), String> {
+pub(super) fn run(verb: RouteVerb) -> Result<(), Failure> {
     let RouteVerb::Explain(args) = verb;
     let body = args.request()?;
     let runtime = serve::runtime()?;
     if let Some(url) = &args.url {
-        let told = runtime.block_on(ask(url, args.key.as_deref(), &body))?;
-        let told: Value = serde_json::from_str(&told).map_err(|error| error.to_string())?;
-        say(if args.common.json {
-            told.to_string()
-        } else {
-            format!("{told:#}")
-        });
+        let told = runtime.block_on(ask(url, &args, &body))?;
+        say(told.trim_end());
         return Ok(());
     }
     let (explained, row) = runtime.block_on(async { decide(&args, &body) })?;
@@ -245,23 +241,34 @@ pub(super) fn run(verb: RouteVerb) -> Result<(), String> {
     });
     say(text.trim_end());
     match is_refused {
-        true => Err("nobody may answer this request".to_owned()),
+        true => Err(Failure::new(
+            "refused",
+            "no backend can serve this request; the reasons are above",
+        )),
         false => Ok(()),
     }
 }
 
-/// Decides as a server with this configuration would that has just started.
-fn decide(args: &ExplainArgs, body: &Value) -> Result<(Explained, Option<Arc<Subsystem>>), String> {
+/// Decides as a server that has just started with this configuration.
+fn decide(
+    args: &ExplainArgs,
+    body: &Value,
+) -> Result<(Explained, Option<Arc<Subsystem>>), Failure> {
     let loaded = if args.sandbox {
-        // Nobody is asked, so nobody has to be there.
+        // A dry run calls no backend, so none needs to exist.
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 9));
         config::embedded("sandbox", simulation::configuration(nowhere))
     } else {
         config::load(args.common.config.as_deref(), &environment())
-    }
-    .map_err(|error| error.to_string())?;
+    }?;
     if !loaded.config.has_providers() {
-        return Err(serve::NO_PROVIDER.replace("serve", "route explain"));
+        return Err(Failure::new(
+            "no_provider",
+            "no provider is configured. Explain with simulated providers:
+  bardo-gateway route explain --sandbox
+or with a configuration:
+  bardo-gateway route explain --config bardo.yaml",
+        ));
     }
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     let catalog = Arc::new(Catalog::embedded());
@@ -295,23 +302,30 @@ fn decide(args: &ExplainArgs, body: &Value) -> Result<(Explained, Option<Arc<Sub
     Ok((explained, row))
 }
 
-/// Asks a running server, which knows how its backends do.
-async fn ask(url: &str, key: Option<&str>, body: &Value) -> Result<String, String> {
+/// Asks a running server, which knows the health of its backends.
+async fn ask(url: &str, args: &ExplainArgs, body: &Value) -> Result<String, String> {
     let refuse = |reason: String| format!("{url}: {reason}");
     let base = BaseUrl::parse(url).map_err(|error| refuse(error.to_string()))?;
     let origin = Origin::new(&base, true);
     let path = format!("{}/v1/route/explain", base.path.trim_end_matches("/v1"));
     let mut request = Request::new(Full::new(Bytes::from(body.to_string())));
     *request.method_mut() = Method::POST;
-    *request.uri_mut() = path.parse().map_err(|_| refuse("no address".to_owned()))?;
+    *request.uri_mut() = path
+        .parse()
+        .map_err(|_| refuse("this is not a URL".to_owned()))?;
     let headers = request.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Ok(host) = HeaderValue::from_str(&origin.authority()) {
         headers.insert(HOST, host);
     }
-    if let Some(key) = key {
+    let accept = match args.common.json {
+        true => "application/json",
+        false => "text/plain",
+    };
+    headers.insert(ACCEPT, HeaderValue::from_static(accept));
+    if let Some(key) = &args.key {
         let mut bearer = HeaderValue::from_str(&format!("Bearer {key}"))
-            .map_err(|_| "the key has characters that no key has".to_owned())?;
+            .map_err(|_| "the key has characters that are not allowed in a header".to_owned())?;
         bearer.set_sensitive(true);
         headers.insert(AUTHORIZATION, bearer);
     }
@@ -323,7 +337,8 @@ async fn ask(url: &str, key: Option<&str>, body: &Value) -> Result<String, Strin
             .map_err(|error| refuse(error.to_string()))?;
         let status = response.status();
         let body = response.into_body().collect().await;
-        let body = body.map_err(|_| refuse("the answer broke off".to_owned()))?;
+        let body = body
+            .map_err(|_| refuse("the connection closed before the end of the answer".to_owned()))?;
         let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
         match status.is_success() {
             true => Ok(text),
@@ -332,7 +347,7 @@ async fn ask(url: &str, key: Option<&str>, body: &Value) -> Result<String, Strin
     };
     tokio::time::timeout(Duration::from_secs(30), asked)
         .await
-        .map_err(|_| refuse("no answer in time".to_owned()))?
+        .map_err(|_| refuse("no answer within 30 seconds".to_owned()))?
 }
 
 fn read(path: &Path) -> Result<Value, String> {
@@ -348,12 +363,12 @@ fn read(path: &Path) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// How wide the terminal says that it is.
+/// The width of the terminal.
 pub(super) fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok();
     columns
         .and_then(|columns| columns.parse().ok())
-        .unwrap_or(100)
+        .unwrap_or(explain::WIDTH)
 }
 
 #[cfg(test)]

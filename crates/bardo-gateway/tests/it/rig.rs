@@ -131,6 +131,30 @@ impl Gateway {
         })
     }
 
+    /// What a start says that is refused.
+    #[track_caller]
+    pub(crate) fn refusal(folder: &Folder, mut command: Command) -> String {
+        let path = folder.0.join("refusal");
+        let mut child = command
+            .args(["--json", "--listen", "127.0.0.1:0"])
+            .args(["--admin-listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(&path).expect("a file"))
+            .spawn()
+            .expect("the gateway starts");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("it is piped");
+        BufReader::new(stdout)
+            .read_line(&mut line)
+            .expect("standard output is readable");
+        if !line.is_empty() {
+            let _ = child.kill();
+        }
+        let status = child.wait().expect("it is ours");
+        assert_eq!((line.as_str(), status.code()), ("", Some(1)));
+        std::fs::read_to_string(path).expect("a log")
+    }
+
     #[track_caller]
     pub(crate) fn send(&self, request: &Request) -> Answer {
         request.send(self.address)
