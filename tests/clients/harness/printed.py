@@ -1,10 +1,10 @@
 """Lines that newcomers paste, run as they are printed.
 
 `serve --sandbox` prints one line per tool; these are run to the letter. Beyond that,
-every fenced block of `README.md` whose info string carries the word `run` (as in
-```` ```sh run ````) is executed against `serve --sandbox` on the address the README
-names. Nothing in a block is changed except the key, which is new on every start, and
-the port where it is taken on this machine.
+every fenced block of `README.md` and of the pages in `docs/` whose info string carries
+the word `run` (as in ```` ```sh run ````) is executed against `serve --sandbox` on the
+address that the page names. Nothing in a block is changed except the key, which is new on
+every start, and the port where another program uses it on this machine.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ REPO = install.REPO
 TIMEOUT = 120
 DATA_PORT, ADMIN_PORT = 8402, 8403
 FENCE = re.compile(r"^```(\w+)([^\n`]*)\n(.*?)^```\s*$", re.M | re.S)
-# How the README may write the key it cannot know.
+# How a page may write the key it cannot know.
 KEY_PLACEHOLDER = re.compile(r"bardo_sk_(?:…|\.\.\.|<[a-z ]+>|[xX]{3,})")
 
 
@@ -34,17 +34,25 @@ class Block:
     text: str
 
 
-def blocks(readme: str) -> list:
-    """The blocks that ask to be run, named by what they call first."""
+def blocks(page: str, prefix: str = "") -> list:
+    """The blocks that ask to be run, named by the page and by what they call first."""
     found = []
-    for language, info, text in FENCE.findall(readme):
+    for language, info, text in FENCE.findall(page):
         if "run" not in info.split():
             continue
         tool = next((word for word in ("claude", "codex", "aider", "curl") if re.search(rf"\b{word}\b", text)), None)
         if language in ("python", "py", "js", "javascript", "mjs"):
-            package = "anthropic" if "anthropic" in text.lower() else "openai"
+            package = "anthropic" if "anthropic" in text.lower() else "ai-sdk" if "@ai-sdk" in text else "openai"
             tool = f"{language}-{package}"
-        found.append(Block(f"{len(found) + 1}-{tool or language}", language, text))
+        found.append(Block(f"{prefix}{len(found) + 1}-{tool or language}", language, text))
+    return found
+
+
+def pages() -> list:
+    """The blocks of the README, then those of each page in `docs/`."""
+    found = blocks((REPO / "README.md").read_text())
+    for page in sorted((REPO / "docs").glob("*.md")):
+        found += blocks(page.read_text(), f"{page.stem}.")
     return found
 
 
@@ -113,23 +121,20 @@ def free(port: int) -> bool:
 
 
 class Printed:
-    """The README as a client: one cell per block."""
+    """The README and the documentation as a client: one cell per block."""
 
     name = "readme"
     stage = "slow"
-
-    readme = REPO / "README.md"
 
     def install(self) -> None:
         self.modules, self.sdk_modules = install.npm("agents"), install.npm("current")
         self.current, self.aider = install.venv("current"), install.venv("aider")
 
     def cells(self, world, pattern) -> list:
-        if world.direct or not self.readme.exists():
+        if world.direct:
             return []
         self.gateway = world.binary
-        found = {block.name: block for block in blocks(self.readme.read_text())}
-        self.found = {f"readme.printed.sandbox.{name}": block for name, block in found.items()}
+        self.found = {f"readme.printed.sandbox.{block.name}": block for block in pages()}
         return [
             {
                 "id": id,
