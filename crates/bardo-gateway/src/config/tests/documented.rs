@@ -41,7 +41,7 @@ fn said_of(row: &Subsystem) -> String {
         (row.protected, "protected"),
         (row.locked, "locked"),
         (row.creative, "creative"),
-        (row.interactive, "somebody waits"),
+        (row.interactive, "interactive"),
     ];
     let said = said.iter().filter(|(holds, _)| *holds);
     said.map(|(_, word)| *word).collect::<Vec<_>>().join(", ")
@@ -50,7 +50,7 @@ fn said_of(row: &Subsystem) -> String {
 #[test]
 fn the_table_of_subsystems_is_the_one_in_force() {
     let mut table = String::from(
-        "| subsystem | quality | must have | wishes | begins within | cost counts | secrecy | |\n|---|---|---|---|---|---|---|---|\n",
+        "| subsystem | quality | required | preferred | first byte within | cost weight | class | |\n|---|---|---|---|---|---|---|---|\n",
     );
     for row in Subsystems::embedded().rows() {
         let intent = &row.intent;
@@ -75,7 +75,7 @@ fn the_table_of_subsystems_is_the_one_in_force() {
 #[test]
 fn the_table_of_profiles_is_the_one_in_force() {
     let mut table = String::from(
-        "| subsystem | temperature | top_p | effort | tokens of answer | schema | else |\n|---|---|---|---|---|---|---|\n",
+        "| subsystem | temperature | top_p | effort | answer tokens | schema | else |\n|---|---|---|---|---|---|---|\n",
     );
     let silent = RouteHints::default();
     for row in Subsystems::embedded().rows() {
@@ -107,12 +107,12 @@ fn the_table_of_profiles_is_the_one_in_force() {
         for (wanted, word) in [
             (
                 profile.visible_thinking == Some(true),
-                "its reasoning is shown",
+                "reasoning shown",
             ),
-            (profile.web_search == Some(true), "may search the web"),
+            (profile.web_search == Some(true), "web search"),
             (
                 profile.cache_control == Some(true),
-                "marks the prompt for caches",
+                "cache marks",
             ),
             (set.locked, "locked"),
         ] {
@@ -144,7 +144,7 @@ fn the_table_of_profiles_is_the_one_in_force() {
 
 #[test]
 fn the_table_of_features_is_the_one_in_force() {
-    let mut table = String::from("| feature | may be traded for an answer |\n|---|---|\n");
+    let mut table = String::from("| feature | may be relaxed |\n|---|---|\n");
     for feature in Feature::all() {
         let word = if feature.is_relaxable() { "yes" } else { "no" };
         let _ = writeln!(table, "| `{feature}` | {word} |");
