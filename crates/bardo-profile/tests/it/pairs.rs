@@ -41,7 +41,7 @@ impl Served {
             Service::Anthropic => "/anthropic/v1",
             Service::Google => return format!("/google/v1beta/models/{name}:generateContent"),
             Service::DeepSeek => "/deepseek/v1",
-            Service::Local => "/local/v1",
+            Service::Local | Service::Compatible => "/local/v1",
             Service::OpenRouter => "/openrouter/api/v1",
             Service::Venice => "/venice/api/v1",
             Service::Bankr => "/bankr/v1",
