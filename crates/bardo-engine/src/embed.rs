@@ -94,7 +94,15 @@ impl Engine {
         let started = Instant::now();
         let response = self.attempt(admitted, shaped, left).await?;
         let body = response.into_body();
-        let bytes = read_whole(Arriving { body, started }, admitted.world.deadlines).await?;
+        let bytes = read_whole(
+            Arriving {
+                body,
+                started,
+                framed: true,
+            },
+            admitted.world.deadlines,
+        )
+        .await?;
         let told = |mut fault| {
             scrub(&mut fault, shaped.endpoint.key.expose());
             Failure::told(fault)

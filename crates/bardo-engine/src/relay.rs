@@ -64,6 +64,8 @@ pub struct ReplyStream {
     body: UpstreamBody,
     /// The provider's body has ended.
     ended: bool,
+    /// The end of the body is told apart from a connection that just closes.
+    framed: bool,
     flow: Flow,
     state: State,
     joins: u8,
@@ -93,13 +95,18 @@ impl ReplyStream {
         shaped: &Shaped,
         mut sent: Life<Sent>,
     ) -> Result<Self, (Failure, Life<Sent>)> {
-        let Arriving { body, started } = arriving;
+        let Arriving {
+            body,
+            started,
+            framed,
+        } = arriving;
         let deadlines = admitted.world.deadlines;
         let now = Instant::now();
         let first = (now + deadlines.first_token).min(started + deadlines.total);
         let mut reply = Self {
             body,
             ended: false,
+            framed,
             flow: Flow::new(pump, now),
             state: State::Running,
             joins: 0,
@@ -143,7 +150,7 @@ impl ReplyStream {
                 }
                 Poll::Ready(None) => {
                     self.ended = true;
-                    self.flow.end(tab);
+                    self.flow.end(self.framed, tab);
                     if self.flow.progress.fault.is_none() && !self.flow.progress.done {
                         return cut("the provider's stream ended before its first content");
                     }
@@ -276,7 +283,7 @@ impl ReplyStream {
             }
             Poll::Ready(None) => {
                 self.ended = true;
-                self.flow.end(life.tab_mut());
+                self.flow.end(self.framed, life.tab_mut());
                 if !self.flow.progress.done {
                     let fault = self.flow.progress.fault.take().unwrap_or_else(|| {
                         let message = "the provider's stream ended too early";

@@ -77,7 +77,11 @@ impl Engine {
         tab.head();
         tab.receipt.upstream_request_id = upstream_request_id.map(Arc::from);
         tab.receipt.degraded.clone_from(&shaped.degraded);
-        let arriving = Arriving { body, started };
+        let arriving = Arriving {
+            body,
+            started,
+            framed: is_framed(&parts),
+        };
         if admitted.stream {
             self.stream(admitted, shaped, arriving, sent).await
         } else {
@@ -98,6 +102,7 @@ impl Engine {
                 Pump::Pass(Box::new(Pass::new(
                     admitted.dialect,
                     shaped.endpoint.service,
+                    admitted.size().choices,
                     *hide_usage,
                 )))
             }
@@ -330,12 +335,23 @@ fn relayed(bytes: &[u8], dialect: Dialect, tab: &mut Tab) -> Result<Option<Bytes
 pub(crate) struct Arriving {
     pub(crate) body: UpstreamBody,
     pub(crate) started: Instant,
+    /// Its end is told apart from a connection that just closes.
+    pub(crate) framed: bool,
+}
+
+/// Whether the head says where its body ends.
+fn is_framed(head: &http::response::Parts) -> bool {
+    head.version >= http::Version::HTTP_2
+        || head.headers.contains_key(http::header::CONTENT_LENGTH)
+        || head.headers.contains_key(http::header::TRANSFER_ENCODING)
 }
 
 /// Reads a body to its end. Some providers send a head at once and think then, so silence counts
 /// from the first data on.
 pub(crate) async fn read_whole(arriving: Arriving, deadlines: Deadlines) -> Result<Bytes, Failure> {
-    let Arriving { mut body, started } = arriving;
+    let Arriving {
+        mut body, started, ..
+    } = arriving;
     let end = started + deadlines.total;
     let mut until = end;
     let late = |_| Failure::unknown(FaultClass::Timeout, "the answer did not arrive in time");

@@ -104,6 +104,7 @@ impl Engine {
         let arriving = Arriving {
             body: response.into_body(),
             started,
+            framed: true,
         };
         let upstream = read_whole(arriving, admitted.world.deadlines).await.ok()?;
         let Mode::Translate(translation) = &mended.mode else {

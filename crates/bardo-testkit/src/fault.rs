@@ -266,11 +266,11 @@ pub fn cut_after(answer: &Answer, events: usize, torn: bool) -> Script {
     script::cut_after(answer, events, torn)
 }
 
-/// A stream that fails in the provider's own words after so many of its events, its body written in
-/// pieces of `piece` bytes each; 0: event by event.
+/// A stream of exactly this body, written in pieces of so many bytes. `framed`: its end is told;
+/// else the connection just closes.
 #[must_use]
-pub fn fails_after(answer: &Answer, events: usize, piece: usize) -> Script {
-    script::fails_after(answer, events, piece)
+pub fn streams(answer: &Answer, body: &[u8], piece: usize, framed: bool) -> Script {
+    script::streams(answer, body, piece, framed)
 }
 
 /// The limits that scripts are written against.

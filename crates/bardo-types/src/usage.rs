@@ -36,6 +36,30 @@ pub struct Usage {
     pub provider_cost_usd: Option<String>,
 }
 
+/// Prompt tokens by how they were read, where a service counts cached ones within the prompt:
+/// fresh, read from a cache, written to one.
+///
+/// A service that tells more cached tokens than the whole prompt has either counted them apart, or
+/// told a wrong number. Its total says which; where it tells none, they were counted apart.
+#[must_use]
+pub fn prompt_classes(
+    prompt: u64,
+    (read, written): (u64, u64),
+    output: u64,
+    total: Option<u64>,
+) -> (u64, u64, u64) {
+    let cached = read.saturating_add(written);
+    if let Some(fresh) = prompt.checked_sub(cached) {
+        return (fresh, read, written);
+    }
+    let apart = prompt.saturating_add(cached).saturating_add(output);
+    if total.is_none_or(|total| total >= apart) {
+        return (prompt, read, written);
+    }
+    let read = read.min(prompt);
+    (0, read, written.min(prompt - read))
+}
+
 impl Usage {
     /// The whole prompt: fresh, cache reads and cache writes.
     #[must_use]

@@ -65,6 +65,13 @@ impl StreamDecoder for Bounded {
             self.note_end(out);
         }
     }
+
+    fn end_whole(&mut self, out: &mut Vec<StreamEvent>) {
+        if !self.over {
+            self.decoder.end_whole(out);
+            self.note_end(out);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -81,13 +81,32 @@ pub struct DecodeContext {
 }
 
 impl DecodeContext {
-    /// The caller's name for a tool that the upstream calls `name`.
+    /// The caller's name for a tool that the upstream calls `name`. Gemini puts the name of its own
+    /// module before some.
     #[must_use]
     pub fn original_tool_name<'a>(&'a self, name: &'a str) -> &'a str {
-        self.renamed_tools
-            .iter()
-            .find(|(sent, _)| sent == name)
-            .map_or(name, |(_, original)| original)
+        self.known_tool(name)
+            .or_else(|| {
+                let rest = ["default_api:", "default_api."]
+                    .iter()
+                    .find_map(|module| name.strip_prefix(module))?;
+                self.known_tool(rest)
+            })
+            .unwrap_or(name)
+    }
+
+    fn known_tool<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        let renamed = self.renamed_tools.iter().find(|(sent, _)| sent == name);
+        let declared = || {
+            self.request
+                .tools
+                .iter()
+                .any(|tool| tool.name() == Some(name))
+        };
+        match renamed {
+            Some((_, original)) => Some(original),
+            None => declared().then_some(name),
+        }
     }
 }
 
@@ -114,6 +133,13 @@ pub trait StreamDecoder: Send {
     /// The upstream closed. Appends [`StreamEvent::Failed`] unless the stream was complete, or
     /// [`StreamEvent::Done`] when the dialect ends by closing (Gemini).
     fn end(&mut self, out: &mut Vec<StreamEvent>);
+
+    /// The upstream closed, and its HTTP body ended whole: with its last chunk, or at its announced
+    /// length. A stream that said all but its terminal event is complete then, where the dialect's
+    /// terminal event says nothing of its own (chat).
+    fn end_whole(&mut self, out: &mut Vec<StreamEvent>) {
+        self.end(out);
+    }
 }
 
 /// Turns neutral steps into the caller's stream.
@@ -167,4 +193,14 @@ pub(crate) struct Memory {
     pub(crate) tally: Tally,
     /// Gemini: the searches of each candidate.
     pub(crate) searches: Vec<u64>,
+    /// Chat: which choices said why they ended, a bit for each.
+    pub(crate) finished: u128,
+}
+
+impl Observed {
+    /// Whether each of so many answers said why it ended.
+    #[must_use]
+    pub fn all_finished(&self, choices: u64) -> bool {
+        self.finished && (choices <= 1 || u64::from(self.memory.finished.count_ones()) >= choices)
+    }
 }

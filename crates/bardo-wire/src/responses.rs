@@ -12,7 +12,7 @@ mod encode_items;
 mod failures;
 mod history;
 mod names;
-mod namespaces;
+pub(crate) mod namespaces;
 mod observe;
 mod output;
 mod reasoning_item;

@@ -135,6 +135,21 @@ pub fn event_end(bytes: &[u8], searched: usize) -> Option<usize> {
     None
 }
 
+/// What is missing to the blank line that ends the event in `bytes`, where it came last and its
+/// provider left the blank line out.
+#[must_use]
+pub fn missing_end(bytes: &[u8]) -> &'static [u8] {
+    match bytes {
+        [.., b'\n', b'\n']
+        | [.., b'\r', b'\r']
+        | [.., b'\n', b'\r', b'\n']
+        | [.., b'\n', b'\r'] => b"",
+        [.., b'\r'] => b"\r",
+        [.., b'\n'] => b"\n",
+        _ => b"\n\n",
+    }
+}
+
 fn after_line_end(bytes: &[u8], at: usize) -> Option<usize> {
     match (bytes[at], bytes.get(at + 1)) {
         (b'\r', None) => None,

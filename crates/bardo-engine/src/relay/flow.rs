@@ -95,12 +95,12 @@ impl Flow {
         }
     }
 
-    /// The provider closed.
-    pub(super) fn end(&mut self, tab: &mut Tab) {
+    /// The provider closed; `whole`: its body ended as HTTP says that it does.
+    pub(super) fn end(&mut self, whole: bool, tab: &mut Tab) {
         let (progress, out) = (&mut self.progress, &mut self.out);
         match &mut self.pump {
-            Pump::Pass(pass) => pass.end(progress),
-            Pump::Translate(translate) => translate.end(progress, out, tab),
+            Pump::Pass(pass) => pass.end(whole, progress, out, tab),
+            Pump::Translate(translate) => translate.end(whole, progress, out, tab),
         }
     }
 

@@ -1,7 +1,7 @@
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::{Dialect, Service};
 use bardo_wire::codec::{ErrorView, Observed};
-use bardo_wire::sse::{SseEvent, SseParser, event_end};
+use bardo_wire::sse::{SseEvent, SseParser, event_end, missing_end};
 use bardo_wire::{chat, table};
 use bytes::{Bytes, BytesMut};
 
@@ -10,12 +10,15 @@ use super::flow::{Output, Progress};
 use crate::error::code_of;
 use crate::tab::Tab;
 
-/// Same dialect in and out: whole events are handed on as they came. Only three things are done to
+/// Same dialect in and out: whole events are handed on as they came. Only four things are done to
 /// them: a usage chunk that the caller did not ask for is left out, the closing comment is put
-/// before the terminal event, and what follows the terminal event is dropped.
+/// before the terminal event, what follows the terminal event is dropped, and what the end lacks
+/// of its form (a blank line, `[DONE]`) is added.
 pub(crate) struct Pass {
     dialect: Dialect,
     service: Service,
+    /// So many answers were asked for.
+    choices: u64,
     hide_usage: bool,
     /// The unfinished event.
     tail: BytesMut,
@@ -25,10 +28,11 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
-    pub(crate) fn new(dialect: Dialect, service: Service, hide_usage: bool) -> Self {
+    pub(crate) fn new(dialect: Dialect, service: Service, choices: u64, hide_usage: bool) -> Self {
         Self {
             dialect,
             service,
+            choices,
             hide_usage,
             tail: BytesMut::new(),
             terminal: Bytes::new(),
@@ -125,18 +129,63 @@ impl Pass {
         }
     }
 
-    /// The provider closed. A chat stream of a local server may lack its `[DONE]`; for everybody
-    /// else a missing terminal event is a failure (translation §7, 21).
-    pub(super) fn end(&mut self, progress: &mut Progress) {
-        if !progress.done
-            && self.seen.finished
-            && self.service == Service::Local
-            && self.tail.is_empty()
-        {
-            progress.done = true;
+    /// The provider closed. A chat stream in which every answer said why it ended may lack its
+    /// `[DONE]` where its body ended whole, and at local servers in any case; for everybody else a
+    /// missing terminal event is a failure (translation §7, 21).
+    pub(super) fn end(
+        &mut self,
+        whole: bool,
+        progress: &mut Progress,
+        out: &mut Output,
+        tab: &mut Tab,
+    ) {
+        if progress.done || progress.fault.is_some() {
+            return;
         }
-        if !progress.content && !progress.done {
-            progress.fault = told_without_events(self.dialect, &self.tail);
+        let tail = self.tail.split().freeze();
+        self.last(&tail, progress, out, tab);
+        if progress.done || progress.fault.is_some() {
+            return;
+        }
+        let forgiven = self.service == Service::Local || (whole && self.dialect == Dialect::Chat);
+        if forgiven && self.seen.all_finished(self.choices) {
+            if self.dialect == Dialect::Chat {
+                self.terminal = Bytes::from_static(b"data: [DONE]\n\n");
+            }
+            progress.done = true;
+        } else if !progress.content {
+            progress.fault = told_without_events(self.dialect, &tail);
+        }
+    }
+
+    /// Looks at a last event whose blank line is missing, or ends in a CR that could have been
+    /// half of a line end. What was torn is no event.
+    fn last(&mut self, tail: &Bytes, progress: &mut Progress, out: &mut Output, tab: &mut Tab) {
+        let mut verdict = None;
+        let mut parser = SseParser::new(EVENT_MAX);
+        // It cannot outgrow the limit without having done so before.
+        let _ = parser.push(tail, |event| verdict = Some(self.look(event, progress)));
+        parser.finish(|event| verdict = Some(self.look(event, progress)));
+        tab.observe(&self.seen);
+        let whole = || {
+            let mut event = BytesMut::from(&tail[..]);
+            event.extend_from_slice(missing_end(tail));
+            event.freeze()
+        };
+        match verdict {
+            None | Some(Verdict::Drop) => {}
+            Some(Verdict::Keep) => {
+                let event = whole();
+                if let Some(meter) = &mut tab.meter {
+                    meter.keep(event.clone());
+                }
+                out.push(event);
+            }
+            Some(Verdict::Terminal) => {
+                self.terminal = whole();
+                progress.done = true;
+            }
+            Some(Verdict::Fault(fault)) => progress.fault = Some(fault),
         }
     }
 

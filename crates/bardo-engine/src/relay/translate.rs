@@ -106,7 +106,13 @@ impl Translate {
         self.write(progress, out, tab);
     }
 
-    pub(super) fn end(&mut self, progress: &mut Progress, out: &mut Output, tab: &mut Tab) {
+    pub(super) fn end(
+        &mut self,
+        whole: bool,
+        progress: &mut Progress,
+        out: &mut Output,
+        tab: &mut Tab,
+    ) {
         if progress.done || progress.fault.is_some() {
             return;
         }
@@ -123,7 +129,11 @@ impl Translate {
             ..
         } = self;
         parser.finish(|event| decoder.event(event, steps));
-        self.decoder.end(&mut self.steps);
+        if whole {
+            self.decoder.end_whole(&mut self.steps);
+        } else {
+            self.decoder.end(&mut self.steps);
+        }
         self.write(progress, out, tab);
     }
 

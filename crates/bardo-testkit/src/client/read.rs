@@ -41,7 +41,7 @@ impl Reading {
             reading.damage.push("it is not UTF-8".into());
             return reading;
         };
-        let stream = stream.replace("\r\n", "\n");
+        let stream = stream.replace("\r\n", "\n").replace('\r', "\n");
         if !stream.is_empty() && !stream.ends_with("\n\n") {
             reading.damage.push("its last event is torn".into());
         }

@@ -79,22 +79,18 @@ pub(super) fn cut_after(answer: &Answer, events: usize, torn: bool) -> Script {
     }
 }
 
-pub(super) fn fails_after(answer: &Answer, events: usize, piece: usize) -> Script {
-    let all = answer.events();
-    let mut bodies: Vec<Bytes> = all[..events]
-        .iter()
-        .map(|event| event.bytes.clone())
-        .collect();
-    bodies.push(error_event(answer.dialect));
-    if piece > 0 {
-        let whole = bodies.concat();
-        bodies = whole.chunks(piece).map(Bytes::copy_from_slice).collect();
+pub(super) fn streams(answer: &Answer, body: &[u8], piece: usize, framed: bool) -> Script {
+    let mut acts = vec![write(if framed {
+        STREAM_HEAD
+    } else {
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+    })];
+    for part in body.chunks(piece) {
+        let part = Bytes::copy_from_slice(part);
+        let part = if framed { chunk_of(part) } else { write(part) };
+        acts.extend([part, Act::Wait(Duration::from_millis(1))]);
     }
-    let mut acts = vec![write(STREAM_HEAD)];
-    for body in bodies {
-        acts.extend([chunk_of(body), Act::Wait(Duration::from_millis(1))]);
-    }
-    acts.push(write("0\r\n\r\n"));
+    acts.push(if framed { write("0\r\n\r\n") } else { Act::Cut });
     Script {
         acts,
         accepts: true,

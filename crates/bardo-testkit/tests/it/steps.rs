@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_testkit::answer::Answer;
+use bardo_testkit::answer::{Answer, Event, error_event};
 use bardo_testkit::client::{Ending, Leaves, Wish, name_of};
 use bardo_testkit::dice::Dice;
-use bardo_testkit::fault::{Fault, cut_after, fails_after};
+use bardo_testkit::fault::{Fault, cut_after, streams};
 use bardo_testkit::till::Till;
 use bardo_testkit::upstream::{Script, Upstream};
-use bardo_testkit::world::{Backend, End};
+use bardo_testkit::world::{Backend, End, Visit};
 use bardo_types::model::Dialect;
 
 use crate::matrix::{CALLERS, PROVIDERS, pair};
@@ -91,13 +91,15 @@ async fn text_and_a_failure_are_the_same_in_one_read_and_in_many() {
         for caller in CALLERS {
             for events in first + 1..=last.expect("a stream has an end") {
                 let mut apart = None;
-                for piece in [0, usize::MAX, 1, 7, 100, 1000] {
+                let body = [body(&all[..events]), error_event(provider).to_vec()].concat();
+                for piece in [usize::MAX, 1, 7, 100, 1000] {
                     let what = format!(
                         "{} to {} failing after {events} events, read by {piece}",
                         name_of(provider),
                         name_of(caller),
                     );
-                    let script = move |answer: &Answer| fails_after(answer, events, piece);
+                    let body = body.clone();
+                    let script = move |answer: &Answer| streams(answer, &body, piece, true);
                     let till = breaking(provider, script).await;
                     let mut wish = Wish::new(1, caller, "m", true);
                     wish.purse = Some(0);
@@ -121,6 +123,88 @@ async fn text_and_a_failure_are_the_same_in_one_read_and_in_many() {
         }
     }
     println!("{played} failures");
+}
+
+fn body(events: &[Event]) -> Vec<u8> {
+    events
+        .iter()
+        .flat_map(|event| event.bytes.to_vec())
+        .collect()
+}
+
+/// What comes of a stream of exactly these bytes.
+async fn streamed(
+    (provider, caller): (Dialect, Dialect),
+    body: &[u8],
+    piece: usize,
+    framed: bool,
+) -> (Visit, i64) {
+    let body = body.to_vec();
+    let script = move |answer: &Answer| streams(answer, &body, piece, framed);
+    let till = breaking(provider, script).await;
+    let mut wish = Wish::new(1, caller, "m", true);
+    wish.purse = Some(0);
+    let visit = till.scene.visit(&wish).await;
+    assert_eq!(till.judge(&visit).await, [""; 0], "{visit:?}");
+    (visit, till.charged(1).await)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_event_needs_no_blank_line_and_lines_may_end_in_cr_alone() {
+    for provider in PROVIDERS {
+        let answer = Answer::new(provider, "m", 0, 1, WORDS);
+        let usual = body(&answer.events());
+        let text = String::from_utf8(usual.clone()).expect("answers are text");
+        let ends = ["\n", "\r\n", "\r"];
+        let forms = ends.iter().flat_map(|end| {
+            let whole = text.replace('\n', end);
+            let bare = whole.trim_end().to_owned();
+            [bare.clone() + end, bare, whole]
+        });
+        let forms: Vec<String> = forms.collect();
+        for caller in CALLERS {
+            let pair = (provider, caller);
+            let (good, price) = streamed(pair, &usual, usize::MAX, true).await;
+            for form in &forms {
+                for piece in [usize::MAX, 1, 50] {
+                    for framed in [true, false] {
+                        let what = format!("{pair:?} {piece} {framed} {form:?}");
+                        let (visit, charged) = streamed(pair, form.as_bytes(), piece, framed).await;
+                        assert_eq!(visit.end, good.end, "{what}");
+                        assert_eq!(visit.text, good.text, "{what}");
+                        assert_eq!(visit.damage, [""; 0], "{what}");
+                        assert_eq!(charged, price, "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chat_answer_that_finished_and_whose_body_ended_needs_no_done() {
+    let answer = Answer::new(Dialect::Chat, "m", 0, 1, WORDS);
+    let events = answer.events();
+    let done = events.len() - 1;
+    let finish = done - 2;
+    for caller in CALLERS {
+        let pair = (Dialect::Chat, caller);
+        let (good, price) = streamed(pair, &body(&events), usize::MAX, true).await;
+        for piece in [usize::MAX, 1, 50] {
+            let (visit, charged) = streamed(pair, &body(&events[..done]), piece, true).await;
+            assert_eq!(
+                (visit.end, visit.text),
+                (good.end.clone(), good.text.clone())
+            );
+            assert_eq!((visit.damage, charged), (Vec::new(), price));
+            // The connection just closes, or nobody said why the answer ended.
+            for (events, framed) in [(&events[..done], false), (&events[..=finish - 1], true)] {
+                let (visit, _) = streamed(pair, &body(events), piece, framed).await;
+                let failed = matches!(visit.end, End::Stream(Ending::Failed(_)));
+                assert!(failed, "{caller:?} {piece} {framed}: {visit:?}");
+            }
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,6 +12,7 @@ use super::lost::Lost;
 use super::names::ToolNames;
 use super::schema;
 use super::write::{Array, Object};
+use crate::responses::namespaces;
 
 /// A tool ready to be written.
 pub(super) enum Definition<'a> {
@@ -57,8 +58,10 @@ pub(super) fn definitions<'a>(
                     lost.note("strict", "this model does not hold tools to their schema");
                 }
                 if !own {
-                    for (name, _) in extra {
-                        lost.field(name, "the Messages API has no such member in a tool");
+                    for (name, value) in extra {
+                        if !namespaces::is_head(name, value) {
+                            lost.field(name, "the Messages API has no such member in a tool");
+                        }
                     }
                 }
                 definitions.push(Definition::Function {

@@ -83,6 +83,13 @@ pub(super) fn read_chunk(data: &[u8], service: Service) -> Result<Chunk<'_>, Fau
     Ok(chunk)
 }
 
+fn cut() -> Fault {
+    Fault::new(
+        FaultClass::Connection,
+        "the provider closed the stream before its end",
+    )
+}
+
 fn incomplete() -> Fault {
     Fault::new(
         FaultClass::Malformed,
@@ -191,16 +198,20 @@ impl StreamDecoder for Decoder {
             return;
         }
         // Some local servers close after the finish reason and send no `[DONE]`.
-        if self.context.target.service == Service::Local && self.answer.machine.is_finished() {
+        if self.context.target.service == Service::Local {
+            return self.end_whole(out);
+        }
+        self.fail(cut(), out);
+    }
+
+    fn end_whole(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.over {
+            return;
+        }
+        if self.answer.machine.is_finished() {
             self.complete(out);
             return;
         }
-        self.fail(
-            Fault::new(
-                FaultClass::Connection,
-                "the provider closed the stream before its end",
-            ),
-            out,
-        );
+        self.fail(cut(), out);
     }
 }

@@ -161,7 +161,10 @@ fn look(chunk: &Chunk<'_>, data: &[u8], seen: &mut Observed) {
                     )
                 });
             }
-            Some(_) => seen.finished = true,
+            Some(_) => {
+                seen.finished = true;
+                seen.memory.finished |= 1 << choice.index.unwrap_or(0).min(127);
+            }
             None => {}
         }
         if let Some(error) = choice.error {

@@ -241,11 +241,16 @@ impl<'a> Builder<'a, '_> {
         let message: &'a Message = &self.request.messages[at];
         // State of a call that a caller's dialect could only carry as a thinking block before it.
         let mut carried: Option<&'a str> = None;
+        let is_ours = message.parts.iter().any(is_signed);
         for (place, part) in message.parts.iter().enumerate() {
             match part {
                 Said::Reasoning(reasoning) => {
                     let text = reasoning.text.as_str();
-                    let state = reasoning.opaque.as_ref();
+                    // Bare words beside a signature of ours are the summary that it belongs to.
+                    let state = reasoning
+                        .opaque
+                        .as_ref()
+                        .filter(|state| !(is_ours && **state == Opaque::ReasoningContent));
                     let signature = self.signature(state);
                     if state.is_some() && signature.is_none() {
                         continue;
@@ -457,6 +462,17 @@ impl<'a> Builder<'a, '_> {
         });
         Ok(())
     }
+}
+
+/// Whether a part carries a signature that Gemini made.
+fn is_signed(part: &Said) -> bool {
+    let state = match part {
+        Said::Reasoning(reasoning) => reasoning.opaque.as_ref(),
+        Said::ToolCall(call) => call.opaque.as_ref(),
+        Said::Text(text) => text.opaque.as_ref(),
+        _ => None,
+    };
+    matches!(state, Some(Opaque::GeminiSignature(signature)) if !crate::envelope::is_envelope(signature))
 }
 
 fn thought<'a>(text: &'a str, signature: Option<&'a str>) -> Part<'a> {

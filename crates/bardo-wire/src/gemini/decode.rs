@@ -211,9 +211,10 @@ impl Decoder {
     }
 
     fn count(&mut self, told: Option<Lenient<UsageMetadata<'_>>>, out: &mut Vec<StreamEvent>) {
-        if let Some(meta) = told.and_then(|told| told.0) {
+        let told = told.and_then(|told| told.0).map(|meta| read_usage(&meta));
+        if let Some(told) = told.filter(|told| *told != Usage::default()) {
             let mut usage = self.usage.clone().unwrap_or_default();
-            usage.supersede(&read_usage(&meta));
+            usage.supersede(&told);
             self.report_usage(usage, out);
         }
     }

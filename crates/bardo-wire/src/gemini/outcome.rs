@@ -3,7 +3,7 @@
 use bardo_types::chat::Finish;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::json::RawJson;
-use bardo_types::usage::Usage;
+use bardo_types::usage::{Usage, prompt_classes};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -98,8 +98,11 @@ pub(super) fn read_usage(meta: &UsageMetadata<'_>) -> Usage {
         output = output.max(meta.total_token_count.get().saturating_sub(input));
     }
     let cached_audio = audio(&meta.cache_tokens_details).unwrap_or(0);
+    // Gemini counts them within the prompt in any case, so a total of nothing says so too.
+    let total = Some(meta.total_token_count.get());
+    let (fresh, cached, _) = prompt_classes(prompt, (cached, 0), output, total);
     Usage {
-        fresh_input: prompt.saturating_sub(cached).saturating_add(tool_use),
+        fresh_input: fresh.saturating_add(tool_use),
         cache_read: cached,
         output,
         reasoning: meta.thoughts_token_count.0,

@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::body::{CallingConfig, Declaration, ToolConfig, ToolSet};
 use super::request::Losses;
 use crate::renames::Renames;
+use crate::responses::namespaces;
 
 /// Gemini's limit for function names.
 const MAX_NAME: usize = 128;
@@ -186,7 +187,9 @@ fn declaration<'a>(
                 );
             }
             for (member, value) in extra {
-                if !matches!(value.as_str(), "null" | "false") {
+                if !matches!(value.as_str(), "null" | "false")
+                    && !namespaces::is_head(member, value)
+                {
                     losses.field(
                         member,
                         "Gemini's tools have no such member; it was left out",

@@ -102,6 +102,13 @@ pub(super) fn of(tool: &Tool) -> Option<&RawJson> {
     extra.iter().find(|(key, _)| key == KEY).map(|(_, raw)| raw)
 }
 
+/// Whether a member of a tool says which namespace it is from. The tool's flat name says so too, and
+/// calls of it go back by both: nothing is lost where the member has no form.
+pub(crate) fn is_head(member: &str, value: &RawJson) -> bool {
+    let is_namespace = |head: Namespace<'_>| head.kind.as_deref() == Some(KEY);
+    member == KEY && value.read().is_ok_and(is_namespace)
+}
+
 /// The name in a namespace's head.
 pub(super) fn name(head: &RawJson) -> Option<String> {
     head.read::<Namespace<'_>>()

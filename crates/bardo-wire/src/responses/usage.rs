@@ -1,6 +1,6 @@
 //! Usage: the prompt includes cache reads and writes, the output includes reasoning.
 
-use bardo_types::usage::Usage;
+use bardo_types::usage::{Usage, prompt_classes};
 use serde_json::value::RawValue;
 
 use super::writer::ObjectWriter;
@@ -13,6 +13,7 @@ wire_object! {
         "input_tokens_details" => input_details: Lenient<InputDetails<'a>>,
         "output_tokens" => output_tokens: Count,
         "output_tokens_details" => output_details: Lenient<OutputDetails<'a>>,
+        "total_tokens" => total_tokens: Count,
         "cost" => cost: Option<&'a RawValue>,
     }
 }
@@ -44,11 +45,14 @@ impl WireUsage<'_> {
         let written = input.map_or(0, |details| {
             details.written.0.unwrap_or_else(|| details.created.get())
         });
-        let prompt = self.input_tokens.get();
-        let cached = read.saturating_add(written);
+        let (fresh, read, written) = prompt_classes(
+            self.input_tokens.get(),
+            (read, written),
+            self.output_tokens.get(),
+            self.total_tokens.0,
+        );
         Usage {
-            // More cached tokens than the whole prompt has were counted apart.
-            fresh_input: prompt.checked_sub(cached).unwrap_or(prompt),
+            fresh_input: fresh,
             cache_read: read,
             cache_write_5m: written,
             output: self.output_tokens.get(),

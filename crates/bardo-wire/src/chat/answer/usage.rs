@@ -1,6 +1,6 @@
 //! What was counted, in every spelling that services of this dialect use (translation §3).
 
-use bardo_types::usage::Usage;
+use bardo_types::usage::{Usage, prompt_classes};
 use serde_json::value::RawValue;
 
 use crate::json::{Count, Lenient, decimal, wire_object};
@@ -123,13 +123,15 @@ fn of_usage(wire: WireUsage<'_>, provider_cost_usd: Option<String>) -> Usage {
         None => wire.cache_hit.get().saturating_add(wire.cache_miss.get()),
     };
     let reasoning = details.reasoning.0.or(wire.reasoning.0);
+    let output = output(wire.completion, wire.total, prompt, reasoning.unwrap_or(0));
+    let (fresh, read, written) = prompt_classes(prompt, (read, written), output, wire.total.0);
     let searches = |tools: Lenient<ServerTools<'_>>| tools.0?.web_searches.0;
     Usage {
-        fresh_input: fresh(prompt, read.saturating_add(written)),
+        fresh_input: fresh,
         cache_read: read,
         cache_write_5m: written.saturating_sub(written_1h),
         cache_write_1h: written_1h.min(written),
-        output: output(wire.completion, wire.total, prompt, reasoning.unwrap_or(0)),
+        output,
         reasoning,
         audio_input: prompt_details.audio.0,
         audio_output: details.audio.0,
@@ -150,12 +152,6 @@ fn of_timings(raw: &RawValue) -> Option<Usage> {
         output: timings.predicted.0?,
         ..Usage::default()
     })
-}
-
-/// Prompt tokens that no cache had to do with. The prompt includes cached ones; where there are
-/// more of those than the whole prompt has, a service counted them apart.
-fn fresh(prompt: u64, cached: u64) -> u64 {
-    prompt.checked_sub(cached).unwrap_or(prompt)
 }
 
 /// The first of several spellings that says more than nothing.

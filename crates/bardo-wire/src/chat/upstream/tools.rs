@@ -10,6 +10,7 @@ use super::super::write::{Array, Object};
 use super::Job;
 use super::losses::Losses;
 use super::pieces;
+use crate::responses::namespaces;
 
 /// Arguments of a custom tool that goes as a function.
 const WRAPPED_SCHEMA: &str = r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}"#;
@@ -136,7 +137,7 @@ fn write_tool(job: &Job<'_>, tool: &Tool, lost: &mut Losses, list: &mut Array<'_
                 for (member, value) in extra {
                     if job.request.dialect == Dialect::Chat {
                         function.raw(member, value.as_str());
-                    } else {
+                    } else if !namespaces::is_head(member, value) {
                         lost.lose_field(
                             member,
                             "this member of a tool has no form in Chat Completions",

@@ -39,6 +39,21 @@ fn openai_counts_cache_reads_and_writes_within_the_prompt() {
 }
 
 #[test]
+fn a_total_tells_whether_cached_tokens_were_counted_apart() {
+    let told = |total: &str| {
+        let text = format!(
+            r#"{{"prompt_tokens":4000,"completion_tokens":10{total},"prompt_tokens_details":{{"cached_tokens":5000}}}}"#
+        );
+        let raw: &RawValue = serde_json::from_str(&text).unwrap();
+        let usage = read(&usage_of(raw)).unwrap();
+        (usage.fresh_input, usage.cache_read, usage.output)
+    };
+    assert_eq!(told(r#","total_tokens":4010"#), (0, 4000, 10));
+    assert_eq!(told(r#","total_tokens":9010"#), (4000, 5000, 10));
+    assert_eq!(told(""), (4000, 5000, 10));
+}
+
+#[test]
 fn each_service_has_its_own_name_for_cache_writes() {
     for (name, nested) in [
         ("cache_write_tokens", true),
