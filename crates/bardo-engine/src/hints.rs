@@ -37,6 +37,8 @@ pub struct Hints {
     pub subsystem: Option<Arc<str>>,
     /// What routing and profiles act on; `None` where nothing of it was said.
     pub route: Option<Box<RouteHints>>,
+    /// The header `x-prompt-cache-key`.
+    pub cache_key: Option<Arc<str>>,
     /// A header asks for protection in words that nobody knows. Such a request goes nowhere.
     pub unknown_protection: bool,
 }
@@ -117,6 +119,17 @@ impl Hints {
             return Err(unknown_class());
         }
         Ok(())
+    }
+
+    /// Takes the prompt-cache key of the header into the caller's profile, unless that has its own.
+    pub(crate) fn name_cache(&mut self) {
+        let key = self.cache_key.take();
+        if let Some(key) = key.as_deref().and_then(bounded) {
+            let profile = self.route().profile.get_or_insert_default();
+            profile
+                .prompt_cache_key
+                .get_or_insert_with(|| key.to_string());
+        }
     }
 
     fn route(&mut self) -> &mut RouteHints {

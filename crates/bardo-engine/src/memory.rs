@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bardo_types::chat::{ChatRequest, ChatResponse, Opaque, Part, Reasoning, Role};
+use bardo_types::chat::{ChatRequest, ChatResponse, Opaque, Part, Reasoning, Role, ToolInput};
 use bardo_types::json::RawJson;
 use tokio::time::Instant;
 
@@ -24,6 +24,8 @@ struct CallState {
     /// The thinking after the words, right before the call.
     reasoning: Vec<Reasoning>,
     opaque: Option<Opaque>,
+    /// The arguments as the model wrote them, where a signature of its turn covers them (Gemini).
+    made: Option<String>,
 }
 
 #[derive(Debug)]
@@ -69,25 +71,31 @@ impl Memory {
         for choice in &response.choices {
             let (mut opening, mut reasoning) = (Vec::new(), Vec::new());
             let mut has_words = false;
+            let signed = choice.parts.iter().any(is_signed_by_gemini);
             for part in &choice.parts {
                 match part {
                     Part::Reasoning(thought) if has_words => reasoning.push(thought.clone()),
                     Part::Reasoning(thought) => opening.push(thought.clone()),
                     Part::Text(_) | Part::Refusal(_) => has_words = true,
                     Part::ToolCall(call) => {
+                        let made = match &call.input {
+                            ToolInput::Json(made) if signed => Some(made.clone()),
+                            _ => None,
+                        };
                         // Only the first call of a batch carries the thinking before it.
                         let state = CallState {
                             opening: std::mem::take(&mut opening),
                             reasoning: std::mem::take(&mut reasoning),
                             opaque: call.opaque.clone(),
+                            made,
                         };
-                        let mut thoughts = state.opening.iter().chain(&state.reasoning).peekable();
-                        if thoughts.peek().is_some() || state.opaque.is_some() {
-                            let bytes = thoughts.map(size).sum::<usize>() + 256;
+                        let thoughts = state.thoughts().map(size).sum::<usize>();
+                        let made = state.made.as_ref().map(String::len);
+                        if thoughts > 0 || state.opaque.is_some() || made.is_some() {
                             self.put(
                                 format!("call\0{principal}\0{}", call.id),
                                 Value::Call(state),
-                                bytes,
+                                thoughts + made.unwrap_or(0) + 256,
                             );
                         }
                     }
@@ -97,46 +105,30 @@ impl Memory {
         }
     }
 
-    /// Puts remembered state back into assistant turns whose client dropped it.
+    /// Puts remembered state back into assistant turns whose client dropped it, all of it or a part.
     pub(crate) fn restore_calls(&self, principal: &str, request: &mut ChatRequest) {
         for message in request
             .messages
             .iter_mut()
             .filter(|message| message.role == Role::Assistant)
         {
-            let has_state = message
+            let mut known: Vec<Option<CallState>> = message
                 .parts
                 .iter()
-                .any(|part| matches!(part, Part::Reasoning(_)));
-            let mut at = 0;
-            while at < message.parts.len() {
-                if let Part::ToolCall(call) = &mut message.parts[at]
-                    && let Some(state) = self.call(principal, &call.id)
-                {
-                    if call.opaque.is_none() {
-                        call.opaque = state.opaque;
-                    }
-                    if !has_state {
-                        let words = message.parts[..at]
-                            .iter()
-                            .rev()
-                            .take_while(|part| matches!(part, Part::Text(_) | Part::Refusal(_)))
-                            .count();
-                        let CallState {
-                            opening, reasoning, ..
-                        } = state;
-                        let (before, after) = (opening.len(), reasoning.len());
-                        let mut insert = |at: usize, thoughts: Vec<Reasoning>| {
-                            let thoughts = thoughts.into_iter().map(Part::Reasoning);
-                            message.parts.splice(at..at, thoughts);
-                        };
-                        insert(at, reasoning);
-                        insert(at - words, opening);
-                        at += before + after;
-                    }
-                }
-                at += 1;
+                .filter_map(|part| match part {
+                    Part::ToolCall(call) => Some(self.call(principal, &call.id)),
+                    _ => None,
+                })
+                .collect();
+            if known.iter().all(Option::is_none) {
+                continue;
             }
+            let restores = is_partial(&message.parts, &known);
+            if restores {
+                let is_thought = |part: &Part| matches!(part, Part::Reasoning(_));
+                message.parts.retain(|part| !is_thought(part));
+            }
+            restore(&mut message.parts, known.drain(..), restores);
         }
     }
 
@@ -227,6 +219,133 @@ impl Memory {
                 shard.bytes -= gone.bytes;
             }
         }
+    }
+}
+
+impl CallState {
+    fn thoughts(&self) -> impl Iterator<Item = &Reasoning> {
+        self.opening.iter().chain(&self.reasoning)
+    }
+}
+
+/// Puts what is known of each call back before it, or only to it.
+fn restore(
+    parts: &mut Vec<Part>,
+    mut known: impl Iterator<Item = Option<CallState>>,
+    thoughts: bool,
+) {
+    let mut changed = false;
+    let mut at = 0;
+    while at < parts.len() {
+        if let Part::ToolCall(call) = &mut parts[at]
+            && let Some(Some(state)) = known.next()
+        {
+            if call.opaque.is_none() {
+                call.opaque = state.opaque;
+            }
+            if let (Some(made), ToolInput::Json(sent)) = (state.made, &mut call.input) {
+                // Clients add members that have a default; the signature is of what was written.
+                if holds(sent, &made) {
+                    *sent = made;
+                } else {
+                    changed = true;
+                }
+            }
+            if thoughts {
+                let words = parts[..at]
+                    .iter()
+                    .rev()
+                    .take_while(|part| matches!(part, Part::Text(_) | Part::Refusal(_)))
+                    .count();
+                let (before, after) = (state.opening.len(), state.reasoning.len());
+                let mut insert = |at: usize, thoughts: Vec<Reasoning>| {
+                    parts.splice(at..at, thoughts.into_iter().map(Part::Reasoning));
+                };
+                insert(at, state.reasoning);
+                insert(at - words, state.opening);
+                at += before + after;
+            }
+        }
+        at += 1;
+    }
+    if !changed {
+        return;
+    }
+    // A signature of other arguments is refused. What stands here instead belongs to nobody, so the
+    // loss is named and the provider's own stand-in is sent.
+    for part in parts {
+        if let Part::ToolCall(call) = part
+            && matches!(call.opaque, Some(Opaque::GeminiSignature(_)))
+        {
+            call.opaque = Some(Opaque::ReasoningContent);
+        }
+    }
+}
+
+/// Whether thinking that came back lacks what is known of it. Bare words are no state, and neither
+/// is a signature without the words that it signs.
+fn is_partial(parts: &[Part], known: &[Option<CallState>]) -> bool {
+    let known: Vec<&Reasoning> = known
+        .iter()
+        .flatten()
+        .flat_map(CallState::thoughts)
+        .collect();
+    let is_bare =
+        |thought: &Reasoning| matches!(thought.opaque, None | Some(Opaque::ReasoningContent));
+    let is_whole =
+        |thought: &Reasoning| match known.iter().find(|known| known.opaque == thought.opaque) {
+            _ if is_bare(thought) => false,
+            Some(known) => known.text == thought.text,
+            // An entry that a client put together anew is not what it was made from.
+            None => !matches!(thought.opaque, Some(Opaque::ReasoningDetail(_))),
+        };
+    let mut back = parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Reasoning(thought) => Some(thought),
+            _ => None,
+        })
+        .peekable();
+    back.peek().is_none() || (known.iter().any(|thought| !is_bare(thought)) && !back.all(is_whole))
+}
+
+fn is_signed_by_gemini(part: &Part) -> bool {
+    let state = match part {
+        Part::Reasoning(thought) => &thought.opaque,
+        Part::ToolCall(call) => &call.opaque,
+        _ => return false,
+    };
+    matches!(state, Some(Opaque::GeminiSignature(_)))
+}
+
+/// Whether `sent` is `made` with at most members added to its objects.
+fn holds(sent: &str, made: &str) -> bool {
+    let read = |text: &str| match text.trim() {
+        "" => Some(serde_json::json!({})),
+        text => serde_json::from_str(text).ok(),
+    };
+    match (read(sent), read(made)) {
+        (Some(sent), Some(made)) => is_within(&made, &sent),
+        _ => sent == made,
+    }
+}
+
+fn is_within(made: &serde_json::Value, sent: &serde_json::Value) -> bool {
+    use serde_json::Value as Json;
+    match (made, sent) {
+        (Json::Object(made), Json::Object(sent)) => made
+            .iter()
+            .all(|(name, value)| sent.get(name).is_some_and(|sent| is_within(value, sent))),
+        (Json::Array(made), Json::Array(sent)) => {
+            made.len() == sent.len()
+                && made
+                    .iter()
+                    .zip(sent)
+                    .all(|(made, sent)| is_within(made, sent))
+        }
+        // 1 and 1.0 are one number, and clients write them anew.
+        (Json::Number(made), Json::Number(sent)) => made == sent || made.as_f64() == sent.as_f64(),
+        (made, sent) => made == sent,
     }
 }
 
@@ -329,6 +448,119 @@ mod tests {
         };
         memory.restore_calls("alice", &mut request);
         assert_eq!(request.messages[0].parts, spoken);
+    }
+
+    /// What a client sends back in place of the thinking that it got.
+    fn restored(thoughts: Vec<Reasoning>) -> Vec<Part> {
+        let memory = Memory::default();
+        memory.keep_calls("alice", &response());
+        let mut request = turn();
+        let thoughts = thoughts.into_iter().map(Part::Reasoning);
+        request.messages[0].parts.splice(0..0, thoughts);
+        memory.restore_calls("alice", &mut request);
+        request.messages.remove(0).parts
+    }
+
+    #[test]
+    fn thinking_of_which_the_client_kept_a_part_comes_back_whole() {
+        let bare = |opaque| Reasoning {
+            text: "hm".into(),
+            summary: false,
+            opaque,
+        };
+        let entry = |json: &str| Some(Opaque::ReasoningDetail(RawJson::parse(json).unwrap()));
+        let parts = [
+            bare(None),
+            bare(Some(Opaque::ReasoningContent)),
+            bare(entry(
+                r#"{"type":"reasoning.text","text":"hm","signature":"sig"}"#,
+            )),
+            // The last of the pieces in which it was streamed.
+            Reasoning {
+                text: String::new(),
+                ..thought()
+            },
+        ];
+        for part in parts {
+            let whole = restored(vec![part.clone()]);
+            assert_eq!(whole[0], Part::Reasoning(thought()), "{part:?}");
+            assert_eq!(whole.len(), 3, "{part:?}");
+        }
+        let foreign = Reasoning {
+            opaque: Some(Opaque::AnthropicSignature("other".into())),
+            ..thought()
+        };
+        assert_eq!(restored(vec![foreign.clone()])[0], Part::Reasoning(foreign));
+    }
+
+    #[test]
+    fn words_that_are_all_the_state_there_is_stay_as_they_came() {
+        let memory = Memory::default();
+        let mut response = response();
+        response.choices[0].parts[0] = Part::Reasoning(Reasoning {
+            opaque: Some(Opaque::ReasoningContent),
+            ..thought()
+        });
+        memory.keep_calls("alice", &response);
+        let mut request = turn();
+        let own = Part::Reasoning(Reasoning {
+            text: "as the client has it".into(),
+            summary: false,
+            opaque: Some(Opaque::ReasoningContent),
+        });
+        request.messages[0].parts.insert(0, own.clone());
+        memory.restore_calls("alice", &mut request);
+        assert_eq!(request.messages[0].parts[0], own);
+    }
+
+    /// A signed call comes back with these arguments.
+    fn signed_call_with(sent: &str) -> ToolCall {
+        let made = r#"{"file":"a.rs","edits":[{"old":"x"}],"n":1.0}"#;
+        let call = |arguments: &str| ToolCall::new("call_1", "edit", arguments);
+        let memory = Memory::default();
+        let signed = ToolCall {
+            opaque: Some(Opaque::GeminiSignature("sig".into())),
+            ..call(made)
+        };
+        let mut response = response();
+        response.choices[0].parts = vec![Part::ToolCall(signed)];
+        memory.keep_calls("alice", &response);
+        let mut request = turn();
+        request.messages[0].parts = vec![Part::ToolCall(call(sent))];
+        memory.restore_calls("alice", &mut request);
+        match request.messages[0].parts.remove(0) {
+            Part::ToolCall(call) => call,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_signed_call_goes_back_as_the_model_made_it() {
+        let made = ToolInput::Json(r#"{"file":"a.rs","edits":[{"old":"x"}],"n":1.0}"#.into());
+        for sent in [
+            r#"{"n":1,"file":"a.rs","edits":[{"old":"x"}]}"#,
+            r#"{"file":"a.rs","edits":[{"old":"x","replace_all":false}],"n":1,"replace_all":false}"#,
+        ] {
+            let call = signed_call_with(sent);
+            assert_eq!(call.input, made, "{sent}");
+            assert_eq!(call.opaque, Some(Opaque::GeminiSignature("sig".into())));
+        }
+    }
+
+    #[test]
+    fn a_signature_is_not_sent_with_other_arguments() {
+        for sent in [
+            r#"{"file":"b.rs","edits":[{"old":"x"}],"n":1}"#,
+            "{}",
+            "no JSON",
+        ] {
+            let call = signed_call_with(sent);
+            assert_eq!(call.input, ToolInput::Json(sent.into()));
+            assert!(
+                !matches!(call.opaque, Some(Opaque::GeminiSignature(_)) | None),
+                "{sent}: the loss has to be named"
+            );
+        }
     }
 
     #[test]

@@ -32,6 +32,7 @@ impl Read {
         if let Some(json) = top.get("bardo") {
             hints.body(json)?;
         }
+        hints.name_cache();
         hints.check()?;
         let model = read_model(&top)?;
         let stream = read_flag(&top, "stream")?;

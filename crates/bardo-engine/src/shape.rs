@@ -12,7 +12,7 @@ use bardo_types::model::{Dialect, Service, ToolFormat};
 use bardo_wire::codec::{DecodeContext, ReplyContext, Target};
 use bardo_wire::json::scan;
 use bardo_wire::splice::{Edit, splice};
-use bardo_wire::{responses, table, textual};
+use bardo_wire::{chat, responses, table, textual};
 use bytes::Bytes;
 use http::header::{ACCEPT, HeaderMap, HeaderValue};
 
@@ -311,7 +311,12 @@ fn translated(
     memory: &Memory,
 ) -> Result<Translated, EngineError> {
     let request = decoded.get(admitted, memory)?;
-    written_anew(admitted, candidate, endpoint, dialect, request)
+    let mut translated = written_anew(admitted, candidate, endpoint, dialect, request)?;
+    // The same words, without what nobody knows: callers do not expect it where a relay is usual.
+    if admitted.dialect == Dialect::Chat && dialect == Dialect::Chat {
+        translated.1.extend(chat::members_left_out(&admitted.body));
+    }
+    Ok(translated)
 }
 
 fn written_anew(

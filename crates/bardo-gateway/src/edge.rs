@@ -439,6 +439,8 @@ fn sort_headers(headers: &HeaderMap) -> (HeaderMap, Hints) {
             forward.append(name, value.clone());
         } else if text == names::SDK_RETRY_COUNT {
             hints.is_repeated = value != "0";
+        } else if text == names::PROMPT_CACHE_KEY {
+            hints.cache_key = value.to_str().ok().map(Into::into);
         } else if let Some(hint) = text.strip_prefix(names::HINT_PREFIX)
             && let Ok(value) = value.to_str()
         {

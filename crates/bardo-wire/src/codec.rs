@@ -195,6 +195,8 @@ pub(crate) struct Memory {
     pub(crate) searches: Vec<u64>,
     /// Chat: which choices said why they ended, a bit for each.
     pub(crate) finished: u128,
+    /// Responses: the answer's id, and when it began.
+    pub(crate) begun: Option<(String, u64)>,
 }
 
 impl Observed {

@@ -68,6 +68,8 @@ pub const UPSTREAM_REQUEST_ID: &str = "x-bardo-upstream-request-id";
 pub const SHOULD_RETRY: &str = "x-should-retry";
 /// What every hint header begins with; hints are consumed here and never sent on.
 pub const HINT_PREFIX: &str = "x-bardo-";
+/// The key of the provider's prompt cache, for clients that name it beside the body.
+pub const PROMPT_CACHE_KEY: &str = "x-prompt-cache-key";
 /// A key of the caller's choice; requests under the same one are carried out once.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// `true` when the answer was given before, under the same key.

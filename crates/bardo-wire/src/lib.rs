@@ -8,6 +8,7 @@
 //! relayed; [`splice`] edits single members in place.
 
 mod apology;
+mod behind;
 mod bounded;
 pub mod codec;
 pub mod envelope;

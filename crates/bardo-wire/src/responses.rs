@@ -29,7 +29,7 @@ mod writer;
 pub use answer::decode_response;
 pub use decode::decode_request;
 pub use encode::encode_request;
-pub use failures::{decode_error, encode_error, encode_stream_error, input_tokens};
+pub use failures::{decode_error, encode_error, encode_stream_error, end_stream, input_tokens};
 pub use observe::{observe, observe_response};
 pub use reply::{encode_response, response_id};
 pub use store::{

@@ -73,6 +73,16 @@ pub fn encode_stream_error(dialect: Dialect, view: &ErrorView<'_>) -> Vec<u8> {
     }
 }
 
+/// Writes a failure as the last event of a relayed stream of which so much was `seen` and handed on;
+/// `last` is the data of its last event.
+#[must_use]
+pub fn end_stream(dialect: Dialect, view: &ErrorView<'_>, seen: &Observed, last: &[u8]) -> Vec<u8> {
+    match dialect {
+        Dialect::Responses => responses::end_stream(view, seen, last),
+        _ => encode_stream_error(dialect, view),
+    }
+}
+
 /// Writes a request for an upstream.
 ///
 /// # Errors

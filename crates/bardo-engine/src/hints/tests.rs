@@ -146,3 +146,22 @@ fn warnings_are_bounded() {
     }
     assert_eq!(warnings(&hints).len(), super::WARNINGS_MAX);
 }
+
+#[test]
+fn the_header_of_the_prompt_cache_names_it_where_the_profile_does_not() {
+    let key = |body: &str, header: Option<&str>| {
+        let mut hints = Hints {
+            cache_key: header.map(Into::into),
+            ..Hints::default()
+        };
+        hints.body(body).unwrap();
+        hints.name_cache();
+        hints.route?.profile?.prompt_cache_key
+    };
+    assert_eq!(key("{}", None), None);
+    assert_eq!(key("{}", Some(" k ")), Some("k".to_owned()));
+    let own = r#"{"profile":{"prompt_cache_key":"own"}}"#;
+    assert_eq!(key(own, Some("k")), Some("own".to_owned()));
+    let other = r#"{"profile":{"temperature":0.5}}"#;
+    assert_eq!(key(other, Some("k")), Some("k".to_owned()));
+}

@@ -25,6 +25,8 @@ pub(crate) struct Pass {
     /// The terminal event, until the figures before it are known.
     terminal: Bytes,
     seen: Observed,
+    /// The last event that was handed on, where a failure has to go on from it (Responses).
+    last: Bytes,
 }
 
 impl Pass {
@@ -37,6 +39,7 @@ impl Pass {
             tail: BytesMut::new(),
             terminal: Bytes::new(),
             seen: Observed::default(),
+            last: Bytes::new(),
         }
     }
 
@@ -59,6 +62,7 @@ impl Pass {
         };
         // Everything before `kept` is handed on or dropped; `at` is where the next event begins.
         let (mut kept, mut at, mut from) = (0, 0, searched);
+        let mut last = 0..0;
         let mut push = |piece: Bytes| {
             if let Some(meter) = &mut tab.meter {
                 meter.keep(piece.clone());
@@ -71,7 +75,11 @@ impl Pass {
             let mut verdict = Verdict::Keep;
             with_event(block, |event| verdict = self.look(event, progress));
             match verdict {
-                Verdict::Keep => {}
+                Verdict::Keep => {
+                    if self.dialect == Dialect::Responses {
+                        last = at..at + length;
+                    }
+                }
                 Verdict::Drop => {
                     push(input.slice(kept..at));
                     kept = at + length;
@@ -79,6 +87,7 @@ impl Pass {
                 Verdict::Fault(fault) => {
                     push(input.slice(kept..at));
                     progress.fault = Some(fault);
+                    self.note_last(input.slice(last));
                     tab.observe(&self.seen);
                     return;
                 }
@@ -94,12 +103,19 @@ impl Pass {
         }
         push(input.slice(kept..at));
         self.tail.extend_from_slice(&input[at..]);
+        self.note_last(input.slice(last));
         tab.observe(&self.seen);
         if self.tail.len() > EVENT_MAX {
             progress.fault = Some(Fault::new(
                 FaultClass::Malformed,
                 "the provider sent an event of more than 16 MiB",
             ));
+        }
+    }
+
+    fn note_last(&mut self, event: Bytes) {
+        if !event.is_empty() {
+            self.last = event;
         }
     }
 
@@ -179,6 +195,7 @@ impl Pass {
                 if let Some(meter) = &mut tab.meter {
                     meter.keep(event.clone());
                 }
+                self.note_last(event.clone());
                 out.push(event);
             }
             Some(Verdict::Terminal) => {
@@ -196,7 +213,14 @@ impl Pass {
             bardo_code: own_code(fault).unwrap_or(code_of(fault.class)),
             request_id,
         };
-        out.push(table::encode_stream_error(self.dialect, &view).into());
+        let mut end = Vec::new();
+        with_event(&self.last, |last| {
+            end = table::end_stream(self.dialect, &view, &self.seen, last.data);
+        });
+        if end.is_empty() {
+            end = table::end_stream(self.dialect, &view, &self.seen, b"");
+        }
+        out.push(end.into());
     }
 }
 

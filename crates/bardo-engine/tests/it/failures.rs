@@ -48,3 +48,33 @@ async fn bug_21_an_answer_that_ends_without_its_end_is_shown_as_failed() {
         }
     }
 }
+
+/// A relayed Responses stream that breaks off is ended as the answer that it began as.
+#[tokio::test]
+async fn the_end_of_a_broken_relay_belongs_to_its_answer() {
+    let bench = Bench::start();
+    let long = "One sentence after another keeps the stream going. ".repeat(4);
+    for kind in ["eof_after", "cut_after", "error_event_after"] {
+        let end = json!({ "kind": kind, "events": 8 });
+        let steps = json!([{ "text": long, "fault": end }]);
+        let mut body = prompt(Dialect::Responses, "gpt-6-sol", &script(steps));
+        body["stream"] = json!(true);
+        let read = bench.ask(Dialect::Responses, &body).await.expect(kind);
+        let events: Vec<serde_json::Value> = read
+            .text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok())
+            .collect();
+        let (begun, last) = (&events[0]["response"], &events[events.len() - 1]);
+        assert_eq!(last["type"], "response.failed", "{kind}: {}", read.text);
+        for member in ["id", "created_at", "model"] {
+            assert_eq!(last["response"][member], begun[member], "{kind} {member}");
+        }
+        let numbers: Vec<u64> = events
+            .iter()
+            .filter_map(|event| event["sequence_number"].as_u64())
+            .collect();
+        let counted: Vec<u64> = (0..).take(events.len()).collect();
+        assert_eq!(numbers, counted, "{kind}");
+    }
+}

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::block::Members;
 use super::write;
+use crate::behind;
 use crate::codec::ErrorView;
 
 /// Longest message taken over from a provider, in bytes.
@@ -162,6 +163,9 @@ fn told_by_json(text: &str) -> Option<Told> {
     };
     let details = error.get("details").and_then(object).unwrap_or_default();
     let metadata = error.get("metadata").and_then(object).unwrap_or_default();
+    let behind = error
+        .get("metadata")
+        .and_then(|raw| serde_json::from_str(raw.get()).ok());
     Some(Told {
         kind: string(&error, "type"),
         code: string(&details, "error_code")
@@ -175,6 +179,7 @@ fn told_by_json(text: &str) -> Option<Told> {
             .or_else(|| string(&error, "detail"))
             .or_else(|| string(&error, "error_description"))
             .filter(|message| !message.is_empty())
+            .map(|message| behind::with_words(message, behind.as_ref()))
             .unwrap_or_else(|| "the provider gave no reason".to_owned()),
     })
 }

@@ -42,7 +42,25 @@ impl<'a> Detail<'a> {
     }
 
     fn is(&self, kind: &str, format: &str) -> bool {
-        self.kind.as_deref() == Some(kind) && self.format.as_deref() == Some(format)
+        self.kind.as_deref() == Some(kind) && self.is_in(format)
+    }
+
+    /// Whether the entry is in a format. SDKs that join the pieces of a stream may have written its
+    /// name several times in a row.
+    fn is_in(&self, format: &str) -> bool {
+        let told = self.format.as_deref().unwrap_or_default();
+        !told.is_empty() && told.replace(format, "").is_empty()
+    }
+
+    /// Whether these are signed words without the name of their format, which clients lose on their
+    /// way. Only Claude signs words.
+    fn is_signed_text(&self) -> bool {
+        self.kind.as_deref() == Some("reasoning.text")
+            && self.format.as_deref().is_none_or(str::is_empty)
+            && self
+                .signature
+                .as_deref()
+                .is_some_and(|text| !text.is_empty())
     }
 
     /// The words to show, and whether they are a summary.
@@ -74,7 +92,7 @@ impl Block {
         let mut block = Self {
             kind: detail.kind.as_deref().map(str::to_owned),
             index: detail.index,
-            anthropic: detail.format.as_deref() == Some(ANTHROPIC),
+            anthropic: detail.is_in(ANTHROPIC),
             plain: true,
             signature: None,
             data: String::new(),
@@ -91,7 +109,7 @@ impl Block {
     }
 
     pub(super) fn add(&mut self, detail: &Detail<'_>, raw: &RawValue) {
-        self.anthropic |= detail.format.as_deref() == Some(ANTHROPIC);
+        self.anthropic |= detail.is_in(ANTHROPIC);
         self.note(detail);
         if self.anthropic {
             return;

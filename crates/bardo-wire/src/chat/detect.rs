@@ -2,7 +2,8 @@
 
 use bardo_types::model::{Dialect, Service};
 use memchr::memmem;
-use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::envelope;
@@ -43,11 +44,38 @@ pub fn holds_foreign_thinking(body: &[u8], service: Service) -> bool {
         })
     };
     match service {
-        Service::OpenAi => holds(&[b"content\"", b"details\""]),
-        Service::DeepSeek => holds(&[b"details\""]),
+        Service::OpenAi => {
+            holds(&[b"content\"", b"details\""])
+                && in_messages(body, |message| message.content || message.details)
+        }
+        Service::DeepSeek => holds(&[b"details\""]) && in_messages(body, |message| message.details),
         // These pass on what they do not know to whoever made it.
         _ => envelope::is_within(body),
     }
+}
+
+/// Whether a message of the history has such members: tools and their arguments may be named like
+/// them. What cannot be read is taken for one.
+fn in_messages(body: &[u8], wanted: impl Fn(&Thinking) -> bool) -> bool {
+    #[derive(Deserialize)]
+    struct Body {
+        #[serde(default)]
+        messages: Vec<Thinking>,
+    }
+    serde_json::from_slice::<Body>(body).map_or(true, |body| body.messages.iter().any(wanted))
+}
+
+/// Which members a message has, whatever is in them.
+#[derive(Deserialize)]
+struct Thinking {
+    #[serde(default, rename = "reasoning_content", deserialize_with = "is_there")]
+    content: bool,
+    #[serde(default, rename = "reasoning_details", deserialize_with = "is_there")]
+    details: bool,
+}
+
+fn is_there<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+    IgnoredAny::deserialize(value).map(|_| true)
 }
 
 #[derive(Deserialize)]
@@ -143,7 +171,13 @@ mod tests {
         let content = r#"{"messages":[{"reasoning_content":"x"}]}"#;
         let effort = r#"{"reasoning_effort":"low","messages":[{"content":"reasoning_content"}]}"#;
         let quoted = r#"{"messages":[{"content":"{\"reasoning_details\":[]}"}]}"#;
+        let property = r#"{"messages":[{"role":"user"}],"tools":[{"function":{"parameters":{"properties":{"reasoning_content":{},"reasoning_details":{}}}}}]}"#;
+        let argument =
+            r#"{"messages":[{"tool_calls":[{"function":{"arguments":{"reasoning_content":1}}}]}]}"#;
         for (body, service, expected) in [
+            (property, Service::OpenAi, false),
+            (property, Service::DeepSeek, false),
+            (argument, Service::OpenAi, false),
             (details, Service::OpenAi, true),
             (details, Service::DeepSeek, true),
             (details, Service::OpenRouter, true),

@@ -6,8 +6,9 @@ use serde_json::value::RawValue;
 
 use super::reply::Status;
 use super::writer::{self, ObjectWriter};
-use crate::codec::ErrorView;
-use crate::json::{Str, wire_object};
+use crate::behind;
+use crate::codec::{ErrorView, Observed};
+use crate::json::{Count, Str, wire_object};
 
 /// Longest message that is quoted from a provider.
 const LONGEST_MESSAGE: usize = 2048;
@@ -83,12 +84,14 @@ pub fn encode_error(view: &ErrorView<'_>) -> Vec<u8> {
 /// event for ever.
 #[must_use]
 pub fn encode_stream_error(view: &ErrorView<'_>) -> Vec<u8> {
-    let seed = view.request_id.trim_start_matches("req_");
-    let frame = super::reply::Frame::bare(format!("resp_{seed}"));
+    end_stream(view, &Observed::default(), b"")
+}
+
+fn failure(view: &ErrorView<'_>, frame: &super::reply::Frame, number: u64) -> Vec<u8> {
     let mut out = b"event: response.failed\ndata: ".to_vec();
     let mut event = ObjectWriter::new(&mut out);
     event.string("type", "response.failed");
-    event.number("sequence_number", 0);
+    event.number("sequence_number", number);
     let status = Status::Failed {
         code: stream_code(view.fault),
         message: &view.fault.message,
@@ -98,6 +101,26 @@ pub fn encode_stream_error(view: &ErrorView<'_>) -> Vec<u8> {
     event.end();
     out.extend_from_slice(b"\n\n");
     out
+}
+
+/// Writes the same as the end of a stream of which so much was `seen` and handed on, `last` being
+/// the data of its last event: it keeps the answer's id, and counts on.
+#[must_use]
+pub fn end_stream(view: &ErrorView<'_>, seen: &Observed, last: &[u8]) -> Vec<u8> {
+    wire_object! {
+        struct Numbered<'a> {
+            "sequence_number" => number: Count,
+        }
+    }
+    let number = serde_json::from_slice::<Numbered<'_>>(last)
+        .ok()
+        .and_then(|event| event.number.0)
+        .map_or(0, |number| number.saturating_add(1));
+    let seed = view.request_id.trim_start_matches("req_");
+    let begun = seen.memory.begun.clone();
+    let (id, created) = begun.unwrap_or_else(|| (format!("resp_{seed}"), 0));
+    let frame = super::reply::Frame::bare(id);
+    failure(view, &frame.at(created, seen.model.clone()), number)
 }
 
 wire_object! {
@@ -117,6 +140,7 @@ wire_object! {
         "type" => kind: Option<&'a RawValue>,
         "param" => param: Option<&'a RawValue>,
         "code" => code: Option<&'a RawValue>,
+        "metadata" => metadata: Option<&'a RawValue>,
     }
 }
 
@@ -141,8 +165,11 @@ fn words(raw: Option<&RawValue>) -> Option<String> {
 
 fn told_by_object(text: &str) -> Option<Told> {
     let error: ErrorObject<'_> = serde_json::from_str(text).ok()?;
+    let behind = error
+        .metadata
+        .and_then(|raw| serde_json::from_str(raw.get()).ok());
     Some(Told {
-        message: words(error.message).unwrap_or_default(),
+        message: behind::with_words(words(error.message).unwrap_or_default(), behind.as_ref()),
         kind: words(error.kind),
         code: words(error.code),
         param: words(error.param),

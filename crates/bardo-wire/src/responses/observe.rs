@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::usage::{ToolUsage, WireUsage};
 use super::{failures, usage};
 use crate::codec::Observed;
-use crate::json::{Lenient, Str, wire_object};
+use crate::json::{Count, Lenient, Str, wire_object};
 use crate::sse::SseEvent;
 
 wire_object! {
@@ -22,6 +22,8 @@ wire_object! {
 wire_object! {
     /// The members of a response object that matter here.
     struct Answer<'a> {
+        "id" => id: Option<Str<'a>>,
+        "created_at" => created_at: Count,
         "model" => model: Option<Str<'a>>,
         "status" => status: Option<Str<'a>>,
         "error" => error: Option<&'a RawValue>,
@@ -56,6 +58,8 @@ pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
         "response.created" => {
             let begun = serde_json::from_slice::<Event<'_>>(event.data).ok();
             if let Some(answer) = begun.and_then(|event| event.response) {
+                let created = answer.created_at.get();
+                seen.memory.begun = answer.id.map(|id| (id.into_string(), created));
                 seen.model = answer.model.map(Str::into_string);
             }
         }

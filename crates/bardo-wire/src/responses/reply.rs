@@ -65,6 +65,15 @@ impl Frame {
         }
     }
 
+    /// With when the answer began, and whose it is.
+    pub(super) fn at(self, created: u64, model: Option<String>) -> Self {
+        Self {
+            created,
+            model: model.unwrap_or_default(),
+            ..self
+        }
+    }
+
     /// Writes the object.
     pub(super) fn write(
         &self,

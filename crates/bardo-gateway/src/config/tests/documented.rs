@@ -105,15 +105,9 @@ fn the_table_of_profiles_is_the_one_in_force() {
             }
         }
         for (wanted, word) in [
-            (
-                profile.visible_thinking == Some(true),
-                "reasoning shown",
-            ),
+            (profile.visible_thinking == Some(true), "reasoning shown"),
             (profile.web_search == Some(true), "web search"),
-            (
-                profile.cache_control == Some(true),
-                "cache marks",
-            ),
+            (profile.cache_control == Some(true), "cache marks"),
             (set.locked, "locked"),
         ] {
             if wanted {

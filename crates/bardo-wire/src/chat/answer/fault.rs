@@ -6,6 +6,8 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Service;
 use serde_json::Value;
 
+use crate::behind;
+
 /// Longest message kept.
 const MESSAGE_LIMIT: usize = 2048;
 
@@ -102,6 +104,7 @@ impl Told {
                 .unwrap_or_default();
         }
         let metadata = error.get("metadata");
+        self.message = behind::with_words(std::mem::take(&mut self.message), metadata);
         let code = match error.get("code") {
             Some(Value::String(code)) => Some(code.clone()),
             Some(Value::Number(number)) => {

@@ -85,6 +85,10 @@ fn read_one(detail: &Detail<'_>, raw: &RawValue) -> Reasoning {
             .signature
             .as_deref()
             .map(|signature| Opaque::GeminiSignature(signature.to_owned())),
+        None if detail.is_signed_text() => detail
+            .signature
+            .as_deref()
+            .map(|signature| Opaque::AnthropicSignature(signature.to_owned())),
         None => Block::begin(detail, raw).finish(),
     };
     Reasoning {

@@ -502,3 +502,52 @@ fn legacy_function_messages_are_calls_and_results() {
     assert_eq!(sent_body["parallel_tool_calls"], false);
     assert!(sent_body.get("functions").is_none() && lost.is_empty());
 }
+
+/// Clients join the pieces of a stream in their own ways; the state in them is the same.
+#[test]
+fn signed_thinking_is_known_without_the_name_of_its_format_or_with_it_twice() {
+    for format in [
+        "",
+        r#","format":null"#,
+        r#","format":"anthropic-claude-v1""#,
+        r#","format":"anthropic-claude-v1anthropic-claude-v1""#,
+    ] {
+        for entries in [
+            format!(
+                r#"{{"type":"reasoning.text","text":"hm","index":0,"signature":"sig"{format}}}"#
+            ),
+            format!(
+                r#"{{"type":"reasoning.text","text":"h","index":0}},{{"type":"reasoning.text","text":"m","index":0}},{{"type":"reasoning.text","index":0,"signature":"sig"{format}}}"#
+            ),
+        ] {
+            let body = format!(
+                r#"{{"model":"m","messages":[{{"role":"assistant","content":"x","reasoning_details":[{entries}]}}]}}"#
+            );
+            let request = decode_request(body.as_bytes()).unwrap();
+            assert_eq!(
+                request.messages[0].parts[0],
+                thinking("hm", Opaque::AnthropicSignature("sig".into())),
+                "{entries}"
+            );
+        }
+    }
+}
+
+/// Whom a cache is shared with is between a caller and Anthropic.
+#[test]
+fn a_cache_mark_goes_to_others_without_its_scope() {
+    let body = br#"{"model":"m","max_tokens":9,"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral","ttl":"1h","scope":"global"}}],"messages":[{"role":"user","content":"hi"}],"tools":[{"name":"f","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral","scope":"global"}}]}"#;
+    let request = crate::anthropic::decode_request(body).unwrap();
+    for service in [Service::OpenRouter, Service::Venice, Service::BlockRun] {
+        let (body, lost) = sent(&request, &target(service, "x/y"));
+        assert!(!body.to_string().contains("scope"), "{service:?}: {body}");
+        assert!(
+            body.to_string().contains(r#""ttl":"1h""#),
+            "{service:?}: {body}"
+        );
+        assert!(
+            lost.contains(&"cache_control".to_owned()),
+            "{service:?}: {lost:?}"
+        );
+    }
+}

@@ -105,7 +105,7 @@ fn write_call(job: &Job<'_>, call: &ToolCall, lost: &mut Losses, entry: &mut Obj
     if let Some(mark) = &call.cache
         && let Some((member, json)) = pieces::cache_member(job, mark, lost)
     {
-        entry.raw(member, json);
+        entry.raw(member, &json);
     }
     if job.request.dialect == Dialect::Chat {
         for (member, value) in &call.extra {

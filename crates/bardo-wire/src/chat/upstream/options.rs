@@ -10,6 +10,7 @@ use super::super::write::Object;
 use super::Job;
 use super::losses::Losses;
 use super::names::digest;
+use super::pieces::plain_mark;
 use super::tools;
 use crate::codec::BadRequest;
 
@@ -382,7 +383,7 @@ fn write_notes(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     if let Some(automatic) = &request.cache.automatic {
         match service {
             Service::OpenRouter => {
-                object.raw("cache_control", automatic.as_str());
+                object.raw("cache_control", &plain_mark(automatic, lost));
             }
             Service::BlockRun => {
                 object.set("prompt_cache", &true);

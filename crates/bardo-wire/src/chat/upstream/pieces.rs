@@ -7,6 +7,7 @@ use bardo_types::chat::{
 };
 use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Service};
+use serde_json::{Map, Value};
 
 use super::super::write::{Array, DataUrl, Object, value};
 use super::Job;
@@ -177,23 +178,44 @@ pub(super) fn search_text(found: &SearchResult) -> String {
     text
 }
 
+/// A mark with what services of this dialect know of it: its type and how long it lives. Whom a
+/// cache is shared with (`scope`) is between a caller and Anthropic.
+pub(super) fn plain_mark<'a>(mark: &'a RawJson, lost: &mut Losses) -> Cow<'a, str> {
+    let members: Map<String, Value> = mark.read().unwrap_or_default();
+    let is_known = |name: &String| matches!(name.as_str(), "type" | "ttl");
+    if members.keys().all(is_known) {
+        return Cow::Borrowed(mark.as_str());
+    }
+    lost.lose(
+        "cache_control",
+        "prompt-cache marks are sent with their type and ttl alone",
+    );
+    let known: Map<String, Value> = members
+        .into_iter()
+        .filter(|(name, _)| is_known(name))
+        .collect();
+    Cow::Owned(Value::Object(known).to_string())
+}
+
 /// A prompt-cache mark as the target takes it: member and value.
 pub(super) fn cache_member<'a>(
     job: &Job<'_>,
     mark: &'a CacheMark,
     lost: &mut Losses,
-) -> Option<(&'static str, &'a str)> {
+) -> Option<(&'static str, Cow<'a, str>)> {
     let raw = mark.0.as_str();
     let is_breakpoint = raw.contains("\"mode\"");
     match job.service() {
-        Service::OpenAi if is_breakpoint => Some(("prompt_cache_breakpoint", raw)),
+        Service::OpenAi if is_breakpoint => Some(("prompt_cache_breakpoint", raw.into())),
         Service::OpenAi if job.target.capabilities.cache_marks => {
-            Some(("prompt_cache_breakpoint", "{\"mode\":\"explicit\"}"))
+            Some(("prompt_cache_breakpoint", "{\"mode\":\"explicit\"}".into()))
         }
         Service::OpenRouter | Service::Venice | Service::BlockRun if is_breakpoint => {
-            Some(("cache_control", "{\"type\":\"ephemeral\"}"))
+            Some(("cache_control", "{\"type\":\"ephemeral\"}".into()))
         }
-        Service::OpenRouter | Service::Venice | Service::BlockRun => Some(("cache_control", raw)),
+        Service::OpenRouter | Service::Venice | Service::BlockRun => {
+            Some(("cache_control", plain_mark(&mark.0, lost)))
+        }
         _ => {
             lost.lose(
                 "cache_control",
@@ -280,7 +302,7 @@ fn write_piece(job: &Job<'_>, piece: &Piece<'_>, lost: &mut Losses, list: &mut A
         Piece::Raw(_) => {}
     }
     if let Some((member, json)) = piece.mark().and_then(|mark| cache_member(job, mark, lost)) {
-        part.raw(member, json);
+        part.raw(member, &json);
     }
 }
 

@@ -148,7 +148,7 @@ fn write_tool(job: &Job<'_>, tool: &Tool, lost: &mut Losses, list: &mut Array<'_
             if let Some(mark) = cache
                 && let Some((member, json)) = pieces::cache_member(job, mark, lost)
             {
-                entry.raw(member, json);
+                entry.raw(member, &json);
             }
         }
     }

@@ -411,3 +411,28 @@ proptest! {
         let _ = decode_response(damaged.as_bytes(), &context());
     }
 }
+
+/// Gemini sometimes calls a tool by the name of its own module.
+#[test]
+fn the_name_of_a_module_is_taken_off_where_the_rest_is_a_tool() {
+    let mut request = chat(vec![user("Go")]);
+    request.tools = vec![function("find"), function("default_api:own")];
+    let context = context_of(request);
+    for (sent, name) in [
+        ("default_api:find", "find"),
+        ("default_api.find", "find"),
+        ("default_api:swap_tokens", "swap tokens"),
+        ("default_api:own", "default_api:own"),
+        ("default_api:other", "default_api:other"),
+        ("find", "find"),
+    ] {
+        let body = format!(
+            r#"{{"candidates":[{{"content":{{"parts":[{{"functionCall":{{"name":"{sent}","args":{{}}}}}}]}},"finishReason":"STOP"}}]}}"#
+        );
+        let answer = decode_response(body.as_bytes(), &context).unwrap();
+        let Part::ToolCall(call) = &answer.choices[0].parts[0] else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(call.name, name, "{sent}");
+    }
+}

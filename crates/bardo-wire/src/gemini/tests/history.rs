@@ -175,6 +175,38 @@ fn foreign_state_is_dropped_once_and_envelopes_never_leave() {
     );
 }
 
+/// Clients of Chat Completions hand thinking back as bare words, and the signature on the call.
+#[test]
+fn a_message_of_ours_that_came_back_with_its_signature_lost_nothing() {
+    let bare = || {
+        Part::Reasoning(Reasoning {
+            text: "hm".into(),
+            summary: false,
+            opaque: Some(Opaque::ReasoningContent),
+        })
+    };
+    let turn = |signature: &str| {
+        let mut made = call("a", "f", "{}");
+        if let Part::ToolCall(call) = &mut made {
+            call.opaque = Some(Opaque::GeminiSignature(signature.into()));
+        }
+        let said = says(Role::Assistant, vec![bare(), made]);
+        chat(vec![
+            user("Go"),
+            said,
+            says(Role::User, vec![result("a", "x")]),
+        ])
+    };
+    let request = turn("sig");
+    assert_eq!(lost(&request), [""; 0]);
+    let parts = &body(&request)["contents"][1]["parts"];
+    assert_eq!(parts[0], json!({"text": "hm", "thought": true}));
+    assert_eq!(parts[1]["thoughtSignature"], "sig");
+    // Without a signature of Gemini's, they are another model's.
+    let sealed = crate::envelope::seal(&Opaque::ReasoningContent, None);
+    assert_eq!(lost(&turn(&sealed)), ["thinking_state"]);
+}
+
 /// What Gemini wrote goes back as it came.
 #[test]
 fn bug_29_an_answer_returns_with_its_signatures() {

@@ -278,6 +278,24 @@ fn a_called_function_goes_back_into_its_namespace() {
 }
 
 #[test]
+fn a_flat_namespace_is_no_loss() {
+    let request = decode_request(NAMESPACED.as_bytes()).unwrap();
+    for dialect in [Dialect::Chat, Dialect::Anthropic, Dialect::Gemini] {
+        let encoded = crate::table::encode_request(dialect, &request, &target()).unwrap();
+        let names = |lost: &bardo_types::Degradation| lost.feature.clone();
+        let lost: Vec<_> = encoded.degraded.iter().map(names).collect();
+        assert!(
+            !lost.iter().any(|name| name == "namespace"),
+            "{dialect:?}: {lost:?}"
+        );
+        assert!(
+            lost.iter().any(|name| name == "defer_loading"),
+            "{dialect:?}: {lost:?}"
+        );
+    }
+}
+
+#[test]
 fn a_choice_within_a_namespace_is_found() {
     let body = NAMESPACED.replacen(
         '{',

@@ -41,7 +41,7 @@ fn openrouter_codes_are_numbers_and_the_kind_is_in_the_metadata() {
         r#"{"error":{"code":502,"message":"Provider returned error","metadata":{"error_type":"provider_overloaded","provider_name":"X"}}}"#,
         FaultClass::Overloaded,
         Some("provider_overloaded"),
-        "Provider returned error",
+        "Provider returned error (X)",
     );
     check(
         402,
