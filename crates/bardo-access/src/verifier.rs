@@ -12,9 +12,11 @@
 mod hashing;
 mod presence;
 mod refused;
+mod stored;
 mod tag;
 mod warm;
 
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +30,7 @@ pub use presence::{Keys, Presence};
 use self::hashing::{Hashing, Job, Memory};
 use self::tag::{Tag, Tagger};
 use self::warm::{Known, Verified};
-use crate::key::PresentedKey;
+use crate::key::{PresentedKey, matches_digest};
 use crate::port::{KeyError, KeyStore};
 use crate::record::{KeyRecord, KeyState};
 
@@ -88,7 +90,8 @@ pub enum Refusal {
     Expired,
     /// Somebody took it back.
     Revoked,
-    /// Too many keys are being verified, or too many wrong ones of this id were.
+    /// Too many keys are being verified, or too many wrong ones of this id came from the same
+    /// network.
     Busy {
         /// When to come again.
         retry_after_ms: u64,
@@ -134,6 +137,8 @@ pub struct Verifier {
     tagger: Tagger,
     memory: Arc<Memory>,
     hashing: Hashing,
+    /// For keys whose digest fits: no flood of wrong keys gets into this queue.
+    express: Hashing,
     start: Instant,
     /// When the store answered last, and failed last, in milliseconds since the start; 0: never.
     answered_ms: AtomicU64,
@@ -152,20 +157,22 @@ impl Verifier {
             .expect("the operating system gives randomness to a process that starts");
         let memory = Arc::new(Memory::new(settings.entries));
         let hashing = Hashing::start(&memory, settings.threads, settings.queue);
+        let express = Hashing::start(&memory, 1, settings.queue);
         Self {
             store,
             settings,
             tagger: Tagger::new(&key),
             memory,
             hashing,
+            express,
             start,
             answered_ms: AtomicU64::new(0),
             failed_ms: AtomicU64::new(0),
         }
     }
 
-    /// Who presents `text`.
-    pub fn check(self: &Arc<Self>, text: &str, now: Moment) -> Verdict {
+    /// Checks the key `text` that was presented from an address.
+    pub fn check(self: &Arc<Self>, text: &str, from: IpAddr, now: Moment) -> Verdict {
         let tag = self.tagger.tag(text);
         let revision = self.store.revision();
         let at_ms = self.since_start(now);
@@ -175,7 +182,7 @@ impl Verifier {
             Known::Stale(known) => {
                 let (verifier, text) = (Arc::clone(self), Secret::new(text.to_owned()));
                 return Verdict::Slow(Box::pin(async move {
-                    verifier.renew(tag, known, &text, now).await
+                    verifier.renew(tag, known, &text, from, now).await
                 }));
             }
             Known::Nothing => {}
@@ -188,9 +195,9 @@ impl Verifier {
             return Verdict::Refused(Refusal::Malformed);
         };
         let verifier = Arc::clone(self);
-        Verdict::Slow(Box::pin(
-            async move { verifier.verify(tag, key, now).await },
-        ))
+        Verdict::Slow(Box::pin(async move {
+            verifier.verify(tag, key, from, now).await
+        }))
     }
 
     /// Takes a key that was made just now as verified, which spares its first use the computation.
@@ -211,7 +218,14 @@ impl Verifier {
     }
 
     /// A key whose secret is known to fit: does the rest still hold?
-    async fn renew(&self, tag: Tag, known: Verified, text: &Secret, now: Moment) -> Checked {
+    async fn renew(
+        &self,
+        tag: Tag,
+        known: Verified,
+        text: &Secret,
+        from: IpAddr,
+        now: Moment,
+    ) -> Checked {
         let revision = self.store.revision();
         match self.find(&known.record.id, now).await {
             Ok(Some(record)) if record.hash == known.record.hash => {
@@ -228,7 +242,7 @@ impl Verifier {
             Ok(_) => {
                 self.memory.warm.remove(tag);
                 match PresentedKey::parse(text.expose()) {
-                    Some(Ok(key)) => self.verify(tag, key, now).await,
+                    Some(Ok(key)) => self.verify(tag, key, from, now).await,
                     _ => Err(Refusal::Malformed),
                 }
             }
@@ -246,18 +260,37 @@ impl Verifier {
     }
 
     /// A key that was not seen before, or not lately.
-    async fn verify(&self, tag: Tag, key: PresentedKey, now: Moment) -> Checked {
+    async fn verify(&self, tag: Tag, key: PresentedKey, from: IpAddr, now: Moment) -> Checked {
         let at_ms = self.since_start(now);
-        if let Some(retry_after_ms) = self.memory.refused.pause_ms(&key.id, at_ms) {
+        let revision = self.store.revision();
+        let pause = self.memory.refused.pause_ms(&key.id, from, at_ms);
+        // What was stored for the id decides whether a braked key is the right one.
+        let stored = match pause {
+            Some(_) => self.memory.stored.get(&key.id, revision),
+            None => None,
+        };
+        let found = match stored {
+            Some(stored) => stored,
+            None => {
+                let found = self.find(&key.id, now).await.map_err(|_| UNAVAILABLE)?;
+                self.memory.stored.put(&key.id, revision, &found);
+                found
+            }
+        };
+        let record = found.filter(|record| record.kind == key.kind);
+        // An id that does not exist takes the same work.
+        let hash = record.as_ref().map(|record| record.hash.as_str());
+        let fits = matches_digest(&key.secret, hash.unwrap_or(&self.memory.stand_in));
+        let is_right = record.is_some() && fits == Some(true);
+        if let Some(retry_after_ms) = pause.filter(|_| !is_right) {
             return Err(Refusal::Busy { retry_after_ms });
         }
-        let revision = self.store.revision();
-        let found = self.find(&key.id, now).await.map_err(|_| UNAVAILABLE)?;
         let job = Job {
             tag,
             id: key.id,
+            from,
             secret: key.secret,
-            record: found.filter(|record| record.kind == key.kind),
+            record,
             revision,
             at_ms,
         };
@@ -269,7 +302,12 @@ impl Verifier {
         if let Known::Fresh(record) = self.memory.warm.look(tag, revision, at_ms, ttl_ms) {
             return usable(record, now);
         }
-        let computed = self.hashing.submit(job).ok_or(BUSY)?;
+        let hashing = if is_right {
+            &self.express
+        } else {
+            &self.hashing
+        };
+        let computed = hashing.submit(job).ok_or(BUSY)?;
         match computed.await {
             Ok(Some(record)) => usable(record, now),
             Ok(None) => Err(Refusal::Wrong),

@@ -64,7 +64,9 @@ impl Engine {
                 Err(failure) if failure.fault.status == Some(400) => {
                     return Err(failure.into());
                 }
-                Err(failure) => tracing::debug!(%failure, "counted here instead"),
+                Err(failure) => {
+                    tracing::debug!(failure = %failure.to_string().escape_debug(), "counted here instead")
+                }
             }
         }
         let tokens = estimate(&request);

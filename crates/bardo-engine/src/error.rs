@@ -33,7 +33,7 @@ pub enum EngineError {
     #[error(transparent)]
     NoRoute(#[from] NoRoute),
     /// Nobody offers what the request cannot go without.
-    #[error("no backend may answer this request: {} missing", .refusal.missing.join(", "))]
+    #[error("no backend can answer this request: {} missing", .refusal.missing.join(", "))]
     Refused {
         /// As the caller named it.
         model: String,
@@ -49,7 +49,9 @@ pub enum EngineError {
         operation: &'static str,
     },
     /// A feature that the caller requires would be lost.
-    #[error("the request requires `{feature}`, which the chosen backend cannot give: {detail}")]
+    #[error(
+        "the request requires `{feature}`, which the chosen backend does not support: {detail}"
+    )]
     Required {
         /// The feature.
         feature: String,
@@ -60,7 +62,7 @@ pub enum EngineError {
     #[error(transparent)]
     Upstream(#[from] Box<UpstreamFailure>),
     /// Nothing was heard of late of any backend of the model.
-    #[error("no backend of the model `{model}` answers; `{backend}` is tried again soon")]
+    #[error("every backend of the model `{model}` is unavailable; `{backend}` is tried again soon")]
     CircuitOpen {
         /// As the caller named it.
         model: String,
@@ -70,13 +72,13 @@ pub enum EngineError {
         retry_after_ms: u64,
     },
     /// A response of the same caller that this request builds on is not known here.
-    #[error("no response `{0}` is stored here")]
+    #[error("no response `{0}` is stored for this account")]
     UnknownResponse(String),
     /// Too many requests or tokens for now.
-    #[error("too many {} for now", .0.limit)]
+    #[error("rate limit reached: too many {}", .0.limit)]
     Throttled(Box<Throttled>),
     /// The key is not for this.
-    #[error("this key may not use the model `{model}`")]
+    #[error("this key is not allowed to use the model `{model}`")]
     Scope {
         /// As the caller named it.
         model: String,
@@ -90,7 +92,7 @@ pub enum EngineError {
         model: String,
     },
     /// The account has too little.
-    #[error("the request can cost {needed} USD and {available} USD are available")]
+    #[error("the request can cost up to {needed} USD, and {available} USD are available")]
     Funds {
         /// What has to be held.
         needed: MicroUsd,
@@ -104,7 +106,7 @@ pub enum EngineError {
     },
     /// A cap of spending is reached.
     #[error(
-        "a cap of {limit} USD is reached: {used} USD are spent or held, and the request can cost {needed} USD"
+        "the spending cap of {limit} USD is reached: {used} USD are spent or held, and the request can cost up to {needed} USD"
     )]
     Budget {
         /// Whose cap.
@@ -126,7 +128,7 @@ pub enum EngineError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// As many requests are under way as can be settled.
-    #[error("too many requests are under way")]
+    #[error("too many requests are in progress")]
     Busy,
 }
 

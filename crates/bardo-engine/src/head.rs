@@ -1,6 +1,7 @@
 //! What the headers of an answer say.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bardo_access::Admission;
@@ -102,11 +103,9 @@ impl AnswerHead {
 /// The features lost, once each, in order, as one header value.
 pub(crate) fn degraded_list(degraded: &[Degradation]) -> String {
     let mut list = String::new();
-    for (index, lost) in degraded.iter().enumerate() {
-        if degraded[..index]
-            .iter()
-            .any(|earlier| earlier.feature == lost.feature)
-        {
+    let mut known = HashSet::new();
+    for lost in degraded {
+        if !known.insert(&*lost.feature) {
             continue;
         }
         if !list.is_empty() {

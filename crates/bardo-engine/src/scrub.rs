@@ -1,5 +1,6 @@
 //! Keys and prompts taken out of a provider's words (quality P-38).
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use bardo_types::fault::Fault;
@@ -19,20 +20,64 @@ pub(crate) fn scrub(fault: &mut Fault, key: &str) {
     }
 }
 
-/// So many bytes in a row are a quotation.
-const QUOTED: usize = 16;
-/// The request is looked at in steps of this, so a little longer quotations are sure to be seen.
-const STEP: usize = 4;
+/// So many letters and digits in a row are a quotation.
+const QUOTED: usize = 12;
 
-/// The fault as logs may have it: without its words, where they quote the caller's request.
+/// The fault as logs may have it: without its words, where they quote the caller's request. Texts
+/// are compared as a reader reads them: JSON escapes resolved, and without white space,
+/// punctuation and case.
 pub(crate) fn for_logs(fault: &Fault, request: &[u8]) -> Fault {
     let mut told = fault.clone();
-    let words: HashSet<&[u8]> = fault.message.as_bytes().windows(QUOTED).collect();
-    let mut runs = request.windows(QUOTED).step_by(STEP);
-    if !words.is_empty() && runs.any(|run| words.contains(run)) {
+    // A fixed text is the gateway's own.
+    let Cow::Owned(words) = &fault.message else {
+        return told;
+    };
+    let words = plain(words.chars());
+    let words: HashSet<&[char]> = words.windows(QUOTED).collect();
+    if words.is_empty() {
+        return told;
+    }
+    let request = plain(decoded(&String::from_utf8_lossy(request)));
+    if request.windows(QUOTED).any(|run| words.contains(run)) {
         told.message = "[it quotes the request]".into();
     }
     told
+}
+
+/// Letters and digits alone, in lower case.
+fn plain(text: impl Iterator<Item = char>) -> Vec<char> {
+    text.filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// JSON text with the escapes of its strings resolved.
+fn decoded(json: &str) -> impl Iterator<Item = char> + '_ {
+    let mut rest = json.chars();
+    std::iter::from_fn(move || {
+        let next = rest.next()?;
+        if next != '\\' {
+            return Some(next);
+        }
+        match rest.next()? {
+            'n' | 'r' | 't' | 'b' | 'f' => Some(' '),
+            'u' => {
+                let code = |rest: &mut std::str::Chars<'_>| {
+                    let hex: String = rest.by_ref().take(4).collect();
+                    u16::from_str_radix(&hex, 16).unwrap_or(0x20)
+                };
+                let first = code(&mut rest);
+                let mut units = vec![first];
+                if (0xd800..0xdc00).contains(&first) && rest.as_str().starts_with("\\u") {
+                    rest.nth(1);
+                    units.push(code(&mut rest));
+                }
+                let mut letters = char::decode_utf16(units).map(|letter| letter.unwrap_or(' '));
+                letters.next()
+            }
+            other => Some(other),
+        }
+    })
 }
 
 /// The text without keys; `None` where it has none.
@@ -99,8 +144,8 @@ mod tests {
     #[test]
     fn a_quotation_of_the_request_is_not_for_logs() {
         let request = br#"{"model":"gpt-5.5","messages":[{"content":"Tell nobody of my plans."}]}"#;
-        let told = |words: &'static str| {
-            let fault = Fault::new(FaultClass::BadRequest, words);
+        let told = |words: &str| {
+            let fault = Fault::new(FaultClass::BadRequest, words.to_owned());
             for_logs(&fault, request).message
         };
         for quoting in [

@@ -1,6 +1,7 @@
 //! From a caller's request to the bytes that one backend gets: relayed with single members edited,
 //! or decoded and written in the backend's dialect.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bardo_profile::{AnswerLift, Applied, SchemaCheck, SchemaMode};
@@ -146,11 +147,8 @@ pub(crate) fn shape(
         degraded.splice(0..0, lost);
     }
     degraded.extend(admitted.unfunded.clone());
-    if let Some(lost) = insisted_on(admitted, &degraded) {
-        return Err(EngineError::Required {
-            feature: lost.feature.to_string(),
-            detail: lost.detail.to_string(),
-        });
+    if let Some((feature, detail)) = insisted_on(admitted, &degraded) {
+        return Err(EngineError::Required { feature, detail });
     }
     let headers = headers(admitted, &endpoint, dialect);
     Ok(Shaped {
@@ -172,14 +170,23 @@ pub(crate) fn shape(
 }
 
 /// What was lost though the caller requires it, unless it takes a degraded answer too.
-fn insisted_on<'a>(admitted: &Admitted, lost: &'a [Degradation]) -> Option<&'a Degradation> {
+fn insisted_on(admitted: &Admitted, lost: &[Degradation]) -> Option<(String, String)> {
     let hints = &admitted.hints;
     let route = hints.route.as_ref();
     if route.is_some_and(|route| route.accept_degraded == Some(true)) {
         return None;
     }
-    lost.iter()
-        .find(|lost| hints.require.iter().any(|name| *name == lost.feature))
+    let required: HashSet<&str> = hints.require.iter().map(String::as_str).collect();
+    let told = |name: &str, detail: &str| (name.to_owned(), detail.to_owned());
+    if let Some(lost) = lost.iter().find(|lost| required.contains(&*lost.feature)) {
+        return Some(told(&lost.feature, &lost.detail));
+    }
+    // Of very many lost members not all are named; one that is required may be among the others.
+    let more = lost.iter().find(|lost| lost.feature.starts_with("more["))?;
+    let top = admitted.top();
+    let member = top.members().iter().map(|member| top.name(member));
+    let found = member.into_iter().find(|name| required.contains(&**name))?;
+    Some(told(&found, &more.detail))
 }
 
 /// Where a backend takes such a request.

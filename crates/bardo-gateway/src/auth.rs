@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bardo_access::{
-    KeyError, KeyKind, KeyRecord, KeyStore, Keys, Moment, Presence, Refusal, Verifier,
-    VerifierSettings,
+    KeyError, KeyKind, KeyRecord, KeyStore, Keys, Moment, Presence, PresentedKey, Refusal,
+    Verifier, VerifierSettings,
 };
 use bardo_engine::{Payer, Principal};
 use bardo_types::clock::{Clock, SystemClock};
@@ -33,8 +33,13 @@ pub(crate) use self::static_keys::StaticKeys;
 pub(crate) enum Denied {
     /// There is no credential.
     Missing,
-    /// There is one, and it is wrong. Unknown, expired and taken back are not told apart.
+    /// There is one, and it is wrong. Callers are told the same for this, an expired and a revoked
+    /// one; the log tells them apart.
     Wrong,
+    /// The key has expired.
+    Expired,
+    /// The key was revoked.
+    Revoked,
     /// There are two, of different callers.
     Ambiguous,
     /// The listener is open to this machine only, and a web page of somewhere else calls.
@@ -58,9 +63,9 @@ pub(crate) enum Denied {
 impl From<Refusal> for Denied {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Malformed | Refusal::Wrong | Refusal::Expired | Refusal::Revoked => {
-                Self::Wrong
-            }
+            Refusal::Malformed | Refusal::Wrong => Self::Wrong,
+            Refusal::Expired => Self::Expired,
+            Refusal::Revoked => Self::Revoked,
             Refusal::Busy { retry_after_ms } => Self::Busy { retry_after_ms },
             Refusal::Unavailable { retry_after_ms } => Self::Unavailable { retry_after_ms },
         }
@@ -89,7 +94,7 @@ impl Verdict {
 /// Recognizes one kind of credential.
 pub(crate) trait Authenticator: Send + Sync {
     /// `None` when the credential is not of this authenticator's kind.
-    fn authenticate(&self, credential: &str, now: Moment) -> Option<Verdict>;
+    fn authenticate(&self, credential: &str, from: IpAddr, now: Moment) -> Option<Verdict>;
 }
 
 /// What a caller is about to do.
@@ -205,7 +210,7 @@ impl Gate {
             if previous.replace(credential) == Some(credential) {
                 continue;
             }
-            match self.recognize(credential, now) {
+            match self.recognize(credential, call.peer, now) {
                 None => is_strange = true,
                 verdict if first.is_none() => first = verdict,
                 verdict => others.extend(verdict),
@@ -223,10 +228,10 @@ impl Gate {
         }
     }
 
-    fn recognize(&self, credential: &str, now: Moment) -> Option<Verdict> {
+    fn recognize(&self, credential: &str, from: IpAddr, now: Moment) -> Option<Verdict> {
         self.authenticators
             .iter()
-            .find_map(|authenticator| authenticator.authenticate(credential, now))
+            .find_map(|authenticator| authenticator.authenticate(credential, from, now))
     }
 
     /// There is nothing that anybody here could verify. Where no keys are, whoever can reach the
@@ -299,6 +304,14 @@ impl Bounds {
             Ok(())
         }
     }
+}
+
+/// The public part of the key that a request presents, for logs; nothing of any other credential.
+pub(crate) fn presented_id(headers: &HeaderMap) -> Option<String> {
+    credentials(headers).find_map(|credential| match PresentedKey::parse(credential)? {
+        Ok(key) => Some(key.id.to_string()),
+        Err(_) => None,
+    })
 }
 
 /// `Authorization: Bearer` and `x-api-key`; Anthropic's SDKs send either, or both (reference sheet

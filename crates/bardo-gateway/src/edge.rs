@@ -26,7 +26,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
 use crate::account;
-use crate::auth::{Access, Call, Gate};
+use crate::auth::{Access, Call, Gate, presented_id};
 use crate::describe::{TRAILERS, describe, limits, takes_trailers, warn_of};
 use crate::error::Problem;
 use crate::events::{Bus, Filter};
@@ -105,6 +105,7 @@ impl Edge {
         let answered = self.answer(&mut caller, found, &head, body).await;
         let mut reply = answered.unwrap_or_else(|problem| {
             self.metrics.refused(problem.code);
+            log_refusal(&caller, &head.headers, &problem);
             refuse(&caller, &problem)
         });
         if head.method == Method::HEAD {
@@ -520,6 +521,24 @@ fn identify(caller: &Caller, headers: &mut HeaderMap) {
             HeaderValue::from_static("true"),
         );
     }
+}
+
+/// Writes one line for a request that was refused. Failures of providers and stores have lines of
+/// their own.
+fn log_refusal(caller: &Caller, headers: &HeaderMap, problem: &Problem) {
+    if problem.status >= 500 {
+        return;
+    }
+    tracing::info!(
+        target: "bardo::requests",
+        id = caller.id.as_str(),
+        status = problem.status,
+        code = problem.code,
+        reason = problem.reason,
+        key = presented_id(headers),
+        peer = %caller.peer,
+        "refused"
+    );
 }
 
 fn refuse(caller: &Caller, problem: &Problem) -> Reply {

@@ -67,14 +67,22 @@ pub(crate) const CODES: &[&str] = &[
     "upstream_unprocessable",
 ];
 
+/// Whether a request that ends with this status ends so each time. Some SDKs and agents repeat
+/// any failure behind a gateway unless they are told not to.
+const fn is_final(status: u16) -> bool {
+    matches!(status, 400..=407 | 410..=422 | 424 | 426 | 428 | 431 | 451)
+}
+
 /// A failure as HTTP shows it.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) status: u16,
     pub(crate) code: &'static str,
     pub(crate) fault: Box<Fault>,
-    /// Whether SDKs shall try again, where their own rule would be wrong.
+    /// Whether SDKs are to try again, where their own rule may be wrong.
     pub(crate) should_retry: Option<bool>,
+    /// Why a key was refused, for the log: callers are told less.
+    pub(crate) reason: Option<&'static str>,
     /// What is left of the caller's limits, where they were asked.
     pub(crate) limits: Option<Box<Admission>>,
     /// What the account has, where that was the reason.
@@ -88,19 +96,20 @@ impl Problem {
             status,
             code,
             fault: Box::new(Fault::new(class, message.into())),
-            should_retry: None,
+            should_retry: is_final(status).then_some(false),
+            reason: None,
             limits: None,
             funds: None,
         }
     }
 
-    /// After so long it may go better.
+    /// Adds how long to wait before the next try.
     fn after(mut self, wait_ms: u64) -> Self {
         self.fault.retry_after_ms = Some(wait_ms);
         self
     }
 
-    /// Asking again does not help.
+    /// A retry does not help.
     fn for_good(mut self) -> Self {
         self.should_retry = Some(false);
         self
@@ -117,55 +126,75 @@ impl Problem {
     }
 
     pub(crate) fn denied(denied: Denied) -> Self {
+        let mut problem = Self::of_denied(denied);
+        problem.reason = Some(match denied {
+            Denied::Missing => "no key",
+            Denied::Wrong => "unknown key or wrong secret",
+            Denied::Expired => "expired key",
+            Denied::Revoked => "revoked key",
+            Denied::Ambiguous => "keys of two accounts",
+            Denied::ForeignPage => "page of another origin",
+            Denied::ReadOnly => "read-only key",
+            Denied::Network => "address outside of the key's networks",
+            Denied::Busy { .. } => "too many checks",
+            Denied::Unavailable { .. } => "store unavailable",
+        });
+        problem
+    }
+
+    fn of_denied(denied: Denied) -> Self {
         match denied {
             Denied::Missing => Self::new(
                 401,
                 "missing_key",
                 FaultClass::Authentication,
-                "no key: send it as `Authorization: Bearer <key>` or `x-api-key: <key>`",
+                "no API key was sent; send one as `Authorization: Bearer <key>` or `x-api-key: <key>`",
             ),
-            Denied::Wrong => Self::new(
+            // LiteLLM recognizes a wrong key by the first words.
+            Denied::Wrong | Denied::Expired | Denied::Revoked => Self::new(
                 401,
                 "invalid_key",
                 FaultClass::Authentication,
-                "this key is not valid here: it is unknown, its time is over, or it was taken back",
+                "Incorrect API key provided: the key is unknown, expired or revoked; create a key with `bardo-gateway keys create` \
+                 and send that one",
             ),
             Denied::Ambiguous => Self::new(
                 400,
                 "invalid_request",
                 FaultClass::BadRequest,
-                "`Authorization` and `x-api-key` hold keys of different callers; send one of them",
+                "`Authorization` and `x-api-key` contain keys of different accounts; send only one of them",
             ),
             Denied::ForeignPage => Self::new(
                 403,
                 "foreign_page",
                 FaultClass::Permission,
-                "the gateway has no keys configured, so it serves this machine only and no web page of another origin",
+                "no key is configured, so the gateway refuses web pages of other origins; create a key with `bardo-gateway keys \
+                 create`",
             ),
             Denied::ReadOnly => Self::new(
                 403,
                 "key_scope",
                 FaultClass::Permission,
-                "this key only reads (models, balance, usage, receipts); use a `bardo_sk_` key for requests to models",
+                "this key can only read models, balance, usage and receipts; send a key that begins with `bardo_sk_`",
             ),
             Denied::Network => Self::new(
                 403,
                 "key_scope",
                 FaultClass::Permission,
-                "this key may not be used from this address",
+                "this key is not allowed from this address; add its network to the key with `bardo-gateway keys update`",
             ),
             Denied::Busy { retry_after_ms } => Self::new(
                 503,
                 "key_check_busy",
                 FaultClass::Overloaded,
-                "too many keys are being verified at the moment; ask again",
+                "too many keys are being verified; try again later",
             )
             .retry_after(retry_after_ms),
             Denied::Unavailable { retry_after_ms } => Self::new(
                 503,
                 "store_unavailable",
                 FaultClass::Overloaded,
-                "the key cannot be verified at the moment, which says nothing about it; ask again",
+                "the key cannot be verified because the key store is unavailable; try again later",
             )
             .retry_after(retry_after_ms),
         }
@@ -173,7 +202,7 @@ impl Problem {
 
     pub(crate) fn unknown_endpoint(method: &http::Method, path: &str) -> Self {
         let message = format!(
-            "there is no `{method} {}`; see POST /v1/chat/completions, /v1/messages, /v1/responses, /v1/completions, \
+            "no endpoint `{method} {}`; use POST /v1/chat/completions, /v1/messages, /v1/responses, /v1/completions, \
              /v1/embeddings, /v1/messages/count_tokens and GET /v1/models",
             path.chars().take(200).collect::<String>()
         );
@@ -181,20 +210,21 @@ impl Problem {
     }
 
     pub(crate) fn method_not_allowed(method: &http::Method, allowed: &str) -> Self {
-        let message = format!("`{method}` is not possible here; use {allowed}");
+        let message = format!("method `{method}` is not supported here; use {allowed}");
         Self::new(405, "method_not_allowed", FaultClass::BadRequest, message)
     }
 
     pub(crate) fn body_too_large(limit: usize) -> Self {
         let message = format!(
-            "the body is larger than {limit} bytes, the limit of this gateway (`server.max_body`)"
+            "the request body is larger than {limit} bytes; send less or raise `server.max_body`"
         );
         Self::new(413, "body_too_large", FaultClass::TooLarge, message)
     }
 
     pub(crate) fn header_too_large(limit: usize) -> Self {
-        let message =
-            format!("the headers are larger than {limit} bytes together (`server.max_header`)");
+        let message = format!(
+            "the request headers are larger than {limit} bytes in total; send less or raise `server.max_header`"
+        );
         Self::new(431, "header_too_large", FaultClass::BadRequest, message)
     }
 
@@ -203,7 +233,7 @@ impl Problem {
             408,
             "read_timeout",
             FaultClass::Timeout,
-            "the body did not arrive in time (`server.read_timeout`)",
+            "the request body did not arrive in time (`server.read_timeout`); send it again",
         )
     }
 
@@ -212,14 +242,14 @@ impl Problem {
             400,
             "invalid_request",
             FaultClass::BadRequest,
-            "the body broke off before its end",
+            "the connection ended before the whole request body arrived; send it again",
         )
     }
 
     /// What the books would have said is not known, which is no "no" (quality P-26).
     pub(crate) fn store_unavailable(error: &impl std::fmt::Display) -> Self {
         tracing::warn!(%error, "the store does not answer");
-        let message = "the gateway cannot reach its books at present; nothing was sent or charged";
+        let message = "the ledger is unavailable; nothing was sent or charged; try again later";
         let mut problem = Self::new(503, "store_unavailable", FaultClass::Overloaded, message);
         problem.fault.retry_after_ms = Some(1_000);
         problem
@@ -227,7 +257,9 @@ impl Problem {
 
     pub(crate) fn receipt_not_found(id: &str) -> Self {
         let id: String = id.chars().take(128).collect();
-        let message = format!("this account has no receipt `{id}`");
+        let message = format!(
+            "no receipt `{id}` exists for this account; list requests with `GET /v1/usage`"
+        );
         let mut problem = Self::new(404, "receipt_not_found", FaultClass::NotFound, message);
         // Else the dialects would say that a model is missing.
         problem.fault.code = Some("receipt_not_found".into());
@@ -236,13 +268,13 @@ impl Problem {
 
     pub(crate) fn bad_date(param: &'static str) -> Self {
         let message = format!(
-            "`{param}` must be a date such as 2026-11-20, `from` not after `to` and at most 400 days before it"
+            "`{param}` must be a date such as 2026-11-20; `from` must not be after `to`, nor more than 400 days before it"
         );
         Self::new(400, "invalid_request", FaultClass::BadRequest, message).param(param)
     }
 
     pub(crate) fn no_event(name: &str) -> Self {
-        let message = format!("there is no event `{name}`; docs/operations.md lists them");
+        let message = format!("unknown event `{name}`; see the list in docs/operations.md");
         Self::new(400, "invalid_request", FaultClass::BadRequest, message).param("events")
     }
 
@@ -251,7 +283,7 @@ impl Problem {
             503,
             "draining",
             FaultClass::Overloaded,
-            "the gateway is shutting down; ask again",
+            "the gateway is shutting down; try again",
         )
         .after(1_000)
     }
@@ -270,7 +302,7 @@ impl Problem {
             409,
             "idempotency_in_progress",
             FaultClass::Conflict,
-            "the first request with this `Idempotency-Key` is still being answered; ask again for its answer",
+            "the first request with this `Idempotency-Key` is still in progress; try again to get its answer",
         );
         problem.fault.retry_after_ms = Some(1_000);
         problem
@@ -281,7 +313,7 @@ impl Problem {
             422,
             "idempotency_mismatch",
             FaultClass::Unprocessable,
-            "this `Idempotency-Key` belongs to a request with another path or body; use a key of its own for each request",
+            "this `Idempotency-Key` was used for a request with another path or body; use a new key for each request",
         );
         problem.should_retry = Some(false);
         problem
@@ -292,8 +324,8 @@ impl Problem {
             409,
             "idempotency_unknown",
             FaultClass::Conflict,
-            "the first request with this `Idempotency-Key` may have been carried out and its answer is not kept here; \
-             it is not sent again under the same key",
+            "the first request with this `Idempotency-Key` may have been carried out, and its answer is not stored; use a new \
+             key to send it again",
         );
         problem.should_retry = Some(false);
         problem
@@ -357,7 +389,9 @@ impl From<EngineError> for Problem {
                 400,
                 "invalid_json",
                 FaultClass::BadRequest,
-                format!("the body is not JSON: {message}; send a JSON object in UTF-8"),
+                format!(
+                    "the request body is not valid JSON: {message}; send a JSON object in UTF-8"
+                ),
             ),
             EngineError::Invalid(refusal) => {
                 let mut problem =
@@ -368,14 +402,14 @@ impl From<EngineError> for Problem {
             EngineError::NoRoute(NoRoute::UnknownModel { nearest, .. }) => {
                 let hint =
                     nearest.map_or_else(String::new, |name| format!(" did you mean `{name}`?"));
-                let message = format!("{message};{hint} `GET /v1/models` lists what is served");
+                let message = format!("{message};{hint} list the models with `GET /v1/models`");
                 Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
             }
             EngineError::NoRoute(NoRoute::UnknownPrefix { nearest, .. }) => {
                 let hint =
                     nearest.map_or_else(String::new, |name| format!(" did you mean `{name}`?"));
                 let message = format!(
-                    "{message};{hint} write a configured backend or the model's maker before the slash; `GET /v1/models` lists what is served"
+                    "{message};{hint} write a configured backend or the model's maker before the slash; list the models with `GET /v1/models`"
                 );
                 Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
             }
@@ -383,7 +417,7 @@ impl From<EngineError> for Problem {
                 let hint =
                     nearest.map_or_else(String::new, |name| format!("did you mean `{name}`? or "));
                 let message =
-                    format!("{message}; {hint}leave out the prefix to let any backend answer");
+                    format!("{message}; {hint}leave out the prefix to use any backend");
                 Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
             }
             EngineError::Refused { model, refusal } => Self::refused(&model, &refusal),
@@ -415,7 +449,7 @@ impl From<EngineError> for Problem {
             EngineError::Scope { reads_only, .. } => Self::scope(reads_only, &message),
             EngineError::Unpriced { .. } => {
                 let message = format!(
-                    "{message}, so it cannot be charged; the gateway's operator has to set one"
+                    "{message}, so it cannot be billed; its operator can set one in the configuration"
                 );
                 Self::new(400, "unpriced_model", FaultClass::BadRequest, message).param("model")
             }
@@ -437,11 +471,11 @@ impl From<EngineError> for Problem {
             }
             EngineError::Store(error) => {
                 tracing::error!(%error, "money cannot be moved");
-                let message = "the gateway's books do not answer; nothing was charged, ask again";
+                let message = "the ledger is unavailable; nothing was charged; try again later";
                 Self::new(503, "store_unavailable", FaultClass::Overloaded, message).after(1_000)
             }
             EngineError::Busy => {
-                let message = format!("{message}; ask again");
+                let message = format!("{message}; try again later");
                 Self::new(503, "busy", FaultClass::Overloaded, message).after(1_000)
             }
         }
@@ -458,15 +492,15 @@ fn cap_words(scope: &CapScope, window: Window) -> &'static str {
     }
 }
 
-/// SDKs wait for so long by themselves; longer waits are left to people.
+/// SDKs wait this long by themselves; longer waits are left to a person.
 const PATIENCE_MS: u64 = 60_000;
 
 impl Problem {
     fn scope(reads_only: bool, message: &str) -> Self {
         let message = if reads_only {
-            "this key reads balance, usage and models; requests need a key that begins with bardo_sk_".to_owned()
+            "this key can only read models, balance and usage; send a key that begins with `bardo_sk_`".to_owned()
         } else {
-            format!("{message}, or none of the backends that serve it")
+            format!("{message}, or none of its backends; list its models with `GET /v1/models`")
         };
         Self::new(403, "key_scope", FaultClass::Permission, message).param("model")
     }
@@ -478,7 +512,7 @@ impl Problem {
         limits: Option<Box<Admission>>,
     ) -> Self {
         let fits = fits_max_tokens.map_or_else(String::new, |fits| {
-            format!("; at most {fits} tokens of output would fit")
+            format!("; `max_tokens` of at most {fits} would fit")
         });
         let message = format!("{message}{fits}");
         let problem = Self::new(402, "insufficient_funds", FaultClass::Payment, message);
@@ -504,7 +538,7 @@ impl Problem {
     fn throttled(throttled: Throttled, message: String) -> Self {
         let wait_ms = throttled.retry_after_ms;
         let message = format!(
-            "{message}; ask again in {} s",
+            "{message}; try again in {} s",
             wait_ms.div_ceil(1_000).max(1)
         );
         let mut problem =
@@ -536,24 +570,26 @@ impl Problem {
             FaultClass::Timeout => 504,
         };
         let code = code_of(fault.class);
-        // A second try could be billed a second time, so that is left to people to decide; an account
-        // is not put right by asking again; and tries made here already are not to be multiplied.
+        // A second try could be billed a second time, so a person decides on it; a retry does not
+        // mend an account; and tries made here already are not to be multiplied.
         let account = matches!(
             fault.class,
             FaultClass::Authentication | FaultClass::Permission | FaultClass::Payment
         );
-        let should_retry = (unknown_outcome || account || attempts > 1).then_some(false);
+        let should_retry =
+            (unknown_outcome || account || attempts > 1 || is_final(status)).then_some(false);
         match fault.class {
             FaultClass::Authentication | FaultClass::Permission => {
-                fault.message =
-                    format!("{backend} refused the gateway's key; its operator has to look at it")
-                        .into();
+                fault.message = format!(
+                    "{backend} refused the gateway's own key; its operator must replace it"
+                )
+                .into();
                 fault.class = FaultClass::Server;
                 fault.code = None;
             }
             FaultClass::Payment => {
                 fault.message = format!(
-                    "the gateway's credit at {backend} is used up; its operator has to look"
+                    "the gateway's credit at {backend} is used up; its operator must add credit"
                 )
                 .into();
                 fault.class = FaultClass::Overloaded;
@@ -566,6 +602,7 @@ impl Problem {
             code,
             fault: Box::new(fault),
             should_retry,
+            reason: None,
             limits: None,
             funds: None,
         }

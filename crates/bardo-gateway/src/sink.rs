@@ -1,10 +1,11 @@
 //! Where receipts and failures go: log lines, metrics, events. Prompts and keys never get here.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bardo_engine::EventSink;
 use bardo_telemetry::Metrics;
-use bardo_types::fault::Fault;
+use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::feature::Feature;
 use bardo_types::receipt::{Outcome, Receipt};
 use bardo_wire::receipt::to_json;
@@ -54,9 +55,14 @@ impl EventSink for Sink {
             provider = backend,
             class = fault.class.as_str(),
             status = fault.status,
-            message = %fault.message.chars().take(200).collect::<String>(),
+            reason = own_words(fault),
             "provider failed"
         );
+        // A provider's text may quote the prompt, and holds whatever the provider likes.
+        if let Cow::Owned(text) = &fault.message {
+            let text: String = text.chars().take(200).collect();
+            tracing::debug!(target: "bardo::requests", id = request_id, ?text, "the provider's text");
+        }
     }
 
     fn unpriced(&self, model: &str) {
@@ -64,6 +70,30 @@ impl EventSink for Sink {
             model,
             "refused: nobody published a price of this model, so it cannot be billed"
         );
+    }
+}
+
+/// The reason of a failure in words of the gateway's own: a text that was fixed when it was built,
+/// the dialer's, or else one for the class.
+fn own_words(fault: &Fault) -> &str {
+    match (&fault.message, fault.class) {
+        (Cow::Borrowed(text), _) => text,
+        // Providers do not speak of connections; the dialer does.
+        (Cow::Owned(text), FaultClass::Connection) => text,
+        (_, FaultClass::BadRequest) => "the provider rejected the request",
+        (_, FaultClass::ContextTooLong) => "the prompt is longer than the model's context",
+        (_, FaultClass::Authentication) => "the provider refused the gateway's key",
+        (_, FaultClass::Permission) => "the provider denied permission to the gateway's key",
+        (_, FaultClass::Payment) => "the gateway's credit at the provider is used up",
+        (_, FaultClass::NotFound) => "the provider does not have the model or resource",
+        (_, FaultClass::Conflict) => "the provider reported a conflict",
+        (_, FaultClass::TooLarge) => "the request is too large for the provider",
+        (_, FaultClass::Unprocessable) => "the provider could not process the request",
+        (_, FaultClass::RateLimit) => "the provider's rate limit is reached",
+        (_, FaultClass::Server) => "the provider reported an internal error",
+        (_, FaultClass::Overloaded) => "the provider is overloaded",
+        (_, FaultClass::Timeout) => "the provider reported a timeout",
+        (_, FaultClass::Malformed) => "the provider's answer breaks its protocol",
     }
 }
 

@@ -1,5 +1,6 @@
 //! The threads that compute bcrypt, and the queue to them.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,6 +10,7 @@ use bardo_types::secret::Secret;
 use tokio::sync::oneshot;
 
 use super::refused::Refused;
+use super::stored::Stored;
 use super::tag::{Tag, TagMap};
 use super::warm::{Verified, Warm};
 use crate::key::{hash_secret, verify_secret};
@@ -21,6 +23,8 @@ pub(super) type Found = Option<Arc<KeyRecord>>;
 pub(super) struct Job {
     pub(super) tag: Tag,
     pub(super) id: KeyId,
+    /// The address that presented it.
+    pub(super) from: IpAddr,
     pub(super) secret: Secret,
     /// Absent where there is no such key; the work is then done on a hash that fits nothing.
     pub(super) record: Option<KeyRecord>,
@@ -32,6 +36,7 @@ pub(super) struct Job {
 pub(super) struct Memory {
     pub(super) warm: Warm,
     pub(super) refused: Refused,
+    pub(super) stored: Stored,
     /// Who waits for which key. Simultaneous requests with one key wait for one computation.
     waiting: Mutex<TagMap<Vec<oneshot::Sender<Found>>>>,
     /// Computations so far.
@@ -48,6 +53,7 @@ impl Memory {
         Self {
             warm: Warm::new(entries),
             refused: Refused::default(),
+            stored: Stored::default(),
             waiting: Mutex::default(),
             computed: AtomicU64::new(0),
             stand_in,
@@ -69,7 +75,7 @@ impl Memory {
             self.warm.insert(job.tag, verified);
         } else {
             self.refused
-                .remember(job.tag, &job.id, job.revision, job.at_ms);
+                .remember(job.tag, &job.id, job.from, job.revision, job.at_ms);
         }
         for waiter in self.forget(job.tag) {
             // Whoever left does not need to know.

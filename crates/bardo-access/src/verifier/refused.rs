@@ -1,6 +1,7 @@
 //! Keys that were refused a moment ago, and how often those of one id were.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bardo_types::ids::KeyId;
@@ -12,7 +13,8 @@ use super::tag::{Tag, TagMap};
 const REMEMBERED_MS: u64 = 5_000;
 const REMEMBERED: usize = 65_536;
 
-/// Wrong secrets for one id that are looked at in a row; then one every [`PAUSE_MS`].
+/// Wrong secrets for one id from one network that are checked in a row; then one every
+/// [`PAUSE_MS`].
 const FAILURES: u64 = 10;
 const PAUSE_MS: u64 = 1_000;
 const WATCHED: usize = 65_536;
@@ -20,13 +22,24 @@ const WATCHED: usize = 65_536;
 #[derive(Default)]
 pub(super) struct Refused {
     keys: Mutex<TagMap<Turned>>,
-    /// For each id, when its failures will be forgotten.
-    ids: Mutex<HashMap<KeyId, u64>>,
+    /// For each id and each network that presents it, when its failures will be forgotten.
+    ids: Mutex<HashMap<(KeyId, IpAddr), u64>>,
 }
 
 struct Turned {
     revision: u64,
     at_ms: u64,
+}
+
+/// What one caller can send from: an address, or with IPv6 the 64 bits that it was given.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+    }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -41,16 +54,16 @@ impl Refused {
         })
     }
 
-    /// Milliseconds to wait before another key of this id is looked at. The same for ids that exist
-    /// and for those that do not.
-    pub(super) fn pause_ms(&self, id: &KeyId, now_ms: u64) -> Option<u64> {
-        let over = *locked(&self.ids).get(id)?;
+    /// Milliseconds to wait before another key of this id is checked that comes from there. The
+    /// same for ids that exist and for those that do not.
+    pub(super) fn pause_ms(&self, id: &KeyId, from: IpAddr, now_ms: u64) -> Option<u64> {
+        let over = *locked(&self.ids).get(&(id.clone(), network(from)))?;
         (over.saturating_sub(now_ms))
             .checked_sub((FAILURES - 1) * PAUSE_MS)
             .filter(|wait| *wait > 0)
     }
 
-    pub(super) fn remember(&self, tag: Tag, id: &KeyId, revision: u64, now_ms: u64) {
+    pub(super) fn remember(&self, tag: Tag, id: &KeyId, from: IpAddr, revision: u64, now_ms: u64) {
         let mut keys = locked(&self.keys);
         if keys.len() >= REMEMBERED {
             keys.retain(|_, turned| now_ms.saturating_sub(turned.at_ms) < REMEMBERED_MS);
@@ -70,7 +83,7 @@ impl Refused {
                 ids.clear();
             }
         }
-        let over = ids.entry(id.clone()).or_insert(now_ms);
+        let over = ids.entry((id.clone(), network(from))).or_insert(now_ms);
         *over = (*over).max(now_ms) + PAUSE_MS;
     }
 }

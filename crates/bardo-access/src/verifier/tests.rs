@@ -10,6 +10,9 @@ use crate::key::{KeyKind, hash_secret};
 use crate::port;
 use crate::record::Scopes;
 
+/// The address that presents keys.
+const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
 /// A store whose failures are the test's.
 #[derive(Default)]
 struct Shelf {
@@ -98,12 +101,14 @@ impl World {
     fn by_hand(capacity: usize) -> (Self, Receiver<Job>) {
         let world = Self::new();
         let memory = Arc::new(Memory::new(100));
-        let (hashing, jobs) = Hashing::by_hand(&memory, capacity);
+        let (express, jobs) = Hashing::by_hand(&memory, capacity);
+        let hashing = Hashing::start(&memory, 1, capacity);
         let store: Arc<dyn KeyStore> = Arc::<Shelf>::clone(&world.shelf);
         let verifier = Arc::new(Verifier {
             store,
             memory,
             hashing,
+            express,
             settings: Settings::default(),
             tagger: Tagger::new(&[7; 32]),
             start: world.start,
@@ -147,7 +152,11 @@ impl World {
     }
 
     async fn check(&self, text: &str, seconds: u64) -> Checked {
-        match self.verifier.check(text, self.at(seconds)) {
+        self.check_from(HERE, text, seconds).await
+    }
+
+    async fn check_from(&self, from: IpAddr, text: &str, seconds: u64) -> Checked {
+        match self.verifier.check(text, from, self.at(seconds)) {
             Verdict::Verified(record) => Ok(record),
             Verdict::Refused(refusal) => Err(refusal),
             Verdict::Slow(later) => later.await,
@@ -156,7 +165,7 @@ impl World {
 
     /// What is answered without asking anybody; `None` where somebody would have to be.
     fn at_once(&self, text: &str, seconds: u64) -> Option<Checked> {
-        match self.verifier.check(text, self.at(seconds)) {
+        match self.verifier.check(text, HERE, self.at(seconds)) {
             Verdict::Verified(record) => Some(Ok(record)),
             Verdict::Refused(refusal) => Some(Err(refusal)),
             Verdict::Slow(_) => None,
@@ -351,7 +360,7 @@ async fn simultaneous_requests_wait_for_one_computation() {
     let (key, _) = world.make();
     let text = text(&key);
     let checks: Vec<_> = (0..200)
-        .map(|_| match world.verifier.check(&text, world.at(0)) {
+        .map(|_| match world.verifier.check(&text, HERE, world.at(0)) {
             Verdict::Slow(later) => tokio::spawn(later),
             _ => panic!("nothing is known yet"),
         })
@@ -367,7 +376,7 @@ async fn a_full_queue_says_busy_and_a_caller_that_leaves_costs_the_others_nothin
     let (world, jobs) = World::by_hand(1);
     let (first, _) = world.make();
     let (second, _) = world.make();
-    let start = |key: &PresentedKey| match world.verifier.check(&text(key), world.at(0)) {
+    let start = |key: &PresentedKey| match world.verifier.check(&text(key), HERE, world.at(0)) {
         Verdict::Slow(later) => later,
         _ => panic!("nothing is known yet"),
     };
@@ -412,6 +421,72 @@ async fn many_wrong_secrets_for_one_id_are_slowed_down_whether_it_exists_or_not(
     }
     // Who is known already does not notice.
     assert!(world.at_once(&text(&key), 0).unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn a_flood_of_wrong_secrets_never_brakes_the_right_key() {
+    let world = World::new();
+    let (key, _) = world.make();
+    for _ in 0..200 {
+        let _ = world.check(&text(&with_other_secret(&key)), 0).await;
+    }
+    let asked = world.shelf.asked.load(Ordering::SeqCst);
+    assert!(asked <= 11, "the flood reaches the store: {asked}");
+    assert!(world.check(&text(&key), 0).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_flood_that_fills_the_queue_does_not_hold_up_the_right_key() {
+    let mut world = World::new();
+    let memory = Arc::new(Memory::new(100));
+    // No thread works on the queue of wrong keys.
+    let (hashing, _jobs) = Hashing::by_hand(&memory, 1);
+    let store: Arc<dyn KeyStore> = Arc::<Shelf>::clone(&world.shelf);
+    world.verifier = Arc::new(Verifier {
+        store,
+        express: Hashing::start(&memory, 1, 1),
+        memory,
+        hashing,
+        settings: Settings::default(),
+        tagger: Tagger::new(&[7; 32]),
+        start: world.start,
+        answered_ms: AtomicU64::new(0),
+        failed_ms: AtomicU64::new(0),
+    });
+    let (key, _) = world.make();
+    let wrong = text(&with_other_secret(&key));
+    let Verdict::Slow(mut waits) = world.verifier.check(&wrong, HERE, world.at(0)) else {
+        panic!("nothing is known yet");
+    };
+    let is_done = std::future::poll_fn(|context| {
+        std::task::Poll::Ready(waits.as_mut().poll(context).is_ready())
+    });
+    assert!(!is_done.await);
+    let other = world.check(&text(&with_other_secret(&key)), 0).await;
+    assert!(matches!(other, Err(Refusal::Busy { .. })), "{other:?}");
+    assert!(world.check(&text(&key), 0).await.is_ok());
+}
+
+#[tokio::test]
+async fn wrong_secrets_are_braked_per_network_and_a_key_without_a_digest_only_there() {
+    let world = World::new();
+    let (key, record) = world.make();
+    let (bare, _) = record.hash.split_once(';').unwrap();
+    world.put(&KeyRecord {
+        hash: bare.to_owned(),
+        ..record
+    });
+    let [one, neighbour, far]: [IpAddr; 3] =
+        ["2001:db8::1", "2001:db8::2", "2001:db8:1::1"].map(|text| text.parse().unwrap());
+    for _ in 0..10 {
+        let wrong = text(&with_other_secret(&key));
+        assert_eq!(world.check_from(one, &wrong, 0).await, Err(Refusal::Wrong));
+    }
+    for from in [one, neighbour] {
+        let refused = world.check_from(from, &text(&key), 0).await;
+        assert!(matches!(refused, Err(Refusal::Busy { .. })), "{refused:?}");
+    }
+    assert!(world.check_from(far, &text(&key), 0).await.is_ok());
 }
 
 #[tokio::test]

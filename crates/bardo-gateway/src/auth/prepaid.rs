@@ -1,5 +1,6 @@
 //! Keys of the store: each spends an account's money, within its scopes (AUTH-01).
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bardo_access::{Checked, KeyKind, KeyRecord, Moment, Verifier};
@@ -18,11 +19,11 @@ impl PrepaidKeys {
 }
 
 impl Authenticator for PrepaidKeys {
-    fn authenticate(&self, credential: &str, now: Moment) -> Option<Verdict> {
+    fn authenticate(&self, credential: &str, from: IpAddr, now: Moment) -> Option<Verdict> {
         let kind = KeyKind::claimed_by(credential);
         kind.map(|_| match &self.0 {
             None => Verdict::Now(Err(Denied::Wrong)),
-            Some(verifier) => match verifier.check(credential, now) {
+            Some(verifier) => match verifier.check(credential, from, now) {
                 bardo_access::Verdict::Verified(record) => Verdict::Now(Ok(holder(record))),
                 bardo_access::Verdict::Refused(refusal) => Verdict::Now(told(Err(refusal))),
                 bardo_access::Verdict::Slow(later) => {
@@ -36,10 +37,7 @@ impl Authenticator for PrepaidKeys {
 fn told(checked: Checked) -> Outcome {
     match checked {
         Ok(record) => Ok(holder(record)),
-        Err(refusal) => {
-            tracing::debug!(?refusal, "a key was not taken");
-            Err(refusal.into())
-        }
+        Err(refusal) => Err(refusal.into()),
     }
 }
 

@@ -6,6 +6,7 @@ mod source;
 mod token;
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -82,7 +83,7 @@ impl Privy {
 }
 
 impl Authenticator for Privy {
-    fn authenticate(&self, credential: &str, now: Moment) -> Option<Verdict> {
+    fn authenticate(&self, credential: &str, _: IpAddr, now: Moment) -> Option<Verdict> {
         let token = credential.strip_prefix(PREFIX)?;
         let standing = self.0.source.standing(now.at);
         if let Standing::Good(held) = &standing {

@@ -1,5 +1,7 @@
 //! Keys from the configuration: the operator's own.
 
+use std::net::IpAddr;
+
 use bardo_access::Moment;
 use bardo_engine::Principal;
 use bardo_types::secret::Secret;
@@ -44,7 +46,7 @@ fn digest(key: &str) -> [u8; 32] {
 
 impl Authenticator for StaticKeys {
     /// What is none of these may still be a key of the store, so it is not refused here.
-    fn authenticate(&self, credential: &str, _: Moment) -> Option<Verdict> {
+    fn authenticate(&self, credential: &str, _: IpAddr, _: Moment) -> Option<Verdict> {
         if self.is_empty() {
             return None;
         }

@@ -29,22 +29,20 @@ impl Problem {
                 400,
                 FaultClass::BadRequest,
                 format!(
-                    "no configured backend keeps this request as secret as it needs ({missing})"
+                    "no configured backend meets the privacy class of this request ({missing})"
                 ),
             ),
             RefusalKind::Unsatisfiable => (
                 400,
                 FaultClass::BadRequest,
                 format!(
-                    "no configured backend has all that this request requires; missing: {missing}"
+                    "no configured backend supports everything that this request requires; missing: {missing}"
                 ),
             ),
             RefusalKind::NotAllowed => (
                 404,
                 FaultClass::NotFound,
-                format!(
-                    "none of the backends that this key may use can answer a request for `{model}`"
-                ),
+                format!("no backend that this key is allowed to use serves `{model}`"),
             ),
         };
         let message = format!("{reason}{}; {}", lacks(refusal), refusal.advice);

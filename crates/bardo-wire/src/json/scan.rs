@@ -86,6 +86,12 @@ impl<'a> TopLevel<'a> {
         }
     }
 
+    /// The name of a member, its escapes resolved.
+    #[must_use]
+    pub fn name(&self, member: &Member) -> Cow<'_, str> {
+        self.key(member)
+    }
+
     /// All members in order.
     #[must_use]
     pub fn members(&self) -> &[Member] {

@@ -1,5 +1,5 @@
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,6 +12,8 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as 
 use serde_json::{Value, json};
 
 use super::*;
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 const NOW_S: u64 = 1_800_000_000;
 const APP: &str = "app-1";
@@ -353,7 +355,7 @@ impl World {
             at: self.start + Duration::from_secs(seconds),
         };
         let credential = format!("privy_{token}");
-        self.privy.authenticate(&credential, now).unwrap()
+        self.privy.authenticate(&credential, HERE, now).unwrap()
     }
 
     async fn ask(&self, token: &str, seconds: u64) -> Result<String, Denied> {
@@ -387,7 +389,10 @@ async fn a_holder_draws_on_the_account_of_its_subject() {
         at: world.start,
     };
     for other in ["bardo_sk_a_b", "eyJhbGciOiJFUzI1NiJ9.e30.x", "sk-1"] {
-        assert!(world.privy.authenticate(other, now).is_none(), "{other}");
+        assert!(
+            world.privy.authenticate(other, HERE, now).is_none(),
+            "{other}"
+        );
     }
 }
 
