@@ -48,6 +48,7 @@ pub struct Resold {
     with: FeatureSet,
     without: FeatureSet,
     efforts: Option<Vec<Effort>>,
+    price: Option<Price>,
 }
 
 /// What is known of models, by spelling-free name.
@@ -138,6 +139,7 @@ impl Catalog {
         let mut entry = self.describe(&resold.id).entry(&resold.upstream);
         entry.id.clone_from(&resold.id);
         entry.security = entry.security.max(resold.security);
+        entry.price = resold.price.or(entry.price);
         entry
             .capabilities
             .change_features(resold.with, resold.without);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bardo_types::feature::FeatureSet;
-use bardo_types::model::{Capabilities, Effort, Price, Service, Tier};
+use bardo_types::model::{Capabilities, Effort, LongContext, Price, Service, Tier};
 use bardo_types::money::{MicroUsd, PricePerMillion};
 use bardo_types::privacy::SecurityClass;
 use serde::Deserialize;
@@ -72,6 +72,8 @@ struct Row {
     #[serde(default)]
     security: SecurityClass,
     mid_system: Option<bool>,
+    context: Option<u64>,
+    max_output: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -82,7 +84,21 @@ struct PriceRow {
     cache_read: Option<String>,
     cache_write: Option<String>,
     cache_write_1h: Option<String>,
+    audio_input: Option<String>,
     web_search: Option<String>,
+    request: Option<String>,
+    long_context: Option<LongRow>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LongRow {
+    above: u64,
+    input: String,
+    output: String,
+    cache_read: Option<String>,
+    cache_write: Option<String>,
+    cache_write_1h: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -103,37 +119,75 @@ struct ResellerRow {
     #[serde(default)]
     without: FeatureSet,
     efforts: Option<Vec<Effort>>,
+    price: Option<PriceRow>,
 }
 
-impl From<ResellerRow> for Resold {
-    fn from(row: ResellerRow) -> Self {
-        Self {
+impl ResellerRow {
+    fn read(self) -> Result<Resold, CatalogError> {
+        let row = self;
+        let price = match &row.price {
+            None => None,
+            Some(price) => Some(price.read().ok_or_else(|| CatalogError::Price {
+                model: row.id.clone(),
+            })?),
+        };
+        Ok(Resold {
+            price,
             id: row.id,
             upstream: row.upstream,
             security: row.security,
             with: row.features,
             without: row.without,
             efforts: row.efforts,
-        }
+        })
+    }
+}
+
+fn tokens(text: &str) -> Option<PricePerMillion> {
+    PricePerMillion::from_usd_per_million(text).ok()
+}
+
+fn tokens_if(text: &Option<String>) -> Option<Option<PricePerMillion>> {
+    match text {
+        None => Some(None),
+        Some(text) => tokens(text).map(Some),
+    }
+}
+
+fn flat_if(text: &Option<String>) -> Option<Option<MicroUsd>> {
+    match text {
+        None => Some(None),
+        Some(text) => MicroUsd::from_usd(text).ok().map(Some),
+    }
+}
+
+impl LongRow {
+    fn read(&self) -> Option<LongContext> {
+        Some(LongContext {
+            above: self.above,
+            input: tokens(&self.input)?,
+            output: tokens(&self.output)?,
+            cache_read: tokens_if(&self.cache_read)?,
+            cache_write_5m: tokens_if(&self.cache_write)?,
+            cache_write_1h: tokens_if(&self.cache_write_1h)?,
+        })
     }
 }
 
 impl PriceRow {
     fn read(&self) -> Option<Price> {
-        let read = |text: &String| PricePerMillion::from_usd_per_million(text).ok();
-        let optional = |text: &Option<String>| match text {
-            None => Some(None),
-            Some(text) => read(text).map(Some),
-        };
         Some(Price {
-            input: read(&self.input)?,
-            output: read(&self.output)?,
-            cache_read: optional(&self.cache_read)?,
-            cache_write_5m: optional(&self.cache_write)?,
-            cache_write_1h: optional(&self.cache_write_1h)?,
-            web_search: match &self.web_search {
+            input: tokens(&self.input)?,
+            output: tokens(&self.output)?,
+            cache_read: tokens_if(&self.cache_read)?,
+            cache_write_5m: tokens_if(&self.cache_write)?,
+            cache_write_1h: tokens_if(&self.cache_write_1h)?,
+            audio_input: tokens_if(&self.audio_input)?,
+            web_search: flat_if(&self.web_search)?,
+            request: flat_if(&self.request)?,
+            long_context: match &self.long_context {
                 None => None,
-                Some(text) => Some(MicroUsd::from_usd(text).ok()?),
+                Some(long) => Some(long.read()?),
             },
             ..Price::default()
         })
@@ -151,6 +205,8 @@ impl Row {
             })?
             .clone();
         capabilities.mid_system = self.mid_system.unwrap_or(capabilities.mid_system);
+        capabilities.context_tokens = self.context.unwrap_or(capabilities.context_tokens);
+        capabilities.max_output_tokens = self.max_output.unwrap_or(capabilities.max_output_tokens);
         capabilities.change_features(self.features, FeatureSet::EMPTY);
         if self.rating > RATING_MAX {
             return Err(CatalogError::Rating { model: model() });
@@ -201,17 +257,18 @@ impl Catalog {
         }
         let guesses = file.guesses.rows.into_iter();
         let successors = file.successors.rows.into_iter();
-        let resold = |rows: Reseller| rows.models.into_iter().map(Resold::from).collect();
+        let mut resellers = BTreeMap::new();
+        for (service, rows) in file.backend {
+            let rows: Result<Vec<Resold>, _> =
+                rows.models.into_iter().map(ResellerRow::read).collect();
+            resellers.insert(service, rows?);
+        }
         Ok(Self {
             dated: file.dated,
             models,
             guesses: guesses.map(|row| (row.prefix, row.family)).collect(),
             families: file.family,
-            resellers: file
-                .backend
-                .into_iter()
-                .map(|(service, rows)| (service, resold(rows)))
-                .collect(),
+            resellers,
             successors: successors.map(|row| (row.id, row.now)).collect(),
             owners: Vec::new(),
         })
