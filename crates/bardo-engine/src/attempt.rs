@@ -14,7 +14,7 @@ use http_body_util::{BodyExt as _, Full};
 use tokio::time::Instant;
 
 use crate::failure::Refusal;
-use crate::received::Task;
+use crate::received::{Payer, Task};
 use crate::respond::{ANSWER_MAX, TOO_LARGE, is_page};
 use crate::retry_after;
 use crate::run::{Admitted, Engine};
@@ -45,14 +45,20 @@ impl Engine {
             deadlines.whole_header
         };
         let until = Instant::now() + head.min(left);
-        let mut response = self.send(shaped, None, until).await?;
+        let mut response = self
+            .send(shaped, &admitted.principal.payer, None, until)
+            .await?;
         if response.status() == StatusCode::PAYMENT_REQUIRED
             && is_offer(shaped.endpoint.service, &shaped.endpoint.key)
             && let Some(wallet) = &admitted.world.wallet
             && response.headers().contains_key(PAYMENT_REQUIRED)
         {
             match wallet.pay(response.headers()) {
-                Ok(payment) => response = self.send(shaped, Some(payment), until).await?,
+                Ok(payment) => {
+                    response = self
+                        .send(shaped, &admitted.principal.payer, Some(payment), until)
+                        .await?
+                }
                 Err(error) => {
                     tracing::warn!(backend = shaped.endpoint.name, %error, "an offer was not paid")
                 }
@@ -72,7 +78,9 @@ impl Engine {
                     "thinking_state",
                     "the provider refused the signatures in the history, so earlier thinking was left out",
                 ));
-                let response = self.send(shaped, None, until).await?;
+                let response = self
+                    .send(shaped, &admitted.principal.payer, None, until)
+                    .await?;
                 self.head(shaped, response)
                     .await
                     .map_err(Rejected::into_failure)
@@ -84,6 +92,7 @@ impl Engine {
     async fn send(
         &self,
         shaped: &Shaped,
+        payer: &Payer,
         payment: Option<http::HeaderValue>,
         until: Instant,
     ) -> Result<Response<UpstreamBody>, Failure> {
@@ -104,8 +113,10 @@ impl Engine {
         match tokio::time::timeout_at(until, sent).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(SendError::NotSent(error))) => {
-                tracing::debug!(backend = shaped.endpoint.name, %error, "not sent");
-                Err(Failure::unsent(&error))
+                let address = shaped.endpoint.origin.authority();
+                tracing::info!(backend = shaped.endpoint.name, address, %error, "the provider could not be reached");
+                let is_owner = matches!(payer, Payer::Owner);
+                Err(Failure::unsent(&error, is_owner.then_some(&*address)))
             }
             Ok(Err(SendError::Unknown(error))) => {
                 tracing::debug!(backend = shaped.endpoint.name, %error, "sent, no answer");

@@ -149,6 +149,7 @@ impl Engine {
                 backend: backend.clone(),
                 fault,
                 attempts: 1,
+                earlier: Vec::new(),
                 unknown_outcome: false,
             })
         };

@@ -233,10 +233,16 @@ impl<'a> Walk<'a> {
                 }
             }
         }
+        let mut earlier = Vec::new();
+        if let Some(before) = self.last.take() {
+            earlier = before.earlier;
+            earlier.push(what_became(&before.backend, &before.fault));
+        }
         self.last = Some(UpstreamFailure {
             backend,
             fault,
             attempts: self.attempts,
+            earlier,
             unknown_outcome: next == Next::Unknown,
         });
     }
@@ -318,6 +324,7 @@ impl<'a> Walk<'a> {
                 backend: name(index),
                 fault,
                 attempts: 0,
+                earlier: Vec::new(),
                 unknown_outcome: false,
             }));
         }
@@ -333,9 +340,19 @@ impl<'a> Walk<'a> {
                 backend: String::new(),
                 fault: Fault::new(FaultClass::Server, "no backend was tried"),
                 attempts: 0,
+                earlier: Vec::new(),
                 unknown_outcome: false,
             }))
         })
+    }
+}
+
+/// A try in a few words of ours: `openrouter (overloaded, status 503)`.
+fn what_became(backend: &str, fault: &Fault) -> String {
+    let class = fault.class.as_str();
+    match fault.status {
+        Some(status) => format!("{backend} ({class}, status {status})"),
+        None => format!("{backend} ({class})"),
     }
 }
 

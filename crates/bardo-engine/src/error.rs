@@ -16,6 +16,8 @@ pub struct UpstreamFailure {
     pub fault: Fault,
     /// How many backends were tried.
     pub attempts: u32,
+    /// Those that were tried before, each with what became of it.
+    pub earlier: Vec<String>,
     /// The request may have been carried out and billed.
     pub unknown_outcome: bool,
 }

@@ -45,8 +45,8 @@ pub(crate) struct Refusal {
 }
 
 impl Failure {
-    /// Nothing of the request was sent.
-    pub(crate) fn unsent(error: &ConnectError) -> Self {
+    /// Nothing of the request was sent to `address`. Only the operator is told where that is.
+    pub(crate) fn unsent(error: &ConnectError, address: Option<&str>) -> Self {
         let next = match error {
             // What a name means, and whom a certificate is for, does not change within a second.
             ConnectError::Resolve(_) | ConnectError::Private | ConnectError::Tls(_) => Next::Other,
@@ -55,7 +55,10 @@ impl Failure {
             | ConnectError::Timeout(_)
             | ConnectError::Closed => Next::Same { after: None },
         };
-        let message = format!("the provider could not be reached: {error}");
+        let message = match address {
+            Some(address) => format!("the provider could not be reached at {address}: {error}"),
+            None => format!("the provider could not be reached: {error}"),
+        };
         Self {
             fault: Fault::new(FaultClass::Connection, message),
             next,

@@ -32,6 +32,10 @@ pub struct AnswerHead {
     pub estimate: Option<MicroUsd>,
     /// The final figures, where they are known at the start.
     pub figures: Option<Figures>,
+    /// The account is not charged.
+    pub unbilled: bool,
+    /// No price is known, so that no cost can be.
+    pub unpriced: bool,
     /// What the account had at least, when that was last told; holds are not taken off.
     pub funds: Option<MicroUsd>,
     /// What is left of the caller's limits.
@@ -43,7 +47,7 @@ pub struct AnswerHead {
 pub struct Figures {
     /// Who pays.
     pub mode: PaymentMode,
-    /// What is paid, where that is known and our business.
+    /// What it costs, whoever pays; `None` where that is not known.
     pub cost: Option<MicroUsd>,
     /// What was saved against the list price.
     pub savings: Option<MicroUsd>,
@@ -83,6 +87,8 @@ impl AnswerHead {
             optimizations: receipt.optimizations.clone(),
             estimate: tab.estimate.filter(|_| receipt.mode != PaymentMode::Direct),
             figures: None,
+            unbilled: !receipt.is_billed(),
+            unpriced: tab.is_unpriced(),
             funds,
             limits: tab.admission.clone(),
         }

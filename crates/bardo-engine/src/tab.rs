@@ -188,6 +188,11 @@ impl Tab {
         }
     }
 
+    /// Whether nobody knows what the model costs at the backend that is asked.
+    pub(crate) fn is_unpriced(&self) -> bool {
+        self.price.is_none()
+    }
+
     pub(crate) fn elapsed(&self) -> Duration {
         self.received.elapsed()
     }

@@ -2,6 +2,7 @@
 
 use bardo_engine::{Payer, Principal};
 use bardo_ledger::{Ledger, StoreError, UsageQuery, UsageRow};
+use bardo_router::Roster;
 use bardo_types::calendar::{DAY_MS, Date};
 use bardo_types::money::MicroUsd;
 use serde_json::{Value, json};
@@ -49,6 +50,7 @@ pub(crate) async fn usage(
     principal: &Principal,
     query: Option<&str>,
     now_ms: u64,
+    roster: &Roster,
 ) -> Result<Value, Problem> {
     let today = now_ms / DAY_MS;
     let date = |name: &'static str| -> Result<Option<u64>, Problem> {
@@ -79,8 +81,8 @@ pub(crate) async fn usage(
         "from": Date::of_days(from).to_string(),
         "to": Date::of_days(to).to_string(),
         "currency": "USD",
-        "total": total(&rows),
-        "data": rows.iter().map(row).collect::<Vec<_>>(),
+        "total": total(&rows, roster),
+        "data": rows.iter().map(|one| row(one, roster)).collect::<Vec<_>>(),
     }))
 }
 
@@ -95,7 +97,19 @@ pub(crate) fn parameter<'q>(query: Option<&'q str>, name: &str) -> Option<&'q st
         .filter(|value| !value.is_empty())
 }
 
-fn row(row: &UsageRow) -> Value {
+/// Whether a row's cost is not known: tokens were counted, they came to nothing, and the model is
+/// not free at that backend.
+fn is_unpriced(row: &UsageRow, roster: &Roster) -> bool {
+    let counted = row.input_tokens > 0 || row.output_tokens > 0;
+    counted
+        && row.provider_cost == MicroUsd::ZERO
+        && row.charge == MicroUsd::ZERO
+        && !roster.is_free_at(&row.provider, &row.model)
+}
+
+fn row(row: &UsageRow, roster: &Roster) -> Value {
+    let is_known = !is_unpriced(row, roster);
+    let known = |amount: MicroUsd| is_known.then(|| amount.to_string());
     json!({
         "date": Date::of_days(row.day).to_string(),
         "model": row.model,
@@ -103,13 +117,14 @@ fn row(row: &UsageRow) -> Value {
         "requests": row.requests,
         "input_tokens": row.input_tokens,
         "output_tokens": row.output_tokens,
-        "provider_cost": row.provider_cost.to_string(),
+        "provider_cost": known(row.provider_cost),
         "charge": row.charge.to_string(),
-        "savings": row.savings.to_string(),
+        "savings": known(row.savings),
     })
 }
 
-fn total(rows: &[UsageRow]) -> Value {
+/// The sums, of costs over what is priced; `unpriced_requests` says how many are left out of them.
+fn total(rows: &[UsageRow], roster: &Roster) -> Value {
     let sum = |of: fn(&UsageRow) -> u64| rows.iter().map(of).fold(0u64, u64::saturating_add);
     let usd = |of: fn(&UsageRow) -> MicroUsd| {
         let micro = rows
@@ -118,13 +133,18 @@ fn total(rows: &[UsageRow]) -> Value {
             .fold(0, u64::saturating_add);
         MicroUsd::new(micro).to_string()
     };
+    let unpriced = rows.iter().filter(|row| is_unpriced(row, roster));
+    let unpriced: u64 = unpriced.map(|row| row.requests).sum();
+    let requests = sum(|row| row.requests);
+    let is_known = requests == 0 || unpriced < requests;
     json!({
-        "requests": sum(|row| row.requests),
+        "requests": requests,
+        "unpriced_requests": unpriced,
         "input_tokens": sum(|row| row.input_tokens),
         "output_tokens": sum(|row| row.output_tokens),
-        "provider_cost": usd(|row| row.provider_cost),
+        "provider_cost": is_known.then(|| usd(|row| row.provider_cost)),
         "charge": usd(|row| row.charge),
-        "savings": usd(|row| row.savings),
+        "savings": is_known.then(|| usd(|row| row.savings)),
     })
 }
 

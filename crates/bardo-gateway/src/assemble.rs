@@ -398,6 +398,16 @@ pub(crate) fn world(
     }
 }
 
+/// How many models of each backend have no known price.
+pub(crate) fn unpriced(world: &World) -> Vec<(String, usize)> {
+    let roster = world.roster();
+    let names = roster.backends().iter().map(|spec| spec.name.clone());
+    names
+        .enumerate()
+        .map(|(index, name)| (name, roster.unpriced(index).count()))
+        .collect()
+}
+
 fn deadlines(config: &Config) -> Deadlines {
     let upstream = &config.upstream;
     Deadlines {

@@ -96,7 +96,16 @@ enum ConfigVerb {
 #[derive(Subcommand)]
 enum ModelsVerb {
     /// List the models of the configured backends, from the catalog in this binary.
-    List(Common),
+    List(ListArgs),
+}
+
+#[derive(Args)]
+struct ListArgs {
+    #[command(flatten)]
+    common: Common,
+    /// List only models without a known price.
+    #[arg(long)]
+    unpriced: bool,
 }
 
 /// Options of all verbs.
@@ -300,7 +309,8 @@ fn show_settings(common: &Common) -> Result<(), Failure> {
     Ok(())
 }
 
-fn list_models(common: &Common) -> Result<(), Failure> {
+fn list_models(args: &ListArgs) -> Result<(), Failure> {
+    let common = &args.common;
     let loaded = config::load(common.config.as_deref(), &environment())?;
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     let catalog = std::sync::Arc::new(bardo_router::Catalog::embedded());
@@ -311,14 +321,32 @@ fn list_models(common: &Common) -> Result<(), Failure> {
         &assemble::LiveLists::new(),
         false,
     );
-    for entry in world.roster().listed() {
-        let served = world.roster().resolve(&entry.id).unwrap_or_default();
+    let roster = world.roster();
+    for entry in roster.shown() {
+        let served = roster.resolve(&entry.id).unwrap_or_default();
+        let price_of = |candidate: &bardo_router::Candidate| candidate.entry.price;
+        let is_shown =
+            |candidate: &&bardo_router::Candidate| !args.unpriced || price_of(candidate).is_none();
         let by: Vec<&str> = served
             .iter()
+            .filter(is_shown)
             .map(|candidate| world.endpoints[candidate.backend].name.as_str())
             .collect();
+        if args.unpriced && by.is_empty() {
+            continue;
+        }
         if common.json {
-            say(json!({ "id": entry.id, "vendor": entry.vendor, "providers": by }).to_string());
+            let price = served.iter().find_map(price_of);
+            let per_million = price.map(|price| {
+                let usd = |micro| MicroUsd::new(micro).to_string();
+                json!({ "input": usd(price.input.micro()), "output": usd(price.output.micro()) })
+            });
+            say(json!({
+                "id": entry.id, "vendor": entry.vendor, "providers": by,
+                "context_tokens": entry.capabilities.context_tokens,
+                "usd_per_million": per_million.filter(|_| !args.unpriced),
+            })
+            .to_string());
         } else {
             say(format!("{:<32} {}", entry.id, by.join(", ")));
         }

@@ -40,6 +40,8 @@ mod named {
     pub(super) const COST_ESTIMATE: HeaderName = HeaderName::from_static(names::COST_ESTIMATE);
     pub(super) const COST: HeaderName = HeaderName::from_static(names::COST);
     pub(super) const COST_USD: HeaderName = HeaderName::from_static(names::COST_USD);
+    pub(super) const BILLED: HeaderName = HeaderName::from_static(names::BILLED);
+    pub(super) const PRICE: HeaderName = HeaderName::from_static(names::PRICE);
     pub(super) const SAVINGS: HeaderName = HeaderName::from_static(names::SAVINGS);
     pub(super) const SPREAD: HeaderName = HeaderName::from_static(names::SPREAD);
     pub(super) const BALANCE: HeaderName = HeaderName::from_static(names::BALANCE);
@@ -122,6 +124,12 @@ pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut Header
     if let Some(estimate) = head.estimate {
         show(headers, named::COST_ESTIMATE, estimate);
     }
+    if head.unbilled {
+        headers.insert(named::BILLED, HeaderValue::from_static("no"));
+    }
+    if head.unpriced {
+        headers.insert(named::PRICE, HeaderValue::from_static("unknown"));
+    }
     if let Some(figures) = &head.figures {
         cost(figures, headers);
     }
@@ -134,13 +142,9 @@ pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut Header
 }
 
 fn cost(figures: &Figures, headers: &mut HeaderMap) {
-    match (figures.mode, figures.cost) {
-        (PaymentMode::Direct, _) => insert(headers, named::COST, "direct"),
-        (PaymentMode::Prepaid | PaymentMode::Owner, Some(cost)) => {
-            show(headers, named::COST, cost);
-            show(headers, named::COST_USD, cost);
-        }
-        (PaymentMode::Prepaid | PaymentMode::Owner, None) => {}
+    if let Some(cost) = figures.cost {
+        show(headers, named::COST, cost);
+        show(headers, named::COST_USD, cost);
     }
     if let Some(savings) = figures.savings {
         show(headers, named::SAVINGS, savings);

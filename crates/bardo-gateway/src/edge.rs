@@ -154,7 +154,10 @@ impl Edge {
                     .await?;
                 let now_ms = SystemClock.now_ms();
                 let query = head.uri.query();
-                let usage = account::usage(&*self.ledger, &principal, query, now_ms).await?;
+                let world = self.engine.world();
+                let usage =
+                    account::usage(&*self.ledger, &principal, query, now_ms, world.roster())
+                        .await?;
                 Ok(json_reply(StatusCode::OK, usage))
             }
             Route::Receipt(id) => {

@@ -553,6 +553,7 @@ impl Problem {
             backend,
             mut fault,
             attempts,
+            earlier,
             unknown_outcome,
         } = failure;
         let status = match fault.class {
@@ -596,6 +597,10 @@ impl Problem {
                 fault.code = None;
             }
             _ => {}
+        }
+        if !earlier.is_empty() {
+            let (message, earlier) = (&fault.message, earlier.join(", "));
+            fault.message = format!("{backend}: {message}; tried before: {earlier}").into();
         }
         Self {
             status,

@@ -6,11 +6,7 @@ use serde_json::{Value, json};
 
 /// `GET /v1/models`.
 pub(crate) fn list(roster: &Roster, anthropic: bool) -> Value {
-    let rows: Vec<Value> = roster
-        .listed()
-        .iter()
-        .map(|entry| row(entry, anthropic))
-        .collect();
+    let rows: Vec<Value> = roster.shown().map(|entry| row(entry, anthropic)).collect();
     if !anthropic {
         return json!({ "object": "list", "data": rows });
     }
@@ -20,6 +16,9 @@ pub(crate) fn list(roster: &Roster, anthropic: bool) -> Value {
 
 /// `GET /v1/models/{id}`; `None` when nobody serves it.
 pub(crate) fn one(roster: &Roster, name: &str, anthropic: bool) -> Option<Value> {
+    if let Some(written) = roster.shown().find(|entry| entry.id == name) {
+        return Some(row(written, anthropic));
+    }
     let found = roster.resolve(name).ok()?;
     Some(row(&found.first()?.entry, anthropic))
 }

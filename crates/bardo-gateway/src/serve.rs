@@ -108,6 +108,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     );
     let edge = edge(&loaded, &stores, &stored, world, &transport)
         .map_err(|reason| loaded.refuse(&reason))?;
+    let unpriced = assemble::unpriced(&edge.engine.world());
+    edge.metrics.unpriced_models(unpriced);
     let Listeners {
         data,
         admin,
@@ -615,13 +617,11 @@ impl Running {
     }
 
     fn rebuild(&self, config: &Config, backends: &[Backend], lists: &LiveLists) {
-        self.edge.engine.swap_world(assemble::world(
-            config,
-            backends,
-            &self.catalog,
-            lists,
-            self.sandbox,
-        ));
+        let world = assemble::world(config, backends, &self.catalog, lists, self.sandbox);
+        self.edge
+            .metrics
+            .unpriced_models(assemble::unpriced(&world));
+        self.edge.engine.swap_world(world);
     }
 
     /// Reads the configuration again. The listeners stay as they are.

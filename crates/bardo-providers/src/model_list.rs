@@ -109,9 +109,10 @@ pub(crate) fn openai_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList, L
         created: Option<u64>,
     }
     data(body, |row: Listed| {
+        let known = entry(catalog, &row.id);
         Ok(Some(ModelEntry {
-            created: row.created.unwrap_or(0),
-            ..entry(catalog, &row.id)
+            created: row.created.unwrap_or(known.created),
+            ..known
         }))
     })
 }
@@ -143,7 +144,7 @@ pub(crate) fn compatible_rows(
             return Ok(None);
         }
         let mut entry = entry(catalog, &row.id);
-        entry.created = row.created.unwrap_or(0);
+        entry.created = row.created.unwrap_or(entry.created);
         entry.embeddings |= row.kind.as_deref() == Some("embedding");
         if maker.is_none_or(|maker| !catalog.is_made_by(&entry.vendor, maker)) {
             entry.price = None;

@@ -5,6 +5,7 @@ mod owner;
 
 use std::collections::BTreeMap;
 
+use bardo_types::calendar::{DAY_MS, Date};
 use bardo_types::feature::FeatureSet;
 use bardo_types::model::{Capabilities, Effort, ModelEntry, Price, Service, Tier};
 use bardo_types::privacy::SecurityClass;
@@ -34,6 +35,8 @@ pub struct KnownModel {
     pub rating: u8,
     /// What whoever runs it can learn and keep, where that is the model's own, at most.
     pub security: SecurityClass,
+    /// The day of the snapshot that describes it, in Unix seconds: no later than that it was there.
+    pub created: u64,
 }
 
 /// One model of a service that sells those of others, as the snapshot knows it.
@@ -105,6 +108,11 @@ impl Catalog {
     #[must_use]
     pub fn dated(&self) -> &str {
         &self.dated
+    }
+
+    /// The same in Unix seconds.
+    pub(crate) fn dated_s(&self) -> u64 {
+        Date::parse(&self.dated).map_or(0, |date| date.days() * DAY_MS / 1_000)
     }
 
     /// The model of that name in any spelling, aliases included.
@@ -183,6 +191,7 @@ impl Catalog {
             embeddings: normal.contains("embed"),
             rating: 0,
             security: SecurityClass::Standard,
+            created: self.dated_s(),
         }
     }
 }
@@ -199,7 +208,7 @@ impl KnownModel {
             tier: self.tier,
             capabilities: self.capabilities.clone(),
             price: self.price,
-            created: 0,
+            created: self.created,
             embeddings: self.embeddings,
             rating: self.rating,
             security: self.security,

@@ -145,6 +145,11 @@ pub struct Roster {
     makers: HashSet<String>,
     /// Listed models in order, without repeats.
     listed: Vec<Arc<ModelEntry>>,
+    /// Every model of every backend.
+    offered: Vec<Candidate>,
+    /// Models under the very names that the configuration has for them, where these say more than
+    /// the models' own (`claude-opus-5-5-20260901`).
+    written: Vec<Arc<ModelEntry>>,
     catalog: Arc<Catalog>,
     terms: Vec<Terms>,
     pub(crate) pool: Pool,
@@ -363,10 +368,42 @@ impl Roster {
         &self.listed
     }
 
+    /// The models as `GET /v1/models` names them: each once, and dated names of the configuration
+    /// behind the models that they mean.
+    pub fn shown(&self) -> impl Iterator<Item = &Arc<ModelEntry>> {
+        self.listed.iter().chain(&self.written)
+    }
+
     /// Listed models that are not chosen, because nobody could mean their price (C-018).
     #[must_use]
     pub fn quarantined(&self) -> usize {
         self.pool.quarantined
+    }
+
+    /// Whether a backend is known to serve a model for nothing.
+    #[must_use]
+    pub fn is_free_at(&self, backend: &str, model: &str) -> bool {
+        let at = self.specs.iter().position(|spec| spec.name == backend);
+        let Some(at) = at else {
+            return false;
+        };
+        let found = self.find(model).into_iter().flatten();
+        let listed = found.filter(|candidate| candidate.backend == at).last();
+        let price = match listed {
+            Some(candidate) => candidate.entry.price,
+            None => self.unlisted(at, model).price,
+        };
+        price.is_some_and(|price| price.is_free())
+    }
+
+    /// The models that a backend is known to serve without a known price, by its index.
+    pub fn unpriced(&self, backend: usize) -> impl Iterator<Item = &Arc<ModelEntry>> {
+        let offered = self.offered.iter();
+        offered
+            .filter(move |candidate| {
+                candidate.backend == backend && candidate.entry.price.is_none()
+            })
+            .map(|candidate| &candidate.entry)
     }
 
     /// Whether callers are billed for a backend, by its index, and its owner not by its maker.

@@ -143,6 +143,7 @@ pub struct Metrics {
     listed: Family<Listing, Gauge>,
     quarantined: Family<Listing, Gauge>,
     unpriced: Counter,
+    unpriced_models: Family<Listing, Gauge>,
     estimated: Counter,
     store_up: Gauge,
     settlements_waiting: Gauge,
@@ -245,7 +246,12 @@ impl Metrics {
             unpriced: single(
                 all,
                 "unpriced_requests",
-                "Requests refused because nobody published a price of the model",
+                "Requests that were refused, or answered at an unknown cost, because the model has no known price",
+            ),
+            unpriced_models: family(
+                all,
+                "models_unpriced",
+                "Models of a provider without a known price",
             ),
             estimated: single(
                 all,
@@ -294,6 +300,9 @@ impl Metrics {
 
     /// Counts a request that has ended.
     pub fn settled(&self, receipt: &Receipt) {
+        if receipt.is_unpriced() {
+            self.unpriced.inc();
+        }
         let timings = &receipt.timings;
         self.with_series(receipt, |series| {
             series.requests[receipt.outcome as usize].inc();
@@ -424,6 +433,19 @@ impl Metrics {
         self.quarantined
             .get_or_create(&labels)
             .set(count(quarantined));
+    }
+
+    /// Tells how many models of each provider have no known price. Providers that are not told of any
+    /// more are not shown any more.
+    pub fn unpriced_models(&self, counts: impl IntoIterator<Item = (String, usize)>) {
+        self.unpriced_models.clear();
+        for (provider, models) in counts {
+            let labels = Listing { provider };
+            let models = i64::try_from(models).unwrap_or(i64::MAX);
+            self.unpriced_models
+                .get_or_create_owned(&labels)
+                .set(models);
+        }
     }
 
     /// Takes how well the backends serve at this moment. What is not told any more is not shown any

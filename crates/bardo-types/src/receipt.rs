@@ -195,24 +195,32 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// What the caller paid, or what its own provider will charge it where it is the operator;
-    /// `None` where that is unknown, or not our business because its own key pays.
+    /// What the caller paid, or where its account is not charged, what the provider asks by its
+    /// price; `None` where that is unknown.
     #[must_use]
     pub fn cost(&self) -> Option<MicroUsd> {
         match self.mode {
             PaymentMode::Prepaid => Some(self.amounts.charge),
-            PaymentMode::Owner => self.amounts.provider_cost,
-            PaymentMode::Direct => None,
+            PaymentMode::Owner | PaymentMode::Direct => self.amounts.provider_cost,
         }
     }
 
-    /// The cost as headers show it: decimal USD, or `direct` where the caller's own key pays.
+    /// The cost as decimal USD.
     #[must_use]
     pub fn cost_text(&self) -> Option<String> {
-        match self.mode {
-            PaymentMode::Direct => Some("direct".to_owned()),
-            PaymentMode::Prepaid | PaymentMode::Owner => self.cost().map(|cost| cost.to_string()),
-        }
+        self.cost().map(|cost| cost.to_string())
+    }
+
+    /// Whether the account is charged.
+    #[must_use]
+    pub fn is_billed(&self) -> bool {
+        self.mode == PaymentMode::Prepaid
+    }
+
+    /// Whether tokens were counted and their price is not known.
+    #[must_use]
+    pub fn is_unpriced(&self) -> bool {
+        self.usage.is_some() && self.cost().is_none()
     }
 
     /// What was saved against the list price, whoever pays; `None` where a part of it is unknown.

@@ -20,10 +20,14 @@ pub const DIALECT: &str = "x-bardo-dialect";
 pub const BARDO_REQUEST_ID: &str = "x-bardo-request-id";
 /// What was done to make it cheaper, comma separated.
 pub const OPTIMIZATIONS: &str = "x-bardo-optimizations";
-/// Cost in decimal USD, or `direct` when the caller's own key pays.
+/// Cost in decimal USD, whoever pays; absent where no price is known.
 pub const COST: &str = "x-bardo-cost";
-/// Cost in decimal USD; absent where there is no amount.
+/// The same as `x-bardo-cost`.
 pub const COST_USD: &str = "x-bardo-cost-usd";
+/// `no` where the account is not charged; absent where it is.
+pub const BILLED: &str = "x-bardo-billed";
+/// `unknown` where no price of the model is known, so that its cost is not known either.
+pub const PRICE: &str = "x-bardo-price";
 /// What the answer can cost at most, in decimal USD, where the cost is not known at its start.
 pub const COST_ESTIMATE: &str = "x-bardo-cost-estimate";
 /// What was saved against the list price, in decimal USD.

@@ -7,7 +7,7 @@ mod write;
 use std::fmt::Display;
 use std::time::Duration;
 
-use bardo_types::receipt::{Attempt, PaymentMode, Receipt};
+use bardo_types::receipt::{Attempt, Receipt};
 use bardo_types::usage::Usage;
 
 use self::write::{Object, Value as _, inner};
@@ -57,11 +57,9 @@ fn write_figures(receipt: &Receipt, pending: bool, object: &mut Object<'_>) {
         .member("cache_write_tokens", usage.map(Usage::cache_write))
         .member("output_tokens", usage.map(|usage| usage.output))
         .member("reasoning_tokens", usage.and_then(|usage| usage.reasoning));
-    match receipt.mode {
-        PaymentMode::Direct => object.member("cost", "direct"),
-        PaymentMode::Prepaid | PaymentMode::Owner => object.member("cost", receipt.cost()),
-    };
     object
+        .member("cost", receipt.cost())
+        .member("billed", receipt.is_billed())
         .member("savings", receipt.savings())
         .member("spread", amounts.spread)
         .member("balance", amounts.balance)
@@ -144,6 +142,7 @@ fn write_cost(receipt: &Receipt, object: &mut Object<'_>) {
     let amounts = &receipt.amounts;
     object
         .member("mode", receipt.mode.as_str())
+        .member("billed", receipt.is_billed())
         .member("currency", "USD")
         .member("provider_cost", amounts.provider_cost)
         .member("spread", amounts.spread)

@@ -234,7 +234,7 @@ fn connections_that_do_not_come_about() {
         (ConnectError::Closed, SAME),
     ];
     for (error, next) in rows {
-        let failure = Failure::unsent(&error);
+        let failure = Failure::unsent(&error, None);
         assert_eq!(failure.next, next, "{error}");
         let whose = failure.blame(Service::OpenAi);
         assert_eq!(whose, Blame::Unreachable, "{error}");

@@ -8,6 +8,7 @@ fn upstream(class: FaultClass, status: u16) -> Problem {
         backend: "openrouter".into(),
         fault,
         attempts: 1,
+        earlier: Vec::new(),
         unknown_outcome: false,
     };
     Problem::from(EngineError::Upstream(Box::new(failure)))

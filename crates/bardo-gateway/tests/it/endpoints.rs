@@ -331,12 +331,8 @@ fn the_figures_of_an_answer_are_in_its_headers_or_its_closing_comment() {
             assert_eq!(answer.header("x-bardo-model-requested"), Some(model));
             assert_eq!(answer.header("x-bardo-cache"), Some("bypass"));
             let cost = answer.header("x-bardo-cost").expect("a cost");
-            if model.starts_with("openrouter") {
-                let (whole, parts) = cost.split_once('.').expect("decimal USD");
-                assert!(whole.parse::<u64>().is_ok() && parts.len() == 6, "{cost}");
-            } else {
-                assert_eq!(cost, "direct");
-            }
+            let (whole, parts) = cost.split_once('.').expect("decimal USD");
+            assert!(whole.parse::<u64>().is_ok() && parts.len() == 6, "{cost}");
             let answer = gateway.send(&request(true));
             let (_, figures) = crate::sse::without_figures(&answer.body, caller.terminal());
             assert_eq!(

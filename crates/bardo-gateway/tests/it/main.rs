@@ -25,6 +25,7 @@ mod lifecycle;
 mod lists;
 mod midstream;
 mod money;
+mod names;
 mod passthrough;
 mod paying;
 mod reload;

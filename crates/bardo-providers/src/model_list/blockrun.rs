@@ -31,7 +31,7 @@ pub(crate) fn blockrun_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList,
 
 fn read(row: Row, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
     let mut entry = entry(catalog, &row.id);
-    entry.created = row.created.unwrap_or(0);
+    entry.created = row.created.unwrap_or(entry.created);
     entry.vendor = row.owned_by.unwrap_or(entry.vendor);
     entry.display_name = row.name.unwrap_or(entry.display_name);
     let pricing = row.pricing.and_then(|raw| raw.read().ok());

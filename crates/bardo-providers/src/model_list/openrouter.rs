@@ -50,7 +50,7 @@ fn read(row: Row, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
         .id
         .split_once('/')
         .map_or_else(String::new, |(vendor, _)| vendor.to_owned());
-    entry.created = row.created.unwrap_or(0);
+    entry.created = row.created.unwrap_or(entry.created);
     entry.display_name = row.name.unwrap_or(entry.display_name);
     let pricing: Option<pricing::OpenRouter> = row.pricing.and_then(|raw| raw.read().ok());
     entry.price = match pricing {

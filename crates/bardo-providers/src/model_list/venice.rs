@@ -60,7 +60,7 @@ fn read(row: Row, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
     let mut entry = entry(catalog, &row.id);
     // The vendor of a name here is who made the model, but Venice is who serves it.
     entry.id = row.id;
-    entry.created = row.created.unwrap_or(0);
+    entry.created = row.created.unwrap_or(entry.created);
     entry.embeddings = row.kind.as_deref() == Some("embedding");
     entry.display_name = spec.name.unwrap_or(entry.display_name);
     let pricing: Option<pricing::Venice> = spec.pricing.and_then(|raw| raw.read().ok());

@@ -229,6 +229,7 @@ impl Row {
             embeddings: self.embeddings,
             rating: self.rating,
             security: self.security,
+            created: 0,
         })
     }
 }
@@ -263,7 +264,7 @@ impl Catalog {
                 rows.models.into_iter().map(ResellerRow::read).collect();
             resellers.insert(service, rows?);
         }
-        Ok(Self {
+        let mut catalog = Self {
             dated: file.dated,
             models,
             guesses: guesses.map(|row| (row.prefix, row.family)).collect(),
@@ -271,6 +272,11 @@ impl Catalog {
             resellers,
             successors: successors.map(|row| (row.id, row.now)).collect(),
             owners: Vec::new(),
-        })
+        };
+        let dated = catalog.dated_s();
+        for known in catalog.models.values_mut() {
+            known.created = dated;
+        }
+        Ok(catalog)
     }
 }

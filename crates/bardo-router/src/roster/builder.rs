@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bardo_types::model::{ModelEntry, Price, Service};
 
+use super::naming::spelled;
 use super::{BackendModels, BackendSpec, Candidate, Pricing, Roster, is_maker};
 use crate::catalog::Catalog;
 use crate::name::normalize;
@@ -70,6 +71,8 @@ impl RosterBuilder {
             aliases: self.aliases,
             makers: HashSet::new(),
             listed: Vec::new(),
+            offered: Vec::new(),
+            written: Vec::new(),
             catalog: self.catalog,
             terms: self.terms,
             pool: Pool::default(),
@@ -114,6 +117,7 @@ impl RosterBuilder {
                     entry: Arc::clone(&entry),
                 };
                 let row = services::row(spec.service);
+                roster.offered.push(candidate.clone());
                 roster
                     .pool
                     .add(Offer::new(candidate, row, roster.terms[index]));
@@ -123,6 +127,7 @@ impl RosterBuilder {
                 roster.open.push(index);
             }
             roster.note_makers(&spec);
+            roster.note_dated(index, &spec);
             roster.specs.push(spec);
             roster.pricing.push(pricing);
         }
@@ -214,6 +219,26 @@ impl Roster {
         let makers = written.filter_map(|pattern| pattern.split_once('/'));
         self.makers
             .extend(makers.map(|(maker, _)| maker.to_owned()));
+    }
+
+    /// A dated name that the owner wrote is listed as written, besides.
+    fn note_dated(&mut self, backend: usize, spec: &BackendSpec) {
+        let is_known = |roster: &Self, name: &str| roster.shown().any(|entry| entry.id == name);
+        for name in spec.filter.exact() {
+            let last = name.rsplit('/').next().unwrap_or(name);
+            if is_known(self, name) || spelled(last) == normalize(name) {
+                continue;
+            }
+            let found = self.find(name).into_iter().flatten();
+            let entry = found
+                .filter(|candidate| candidate.backend == backend)
+                .last()
+                .map(|candidate| ModelEntry {
+                    id: name.to_owned(),
+                    ..ModelEntry::clone(&candidate.entry)
+                });
+            self.written.extend(entry.map(Arc::new));
+        }
     }
 
     fn add(&mut self, backend: usize, entry: Arc<ModelEntry>) {

@@ -280,7 +280,7 @@ impl Roster {
 }
 
 /// The start of a name, spelled as [`normalize`] spells names.
-fn spelled(start: &str) -> String {
+pub(super) fn spelled(start: &str) -> String {
     let plain = |c: char| match c {
         '.' | '_' => '-',
         c => c.to_ascii_lowercase(),

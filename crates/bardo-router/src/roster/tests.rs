@@ -419,7 +419,7 @@ fn the_list_price_is_the_makers_whoever_serves_the_model() {
         assert_eq!(roster.list_price(name), maker, "{name}");
     }
     assert_eq!(roster.list_price("bardo/auto"), None);
-    assert_eq!(roster.list_price("gpt-6-sol"), None, "nobody published it");
+    assert_eq!(roster.list_price("glm-5.2"), None, "nobody published it");
 }
 
 #[test]

@@ -25,24 +25,24 @@ fn a_backend_that_is_not_billed_costs_a_caller_nothing() {
     for caller in Caller::ALL {
         let answer = gateway.send(&key.ask(caller, &caller.request("m-chat", "Hello", false)));
         assert_eq!(answer.status(), 200, "{}", answer.text());
-        assert_eq!(header(&answer, "x-bardo-cost"), "direct");
-        for name in [
-            "x-bardo-cost-usd",
-            "x-bardo-spread",
-            "x-bardo-balance",
-            "x-bardo-cost-estimate",
-        ] {
+        assert_eq!(header(&answer, "x-bardo-cost"), "0.001880", "an amount");
+        assert_eq!(header(&answer, "x-bardo-billed"), "no");
+        assert_eq!(answer.header("x-bardo-price"), None);
+        for name in ["x-bardo-spread", "x-bardo-balance", "x-bardo-cost-estimate"] {
             assert_eq!(answer.header(name), None, "{name}");
         }
         let id = header(&answer, "x-request-id");
         let receipt = gateway.send(&key.get(&format!("/v1/receipts/{id}")));
         assert_eq!(receipt.status(), 200, "{}", receipt.text());
         assert_eq!(receipt.json()["cost"]["mode"], "direct");
+        assert_eq!(receipt.json()["cost"]["billed"], false);
         assert_eq!(micro_of(&receipt.json()["cost"]["charge"]), 0);
 
         let answer = gateway.send(&key.ask(caller, &caller.request("m-chat", "Hello", true)));
         let (_, figures) = without_figures(&answer.body, caller.terminal());
-        assert_eq!(figures["cost"], "direct", "{figures}");
+        assert_eq!(figures["cost"], "0.001880", "{figures}");
+        assert_eq!(figures["billed"], false, "{figures}");
+        assert_eq!(header(&answer, "x-bardo-billed"), "no");
         assert_eq!(answer.header("x-bardo-cost-estimate"), None);
     }
     let stand = till.stand(&key);

@@ -58,12 +58,7 @@ fn its_key_pays_for_every_billed_backend() {
     // Keys of makers are the operator's own.
     let body = Caller::Chat.request("gpt-5.5", "Hello", false);
     let answer = gateway.send(&sign(Request::json(Caller::Chat.path(), &body)));
-    assert_eq!(
-        header(&answer, "x-bardo-cost"),
-        "direct",
-        "{}",
-        answer.text()
-    );
+    assert_eq!(header(&answer, "x-bardo-billed"), "no", "{}", answer.text());
     assert_eq!(stand().spent, spent);
     let verified = verb(&["balance", "verify"]);
     assert_eq!(verified.code, Some(0), "{verified:?}");
