@@ -13,7 +13,7 @@ use bardo_types::model::{Dialect, Service, ToolFormat};
 use bardo_wire::codec::{DecodeContext, ReplyContext, Target};
 use bardo_wire::json::scan;
 use bardo_wire::splice::{Edit, splice};
-use bardo_wire::{chat, responses, table, textual};
+use bardo_wire::{chat, marks, responses, table, textual};
 use bytes::Bytes;
 use http::header::{ACCEPT, HeaderMap, HeaderValue};
 
@@ -252,6 +252,13 @@ fn relayed(
         }
     }
     edits.extend(endpoint.provider().peculiarities(&top));
+    if endpoint.service != Service::Anthropic {
+        for edit in marks::without_scope(&top) {
+            if edits.iter().all(|set| set.key() != edit.key()) {
+                edits.push(edit);
+            }
+        }
+    }
     if *admitted.model != candidate.entry.upstream_id {
         edits.push(Edit::set_string("model", &candidate.entry.upstream_id));
     }

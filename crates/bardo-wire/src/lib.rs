@@ -14,6 +14,7 @@ pub mod codec;
 pub mod envelope;
 pub mod headers;
 pub mod json;
+pub mod marks;
 pub mod receipt;
 pub mod settings;
 pub mod splice;

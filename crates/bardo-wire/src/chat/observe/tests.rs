@@ -118,3 +118,21 @@ fn only_the_chunk_without_choices_is_usage_alone() {
         assert!(!usage_only_chunk(event(other)), "{other}");
     }
 }
+
+#[test]
+fn several_answers_are_finished_when_each_of_them_is() {
+    let mut seen = Observed::default();
+    let end = |index: u32| {
+        format!(r#"{{"choices":[{{"index":{index},"delta":{{}},"finish_reason":"stop"}}]}}"#)
+    };
+    for (index, finished) in [(1, false), (1, false), (0, true)] {
+        let data = end(index);
+        let event = SseEvent {
+            name: "",
+            data: data.as_bytes(),
+        };
+        observe(event, &mut seen);
+        assert_eq!(seen.all_finished(2), finished);
+        assert!(seen.all_finished(1));
+    }
+}
