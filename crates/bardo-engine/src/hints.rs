@@ -20,6 +20,7 @@ use bardo_types::profile::InferenceProfile;
 use bardo_wire::codec::BadRequest;
 use serde_json::{Map, Value};
 
+use crate::size;
 use given::Given;
 
 /// What a caller tells about a request beside the request.
@@ -197,7 +198,9 @@ impl Hints {
                 self.route().sustainability = self.within(name, given.number(name)?, 0.0, f64::MAX);
             }
             "max_cost_usd" => {
-                self.route().max_cost_micro_usd = self.usd(name, given)?;
+                let text = given.decimal(name)?;
+                let most = size::micro_usd(text.trim()).ok_or_else(|| no_amount(name, &text))?;
+                self.route().max_cost_micro_usd = Some(most);
             }
             "stakes_usd" => {
                 self.route().stakes_micro_usd = self.usd(name, given)?;
@@ -304,6 +307,15 @@ impl Hints {
         let count = self.count(name, given)?;
         Ok(count.map(|count| u32::try_from(count).unwrap_or(u32::MAX)))
     }
+}
+
+/// A cap that is not understood must not be left out.
+fn no_amount(name: &str, text: &str) -> BadRequest {
+    let text: String = text.chars().take(64).collect();
+    BadRequest::new(
+        format!("bardo.{name}"),
+        format!("`{name}` is `{text}`, which is no amount in USD; send a number like 0.25"),
+    )
 }
 
 fn unknown_class() -> BadRequest {

@@ -11,6 +11,7 @@ use bardo_router::Candidate;
 use bardo_types::Degradation;
 use bardo_types::model::Price;
 use bardo_types::money::{BasisPoints, MicroUsd};
+use bardo_types::usage::Usage;
 use bardo_wire::codec::BadRequest;
 
 use crate::entitle::tier_row;
@@ -21,6 +22,7 @@ use crate::run::{Admitted, Engine};
 use crate::setup::{added_tokens, output_limit};
 use crate::tab::{Persisting, Tab, Taken};
 use crate::unseen;
+use tokio::time::Instant;
 
 /// How often a smaller hold is tried after one was refused; others may spend meanwhile.
 const TRIES: usize = 4;
@@ -52,12 +54,14 @@ impl Engine {
             .scopes
             .requests_per_minute
             .or(row.and_then(|row| row.requests_per_minute))
-            .or(defaults.requests_per_minute);
+            .or(defaults.requests_per_minute)
+            .filter(|&limit| limit > 0);
         let tokens_per_minute = key
             .scopes
             .tokens_per_minute
             .or(row.and_then(|row| row.tokens_per_minute))
-            .or(defaults.tokens_per_minute);
+            .or(defaults.tokens_per_minute)
+            .filter(|&limit| limit > 0);
         let counts = requests_per_minute.is_some()
             || tokens_per_minute.is_some()
             || defaults.allowance.is_some();
@@ -75,7 +79,8 @@ impl Engine {
         };
         let request = LimitRequest {
             account: admitted.principal.account.clone(),
-            key: Some(key.id.clone()),
+            // A rotation is no second allowance.
+            key: Some(key.counted_as().clone()),
             requests_per_minute,
             tokens_per_minute,
             allowance: defaults.allowance,
@@ -93,6 +98,7 @@ impl Engine {
         tab.taken = Some(Taken {
             request,
             tokens: admission.reserved_tokens,
+            most: admitted.most_tokens(),
         });
         tab.admission = Some(admission);
         Ok(life)
@@ -114,9 +120,7 @@ impl Engine {
             let tab = life.tab_mut();
             tab.prompt_bound = ask.prompt_tokens;
             let Payer::Prepaid(key) = &admitted.principal.payer else {
-                if let Sizing::Hold(plan) = hold::size(&ask) {
-                    tab.estimate = Some(plan.amount);
-                }
+                tab.estimate = self.expected(admitted);
                 return Ok(life.reserved());
             };
             let ledger = self.ledger()?;
@@ -133,7 +137,11 @@ impl Engine {
                     let tab = life.tab_mut();
                     tab.hold = Some(reservation.held);
                     tab.available = Some(reservation.available);
-                    tab.estimate = Some(reservation.held);
+                    let expected = self.expected(admitted);
+                    tab.estimate = Some(
+                        expected
+                            .map_or(reservation.held, |expected| expected.min(reservation.held)),
+                    );
                     if admitted.stream {
                         persist_soon(ledger, tab).await;
                     }
@@ -166,6 +174,31 @@ impl Engine {
             Some(hold::Candidate { unseen, ..reckoned })
         };
         billed.filter_map(reckoned).collect()
+    }
+
+    /// What the request probably costs at the backend that is asked first: what is usual there, not
+    /// the worst case, which is what is held.
+    fn expected(&self, admitted: &Admitted) -> Option<MicroUsd> {
+        const TOKEN_BYTES: u64 = 4;
+        let is_billed = |one: &&Candidate| !admitted.world.endpoint(one).direct;
+        let candidate = admitted.candidates.iter().find(is_billed)?;
+        let name = &admitted.world.endpoint(candidate).name;
+        let model = &candidate.entry.upstream_id;
+        let work = self
+            .observed
+            .work(name, model, admitted.stream, Instant::now());
+        let size = admitted.size();
+        let usual = match admitted.task {
+            Task::Generate => work.pace.usual_answer().saturating_mul(size.choices),
+            Task::Embeddings | Task::CountTokens => 0,
+        };
+        let usage = Usage {
+            fresh_input: (admitted.body.len() as u64 / TOKEN_BYTES).min(size.prompt),
+            output: size.output_of_all().map_or(usual, |most| usual.min(most)),
+            ..Usage::default()
+        };
+        let reckoned = admitted.reckoned(candidate)?;
+        usage.cost(&reckoned.price)?.charge_with(reckoned.spread)
     }
 
     fn ledger(&self) -> Result<&Arc<dyn Ledger>, EngineError> {
@@ -368,6 +401,20 @@ impl Admitted {
             candidates,
             available: MicroUsd::MAX,
         }
+    }
+
+    /// The tokens that it can come to at all.
+    fn most_tokens(&self) -> u64 {
+        let size = self.size();
+        let longest = |one: &Candidate| match one.entry.capabilities.max_output_tokens {
+            0 => self.world.billing.unknown_output,
+            known => known,
+        };
+        let longest = self.candidates.iter().map(longest).max().unwrap_or(0);
+        let output = size
+            .output_of_all()
+            .unwrap_or_else(|| longest.saturating_mul(size.choices));
+        size.prompt.saturating_add(output)
     }
 
     /// Takes note of how its hold came about.

@@ -60,9 +60,18 @@ impl Size {
 /// A number as JSON means it, so `1e2` and `100.0` are 100; what is no whole number is rounded up.
 /// `None` where it is none, or negative.
 pub(crate) fn whole_number(json: &str) -> Option<u64> {
-    if let Ok(number) = json.parse() {
-        return Some(number);
-    }
+    let (whole, rest) = decimal(json, 0)?;
+    Some(whole.saturating_add(u64::from(rest)))
+}
+
+/// An amount in USD as 10⁻⁶ USD, rounded down; `None` where it is none, or negative.
+pub(crate) fn micro_usd(text: &str) -> Option<u64> {
+    decimal(text, 6).map(|(whole, _)| whole)
+}
+
+/// The whole part of a decimal number times ten to the power of `shift`, and whether there is more
+/// behind it.
+fn decimal(json: &str, shift: i64) -> Option<(u64, bool)> {
     let (mantissa, exponent) = match json.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
         None => (json, 0),
@@ -72,7 +81,7 @@ pub(crate) fn whole_number(json: &str) -> Option<u64> {
     if whole.is_empty() || !digits().all(|digit| digit.is_ascii_digit()) {
         return None;
     }
-    let point = i64::try_from(whole.len()).ok()? + i64::from(exponent);
+    let point = i64::try_from(whole.len()).ok()? + i64::from(exponent) + shift;
     let mut value = 0_u64;
     let mut rest = false;
     for (at, digit) in (0_i64..).zip(digits()) {
@@ -88,7 +97,7 @@ pub(crate) fn whole_number(json: &str) -> Option<u64> {
     for _ in 0..missing.clamp(0, 20) {
         value = value.saturating_mul(10);
     }
-    Some(value.saturating_add(u64::from(rest)))
+    Some((value, rest))
 }
 
 #[cfg(test)]
@@ -139,6 +148,26 @@ mod tests {
             ("\"100\"", None),
         ] {
             assert_eq!(whole_number(json), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_rounded_down() {
+        for (text, expected) in [
+            ("0.25", Some(250_000)),
+            ("0.1000001", Some(100_000)),
+            ("0.30000000000000004", Some(300_000)),
+            ("1e-7", Some(0)),
+            ("2.5e-3", Some(2_500)),
+            ("1e400", Some(u64::MAX)),
+            ("7", Some(7_000_000)),
+            ("-1", None),
+            ("1,5", None),
+            ("$1", None),
+            ("NaN", None),
+            ("", None),
+        ] {
+            assert_eq!(micro_usd(text), expected, "{text}");
         }
     }
 

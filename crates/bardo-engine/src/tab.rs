@@ -34,6 +34,8 @@ use crate::shape::Shaped;
 use crate::tally;
 use crate::unseen::{Accepted, Work};
 
+/// A provider's figures are believed up to so many times what the request can come to.
+const TIMES_BELIEVED: u64 = 4;
 /// So many tokens of one answer are kept at most: a provider may say anything, and sums have to stay
 /// within what a store can count.
 const TOKENS_MAX: u64 = 1 << 32;
@@ -45,6 +47,8 @@ pub(crate) type Persisting = Pin<Box<dyn Future<Output = Result<(), StoreError>>
 pub(crate) struct Taken {
     pub(crate) request: LimitRequest,
     pub(crate) tokens: u64,
+    /// Tokens that the request can come to.
+    pub(crate) most: u64,
 }
 
 /// What is counted where the provider does not tell.
@@ -605,6 +609,7 @@ impl Tab {
     fn correct(&mut self, used: u64) {
         if let Some(taken) = self.taken.take() {
             let now_ms = self.services.clock.now_ms();
+            let used = used.min(taken.most.saturating_mul(TIMES_BELIEVED));
             self.services
                 .limits
                 .correct(&taken.request, taken.tokens, used, now_ms);
@@ -614,8 +619,7 @@ impl Tab {
 
 /// The largest charge that a provider's figures are believed up to, with so much held.
 fn believed(hold: MicroUsd) -> MicroUsd {
-    const TIMES: u64 = 4;
-    MicroUsd::new(hold.get().saturating_mul(TIMES))
+    MicroUsd::new(hold.get().saturating_mul(TIMES_BELIEVED))
 }
 
 fn mode(principal: &Principal, direct: bool) -> PaymentMode {

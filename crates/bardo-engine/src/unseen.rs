@@ -14,6 +14,8 @@ use tokio::time::Instant;
 
 /// The speed of a model that has not been observed yet, in tokens per second: rather slow.
 const USUAL_SPEED: u64 = 50;
+/// The tokens of an answer of a model that has not been observed yet.
+const USUAL_ANSWER: u64 = 256;
 /// So long a backend without enough observations works on an answer, for all we know.
 const USUAL_LONGEST: Duration = Duration::from_secs(60);
 /// Observations beyond so much time count less and less.
@@ -38,6 +40,7 @@ impl Accepted {
 pub(crate) struct Pace {
     tokens: u64,
     us: u64,
+    answers: u64,
 }
 
 impl Pace {
@@ -46,17 +49,26 @@ impl Pace {
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1);
         self.tokens = self.tokens.saturating_add(tokens);
         self.us = self.us.saturating_add(us);
+        self.answers = self.answers.saturating_add(1);
         while self.us > REMEMBERED_US {
             self.tokens /= 2;
             self.us /= 2;
+            self.answers = self.answers.div_ceil(2);
         }
+    }
+
+    /// The tokens that an answer has.
+    pub(crate) fn usual_answer(self) -> u64 {
+        self.tokens
+            .checked_div(self.answers)
+            .unwrap_or(USUAL_ANSWER)
     }
 
     /// The tokens that it writes in such a time.
     pub(crate) fn tokens_in(self, time: Duration) -> u64 {
         let (tokens, us) = match self {
             Self { tokens: 0, .. } | Self { us: 0, .. } => (USUAL_SPEED, 1_000_000),
-            Self { tokens, us } => (tokens, us),
+            Self { tokens, us, .. } => (tokens, us),
         };
         let made = time.as_micros().saturating_mul(u128::from(tokens)) / u128::from(us);
         u64::try_from(made).unwrap_or(u64::MAX)

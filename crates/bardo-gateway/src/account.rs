@@ -50,7 +50,7 @@ pub(crate) async fn usage(
     principal: &Principal,
     query: Option<&str>,
     now_ms: u64,
-    roster: &Roster,
+    shown: Shown<'_>,
 ) -> Result<Value, Problem> {
     let today = now_ms / DAY_MS;
     let date = |name: &'static str| -> Result<Option<u64>, Problem> {
@@ -81,8 +81,8 @@ pub(crate) async fn usage(
         "from": Date::of_days(from).to_string(),
         "to": Date::of_days(to).to_string(),
         "currency": "USD",
-        "total": total(&rows, roster),
-        "data": rows.iter().map(|one| row(one, roster)).collect::<Vec<_>>(),
+        "total": total(&rows, &shown),
+        "data": rows.iter().map(|one| row(one, &shown)).collect::<Vec<_>>(),
     }))
 }
 
@@ -97,6 +97,24 @@ pub(crate) fn parameter<'q>(query: Option<&'q str>, name: &str) -> Option<&'q st
         .filter(|value| !value.is_empty())
 }
 
+/// What rows are shown by.
+pub(crate) struct Shown<'a> {
+    pub(crate) roster: &'a Roster,
+    /// Whether a backend is billed to the owner of its key.
+    pub(crate) is_direct: &'a (dyn Fn(&str) -> bool + Sync),
+}
+
+impl Shown<'_> {
+    /// What a provider bills: to the gateway, or to the owner of a direct key.
+    fn costs(&self, row: &UsageRow) -> (MicroUsd, MicroUsd) {
+        if (self.is_direct)(&row.provider) {
+            (MicroUsd::ZERO, row.provider_cost)
+        } else {
+            (row.provider_cost, MicroUsd::ZERO)
+        }
+    }
+}
+
 /// Whether a row's cost is not known: tokens were counted, they came to nothing, and the model is
 /// not free at that backend.
 fn is_unpriced(row: &UsageRow, roster: &Roster) -> bool {
@@ -107,8 +125,9 @@ fn is_unpriced(row: &UsageRow, roster: &Roster) -> bool {
         && !roster.is_free_at(&row.provider, &row.model)
 }
 
-fn row(row: &UsageRow, roster: &Roster) -> Value {
-    let is_known = !is_unpriced(row, roster);
+fn row(row: &UsageRow, shown: &Shown<'_>) -> Value {
+    let is_known = !is_unpriced(row, shown.roster);
+    let (provider_cost, direct_cost) = shown.costs(row);
     let known = |amount: MicroUsd| is_known.then(|| amount.to_string());
     json!({
         "date": Date::of_days(row.day).to_string(),
@@ -117,23 +136,24 @@ fn row(row: &UsageRow, roster: &Roster) -> Value {
         "requests": row.requests,
         "input_tokens": row.input_tokens,
         "output_tokens": row.output_tokens,
-        "provider_cost": known(row.provider_cost),
+        "provider_cost": known(provider_cost),
+        "direct_cost": known(direct_cost),
         "charge": row.charge.to_string(),
         "savings": known(row.savings),
     })
 }
 
 /// The sums, of costs over what is priced; `unpriced_requests` says how many are left out of them.
-fn total(rows: &[UsageRow], roster: &Roster) -> Value {
+fn total(rows: &[UsageRow], shown: &Shown<'_>) -> Value {
     let sum = |of: fn(&UsageRow) -> u64| rows.iter().map(of).fold(0u64, u64::saturating_add);
-    let usd = |of: fn(&UsageRow) -> MicroUsd| {
+    let usd = |of: &dyn Fn(&UsageRow) -> MicroUsd| {
         let micro = rows
             .iter()
             .map(|row| of(row).get())
             .fold(0, u64::saturating_add);
         MicroUsd::new(micro).to_string()
     };
-    let unpriced = rows.iter().filter(|row| is_unpriced(row, roster));
+    let unpriced = rows.iter().filter(|row| is_unpriced(row, shown.roster));
     let unpriced: u64 = unpriced.map(|row| row.requests).sum();
     let requests = sum(|row| row.requests);
     let is_known = requests == 0 || unpriced < requests;
@@ -142,9 +162,10 @@ fn total(rows: &[UsageRow], roster: &Roster) -> Value {
         "unpriced_requests": unpriced,
         "input_tokens": sum(|row| row.input_tokens),
         "output_tokens": sum(|row| row.output_tokens),
-        "provider_cost": is_known.then(|| usd(|row| row.provider_cost)),
-        "charge": usd(|row| row.charge),
-        "savings": is_known.then(|| usd(|row| row.savings)),
+        "provider_cost": is_known.then(|| usd(&|row| shown.costs(row).0)),
+        "direct_cost": is_known.then(|| usd(&|row| shown.costs(row).1)),
+        "charge": usd(&|row| row.charge),
+        "savings": is_known.then(|| usd(&|row| row.savings)),
     })
 }
 

@@ -3,6 +3,7 @@
 mod policy;
 mod price;
 
+use bardo_access::Allowance;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -393,7 +394,12 @@ pub(crate) fn world(
         limits: DefaultLimits {
             requests_per_minute: Some(config.limits.requests_per_minute).filter(|&limit| limit > 0),
             tokens_per_minute: Some(config.limits.tokens_per_minute).filter(|&limit| limit > 0),
-            allowance: None,
+            allowance: Some(config.limits.allowance_tokens_per_hour)
+                .filter(|&tokens| tokens > 0)
+                .map(|tokens| Allowance {
+                    tokens,
+                    overage: config.limits.allowance_overage,
+                }),
         },
     }
 }

@@ -155,9 +155,20 @@ impl Edge {
                 let now_ms = SystemClock.now_ms();
                 let query = head.uri.query();
                 let world = self.engine.world();
+                let is_direct = |name: &str| {
+                    let of = |one: &&Arc<bardo_providers::Endpoint>| one.name == name;
+                    world
+                        .endpoints
+                        .iter()
+                        .find(of)
+                        .is_some_and(|one| one.direct)
+                };
+                let shown = account::Shown {
+                    roster: world.roster(),
+                    is_direct: &is_direct,
+                };
                 let usage =
-                    account::usage(&*self.ledger, &principal, query, now_ms, world.roster())
-                        .await?;
+                    account::usage(&*self.ledger, &principal, query, now_ms, shown).await?;
                 Ok(json_reply(StatusCode::OK, usage))
             }
             Route::Receipt(id) => {
@@ -235,7 +246,11 @@ impl Edge {
             }
         };
         let mut reply = match first {
-            First::Replay(kept) => replayed(&kept, caller.dialect),
+            First::Replay(kept) => {
+                // Another key of the account may not be allowed what the first one was.
+                drop(self.admit(caller, task, headers, body, principal)?);
+                replayed(&kept, caller.dialect)
+            }
             First::Plain => {
                 let admitted = self.admit(caller, task, headers, body, principal)?;
                 let reply = self.reply(caller, admitted, None, limits.heartbeat).await?;

@@ -167,6 +167,7 @@ async fn create(
     let spec = KeySpec {
         name: KEY_NAME.to_owned(),
         account: Some(account.clone()),
+        scopes: vec!["rpm=0".to_owned()],
         ..KeySpec::default()
     };
     let made = operator.create_key(spec).await?;

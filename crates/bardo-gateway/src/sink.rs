@@ -164,6 +164,10 @@ fn log(receipt: &Receipt) {
         Outcome::Finished => line!(tracing::Level::DEBUG, "answered"),
         Outcome::Aborted => line!(tracing::Level::INFO, "caller left"),
         Outcome::Failed => line!(tracing::Level::WARN, "failed"),
+        Outcome::Unknown if receipt.amounts.charge > bardo_types::money::MicroUsd::ZERO => line!(
+            tracing::Level::ERROR,
+            "the provider's figures are too large to believe: what was held is charged, compare the provider's bill"
+        ),
         Outcome::Unknown => line!(
             tracing::Level::ERROR,
             "the outcome is unknown: decide with `bardo-gateway reconcile`"

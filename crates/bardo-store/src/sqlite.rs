@@ -43,7 +43,7 @@ mod writer;
 mod tests;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -130,6 +130,7 @@ impl Faults {
 pub struct SqliteStore {
     side: Side,
     readers: Readers,
+    path: PathBuf,
 }
 
 enum Side {
@@ -173,7 +174,11 @@ impl SqliteStore {
                 path: path.to_owned(),
                 source,
             })?;
-        Ok(Self { side, readers })
+        Ok(Self {
+            side,
+            readers,
+            path: path.to_owned(),
+        })
     }
 
     /// Brings the database up to date at once, and reads what other processes did, instead of

@@ -36,6 +36,11 @@ impl StoreThread {
         })
     }
 
+    /// For what is begun there by somebody who does not have the thread.
+    pub(crate) fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
     /// Runs a future on the thread. It runs to its end also when the answer is not waited for.
     pub(crate) fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where

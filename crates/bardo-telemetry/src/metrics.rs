@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bardo_types::fault::FaultClass;
 use bardo_types::model::Dialect;
-use bardo_types::receipt::{Amounts, Outcome, Receipt};
+use bardo_types::receipt::{Amounts, Outcome, PaymentMode, Receipt};
 use bardo_types::usage::Usage;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -94,7 +94,7 @@ struct Series {
     duration: Histogram,
     first_content: Histogram,
     tokens: [Counter; 4],
-    money: [Counter; 5],
+    money: [Counter; 6],
 }
 
 impl Series {
@@ -114,8 +114,14 @@ impl Series {
         output.inc_by(usage.output);
     }
 
-    fn count_money(&self, amounts: &Amounts) {
-        let [cost, spread, charge, shortfall, savings] = &self.money;
+    fn count_money(&self, mode: PaymentMode, amounts: &Amounts) {
+        let [billed, direct, spread, charge, shortfall, savings] = &self.money;
+        // What the owner of a direct key is billed is no money of the gateway's.
+        let cost = if mode == PaymentMode::Direct {
+            direct
+        } else {
+            billed
+        };
         cost.inc_by(amounts.provider_cost.unwrap_or_default().get());
         spread.inc_by(amounts.spread.get());
         charge.inc_by(amounts.charge.get());
@@ -313,7 +319,7 @@ impl Metrics {
             if let Some(usage) = &receipt.usage {
                 series.count_tokens(usage);
             }
-            series.count_money(&receipt.amounts);
+            series.count_money(receipt.mode, &receipt.amounts);
         });
         if let Some(sent) = timings.sent {
             self.overhead.observe(sent.as_secs_f64());
@@ -402,7 +408,15 @@ impl Metrics {
             duration: self.duration.get_or_create_owned(&served),
             first_content: self.first_content.get_or_create_owned(&served),
             tokens: ["input", "cache_read", "cache_write", "output"].map(tokens),
-            money: ["provider_cost", "spread", "charge", "shortfall", "savings"].map(money),
+            money: [
+                "provider_cost",
+                "direct_cost",
+                "spread",
+                "charge",
+                "shortfall",
+                "savings",
+            ]
+            .map(money),
         }
     }
 

@@ -100,7 +100,7 @@ fn nonsense_is_neutral_and_said() {
             "`telepathy` is no known feature",
         ),
         (r#"{"mood":"fine"}"#, "`mood` is no known hint"),
-        (r#"{"max_cost_usd":-1}"#, "max_cost_usd is no amount"),
+        (r#"{"stakes_usd":-1}"#, "stakes_usd is no amount"),
     ] {
         let hints = of_body(json);
         let said_here = warnings(&hints);
@@ -164,4 +164,22 @@ fn the_header_of_the_prompt_cache_names_it_where_the_profile_does_not() {
     assert_eq!(key(own, Some("k")), Some("own".to_owned()));
     let other = r#"{"profile":{"temperature":0.5}}"#;
     assert_eq!(key(other, Some("k")), Some("k".to_owned()));
+}
+
+#[test]
+fn a_cap_that_is_not_understood_is_refused_and_any_amount_is_rounded_down() {
+    for (json, most) in [
+        (r#"{"max_cost_usd":0.1000001}"#, 100_000),
+        (r#"{"max_cost_usd":0.30000000000000004}"#, 300_000),
+        (r#"{"max_cost_usd":1e-3}"#, 1_000),
+        (r#"{"max_cost_usd":"0.1"}"#, 100_000),
+    ] {
+        let route = of_body(json).route.expect(json);
+        assert_eq!(route.max_cost_micro_usd, Some(most), "{json}");
+    }
+    for json in [r#"{"max_cost_usd":-1}"#, r#"{"max_cost_usd":"cheap"}"#] {
+        let mut hints = Hints::default();
+        let refused = hints.body(json);
+        assert!(refused.is_err(), "{json}");
+    }
 }

@@ -86,7 +86,9 @@ async fn a_stream_ends_with_what_it_cost_and_that_is_what_was_charged() {
             assert!(figures.get("pending").is_none(), "{place}");
             assert!(read.head.figures.is_none());
             let estimate = read.head.estimate.expect("an estimate");
-            assert!(estimate >= balance.spent, "{place}: {estimate}");
+            assert!(estimate > MicroUsd::ZERO, "{place}");
+            // The worst case would be more than a dollar.
+            assert!(estimate < MicroUsd::new(100_000), "{place}: {estimate}");
         }
     }
 }

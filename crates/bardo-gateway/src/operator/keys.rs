@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 use super::{Operator, OperatorError};
 
+/// The last millisecond of the year 9999: stores and calendars know no later one.
+const END_OF_TIME_MS: u64 = 253_402_300_799_999;
+
 /// What a new key shall be.
 #[derive(Debug, Default)]
 pub(crate) struct KeySpec {
@@ -193,7 +196,9 @@ impl Operator {
 }
 
 fn later(now_ms: u64, after: Duration) -> u64 {
-    now_ms.saturating_add(u64::try_from(after.as_millis()).unwrap_or(u64::MAX))
+    now_ms
+        .saturating_add(u64::try_from(after.as_millis()).unwrap_or(u64::MAX))
+        .min(END_OF_TIME_MS)
 }
 
 /// A name that nobody has had before.

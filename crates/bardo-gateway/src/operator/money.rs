@@ -180,6 +180,13 @@ impl Operator {
                 now_ms: self.clock.now_ms(),
             })
             .await?;
+        // Somebody else decided at the same moment.
+        if settled.repeated {
+            return Err(OperatorError::Invalid(format!(
+                "the request `{request}` is decided already: {} USD are charged",
+                settled.charged
+            )));
+        }
         Ok(json!({
             "request_id": request.as_str(),
             "account": hold.account.as_str(),

@@ -11,6 +11,8 @@ use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
 
 use super::arguments::{Argument, Command, amount, number, short, text};
+use super::pool::Pool;
+use super::records::Underway;
 use super::{PostgresStore, on, records, rows, scope};
 
 /// Adding everything up reads everything.
@@ -78,6 +80,49 @@ fn settle_arguments(command: &Settle) -> Vec<Argument> {
     arguments
 }
 
+/// A hold that is being made. Whoever asked for it may be gone before the answer is there; then it
+/// is released.
+struct Unclaimed {
+    pool: Arc<Pool>,
+    runtime: tokio::runtime::Handle,
+    underway: Option<Underway>,
+    release: Settle,
+    armed: bool,
+}
+
+impl PostgresStore {
+    fn unclaimed(&self, command: &Reserve) -> Unclaimed {
+        Unclaimed {
+            pool: Arc::clone(&self.pool),
+            runtime: self.thread.handle(),
+            underway: Some(self.records.enter()),
+            release: Settle {
+                account: command.account.clone(),
+                request: command.request.clone(),
+                end: End::Release,
+                record: None,
+                now_ms: command.now_ms,
+            },
+            armed: false,
+        }
+    }
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if self.armed {
+            let (pool, arguments) = (Arc::clone(&self.pool), settle_arguments(&self.release));
+            let underway = self.underway.take();
+            self.runtime.spawn(async move {
+                if let Err(error) = pool.run(&Command::new(SETTLE, arguments)).await {
+                    tracing::warn!(%error, "a hold is not released and ends by its expiry");
+                }
+                drop(underway);
+            });
+        }
+    }
+}
+
 impl Ledger for PostgresStore {
     fn reserve(
         &self,
@@ -97,9 +142,22 @@ impl Ledger for PostgresStore {
                 number(command.now_ms),
             ];
             arguments.extend(scope::arguments(&command.caps, command.now_ms));
-            let rows = self.run(RESERVE, arguments).await?;
-            let row = rows::one(&rows)?;
-            rows::reservation(row, &command.account, &command.request, command.amount)
+            let pool = Arc::clone(&self.pool);
+            let mut unclaimed = self.unclaimed(&command);
+            let (rows, mut unclaimed) = on(&self.thread, async move {
+                let rows = pool.run(&Command::new(RESERVE, arguments)).await;
+                // Where it is not known whether it was made, the answer is an error, and whoever
+                // asked does not spend it either.
+                unclaimed.armed = true;
+                Ok((rows, unclaimed))
+            })
+            .await?;
+            let answer = rows.and_then(|rows| {
+                let row = rows::one(&rows)?;
+                rows::reservation(row, &command.account, &command.request, command.amount)
+            });
+            unclaimed.armed = matches!(answer, Err(StoreError::Unavailable(_)));
+            answer
         })
     }
 

@@ -26,6 +26,8 @@ pub(super) const NAME: usize = 16;
 const HEADER: usize = MAGIC.len() + NAME;
 const CHECKSUM: usize = 8;
 const HEAD: usize = CHECKSUM + 4 + 4 + 8;
+/// Why a journal is set aside that has whole frames behind a damaged part.
+const DAMAGED: &str = "a part of it is damaged; what could be read was kept";
 /// No more is written before the database has taken what there is.
 const FULL: u64 = 64 << 20;
 
@@ -74,7 +76,8 @@ impl Journal {
         file.read_to_end(&mut bytes)?;
         let mut read = read(&bytes, name, applied);
         if let Found::Foreign(why) = read {
-            file = set_aside(&path, file, why)?;
+            // Whoever waits for the old one finds that it is not there any more.
+            file = set_aside(&path, why)?;
             read = Found::New;
         }
         let mut journal = Self {
@@ -88,6 +91,17 @@ impl Journal {
         };
         let mut entries = Vec::new();
         match read {
+            Found::Entries(found) if found.is_damaged => {
+                let fresh = set_aside(&journal.path, DAMAGED)?;
+                // Whoever waits for the old one finds that it is not there any more.
+                journal.file = fresh;
+                journal.begin(name)?;
+                // What can be read is kept anew before anything else happens.
+                journal
+                    .append(found.entries.iter())
+                    .map_err(io::Error::other)?;
+                entries = found.entries;
+            }
             Found::Entries(found) => {
                 if found.is_torn {
                     tracing::warn!("the end of the journal was not written whole");
@@ -100,19 +114,25 @@ impl Journal {
                 entries = found.entries;
             }
             Found::New | Found::Foreign(_) => {
-                let header = [&MAGIC[..], &name].concat();
-                journal.file.set_len(0)?;
-                journal.file.write_all_at(&header, 0)?;
-                if durability == Durability::Power {
-                    journal.file.sync_all()?;
-                    if let Some(folder) = journal.path.parent() {
-                        File::open(folder)?.sync_all()?;
-                    }
-                }
+                journal.begin(name)?;
             }
         }
         journal.mend()?;
         Ok(Some(Opened { journal, entries }))
+    }
+
+    /// Writes the header of a file that has nothing.
+    fn begin(&mut self, name: [u8; NAME]) -> io::Result<()> {
+        let header = [&MAGIC[..], &name].concat();
+        self.file.set_len(0)?;
+        self.file.write_all_at(&header, 0)?;
+        if self.durability == Durability::Power {
+            self.file.sync_all()?;
+            if let Some(folder) = self.path.parent() {
+                File::open(folder)?.sync_all()?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes one group, which is kept when this answers. On an error nothing of it is.
@@ -219,7 +239,7 @@ fn take(path: &Path, wait: bool) -> io::Result<Option<File>> {
 }
 
 /// Keeps a journal that does not fit under another name, and begins another.
-fn set_aside(path: &Path, file: File, why: &str) -> io::Result<File> {
+fn set_aside(path: &Path, why: &str) -> io::Result<File> {
     let number = (1..)
         .find(|number| !aside(path, *number).exists())
         .unwrap_or(u32::MAX);
@@ -228,13 +248,25 @@ fn set_aside(path: &Path, file: File, why: &str) -> io::Result<File> {
     tracing::error!(
         why,
         kept = %to.display(),
-        "the journal does not belong to the database; what it has is not carried over"
+        "the journal is set aside; `balance verify` fails for as long as it is there"
     );
     let fresh = open_file(path)?;
     fresh.lock()?;
-    // Whoever waits for the old one finds that it is not there any more.
-    drop(file);
     Ok(fresh)
+}
+
+/// The journals of a database that were set aside and have entries.
+pub(super) fn kept_aside(database: &Path) -> Vec<PathBuf> {
+    let path = beside(database);
+    (1..)
+        .map(|number| aside(&path, number))
+        .take_while(|path| path.exists())
+        .filter(|path| {
+            let bytes = std::fs::read(path).unwrap_or_default();
+            let rest = bytes.get(HEADER..).unwrap_or_default();
+            Frame::first(rest).is_some() || Frame::behind(rest, 0).is_some()
+        })
+        .collect()
 }
 
 fn aside(path: &Path, number: u32) -> PathBuf {
@@ -254,6 +286,8 @@ struct Entries {
     next: u64,
     /// Something follows that is no frame.
     is_torn: bool,
+    /// Something is missing before a frame that is whole.
+    is_damaged: bool,
 }
 
 /// Reads as far as frames are whole and follow each other.
@@ -273,18 +307,44 @@ fn read(bytes: &[u8], name: [u8; NAME], applied: u64) -> Found {
         length: HEADER as u64,
         next: applied + 1,
         is_torn: false,
+        is_damaged: false,
     };
     let mut next = None;
     while !rest.is_empty() {
         let Some(frame) = Frame::first(rest) else {
-            found.is_torn = true;
-            break;
+            let after = next.unwrap_or(applied + 1);
+            match Frame::behind(rest, after) {
+                Some(behind) => {
+                    tracing::error!(
+                        at = bytes.len() - rest.len(),
+                        bytes = behind,
+                        "a part of the journal is damaged, and what follows it is whole"
+                    );
+                    found.is_damaged = true;
+                    rest = &rest[behind..];
+                    // Numbers are missing here.
+                    next = None;
+                    continue;
+                }
+                None => {
+                    found.is_torn = true;
+                    break;
+                }
+            }
         };
-        // From before the file was begun anew.
-        if next.is_some_and(|next| next != frame.first) {
-            break;
+        if let Some(expected) = next.filter(|next| *next != frame.first) {
+            // From before the file was begun anew.
+            if frame.first < expected {
+                break;
+            }
+            tracing::error!(
+                expected,
+                found = frame.first,
+                "entries of the journal are missing"
+            );
+            found.is_damaged = true;
         }
-        if next.is_none() && frame.first > applied + 1 {
+        if next.is_none() && frame.first > applied + 1 && !found.is_damaged {
             return Found::Foreign("there are entries between the two that nobody has");
         }
         let mut payload = frame.payload;
@@ -313,6 +373,18 @@ struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
+    /// Where the first whole frame begins whose number is at least `after`; not at the beginning.
+    fn behind(bytes: &'a [u8], after: u64) -> Option<usize> {
+        let most = after.saturating_add(bytes.len() as u64);
+        (1..bytes.len().saturating_sub(HEAD)).find(|&at| {
+            // Cheap to look at; a checksum over all of it is not.
+            let number: Option<[u8; 8]> = bytes[at + 16..at + HEAD].try_into().ok();
+            let is_likely =
+                number.is_some_and(|number| (after..=most).contains(&u64::from_le_bytes(number)));
+            is_likely && Self::first(&bytes[at..]).is_some()
+        })
+    }
+
     fn first(bytes: &'a [u8]) -> Option<Self> {
         let head = bytes.get(..HEAD)?;
         let number = |at: usize| Some(u32::from_le_bytes(head[at..at + 4].try_into().ok()?));

@@ -15,7 +15,7 @@ use super::error::key_error;
 use super::keys::{self, Written};
 use super::reader::Length;
 use super::shared::Action;
-use super::{Side, SqliteStore, loading, queries, verify};
+use super::{Side, SqliteStore, journal, loading, queries, verify};
 
 /// What only a server can do.
 fn no_server<T>() -> Result<T, StoreError> {
@@ -162,6 +162,13 @@ impl Ledger for SqliteStore {
     fn verify(&self) -> Future<'_, Result<Verification, StoreError>> {
         Box::pin(async move {
             let mut verification = self.read(Length::Long, verify::verify).await?;
+            for aside in journal::kept_aside(&self.path) {
+                verification.problems.push(format!(
+                    "`{}` was set aside and has entries that may be in no account; compare it with \
+                     the receipts, then move it away",
+                    aside.display()
+                ));
+            }
             if let Side::Server(server) = &self.side {
                 verification
                     .problems

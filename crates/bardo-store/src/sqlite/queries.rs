@@ -123,8 +123,10 @@ pub(super) fn usage(
              UNION ALL SELECT ( \
                  SELECT min(at_ms / 60000) FROM receipts WHERE at_ms / 60000 > minute) \
              FROM minutes WHERE minute < (?3 - 1) / 60000) \
-         SELECT at_ms / ?5, model, provider, count(*), sum(input_tokens), sum(output_tokens), \
-             sum(provider_cost), sum(charge), sum(savings) \
+         SELECT at_ms / ?5, model, provider, count(*), \
+             sum(min(input_tokens, 1 << 40)), sum(min(output_tokens, 1 << 40)), \
+             sum(min(provider_cost, 1 << 50)), sum(min(charge, 1 << 50)), \
+             sum(min(savings, 1 << 50)) \
          FROM minutes CROSS JOIN receipts ON at_ms / 60000 = minute \
              AND account = (SELECT no FROM accounts WHERE id = ?1) \
          WHERE at_ms >= ?2 AND at_ms < ?3 AND (?4 IS NULL OR key = ?4) \

@@ -40,6 +40,11 @@ pub(crate) struct LimitsConfig {
     pub(crate) requests_per_minute: u32,
     /// Tokens per minute and key, likewise; 0: no limit.
     pub(crate) tokens_per_minute: u64,
+    /// Tokens per hour (UTC) and account; 0: no allowance.
+    pub(crate) allowance_tokens_per_hour: u64,
+    /// Beyond the allowance requests go on and are billed; else they are refused until the hour
+    /// ends.
+    pub(crate) allowance_overage: bool,
     /// `redis://…` where several gateways share the counters; empty: each counts for itself.
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]

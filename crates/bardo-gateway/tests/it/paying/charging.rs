@@ -223,10 +223,10 @@ fn what_an_answer_costs_beyond_the_balance_is_nobodys_debt() {
     let till = Till::new(maker::billed(&maker));
     let gateway = till.open();
     for stream in [false, true] {
-        // The maker writes 97 tokens where 10 were allowed; 0.002256 is more than there is.
+        // The maker writes 97 tokens where 60 were allowed; 0.002256 is more than there is.
         let key = till.key(&["--deposit-usd", "0.002"]);
         let mut body = Caller::Chat.request("m-chat", "Hello", stream);
-        body["max_tokens"] = json!(10);
+        body["max_tokens"] = json!(60);
         let answer = gateway.send(&key.ask(Caller::Chat, &body));
         assert_eq!(answer.status(), 200, "{}", answer.text());
         let stand = till.stand(&key);
@@ -255,6 +255,63 @@ fn what_an_answer_costs_beyond_the_balance_is_nobodys_debt() {
 }
 
 #[test]
+fn figures_beyond_four_times_the_hold_are_not_believed() {
+    let absurd = json!({ "prompt_tokens": 10, "completion_tokens": u64::MAX,
+        "total_tokens": u64::MAX });
+    let choice = json!({ "index": 0, "finish_reason": "stop",
+        "message": { "role": "assistant", "content": "Hello" } });
+    let body = json!({ "id": "c", "object": "chat.completion", "created": 1, "model": "m-chat",
+        "choices": [choice], "usage": absurd });
+    let maker = crate::scripted::Scripted::start(move |mut turn| turn.json(&body.to_string()));
+    let till = Till::new(maker::billed(&maker));
+    // However much it counts, later requests are let in.
+    let key = till.key(&["--deposit-usd", "100", "--scope", "tpm=100000"]);
+    let gateway = till.open();
+    let mut spent = 0;
+    for _ in 0..3 {
+        let mut body = Caller::Chat.request("m-chat", "Hello", false);
+        body["max_tokens"] = json!(100);
+        let answer = gateway.send(&key.ask(Caller::Chat, &body));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let receipt = receipt(&gateway, &key, &answer);
+        assert_eq!(receipt["status"], "unknown", "{receipt}");
+        let charge = micro_of(&receipt["cost"]["charge"]);
+        // 100 tokens of output, and a prompt that is rather too large, with 20 %.
+        assert!((932..1_200).contains(&charge), "{receipt}");
+        spent += charge;
+    }
+    let stand = till.stand(&key);
+    assert_eq!((stand.spent, stand.held), (spent, 0), "{stand:?}");
+    let usage = gateway.send(&key.get("/v1/usage"));
+    assert_eq!(usage.status(), 200, "{}", usage.text());
+    assert_eq!(micro_of(&usage.json()["total"]["charge"]), spent);
+    let said = gateway.log();
+    assert!(said.contains("more than four times"), "{said}");
+    till.verify();
+}
+
+#[test]
+fn an_estimate_is_what_is_expected_and_not_what_is_held() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let key = till.rich("5");
+    let gateway = till.open();
+    let estimate = |stream: bool| {
+        let body = Caller::Chat.request("m-chat", "Hello", stream);
+        let answer = gateway.send(&key.ask(Caller::Chat, &body));
+        micro_of(&json!(header(&answer, "x-bardo-cost-estimate")))
+    };
+    // Nothing is known yet: a short answer. Its 32,768 tokens at most would be 0.3 USD.
+    let first = estimate(false);
+    assert!((1..10_000).contains(&first), "{first}");
+    // 97 tokens of output are 0.000905 USD.
+    for stream in [false, true] {
+        let next = estimate(stream);
+        assert!((900..1_100).contains(&next), "{next}");
+    }
+}
+
+#[test]
 fn little_money_is_announced() {
     let maker = maker::maker();
     let till = Till::new(maker::billed(&maker));
@@ -266,5 +323,73 @@ fn little_money_is_announced() {
         assert_eq!(answer.status(), 200, "{}", answer.text());
         let warning = micro(header(&answer, "x-bardo-balance-warning"));
         assert!((490_000..=500_000).contains(&warning), "{warning}");
+    }
+}
+
+#[test]
+fn a_replay_is_for_keys_that_may_ask_for_it() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let key = till.rich("5");
+    let narrow = till.key(&["--account", &key.account, "--scope", "model=m-anthropic"]);
+    let gateway = till.open();
+    let body = Caller::Chat.request("m-chat", "Hello", false);
+    let ask = |key: &Key| {
+        let request = key.ask(Caller::Chat, &body);
+        gateway.send(&request.with("Idempotency-Key", "same"))
+    };
+    let first = ask(&key);
+    assert_eq!(first.status(), 200, "{}", first.text());
+    assert_eq!(header(&ask(&key), "idempotent-replayed"), "true");
+    let refused = ask(&narrow);
+    assert_eq!(refused.status(), 403, "{}", refused.text());
+    assert_eq!(maker.got().len(), 1);
+}
+
+#[test]
+fn a_rotated_key_has_the_rate_of_one() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let old = till.key(&["--deposit-usd", "5", "--scope", "rpm=3"]);
+    let made = till.one(&["keys", "rotate", "--key", &old.id, "--overlap", "1h"]);
+    let new = Key::of(&made);
+    let gateway = till.open();
+    let ask = |key: &Key| {
+        let body = Caller::Chat.request("m-chat", "Hello", false);
+        gateway.send(&key.ask(Caller::Chat, &body)).status()
+    };
+    assert_eq!([ask(&old), ask(&new), ask(&old)], [200; 3]);
+    assert_eq!([ask(&old), ask(&new)], [429; 2]);
+}
+
+#[test]
+fn an_hours_allowance_is_shown_and_ends() {
+    let maker = maker::maker();
+    let mut config = maker::billed(&maker);
+    // An answer has 1,100 tokens.
+    config["limits"] = json!({ "allowance_tokens_per_hour": 1_500, "allowance_overage": false });
+    let till = Till::new(config.clone());
+    let key = till.rich("5");
+    let gateway = till.open();
+    let ask = |gateway: &Gateway| {
+        let mut body = Caller::Chat.request("m-chat", "Hello", false);
+        body["max_tokens"] = json!(100);
+        gateway.send(&key.ask(Caller::Chat, &body))
+    };
+    let first = ask(&gateway);
+    assert_eq!(first.status(), 200, "{}", first.text());
+    let left: u64 = header(&first, "x-remaining-tokens")
+        .parse()
+        .expect("a number");
+    assert!(left > 1_300 && left < 1_500, "{left}");
+    assert_eq!(ask(&gateway).status(), 200);
+    let refused = ask(&gateway);
+    assert_eq!(refused.status(), 429, "{}", refused.text());
+    assert_eq!(header(&refused, "x-remaining-tokens"), "0");
+    drop(gateway);
+    config["limits"]["allowance_overage"] = json!(true);
+    let gateway = till.open_with(&config);
+    for _ in 0..3 {
+        assert_eq!(ask(&gateway).status(), 200);
     }
 }

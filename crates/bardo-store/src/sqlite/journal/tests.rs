@@ -136,6 +136,44 @@ fn a_group_that_was_not_written_to_its_end_does_not_count() {
 }
 
 #[test]
+fn a_flipped_bit_costs_its_group_alone_and_the_file_is_kept() {
+    for flipped in [1, 2, 4] {
+        let folder = Folder::new();
+        let (mut journal, _) = folder.open(0);
+        let mut starts = Vec::new();
+        for number in 1..=5 {
+            starts.push(usize::try_from(journal.length()).unwrap());
+            append(&mut journal, &[number]);
+        }
+        drop(journal);
+        let mut bytes = std::fs::read(folder.file()).unwrap();
+        bytes[starts[flipped - 1] + HEAD + 3] ^= 0x10;
+        std::fs::write(folder.file(), &bytes).unwrap();
+        let expected: Vec<u64> = (1..=5).filter(|one| *one != flipped as u64).collect();
+        let (journal, found) = folder.open(0);
+        assert_eq!((&found, journal.last()), (&expected, 4), "{flipped}");
+        drop(journal);
+        let aside = kept_aside(&folder.database());
+        assert_eq!(aside.len(), 1);
+        assert_eq!(std::fs::read(&aside[0]).unwrap(), bytes);
+        // What was read is kept anew until the database has it.
+        assert_eq!(folder.open(0).1, expected);
+        assert_eq!(kept_aside(&folder.database()), aside);
+    }
+    // The last group cannot be told from one that was not written to its end.
+    let folder = Folder::new();
+    let (mut journal, _) = folder.open(0);
+    append(&mut journal, &[1]);
+    append(&mut journal, &[2]);
+    drop(journal);
+    let mut bytes = std::fs::read(folder.file()).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(folder.file(), &bytes).unwrap();
+    assert_eq!(folder.open(0).1, [1]);
+    assert!(kept_aside(&folder.database()).is_empty());
+}
+
+#[test]
 fn a_journal_of_another_database_is_kept_aside() {
     let folder = Folder::new();
     let (mut journal, _) = folder.open(0);
