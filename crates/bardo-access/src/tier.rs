@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_hundred_requests_a_minute_for_free_and_more_for_others() {
-        check([None, Some(100), Some(1_000), None], |row| {
+        check([None, Some(100), Some(1_000), Some(1_000)], |row| {
             row.requests_per_minute
         });
         check([None; 4], |row| row.tokens_per_minute);

@@ -403,7 +403,7 @@ impl Admitted {
         }
     }
 
-    /// The tokens that it can come to at all.
+    /// The tokens that it can come to at all, whatever the limit says.
     fn most_tokens(&self) -> u64 {
         let size = self.size();
         let longest = |one: &Candidate| match one.entry.capabilities.max_output_tokens {
@@ -411,10 +411,10 @@ impl Admitted {
             known => known,
         };
         let longest = self.candidates.iter().map(longest).max().unwrap_or(0);
-        let output = size
-            .output_of_all()
-            .unwrap_or_else(|| longest.saturating_mul(size.choices));
-        size.prompt.saturating_add(output)
+        longest
+            .max(size.output.unwrap_or(0))
+            .saturating_mul(size.choices)
+            .saturating_add(size.prompt)
     }
 
     /// Takes note of how its hold came about.

@@ -442,9 +442,9 @@ impl Tab {
         };
         let hold = self.hold.unwrap_or_default();
         let Some(mut bill) = bill(usage, &price, amounts.spread_rate) else {
-            tracing::error!(id = %self.receipt.request_id, "a price is out of range; the hold is charged");
             amounts.charge = hold;
             amounts.provider_cost = Some(hold);
+            self.disbelieved = self.receipt.mode == PaymentMode::Prepaid;
             return;
         };
         amounts.provider_cost = Some(bill.provider_cost);

@@ -21,8 +21,6 @@ mod final_figures;
 pub mod hold;
 mod memory;
 mod port;
-mod quote;
-mod spread;
 
 pub use bill::{Bill, bill};
 pub use book::{Book, CapCounter, Paid, Pending, Prepared, Sessions, Settlement};
@@ -34,5 +32,3 @@ pub use command::{
 pub use final_figures::FinalFigures;
 pub use memory::MemoryLedger;
 pub use port::{Future, Ledger, StoreError, UsageQuery, UsageRow};
-pub use quote::{PriceQuote, Stages};
-pub use spread::{Markup, Reputation, effective_spread};

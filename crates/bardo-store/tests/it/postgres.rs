@@ -196,6 +196,30 @@ fn what_nobody_waits_for_is_done_before_the_store_is_drained() {
     assert_eq!(store.dropped(), 0);
 }
 
+/// Whoever asked may be gone at any moment before the answer.
+#[test]
+fn a_hold_whose_caller_left_while_it_was_made_is_given_back() {
+    let url = server().database().unwrap();
+    let store = store(&url);
+    let payer = account("payer");
+    deposit(&*store, &payer, 1_000, "operator:1");
+    for number in 0..50 {
+        let mut reserving = store.reserve(reserve(&payer, &format!("r{number}"), 10));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let polled = reserving.as_mut().poll(&mut context);
+        assert!(polled.is_pending(), "{polled:?}");
+        drop(reserving);
+    }
+    block_on(store.drain());
+    assert_eq!(stands(&*store, &payer), (1_000, 0, 0, 1_000));
+    // One that is waited for stays.
+    let made = block_on(store.reserve(reserve(&payer, "kept", 10)));
+    assert!(matches!(made, Ok(Ok(_))), "{made:?}");
+    block_on(store.drain());
+    assert_eq!(stands(&*store, &payer), (1_000, 0, 10, 990));
+    adds_up(&*store);
+}
+
 #[test]
 fn old_receipts_are_deleted_and_postings_are_not() {
     let url = server().database().unwrap();

@@ -180,3 +180,22 @@ fn every_default_is_in_the_reference() {
         );
     }
 }
+
+#[test]
+fn the_rates_of_tiers_are_the_ones_in_force() {
+    let usual = parse(DEFAULTS, "toml").unwrap();
+    let usual = usual["limits"]["requests_per_minute"].as_u64().unwrap();
+    let text = page("keys.md");
+    let row = text
+        .lines()
+        .find_map(|line| line.strip_prefix("| requests per minute |"));
+    let shown: Vec<u64> = row
+        .expect("a row of rates")
+        .split('|')
+        .filter_map(|cell| cell.trim().replace(',', "").parse().ok())
+        .collect();
+    let rate = |row: &bardo_access::TierRow| row.requests_per_minute.map_or(usual, u64::from);
+    let tiers: Vec<u64> = bardo_access::tiers().iter().map(rate).collect();
+    assert_eq!(shown, tiers);
+    assert_eq!(tiers, [1_000, 100, 1_000, 1_000]);
+}

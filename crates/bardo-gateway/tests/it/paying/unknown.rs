@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::http::Answer;
+use crate::http::{Answer, Request};
 use crate::paying::maker;
 use crate::paying::till::{Key, Till, header, micro_of};
 use crate::rig::{Gateway, with};
@@ -129,4 +129,30 @@ fn nobody_else_is_asked() {
         check(Caller::Chat, &ask(&gateway, &key, Caller::Chat, stream));
     }
     assert_eq!((upstream.got().len(), other.got().len()), (2, 0));
+}
+
+#[test]
+fn of_many_decisions_at_once_one_counts_and_the_others_are_refused() {
+    let upstream = mute();
+    let till = Till::new(maker::billed(&upstream));
+    let key = till.rich("1");
+    let gateway = till.open();
+    let answer = ask(&gateway, &key, Caller::Chat, false);
+    let id = header(&answer, "x-request-id");
+    let decide = |micro: u64| {
+        let body = serde_json::json!({ "charge_usd": format!("0.0000{micro}") });
+        Request::json(&format!("/admin/unknown/{id}"), &body).open(gateway.admin)
+    };
+    let mut asked: Vec<_> = (10..30).map(decide).collect();
+    let answers: Vec<Answer> = asked.iter_mut().map(|one| one.answer()).collect();
+    let taken: Vec<&Answer> = answers.iter().filter(|one| one.status() == 200).collect();
+    assert_eq!(
+        taken.len(),
+        1,
+        "{:?}",
+        answers.iter().map(Answer::text).collect::<Vec<_>>()
+    );
+    let charged = micro_of(&taken[0].json()["charged"]);
+    assert_eq!(till.stand(&key).spent, charged);
+    till.verify();
 }

@@ -220,6 +220,15 @@ fn a_key_whose_time_is_over_is_not_taken() {
     assert_eq!(till.told(&["keys", "list"])[0]["state"], "expired");
 }
 
+#[test]
+fn a_key_may_last_longer_than_calendars() {
+    let till = Till::new(json!({}));
+    let key = till.key(&["--expires", "500000000years"]);
+    let listed = till.told(&["keys", "list"]);
+    assert_eq!(listed[0]["id"], key.id, "{listed:?}");
+    assert_eq!(listed[0]["state"], "active", "{listed:?}");
+}
+
 #[track_caller]
 fn check_failure(done: &Done, code: i32, words: &str) {
     assert_eq!(done.code, Some(code), "{done:?}");
