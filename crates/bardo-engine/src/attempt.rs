@@ -118,6 +118,10 @@ impl Engine {
                 let is_owner = matches!(payer, Payer::Owner);
                 Err(Failure::unsent(&error, is_owner.then_some(&*address)))
             }
+            Ok(Err(SendError::Stale(error))) => {
+                tracing::debug!(backend = shaped.endpoint.name, %error, "sent on a stale connection");
+                Err(Failure::stale())
+            }
             Ok(Err(SendError::Unknown(error))) => {
                 tracing::debug!(backend = shaped.endpoint.name, %error, "sent, no answer");
                 Err(Failure::unknown(

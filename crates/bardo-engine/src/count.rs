@@ -151,6 +151,7 @@ impl Engine {
                 attempts: 1,
                 earlier: Vec::new(),
                 unknown_outcome: false,
+                may_repeat: false,
             })
         };
         let started = Instant::now();

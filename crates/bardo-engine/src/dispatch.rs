@@ -223,7 +223,7 @@ impl<'a> Walk<'a> {
         let Failure { fault, next } = failure;
         self.engine.note_failure(self.admitted, &backend, &fault);
         match next {
-            Next::Never | Next::Unknown => self.over = true,
+            Next::Never | Next::Unknown | Next::Stale => self.over = true,
             Next::Other => {}
             Next::Same { after } => {
                 let chance = retry::chance(&self.admitted.request_id);
@@ -243,7 +243,8 @@ impl<'a> Walk<'a> {
             fault,
             attempts: self.attempts,
             earlier,
-            unknown_outcome: next == Next::Unknown,
+            unknown_outcome: next.is_unknown(),
+            may_repeat: next == Next::Stale,
         });
     }
 
@@ -290,6 +291,13 @@ impl<'a> Walk<'a> {
         if wait > retry::LONGEST_WAIT || wait >= self.left() {
             return None;
         }
+        // A heartbeat would send the head of a stream while it waits, and with it a 200: the
+        // provider's status and its hint would be lost.
+        let heartbeat = self.admitted.world.deadlines.heartbeat;
+        let elapsed = self.started.elapsed();
+        if self.admitted.stream && elapsed < heartbeat && elapsed + wait >= heartbeat {
+            return None;
+        }
         let permille = self.admitted.world.resilience.retry_budget_permille;
         if !self.engine.health.may_retry(now, permille, again.first) {
             return None;
@@ -326,6 +334,7 @@ impl<'a> Walk<'a> {
                 attempts: 0,
                 earlier: Vec::new(),
                 unknown_outcome: false,
+                may_repeat: false,
             }));
         }
         if let Some(Open { index, wait, .. }) = self.open {
@@ -342,6 +351,7 @@ impl<'a> Walk<'a> {
                 attempts: 0,
                 earlier: Vec::new(),
                 unknown_outcome: false,
+                may_repeat: false,
             }))
         })
     }

@@ -20,6 +20,9 @@ pub struct UpstreamFailure {
     pub earlier: Vec<String>,
     /// The request may have been carried out and billed.
     pub unknown_outcome: bool,
+    /// The connection was an idle one that the provider closed before a byte of the answer, so the
+    /// request was most likely not carried out: its sender may decide to repeat it.
+    pub may_repeat: bool,
 }
 
 /// Why there is no answer.

@@ -29,6 +29,16 @@ pub(crate) enum Next {
     Other,
     /// The request may have been carried out; asking anybody again could pay twice.
     Unknown,
+    /// The same, on an idle connection that the provider closed before a byte of the answer. The
+    /// gateway does not repeat it either; its caller may.
+    Stale,
+}
+
+impl Next {
+    /// Whether the request may have been carried out.
+    pub(crate) const fn is_unknown(self) -> bool {
+        matches!(self, Self::Unknown | Self::Stale)
+    }
 }
 
 /// How a provider said no.
@@ -120,10 +130,19 @@ impl Failure {
     pub(crate) fn blame(&self, service: Service) -> Blame {
         match self.fault.class {
             // Cut off after the request was sent, it was there at least.
-            FaultClass::Connection if self.next != Next::Unknown => Blame::Unreachable,
+            FaultClass::Connection if !self.next.is_unknown() => Blame::Unreachable,
             // In its own words it would have been told, and so known.
-            FaultClass::Timeout if self.next == Next::Unknown => Blame::Silent,
+            FaultClass::Timeout if self.next.is_unknown() => Blame::Silent,
             _ => blame(&self.fault, service),
+        }
+    }
+
+    /// The provider closed an idle connection while the request went out on it.
+    pub(crate) fn stale() -> Self {
+        let message = "the provider closed the idle connection as the request was sent";
+        Self {
+            fault: Fault::new(FaultClass::Connection, message),
+            next: Next::Stale,
         }
     }
 

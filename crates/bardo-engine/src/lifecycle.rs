@@ -13,7 +13,7 @@ use bardo_router::Candidate;
 use bardo_types::receipt::Outcome;
 use tokio::time::Instant;
 
-use crate::attempt::{Failure, Next};
+use crate::attempt::Failure;
 use crate::run::Admitted;
 use crate::settler::Message;
 use crate::shape::Shaped;
@@ -153,7 +153,7 @@ impl Life<Sent> {
     pub(crate) async fn failed(self, failure: &Failure) -> Option<Life<Reserved>> {
         let mut tab = self.take();
         tab.refused(failure);
-        if failure.next == Next::Unknown {
+        if failure.next.is_unknown() {
             // Whoever reads of it shall find it in the books. Where they do not answer, the settler
             // goes on asking them.
             drop(Ended::new(tab, Outcome::Unknown).within(UNKNOWN_WAIT).await);

@@ -22,7 +22,7 @@ use tokio::sync::mpsc::OwnedPermit;
 use tokio::time::Instant;
 
 use crate::account::account;
-use crate::attempt::{Failure, Next};
+use crate::attempt::Failure;
 use crate::breaker::{Health, Who};
 use crate::meter::Meter;
 use crate::observed::Statistics;
@@ -255,7 +255,7 @@ impl Tab {
             attempt.failure = Some(AttemptFailure {
                 class: failure.fault.class,
                 status: failure.fault.status,
-                unknown_outcome: failure.next == Next::Unknown,
+                unknown_outcome: failure.next.is_unknown(),
             });
         }
         receipt.usage = None;

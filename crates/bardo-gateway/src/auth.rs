@@ -23,7 +23,7 @@ use bardo_engine::{Payer, Principal};
 use bardo_types::clock::{Clock, SystemClock};
 use http::header::{AUTHORIZATION, HeaderMap};
 
-use self::loopback::is_own_page;
+use self::loopback::{is_own_host, is_own_page};
 use self::prepaid::PrepaidKeys;
 pub(crate) use self::privy::Privy;
 pub(crate) use self::static_keys::StaticKeys;
@@ -44,6 +44,9 @@ pub(crate) enum Denied {
     Ambiguous,
     /// The listener is open to this machine only, and a web page of somewhere else calls.
     ForeignPage,
+    /// The listener is open to this machine only, and is called by a name that is not its own: a
+    /// page of that name may have been pointed here.
+    ForeignHost,
     /// The key reads, and this spends.
     ReadOnly,
     /// The key may not be used from the caller's address.
@@ -147,12 +150,15 @@ pub(crate) struct Credentials {
     pub(crate) privy: Option<Privy>,
     /// Only this machine can reach the listener.
     pub(crate) is_loopback: bool,
+    /// Origins of web pages that may call (`server.cors.origins`).
+    pub(crate) origins: Vec<String>,
 }
 
 /// Lets callers in, or not.
 pub(crate) struct Gate {
     authenticators: Vec<Box<dyn Authenticator>>,
     open: Open,
+    origins: Vec<String>,
     clock: Box<dyn Clock>,
 }
 
@@ -172,6 +178,7 @@ impl Gate {
             stored,
             privy,
             is_loopback,
+            origins,
         } = credentials;
         let open = match &stored {
             _ if !is_loopback || !fixed.is_empty() || privy.is_some() => Open::Never,
@@ -189,6 +196,7 @@ impl Gate {
         Self {
             authenticators,
             open,
+            origins,
             clock: Box::new(SystemClock),
         }
     }
@@ -237,10 +245,12 @@ impl Gate {
     /// There is nothing that anybody here could verify. Where no keys are, whoever can reach the
     /// listener is its owner, whatever an SDK insists on sending.
     fn unrecognized(&self, call: &Call<'_>, otherwise: Denied) -> Verdict {
-        let owner = if is_own_page(call.headers) {
-            Principal::owner("local").map_err(|_| otherwise)
-        } else {
+        let owner = if !is_own_page(call.headers, &self.origins) {
             Err(Denied::ForeignPage)
+        } else if !is_own_host(call.headers) {
+            Err(Denied::ForeignHost)
+        } else {
+            Principal::owner("local").map_err(|_| otherwise)
         };
         match &self.open {
             Open::Never => Verdict::Now(Err(otherwise)),

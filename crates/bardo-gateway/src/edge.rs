@@ -8,29 +8,32 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bardo_engine::{
-    Admitted, Answer, AnswerBody, Claimed, Engine, Hints, Kept, Principal, Received, Recorder, Task,
+    Admitted, Answer, AnswerBody, Claimed, Engine, Hints, Kept, Payer, Principal, Received,
+    Recorder, Task,
 };
 use bardo_ledger::Ledger;
 use bardo_telemetry::Metrics;
 use bardo_types::clock::{Clock as _, SystemClock};
 use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
+use bardo_types::money::MicroUsd;
 use bardo_wire::headers as names;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
-    RETRY_AFTER,
+    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
 };
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
 use crate::account;
 use crate::auth::{Access, Call, Gate, presented_id};
+use crate::body::{self, Budget, Room};
+use crate::cors::Cors;
 use crate::describe::{TRAILERS, describe, limits, takes_trailers, warn_of};
 use crate::error::Problem;
 use crate::events::{Bus, Filter};
 use crate::explain;
+use crate::home;
 use crate::models;
 use crate::repeat::{self, First};
 use crate::reply::ReplyBody;
@@ -41,6 +44,8 @@ use crate::route::{Route, percent_decoded, route};
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
     pub(crate) max_body: usize,
+    /// Of all bodies together.
+    pub(crate) max_bodies: usize,
     pub(crate) max_header: usize,
     pub(crate) read_timeout: Duration,
     pub(crate) write_timeout: Duration,
@@ -50,6 +55,7 @@ pub(crate) struct Limits {
 /// What a reload may replace at the edge.
 pub(crate) struct Policy {
     pub(crate) limits: Limits,
+    pub(crate) cors: Cors,
     pub(crate) gate: Gate,
 }
 
@@ -61,7 +67,11 @@ pub(crate) struct Edge {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) bus: Bus,
+    pub(crate) bodies: Budget,
 }
+
+/// The largest body of an account without balance, where every backend is billed.
+const BODY_WITHOUT_FUNDS: usize = 1 << 20;
 
 type Reply = Response<ReplyBody>;
 
@@ -84,6 +94,14 @@ impl Edge {
         peer: SocketAddr,
     ) -> Result<Reply, Infallible> {
         let (head, body) = request.into_parts();
+        let policy = self.policy.load();
+        if let Some(mut reply) = policy.cors.preflight(&head.method, &head.headers) {
+            let origin = policy.cors.origin(&head.headers);
+            policy.cors.mark(origin.as_ref(), reply.headers_mut());
+            return Ok(reply);
+        }
+        let origin = policy.cors.origin(&head.headers);
+        drop(policy);
         let found = route(&head.method, head.uri.path());
         let dialect = match &found {
             Route::Work { dialect, .. } => *dialect,
@@ -112,6 +130,8 @@ impl Edge {
             *reply.body_mut() = ReplyBody::Whole(Bytes::new());
         }
         identify(&caller, reply.headers_mut());
+        let policy = self.policy.load();
+        policy.cors.mark(origin.as_ref(), reply.headers_mut());
         Ok(reply)
     }
 
@@ -123,6 +143,7 @@ impl Edge {
         body: Incoming,
     ) -> Result<Reply, Problem> {
         check_head(&head.headers, self.policy.load().limits.max_header)?;
+        check_host(head)?;
         let is_anthropic = caller.dialect == Dialect::Anthropic;
         match found {
             Route::Work { task, detect, .. } => self.work(caller, task, detect, head, body).await,
@@ -199,7 +220,8 @@ impl Edge {
                     .insert(http::header::ALLOW, HeaderValue::from_static(allowed));
                 Ok(reply)
             }
-            Route::Unknown => Err(Problem::unknown_endpoint(&head.method, head.uri.path())),
+            Route::Unknown => home::page(&head.method, head.uri.path(), &head.headers)
+                .ok_or_else(|| Problem::unknown_endpoint(&head.method, head.uri.path())),
         }
     }
 
@@ -233,7 +255,11 @@ impl Edge {
             return Err(Problem::draining());
         }
         let key = repeat::key(headers)?;
-        let body = read_body(headers, body, &limits).await?;
+        // It is held until the head of the answer is there.
+        let mut room = self.bodies.room(limits.max_bodies);
+        let body = self
+            .body(headers, body, &principal, &limits, &mut room)
+            .await?;
         if detect && let Ok(top) = bardo_wire::json::scan(&body) {
             let versioned = headers.contains_key("anthropic-version");
             caller.dialect = bardo_wire::chat::detect_completions_body(&top, versioned);
@@ -272,6 +298,33 @@ impl Edge {
         Ok(reply)
     }
 
+    /// The body, within what this caller may send.
+    async fn body(
+        &self,
+        headers: &HeaderMap,
+        body: Incoming,
+        principal: &Principal,
+        limits: &Limits,
+        room: &mut Room,
+    ) -> Result<Bytes, Problem> {
+        let is_small = body::announced(headers).is_some_and(|length| length <= BODY_WITHOUT_FUNDS);
+        let mut limit = limits.max_body;
+        let is_billed = matches!(principal.payer, Payer::Prepaid(_))
+            && self.engine.world().endpoints.iter().all(|endpoint| !endpoint.direct);
+        if !is_small && limit > BODY_WITHOUT_FUNDS && is_billed {
+            let balance = self.ledger.balance(&principal.account).await;
+            let balance = balance.map_err(|error| Problem::store_unavailable(&error))?;
+            if balance.unwrap_or_default().available == MicroUsd::ZERO {
+                limit = BODY_WITHOUT_FUNDS;
+            }
+        }
+        let read = body::read(headers, body, limit, limits, room).await;
+        read.map_err(|problem| match problem.status {
+            413 if limit < limits.max_body => Problem::body_without_funds(limit),
+            _ => problem,
+        })
+    }
+
     /// Explains where a request would go, without sending, holding or charging anything. JSON, or a
     /// page of text for clients that accept `text/plain`.
     async fn explain(
@@ -283,7 +336,10 @@ impl Edge {
         let headers = &head.headers;
         let limits = self.policy.load().limits.clone();
         let principal = self.authenticate(caller, headers, Access::Read).await?;
-        let body = read_body(headers, body, &limits).await?;
+        let mut room = self.bodies.room(limits.max_bodies);
+        let body = self
+            .body(headers, body, &principal, &limits, &mut room)
+            .await?;
         caller.dialect = explain::dialect(&body, headers.contains_key("anthropic-version"));
         let received = received(caller, Task::Generate, headers, body, principal);
         let row = explain::subsystem(&received);
@@ -398,45 +454,14 @@ fn check_head(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
     }
 }
 
-async fn read_body(headers: &HeaderMap, body: Incoming, limits: &Limits) -> Result<Bytes, Problem> {
-    let announced = headers
-        .get(CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > limits.max_body) {
-        return Err(Problem::body_too_large(limits.max_body));
-    }
-    let read = collect(body, announced.unwrap_or(0), limits.max_body);
-    tokio::time::timeout(limits.read_timeout, read)
-        .await
-        .map_err(|_| Problem::read_timeout())?
-}
-
-async fn collect(mut body: Incoming, announced: usize, limit: usize) -> Result<Bytes, Problem> {
-    let mut first = Bytes::new();
-    let mut whole = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Problem::broken_body())?;
-        let Ok(data) = frame.into_data() else {
-            continue;
-        };
-        if first.len() + whole.len() + data.len() > limit {
-            return Err(Problem::body_too_large(limit));
-        }
-        if first.is_empty() && whole.is_empty() {
-            first = data;
-        } else {
-            if whole.is_empty() {
-                whole.reserve(announced.max(first.len() + data.len()));
-                whole.extend_from_slice(&std::mem::take(&mut first));
-            }
-            whole.extend_from_slice(&data);
-        }
-    }
-    Ok(if whole.is_empty() {
-        first
+/// One `Host`, as HTTP/1.1 has it: peers in front of the gateway must not read another one.
+fn check_host(head: &http::request::Parts) -> Result<(), Problem> {
+    let hosts = head.headers.get_all(HOST).iter().count();
+    if hosts == 1 || hosts == 0 && head.version < http::Version::HTTP_11 {
+        Ok(())
     } else {
-        whole.freeze()
-    })
+        Err(Problem::bad_host())
+    }
 }
 
 /// The headers that may travel on, and our hints among them. Everything else stays here.

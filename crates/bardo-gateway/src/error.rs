@@ -134,6 +134,7 @@ impl Problem {
             Denied::Revoked => "revoked key",
             Denied::Ambiguous => "keys of two accounts",
             Denied::ForeignPage => "page of another origin",
+            Denied::ForeignHost => "name of another host",
             Denied::ReadOnly => "read-only key",
             Denied::Network => "address outside of the key's networks",
             Denied::Busy { .. } => "too many checks",
@@ -171,6 +172,13 @@ impl Problem {
                 "no key is configured, so the gateway refuses web pages of other origins; create a key with `bardo-gateway keys \
                  create`",
             ),
+            Denied::ForeignHost => Self::new(
+                403,
+                "foreign_page",
+                FaultClass::Permission,
+                "no key is configured, so the gateway accepts requests for `localhost` and 127.0.0.1 only; use that \
+                 address, or create a key with `bardo-gateway keys create`",
+            ),
             Denied::ReadOnly => Self::new(
                 403,
                 "key_scope",
@@ -181,7 +189,8 @@ impl Problem {
                 403,
                 "key_scope",
                 FaultClass::Permission,
-                "this key is not allowed from this address; add its network to the key with `bardo-gateway keys update`",
+                "this key is not allowed from this address; create a key for this network with `bardo-gateway keys create --scope \
+                 network=<CIDR>`",
             ),
             Denied::Busy { retry_after_ms } => Self::new(
                 503,
@@ -200,13 +209,50 @@ impl Problem {
         }
     }
 
+    /// Too many bytes of bodies are being received.
+    pub(crate) fn too_many_bodies() -> Self {
+        Self::new(
+            503,
+            "busy",
+            FaultClass::Overloaded,
+            "too many request bodies are being received (`server.max_bodies`); try again later",
+        )
+        .after(1_000)
+    }
+
+    /// An account without money sends a large body.
+    pub(crate) fn body_without_funds(limit: usize) -> Self {
+        let message = format!(
+            "the account has no balance, so request bodies are limited to {limit} bytes; add money to the account or \
+             send less"
+        );
+        let problem = Self::new(402, "insufficient_funds", FaultClass::Payment, message);
+        Self {
+            funds: Some(MicroUsd::ZERO),
+            ..problem.for_good()
+        }
+    }
+
+    /// The head of a request breaks the rules of HTTP/1.1 for `Host`.
+    pub(crate) fn bad_host() -> Self {
+        Self::new(
+            400,
+            "invalid_request",
+            FaultClass::BadRequest,
+            "the request must have exactly one `Host` header; send one",
+        )
+    }
+
     pub(crate) fn unknown_endpoint(method: &http::Method, path: &str) -> Self {
         let message = format!(
             "no endpoint `{method} {}`; use POST /v1/chat/completions, /v1/messages, /v1/responses, /v1/completions, \
              /v1/embeddings, /v1/messages/count_tokens and GET /v1/models",
             path.chars().take(200).collect::<String>()
         );
-        Self::new(404, "unknown_endpoint", FaultClass::NotFound, message)
+        let mut problem = Self::new(404, "unknown_endpoint", FaultClass::NotFound, message);
+        // Else the dialects would say that a model is missing.
+        problem.fault.code = Some("unknown_endpoint".into());
+        problem
     }
 
     pub(crate) fn method_not_allowed(method: &http::Method, allowed: &str) -> Self {
@@ -555,6 +601,7 @@ impl Problem {
             attempts,
             earlier,
             unknown_outcome,
+            may_repeat,
         } = failure;
         let status = match fault.class {
             FaultClass::BadRequest | FaultClass::ContextTooLong => 400,
@@ -578,7 +625,8 @@ impl Problem {
             FaultClass::Authentication | FaultClass::Permission | FaultClass::Payment
         );
         let should_retry =
-            (unknown_outcome || account || attempts > 1 || is_final(status)).then_some(false);
+            (unknown_outcome && !may_repeat || account || attempts > 1 || is_final(status))
+                .then_some(false);
         match fault.class {
             FaultClass::Authentication | FaultClass::Permission => {
                 fault.message = format!(

@@ -20,8 +20,10 @@ use tokio::sync::{mpsc, watch};
 
 use crate::assemble::{self, Backend, LiveLists};
 use crate::auth::{Credentials, Gate, Privy, StaticKeys, StoredKeys};
+use crate::body::Budget;
 use crate::cli::{Failure, ServeArgs, environment, say};
 use crate::config::{self, Config, Loaded};
+use crate::cors::Cors;
 use crate::edge::{Edge, Limits, Policy};
 use crate::events::{Bus, OwnerMessages};
 use crate::ops::{Ops, Status};
@@ -269,6 +271,7 @@ fn edge(
         }),
     };
     Ok(Arc::new(Edge {
+        bodies: Budget::default(),
         engine: Arc::new(Engine::new(world, transport.clone(), services)),
         policy: ArcSwap::from_pointee(policy),
         draining: AtomicBool::new(false),
@@ -380,15 +383,18 @@ fn policy(config: &Config, stored: StoredKeys, transport: &Transport) -> Result<
         stored: Some(stored),
         privy,
         is_loopback: config.server.listen.ip().is_loopback(),
+        origins: config.server.cors.origins.clone(),
     };
     Ok(Policy {
         limits: Limits {
             max_body: config.server.max_body.0,
+            max_bodies: config.server.max_bodies.0,
             max_header: config.server.max_header.0,
             read_timeout: config.server.read_timeout.0,
             write_timeout: config.server.write_timeout.0,
             heartbeat: config.server.heartbeat.0,
         },
+        cors: Cors::new(&config.server.cors.origins),
         gate: Gate::new(credentials),
     })
 }

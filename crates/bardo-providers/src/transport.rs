@@ -32,6 +32,10 @@ pub enum SendError {
     /// (quality P-07).
     #[error("the connection failed after the request was sent")]
     Unknown(#[source] hyper::Error),
+    /// The same, on a connection that had been idle and brought no byte of an answer: the provider
+    /// was most likely closing it.
+    #[error("the idle connection closed as the request was sent")]
+    Stale(#[source] hyper::Error),
 }
 
 /// Sends requests.
@@ -88,12 +92,16 @@ impl Transport {
         let mut request = request;
         while let Some(line) = pool::take(origin) {
             handed_over();
+            let head = line.head.clone();
             match Self::send_on(origin, line, request).await {
                 Ok(response) => return Ok(response),
                 // The idle connection had been closed by the other side before anything was
                 // written: another one is as good.
                 Err(mut error) => match error.take_message() {
                     Some(unsent) => request = unsent,
+                    None if head.is_untouched() => {
+                        return Err(SendError::Stale(error.into_error()));
+                    }
                     None => return Err(SendError::Unknown(error.into_error())),
                 },
             }
@@ -116,6 +124,7 @@ impl Transport {
         line.head.begin();
         let response = line.sender.try_send_request(request).await?;
         line.head.end();
+        line.patience = pool::patience(origin, response.headers());
         Ok(response.map(|body| UpstreamBody::new(body, Arc::clone(origin), line)))
     }
 }

@@ -99,6 +99,7 @@ fn gate(fixed: StaticKeys, shelf: Option<&Arc<Shelf>>) -> Gate {
         stored: store.map(StoredKeys::over),
         privy: None,
         is_loopback: true,
+        origins: Vec::new(),
     })
 }
 
@@ -305,6 +306,7 @@ async fn a_listener_that_others_can_reach_is_never_open() {
             stored,
             privy: None,
             is_loopback: false,
+            origins: Vec::new(),
         });
         assert_eq!(ask(&gate, &[]).await, Err(Denied::Missing));
     }
@@ -326,7 +328,9 @@ async fn a_store_that_is_gone_makes_no_key_wrong_and_nobody_the_owner() {
 
 #[test]
 fn an_open_listener_turns_foreign_pages_away() {
-    let check = |pairs: &[(&str, &str)]| is_own_page(&headers(pairs));
+    let check = |pairs: &[(&str, &str)]| {
+        is_own_page(&headers(pairs), &["https://app.example.com".to_owned()])
+    };
     assert!(check(&[]));
     for page in [
         "http://localhost:3000",

@@ -10,6 +10,7 @@ fn upstream(class: FaultClass, status: u16) -> Problem {
         attempts: 1,
         earlier: Vec::new(),
         unknown_outcome: false,
+        may_repeat: false,
     };
     Problem::from(EngineError::Upstream(Box::new(failure)))
 }

@@ -16,6 +16,7 @@ mod explain;
 mod failover;
 mod figures;
 mod generated;
+mod guard;
 mod heartbeat;
 mod hostile;
 mod http;

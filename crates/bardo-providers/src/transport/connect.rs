@@ -45,6 +45,11 @@ impl Origin {
         })
     }
 
+    /// Whether it is one of these hosts, reached by TLS.
+    pub(super) fn is_any_of(&self, hosts: &[&str]) -> bool {
+        self.https && hosts.contains(&self.host.as_str())
+    }
+
     pub(super) fn id(&self) -> u64 {
         self.id
     }
@@ -81,19 +86,19 @@ pub enum ConnectError {
     #[error("the host name did not resolve")]
     Resolve(#[source] std::io::Error),
     /// The name resolves to an address inside somebody's network.
-    #[error("the host name resolves to a private address, which the configuration does not allow")]
+    #[error("the host name resolves to a private address; set `allow_private: true` to allow it")]
     Private,
     /// No address took the connection.
-    #[error("no connection")]
+    #[error("the connection was refused or failed")]
     Tcp(#[source] std::io::Error),
     /// The TLS handshake failed.
-    #[error("no TLS session")]
+    #[error("the TLS handshake failed")]
     Tls(#[source] std::io::Error),
     /// The HTTP handshake failed.
-    #[error("no HTTP session")]
+    #[error("the HTTP handshake failed")]
     Http(#[source] hyper::Error),
     /// It took too long.
-    #[error("connecting took longer than {0:?}")]
+    #[error("connecting took longer than {0:?} (`upstream.connect_timeout`)")]
     Timeout(Duration),
     /// The connection closed before the request was written.
     #[error("the connection closed before the request was written")]
@@ -194,6 +199,8 @@ async fn open_tcp(origin: &Origin) -> Result<TcpStream, ConnectError> {
 pub(super) struct Line {
     pub(super) sender: SendRequest<Full<Bytes>>,
     pub(super) head: HeadLimit,
+    /// How long it may stay idle, as its last answer said.
+    pub(super) patience: Duration,
 }
 
 async fn handshake<T>(io: T) -> Result<Line, ConnectError>
@@ -210,7 +217,11 @@ where
             tracing::debug!(%error, "connection to a provider ended");
         }
     });
-    Ok(Line { sender, head })
+    Ok(Line {
+        sender,
+        head,
+        patience: Duration::ZERO,
+    })
 }
 
 /// Whether an address lies inside a network that outsiders cannot reach: loopback, private,

@@ -22,6 +22,11 @@ impl HeadLimit {
         self.0.store(HEAD_MAX, Ordering::Relaxed);
     }
 
+    /// Whether not one byte of the awaited head has come.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == HEAD_MAX
+    }
+
     /// The head is there; what follows is bounded by whoever reads it.
     pub(super) fn end(&self) {
         self.0.store(usize::MAX, Ordering::Relaxed);

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::Instant;
@@ -15,9 +16,45 @@ use super::connect::Line;
 
 /// Idle connections kept per origin and thread; more are closed.
 const IDLE_MAX: usize = 256;
-/// Servers close idle connections after a minute or so. Leaving well before that keeps requests
-/// from meeting a connection in the act of closing.
-const IDLE_FOR: Duration = Duration::from_secs(30);
+/// How long a connection stays idle at a server that does not say: many close after 5 s, local ones
+/// above all. Leaving before that keeps requests from meeting a connection in the act of closing.
+const IDLE_FOR: Duration = Duration::from_secs(4);
+/// The same at services that are known to keep connections for a minute or longer.
+const IDLE_AT_KNOWN: Duration = Duration::from_secs(30);
+const KNOWN: [&str; 8] = [
+    "api.openai.com",
+    "api.anthropic.com",
+    "generativelanguage.googleapis.com",
+    "api.deepseek.com",
+    "openrouter.ai",
+    "api.venice.ai",
+    "llm.bankr.bot",
+    "blockrun.ai",
+];
+/// A connection is left this long before the server said that it closes it.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// How long a connection may stay idle after an answer with these headers.
+pub(super) fn patience(origin: &Origin, headers: &HeaderMap) -> Duration {
+    let said = headers
+        .get_all("keep-alive")
+        .into_iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .find_map(|part| {
+            let (name, value) = part.split_once('=')?;
+            let seconds: u64 = value.trim().parse().ok()?;
+            name.trim()
+                .eq_ignore_ascii_case("timeout")
+                .then(|| Duration::from_secs(seconds).saturating_sub(MARGIN))
+        });
+    let usual = if origin.is_any_of(&KNOWN) {
+        IDLE_AT_KNOWN
+    } else {
+        IDLE_FOR
+    };
+    said.map_or(usual, |said| said.min(IDLE_AT_KNOWN))
+}
 
 struct Idle {
     line: Line,
@@ -33,12 +70,8 @@ pub(super) fn take(origin: &Origin) -> Option<Line> {
     IDLE.with_borrow_mut(|idle| {
         let connections = idle.get_mut(&origin.id())?;
         while let Some(connection) = connections.pop() {
-            if connection.since.elapsed() > IDLE_FOR {
-                // Those below are older still.
-                connections.clear();
-                return None;
-            }
-            if connection.line.sender.is_ready() {
+            let is_young = connection.since.elapsed() < connection.line.patience;
+            if is_young && connection.line.sender.is_ready() {
                 return Some(connection.line);
             }
         }
@@ -47,11 +80,15 @@ pub(super) fn take(origin: &Origin) -> Option<Line> {
 }
 
 fn give_back(origin: &Origin, line: Line) {
-    if line.sender.is_closed() {
+    if line.sender.is_closed() || line.patience.is_zero() {
         return;
     }
     IDLE.with_borrow_mut(|idle| {
         let connections = idle.entry(origin.id()).or_default();
+        // What has been idle for too long is not to be found behind younger ones for ever.
+        if connections.len() >= IDLE_MAX {
+            connections.retain(|idle| idle.since.elapsed() < idle.line.patience);
+        }
         if connections.len() < IDLE_MAX {
             connections.push(Idle {
                 line,

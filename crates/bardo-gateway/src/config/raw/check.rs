@@ -8,6 +8,16 @@ use super::{Config, Providers};
 
 pub(crate) use self::routing::{BACKENDS, usd};
 
+/// Whether a text is an origin as browsers send it.
+fn is_origin(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, host)| {
+        !scheme.is_empty()
+            && !host.is_empty()
+            && !host.contains(['/', '*', ' ', '?', '#', '@'])
+            && *text == text.to_ascii_lowercase()
+    })
+}
+
 impl Config {
     /// Checks what types alone cannot.
     pub(crate) fn check(&self) -> Result<(), String> {
@@ -37,6 +47,17 @@ impl Config {
             if count == 0 {
                 return Err(format!(
                     "`upstream.breaker.{key}` must be at least 1; `upstream.breaker.enabled: false` switches it off"
+                ));
+            }
+        }
+        if self.server.max_bodies.0 < self.server.max_body.0 {
+            return Err("`server.max_bodies` must be at least `server.max_body`".into());
+        }
+        for origin in &self.server.cors.origins {
+            if origin != "*" && !is_origin(origin) {
+                return Err(format!(
+                    "`server.cors.origins`: `{origin}` is not an origin; write scheme, host and port without a path, such as \
+                     `https://app.example.com`"
                 ));
             }
         }

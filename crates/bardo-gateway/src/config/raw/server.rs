@@ -26,6 +26,8 @@ pub(crate) struct Server {
     pub(crate) heartbeat: Span,
     /// Largest request body.
     pub(crate) max_body: Size,
+    /// Memory for all request bodies that are being received or answered.
+    pub(crate) max_bodies: Size,
     /// Largest request head.
     pub(crate) max_header: Size,
     /// How long a caller may take to send its request.
@@ -34,6 +36,16 @@ pub(crate) struct Server {
     pub(crate) write_timeout: Span,
     /// How long streams under way may go on after a stop signal.
     pub(crate) drain: Span,
+    /// Web pages of other origins.
+    pub(crate) cors: CorsConfig,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CorsConfig {
+    /// Origins of web pages that may call the data listener, such as `https://app.example.com`, or
+    /// `*` for all; empty: none.
+    pub(crate) origins: Vec<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
