@@ -310,7 +310,12 @@ impl Edge {
         let is_small = body::announced(headers).is_some_and(|length| length <= BODY_WITHOUT_FUNDS);
         let mut limit = limits.max_body;
         let is_billed = matches!(principal.payer, Payer::Prepaid(_))
-            && self.engine.world().endpoints.iter().all(|endpoint| !endpoint.direct);
+            && self
+                .engine
+                .world()
+                .endpoints
+                .iter()
+                .all(|endpoint| !endpoint.direct);
         if !is_small && limit > BODY_WITHOUT_FUNDS && is_billed {
             let balance = self.ledger.balance(&principal.account).await;
             let balance = balance.map_err(|error| Problem::store_unavailable(&error))?;

@@ -129,21 +129,17 @@ fn a_flood_of_wrong_secrets_does_not_lock_the_owner_of_a_key_out() {
 fn a_refusal_that_a_retry_cannot_mend_says_so_in_every_dialect() {
     let sandbox = Sandbox::start();
     let till = Till::new(everything(&sandbox));
-    let poor = till.key(&[]);
     let bound = till.key(&["--deposit-usd", "1", "--scope", "model=gpt-5.5"]);
     let rich = till.rich("10");
     let gateway = till.open();
     for caller in Caller::ALL {
         let hello = caller.request("claude-sonnet-5-5", "Hello", false);
-        // Own keys of the operator bill nobody; this backend does.
-        let billed = caller.request("openrouter/gpt-5.5", "Hello", false);
         let unknown = caller.request("no-such-model", "Hello", false);
         let wrong = Request::json(caller.path(), &hello).with("x-api-key", &guessed(&rich, 1));
         let broken = rich.sign(Request::post(caller.path(), "{"));
         let cases = [
             ("no key", 401, Request::json(caller.path(), &hello)),
             ("a wrong key", 401, wrong),
-            ("no money", 402, poor.ask(caller, &billed)),
             ("a scope", 403, bound.ask(caller, &hello)),
             ("an unknown model", 404, rich.ask(caller, &unknown)),
             ("no JSON", 400, broken),
@@ -164,10 +160,8 @@ fn a_refusal_that_a_retry_cannot_mend_says_so_in_every_dialect() {
     let log = gateway.log();
     for part in [
         "unknown key or wrong secret",
-        "insufficient_funds",
         "key_scope",
         "model_not_found",
-        &poor.id,
         &bound.id,
     ] {
         assert!(log.contains(part), "{part} is not logged: {log}");
@@ -260,7 +254,10 @@ fn web_pages_may_call_only_from_the_origins_that_the_configuration_names() {
     let preflight = Request::get("/v1/chat/completions")
         .method("OPTIONS")
         .with("access-control-request-method", "POST")
-        .with("access-control-request-headers", "authorization,x-bardo-require");
+        .with(
+            "access-control-request-headers",
+            "authorization,x-bardo-require",
+        );
     // Off by default.
     let closed = Gateway::start(&makers(&sandbox));
     let answer = closed.send(&preflight.clone().with("origin", APP));
@@ -276,14 +273,28 @@ fn web_pages_may_call_only_from_the_origins_that_the_configuration_names() {
     let answer = open.send(&call.clone().with("origin", APP));
     assert_eq!(answer.status(), 200, "{}", answer.text());
     assert_eq!(answer.header("access-control-allow-origin"), Some(APP));
-    let exposed = answer.header("access-control-expose-headers").unwrap_or_default();
+    let exposed = answer
+        .header("access-control-expose-headers")
+        .unwrap_or_default();
     assert!(exposed.contains("x-bardo-cost"), "{exposed}");
-    for other in ["https://evil.example", "https://app.example.com.evil.example", "null"] {
+    for other in [
+        "https://evil.example",
+        "https://app.example.com.evil.example",
+        "null",
+    ] {
         let answer = open.send(&call.clone().with("origin", other));
         assert_eq!(answer.status(), 403, "{other}");
-        assert_eq!(answer.header("access-control-allow-origin"), None, "{other}");
+        assert_eq!(
+            answer.header("access-control-allow-origin"),
+            None,
+            "{other}"
+        );
         let answer = open.send(&preflight.clone().with("origin", other));
-        assert_eq!(answer.header("access-control-allow-origin"), None, "{other}");
+        assert_eq!(
+            answer.header("access-control-allow-origin"),
+            None,
+            "{other}"
+        );
     }
     // Operators' pages are no pages of these origins.
     let admin = preflight.with("origin", APP).send(open.admin);
@@ -302,9 +313,18 @@ fn without_keys_only_names_of_this_machine_are_answered() {
         exchange.answer()
     };
     for host in ["localhost", "127.0.0.1", "[::1]", "LOCALHOST"] {
-        assert_eq!(ask(&format!("host: {host}:{port}\r\n")).status(), 200, "{host}");
+        assert_eq!(
+            ask(&format!("host: {host}:{port}\r\n")).status(),
+            200,
+            "{host}"
+        );
     }
-    for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.0.2.1"] {
+    for host in [
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "192.0.2.1",
+    ] {
         let answer = ask(&format!("host: {host}:{port}\r\n"));
         assert_eq!(answer.status(), 403, "{host}");
         assert_eq!(answer.json()["error"]["bardo_code"], "foreign_page");
@@ -319,7 +339,8 @@ fn bodies_that_stall_are_bounded_together() {
     let sandbox = Sandbox::start();
     let limits = json!({ "max_body": "4MiB", "max_bodies": "8MiB" });
     let gateway = Gateway::start(&with(makers(&sandbox), "server", limits));
-    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4194304\r\n\r\n";
+    let head =
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4194304\r\n\r\n";
     let stalled = |bytes: usize| {
         let mut exchange = Exchange::new(connect(gateway.address));
         exchange.again(head.as_bytes());
@@ -336,8 +357,7 @@ fn bodies_that_stall_are_bounded_together() {
     });
     assert_eq!(refused.json()["error"]["bardo_code"], "busy");
     assert!(refused.header("retry-after").is_some());
-    drop(open.pop());
-    drop(open);
+    open.clear();
     eventually("the room is given back", || {
         (gateway.send(&large).status() == 200).then_some(())
     });
@@ -364,10 +384,11 @@ fn a_large_body_of_an_account_without_money_is_refused_before_it_is_read() {
 #[test]
 fn a_wait_that_is_longer_than_a_heartbeat_is_told_at_once_with_the_providers_hint() {
     let upstream = Scripted::start(|mut turn| {
-        turn.write(
-            "HTTP/1.1 429 X\r\nretry-after: 3\r\ncontent-type: application/json\r\ncontent-length: 43\r\n\r\n\
-             {\"error\":{\"message\":\"slow\",\"type\":\"rate\"}}",
-        );
+        let body = r#"{"error":{"message":"slow","type":"rate"}}"#;
+        turn.write(format!(
+            "HTTP/1.1 429 X\r\nretry-after: 3\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        ));
     });
     let keys = config(&[direct("openai", &upstream.at("/v1"), &["m"])]);
     let gateway = Gateway::start(&with(keys, "server", json!({ "heartbeat": "1s" })));
@@ -381,15 +402,14 @@ fn a_wait_that_is_longer_than_a_heartbeat_is_told_at_once_with_the_providers_hin
 
 #[test]
 fn an_idle_connection_that_dies_under_a_request_lets_sdks_try_again() {
-    // The first request on each connection is answered; the next one finds it closed.
+    // The first request on each connection is answered; the next one finds it closing.
     let upstream = Scripted::start(|mut turn| {
-        if turn.number == 0 {
-            turn.json(
-                r#"{"id":"x","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}]}"#,
-            );
-        } else {
-            turn.hang_up();
-        }
+        let body = r#"{"id":"x","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}]}"#;
+        turn.write(format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        ));
+        turn.more();
     });
     let mut keys = config(&[direct("openai", &upstream.at("/v1"), &["m"])]);
     keys["server"] = json!({ "workers": 1 });
@@ -400,5 +420,7 @@ fn an_idle_connection_that_dies_under_a_request_lets_sdks_try_again() {
     let answer = gateway.send(&request);
     assert_eq!(answer.status(), 502, "{}", answer.text());
     assert_ne!(answer.header("x-should-retry"), Some("false"));
-    assert_eq!(upstream.got().len(), 2, "the gateway does not repeat it");
+    let problem = answer.json();
+    assert_eq!(problem["error"]["bardo_code"], "upstream_connection");
+    assert_eq!(upstream.connections(), 1, "the gateway does not repeat it");
 }

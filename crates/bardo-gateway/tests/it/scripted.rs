@@ -83,6 +83,12 @@ impl Turn {
         }
     }
 
+    /// Waits for the first bytes of another request on the same connection.
+    pub(crate) fn more(&mut self) -> bool {
+        let mut bytes = [0; 1024];
+        matches!(self.stream.read(&mut bytes), Ok(read) if read > 0)
+    }
+
     /// Waits until the other side closes, and says when that was.
     pub(crate) fn closed(&mut self) -> Instant {
         let mut rest = [0; 1024];
