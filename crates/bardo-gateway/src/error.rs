@@ -445,27 +445,7 @@ impl From<EngineError> for Problem {
                 problem.fault.code = refusal.code.map(Into::into);
                 problem.param(refusal.param)
             }
-            EngineError::NoRoute(NoRoute::UnknownModel { nearest, .. }) => {
-                let hint =
-                    nearest.map_or_else(String::new, |name| format!(" did you mean `{name}`?"));
-                let message = format!("{message};{hint} list the models with `GET /v1/models`");
-                Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
-            }
-            EngineError::NoRoute(NoRoute::UnknownPrefix { nearest, .. }) => {
-                let hint =
-                    nearest.map_or_else(String::new, |name| format!(" did you mean `{name}`?"));
-                let message = format!(
-                    "{message};{hint} write a configured backend or the model's maker before the slash; list the models with `GET /v1/models`"
-                );
-                Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
-            }
-            EngineError::NoRoute(NoRoute::UnknownBackend { nearest, .. }) => {
-                let hint =
-                    nearest.map_or_else(String::new, |name| format!("did you mean `{name}`? or "));
-                let message =
-                    format!("{message}; {hint}leave out the prefix to use any backend");
-                Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
-            }
+            EngineError::NoRoute(no_route) => Self::no_route(no_route, &message),
             EngineError::Refused { model, refusal } => Self::refused(&model, &refusal),
             EngineError::NoOperation { .. } => Self::new(
                 400,

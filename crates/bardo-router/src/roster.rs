@@ -1,6 +1,7 @@
 mod builder;
 mod naming;
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -358,7 +359,8 @@ impl Roster {
             .iter()
             .map(|entry| (edit_distance(&normal, &normalize(&entry.id)), entry))
             .filter(|(distance, _)| *distance <= normal.len().max(4) / 2)
-            .min_by_key(|(distance, _)| *distance)
+            // Of names that are alike, the better model is rather meant.
+            .min_by_key(|(distance, entry)| (*distance, Reverse(entry.rating)))
             .map(|(_, entry)| entry.id.clone())
     }
 

@@ -185,6 +185,11 @@ fn histograms(registry: &mut Registry, name: &str, help: &str) -> Histograms {
     family
 }
 
+fn unpriced_models(registry: &mut Registry) -> Family<Listing, Gauge> {
+    let help = "Models of a provider without a known price";
+    family(registry, "models_unpriced", help)
+}
+
 /// Registers which version this is.
 fn tell_build(registry: &mut Registry) {
     let help = "Always 1; the version is a label";
@@ -254,11 +259,7 @@ impl Metrics {
                 "unpriced_requests",
                 "Requests that were refused, or answered at an unknown cost, because the model has no known price",
             ),
-            unpriced_models: family(
-                all,
-                "models_unpriced",
-                "Models of a provider without a known price",
-            ),
+            unpriced_models: unpriced_models(all),
             estimated: single(
                 all,
                 "estimated_usages",

@@ -130,6 +130,8 @@ fn the_shipped_examples_are_taken() {
         ("BLOCKRUN_API_KEY", "e"),
         ("VENICE_API_KEY", "f"),
         ("BANKR_API_KEY", "g"),
+        ("GROQ_API_KEY", "h"),
+        ("ACME_API_KEY", "i"),
         ("CALLER_KEY", "0123456789abcdef"),
     ];
     let mut seen = 0;

@@ -1,6 +1,6 @@
 //! Refusals of the router as HTTP: what is missing, who lacks it, and what would mend it.
 
-use bardo_router::{Refusal, RefusalKind};
+use bardo_router::{NoRoute, Refusal, RefusalKind};
 use bardo_types::fault::FaultClass;
 
 use super::Problem;
@@ -10,6 +10,30 @@ use crate::explain::code;
 const SPOKEN_OF: usize = 8;
 
 impl Problem {
+    /// The model's name means nothing here.
+    pub(super) fn no_route(no_route: NoRoute, message: &str) -> Self {
+        let meant = |nearest: Option<String>| {
+            nearest.map_or_else(String::new, |name| format!(" did you mean `{name}`?"))
+        };
+        let message = match no_route {
+            NoRoute::UnknownModel { nearest, .. } => {
+                let hint = meant(nearest);
+                format!("{message};{hint} list the models with `GET /v1/models`")
+            }
+            NoRoute::UnknownPrefix { nearest, .. } => {
+                let hint = meant(nearest);
+                format!(
+                    "{message};{hint} write a configured backend or the model's maker before the slash; list the models with `GET /v1/models`"
+                )
+            }
+            NoRoute::UnknownBackend { nearest, .. } => {
+                let hint = meant(nearest);
+                format!("{message};{hint} leave out the prefix to use any backend")
+            }
+        };
+        Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
+    }
+
     /// Nobody may answer the request for the model.
     pub(crate) fn refused(model: &str, refusal: &Refusal) -> Self {
         let code = code(refusal.kind);

@@ -474,7 +474,11 @@ fn a_provider_that_is_away_is_named_with_its_address_and_every_try_is_named() {
         "{told}"
     );
     assert!(told.contains("direct/deepseek (connection)"), "{told}");
-    assert!(gateway.log().contains(&away.to_string()), "{}", gateway.log());
+    assert!(
+        gateway.log().contains(&away.to_string()),
+        "{}",
+        gateway.log()
+    );
     let only = Gateway::start(&config(&[direct(
         "deepseek",
         &format!("http://{away}/v1"),
@@ -486,4 +490,21 @@ fn a_provider_that_is_away_is_named_with_its_address_and_every_try_is_named() {
         "{}",
         answer.text()
     );
+}
+
+#[test]
+fn with_a_key_of_anthropic_alone_the_newest_models_are_chosen() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&config(&[direct(
+        "anthropic",
+        &sandbox.at("/anthropic"),
+        &[],
+    )]));
+    for name in ["bardo/auto", "bardo/t1", "bardo/t2"] {
+        let body = Caller::Anthropic.request(name, "Hello", false);
+        let answer = gateway.send(&Request::json(Caller::Anthropic.path(), &body));
+        assert_eq!(answer.status(), 200, "{name}: {}", answer.text());
+        let model = header(&answer, "x-bardo-model");
+        assert!(model.ends_with("-5-5"), "{name}: {model}");
+    }
 }

@@ -265,3 +265,45 @@ fn rows_that_mean_nothing_are_refused() {
     ));
     assert!(with(row("gpt-5.4", Some(100))).is_ok());
 }
+
+#[test]
+fn every_model_of_a_maker_has_its_price_but_those_that_nobody_publishes() {
+    const UNKNOWN: [&str; 4] = [
+        "claude-fable-5-2",
+        "claude-mythos-5-2",
+        "claude-mythos-preview",
+        "deepseek-v4-pro",
+    ];
+    let catalog = Catalog::embedded();
+    let makers = ["openai", "anthropic", "google", "deepseek"];
+    for model in catalog.models() {
+        if !makers.contains(&model.vendor.as_str()) {
+            continue;
+        }
+        let expected = !UNKNOWN.contains(&model.id.as_str());
+        assert_eq!(model.price.is_some(), expected, "{}", model.id);
+        assert!(
+            model.price.is_none_or(|price| !price.is_free()),
+            "{}",
+            model.id
+        );
+        assert!(model.capabilities.context_tokens > 0, "{}", model.id);
+    }
+    let haiku = catalog.find("claude-haiku-5-5").unwrap().price.unwrap();
+    let long = haiku.long_context.expect("a price of long prompts");
+    assert_eq!((long.above, haiku.input.micro()), (100_000, 100_000));
+    assert_eq!(long.input.micro(), 500_000);
+}
+
+#[test]
+fn an_embedding_model_takes_text_alone() {
+    let catalog = Catalog::embedded();
+    for model in catalog.models().filter(|model| model.embeddings) {
+        let capabilities = &model.capabilities;
+        assert!(!capabilities.images && !capabilities.documents && !capabilities.audio);
+        assert_eq!(
+            capabilities.tool_format,
+            bardo_types::model::ToolFormat::Unsupported
+        );
+    }
+}
