@@ -265,7 +265,7 @@ fn figures_beyond_four_times_the_hold_are_not_believed() {
     let maker = crate::scripted::Scripted::start(move |mut turn| turn.json(&body.to_string()));
     let till = Till::new(maker::billed(&maker));
     // However much it counts, later requests are let in.
-    let key = till.key(&["--deposit-usd", "100", "--scope", "tpm=100000"]);
+    let key = till.key(&["--deposit-usd", "100", "--scope", "tpm=1000000"]);
     let gateway = till.open();
     let mut spent = 0;
     for _ in 0..3 {
