@@ -6,6 +6,7 @@ use bardo_profile::Applied;
 use bardo_router::{Candidate, owner_message};
 use bardo_types::hints::RouteHints;
 use bardo_types::receipt::{Routing, SentProfile};
+use bardo_types::unit::UnitInterval;
 
 use crate::routing::Routed;
 use crate::run::Admitted;
@@ -24,10 +25,7 @@ pub(crate) fn account(
     let choice = routed.choice(candidate);
     let setup = shaped.setup.as_deref();
     let requested = routed.intent.require.iter().chain(&routed.intent.prefer);
-    let mut warnings = routed.warnings.clone();
-    if let Some(wanted) = &routed.wanted {
-        warnings.extend(wanted.warnings.iter().cloned());
-    }
+    let mut warnings: Vec<String> = routed.all_warnings().cloned().collect();
     if let Some(setup) = setup {
         warnings.extend(setup.applied.warnings.iter().cloned());
     }
@@ -41,6 +39,7 @@ pub(crate) fn account(
         cost_sensitivity: Some(routed.intent.cost_sensitivity),
         security_class: routed.security_class,
         security: choice.map_or(candidate.entry.security, |choice| choice.security),
+        tee: choice.and_then(|choice| choice.tee),
         tier: candidate.entry.tier,
         requested: requested.copied().collect(),
         features: choice.map(|choice| choice.features).unwrap_or_default(),
@@ -54,7 +53,7 @@ pub(crate) fn account(
         schema: None,
         golem_id: hints.golem_id.clone(),
         tick: hints.tick,
-        vitality: hints.vitality,
+        vitality: hints.vitality.map(UnitInterval::get),
         phase: hints.phase,
     }))
 }

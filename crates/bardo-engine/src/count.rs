@@ -46,8 +46,11 @@ impl Engine {
             model: candidate.entry.id.as_str().into(),
             backend: endpoint.name.as_str().into(),
             cache: "bypass".into(),
+            warnings: admitted.warnings(),
             ..AnswerHead::default()
         };
+        let lost = admitted.lost_protection(candidate);
+        head.degraded = degraded_list(&lost);
         if let Some(shaped) = self.shape_count(admitted, candidate, dialect, &request)? {
             match self
                 .provider_count(admitted, candidate, shaped, &mut head)
@@ -70,10 +73,9 @@ impl Engine {
             }
         }
         let tokens = estimate(&request);
-        head.degraded = degraded_list(&[bardo_types::Degradation::new(
-            "token_count",
-            "estimated by a public tokenizer",
-        )]);
+        let estimated =
+            bardo_types::Degradation::new("token_count", "estimated by a public tokenizer");
+        head.degraded = degraded_list(&[lost, vec![estimated]].concat());
         Ok(Answer {
             head,
             body: AnswerBody::Whole(encode(admitted.dialect, tokens)),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bardo_ledger::StoreError;
 use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::privacy::SecurityClass;
 use tokio::time::Instant;
 
 use crate::breaker::{Gate, Permit, Who};
@@ -20,6 +21,9 @@ use crate::respond::{Answer, AnswerBody, Unanswered};
 use crate::retry;
 use crate::run::{Admitted, Engine};
 use crate::shape::{Decoded, Shaped, shape};
+
+/// When to ask again where only backends of one class may answer and none of them says it.
+const FLOOR_RETRY_MS: u64 = 5_000;
 
 impl Engine {
     /// Asks the candidates in order. Another backend is asked only where the one before surely did
@@ -316,7 +320,13 @@ impl<'a> Walk<'a> {
         if let Some(error) = self.books {
             return error.into();
         }
-        if let Some(failure) = self.last {
+        if let Some(mut failure) = self.last {
+            let routed = self.admitted.routed.as_ref();
+            let has_floor = routed.is_some_and(|r| r.security_class > SecurityClass::Standard);
+            let status = failure.fault.status.unwrap_or(503);
+            if has_floor && !failure.unknown_outcome && (status == 429 || status >= 500) {
+                failure.fault.retry_after_ms.get_or_insert(FLOOR_RETRY_MS);
+            }
             return EngineError::Upstream(Box::new(failure));
         }
         let name = |index: usize| {

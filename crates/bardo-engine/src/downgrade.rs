@@ -8,6 +8,7 @@ use bardo_types::hints::RouteHints;
 use bardo_types::intent::Quality;
 use bardo_types::model::Tier;
 use bardo_types::money::MicroUsd;
+use bardo_types::unit::UnitInterval;
 
 use crate::error::EngineError;
 use crate::received::Task;
@@ -50,7 +51,11 @@ impl Engine {
         };
         let mut hints = admitted.hints.route.as_deref().cloned().unwrap_or_default();
         hints.intent.quality = Some(quality);
-        hints.intent.cost_sensitivity = Some(1.0);
+        hints.intent.cost_sensitivity = Some(UnitInterval::ONE);
+        // A floor does not yield for a price.
+        let kept_as = admitted.candidates.first();
+        let kept_as = kept_as.map(|first| admitted.effective_class(first));
+        hints.remembered_class = hints.remembered_class.max(kept_as);
         let room = room(short).get();
         let most = hints.max_cost_micro_usd;
         hints.max_cost_micro_usd = Some(most.map_or(room, |most| most.min(room)));

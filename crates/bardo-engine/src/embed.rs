@@ -165,7 +165,11 @@ pub(crate) fn shape(admitted: &Admitted, candidate: &Candidate) -> Result<Shaped
         target,
         headers,
         body,
-        degraded: admitted.unfunded.clone(),
+        degraded: [
+            admitted.lost_protection(candidate),
+            admitted.unfunded.clone(),
+        ]
+        .concat(),
         mode: Mode::Relay { hide_usage: false },
         setup: None,
         accepted: Accepted::default(),

@@ -1,7 +1,8 @@
 //! Which of the candidates a caller may use: the scopes of its key, its tier, and prices.
 
-use bardo_access::{KeyKind, KeyRecord, TierRow, tiers};
+use bardo_access::{KeyKind, KeyRecord, Tier, TierRow, tiers};
 use bardo_router::Candidate;
+use bardo_types::privacy::SecurityClass;
 
 use crate::error::EngineError;
 use crate::received::{Payer, Principal};
@@ -10,6 +11,23 @@ use crate::world::World;
 /// The tier's row of a key.
 pub(crate) fn tier_row(key: &KeyRecord) -> Option<&'static TierRow> {
     tiers().iter().find(|row| row.tier == key.tier)
+}
+
+/// Refuses a class of protection that the tier of a key does not come with (C-070).
+pub(crate) fn protection(principal: &Principal, class: SecurityClass) -> Result<(), EngineError> {
+    let Payer::Prepaid(key) = &principal.payer else {
+        return Ok(());
+    };
+    let Some(row) = tier_row(key).filter(|row| !row.security_routing) else {
+        return Ok(());
+    };
+    if class == SecurityClass::Standard {
+        return Ok(());
+    }
+    Err(EngineError::Tier {
+        class,
+        tier: row.tier.map_or("none", Tier::as_str),
+    })
 }
 
 /// Keeps the candidates that the caller may use for a model that it calls `name`.

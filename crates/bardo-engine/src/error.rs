@@ -3,6 +3,7 @@ use bardo_ledger::{CapScope, StoreError, Window};
 use bardo_router::{NoRoute, Refusal};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::money::MicroUsd;
+use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::BadRequest;
 use bardo_wire::json::JsonError;
 
@@ -44,6 +45,14 @@ pub enum EngineError {
         model: String,
         /// What is missing, who lacks it, and what would mend it.
         refusal: Box<Refusal>,
+    },
+    /// The key's tier does not come with such protection.
+    #[error("class `{}` is not part of tier `{tier}`", .class.as_str())]
+    Tier {
+        /// The class that the request requires.
+        class: SecurityClass,
+        /// The tier of the key.
+        tier: &'static str,
     },
     /// The model's backends cannot do that at all.
     #[error("no backend of the model `{model}` offers {operation}")]

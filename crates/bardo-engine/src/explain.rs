@@ -6,7 +6,6 @@ use bardo_types::Degradation;
 
 use crate::error::EngineError;
 use crate::head::degraded_list;
-use crate::read::Read;
 use crate::received::Received;
 use crate::routing::carry_citations;
 use crate::run::Engine;
@@ -48,14 +47,14 @@ impl Engine {
             task: received.task,
             dialect: received.dialect,
         };
-        let read = Read::of(received)?;
+        let read = self.read(received, &world)?;
         let neutral = read.neutral();
         let mut explanation = self.explain_route(&read.question(&world, neutral.as_ref()));
         if let Ok(route) = &mut explanation.outcome
             && route.automatic
         {
             // As for an answer: so many are asked at most.
-            route.choices.truncate(world.max_attempts.max(1));
+            route.keep(world.max_attempts);
         }
         let mut explained = Explained {
             model: read.model.clone(),

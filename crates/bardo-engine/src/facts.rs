@@ -1,8 +1,9 @@
 //! What a request shows of itself, for choosing who answers it: cheap, local, no model.
 
 use bardo_router::{Facts, Kind, Shape};
-use bardo_types::chat::{ChatRequest, OutputFormat, Part, Role};
+use bardo_types::chat::{ChatRequest, OutputFormat, Part, Role, Tool};
 use bardo_types::feature::{Feature, FeatureSet};
+use bardo_types::model::Effort;
 
 use crate::size::Size;
 
@@ -25,16 +26,36 @@ pub(crate) fn facts(request: &ChatRequest, size: &Size, stream: bool) -> Facts {
         .with_if(
             matches!(request.output, OutputFormat::JsonSchema { .. }),
             Feature::StructuredOutputs,
-        );
+        )
+        .with_if(searches(request), Feature::WebSearch)
+        .with_if(request.prediction.is_some(), Feature::PredictedOutputs);
     Facts {
         dialect: request.dialect,
         uses,
         prompt_tokens: size.prompt,
         max_output_tokens: size.output_of_all(),
+        several: request.n.is_some_and(|n| n > 1),
+        effort: wanted_effort(request),
+        embeddings: false,
         turns: u32::try_from(request.turns().len()).unwrap_or(u32::MAX),
         stream,
         kind: Kind::of(&shape(request)),
     }
+}
+
+/// Whether the caller's own request asks the provider to search the web.
+fn searches(request: &ChatRequest) -> bool {
+    let is_search = |tool: &Tool| match tool {
+        Tool::Server { kind, .. } => kind.starts_with("web_search"),
+        Tool::Function { .. } | Tool::Custom { .. } => false,
+    };
+    request.web_search == Some(true) || request.tools.iter().any(is_search)
+}
+
+/// How hard the caller wants the model to think, where it wants more than the usual.
+fn wanted_effort(request: &ChatRequest) -> Option<Effort> {
+    let effort = request.reasoning.effort;
+    effort.filter(|effort| *effort >= Effort::High)
 }
 
 /// Whether the caller itself shows such a part; what tools return is not its doing.

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use bardo_access::Admission;
 use bardo_types::Degradation;
 use bardo_types::money::MicroUsd;
+use bardo_types::privacy::TeeEvidence;
 use bardo_types::receipt::{PaymentMode, Receipt};
 
 use crate::tab::Tab;
@@ -22,6 +24,10 @@ pub struct AnswerHead {
     pub backend: Arc<str>,
     /// What was lost, as a header value; empty when nothing.
     pub degraded: String,
+    /// What was not understood of the hints, or has no effect, as a header value; empty when nothing.
+    pub warnings: String,
+    /// What the claim of attested hardware rests on; `None` where none is made.
+    pub tee: Option<TeeEvidence>,
     /// The provider's own request id.
     pub upstream_request_id: Option<Arc<str>>,
     /// `hash`, `semantic`, `miss` or `bypass`.
@@ -73,6 +79,7 @@ impl AnswerHead {
     /// Of an answer that has begun.
     pub(crate) fn begun(tab: &Tab) -> Self {
         let receipt = &tab.receipt;
+        let routing = receipt.routing.as_deref();
         let funds = match (tab.available, tab.hold) {
             (Some(available), Some(held)) => available.checked_add(held),
             (available, _) => available,
@@ -82,6 +89,8 @@ impl AnswerHead {
             model: Arc::clone(&receipt.model),
             backend: Arc::clone(&receipt.backend),
             degraded: degraded_list(&receipt.degraded),
+            warnings: warnings_list(routing.map_or(&[], |routing| &routing.warnings)),
+            tee: routing.and_then(|routing| routing.tee),
             upstream_request_id: receipt.upstream_request_id.clone(),
             cache: receipt.cache.clone(),
             optimizations: receipt.optimizations.clone(),
@@ -104,6 +113,34 @@ impl AnswerHead {
             ..Self::begun(tab)
         }
     }
+}
+
+/// As much of the warnings as a header holds.
+const WARNINGS_BYTES: usize = 1_024;
+
+/// Warnings as one header value, within bounds; those that do not fit are counted.
+pub(crate) fn warnings_list(warnings: &[String]) -> String {
+    let mut list = String::new();
+    for (index, warning) in warnings.iter().enumerate() {
+        let more = warnings.len() - index;
+        if list.len() + warning.len() > WARNINGS_BYTES {
+            let _ = write!(
+                list,
+                "{}{more} more",
+                if list.is_empty() { "" } else { "; " }
+            );
+            break;
+        }
+        if !list.is_empty() {
+            list.push_str("; ");
+        }
+        // A caller's word may hold what a header must not.
+        list.extend(warning.chars().map(|c| match c {
+            ' '..='~' => c,
+            _ => '?',
+        }));
+    }
+    list
 }
 
 /// The features lost, once each, in order, as one header value.

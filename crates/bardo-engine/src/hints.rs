@@ -1,10 +1,11 @@
 //! Hints of the caller to the gateway: the body object `bardo` and the `X-Bardo-*` headers
 //! (`docs/hints.md`).
 //!
-//! Both spell the same hints; the body wins. A value of the wrong type is the caller's mistake and
-//! is refused. A value that its type allows and that makes no sense (a vitality of 7, a feature
-//! that nobody knows) is ignored with a warning: a faulty sensor must neither starve an agent nor
-//! make it spend.
+//! Both spell the same hints; the body wins. A value of the wrong type in the body is the caller's
+//! mistake and is refused. What protects (`security_class`, `task_class`, a profile, which may ask for
+//! `tee_mode`) is refused wherever it is not understood. Anything else that makes no sense (a phase
+//! of the moon, an unknown feature) is ignored with a warning: a faulty sensor must neither starve
+//! an agent nor make it spend.
 
 mod given;
 
@@ -14,9 +15,11 @@ use bardo_types::feature::Feature;
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::Quality;
 use bardo_types::money::MicroUsd;
+use bardo_types::near;
 use bardo_types::phase::Phase;
 use bardo_types::privacy::{SecurityClass, TaskClass};
 use bardo_types::profile::InferenceProfile;
+use bardo_types::unit::{Clamped, UnitInterval};
 use bardo_wire::codec::BadRequest;
 use serde_json::{Map, Value};
 
@@ -40,17 +43,55 @@ pub struct Hints {
     pub route: Option<Box<RouteHints>>,
     /// The header `x-prompt-cache-key`.
     pub cache_key: Option<Arc<str>>,
-    /// A header asks for protection in words that nobody knows. Such a request goes nowhere.
-    pub unknown_protection: bool,
+    /// A header that asks for protection and was not understood. Such a request goes nowhere.
+    refused: Option<Refused>,
+    /// A member of the body that is nearly a hint, and that hint.
+    misspelt: Option<(String, &'static str)>,
+}
+
+/// A header that was not understood, and the hint that it is about.
+#[derive(Debug, Clone, PartialEq)]
+struct Refused {
+    hint: &'static str,
+    error: BadRequest,
 }
 
 /// Longer names are cut; they are names, not places to keep things.
 const NAME_MAX: usize = 128;
 /// More warnings than these are not kept.
-const WARNINGS_MAX: usize = 16;
+const WARNINGS_MAX: usize = 64;
+/// A name that differs from another by so many letters is taken for a slip.
+const SLIP: usize = 2;
 
-/// Hints that other parts act on, or will.
-const ELSEWHERE: &[&str] = &[
+/// Every hint.
+const KNOWN: &[&str] = &[
+    "metadata",
+    "session_id",
+    "subsystem",
+    "golem_id",
+    "domain",
+    "model",
+    "task_class",
+    "security_class",
+    "phase",
+    "quality",
+    "require",
+    "prefer",
+    "low_effort",
+    "allow_downgrade",
+    "accept_degraded",
+    "profile",
+    "intent",
+    "vitality",
+    "cost_sensitivity",
+    "sustainability",
+    "max_cost_usd",
+    "stakes_usd",
+    "max_latency_ms",
+    "tick",
+    "call_index",
+    "call_count",
+    "cycle",
     "regime",
     "tick_type",
     "clade_id",
@@ -59,6 +100,12 @@ const ELSEWHERE: &[&str] = &[
     "ephemeral",
     "batch",
 ];
+/// Hints that protect: what is not understood of them is refused.
+const PROTECTING: [&str; 3] = ["security_class", "task_class", "profile"];
+/// Those of them that a slip of the pen may have meant.
+const NAMED_LIKE: [&str; 2] = ["security_class", "task_class"];
+/// Words for a class of protection among required features, long enough to tell a slip.
+const PROTECTION_WORDS: [&str; 3] = ["privacy", "private", "confidential"];
 
 fn bounded(text: &str) -> Option<Arc<str>> {
     let text = text.trim();
@@ -67,18 +114,26 @@ fn bounded(text: &str) -> Option<Arc<str>> {
 }
 
 impl Hints {
-    /// Takes one `X-Bardo-*` header, by its name without the prefix. What cannot be read is
-    /// ignored with a warning.
+    /// Takes one `X-Bardo-*` header, by its name without the prefix. What cannot be read is ignored
+    /// with a warning, unless it protects: then [`Self::check`] refuses it.
     pub fn header(&mut self, name: &str, value: &str) {
         let name = name.replace('-', "_");
         let name = name.strip_prefix("intent_").unwrap_or(&name);
-        if let Err(error) = self.take(name, &Given::Text(value)) {
-            self.unknown_protection |= name == "security_class";
-            self.warn(format!(
-                "x-bardo-{}: {}",
-                name.replace('_', "-"),
-                error.message
-            ));
+        let Err(mut error) = self.take(name, &Given::Text(value)) else {
+            return;
+        };
+        let header = format!("x-bardo-{}", cut(&name.replace('_', "-")));
+        match protects(name) {
+            Some(hint) => {
+                error.param = header;
+                self.refused = Some(Refused { hint, error });
+            }
+            None if name == "require" => {
+                error.param = header;
+                let hint = "require";
+                self.refused = Some(Refused { hint, error });
+            }
+            None => self.warn(format!("{header}: {}", error.message)),
         }
     }
 
@@ -111,15 +166,25 @@ impl Hints {
         Ok(())
     }
 
-    /// Refuses what is not known well enough to act on.
+    /// Refuses what is not understood well enough to act on. `strict`: also members of the body that
+    /// are nearly hints.
     ///
     /// # Errors
-    /// When a header asks for protection in words that nobody knows.
-    pub fn check(&self) -> Result<(), BadRequest> {
-        if self.unknown_protection {
-            return Err(unknown_class());
+    /// When something asks for protection and is not understood, or is nearly a hint.
+    pub fn check(&self, strict: bool) -> Result<(), BadRequest> {
+        if let Some(refused) = &self.refused {
+            return Err(refused.error.clone());
         }
-        Ok(())
+        match &self.misspelt {
+            Some((wrong, right)) if strict => Err(no_hint(wrong, right)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What was not understood of the hints, or has no effect.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        self.route.as_ref().map_or(&[], |route| &route.warnings)
     }
 
     /// Takes the prompt-cache key of the header into the caller's profile, unless that has its own.
@@ -139,9 +204,16 @@ impl Hints {
 
     fn warn(&mut self, warning: String) {
         let warnings = &mut self.route().warnings;
-        if warnings.len() < WARNINGS_MAX {
-            warnings.push(warning);
+        match warnings.len() + 1 {
+            ..WARNINGS_MAX => warnings.push(warning),
+            WARNINGS_MAX => warnings.push("more hints were ignored".into()),
+            _ => {}
         }
+    }
+
+    /// A hint that protects was understood, so an earlier one that was not does not count.
+    fn understood(&mut self, hint: &str) {
+        self.refused.take_if(|refused| refused.hint == hint);
     }
 
     fn take(&mut self, name: &str, given: &Given<'_>) -> Result<(), BadRequest> {
@@ -153,9 +225,12 @@ impl Hints {
                 self.route().subsystem = self.subsystem.clone();
             }
             "golem_id" => self.route().golem_id = bounded(given.text(name)?),
-            "domain" => self.route().domain = bounded(given.text(name)?),
+            "domain" => {
+                self.route().domain = bounded(given.text(name)?);
+                self.has_no_effect(name);
+            }
             "model" => self.route().intent.model = bounded(given.text(name)?),
-            "task_class" => self.task_class(given.text(name)?),
+            "task_class" => self.task_class(given.text(name)?)?,
             "security_class" => self.security_class(given.text(name)?)?,
             "phase" => {
                 let phase = given.text(name)?;
@@ -171,6 +246,7 @@ impl Hints {
             }
             "require" => {
                 self.require = given.list(name)?;
+                self.refuse_slips(given)?;
                 let names = self.require.clone();
                 self.route().intent.require = Some(self.features(&names));
             }
@@ -189,10 +265,9 @@ impl Hints {
 
     fn take_number(&mut self, name: &str, given: &Given<'_>) -> Result<(), BadRequest> {
         match name {
-            "vitality" => self.route().vitality = self.within(name, given.number(name)?, 0.0, 1.0),
+            "vitality" => self.route().vitality = self.unit(name, given.number(name)?),
             "cost_sensitivity" => {
-                self.route().intent.cost_sensitivity =
-                    self.within(name, given.number(name)?, 0.0, 1.0);
+                self.route().intent.cost_sensitivity = self.unit(name, given.number(name)?);
             }
             "sustainability" => {
                 self.route().sustainability = self.within(name, given.number(name)?, 0.0, f64::MAX);
@@ -204,6 +279,7 @@ impl Hints {
             }
             "stakes_usd" => {
                 self.route().stakes_micro_usd = self.usd(name, given)?;
+                self.has_no_effect(name);
             }
             "max_latency_ms" => {
                 self.route().intent.max_latency_ms = self.count(name, given)?;
@@ -212,26 +288,74 @@ impl Hints {
             "call_index" => self.route().call_index = self.small(name, given)?,
             "call_count" => self.route().call_count = self.small(name, given)?,
             "cycle" => self.route().cycle = self.small(name, given)?,
-            known if ELSEWHERE.contains(&known) => {}
-            unknown => {
-                let unknown: String = unknown.chars().take(64).collect();
-                self.warn(format!("`{unknown}` is no known hint and was ignored"));
+            "regime" | "tick_type" | "clade_id" | "cache" | "transforms" | "ephemeral"
+            | "batch" => {
+                if !given.asks_for_nothing(name) {
+                    self.has_no_effect(name);
+                }
             }
+            unknown => return self.unknown(unknown, given),
         }
         Ok(())
     }
 
-    fn task_class(&mut self, name: &str) {
-        let read = TaskClass::parse(name);
-        self.known("task_class", name, read.is_some());
-        self.route().task_class = read;
+    fn has_no_effect(&mut self, name: &str) {
+        self.warn(format!("`{name}` has no effect yet"));
+    }
+
+    /// A name that is no hint. One that nearly asks for protection is refused.
+    fn unknown(&mut self, name: &str, given: &Given<'_>) -> Result<(), BadRequest> {
+        let place = given.place(&cut(name));
+        if let Some(hint) = protects(name) {
+            return Err(no_hint(&place, hint));
+        }
+        let plain = name.to_ascii_lowercase().replace('-', "_");
+        let right = near::nearest(&plain, KNOWN.iter().copied(), SLIP);
+        let name = cut(name);
+        match right {
+            Some(right) => {
+                if matches!(given, Given::Json(..)) && self.misspelt.is_none() {
+                    self.misspelt = Some((place, right));
+                }
+                self.warn(format!(
+                    "`{name}` is not a hint and was ignored; did you mean `{right}`?"
+                ));
+            }
+            None => self.warn(format!("`{name}` is not a hint and was ignored")),
+        }
+        Ok(())
+    }
+
+    fn task_class(&mut self, name: &str) -> Result<(), BadRequest> {
+        let class = TaskClass::parse(name).ok_or_else(|| unknown_task(name))?;
+        self.route().task_class = Some(class);
+        self.understood("task_class");
+        Ok(())
     }
 
     /// A class that cannot be read must not become a lower one.
     fn security_class(&mut self, name: &str) -> Result<(), BadRequest> {
-        let class = SecurityClass::parse(name).ok_or_else(unknown_class)?;
+        let class = SecurityClass::parse(name).ok_or_else(|| unknown_class(name))?;
         self.route().security_class = Some(class);
-        self.unknown_protection = false;
+        self.understood("security_class");
+        Ok(())
+    }
+
+    /// Refuses a required feature that nearly is a class of protection.
+    fn refuse_slips(&mut self, given: &Given<'_>) -> Result<(), BadRequest> {
+        for name in &self.require {
+            let plain = name.to_ascii_lowercase().replace('-', "_");
+            if Feature::parse(name).is_none()
+                && let Some(right) = near::nearest(&plain, PROTECTION_WORDS, SLIP)
+            {
+                let name = cut(name);
+                let message = format!(
+                    "`require` names `{name}`, which is not a feature; did you mean `{right}`?"
+                );
+                return Err(BadRequest::new(given.place("require"), message));
+            }
+        }
+        self.understood("require");
         Ok(())
     }
 
@@ -244,6 +368,7 @@ impl Hints {
             BadRequest::new("bardo.profile", format!("`profile` is malformed: {error}"))
         })?;
         self.route().profile = Some(Box::new(profile));
+        self.understood("profile");
         Ok(())
     }
 
@@ -258,9 +383,9 @@ impl Hints {
                     self.route().intent.low_effort = Some(true);
                 }
                 None => {
-                    let name: String = name.chars().take(64).collect();
+                    let name = cut(name);
                     self.warn(format!(
-                        "`{name}` is no known feature; no backend is chosen for it"
+                        "`{name}` is not a feature; no backend is chosen for it"
                     ));
                 }
             }
@@ -270,8 +395,29 @@ impl Hints {
 
     fn known(&mut self, hint: &str, value: &str, is_known: bool) {
         if !is_known {
-            let value: String = value.chars().take(64).collect();
-            self.warn(format!("`{value}` is no known {hint} and was ignored"));
+            let value = cut(value);
+            self.warn(format!("`{value}` is not a {hint} and was ignored"));
+        }
+    }
+
+    /// A number from 0 to 1. One outside counts as the nearest end, and what is no number counts as
+    /// nothing; both are said.
+    fn unit(&mut self, name: &str, number: f64) -> Option<UnitInterval> {
+        match UnitInterval::clamped(number) {
+            Clamped::Within(unit) => Some(unit),
+            Clamped::Moved(unit) => {
+                let end = unit.get();
+                self.warn(format!(
+                    "{name} {number} is not between 0 and 1 and counts as {end}"
+                ));
+                Some(unit)
+            }
+            Clamped::NotFinite => {
+                self.warn(format!(
+                    "{name} {number} is not a finite number and was ignored"
+                ));
+                None
+            }
         }
     }
 
@@ -318,11 +464,43 @@ fn no_amount(name: &str, text: &str) -> BadRequest {
     )
 }
 
-fn unknown_class() -> BadRequest {
-    BadRequest::new(
-        "bardo.security_class",
-        "`security_class` must be one of standard, private, tee, e2ee",
-    )
+/// As much of a caller's word as is repeated to it.
+fn cut(text: &str) -> String {
+    text.chars().take(64).collect()
+}
+
+/// The hint that protects and that a name is, or nearly is.
+fn protects(name: &str) -> Option<&'static str> {
+    if let Some(known) = KNOWN.iter().find(|known| **known == name) {
+        return PROTECTING.into_iter().find(|hint| hint == known);
+    }
+    let plain = name.to_ascii_lowercase().replace('-', "_");
+    near::nearest(&plain, NAMED_LIKE, SLIP)
+}
+
+fn no_hint(wrong: &str, right: &str) -> BadRequest {
+    let message = format!("`{wrong}` is not a hint; did you mean `{right}`?");
+    BadRequest::new(wrong, message)
+}
+
+fn unknown_class(name: &str) -> BadRequest {
+    let name = cut(name);
+    let message =
+        format!("`security_class` is `{name}`; it must be one of standard, private, tee, e2ee");
+    BadRequest::new("bardo.security_class", message)
+}
+
+fn unknown_task(name: &str) -> BadRequest {
+    let known: Vec<&str> = TaskClass::all().map(TaskClass::as_str).collect();
+    let plain = name.trim().to_ascii_lowercase().replace('-', "_");
+    let right = near::nearest(&plain, known.iter().copied(), SLIP);
+    let right = right.map_or_else(String::new, |right| format!("; did you mean `{right}`?"));
+    let message = format!(
+        "`task_class` is `{}`; it must be one of {}{right}",
+        cut(name),
+        known.join(", ")
+    );
+    BadRequest::new("bardo.task_class", message)
 }
 
 #[cfg(test)]

@@ -274,6 +274,7 @@ fn is_unknown(error: &EngineError) -> bool {
         | EngineError::Invalid(_)
         | EngineError::NoRoute(_)
         | EngineError::Refused { .. }
+        | EngineError::Tier { .. }
         | EngineError::NoOperation { .. }
         | EngineError::Required { .. }
         | EngineError::CircuitOpen { .. }

@@ -34,6 +34,7 @@ mod routing;
 mod run;
 mod schema;
 mod scrub;
+mod search;
 mod services;
 mod settler;
 mod setup;

@@ -12,12 +12,15 @@ use std::time::Duration;
 
 use bardo_types::chat::{ChatRequest, ChatResponse, Opaque, Part, Reasoning, Role, ToolInput};
 use bardo_types::json::RawJson;
+use bardo_types::privacy::SecurityClass;
 use tokio::time::Instant;
 
 use restore::{is_partial, is_signed_by_gemini, restore};
 
 const SHARDS: usize = 16;
 const SHARD_BYTES: usize = 4 << 20;
+/// So many callers are listed before those are looked for of whom nothing is remembered any more.
+const GUARDED_MAX: usize = 4_096;
 const KEEP: Duration = Duration::from_secs(6 * 3600);
 
 /// State of one tool call: the thinking before it, and what is bound to the call itself.
@@ -43,6 +46,8 @@ struct Entry {
     value: Value,
     bytes: usize,
     since: Instant,
+    /// How well it has to be kept.
+    class: SecurityClass,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +63,8 @@ struct Shard {
 pub(crate) struct Memory {
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
+    /// Callers of whose calls something was kept that must not go everywhere, and when last.
+    guarded: Mutex<HashMap<String, Instant>>,
 }
 
 impl Default for Memory {
@@ -65,13 +72,19 @@ impl Default for Memory {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hasher: RandomState::new(),
+            guarded: Mutex::default(),
         }
     }
 }
 
 impl Memory {
-    /// Remembers the state that `response` made for its calls.
-    pub(crate) fn keep_calls(&self, principal: &str, response: &ChatResponse) {
+    /// Remembers the state that `response` made for its calls, and how well that has to be kept.
+    pub(crate) fn keep_calls(
+        &self,
+        principal: &str,
+        response: &ChatResponse,
+        class: SecurityClass,
+    ) {
         for choice in &response.choices {
             let (mut opening, mut reasoning) = (Vec::new(), Vec::new());
             let mut has_words = false;
@@ -96,10 +109,12 @@ impl Memory {
                         let thoughts = state.thoughts().map(size).sum::<usize>();
                         let made = state.made.as_ref().map(String::len);
                         if thoughts > 0 || state.opaque.is_some() || made.is_some() {
+                            self.guard(principal, class);
                             self.put(
                                 format!("call\0{principal}\0{}", call.id),
                                 Value::Call(state),
                                 thoughts + made.unwrap_or(0) + 256,
+                                class,
                             );
                         }
                     }
@@ -143,8 +158,15 @@ impl Memory {
         })
     }
 
-    /// Remembers the items of a response, its input included, under its id.
-    pub(crate) fn keep_items(&self, principal: &str, response_id: &str, items: Vec<RawJson>) {
+    /// Remembers the items of a response, its input included, under its id, and how well they have
+    /// to be kept.
+    pub(crate) fn keep_items(
+        &self,
+        principal: &str,
+        response_id: &str,
+        items: Vec<RawJson>,
+        class: SecurityClass,
+    ) {
         let bytes = items
             .iter()
             .map(|item| item.as_str().len() + 32)
@@ -154,7 +176,48 @@ impl Memory {
             format!("items\0{principal}\0{response_id}"),
             Value::Items(items),
             bytes,
+            class,
         );
+    }
+
+    /// How well an earlier response of the same caller has to be kept; `None` where it is not known.
+    pub(crate) fn class_of_items(
+        &self,
+        principal: &str,
+        response_id: &str,
+    ) -> Option<SecurityClass> {
+        self.class(&format!("items\0{principal}\0{response_id}"))
+    }
+
+    /// Whether state of this caller's calls is remembered that must not go everywhere.
+    pub(crate) fn guards(&self, principal: &str) -> bool {
+        let guarded = self.guarded.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = guarded.get(principal);
+        since.is_some_and(|since| since.elapsed() < KEEP)
+    }
+
+    /// How well the remembered state of a request's calls has to be kept.
+    pub(crate) fn class_of_calls(&self, principal: &str, request: &ChatRequest) -> SecurityClass {
+        let parts = request.messages.iter().flat_map(|message| &message.parts);
+        let calls = parts.filter_map(|part| match part {
+            Part::ToolCall(call) => Some(&call.id),
+            _ => None,
+        });
+        calls
+            .filter_map(|id| self.class(&format!("call\0{principal}\0{id}")))
+            .max()
+            .unwrap_or_default()
+    }
+
+    fn guard(&self, principal: &str, class: SecurityClass) {
+        if class == SecurityClass::Standard {
+            return;
+        }
+        let mut guarded = self.guarded.lock().unwrap_or_else(PoisonError::into_inner);
+        if guarded.len() >= GUARDED_MAX && !guarded.contains_key(principal) {
+            guarded.retain(|_, since| since.elapsed() < KEEP);
+        }
+        guarded.insert(principal.to_owned(), Instant::now());
     }
 
     /// The items of an earlier response of the same caller.
@@ -182,6 +245,13 @@ impl Memory {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn class(&self, key: &str) -> Option<SecurityClass> {
+        let shard = self.shard(key);
+        let entry = shard.entries.get(key);
+        let entry = entry.filter(|entry| entry.since.elapsed() < KEEP)?;
+        Some(entry.class)
+    }
+
     fn get<T>(&self, key: &str, read: impl FnOnce(&Value) -> Option<T>) -> Option<T> {
         let shard = self.shard(key);
         let entry = shard
@@ -191,7 +261,7 @@ impl Memory {
         read(&entry.value)
     }
 
-    fn put(&self, key: String, value: Value, bytes: usize) {
+    fn put(&self, key: String, value: Value, bytes: usize, class: SecurityClass) {
         if bytes > SHARD_BYTES {
             return;
         }
@@ -203,6 +273,7 @@ impl Memory {
                 value,
                 bytes,
                 since: Instant::now(),
+                class,
             },
         ) {
             shard.bytes -= replaced.bytes;
@@ -293,7 +364,7 @@ mod tests {
     #[test]
     fn thinking_that_the_client_dropped_comes_back_before_its_call() {
         let memory = Memory::default();
-        memory.keep_calls("alice", &response());
+        memory.keep_calls("alice", &response(), SecurityClass::Standard);
         let mut request = turn();
         memory.restore_calls("alice", &mut request);
         assert_eq!(request.messages[0].parts.len(), 3);
@@ -324,6 +395,7 @@ mod tests {
                 }],
                 ..ChatResponse::default()
             },
+            SecurityClass::Standard,
         );
         let mut request = ChatRequest {
             messages: vec![Message::new(Role::Assistant, vec![words(), call()])],
@@ -336,7 +408,7 @@ mod tests {
     /// What a client sends back in place of the thinking that it got.
     fn restored(thoughts: Vec<Reasoning>) -> Vec<Part> {
         let memory = Memory::default();
-        memory.keep_calls("alice", &response());
+        memory.keep_calls("alice", &response(), SecurityClass::Standard);
         let mut request = turn();
         let thoughts = thoughts.into_iter().map(Part::Reasoning);
         request.messages[0].parts.splice(0..0, thoughts);
@@ -384,7 +456,7 @@ mod tests {
             opaque: Some(Opaque::ReasoningContent),
             ..thought()
         });
-        memory.keep_calls("alice", &response);
+        memory.keep_calls("alice", &response, SecurityClass::Standard);
         let mut request = turn();
         let own = Part::Reasoning(Reasoning {
             text: "as the client has it".into(),
@@ -407,7 +479,7 @@ mod tests {
         };
         let mut response = response();
         response.choices[0].parts = vec![Part::ToolCall(signed)];
-        memory.keep_calls("alice", &response);
+        memory.keep_calls("alice", &response, SecurityClass::Standard);
         let mut request = turn();
         request.messages[0].parts = vec![Part::ToolCall(call(sent))];
         memory.restore_calls("alice", &mut request);
@@ -449,13 +521,36 @@ mod tests {
     #[test]
     fn nobody_gets_what_another_left() {
         let memory = Memory::default();
-        memory.keep_calls("alice", &response());
+        memory.keep_calls("alice", &response(), SecurityClass::Standard);
         let mut request = turn();
         memory.restore_calls("bob", &mut request);
         assert_eq!(request, turn());
-        memory.keep_items("alice", "resp_1", vec![RawJson::empty_object()]);
+        memory.keep_items(
+            "alice",
+            "resp_1",
+            vec![RawJson::empty_object()],
+            SecurityClass::Standard,
+        );
         assert_eq!(memory.items("bob", "resp_1"), None);
         assert_eq!(memory.items("alice", "resp_1").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_is_remembered_keeps_its_class() {
+        let memory = Memory::default();
+        memory.keep_calls("alice", &response(), SecurityClass::Standard);
+        assert!(!memory.guards("alice"));
+        memory.keep_calls("alice", &response(), SecurityClass::Tee);
+        assert!(memory.guards("alice") && !memory.guards("bob"));
+        assert_eq!(memory.class_of_calls("alice", &turn()), SecurityClass::Tee);
+        assert_eq!(
+            memory.class_of_calls("bob", &turn()),
+            SecurityClass::Standard
+        );
+        memory.keep_items("alice", "resp_1", Vec::new(), SecurityClass::Private);
+        let class = |who| memory.class_of_items(who, "resp_1");
+        assert_eq!(class("alice"), Some(SecurityClass::Private));
+        assert_eq!(class("bob"), None);
     }
 
     #[test]
@@ -463,7 +558,12 @@ mod tests {
         let memory = Memory::default();
         let item = RawJson::string(&"x".repeat(100_000));
         for n in 0..2_000 {
-            memory.keep_items("alice", &format!("resp_{n}"), vec![item.clone()]);
+            memory.keep_items(
+                "alice",
+                &format!("resp_{n}"),
+                vec![item.clone()],
+                SecurityClass::Standard,
+            );
         }
         let held: usize = memory
             .shards

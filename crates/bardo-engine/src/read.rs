@@ -2,13 +2,19 @@
 
 use std::sync::OnceLock;
 
+use bardo_access::Tier;
+use bardo_router::Facts;
 use bardo_types::chat::ChatRequest;
+use bardo_types::model::Dialect;
+use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::BadRequest;
 use bardo_wire::json::{Member, TopLevel, scan};
+use bardo_wire::responses;
 
 use crate::error::EngineError;
 use crate::hints::Hints;
-use crate::received::{Received, Task};
+use crate::memory::Memory;
+use crate::received::{Payer, Received, Task};
 use crate::routing::{self, Question};
 use crate::size::Size;
 use crate::world::World;
@@ -33,7 +39,11 @@ impl Read {
             hints.body(json)?;
         }
         hints.name_cache();
-        hints.check()?;
+        let is_agent = matches!(
+            &received.principal.payer,
+            Payer::Prepaid(key) if key.tier == Some(Tier::Golem)
+        );
+        hints.check(is_agent)?;
         let model = read_model(&top)?;
         let stream = read_flag(&top, "stream")?;
         let include_usage = stream && includes_usage(&top)?;
@@ -47,6 +57,49 @@ impl Read {
             include_usage,
             size: OnceLock::new(),
         })
+    }
+
+    /// Raises the floor of a request that goes on with what the gateway remembers to the class of
+    /// that: a stored response, thinking beside tool calls.
+    pub(crate) fn go_on(&mut self, memory: &Memory) {
+        let account = self.received.principal.account.as_str();
+        let top = TopLevel::over(&self.received.body, &self.members);
+        let stored = if self.received.dialect == Dialect::Responses {
+            responses::previous_response_id(&top)
+        } else {
+            None
+        };
+        let stored = stored.and_then(|id| memory.class_of_items(account, &id));
+        let of_calls = if memory.guards(account) {
+            let request = self.neutral();
+            request.map(|request| memory.class_of_calls(account, &request))
+        } else {
+            None
+        };
+        let class = stored.max(of_calls).unwrap_or_default();
+        if class > SecurityClass::Standard {
+            let route = self.hints.route.get_or_insert_default();
+            route.remembered_class = Some(class);
+        }
+    }
+
+    /// Refuses a part of an agent whose name is nearly that of one which the router knows.
+    ///
+    /// # Errors
+    /// When it is.
+    pub(crate) fn check_subsystem(&self, world: &World) -> Result<(), BadRequest> {
+        let name = self.hints.subsystem.as_deref().unwrap_or_default();
+        if name.is_empty() || world.router.subsystem(name).is_some() {
+            return Ok(());
+        }
+        match world.router.subsystem_like(name) {
+            None => Ok(()),
+            Some(right) => {
+                let message =
+                    format!("`subsystem` is `{name}`, which is unknown; did you mean `{right}`?");
+                Err(BadRequest::new("bardo.subsystem", message))
+            }
+        }
     }
 
     /// Whether the caller leaves anything to the router.
@@ -77,7 +130,10 @@ impl Read {
             task: received.task,
             model: &self.model,
             hints: self.hints.route.as_deref(),
-            facts: routing::shown(neutral, received.dialect, size, self.stream),
+            facts: Facts {
+                embeddings: received.task == Task::Embeddings,
+                ..routing::shown(neutral, received.dialect, size, self.stream)
+            },
         }
     }
 }
@@ -126,4 +182,68 @@ fn includes_usage(top: &TopLevel<'_>) -> Result<bool, BadRequest> {
         )
     })?;
     Ok(options.unwrap_or_default().include_usage.unwrap_or(false))
+}
+
+#[cfg(test)]
+mod tests {
+    use bardo_types::chat::{ChatResponse, Choice, Opaque, Part, ToolCall};
+    use bardo_types::ids::RequestId;
+    use bardo_types::json::RawJson;
+
+    use super::*;
+    use crate::received::Principal;
+
+    fn received(dialect: Dialect, body: &'static str) -> Received {
+        Received {
+            request_id: RequestId::parse("req_1").unwrap(),
+            client_request_id: None,
+            task: Task::Generate,
+            dialect,
+            body: body.into(),
+            forward: http::HeaderMap::new(),
+            hints: Hints::default(),
+            principal: Principal::owner("owner").unwrap(),
+        }
+    }
+
+    #[track_caller]
+    fn floor(memory: &Memory, dialect: Dialect, body: &'static str) -> Option<SecurityClass> {
+        let mut read = Read::of(received(dialect, body)).unwrap();
+        read.go_on(memory);
+        read.hints.route.and_then(|route| route.remembered_class)
+    }
+
+    #[test]
+    fn a_request_that_goes_on_has_the_floor_of_what_is_remembered() {
+        let memory = Memory::default();
+        let item = RawJson::empty_object();
+        let tee = SecurityClass::Tee;
+        memory.keep_items("owner", "resp_1", vec![item.clone()], tee);
+        memory.keep_items("owner", "resp_2", vec![item], SecurityClass::Standard);
+        memory.keep_items("other", "resp_3", Vec::new(), tee);
+        let of = |body| floor(&memory, Dialect::Responses, body);
+        let secret = r#"{"model":"m","input":"x","previous_response_id":"resp_1"}"#;
+        assert_eq!(of(secret), Some(tee));
+        let open = r#"{"model":"m","input":"x","previous_response_id":"resp_2"}"#;
+        assert_eq!(of(open), None);
+        let others = r#"{"model":"m","input":"x","previous_response_id":"resp_3"}"#;
+        assert_eq!(of(others), None);
+
+        let mut call = ToolCall::new("call_1", "f", "{}");
+        call.opaque = Some(Opaque::GeminiSignature("s".into()));
+        let answer = ChatResponse {
+            choices: vec![Choice {
+                parts: vec![Part::ToolCall(call)],
+                ..Choice::default()
+            }],
+            ..ChatResponse::default()
+        };
+        let body = r#"{"model":"m","messages":[{"role":"user","content":"x"},
+            {"role":"assistant","tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{}"}}]},
+            {"role":"tool","tool_call_id":"call_1","content":"y"}]}"#;
+        assert_eq!(floor(&memory, Dialect::Chat, body), None);
+        memory.keep_calls("owner", &answer, SecurityClass::Private);
+        let expected = Some(SecurityClass::Private);
+        assert_eq!(floor(&memory, Dialect::Chat, body), expected);
+    }
 }

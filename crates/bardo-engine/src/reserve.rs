@@ -396,7 +396,7 @@ impl Admitted {
                 Task::Generate => size.output_of_all().max(set_up),
                 Task::Embeddings | Task::CountTokens => Some(0),
             },
-            searches: size.searches,
+            searches: size.searches.max(u64::from(self.searches())),
             streamed: self.stream,
             candidates,
             available: MicroUsd::MAX,
@@ -443,7 +443,7 @@ impl Admitted {
             known => known,
         };
         Some(hold::Candidate {
-            price: self.world.price(candidate)?.for_prompt(size.prompt),
+            price: self.price(candidate)?.for_prompt(size.prompt),
             spread: self.rate(),
             max_output: max_output.saturating_mul(size.choices),
             context_window: Some(capabilities.context_tokens).filter(|&tokens| tokens > 0),
@@ -469,6 +469,13 @@ impl Admitted {
             self.world.endpoint(candidate).direct || price == Some(Price::default())
         };
         if !self.candidates.iter().any(free) || self.candidates.iter().all(free) {
+            return false;
+        }
+        // A floor does not yield for a price.
+        let keeps = |one: &&Candidate| self.meets_floor(one);
+        if self.candidates.iter().any(|one| keeps(&one))
+            && !self.candidates.iter().filter(keeps).any(free)
+        {
             return false;
         }
         let kept = self.candidates.iter().filter(|one| free(one)).cloned();

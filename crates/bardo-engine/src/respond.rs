@@ -227,8 +227,9 @@ impl Engine {
                 translation.reply.clone(),
             )
         });
+        let class = translation.class;
         Box::new(move |response| {
-            engine.memory.keep_calls(&principal, response);
+            engine.memory.keep_calls(&principal, response, class);
             if let Some((body, previous, reply)) = stored {
                 let mut items = previous
                     .and_then(|id| engine.memory.items(&principal, &id))
@@ -239,6 +240,7 @@ impl Engine {
                     &principal,
                     &responses::response_id(response.id.as_deref(), &reply),
                     items,
+                    class,
                 );
             }
         })

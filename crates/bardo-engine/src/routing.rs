@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bardo_profile::{CACHE_KEY_PREFIX, Sources, Wanted, wanted};
 use bardo_router::{
     Candidate, Choice, Explanation, Facts, HealthView, Observation, Refusal, RefusalKind, Route,
-    RouteRequest, State, VariantFacts, variant,
+    RouteRequest, State, Variant, VariantFacts, variant,
 };
 use bardo_types::Degradation;
 use bardo_types::chat::ChatRequest;
@@ -15,7 +15,8 @@ use bardo_types::feature::Feature;
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::{Intent, Quality};
 use bardo_types::model::{Dialect, Effort};
-use bardo_types::privacy::SecurityClass;
+use bardo_types::privacy::{SecurityClass, TaskClass};
+use bardo_types::profile::InferenceProfile;
 use bardo_types::subsystem::Subsystem;
 use bardo_wire::table;
 use sha2::{Digest as _, Sha256};
@@ -38,6 +39,7 @@ pub(crate) struct Routed {
     pub(crate) intent: Intent,
     pub(crate) subsystem: Option<Arc<Subsystem>>,
     pub(crate) security_class: SecurityClass,
+    pub(crate) wished_class: SecurityClass,
     pub(crate) automatic: bool,
     /// A cheaper model than the named one was chosen.
     pub(crate) instead_of: Option<String>,
@@ -78,15 +80,38 @@ impl Routed {
         let Some(choice) = self.choice(candidate) else {
             return Vec::new();
         };
-        let lost = choice.degraded.iter();
-        lost.map(|feature| {
-            Degradation::new(
-                feature.as_str(),
-                "no backend that may answer offers it; `POST /v1/route/explain` says what would",
-            )
-        })
-        .collect()
+        let mut lost: Vec<Degradation> = choice.degraded.iter().map(missing).collect();
+        if choice.below_quality {
+            lost.push(Degradation::new(
+                "quality",
+                "no model of the tier that the quality asks for may answer; one of a lower tier does",
+            ));
+        }
+        lost
     }
+
+    /// The protection that a candidate lacks, for answers that are no conversation.
+    pub(crate) fn lost_protection(&self, candidate: &Candidate) -> Vec<Degradation> {
+        let choice = self.choice(candidate);
+        let lost = choice.into_iter().flat_map(|choice| &choice.degraded);
+        let protects = |lost: &&Feature| PROTECTION.contains(lost);
+        lost.filter(protects).map(missing).collect()
+    }
+
+    /// Everything odd about the hints and the profile, in words.
+    pub(crate) fn all_warnings(&self) -> impl Iterator<Item = &String> {
+        let of_profile = self.wanted.iter().flat_map(|wanted| &wanted.warnings);
+        self.warnings.iter().chain(of_profile)
+    }
+}
+
+const PROTECTION: [Feature; 3] = [Feature::Privacy, Feature::Tee, Feature::E2ee];
+
+fn missing(feature: &Feature) -> Degradation {
+    Degradation::new(
+        feature.as_str(),
+        "no backend that may answer offers it; `POST /v1/route/explain` says what would",
+    )
 }
 
 /// What is asked of the router, and by whom.
@@ -121,6 +146,7 @@ pub(crate) fn allows_downgrade(principal: &Principal, hints: Option<&RouteHints>
 impl Engine {
     /// Asks the router.
     pub(crate) fn route(&self, question: &Question<'_>) -> Result<Routed, EngineError> {
+        entitle::protection(question.principal, asked_class(question.hints))?;
         let silent = RouteHints::default();
         let decided = self.ask_router(question, &silent, |request| {
             question.world.router.route(request)
@@ -204,19 +230,22 @@ impl Engine {
         })
     }
 
-    fn routed(&self, question: &Question<'_>, route: Route) -> Routed {
+    fn routed(&self, question: &Question<'_>, mut route: Route) -> Routed {
+        if route.automatic {
+            // What is held covers the dearest of them, so none is kept that will not be asked.
+            route.keep(question.world.max_attempts);
+        }
         let Route {
             mut choices,
             intent,
             subsystem,
             security_class,
+            wished_class,
             automatic,
             instead_of,
             warnings,
         } = route;
         if automatic {
-            // What is held covers the dearest of them, so none is kept that will not be asked.
-            choices.truncate(question.world.max_attempts.max(1));
             for choice in &mut choices {
                 as_variant(question, subsystem.as_deref(), &intent, choice);
             }
@@ -242,13 +271,14 @@ impl Engine {
             wanted.profile.reasoning_effort = Some(Effort::None);
         }
         if let Some(wanted) = &mut wanted {
-            finish(wanted, question);
+            finish(wanted, question, owner);
             carry_citations(wanted, &mut choices);
         }
         Routed {
             intent,
             subsystem,
             security_class,
+            wished_class,
             automatic,
             instead_of,
             warnings,
@@ -261,7 +291,8 @@ impl Engine {
 /// What the owner says of all profiles, and what must not leave the gateway as it is: an agent's
 /// name in the key of a prompt cache, which is the same for the same agent and tells nobody which
 /// (C-082).
-fn finish(wanted: &mut Wanted, question: &Question<'_>) {
+fn finish(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&InferenceProfile>) {
+    search(wanted, question, owner);
     let setup = &question.world.setup;
     wanted.min_p_fallback = setup.min_p_fallback;
     let named = wanted.profile.prompt_cache_key.as_mut();
@@ -273,6 +304,27 @@ fn finish(wanted: &mut Wanted, question: &Question<'_>) {
             let _ = write!(sealed, "{byte:02x}");
         }
         *key = sealed;
+    }
+}
+
+/// A provider's search tells search engines what an agent thinks about, so it is the owner's to allow
+/// (C-071).
+fn search(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&InferenceProfile>) {
+    if wanted.profile.web_search != Some(true) {
+        return;
+    }
+    let for_this_part = owner.and_then(|owner| owner.web_search) == Some(true);
+    wanted.search_at_tee = for_this_part;
+    let setting = question.world.setup.web_search;
+    if setting.unwrap_or(for_this_part) {
+        return;
+    }
+    wanted.profile.web_search = None;
+    let hints = question.hints.and_then(|hints| hints.profile.as_deref());
+    if hints.is_some_and(|profile| profile.web_search == Some(true)) {
+        let warning = "`web_search` was ignored: the owner allows it with \
+                       `providers.venice.web_search_enabled: true`";
+        wanted.warnings.push(warning.to_owned());
     }
 }
 
@@ -293,21 +345,20 @@ fn as_variant(
     intent: &Intent,
     choice: &mut Choice,
 ) {
-    let Candidate { backend, entry } = &mut choice.candidate;
+    let Candidate { backend, entry } = &choice.candidate;
     let facts = VariantFacts {
         model: &entry.upstream_id,
         group: subsystem.map(|row| row.group.as_str()),
         interactive: subsystem.is_some_and(|row| row.interactive),
         batch: false,
         minimum_quality: intent.quality == Quality::Minimum,
+        // Free models are rows of their own in OpenRouter's list.
         free_allowed: false,
         free_listed: false,
         chosen: !question.world.router.policy().variants,
     };
     let service = question.world.endpoints[*backend].service;
-    if let Some(variant) = variant(service, &facts) {
-        Arc::make_mut(entry).upstream_id.push_str(variant.suffix());
-    }
+    choice.sort = variant(service, &facts).and_then(Variant::sort);
 }
 
 /// Whether the caller's profile, or the owner's for the caller's subsystem, insists on attested
@@ -318,7 +369,8 @@ fn wants_seal(world: &World, hints: &RouteHints) -> bool {
         let row = world.router.subsystem(hints.subsystem.as_deref()?)?;
         world.profiles.get(&row.name)?.tee_mode
     };
-    caller.or_else(owner) == Some(true)
+    // A caller raises what its owner set and never lowers it.
+    caller == Some(true) || owner() == Some(true)
 }
 
 /// A request in neutral form, to see what it uses; `None` where it cannot be read. Then the
@@ -373,8 +425,32 @@ impl HealthView for Seen<'_> {
     }
 }
 
+/// The protection that the caller itself asks for.
+fn asked_class(hints: Option<&RouteHints>) -> SecurityClass {
+    let Some(hints) = hints else {
+        return SecurityClass::Standard;
+    };
+    let tee_mode = hints.profile.as_ref().and_then(|profile| profile.tee_mode);
+    let required = hints.intent.require.iter().flatten();
+    let required = required.map(|feature| match feature {
+        Feature::E2ee => SecurityClass::E2ee,
+        Feature::Tee => SecurityClass::Tee,
+        Feature::Privacy => SecurityClass::Private,
+        _ => SecurityClass::Standard,
+    });
+    let task = hints.task_class.map(TaskClass::floor);
+    let sealed = (tee_mode == Some(true)).then_some(SecurityClass::Tee);
+    let all = required.chain(task).chain(sealed);
+    all.chain(hints.security_class).max().unwrap_or_default()
+}
+
 fn refused(question: &Question<'_>, refusal: Refusal) -> EngineError {
     let model = question.model;
+    if matches!(refusal.kind, RefusalKind::Privacy | RefusalKind::NotAllowed)
+        && let Err(error) = entitle::protection(question.principal, refusal.class)
+    {
+        return error;
+    }
     match refusal.kind {
         RefusalKind::UnknownModel | RefusalKind::UnknownBackend => {
             match question.world.roster().resolve(model) {

@@ -8,12 +8,14 @@ use bardo_types::chat::ChatRequest;
 use bardo_types::fault::Fault;
 use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
+use bardo_types::privacy::SecurityClass;
 use bardo_wire::json::{Member, TopLevel};
 use tokio::time::Instant;
 
 use crate::breaker::Health;
 use crate::entitle;
 use crate::error::EngineError;
+use crate::head::warnings_list;
 use crate::hints::Hints;
 use crate::idempotency::Idempotency;
 use crate::memory::Memory;
@@ -23,6 +25,7 @@ use crate::received::{Principal, Received, Task};
 use crate::respond::Answer;
 use crate::routing::Routed;
 use crate::scrub::for_logs;
+use crate::search::Searches;
 use crate::services::Services;
 use crate::settler::Settler;
 use crate::size::Size;
@@ -38,6 +41,7 @@ pub struct Engine {
     pub(crate) idempotency: Idempotency,
     pub(crate) services: Arc<Services>,
     pub(crate) settler: Settler,
+    pub(crate) searches: Searches,
 }
 
 /// A request that is known to be well formed and to have somewhere to go.
@@ -72,6 +76,39 @@ pub struct Admitted {
 }
 
 impl Admitted {
+    /// The class of what is remembered of an answer of one candidate: what the request had to have,
+    /// and what it should have had as far as it got it.
+    pub(crate) fn effective_class(&self, candidate: &Candidate) -> SecurityClass {
+        let Some(routed) = &self.routed else {
+            return SecurityClass::Standard;
+        };
+        let got = routed.choice(candidate).map(|choice| choice.security);
+        let got = got.unwrap_or(candidate.entry.security);
+        routed.security_class.max(routed.wished_class.min(got))
+    }
+
+    /// Whether a candidate has the protection that the request should have.
+    pub(crate) fn meets_floor(&self, candidate: &Candidate) -> bool {
+        let routed = self.routed.as_ref();
+        routed.is_none_or(|routed| {
+            let choice = routed.choice(candidate);
+            choice.is_none_or(|choice| choice.security >= routed.wished_class)
+        })
+    }
+
+    /// The protection that a candidate lacks.
+    pub(crate) fn lost_protection(&self, candidate: &Candidate) -> Vec<Degradation> {
+        let routed = self.routed.as_ref();
+        routed.map_or_else(Vec::new, |routed| routed.lost_protection(candidate))
+    }
+
+    /// What was odd about the hints, as a header value.
+    pub(crate) fn warnings(&self) -> String {
+        let routed = self.routed.iter();
+        let all = routed.flat_map(|routed| routed.all_warnings().cloned());
+        warnings_list(&all.collect::<Vec<_>>())
+    }
+
     /// Whether the caller wants the answer piece by piece.
     #[must_use]
     pub fn stream(&self) -> bool {
@@ -103,6 +140,7 @@ impl Engine {
             idempotency: Idempotency::default(),
             services: Arc::new(services),
             settler: Settler::default(),
+            searches: Searches::default(),
         }
     }
 
@@ -148,7 +186,7 @@ impl Engine {
     pub fn admit(&self, received: Received) -> Result<Admitted, EngineError> {
         let received_at = Instant::now();
         let world = self.world();
-        let read = Read::of(received)?;
+        let read = self.read(received, &world)?;
         let (neutral, routed, candidates) = if read.is_open() {
             let neutral = read.neutral();
             let question = read.question(&world, neutral.as_ref());
@@ -197,6 +235,14 @@ impl Engine {
         })
     }
 
+    /// Reads a request and refuses what is not understood of it.
+    pub(crate) fn read(&self, received: Received, world: &World) -> Result<Read, EngineError> {
+        let mut read = Read::of(received)?;
+        read.check_subsystem(world)?;
+        read.go_on(&self.memory);
+        Ok(read)
+    }
+
     /// Tells the operator of models that nobody priced.
     fn told<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
         if let Err(EngineError::Unpriced { model }) = &result {
@@ -214,6 +260,7 @@ impl Engine {
         let received = self.limit(received, &admitted).await?;
         match admitted.task {
             Task::Generate => {
+                self.allow_search(&mut admitted);
                 let reserved = self.reserve(received, &mut admitted).await?;
                 self.dispatch(&admitted, reserved).await
             }

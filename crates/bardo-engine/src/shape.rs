@@ -10,6 +10,7 @@ use bardo_router::Candidate;
 use bardo_types::Degradation;
 use bardo_types::chat::ChatRequest;
 use bardo_types::model::{Dialect, Service, ToolFormat};
+use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::{DecodeContext, ReplyContext, Target};
 use bardo_wire::json::scan;
 use bardo_wire::splice::{Edit, splice};
@@ -65,6 +66,8 @@ pub(crate) struct Translation {
     pub(crate) lift: Option<AnswerLift>,
     /// What the profile holds the answer to.
     pub(crate) schema: Option<SchemaCheck>,
+    /// How well what is remembered of the answer has to be kept.
+    pub(crate) class: SecurityClass,
 }
 
 /// The caller's request in neutral form, decoded at most once.
@@ -275,6 +278,10 @@ fn relayed(
             with_usage(top.get("stream_options")),
         ));
     }
+    if let Some(edit) = preferences(admitted, candidate, endpoint, top.get("provider")) {
+        edits.retain(|other| other.key() != edit.key());
+        edits.push(edit);
+    }
     let mut degraded = Vec::new();
     if let Some((cap, said)) = admitted.output_cap(candidate) {
         let key = match admitted.dialect {
@@ -303,6 +310,37 @@ fn relayed(
             hide_usage: ask_for_usage,
         },
     )
+}
+
+/// What OpenRouter is told beside the request: in which order to ask the providers of a model that
+/// was chosen here, and, where the request should be kept private, to leave out those that keep what
+/// they read (C-019). It is never private for that.
+fn preferences(
+    admitted: &Admitted,
+    candidate: &Candidate,
+    endpoint: &Endpoint,
+    own: Option<&str>,
+) -> Option<Edit> {
+    if endpoint.service != Service::OpenRouter {
+        return None;
+    }
+    let routed = admitted.routed.as_ref()?;
+    let sort = routed.choice(candidate)?.sort;
+    let is_floor = routed.wished_class >= SecurityClass::Private;
+    if sort.is_none() && !is_floor {
+        return None;
+    }
+    let own = own.and_then(|json| serde_json::from_str(json).ok());
+    let mut members: serde_json::Map<String, serde_json::Value> = own.unwrap_or_default();
+    if let Some(sort) = sort.filter(|_| !members.contains_key("order")) {
+        members.entry("sort").or_insert_with(|| sort.into());
+    }
+    if is_floor {
+        members.insert("data_collection".into(), "deny".into());
+        members.insert("zdr".into(), true.into());
+    }
+    let json = serde_json::to_string(&members).expect("a map of JSON values always serializes");
+    Some(Edit::set("provider", json))
 }
 
 fn with_usage(options: Option<&str>) -> String {
@@ -377,6 +415,7 @@ fn written_anew(
             .filter(|check| check.mode == SchemaMode::Tool)
             .map(AnswerLift::new),
         schema: schema.cloned(),
+        class: admitted.effective_class(candidate),
         textual: textual::EventFilter::needed(&capabilities),
         decode: DecodeContext {
             target,
@@ -391,8 +430,14 @@ fn written_anew(
             model: candidate.entry.id.clone(),
         },
     };
+    let mut body: Bytes = as_the_vendor_wants(endpoint, encoded.body).into();
+    if let Ok(top) = scan(&body)
+        && let Some(edit) = preferences(admitted, candidate, endpoint, top.get("provider"))
+    {
+        body = splice(&top, &[edit]).into();
+    }
     Ok((
-        as_the_vendor_wants(endpoint, encoded.body).into(),
+        body,
         encoded.degraded,
         Mode::Translate(Box::new(translation)),
         applied,

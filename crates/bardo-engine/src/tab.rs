@@ -72,6 +72,8 @@ pub(crate) struct Tab {
     /// When the present try began.
     asked: Instant,
     price: Option<Price>,
+    /// A profile let the provider search.
+    searched: bool,
     list_price: Option<Price>,
     /// How its hold grows, where it has to.
     pub(crate) slices: Option<Slices>,
@@ -164,6 +166,7 @@ impl Tab {
             received: admitted.received_at,
             asked: admitted.received_at,
             price: None,
+            searched: false,
             list_price: None,
             slices: None,
             prompt_bound: 0,
@@ -219,7 +222,9 @@ impl Tab {
             duration: Duration::ZERO,
         });
         self.receipt.routing = account(admitted, candidate, shaped);
-        self.price = admitted.world.price(candidate);
+        self.price = admitted.price(candidate);
+        let setup = shaped.setup.as_ref();
+        self.searched = setup.is_some_and(|setup| setup.applied.searches);
         self.list_price = admitted.world.roster().list_price(&admitted.model);
         self.slices = None;
         if self.receipt.mode != PaymentMode::Direct && admitted.sliced {
@@ -429,6 +434,11 @@ impl Tab {
     /// Fills in the amounts, as far as they are known before the books were asked.
     pub(crate) fn price(&mut self) {
         let owed = self.is_owed();
+        if self.searched
+            && let Some(usage) = &mut self.receipt.usage
+        {
+            usage.web_searches.get_or_insert(1);
+        }
         let Some(usage) = self.receipt.usage.as_ref().filter(|_| owed) else {
             return;
         };

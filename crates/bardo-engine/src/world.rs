@@ -8,7 +8,7 @@ use bardo_providers::Endpoint;
 use bardo_providers::payment::Wallet;
 use bardo_router::{Candidate, Roster, Router};
 use bardo_types::model::Price;
-use bardo_types::money::BasisPoints;
+use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::profile::InferenceProfile;
 
 use crate::breaker::Breaker;
@@ -108,6 +108,11 @@ pub struct SetupPolicy {
     pub min_p_fallback: MinPFallback,
     /// The first part of keys for prompt caches.
     pub cache_key_prefix: String,
+    /// Whether profiles may let a provider search the web; `None`: where the owner's profile of the
+    /// subsystem says so.
+    pub web_search: Option<bool>,
+    /// What the searches of one cycle may cost.
+    pub web_search_budget: MicroUsd,
 }
 
 impl Default for SetupPolicy {
@@ -115,6 +120,8 @@ impl Default for SetupPolicy {
         Self {
             min_p_fallback: MinPFallback::default(),
             cache_key_prefix: CACHE_KEY_PREFIX.to_owned(),
+            web_search: None,
+            web_search_budget: MicroUsd::new(50_000),
         }
     }
 }

@@ -374,6 +374,8 @@ pub(crate) fn world(
                 config::MinPFallback::Drop => MinPFallback::Drop,
             },
             cache_key_prefix: config.inference.caching.prompt_cache_key_prefix.clone(),
+            web_search: policy::web_search(config),
+            web_search_budget: policy::web_search_budget(config),
         },
         endpoints: backends
             .iter()

@@ -33,6 +33,8 @@ mod named {
     pub(super) const MODEL: HeaderName = HeaderName::from_static(names::MODEL);
     pub(super) const PROVIDER: HeaderName = HeaderName::from_static(names::PROVIDER);
     pub(super) const DEGRADED: HeaderName = HeaderName::from_static(names::DEGRADED);
+    pub(super) const WARNINGS: HeaderName = HeaderName::from_static(names::WARNINGS);
+    pub(super) const TEE: HeaderName = HeaderName::from_static(names::TEE);
     pub(super) const OPTIMIZATIONS: HeaderName = HeaderName::from_static(names::OPTIMIZATIONS);
     pub(super) const UPSTREAM_REQUEST_ID: HeaderName =
         HeaderName::from_static(names::UPSTREAM_REQUEST_ID);
@@ -113,6 +115,12 @@ pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut Header
     insert(headers, named::PROVIDER, &head.backend);
     if !head.degraded.is_empty() {
         insert(headers, named::DEGRADED, &head.degraded);
+    }
+    if !head.warnings.is_empty() {
+        insert(headers, named::WARNINGS, &head.warnings);
+    }
+    if let Some(evidence) = head.tee {
+        insert(headers, named::TEE, evidence.as_str());
     }
     if !head.optimizations.is_empty() {
         insert(headers, named::OPTIMIZATIONS, &head.optimizations.join(","));

@@ -188,8 +188,7 @@ impl Edge {
                     roster: world.roster(),
                     is_direct: &is_direct,
                 };
-                let usage =
-                    account::usage(&*self.ledger, &principal, query, now_ms, shown).await?;
+                let usage = account::usage(&*self.ledger, &principal, query, now_ms, shown).await?;
                 Ok(json_reply(StatusCode::OK, usage))
             }
             Route::Receipt(id) => {

@@ -447,6 +447,15 @@ impl From<EngineError> for Problem {
             }
             EngineError::NoRoute(no_route) => Self::no_route(no_route, &message),
             EngineError::Refused { model, refusal } => Self::refused(&model, &refusal),
+            EngineError::Tier { .. } => Self::new(
+                403,
+                "key_scope",
+                FaultClass::Permission,
+                format!(
+                    "{message}; keys of tier `pro` and `golem` may use private, tee and e2ee backends. Create one with `bardo-gateway keys create --tier pro`"
+                ),
+            )
+            .for_good(),
             EngineError::NoOperation { .. } => Self::new(
                 400,
                 "operation_unavailable",

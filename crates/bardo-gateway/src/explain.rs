@@ -12,6 +12,7 @@ use bardo_types::Degradation;
 use bardo_types::feature::Feature;
 use bardo_types::intent::{Intent, Quality};
 use bardo_types::model::{Dialect, Effort, Tier};
+use bardo_types::privacy::TeeEvidence;
 use bardo_types::subsystem::Subsystem;
 use http::header::{ACCEPT, HeaderMap};
 use serde_json::{Map, Value, json};
@@ -59,7 +60,12 @@ impl<'a> View<'a> {
         let route = self.explanation.outcome.as_ref().ok();
         let of_route = route.into_iter().flat_map(|route| &route.warnings);
         let of_profile = self.wanted.into_iter().flat_map(|wanted| &wanted.warnings);
-        of_route.chain(of_profile).map(String::as_str).collect()
+        let of_model = self
+            .applied
+            .into_iter()
+            .flat_map(|applied| &applied.warnings);
+        let all = of_route.chain(of_profile).chain(of_model);
+        all.map(String::as_str).collect()
     }
 }
 
@@ -157,6 +163,9 @@ fn resolution(view: &View<'_>) -> Value {
     };
     // Beside features, what the model cannot be set up for.
     let mut degraded = names(&choice.degraded);
+    if choice.below_quality {
+        degraded.push("quality");
+    }
     for lost in view.degraded {
         if !degraded.contains(&&*lost.feature) {
             degraded.push(&lost.feature);
@@ -171,6 +180,7 @@ fn resolution(view: &View<'_>) -> Value {
         "estimated_cost_usd": choice.estimated_cost.map(|cost| cost.to_string()),
         "tier": choice.candidate.entry.tier.map(Tier::as_str),
         "security_class": choice.security.as_str(),
+        "tee": choice.tee.map(TeeEvidence::as_str),
     })
 }
 

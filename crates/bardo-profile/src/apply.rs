@@ -58,6 +58,8 @@ pub struct Applied {
     pub effort: Option<Effort>,
     /// How the answer is held to a schema, where it is by the profile.
     pub schema: Option<SchemaCheck>,
+    /// The profile lets the provider search the web.
+    pub searches: bool,
     /// The reasoning is wanted with the answer.
     pub visible_thinking: bool,
     /// Messages or tools were changed too, not the settings alone.

@@ -3,6 +3,7 @@ use bardo_types::intent::Quality;
 use bardo_types::model::Effort;
 use bardo_types::profile::InferenceProfile;
 use bardo_types::subsystem::Subsystem;
+use bardo_types::unit::UnitInterval;
 
 use crate::overlay::{changed_fields, checked, overlay};
 use crate::schedule::Place;
@@ -52,6 +53,8 @@ pub struct Wanted {
     pub predicts: Option<String>,
     /// What becomes of `min_p` where a model does not take it; the owner's to set.
     pub min_p_fallback: MinPFallback,
+    /// A search may leave attested hardware too; the owner's to set.
+    pub search_at_tee: bool,
     /// What was ignored, in words.
     pub warnings: Vec<String>,
 }
@@ -104,7 +107,7 @@ pub fn wanted(sources: &Sources<'_>) -> Option<Wanted> {
         if let Some(owner) = owner {
             overlay(&mut profile, owner);
         }
-        grow_old(&mut profile, sources, &mut warnings);
+        grow_old(&mut profile, sources);
         if let Some(caller) = caller {
             let effort = caller.reasoning_effort;
             overlay(&mut profile, caller);
@@ -126,6 +129,7 @@ pub fn wanted(sources: &Sources<'_>) -> Option<Wanted> {
         reasoning_first: row.is_some_and(|row| row.reasoning_first),
         predicts: row.and_then(|row| row.predicts.clone()),
         min_p_fallback: MinPFallback::default(),
+        search_at_tee: false,
         warnings,
     })
 }
@@ -165,16 +169,10 @@ fn cache_key(row: &Row, subsystem: &Subsystem, hints: &RouteHints) -> Option<Str
 
 /// Draws a temperature towards the analytical as life runs out (C-104). It never rises, and neither
 /// protected nor creative parts are touched.
-fn grow_old(profile: &mut InferenceProfile, sources: &Sources<'_>, warnings: &mut Vec<String>) {
-    let Some(vitality) = sources.hints.vitality else {
+fn grow_old(profile: &mut InferenceProfile, sources: &Sources<'_>) {
+    let Some(vitality) = sources.hints.vitality.map(UnitInterval::get) else {
         return;
     };
-    if !(0.0..=1.0).contains(&vitality) {
-        warnings.push(format!(
-            "the vitality {vitality} is ignored: it goes from 0 to 1"
-        ));
-        return;
-    }
     let spared = sources
         .subsystem
         .is_none_or(|subsystem| subsystem.protected || subsystem.creative);

@@ -15,6 +15,7 @@ use bardo_types::hints::{IntentHints, RouteHints};
 use bardo_types::model::{Capabilities, Dialect, ModelEntry, Price, Service, Tier};
 use bardo_types::money::PricePerMillion;
 use bardo_types::privacy::SecurityClass;
+use bardo_types::unit::UnitInterval;
 
 const SIZES: [usize; 3] = [5, 50, 500];
 const BACKENDS: [(&str, Service); 5] = [
@@ -97,12 +98,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         uses: FeatureSet::EMPTY.with(Feature::Tools),
         prompt_tokens: 4_000,
         max_output_tokens: Some(1_000),
+        several: false,
+        effort: None,
+        embeddings: false,
         turns: 3,
         stream: true,
         kind: Kind::AgentLoop,
     };
     let wishful = RouteHints {
-        vitality: Some(0.8),
+        vitality: UnitInterval::new(0.8),
         intent: IntentHints {
             prefer: Some(vec![Feature::Citations, Feature::Privacy]),
             max_latency_ms: Some(20_000),

@@ -65,22 +65,22 @@ pub(crate) fn for_refusal(
     if let Some(row) = best(features) {
         sentences.push(if is_configured(&row.provider, backends) {
             configured(row, need)
+        } else if kind == RefusalKind::Privacy {
+            format!("add `{}`", row.key)
         } else {
             format!("add `{}`: {}", row.key, row.why)
         });
     }
     let names = |name: &str| missing.iter().any(|known| known == name);
     if names("max_cost_usd") {
-        sentences.push("allow more with `max_cost_usd`, or ask for fewer tokens".into());
+        let key = need.cap.map_or("max_cost_usd", |cap| cap.key);
+        sentences.push(format!("raise `{key}`, or ask for fewer tokens"));
     }
     if names("max_latency_ms") {
-        sentences.push(
-            "allow more time with `max_latency_ms`, or set `inference.strict_latency: false`"
-                .into(),
-        );
+        sentences.push("raise `max_latency_ms`, or set `inference.strict_latency: false`".into());
     }
     if names("context") {
-        sentences.push("shorten the prompt, or add a backend whose models read more".into());
+        sentences.push("shorten the prompt, or add a backend with a larger context".into());
     }
     let floor = need.wish == need.class
         && need.class == bardo_types::privacy::SecurityClass::Private
@@ -91,11 +91,19 @@ pub(crate) fn for_refusal(
     if kind == RefusalKind::Privacy && floor {
         let part = need.part.as_deref().unwrap_or_default();
         sentences.push(format!(
-            "`privacy.floors.{part}: standard` lowers its floor, and the hint `accept_degraded: true` \
-             lets this request go without"
+            "or set `privacy.floors.{part}: standard`, or send the hint `accept_degraded: true`"
         ));
     } else if !need.accepts_degraded && features.iter().any(Feature::is_relaxable) {
-        sentences.push("the hint `accept_degraded: true` lets this request go without".into());
+        sentences.push("or send the hint `accept_degraded: true`".into());
+    }
+    if kind == RefusalKind::Privacy
+        && need.class == need.remembered
+        && need.class > bardo_types::privacy::SecurityClass::Standard
+    {
+        let class = need.class.as_str();
+        sentences.push(format!(
+            "this request continues a conversation of class `{class}`"
+        ));
     }
     if sentences.is_empty() {
         sentences.push(
@@ -107,12 +115,15 @@ pub(crate) fn for_refusal(
 
 /// What to do where the provider that has it is there already.
 fn configured(row: &Mend, need: &Need) -> String {
-    let part = need.part.as_deref().unwrap_or("<subsystem>");
-    format!(
-        "`{}` is configured, but none of its models has all of it: list another model there, or put \
-         it first in `inference.routes.{part}`",
-        row.provider
-    )
+    let provider = &row.provider;
+    match need.intent.model.as_deref() {
+        Some(model) => format!(
+            "`{provider}` is configured but cannot answer this request with `{model}`; name another model"
+        ),
+        None => format!(
+            "`{provider}` is configured but none of its models can answer this request; list one that can in its `models`"
+        ),
+    }
 }
 
 /// What would give a choice what it lacks: a line each, with why.
@@ -123,12 +134,19 @@ pub(crate) fn for_choice(choice: &Choice, need: &Need, backends: &[BackendSpec])
         let mended = missing.minus(missing.minus(row.features));
         let why = &row.why;
         lines.push(if is_configured(&row.provider, backends) {
-            let part = need.part.as_deref().unwrap_or("<subsystem>");
-            format!(
-                "for {}: put `{}` first in `inference.routes.{part}`, if one of its models has it",
-                spoken(mended),
-                row.provider
-            )
+            match (need.intent.model.as_deref(), need.part.as_deref()) {
+                (Some(_), _) => format!(
+                    "for {}: name a model of `{}` that offers it",
+                    spoken(mended),
+                    row.provider
+                ),
+                (None, part) => format!(
+                    "for {}: put `{}` first in `inference.routes.{}`, if one of its models offers it",
+                    spoken(mended),
+                    row.provider,
+                    part.unwrap_or("<subsystem>")
+                ),
+            }
         } else {
             format!("for {}: add `{}` ({why})", spoken(mended), row.key)
         });
@@ -171,10 +189,11 @@ pub fn owner_message(subsystem: &str, model: &str, backend: &str, degraded: &[Fe
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::offer::NOT_BUILT;
 
     #[test]
     fn every_feature_has_a_line_that_would_mend_it() {
-        for feature in Feature::all() {
+        for feature in Feature::all().filter(|feature| !NOT_BUILT.has(*feature)) {
             assert!(best(FeatureSet::EMPTY.with(feature)).is_some(), "{feature}");
         }
         assert!(best(FeatureSet::EMPTY).is_none());

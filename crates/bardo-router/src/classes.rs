@@ -28,6 +28,7 @@ struct Class {
     prefer: Vec<Feature>,
     max_latency_ms: Option<u64>,
     cost_sensitivity: f64,
+    ceiling: Option<Tier>,
     #[serde(default)]
     rows: Vec<String>,
 }
@@ -96,6 +97,11 @@ pub(crate) fn of_kind(kind: Kind) -> Intent {
 /// What a request for `bardo/<tier>` needs; `None`: no such tier.
 pub(crate) fn of_tier(tier: &str) -> Option<Intent> {
     table().tier.get(tier).map(Class::intent)
+}
+
+/// The best tier of models that `bardo/<tier>` may get.
+pub(crate) fn ceiling_of_tier(tier: &str) -> Option<Tier> {
+    table().tier.get(tier)?.ceiling
 }
 
 /// The tier whose model, where the owner names one, serves a subsystem.

@@ -4,7 +4,7 @@ use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::intent::Intent;
 use bardo_types::model::Tier;
 use bardo_types::money::MicroUsd;
-use bardo_types::privacy::SecurityClass;
+use bardo_types::privacy::{SecurityClass, TeeEvidence};
 use bardo_types::subsystem::Subsystem;
 use std::sync::Arc;
 
@@ -22,12 +22,33 @@ pub struct Route {
     pub subsystem: Option<Arc<Subsystem>>,
     /// The least protection that the request needs.
     pub security_class: SecurityClass,
+    /// The protection that it should have; above `security_class` where a floor yields.
+    pub wished_class: SecurityClass,
     /// The gateway chose the model; the caller named none.
     pub automatic: bool,
     /// The model that the caller named, which could cost more than it pays.
     pub instead_of: Option<String>,
     /// What was odd about the hints, in words for the caller.
     pub warnings: Vec<String>,
+}
+
+impl Route {
+    /// Keeps so many choices at most. Where a floor yields and several backends meet it, the last
+    /// try is for one that does not.
+    pub fn keep(&mut self, most: usize) {
+        let most = most.max(1);
+        if self.choices.len() <= most {
+            return;
+        }
+        let is_kept = |choice: &Choice| choice.security >= self.wished_class;
+        if most > 1
+            && self.choices[..most].iter().all(is_kept)
+            && let Some(other) = self.choices.iter().position(|choice| !is_kept(choice))
+        {
+            self.choices.swap(most - 1, other);
+        }
+        self.choices.truncate(most);
+    }
 }
 
 /// One backend with one model.
@@ -39,8 +60,14 @@ pub struct Choice {
     pub features: FeatureSet,
     /// What was required or preferred and is missing, in order of weight (C-009).
     pub degraded: Vec<Feature>,
+    /// The model is of a lower tier than the quality of the request asks for.
+    pub below_quality: bool,
     /// How well it keeps the request.
     pub security: SecurityClass,
+    /// What the claim that it runs in attested hardware rests on; `None` where none is made.
+    pub tee: Option<TeeEvidence>,
+    /// How OpenRouter is to order the providers of the model, as `provider.sort`.
+    pub sort: Option<&'static str>,
     /// What the request costs there, as far as can be estimated.
     pub estimated_cost: Option<MicroUsd>,
     /// How it was rated; `None` where only one could be chosen or the order decides.
@@ -72,6 +99,8 @@ pub struct Score {
 pub struct Refusal {
     /// See [`RefusalKind`].
     pub kind: RefusalKind,
+    /// The least protection that the request needs.
+    pub class: SecurityClass,
     /// What nobody who is configured offers, by its name in hints: features, `privacy`, `tee`, a
     /// model …
     pub missing: Vec<String>,

@@ -69,7 +69,7 @@ pub(crate) fn explain(
         .iter()
         .enumerate()
         .filter(|(index, _)| considered[*index].eligible)
-        .map(|(index, &at)| (index, point(&decision, &decision.seen[at])))
+        .map(|(index, &at)| (index, point(&decision, &decision.seen[at], request)))
         .collect();
     let front = pareto::front(&points);
     let advice = match (&decision.refusal, decision.order.first()) {
@@ -90,10 +90,10 @@ pub(crate) fn explain(
     }
 }
 
-fn point(decision: &Decision<'_>, one: &Seen) -> Point {
+fn point(decision: &Decision<'_>, one: &Seen, request: &RouteRequest<'_>) -> Point {
     let offer = &decision.offers[one.offer];
     Point {
-        cost: offer.blended,
+        cost: offer.blended_for(&request.facts),
         quality: offer.quality,
         latency_ms: score::latency_ms(offer, one.observed),
         privacy: 0,
@@ -108,31 +108,31 @@ fn notes(decision: &Decision<'_>, one: &Seen, is_chosen: bool, reasons: &mut Vec
     let need = &decision.need;
     if is_chosen {
         if one.observed.state == State::Down {
-            reasons.push("it does not answer at the moment, and nobody else is left".into());
+            reasons.push("unavailable at the moment, and no other backend is left".into());
         }
         if one.observed.state == State::Degraded {
             reasons.push("it fails more often than it should".into());
         }
         if one.place.is_late {
             reasons.push(format!(
-                "it is slower than the {} ms that are asked for",
+                "slower than the {} ms requested",
                 need.intent.max_latency_ms.unwrap_or_default()
             ));
         }
         let offer = &decision.offers[one.offer];
         if decision.automatic && offer.tier < need.tier {
             reasons.push(format!(
-                "nobody who may answer is of the tier that quality {} asks for",
+                "no model that may answer reaches quality `{}`",
                 need.intent.quality.as_str()
             ));
         }
         if let Some(tokens) = one.max_output {
             reasons.push(format!(
-                "its answer is bounded to {tokens} tokens, so that the request costs what it may"
+                "answer limited to {tokens} tokens by the limit of cost"
             ));
         }
     } else {
-        reasons.push("others were rated above it".into());
+        reasons.push("rated below the others".into());
     }
 }
 
@@ -146,7 +146,7 @@ fn behind(decision: &Decision<'_>, first: &Seen, one: &Seen) -> String {
         .minus(wished.minus(first.features));
     let (place, of_first) = (one.place, first.place);
     if place.is_unkept && !of_first.is_unkept {
-        return "asked later: it keeps requests less well than the first".into();
+        return "asked later: its class is lower than that of the first choice".into();
     }
     if (place.lacking, place.unmet) > (of_first.lacking, of_first.unmet) && !lacks.is_empty() {
         return format!(
@@ -161,7 +161,7 @@ fn behind(decision: &Decision<'_>, first: &Seen, one: &Seen) -> String {
         return "asked later: it is slower than the first".into();
     }
     if place.is_spare && !of_first.is_spare {
-        return "asked later: it only helps out here".into();
+        return "asked later: it is a spare for such requests".into();
     }
     if place.rank > of_first.rank {
         return "asked later: it comes later in the order that the owner set".into();

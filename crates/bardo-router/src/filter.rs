@@ -1,7 +1,7 @@
 //! The hard filters: what a candidate must offer to answer a request at all.
 
 use bardo_types::feature::{Feature, FeatureSet};
-use bardo_types::model::Service;
+use bardo_types::model::{Capabilities, Service};
 use bardo_types::privacy::SecurityClass;
 
 use crate::cost;
@@ -43,6 +43,16 @@ pub(crate) fn names_backend(listed: &str, backend: &str) -> bool {
     let name = backend.split_once('#').map_or(backend, |(name, _)| name);
     let (head, tail) = name.split_once('/').unwrap_or((name, ""));
     [backend, name, head].contains(&listed) || !tail.is_empty() && listed == tail
+}
+
+/// Whether a candidate gives one answer per request: by its service, or because its own dialect
+/// knows nothing else.
+fn is_single(offer: &Offer) -> bool {
+    offer.service.one_answer
+}
+
+fn thinks(capabilities: &Capabilities) -> bool {
+    capabilities.thinking.any() || !capabilities.efforts.is_empty()
 }
 
 impl Sieve<'_> {
@@ -142,6 +152,11 @@ impl Sieve<'_> {
                 Reason::Free,
             )
             .with_if(!self.is_vetted(offer), Reason::Unvetted)
+            .with_if(facts.several && is_single(offer), Reason::OneAnswer)
+            .with_if(
+                facts.effort.is_some() && !thinks(&offer.entry().capabilities),
+                Reason::Effort,
+            )
             .union(self.role(offer, features))
             .union(self.affordable(offer, need.bankr, &mut max_output));
         Sieved {

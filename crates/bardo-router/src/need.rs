@@ -75,6 +75,8 @@ pub(crate) struct Need {
     pub(crate) class: SecurityClass,
     /// What it should have; above `class` where a floor yields.
     pub(crate) wish: SecurityClass,
+    /// The class of what the gateway remembers and the request goes on with.
+    pub(crate) remembered: SecurityClass,
     /// Hardware has to prove itself.
     pub(crate) attested: bool,
     /// The caller takes an answer with less.
@@ -104,13 +106,14 @@ pub(crate) fn of_part<'a, T>(
 impl Need {
     /// Reads a request. `row` is that of its subsystem, where it names one that is known; `base` what
     /// is needed where the hints say nothing; `best` the best protection that any configured backend
-    /// offers.
+    /// offers; `tier` the one that its name asks for (`bardo/t1`).
     pub(crate) fn read(
         request: &RouteRequest<'_>,
         row: Option<Arc<Subsystem>>,
         base: Intent,
         policy: &Policy,
         best: SecurityClass,
+        tier: Option<&str>,
     ) -> Self {
         let hints = request.hints;
         let mut warnings = hints.warnings.clone();
@@ -124,12 +127,15 @@ impl Need {
             Some(_) => FeatureSet::EMPTY,
             None => base.require.iter().copied().collect(),
         };
-        let mut intent = overlaid(base, &hints.intent, &mut warnings);
+        let mut intent = overlaid(base, &hints.intent);
         intent.diem_available |= policy.diem_staked;
         let is_protected = row.as_ref().is_some_and(|row| row.protected);
         let mut need = Self {
             cheapest: false,
-            ceiling: None,
+            // A part that says what it needs is not bound by the tier of the name.
+            ceiling: tier
+                .filter(|_| hints.subsystem.is_none())
+                .and_then(classes::ceiling_of_tier),
             bankr: bankr_cap(policy, hints),
             cap: cap(request, row.as_deref(), policy),
             tier: Tier::Small,
@@ -138,6 +144,7 @@ impl Need {
             gives_up: false,
             class: SecurityClass::Standard,
             wish: SecurityClass::Standard,
+            remembered: SecurityClass::Standard,
             attested: false,
             accepts_degraded: hints.accept_degraded == Some(true),
             subsystem: row,
@@ -160,7 +167,7 @@ impl Need {
 
     /// What vitality, revenue and phase do to parts that are not protected.
     fn bend(&mut self, hints: &RouteHints, policy: &Policy) {
-        mortality::press(&mut self.intent, hints.vitality, &mut self.warnings);
+        mortality::press(&mut self.intent, hints.vitality);
         if let Some(ratio) = hints
             .sustainability
             .filter(|ratio| !ratio.is_finite() || *ratio < 0.0)
@@ -173,7 +180,8 @@ impl Need {
             let band = Band::of(Some(ratio), policy.bankr.lifetime_revenue);
             self.cheapest |= mortality::economize(&mut self.intent, band);
         }
-        self.ceiling = hints.phase.and_then(classes::ceiling);
+        let of_phase = hints.phase.and_then(classes::ceiling);
+        self.ceiling = [self.ceiling, of_phase].into_iter().flatten().min();
     }
 
     /// How well it has to be kept, and whether the table's floor yields (decisions §11).
@@ -196,7 +204,10 @@ impl Need {
                 SecurityClass::Tee
             } else {
                 SecurityClass::Standard
-            });
+            })
+            .max(hints.remembered_class.unwrap_or_default());
+        // Where nothing is remembered, no class is like it.
+        self.remembered = hints.remembered_class.unwrap_or_default();
         let subsystem = self.subsystem.as_deref();
         let floor = of_part(&policy.floors, self.part.as_deref(), subsystem)
             .copied()
@@ -223,7 +234,9 @@ impl Need {
         accepts: Option<bool>,
     ) {
         let relaxable: FeatureSet = Feature::all().filter(|f| f.is_relaxable()).collect();
-        let given = given.union(uses);
+        // A predicted answer makes the real one quicker; it is not worth a refusal.
+        let helps = uses.minus(uses.minus(FeatureSet::EMPTY.with(Feature::PredictedOutputs)));
+        let given = given.union(uses.minus(helps));
         let hard = |set: FeatureSet| set.minus(relaxable);
         let soft = |set: FeatureSet| set.minus(set.minus(relaxable));
         let (must, should) = match accepts {
@@ -232,7 +245,7 @@ impl Need {
             None => (hard(table).union(given), soft(table).minus(given)),
         };
         self.must = must.minus(PROTECTION);
-        self.should = should.minus(PROTECTION);
+        self.should = should.union(helps.minus(must)).minus(PROTECTION);
         self.gives_up = !self.should.is_empty();
     }
 
@@ -289,7 +302,7 @@ fn warn_of_part(warnings: &mut Vec<String>, hints: &RouteHints, row: Option<&Sub
     }
 }
 
-fn overlaid(mut intent: Intent, hints: &IntentHints, warnings: &mut Vec<String>) -> Intent {
+fn overlaid(mut intent: Intent, hints: &IntentHints) -> Intent {
     if let Some(require) = &hints.require {
         intent.require.clone_from(require);
     }
@@ -299,14 +312,8 @@ fn overlaid(mut intent: Intent, hints: &IntentHints, warnings: &mut Vec<String>)
     intent.quality = hints.quality.unwrap_or(intent.quality);
     intent.max_latency_ms = hints.max_latency_ms.or(intent.max_latency_ms);
     intent.low_effort = hints.low_effort.unwrap_or(intent.low_effort);
-    match hints.cost_sensitivity {
-        Some(sensitivity) if (0.0..=1.0).contains(&sensitivity) => {
-            intent.cost_sensitivity = sensitivity;
-        }
-        Some(sensitivity) => warnings.push(format!(
-            "cost_sensitivity {sensitivity} is not between 0 and 1 and was ignored"
-        )),
-        None => {}
+    if let Some(sensitivity) = hints.cost_sensitivity {
+        intent.cost_sensitivity = sensitivity.get();
     }
     intent
 }
@@ -359,7 +366,7 @@ fn bankr_cap(policy: &Policy, hints: &RouteHints) -> Option<Cap> {
     let band = Band::of(ratio, policy.bankr.lifetime_revenue);
     let earned = band.most(policy.bankr.revenue_balance).map(|most| Cap {
         most,
-        key: "what the agent's revenue allows a call",
+        key: "providers.bankr.revenue_balance_usd",
     });
     let owners = policy.bankr.max_call.map(|most| Cap {
         most,

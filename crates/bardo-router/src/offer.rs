@@ -4,15 +4,24 @@ use std::sync::Arc;
 
 use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::model::{Effort, ModelEntry, Price, Tier, ToolFormat};
-use bardo_types::privacy::SecurityClass;
+use bardo_types::privacy::{SecurityClass, TeeEvidence};
 
 use crate::classes;
 use crate::need::PROTECTION;
+use crate::request::Facts;
 use crate::roster::Candidate;
 use crate::services::{Role, ServiceRow};
 
 /// A price per million tokens above which a row is a mistake, in 10⁻⁶ USD (C-018).
 const ABSURD: u64 = 10_000_000_000;
+
+/// Tokens of an answer over which a flat price per call is spread at most.
+const USUAL_ANSWER: u64 = 1_024;
+/// What no request gets through this gateway yet, whatever services offer: it sends no batches and
+/// makes no caches at Gemini.
+pub(crate) const NOT_BUILT: FeatureSet = FeatureSet::EMPTY
+    .with(Feature::BatchApi)
+    .with(Feature::ExplicitCaching);
 
 /// What is known of a backend beside its models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,7 +56,12 @@ pub(crate) struct Offer {
 impl Offer {
     pub(crate) fn new(candidate: Candidate, service: &'static ServiceRow, terms: Terms) -> Self {
         let entry = &candidate.entry;
-        let own = features(entry);
+        let mut own = features(entry);
+        if let Some(only) = &service.schema_only
+            && !entry.upstream_id.starts_with(only)
+        {
+            own = own.without(Feature::StructuredOutputs);
+        }
         let reasons = own.has(Feature::VisibleThinking)
             && !entry.capabilities.thinking.disabled
             && !entry.capabilities.efforts.contains(&Effort::None);
@@ -56,7 +70,8 @@ impl Offer {
                 .minus(service.withholds)
                 .union(service.offers)
                 .union(terms.features)
-                .minus(PROTECTION),
+                .minus(PROTECTION)
+                .minus(NOT_BUILT),
             security: entry
                 .security
                 .max(terms.security.unwrap_or(service.security)),
@@ -78,6 +93,29 @@ impl Offer {
 
     pub(crate) fn entry(&self) -> &Arc<ModelEntry> {
         &self.candidate.entry
+    }
+
+    /// Of a million tokens of a request like this one, flat prices per call included; unknown is above
+    /// all others.
+    pub(crate) fn blended_for(&self, facts: &Facts) -> u64 {
+        let flat = self.entry().price.and_then(|price| price.request);
+        let Some(flat) = flat.map(|flat| u128::from(flat.get())) else {
+            return self.blended;
+        };
+        let answer = facts
+            .max_output_tokens
+            .unwrap_or(USUAL_ANSWER)
+            .min(USUAL_ANSWER);
+        let tokens = u128::from(facts.prompt_tokens.saturating_add(answer).max(1));
+        let of_flat = u64::try_from((flat * 1_000_000).div_ceil(tokens)).unwrap_or(u64::MAX);
+        self.blended.saturating_add(of_flat)
+    }
+
+    /// What the claim rests on that it runs in attested hardware: nothing but the provider's list, as
+    /// long as no attestation is looked at. The owner's own machine makes no such claim.
+    pub(crate) fn evidence(&self, security: SecurityClass) -> Option<TeeEvidence> {
+        let claimed = security >= SecurityClass::Tee && !self.service.own;
+        claimed.then_some(TeeEvidence::Listed)
     }
 
     pub(crate) fn is_general(&self) -> bool {
@@ -127,6 +165,8 @@ fn is_free(price: &Price) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     pub(crate) offers: Vec<Offer>,
+    /// The same of models that make vectors.
+    pub(crate) embedders: Vec<Offer>,
     /// Rows that were left out because nobody could mean their price.
     pub(crate) quarantined: usize,
     /// The best protection that anybody offers.
@@ -135,11 +175,12 @@ pub(crate) struct Pool {
 
 impl Pool {
     pub(crate) fn add(&mut self, offer: Offer) {
-        if offer.entry().embeddings {
-            return;
-        }
         if !offer.is_sane() {
             self.quarantined += 1;
+            return;
+        }
+        if offer.entry().embeddings {
+            self.embedders.push(offer);
             return;
         }
         self.security = self.security.max(offer.security);
@@ -157,10 +198,12 @@ impl Pool {
                 offer.blended,
             )
         };
-        self.offers.sort_by_cached_key(key);
-        self.offers.dedup_by(|a, b| {
-            a.candidate.backend == b.candidate.backend
-                && a.entry().upstream_id == b.entry().upstream_id
-        });
+        for offers in [&mut self.offers, &mut self.embedders] {
+            offers.sort_by_cached_key(key);
+            offers.dedup_by(|a, b| {
+                a.candidate.backend == b.candidate.backend
+                    && a.entry().upstream_id == b.entry().upstream_id
+            });
+        }
     }
 }

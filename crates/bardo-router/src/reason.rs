@@ -48,6 +48,10 @@ pub(crate) enum Reason {
     Down,
     /// It keeps requests less well than the one that is asked first.
     Weaker,
+    /// It gives one answer, and several are asked for.
+    OneAnswer,
+    /// It does not think, and hard thinking is asked for.
+    Effort,
 }
 
 impl Reasons {

@@ -42,6 +42,7 @@ pub(crate) fn of_name(no_route: &NoRoute) -> Refusal {
     };
     Refusal {
         kind,
+        class: SecurityClass::Standard,
         missing: vec![missing],
         lacks: Vec::new(),
         advice,
@@ -49,12 +50,13 @@ pub(crate) fn of_name(no_route: &NoRoute) -> Refusal {
 }
 
 /// Of a name that is served, but not to this caller.
-pub(crate) fn not_allowed(model: &str) -> Refusal {
+pub(crate) fn not_allowed(model: &str, class: SecurityClass) -> Refusal {
     Refusal {
         kind: RefusalKind::NotAllowed,
+        class,
         missing: vec![model.to_owned()],
         lacks: Vec::new(),
-        advice: "the key's scopes or tier leave out every backend that has it, or it has no price"
+        advice: "the scopes or the tier of this key exclude every backend that has it, or it has no price"
             .to_owned(),
     }
 }
@@ -72,14 +74,16 @@ pub(crate) fn of(
         .filter(|one| !one.reasons.has(Reason::NotAllowed))
         .collect();
     if allowed.is_empty() && !seen.is_empty() {
-        return not_allowed(need.intent.model.as_deref().unwrap_or("bardo/auto"));
+        let model = need.intent.model.as_deref().unwrap_or("bardo/auto");
+        return not_allowed(model, need.class);
     }
-    let kind = if is_about_privacy(&allowed) {
+    let missing = missing(need, &allowed);
+    let protects = |name: &String| ["privacy", "tee", "e2ee"].contains(&name.as_str());
+    let kind = if is_about_privacy(&allowed) && missing.iter().any(protects) {
         RefusalKind::Privacy
     } else {
         RefusalKind::Unsatisfiable
     };
-    let missing = missing(need, &allowed);
     let speaker = Speaker { need, facts };
     let lacks = backends
         .iter()
@@ -96,6 +100,7 @@ pub(crate) fn of(
     let advice = advice::for_refusal(need, &missing, backends, kind);
     Refusal {
         kind,
+        class: need.class,
         missing,
         lacks,
         advice,

@@ -2,7 +2,7 @@
 
 use bardo_types::feature::FeatureSet;
 use bardo_types::hints::RouteHints;
-use bardo_types::model::Dialect;
+use bardo_types::model::{Dialect, Effort};
 
 use crate::roster::Candidate;
 
@@ -17,6 +17,12 @@ pub struct Facts {
     pub prompt_tokens: u64,
     /// Tokens that it allows the answer, where it says so.
     pub max_output_tokens: Option<u64>,
+    /// It asks for several answers.
+    pub several: bool,
+    /// How hard the model is to think, where the request says so.
+    pub effort: Option<Effort>,
+    /// It asks for vectors and not for an answer.
+    pub embeddings: bool,
     /// Turns of its conversation.
     pub turns: u32,
     /// Answered piece by piece.

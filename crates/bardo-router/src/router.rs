@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bardo_types::feature::FeatureSet;
 use bardo_types::intent::Intent;
+use bardo_types::near;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::subsystem::Subsystem;
 
@@ -92,6 +93,15 @@ impl Router {
         own.or_else(|| Subsystems::embedded().find(name))
     }
 
+    /// The name of a known subsystem that another name is one or two letters from.
+    #[must_use]
+    pub fn subsystem_like(&self, name: &str) -> Option<&str> {
+        const SLIP: usize = 2;
+        let own = self.own.keys().map(String::as_str);
+        let names = Subsystems::embedded().names().chain(own);
+        near::nearest(&need::plain_name(name), names, SLIP)
+    }
+
     /// Whether an agent earns so little that its calls do without thinking (C-036); never for
     /// parts that are protected.
     #[must_use]
@@ -139,7 +149,10 @@ impl Router {
             Choice {
                 features: offer.features,
                 degraded: Vec::new(),
+                below_quality: false,
                 security: offer.security,
+                tee: offer.evidence(offer.security),
+                sort: None,
                 estimated_cost: cost::likely(offer.entry(), &request.facts),
                 score: None,
                 max_output: None,
@@ -152,7 +165,7 @@ impl Router {
             .map(plain)
             .collect();
         if choices.is_empty() {
-            return Err(refusal::not_allowed(request.model));
+            return Err(refusal::not_allowed(request.model, SecurityClass::Standard));
         }
         Ok(Route {
             choices,
@@ -163,6 +176,7 @@ impl Router {
             },
             subsystem: None,
             security_class: SecurityClass::Standard,
+            wished_class: SecurityClass::Standard,
             automatic: false,
             instead_of: None,
             warnings: Vec::new(),
@@ -204,7 +218,7 @@ impl Router {
                 .and_then(classes::of_tier)
                 .unwrap_or_else(|| classes::of_kind(request.facts.kind)),
         };
-        let mut need = Need::read(request, row, base, &self.policy, self.best_security());
+        let mut need = Need::read(request, row, base, &self.policy, self.best_security(), tier);
         if let (Target::Named(name), Some(hinted)) = (target, hints.intent.model.as_deref())
             && self.roster.unaliased(hinted) != name
         {
@@ -284,6 +298,13 @@ impl Router {
             all.seen.iter().position(is_it)
         };
         let Some(leaders) = own.order.iter().map(place).collect::<Option<Vec<usize>>>() else {
+            let is_kept = |of: &Decision<'_>| {
+                let first = of.order.first();
+                first.is_some_and(|&at| of.seen[at].security >= of.need.wish)
+            };
+            if is_kept(&all) && !is_kept(&own) {
+                return all;
+            }
             own.automatic = true;
             return own;
         };
@@ -296,6 +317,8 @@ impl Router {
         let others = others.filter(|at| !order.contains(at) && !down.contains(at));
         let others: Vec<usize> = others.collect();
         order.extend(others);
+        // A floor does not yield for the owner's order.
+        order.sort_by_key(|&at| all.seen[at].security < all.need.wish);
         order.extend(down);
         all.order = order;
         all.refusal = None;
@@ -326,15 +349,7 @@ impl Router {
         let seen: Vec<Seen> = sieved
             .map(|(at, offer)| Seen::new(at, sieve.named(offer)))
             .collect();
-        let all = |overlooked: Reasons| -> Vec<usize> {
-            (0..seen.len())
-                .filter(|&at| seen[at].reasons.within(overlooked))
-                .collect()
-        };
-        let mut order = all(Reasons::NONE);
-        if order.is_empty() && need.gives_up {
-            order = all(Reasons::of(Reason::Lacking));
-        }
+        let order = in_owners_order(&need, &seen);
         let refusal = match no_route {
             Some(no_route) => Some(refusal::of_name(&no_route)),
             None if order.is_empty() => Some(refusal::of(
@@ -364,7 +379,11 @@ impl Router {
         need: Need,
         target: Target<'_>,
     ) -> Decision<'a> {
-        let offers = &self.roster.pool.offers;
+        let offers = if request.facts.embeddings {
+            &self.roster.pool.embedders
+        } else {
+            &self.roster.pool.offers
+        };
         let route = self.route_of(&need);
         let mut sieve = Sieve {
             request,
@@ -441,6 +460,36 @@ impl Router {
     }
 }
 
+/// Backends of a named model: those that meet the floor before those that do not, each in the
+/// owner's order. A floor does not yield for a price.
+fn in_owners_order(need: &Need, seen: &[Seen]) -> Vec<usize> {
+    let lacking = Reasons::of(Reason::Lacking);
+    let passes = if need.gives_up {
+        vec![Reasons::NONE, lacking]
+    } else {
+        vec![Reasons::NONE]
+    };
+    let all = |kept: bool| -> Vec<usize> {
+        let of_kind = |at: &usize| (seen[*at].security >= need.wish) == kept;
+        let within = |overlooked: &Reasons| -> Vec<usize> {
+            let places = (0..seen.len()).filter(of_kind);
+            places
+                .filter(|&at| seen[at].reasons.within(*overlooked))
+                .collect()
+        };
+        let found = passes.iter().map(within).find(|found| !found.is_empty());
+        found.unwrap_or_default()
+    };
+    let mut order = all(true);
+    let is_dear =
+        |one: &Seen| one.security >= need.wish && one.reasons.within(lacking.with(Reason::Cost));
+    if order.is_empty() && seen.iter().any(is_dear) {
+        return order;
+    }
+    order.extend(all(false));
+    order
+}
+
 /// A name for all models of a family, a maker or a backend.
 fn is_family(name: &str) -> bool {
     name.ends_with("/*")
@@ -477,7 +526,10 @@ impl Decision<'_> {
             candidate: offer.candidate.clone(),
             features: one.features,
             degraded: missing,
+            below_quality: self.automatic && offer.tier < self.need.tier,
             security: one.security,
+            tee: offer.evidence(one.security),
+            sort: None,
             estimated_cost: cost::likely(offer.entry(), &request.facts),
             score: one.score.filter(|_| self.order.len() > 1),
             max_output: one.max_output,
@@ -495,6 +547,7 @@ impl Decision<'_> {
             intent: self.need.intent,
             subsystem: self.need.subsystem,
             security_class: self.need.class,
+            wished_class: self.need.wish,
             automatic: self.automatic,
             instead_of: self.instead_of,
             warnings: self.need.warnings,

@@ -79,7 +79,7 @@ impl Weighing {
     /// Rates one. Every term lies between 0 and 1, whatever the candidate says of itself.
     pub(crate) fn rate(
         &self,
-        offer: &Offer,
+        (offer, blended): (&Offer, u64),
         features: FeatureSet,
         security: SecurityClass,
         seen: Observation,
@@ -91,7 +91,7 @@ impl Weighing {
                 term.clamp(0.0, 1.0)
             }
         };
-        let cost = match offer.blended {
+        let cost = match blended {
             u64::MAX => 0.0,
             blended => clamped(1.0 - float(blended) / self.max_cost),
         };

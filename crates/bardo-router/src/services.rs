@@ -25,7 +25,7 @@ pub(crate) enum Role {
 }
 
 /// A row of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ServiceRow {
     pub(crate) role: Role,
@@ -42,6 +42,11 @@ pub(crate) struct ServiceRow {
     pub(crate) staked: bool,
     #[serde(default)]
     pub(crate) own: bool,
+    /// What the names of models begin with that alone are held to a schema.
+    pub(crate) schema_only: Option<String>,
+    /// It gives one answer per request, whatever `n` says.
+    #[serde(default)]
+    pub(crate) one_answer: bool,
 }
 
 /// The row of a service.
@@ -49,7 +54,7 @@ pub(crate) fn row(service: Service) -> &'static ServiceRow {
     static TABLE: LazyLock<[ServiceRow; 10]> = LazyLock::new(|| {
         let rows: BTreeMap<Service, ServiceRow> =
             toml::from_str(include_str!("../data/services.toml")).expect("the table is tested");
-        Service::ALL.map(|service| rows[&service])
+        Service::ALL.map(|service| rows[&service].clone())
     });
     &TABLE[service as usize]
 }

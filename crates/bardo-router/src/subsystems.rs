@@ -15,6 +15,7 @@ use serde::Deserialize;
 pub struct Subsystems {
     rows: BTreeMap<String, Arc<Subsystem>>,
     by_name: BTreeMap<String, Arc<Subsystem>>,
+    names: Vec<String>,
 }
 
 /// Why a table was refused.
@@ -210,6 +211,7 @@ impl Subsystems {
             if before.is_some() {
                 return Err(SubsystemsError::Twice { name: name.clone() });
             }
+            self.names.push(name.clone());
         }
         self.rows.insert(subsystem.name.clone(), subsystem);
         Ok(())
@@ -224,6 +226,11 @@ impl Subsystems {
         self.rows
             .get(name)
             .or_else(|| self.by_name.get(&plain(name)))
+    }
+
+    /// All names that rows go by, in the spelling of the table.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
     }
 
     /// All rows, once, by name.

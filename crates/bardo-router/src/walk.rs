@@ -73,14 +73,24 @@ impl Seen {
 }
 
 /// What may be overlooked where nobody is left otherwise, in this order.
-const OVERLOOKED: [Reasons; 6] = {
-    let ceiling = Reasons::of(Reason::Ceiling);
+const OVERLOOKED: [Reasons; 7] = {
+    let effort = Reasons::of(Reason::Effort);
+    let ceiling = effort.with(Reason::Ceiling);
     let roles = ceiling.with(Reason::NotPrivate).with(Reason::NotNative);
     let output = roles.with(Reason::Output);
     let context = output.with(Reason::Context);
     let free = context.with(Reason::Free);
-    [Reasons::NONE, ceiling, roles, output, context, free]
+    [Reasons::NONE, effort, ceiling, roles, output, context, free]
 };
+
+/// What a floor of protection does not yield for: price, quality, speed, features, order.
+const NOT_WORTH_A_FLOOR: Reasons = OVERLOOKED[6]
+    .minus(Reasons::of(Reason::Context))
+    .with(Reason::Lacking)
+    .with(Reason::Tier)
+    .with(Reason::Cost)
+    .with(Reason::Revenue)
+    .with(Reason::Slow);
 
 /// The walk over the offers for one request.
 pub(crate) struct Walk<'a> {
@@ -96,8 +106,54 @@ pub(crate) struct Walk<'a> {
 
 impl Walk<'_> {
     /// Puts those that may be asked in order, by their place among `seen`; the reasons of the
-    /// others are complete when it returns. Empty: nobody may.
+    /// others are complete when it returns. Empty: no candidate may answer.
+    ///
+    /// Where a floor may yield, those that meet it come first, whatever speaks for the others: it
+    /// yields only where none of them can answer.
     pub(crate) fn order(&self, seen: &mut [Seen]) -> Vec<usize> {
+        if self.need.class >= self.need.wish {
+            return self.order_alike(seen);
+        }
+        let is_kept = |one: &Seen| one.security >= self.need.wish;
+        let mut kept = seen.to_vec();
+        for one in &mut kept {
+            one.reasons = one.reasons.with_if(!is_kept(one), Reason::Security);
+        }
+        let mut first = self.order_alike(&mut kept);
+        first.retain(|&at| !kept[at].reasons.has(Reason::Context) && !kept[at].place.is_down);
+        if first.is_empty() {
+            if kept
+                .iter()
+                .any(|one| is_kept(one) && self.is_only_unwelcome(one))
+            {
+                seen.copy_from_slice(&kept);
+                return Vec::new();
+            }
+            return self.order_alike(seen);
+        }
+        let mut others = seen.to_vec();
+        for one in &mut others {
+            one.reasons = one.reasons.with_if(is_kept(one), Reason::NotAllowed);
+        }
+        let behind = self.order_alike(&mut others);
+        let behind = behind.into_iter().filter(|&at| !others[at].place.is_down);
+        first.truncate(MOST_CHOICES - 1);
+        first.extend(behind);
+        first.truncate(MOST_CHOICES);
+        for (one, (kept, other)) in seen.iter_mut().zip(kept.into_iter().zip(others)) {
+            *one = if is_kept(one) { kept } else { other };
+        }
+        first
+    }
+
+    /// Whether one could answer, and only its price, its quality or the like speak against it.
+    fn is_only_unwelcome(&self, one: &Seen) -> bool {
+        let candidate = &self.offers[one.offer].candidate;
+        one.reasons.within(NOT_WORTH_A_FLOOR)
+            && self.request.health.observe(candidate).state != State::Down
+    }
+
+    fn order_alike(&self, seen: &mut [Seen]) -> Vec<usize> {
         let mut may: Vec<usize> = Vec::new();
         let of_a_pass = Reasons::of(Reason::Tier).with(Reason::Slow);
         for lacking in self.passes() {
@@ -236,7 +292,9 @@ impl Walk<'_> {
         for &at in may {
             let one = &mut seen[at];
             let offer = &self.offers[one.offer];
-            one.score = Some(weighing.rate(offer, one.features, one.security, one.observed));
+            let blended = offer.blended_for(&self.request.facts);
+            let score = weighing.rate((offer, blended), one.features, one.security, one.observed);
+            one.score = Some(score);
         }
     }
 
@@ -252,7 +310,8 @@ impl Walk<'_> {
     fn compare(&self, a: &Seen, b: &Seen) -> Ordering {
         let total = |one: &Seen| one.score.map_or(0.0, |score| score.total);
         let (x, y) = (&self.offers[a.offer], &self.offers[b.offer]);
-        let by_price = x.blended.cmp(&y.blended);
+        let facts = &self.request.facts;
+        let by_price = x.blended_for(facts).cmp(&y.blended_for(facts));
         let first = if self.need.cheapest {
             by_price
         } else {
@@ -291,7 +350,7 @@ impl Walk<'_> {
     pub(crate) fn point(&self, one: &Seen, with_privacy: bool) -> Point {
         let offer = &self.offers[one.offer];
         Point {
-            cost: offer.blended,
+            cost: offer.blended_for(&self.request.facts),
             quality: offer.quality,
             latency_ms: score::latency_ms(offer, one.observed),
             privacy: if with_privacy { one.security as u8 } else { 0 },

@@ -1,4 +1,4 @@
-//! Why a candidate may not answer, or not earlier, in words for whoever configures the gateway.
+//! Why a candidate may not answer, or not earlier, in words for the person who configures the gateway.
 
 use bardo_types::feature::FeatureSet;
 use bardo_types::money::MicroUsd;
@@ -16,7 +16,7 @@ pub(crate) struct Speaker<'a> {
     pub(crate) facts: &'a Facts,
 }
 
-const ALL: [Reason; 20] = [
+const ALL: [Reason; 22] = [
     Reason::NotAllowed,
     Reason::Security,
     Reason::Unsealable,
@@ -37,6 +37,8 @@ const ALL: [Reason; 20] = [
     Reason::Slow,
     Reason::Down,
     Reason::Weaker,
+    Reason::OneAnswer,
+    Reason::Effort,
 ];
 
 /// `a`, `a and b`, `a, b and c`.
@@ -84,69 +86,70 @@ impl Speaker<'_> {
         let need = self.need;
         let capabilities = &offer.entry().capabilities;
         match reason {
-            Reason::NotAllowed => "the key of this request may not use it, or it has no price".into(),
+            Reason::NotAllowed => "this key may not use it, or it has no price".into(),
             Reason::Security => format!(
-                "it keeps requests as {}, and this one has to be kept as {}",
+                "class `{}`, `{}` required",
                 one.security.as_str(),
                 need.class.as_str()
             ),
             Reason::Unsealable => {
                 let uses = self.facts.uses;
                 let open = uses.minus(uses.minus(NOT_SEALED));
-                format!("a sealed request carries no {}", spoken(open))
+                format!("an end-to-end encrypted request cannot carry {}", spoken(open))
             }
-            Reason::Missing => format!("it lacks {}", spoken(need.must.minus(one.features))),
+            Reason::Missing => format!("lacks {}", spoken(need.must.minus(one.features))),
             Reason::Lacking => format!(
-                "it lacks {}, and others have it",
+                "lacks {}, and another backend has it",
                 spoken(need.should.minus(one.features))
             ),
-            Reason::Family => "it is not of the family that was asked for".into(),
+            Reason::Family => "not in the requested family of models".into(),
             Reason::Context => format!(
-                "its context of {} tokens does not take a prompt of about {} and the answer",
+                "context of {} tokens is too small for a prompt of about {} and the answer",
                 capabilities.context_tokens, self.facts.prompt_tokens
             ),
             Reason::Output => format!(
-                "its answers have {} tokens at most, and {} are asked for",
+                "answers with {} tokens at most, {} requested",
                 capabilities.max_output_tokens,
                 self.facts.max_output_tokens.unwrap_or_default()
             ),
             Reason::Tier => format!(
-                "its tier, {}, is below what quality {} asks for, and others reach that",
+                "tier `{}` is below quality `{}`, and another model reaches it",
                 tier_name(offer),
                 need.intent.quality.as_str()
             ),
             Reason::Ceiling => format!(
-                "its tier, {}, is above what the agent buys in its phase",
+                "tier `{}` is above the ceiling of this request",
                 tier_name(offer)
             ),
             Reason::Free => format!(
-                "free models do not serve quality {} (`inference.free_models: true` lets them)",
+                "free models do not serve quality `{}`; set `inference.free_models: true` to allow them",
                 need.intent.quality.as_str()
             ),
             Reason::Unvetted => {
-                "nobody rated it (`providers.openrouter.models_auto` lists what may be chosen)".into()
+                "not rated; list it in `providers.openrouter.models_auto` to allow it".into()
             }
             Reason::NotPrivate => {
-                "it is chosen for what has to be kept private, or where an order names it".into()
+                "reserved for private requests; name it in `inference.routes` to use it for others".into()
             }
             Reason::NotNative => {
-                "a direct key is chosen for what only its maker's API has, or where an order names it"
+                "direct key, reserved for features of its maker's API; name it in `inference.routes` to use \
+                 it for others"
                     .into()
             }
-            Reason::NotFunded => "it is chosen for parts that earn their keep \
-                 (`providers.bankr.self_funding` and `subsystems`), or where an order names it"
+            Reason::NotFunded => "reserved for subsystems that fund themselves; see \
+                 `providers.bankr.self_funding` and `providers.bankr.subsystems`"
                 .into(),
             Reason::Cost => self.too_dear(need.cap, offer),
             Reason::Revenue => self.too_dear(need.bankr, offer),
             Reason::Slow => format!(
-                "it takes {} ms, and {} are allowed (`inference.strict_latency`)",
+                "takes {} ms, {} allowed (`inference.strict_latency`)",
                 crate::score::latency_ms(offer, one.observed),
                 need.intent.max_latency_ms.unwrap_or_default()
             ),
-            Reason::Down => "it does not answer at the moment".into(),
-            Reason::Weaker => {
-                "it keeps requests less well than the one that is asked first".into()
-            }
+            Reason::Down => "unavailable at the moment".into(),
+            Reason::Weaker => "its class is lower than that of the first choice".into(),
+            Reason::OneAnswer => "gives one answer per request, and `n` asks for several".into(),
+            Reason::Effort => "does not think, and the request asks for hard thinking".into(),
         }
     }
 
@@ -155,12 +158,12 @@ impl Speaker<'_> {
         let most = usd(cap.most);
         match cost::capped(offer.entry(), self.facts, cap.most) {
             Err(Some(worst)) => format!(
-                "it could cost {}, and {most} is the most ({})",
+                "could cost {}, above the limit of {most} (`{}`)",
                 usd(worst),
                 cap.key
             ),
             _ => format!(
-                "nobody knows what it costs, and {most} is the most ({})",
+                "has no known price, and the limit is {most} (`{}`)",
                 cap.key
             ),
         }

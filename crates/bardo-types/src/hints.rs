@@ -9,6 +9,7 @@ use crate::intent::Quality;
 use crate::phase::Phase;
 use crate::privacy::{SecurityClass, TaskClass};
 use crate::profile::InferenceProfile;
+use crate::unit::UnitInterval;
 
 /// The hints that routing and profiles act on. What was malformed is absent here and named in
 /// `warnings`.
@@ -24,8 +25,11 @@ pub struct RouteHints {
     pub intent: IntentHints,
     /// Parameters for the model.
     pub profile: Option<Box<InferenceProfile>>,
-    /// How alive the agent is, 0 to 1.
-    pub vitality: Option<f64>,
+    /// The class of what the gateway remembers and this request goes on with: a stored response,
+    /// remembered thinking. The caller cannot set it, and it does not yield.
+    pub remembered_class: Option<SecurityClass>,
+    /// How alive the agent is.
+    pub vitality: Option<UnitInterval>,
     /// Its phase.
     pub phase: Option<Phase>,
     /// The ratio of its revenue to its cost; not negative.
@@ -67,8 +71,8 @@ pub struct IntentHints {
     pub quality: Option<Quality>,
     /// Replaces the subsystem's.
     pub max_latency_ms: Option<u64>,
-    /// Replaces the subsystem's; 0 to 1.
-    pub cost_sensitivity: Option<f64>,
+    /// Replaces the subsystem's.
+    pub cost_sensitivity: Option<UnitInterval>,
     /// Little thinking is wanted.
     pub low_effort: Option<bool>,
 }

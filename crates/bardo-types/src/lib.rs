@@ -18,12 +18,14 @@ pub mod intent;
 pub mod json;
 pub mod model;
 pub mod money;
+pub mod near;
 pub mod phase;
 pub mod privacy;
 pub mod profile;
 pub mod receipt;
 pub mod secret;
 pub mod subsystem;
+pub mod unit;
 pub mod usage;
 
 mod degradation;

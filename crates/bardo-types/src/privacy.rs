@@ -48,6 +48,29 @@ impl SecurityClass {
     }
 }
 
+/// What the claim that a model runs in attested hardware rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TeeEvidence {
+    /// The provider's list of models says so.
+    Listed,
+    /// The provider handed over an attestation that was not checked here.
+    Attested,
+    /// An attestation was checked here.
+    Verified,
+}
+
+impl TeeEvidence {
+    /// The name in explanations, receipts and headers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Listed => "listed",
+            Self::Attested => "attested",
+            Self::Verified => "verified",
+        }
+    }
+}
+
 /// What a call is about, where the caller says so; each has a floor of protection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TaskClass {

@@ -12,6 +12,11 @@ pub const MODEL: &str = "x-bardo-model";
 pub const PROVIDER: &str = "x-bardo-provider";
 /// What the caller asked for and did not get, comma separated.
 pub const DEGRADED: &str = "x-bardo-degraded";
+/// Hints that were not understood, and hints that have no effect yet, in words.
+pub const WARNINGS: &str = "x-bardo-warnings";
+/// What the claim that the model runs in attested hardware rests on: `listed`, `attested` or
+/// `verified`.
+pub const TEE: &str = "x-bardo-tee";
 /// `hash`, `semantic`, `miss` or `bypass`.
 pub const CACHE: &str = "x-bardo-cache";
 /// The dialect that was detected, where the path does not tell.

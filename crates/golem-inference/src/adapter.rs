@@ -1,5 +1,5 @@
-//! Registers the gateway as the agent's sole provider. That registration is the border of trust:
-//! tool firewall, policy, audit and budget are enforced behind it, and there is no other way out.
+//! Registers the gateway as the agent's sole provider. That registration is the border of trust: the
+//! budget is enforced behind it, and there is no other way out.
 
 use std::sync::Arc;
 
@@ -12,12 +12,7 @@ use crate::extension::{Extension, Hook, Registration, StartContext};
 pub const GATEWAY: &str = "bardo";
 
 /// What the gateway enforces; the agent names it, so that its owner can see that it is there.
-pub const MIDDLEWARE: [&str; 4] = [
-    "tool-firewall",
-    "policy-enforcer",
-    "audit-tagger",
-    "budget-enforcer",
-];
+pub const MIDDLEWARE: [&str; 1] = ["budget-enforcer"];
 
 /// The extension `bardo-provider-adapter`.
 pub struct ProviderAdapter {

@@ -14,11 +14,30 @@ pub(super) enum Given<'a> {
 }
 
 impl Given<'_> {
-    fn wrong(&self, name: &str, expected: &str) -> BadRequest {
-        let place = match self {
+    /// Where the value stands, for refusals.
+    pub(super) fn place(&self, name: &str) -> String {
+        match self {
             Self::Text(_) => name.to_owned(),
             Self::Json(_, within) => format!("bardo.{within}{name}"),
-        };
+        }
+    }
+
+    /// Whether a hint without effect asks for what happens anyway.
+    pub(super) fn asks_for_nothing(&self, name: &str) -> bool {
+        match self {
+            Self::Json(Value::Bool(false), _) => true,
+            Self::Json(Value::Array(items), _) => items.is_empty(),
+            other => match (name, other.as_text().map(str::trim)) {
+                ("cache", Some("default" | "no-store" | "no-cache"))
+                | ("transforms", Some("default" | "none"))
+                | ("batch", Some("false")) => true,
+                (_, text) => text == Some(""),
+            },
+        }
+    }
+
+    fn wrong(&self, name: &str, expected: &str) -> BadRequest {
+        let place = self.place(name);
         let message = format!("`{name}` must be {expected}");
         BadRequest::new(place, message)
     }

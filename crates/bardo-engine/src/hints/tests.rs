@@ -2,6 +2,7 @@ use bardo_types::feature::Feature;
 use bardo_types::intent::Quality;
 use bardo_types::phase::Phase;
 use bardo_types::privacy::{SecurityClass, TaskClass};
+use bardo_types::unit::UnitInterval;
 
 use super::Hints;
 
@@ -28,7 +29,7 @@ fn the_body_wins_over_headers() {
     assert!(hints.metadata);
     assert_eq!(hints.session.as_deref(), Some("s1"));
     let route = hints.route.unwrap();
-    assert_eq!(route.vitality, Some(0.3));
+    assert_eq!(route.vitality, UnitInterval::new(0.3));
     assert_eq!(route.intent.require, Some(vec![Feature::Citations]));
     assert!(route.warnings.is_empty());
 }
@@ -52,7 +53,6 @@ fn headers_and_body_say_the_same() {
         ("allow-downgrade", "true"),
         ("accept-degraded", "false"),
         ("max-cost-usd", "0.25"),
-        ("stakes-usd", "1000"),
         ("profile", r#"{"temperature":0.9,"seed":7}"#),
     ];
     let mut by_header = Hints::default();
@@ -63,8 +63,8 @@ fn headers_and_body_say_the_same() {
         r#"{"subsystem":"dream_rem","task_class":"dream_rem","security_class":"tee",
         "intent":{"quality":"high","prefer":["visible_thinking","privacy"],"max_latency_ms":2000,"cost_sensitivity":0.5},
         "vitality":0.25,"phase":"desperate","sustainability":1.5,"tick":42,"golem_id":"g1","call_index":2,
-        "allow_downgrade":true,"accept_degraded":false,"max_cost_usd":0.25,"stakes_usd":1000,
-        "profile":{"temperature":0.9,"seed":7},"regime":"bull","domain":null}"#,
+        "allow_downgrade":true,"accept_degraded":false,"max_cost_usd":0.25,
+        "profile":{"temperature":0.9,"seed":7},"regime":null,"domain":null}"#,
     );
     assert_eq!(by_header, by_body);
     let route = by_body.route.unwrap();
@@ -80,26 +80,24 @@ fn headers_and_body_say_the_same() {
 #[test]
 fn nonsense_is_neutral_and_said() {
     for (json, said) in [
-        (r#"{"vitality":7}"#, "vitality 7 is out of range"),
-        (r#"{"vitality":"NaN"}"#, "vitality NaN is out of range"),
+        (
+            r#"{"vitality":"NaN"}"#,
+            "vitality NaN is not a finite number",
+        ),
         (
             r#"{"sustainability":-1}"#,
             "sustainability -1 is out of range",
         ),
         (
-            r#"{"intent":{"cost_sensitivity":1.01}}"#,
-            "cost_sensitivity 1.01 is out",
+            r#"{"intent":{"cost_sensitivity":"inf"}}"#,
+            "cost_sensitivity inf is not a finite number",
         ),
-        (r#"{"phase":"zombie"}"#, "`zombie` is no known phase"),
-        (
-            r#"{"task_class":"lunch"}"#,
-            "`lunch` is no known task_class",
-        ),
+        (r#"{"phase":"zombie"}"#, "`zombie` is not a phase"),
         (
             r#"{"intent":{"require":["telepathy"]}}"#,
-            "`telepathy` is no known feature",
+            "`telepathy` is not a feature",
         ),
-        (r#"{"mood":"fine"}"#, "`mood` is no known hint"),
+        (r#"{"mood":"fine"}"#, "`mood` is not a hint and was ignored"),
         (r#"{"stakes_usd":-1}"#, "stakes_usd is no amount"),
     ] {
         let hints = of_body(json);
@@ -123,6 +121,14 @@ fn a_wrong_type_is_refused_by_its_name() {
         (r#"{"intent":{"require":[1]}}"#, "bardo.intent.require"),
         (r#"{"intent":3}"#, "bardo.intent"),
         (r#"{"security_class":"secret"}"#, "bardo.security_class"),
+        (r#"{"task_class":"trad"}"#, "bardo.task_class"),
+        (r#"{"task_class":"lunch"}"#, "bardo.task_class"),
+        (r#"{"securty_class":"tee"}"#, "bardo.securty_class"),
+        (r#"{"task-clas":"trade"}"#, "bardo.task-clas"),
+        (
+            r#"{"intent":{"require":["privcy"]}}"#,
+            "bardo.intent.require",
+        ),
         (r#"{"profile":{"heat":1}}"#, "bardo.profile"),
         ("3", "bardo"),
     ] {
@@ -182,4 +188,92 @@ fn a_cap_that_is_not_understood_is_refused_and_any_amount_is_rounded_down() {
         let refused = hints.body(json);
         assert!(refused.is_err(), "{json}");
     }
+}
+
+#[test]
+fn what_lies_outside_counts_as_the_nearest_end_and_is_said() {
+    for (json, vitality, said) in [
+        (
+            r#"{"vitality":7}"#,
+            1.0,
+            "vitality 7 is not between 0 and 1 and counts as 1",
+        ),
+        (
+            r#"{"vitality":-0.5}"#,
+            0.0,
+            "vitality -0.5 is not between 0 and 1 and counts as 0",
+        ),
+    ] {
+        let hints = of_body(json);
+        assert_eq!(warnings(&hints), [said]);
+        assert_eq!(hints.route.unwrap().vitality, UnitInterval::new(vitality));
+    }
+    let hints = of_body(r#"{"intent":{"cost_sensitivity":1.01}}"#);
+    assert_eq!(warnings(&hints).len(), 1);
+    assert_eq!(
+        hints.route.unwrap().intent.cost_sensitivity,
+        Some(UnitInterval::ONE)
+    );
+}
+
+#[test]
+fn a_header_that_protects_is_refused_where_it_is_not_understood() {
+    for (name, value) in [
+        ("security-class", "secret"),
+        ("task-class", "trad"),
+        ("profile", r#"{"tee_mode": true"#),
+        ("profile", r#"{"tee_mod": true}"#),
+        ("securty-class", "tee"),
+        ("require", "privcy"),
+    ] {
+        let mut hints = Hints::default();
+        hints.header(name, value);
+        let error = hints.check(false).unwrap_err();
+        assert_eq!(error.param, format!("x-bardo-{name}"), "{error:?}");
+        hints.header("subsystem", "risk");
+        assert!(hints.check(false).is_err(), "{name}");
+    }
+    // The body wins.
+    let mut hints = Hints::default();
+    hints.header("task-class", "trad");
+    hints.body(r#"{"task_class":"trade"}"#).unwrap();
+    assert!(hints.check(true).is_ok());
+    assert_eq!(hints.route.unwrap().task_class, Some(TaskClass::Trade));
+}
+
+#[test]
+fn a_member_that_is_nearly_a_hint_is_refused_to_the_strict() {
+    let hints = of_body(r#"{"subsytem":"risk"}"#);
+    assert!(hints.check(false).is_ok());
+    assert_eq!(
+        warnings(&hints),
+        ["`subsytem` is not a hint and was ignored; did you mean `subsystem`?"]
+    );
+    let error = hints.check(true).unwrap_err();
+    assert_eq!(error.param, "bardo.subsytem");
+    assert!(error.message.contains("`subsystem`"), "{}", error.message);
+    // In a header it is said, and a name that is like no hint is only said everywhere.
+    let mut hints = of_body(r#"{"mood":"fine"}"#);
+    hints.header("subsytem", "risk");
+    assert!(hints.check(true).is_ok());
+    assert_eq!(warnings(&hints).len(), 2);
+}
+
+#[test]
+fn hints_without_effect_are_said() {
+    for json in [
+        r#"{"domain":"defi"}"#,
+        r#"{"stakes_usd":1000}"#,
+        r#"{"regime":"bull"}"#,
+        r#"{"cache":"only-if-cached"}"#,
+        r#"{"batch":true}"#,
+    ] {
+        let hints = of_body(json);
+        let [said] = warnings(&hints) else {
+            panic!("{json}: {hints:?}");
+        };
+        assert!(said.ends_with("has no effect yet"), "{said}");
+    }
+    let neutral = r#"{"cache":"no-store","transforms":"none","batch":false,"ephemeral":[]}"#;
+    assert_eq!(warnings(&of_body(neutral)), [""; 0]);
 }

@@ -304,14 +304,14 @@ async fn nothing_is_asked_or_sent_for_an_explanation() {
 }
 
 #[tokio::test]
-async fn hints_that_make_no_sense_are_said_and_change_nothing() {
+async fn hints_that_make_no_sense_are_said_and_do_no_harm() {
     let scene = Scene::of(&[BLOCKRUN]);
     let body = asked("claude-haiku-4-5", json!({ "vitality": 7, "mood": "fine" }));
     let answer = scene.ask(&body).await.unwrap();
     assert_eq!(&*answer.head.model, "claude-haiku-4-5");
     let routing = scene.last().routing.unwrap();
     assert_eq!(routing.warnings.len(), 2, "{:?}", routing.warnings);
-    assert_eq!(routing.vitality, None);
+    assert_eq!(routing.vitality, Some(1.0));
 }
 
 #[tokio::test]

@@ -11,6 +11,9 @@ use serde_json::Number;
 
 use crate::config::{BACKENDS, BankrConfig, Config, ModeName, usd};
 
+/// What the searches of a cycle may cost where the owner does not say (BUDGET-10).
+const USUAL_BUDGET: MicroUsd = MicroUsd::new(50_000);
+
 /// What the owner decides about routing. The configuration was checked.
 pub(crate) fn policy(config: &Config) -> Policy {
     let inference = &config.inference;
@@ -64,6 +67,18 @@ pub(crate) fn policy(config: &Config) -> Policy {
             .unwrap_or_default(),
         death_reserve: Some(amount(&inference.death_reserve_usd)),
     }
+}
+
+/// Whether profiles may let Venice search the web; `None`: where the profile of the subsystem says so.
+pub(super) fn web_search(config: &Config) -> Option<bool> {
+    config.providers.venice.as_ref()?.web_search_enabled
+}
+
+/// What the searches of one cycle of an agent may cost.
+pub(super) fn web_search_budget(config: &Config) -> MicroUsd {
+    let venice = config.providers.venice.as_ref();
+    let budget = venice.and_then(|venice| venice.web_search_budget_per_cycle_usdc.as_ref());
+    budget.map_or(USUAL_BUDGET, amount)
 }
 
 /// What the owner says of profiles, by subsystem. Of those that nobody may change there is nothing.
@@ -182,14 +197,6 @@ fn unused(config: &Config) -> Vec<&'static str> {
             (!venice.characters.is_empty(), "providers.venice.characters"),
             (cache, "providers.venice.cache"),
             (media, "providers.venice.multimodal"),
-            (
-                venice.web_search_enabled == Some(true),
-                "providers.venice.web_search_enabled",
-            ),
-            (
-                venice.web_search_budget_per_cycle_usdc.is_some(),
-                "providers.venice.web_search_budget_per_cycle_usdc",
-            ),
             (venice.golem_id.is_some(), "providers.venice.golem_id"),
             (
                 venice.integration_phase_attestation == Some(true),

@@ -53,7 +53,8 @@ impl Problem {
                 400,
                 FaultClass::BadRequest,
                 format!(
-                    "no configured backend meets the privacy class of this request ({missing})"
+                    "class `{}` is required, and no backend that may answer meets it",
+                    refusal.class.as_str()
                 ),
             ),
             RefusalKind::Unsatisfiable => (
@@ -69,7 +70,11 @@ impl Problem {
                 format!("no backend that this key is allowed to use serves `{model}`"),
             ),
         };
-        let message = format!("{reason}{}; {}", lacks(refusal), refusal.advice);
+        let message = match refusal.kind {
+            // `route explain` says which class each backend has.
+            RefusalKind::Privacy => brief(&format!("{reason}; {}", refusal.advice)),
+            _ => format!("{reason}{}; {}", lacks(refusal), refusal.advice),
+        };
         let mut problem = Self::new(status, code, class, message).for_good();
         let param = match refusal.kind {
             RefusalKind::Privacy | RefusalKind::Unsatisfiable => "bardo",
@@ -83,6 +88,17 @@ impl Problem {
         }
         problem.param(param)
     }
+}
+
+/// A privacy refusal has to be read at a glance.
+const BRIEF: usize = 390;
+
+/// The text, cut where it is too long to be read.
+fn brief(text: &str) -> String {
+    if text.len() <= BRIEF {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(BRIEF - 3)])
 }
 
 fn lacks(refusal: &Refusal) -> String {

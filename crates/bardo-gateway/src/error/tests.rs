@@ -78,6 +78,7 @@ fn every_code_has_its_page() {
 
 fn refusal(kind: RefusalKind) -> Refusal {
     Refusal {
+        class: bardo_types::privacy::SecurityClass::Private,
         kind,
         missing: vec!["privacy".into(), "visible_thinking".into()],
         lacks: vec![("blockrun".into(), "keeps what it is sent".into())],
@@ -107,11 +108,12 @@ fn a_refusal_names_what_is_missing_who_lacks_it_and_what_would_mend_it_in_every_
             let body: serde_json::Value =
                 serde_json::from_slice(&problem.body(dialect, "req_1")).unwrap();
             let told = body["error"]["message"].as_str().unwrap();
-            for part in [
-                "visible_thinking",
-                "blockrun: keeps what it is sent",
-                "`providers.venice.api_key`",
-            ] {
+            // What each backend lacks of protection is for `route explain`.
+            let parts = match kind {
+                RefusalKind::Privacy => ["class `private` is required", "no backend"],
+                _ => ["visible_thinking", "blockrun: keeps what it is sent"],
+            };
+            for part in parts.into_iter().chain(["`providers.venice.api_key`"]) {
                 assert!(told.contains(part), "{dialect:?} {told}");
             }
             assert_eq!(body["error"]["bardo_code"], code);

@@ -4,6 +4,7 @@ fn refused() -> Explanation {
     Explanation {
         outcome: Err(Refusal {
             kind: RefusalKind::Privacy,
+            class: bardo_types::privacy::SecurityClass::Tee,
             missing: vec!["tee".into()],
             lacks: vec![
                 ("blockrun".into(), "keeps what it is sent".into()),

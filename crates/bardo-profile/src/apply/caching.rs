@@ -4,6 +4,7 @@ use bardo_types::chat::{CacheMark, ChatRequest, DocumentSource, Part, Role, Tool
 use bardo_types::feature::Feature;
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
+use bardo_types::privacy::SecurityClass;
 use serde_json::json;
 
 use super::Setup;
@@ -83,8 +84,17 @@ impl Setup<'_> {
         if wanted != Some(true) || self.request.web_search.is_some() {
             return;
         }
-        if self.members.web_search {
+        let sealed = match self.model.security {
+            SecurityClass::Standard | SecurityClass::Private => false,
+            SecurityClass::Tee => !self.wanted.search_at_tee,
+            SecurityClass::E2ee => true,
+        };
+        if sealed {
+            let why = "a search would tell others what the hardware keeps";
+            self.record("web_search", "on", "off", why);
+        } else if self.members.web_search {
             self.request.web_search = Some(true);
+            self.applied.searches = true;
         } else {
             let why = "this provider does not search for a profile";
             self.record("web_search", "on", "unsupported", why);

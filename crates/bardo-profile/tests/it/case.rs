@@ -27,6 +27,7 @@ pub(crate) fn want(profile: InferenceProfile) -> Wanted {
         reasoning_first: false,
         predicts: None,
         min_p_fallback: MinPFallback::TopP,
+        search_at_tee: false,
         warnings: Vec::new(),
     }
 }

@@ -73,6 +73,7 @@ prop_compose! {
             reasoning_first,
             predicts: None,
             min_p_fallback: if drop { MinPFallback::Drop } else { MinPFallback::TopP },
+            search_at_tee: false,
             warnings: Vec::new(),
         }
     }

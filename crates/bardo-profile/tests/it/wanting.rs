@@ -7,6 +7,7 @@ use bardo_types::hints::RouteHints;
 use bardo_types::intent::Quality;
 use bardo_types::model::Effort;
 use bardo_types::profile::InferenceProfile;
+use bardo_types::unit::UnitInterval;
 
 use crate::models::{rows, subsystem, wish};
 
@@ -72,7 +73,7 @@ fn a_locked_row_is_the_same_whatever_anybody_says() {
         let plain = wish(name, &RouteHints::default());
         assert!(plain.locked && plain.warnings.is_empty(), "{name}");
         let hints = RouteHints {
-            vitality: Some(0.0),
+            vitality: UnitInterval::new(0.0),
             golem_id: Some(Arc::from("g1")),
             call_index: Some(3),
             cycle: Some(9),
@@ -216,7 +217,7 @@ fn dreams_warm_up_and_half_sleep_cools_down() {
 #[test]
 fn age_cools_what_is_warm_and_neither_protected_nor_creative() {
     let at = |vitality| RouteHints {
-        vitality: Some(vitality),
+        vitality: UnitInterval::new(vitality),
         ..RouteHints::default()
     };
     for (name, vitality, wanted) in [
@@ -240,14 +241,9 @@ fn age_cools_what_is_warm_and_neither_protected_nor_creative() {
             "{name} at {vitality}"
         );
     }
-    for vitality in [f64::NAN, -0.1, 1.1, f64::INFINITY] {
-        let strange = wish("heartbeat_t2", &at(vitality));
-        assert_eq!(strange.profile.temperature, Some(0.5));
-        assert_eq!(strange.warnings.len(), 1, "{vitality}");
-    }
     // A caller that names one means it.
     let dying = RouteHints {
-        vitality: Some(0.0),
+        vitality: UnitInterval::new(0.0),
         ..asking(warm(0.9))
     };
     assert_eq!(temperature("heartbeat_t2", &dying), 0.9);

@@ -9,6 +9,7 @@ use bardo_types::model::{ModelEntry, Price, Service, Tier};
 use bardo_types::money::{MicroUsd, PricePerMillion};
 use bardo_types::phase::Phase;
 use bardo_types::privacy::TaskClass;
+use bardo_types::unit::UnitInterval;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
@@ -176,6 +177,10 @@ fn any_world() -> impl Strategy<Value = World> {
 }
 
 fn any_hints() -> impl Strategy<Value = RouteHints> {
+    let unit = || {
+        let numbers = vec![0.0, 0.2, 0.5, 1.0].into_iter().map(UnitInterval::new);
+        select(numbers.chain([None]).collect::<Vec<_>>())
+    };
     let number = || {
         let odd = vec![0.0, 0.2, 0.5, 1.0, 1.5, -0.1, f64::NAN, f64::INFINITY];
         proptest::option::of(select(odd))
@@ -188,14 +193,14 @@ fn any_hints() -> impl Strategy<Value = RouteHints> {
         proptest::option::weighted(0.3, any_features()),
         proptest::option::of(any_features()),
         proptest::option::of(quality),
-        number(),
+        unit(),
         proptest::option::of(1..20_000_u64),
     );
     let rest = (
         of(&["plain", "kept", "sealed", "guard", "nobody-knows"]),
         proptest::option::weighted(0.2, select(tasks)),
         proptest::option::weighted(0.3, select(CLASSES.to_vec())),
-        number(),
+        unit(),
         number(),
         proptest::option::of(select(Phase::ALL.to_vec())),
         proptest::option::of(any::<bool>()),
@@ -397,7 +402,10 @@ fn check(world: &World, call: &Call) -> Result<(), TestCaseError> {
     for (one, other) in route.choices.iter().zip(&explained.choices) {
         prop_assert_eq!(&one.degraded, &other.degraded);
     }
-    let class = least(world, call);
+    let (class, wish) = (least(world, call), route.wished_class);
+    // Where a floor yields, those that meet it come first.
+    let kept: Vec<bool> = route.choices.iter().map(|c| c.security >= wish).collect();
+    prop_assert!(kept.is_sorted_by(|one, next| one >= next), "{kept:?}");
     for choice in &route.choices {
         prop_assert!(
             keeps(world, choice, class, call),
@@ -428,7 +436,9 @@ fn named(call: &Call, route: &Route) -> Result<(), TestCaseError> {
         prop_assert!(name == "*" && id.starts_with("claude-") || id == name);
     }
     if name != "*" {
-        let order: Vec<usize> = route.choices.iter().map(|c| c.candidate.backend).collect();
+        // Those that meet a floor which yields come before those that do not.
+        let place = |c: &Choice| (c.security < route.wished_class, c.candidate.backend);
+        let order: Vec<(bool, usize)> = route.choices.iter().map(place).collect();
         prop_assert!(order.is_sorted() && !route.automatic);
     }
     Ok(())
@@ -503,7 +513,7 @@ fn chosen(router: &Router, sensitivity: f64) -> Offer {
     let hints = RouteHints {
         subsystem: Some("plain".into()),
         intent: IntentHints {
-            cost_sensitivity: Some(sensitivity),
+            cost_sensitivity: UnitInterval::new(sensitivity),
             ..IntentHints::default()
         },
         ..RouteHints::default()

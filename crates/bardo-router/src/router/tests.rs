@@ -5,6 +5,7 @@ use bardo_types::model::{Capabilities, Dialect, ModelEntry, Price, Service, Tier
 use bardo_types::money::{MicroUsd, PricePerMillion};
 use bardo_types::phase::Phase;
 use bardo_types::privacy::TaskClass;
+use bardo_types::unit::UnitInterval;
 
 use super::*;
 use crate::catalog::Catalog;
@@ -196,6 +197,9 @@ pub(super) fn facts() -> Facts {
         uses: FeatureSet::EMPTY,
         prompt_tokens: 1_000,
         max_output_tokens: Some(1_000),
+        several: false,
+        effort: None,
+        embeddings: false,
         turns: 1,
         stream: true,
         kind: Kind::Conversation,

@@ -3,13 +3,14 @@
 use bardo_router::{Router, Subsystems};
 use bardo_types::hints::RouteHints;
 use bardo_types::phase::Phase;
+use bardo_types::unit::UnitInterval;
 
 use crate::setup::{Setup, hints, names, route};
 
 /// An agent at its very end.
 fn dying(subsystem: &str) -> RouteHints {
     RouteHints {
-        vitality: Some(0.0),
+        vitality: UnitInterval::new(0.0),
         sustainability: Some(0.1),
         phase: Some(Phase::Terminal),
         ..hints(subsystem)
@@ -67,7 +68,7 @@ fn a_dream_of_a_fading_agent_falls_one_level() {
     let router = Setup::BlockrunOnly.of_march_2026();
     let quality = |vitality| {
         let hints = RouteHints {
-            vitality: Some(vitality),
+            vitality: UnitInterval::new(vitality),
             ..hints("heartbeat_t2")
         };
         names(&router, &route(&router, &hints).unwrap()).swap_remove(0)

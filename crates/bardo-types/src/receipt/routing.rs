@@ -8,7 +8,7 @@ use crate::intent::Quality;
 use crate::model::{Effort, Tier};
 use crate::money::MicroUsd;
 use crate::phase::Phase;
-use crate::privacy::SecurityClass;
+use crate::privacy::{SecurityClass, TeeEvidence};
 
 /// What the receipt says of routing, for requests that the gateway routed by more than a name, or
 /// whose callers said something about themselves.
@@ -27,6 +27,8 @@ pub struct Routing {
     pub security_class: SecurityClass,
     /// How well whoever answered keeps it.
     pub security: SecurityClass,
+    /// What the claim of attested hardware rests on; `None` where none is made.
+    pub tee: Option<TeeEvidence>,
     /// The tier of the model that answered.
     pub tier: Option<Tier>,
     /// What was required or preferred, in order of weight.

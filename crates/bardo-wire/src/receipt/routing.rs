@@ -5,6 +5,7 @@ use bardo_types::feature::Feature;
 use bardo_types::intent::Quality;
 use bardo_types::model::{Effort, Tier};
 use bardo_types::phase::Phase;
+use bardo_types::privacy::TeeEvidence;
 use bardo_types::receipt::{Routing, SchemaOutcome, SentProfile};
 
 use super::write::{Object, Value as _, inner};
@@ -17,6 +18,7 @@ pub(super) fn write(routing: &Routing, object: &mut Object<'_>) {
         .member("cost_sensitivity", routing.cost_sensitivity)
         .member("security_class", routing.security_class.as_str())
         .member("security", routing.security.as_str())
+        .member("tee", routing.tee.map(TeeEvidence::as_str))
         .member("tier", routing.tier.map(Tier::as_str))
         .list("requested", routing.requested.iter().copied(), feature)
         .list("features", routing.features.iter(), feature)

@@ -77,6 +77,7 @@ fn receipt() -> Receipt {
             cost_sensitivity: Some(0.35),
             security_class: SecurityClass::Private,
             security: SecurityClass::Standard,
+            tee: None,
             tier: Some(Tier::Frontier),
             requested: vec![Feature::Privacy, Feature::VisibleThinking],
             features: FeatureSet::EMPTY.with(Feature::Tools),

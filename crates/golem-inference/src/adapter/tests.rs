@@ -62,12 +62,7 @@ async fn the_gateway_is_registered_with_what_it_enforces() {
         GolemEvent::ProviderRegistered {
             id: "bardo".into(),
             endpoint: "http://gateway".into(),
-            middleware: vec![
-                "tool-firewall",
-                "policy-enforcer",
-                "audit-tagger",
-                "budget-enforcer"
-            ],
+            middleware: vec!["budget-enforcer"],
         }
     );
     assert_eq!(bypasses(&sink), [false; 0]);

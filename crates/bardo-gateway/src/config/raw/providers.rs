@@ -120,9 +120,11 @@ backend_config! {
         cache: Option<VeniceCache>,
         /// What else it makes. Taken and not used yet.
         multimodal: Option<VeniceMultimodal>,
-        /// Dreams may search the web. Taken and not used yet.
+        /// Profiles may let Venice search the web: `dream_rem` does. Search engines then read what
+        /// the agent thinks about. By default only where `inference.profiles.<subsystem>` says
+        /// `web_search: true`.
         web_search_enabled: Option<bool>,
-        /// What the searches of one cycle of dreams may cost, in USD. Taken and not used yet.
+        /// What the searches of one cycle of an agent may cost, in USD; by default 0.05.
         #[schemars(with = "Option<f64>")]
         web_search_budget_per_cycle_usdc: Option<serde_json::Number>,
         /// The agent. Taken and not used yet: requests name theirs.

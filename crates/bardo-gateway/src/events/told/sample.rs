@@ -30,6 +30,7 @@ fn routing() -> Routing {
         automatic: true,
         security_class: SecurityClass::Private,
         security: SecurityClass::Standard,
+        tee: None,
         tier: Some(Tier::Strong),
         requested: vec![Feature::Privacy, Feature::VisibleThinking],
         features: FeatureSet::EMPTY.with(Feature::Tools),

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::http::Request;
+use crate::paying::till::Till;
 use crate::rig::{Gateway, Sandbox};
 use crate::routing::{ask, asked, hinted, receipt, trio};
 use crate::sse::Caller;
@@ -96,6 +97,10 @@ fn hints_of_the_wrong_type_are_refused_by_name() {
             json!({ "security_class": "secret" }),
             "bardo.security_class",
         ),
+        (json!({ "task_class": "trad" }), "bardo.task_class"),
+        (json!({ "securty_class": "tee" }), "bardo.securty_class"),
+        (json!({ "subsystem": "rsik" }), "bardo.subsystem"),
+        (json!({ "subsystem": "dreem_rm" }), "bardo.subsystem"),
         (
             json!({ "profile": { "temperature": "hot" } }),
             "bardo.profile",
@@ -134,6 +139,8 @@ fn hints_that_make_no_sense_are_answered_and_told() {
         (json!({ "vitallity": 1 }), "vitallity"),
     ] {
         let answer = ask(&gateway, Caller::Chat, "bardo/auto", &hints);
+        let header = answer.header("x-bardo-warnings").unwrap_or_default();
+        assert!(header.contains(word), "{hints} {header:?}");
         let kept = receipt(&gateway, &answer);
         let warnings = kept["routing"]["warnings"].as_array().expect("warnings");
         let told = |warning: &Value| warning.as_str().is_some_and(|text| text.contains(word));
@@ -147,6 +154,64 @@ fn hints_that_make_no_sense_are_answered_and_told() {
     let kept = receipt(&gateway, &answer);
     let warnings = kept["routing"]["warnings"].to_string();
     assert!(warnings.contains("x-bardo-vitality"), "{kept}");
+}
+
+#[test]
+fn a_header_that_protects_and_is_not_understood_is_refused() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&trio(&sandbox));
+    sandbox.forget();
+    for (name, value) in [
+        ("X-Bardo-Task-Class", "trad"),
+        ("X-Bardo-Security-Class", "secret"),
+        ("X-Bardo-Securty-Class", "tee"),
+        ("X-Bardo-Profile", "{\"tee_mode\": true"),
+        ("X-Bardo-Subsystem", "rsik"),
+    ] {
+        for caller in Caller::ALL {
+            let body = caller.request("gpt-5.5", "Hello", false);
+            let answer = gateway.send(&Request::json(caller.path(), &body).with(name, value));
+            assert_eq!(answer.status(), 400, "{name} {}", answer.text());
+            caller.check_error(&answer.json());
+        }
+    }
+    assert_eq!(asked(&sandbox), [""; 0]);
+}
+
+#[test]
+fn a_misspelt_hint_is_named_in_the_answer_and_refused_to_an_agent() {
+    let sandbox = Sandbox::start();
+    let till = Till::new(trio(&sandbox));
+    let gateway = till.open();
+    let person = till.key(&["--deposit-usd", "5"]);
+    let agent = till.key(&["--deposit-usd", "5", "--tier", "golem"]);
+    let wrong = json!({ "subsytem": "risk" });
+    for caller in Caller::ALL {
+        for stream in [false, true] {
+            let mut body = caller.request("claude-haiku-4-5", "Hello", stream);
+            body["bardo"] = wrong.clone();
+            let answer = gateway.send(&person.ask(caller, &body));
+            assert_eq!(answer.status(), 200, "{}", answer.text());
+            let told = answer.header("x-bardo-warnings").unwrap_or_default();
+            assert!(
+                told.contains("subsytem") && told.contains("`subsystem`"),
+                "{told:?}"
+            );
+            let refused = gateway.send(&agent.ask(caller, &body));
+            assert_eq!(refused.status(), 400, "{}", refused.text());
+            let text = refused.text();
+            assert!(
+                text.contains("subsytem") && text.contains("`subsystem`"),
+                "{text}"
+            );
+        }
+    }
+    let mut count = Caller::Anthropic.request("claude-haiku-4-5", "Hello", false);
+    count["bardo"] = wrong;
+    let counted = Request::json("/v1/messages/count_tokens", &count);
+    let told = gateway.send(&person.sign(counted));
+    let told = told.header("x-bardo-warnings").unwrap_or_default();
+    assert!(told.contains("subsytem"), "{told:?}");
 }
 
 #[test]
@@ -178,7 +243,7 @@ fn nothing_touches_what_is_protected() {
             "{subsystem}: {well}"
         );
     }
-    let (well, dying) = (ask("curator", &json!({})), ask("curator", &dying));
+    let (well, dying) = (ask("playbook", &json!({})), ask("playbook", &dying));
     assert_ne!(needs(&well), needs(&dying), "others feel it");
     assert_eq!(dying["routing"]["tier"], "small", "{dying}");
 }

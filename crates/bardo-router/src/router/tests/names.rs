@@ -30,7 +30,7 @@ fn a_named_model_is_kept_in_the_owners_order_whatever_the_hints() {
     let mut ask = Ask::for_model("claude-opus");
     check(&all, &ask, &everywhere);
     ask.hints.subsystem = Some("pulse".into());
-    ask.hints.vitality = Some(0.0);
+    ask.hints.vitality = UnitInterval::new(0.0);
     ask.health = &Down(&[0]);
     check(&all, &ask, &everywhere);
     ask.hints = hints("sleep");

@@ -158,3 +158,134 @@ fn the_tables_requirement_yields_where_all_who_meet_it_are_down() {
     ask.hints.accept_degraded = Some(false);
     first(&all, &ask, "venice/r1");
 }
+
+#[test]
+fn a_floor_yields_for_no_quality_price_feature_or_order_while_one_that_meets_it_can_answer() {
+    let mut dear = venice();
+    dear.2.truncate(1);
+    dear.2[0].price.as_mut().unwrap().output = PricePerMillion::from_micro(20_000_000);
+    let mut policy = Policy::default();
+    policy
+        .routes
+        .insert("sleep".into(), vec!["blockrun".into()]);
+    policy
+        .floors
+        .insert("heartbeat_t1".into(), SecurityClass::Private);
+    policy.t1 = Some("blockrun/gemini-flash".into());
+    let all = router(vec![blockrun(), dear], policy);
+    let mut ask = Ask::of("sleep");
+    ask.hints.accept_degraded = Some(true);
+    first(&all, &ask, "venice/r1");
+    ask.hints.intent.quality = Some(Quality::Maximum);
+    first(&all, &ask, "venice/r1");
+    ask.hints.intent.prefer = Some(vec![Feature::Citations]);
+    first(&all, &ask, "venice/r1");
+    ask.hints.intent.require = Some(vec![Feature::Citations]);
+    first(&all, &ask, "venice/r1");
+    let mut tick = Ask::of("heartbeat_t1");
+    tick.hints.accept_degraded = Some(true);
+    first(&all, &tick, "venice/r1");
+    // Behind it are those that may answer where it does not.
+    let route = tick.with(|request| all.route(request)).unwrap();
+    assert_eq!(route.choices[1].security, SecurityClass::Standard);
+    ask.hints.max_cost_micro_usd = Some(5_000);
+    let refusal = ask.with(|request| all.route(request)).unwrap_err();
+    assert_eq!(refusal.missing, ["max_cost_usd"]);
+    assert_eq!(refusal.kind, RefusalKind::Unsatisfiable);
+    ask.hints.max_cost_micro_usd = None;
+    ask.health = &Down(&[1]);
+    first(&all, &ask, "blockrun/claude-opus");
+}
+
+#[test]
+fn a_floor_yields_where_none_that_meets_it_can_do_what_the_request_uses() {
+    let mut blind = venice();
+    blind.2.truncate(1);
+    let all = router(vec![blockrun(), blind], Policy::default());
+    let mut ask = Ask::of("sleep");
+    ask.facts.uses = FeatureSet::EMPTY.with(Feature::Citations);
+    check(&all, &ask, &["!privacy"]);
+    ask.hints.accept_degraded = Some(true);
+    first(&all, &ask, "venice/r1");
+    ask.facts.prompt_tokens = 99_500;
+    let mut short = venice();
+    short.2.truncate(1);
+    short.2[0].capabilities.context_tokens = 50_000;
+    let all = router(vec![blockrun(), short], Policy::default());
+    first(&all, &ask, "blockrun/claude-sonnet");
+}
+
+#[test]
+fn a_named_model_goes_first_to_those_of_its_backends_that_meet_the_floor() {
+    let mut private = venice();
+    private.2 = vec![kept(
+        model("claude-opus", FRONTIER, 95, 2_000),
+        SecurityClass::Private,
+    )];
+    let all = router(vec![blockrun(), openrouter(), private], Policy::default());
+    let mut ask = Ask::of("sleep");
+    ask.model = "claude-opus";
+    check(&all, &ask, &["venice/claude-opus"]);
+    ask.hints.accept_degraded = Some(true);
+    check(
+        &all,
+        &ask,
+        &[
+            "venice/claude-opus",
+            "blockrun/claude-opus",
+            "openrouter/claude-opus",
+        ],
+    );
+    ask.hints.max_cost_micro_usd = Some(25_000);
+    check(&all, &ask, &["!max_cost_usd"]);
+}
+
+#[test]
+fn so_many_choices_are_kept_and_the_last_is_for_where_the_floor_yields() {
+    let all = router(vec![blockrun(), venice()], Policy::default());
+    let mut ask = Ask::of("sleep");
+    ask.hints.accept_degraded = Some(true);
+    let kept = |most| {
+        let mut route = ask.with(|request| all.route(request)).unwrap();
+        route.keep(most);
+        let classes = route.choices.iter().map(|choice| choice.security);
+        classes
+            .map(|class| class >= SecurityClass::Private)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(kept(1), [true]);
+    assert_eq!(kept(2), [true, false]);
+    assert_eq!(kept(3), [true, true, false]);
+}
+
+#[test]
+fn what_is_remembered_raises_the_floor_and_does_not_yield() {
+    let all = router(vec![blockrun(), venice()], Policy::default());
+    let mut ask = Ask::for_model("claude-opus");
+    ask.hints.remembered_class = Some(SecurityClass::Private);
+    ask.hints.accept_degraded = Some(true);
+    check(&all, &ask, &["!privacy"]);
+    ask.model = "bardo/auto";
+    ask.hints.remembered_class = Some(SecurityClass::Tee);
+    check(&all, &ask, &["venice/sealed"]);
+    let route = ask.with(|request| all.route(request)).unwrap();
+    assert_eq!(route.wished_class, SecurityClass::Tee);
+    assert_eq!(
+        route.choices[0].tee,
+        Some(bardo_types::privacy::TeeEvidence::Listed)
+    );
+}
+
+#[test]
+fn a_quality_that_nobody_reaches_is_marked() {
+    let all = router(vec![blockrun(), venice()], Policy::default());
+    let below = |ask: &Ask<'_>| {
+        let route = ask.with(|request| all.route(request)).unwrap();
+        route.choices[0].below_quality
+    };
+    assert!(below(&Ask::of("end")), "a strong model for `maximum`");
+    assert!(!below(&Ask::of("thought")));
+    let mut named = Ask::of("end");
+    named.model = "r1";
+    assert!(!below(&named), "a named model is what was asked for");
+}

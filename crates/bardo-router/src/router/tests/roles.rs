@@ -83,9 +83,9 @@ fn quality_is_a_floor_that_gives_way_before_a_requirement_does() {
     assert_eq!(names(&all, &route), ["venice/r1"]);
     let mut ask = Ask::default();
     ask.hints.intent.quality = Some(Quality::High);
-    ask.hints.intent.cost_sensitivity = Some(0.3);
+    ask.hints.intent.cost_sensitivity = UnitInterval::new(0.3);
     first(&all, &ask, "blockrun/claude-opus");
-    ask.hints.intent.cost_sensitivity = Some(0.31);
+    ask.hints.intent.cost_sensitivity = UnitInterval::new(0.31);
     first(&all, &ask, "blockrun/claude-sonnet");
     ask.hints.intent.quality = Some(Quality::Maximum);
     first(&all, &ask, "blockrun/claude-opus");
@@ -250,4 +250,105 @@ fn who_fails_too_often_is_asked_behind_those_who_do_as_well() {
         &ask,
         &["openrouter/claude-opus", "blockrun/claude-opus"],
     );
+}
+
+#[test]
+fn a_flat_price_per_call_counts_where_the_cheapest_is_asked_for() {
+    let mut flat = blockrun();
+    flat.2 = vec![
+        model("gemini-flash", SMALL, 75, 1),
+        model("llama", SMALL, 60, 10),
+    ];
+    flat.2[0].price.as_mut().unwrap().request = Some(MicroUsd::new(1_000));
+    let all = router(vec![flat], Policy::default());
+    let mut ask = Ask::of("pulse");
+    ask.hints.sustainability = Some(0.2);
+    first(&all, &ask, "blockrun/llama");
+    // Over a long prompt it hardly counts.
+    ask.facts.prompt_tokens = 90_000;
+    first(&all, &ask, "blockrun/gemini-flash");
+}
+
+#[test]
+fn blockrun_holds_only_gpt_to_a_schema() {
+    let mut listed = blockrun();
+    for entry in &mut listed.2 {
+        entry.capabilities.structured_output = true;
+    }
+    let mut gpt = model("gpt-5", STRONG, 80, 900);
+    gpt.upstream_id = "openai/gpt-5".into();
+    gpt.capabilities.structured_output = true;
+    listed.2.push(gpt);
+    let all = router(vec![listed], Policy::default());
+    let mut ask = Ask::default();
+    ask.facts.uses = FeatureSet::EMPTY.with(Feature::StructuredOutputs);
+    check(&all, &ask, &["blockrun/gpt-5"]);
+}
+
+#[test]
+fn what_is_not_built_is_offered_by_none() {
+    let batches = [Feature::BatchApi, Feature::ExplicitCaching];
+    let mut makers = openai();
+    makers.2 = vec![offering(model("gpt", STRONG, 85, 500), &batches)];
+    let all = router(vec![makers], Policy::default());
+    let mut ask = Ask::default();
+    ask.hints.intent.prefer = Some(batches.to_vec());
+    let route = ask.with(|request| all.route(request)).unwrap();
+    assert_eq!(route.choices[0].degraded, batches);
+}
+
+#[test]
+fn several_answers_hard_thinking_and_predictions_are_seen() {
+    let mut thinker = model("gpt-think", STRONG, 70, 900);
+    thinker.capabilities.thinking.adaptive = true;
+    let mut listed = blockrun();
+    listed.2.push(thinker);
+    let claude = (
+        "direct/anthropic",
+        Service::Anthropic,
+        vec![model("claude-x", STRONG, 99, 10)],
+    );
+    let all = router(vec![listed, claude], Policy::default());
+    let mut ask = Ask::default();
+    ask.facts.effort = Some(bardo_types::model::Effort::High);
+    first(&all, &ask, "blockrun/gpt-think");
+    let plain = router(vec![blockrun()], Policy::default());
+    first(&plain, &ask, "blockrun/claude-sonnet");
+    let only = router(
+        vec![
+            (
+                "direct/anthropic",
+                Service::Anthropic,
+                vec![model("claude-x", STRONG, 99, 10)],
+            ),
+            openai(),
+        ],
+        Policy::default(),
+    );
+    let mut ask = Ask::default();
+    first(&only, &ask, "direct/anthropic/claude-x");
+    ask.facts.several = true;
+    check(&only, &ask, &["direct/openai/gpt"]);
+    let mut ask = Ask::default();
+    ask.facts.uses = FeatureSet::EMPTY.with(Feature::PredictedOutputs);
+    first(&only, &ask, "direct/openai/gpt");
+    let route = ask.with(|request| plain.route(request)).unwrap();
+    assert_eq!(route.choices[0].degraded, [Feature::PredictedOutputs]);
+}
+
+#[test]
+fn t1_is_small_and_vectors_come_from_models_that_make_them() {
+    let mut listed = blockrun();
+    let mut vectors = model("text-embedding", None, 0, 1);
+    vectors.embeddings = true;
+    listed.2.push(vectors);
+    let all = router(vec![listed], Policy::default());
+    first(&all, &Ask::for_model("bardo/t1"), "blockrun/gemini-flash");
+    let mut strong = blockrun();
+    strong.2.truncate(2);
+    let only = router(vec![strong], Policy::default());
+    first(&only, &Ask::for_model("bardo/t1"), "blockrun/claude-sonnet");
+    let mut ask = Ask::default();
+    ask.facts.embeddings = true;
+    check(&all, &ask, &["blockrun/text-embedding"]);
 }

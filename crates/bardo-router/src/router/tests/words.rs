@@ -17,10 +17,7 @@ fn refusals_name_what_is_missing_who_lacks_it_and_the_line_that_mends_it() {
     );
     let (backend, words) = &refusal.lacks[0];
     assert_eq!(backend, "blockrun");
-    assert_eq!(
-        words,
-        "it keeps requests as standard, and this one has to be kept as private"
-    );
+    assert_eq!(words, "class `standard`, `private` required");
     ask.model = "gemini-flsh";
     let refusal = ask.with(|request| all.route(request)).unwrap_err();
     assert_eq!(refusal.kind, RefusalKind::UnknownModel);
@@ -31,7 +28,7 @@ fn refusals_name_what_is_missing_who_lacks_it_and_the_line_that_mends_it() {
 fn an_explanation_says_why_of_everybody_and_which_line_would_mend_it() {
     let all = router(vec![blockrun(), openrouter()], Policy::default());
     let mut ask = Ask::of("sleep");
-    ask.hints.vitality = Some(0.5);
+    ask.hints.vitality = UnitInterval::new(0.5);
     let explained = ask.with(|request| all.explain(request));
     assert!(explained.outcome.is_ok());
     assert_eq!(explained.considered.len(), 7);
