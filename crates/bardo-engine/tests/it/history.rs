@@ -55,6 +55,97 @@ async fn thinking_that_the_client_drops_comes_back_as_it_was() {
     }
 }
 
+/// What clients make of the thinking in an answer when they put a stream together in their own way.
+fn kept_in_part(message: &Value) -> Vec<Value> {
+    let mut words = message.clone();
+    words["reasoning_details"] = Value::Null;
+    let mut nameless = message.clone();
+    let mut last = message.clone();
+    for entry in nameless["reasoning_details"]
+        .as_array_mut()
+        .expect("a list")
+    {
+        entry.as_object_mut().expect("an entry").remove("format");
+    }
+    let entries = last["reasoning_details"].as_array_mut().expect("a list");
+    entries[0].as_object_mut().expect("an entry").remove("text");
+    vec![words, nameless, last]
+}
+
+#[tokio::test]
+async fn thinking_of_which_the_client_keeps_a_part_comes_back_as_it_was() {
+    let bench = Bench::start();
+    for model in ["claude-sonnet-5-5", "claude-opus-5-5"] {
+        let mut body = prompt(Dialect::Chat, model, &thinking_call());
+        body["tools"] = chat_tools();
+        body["reasoning_effort"] = json!("high");
+        let first = bench.ask(Dialect::Chat, &body).await.expect("an answer");
+        let told = first.json();
+        let keeps = [
+            "content",
+            "tool_calls",
+            "reasoning_content",
+            "reasoning_details",
+        ];
+        let whole = next_chat(&body, &told, &keeps);
+        bench.ask(Dialect::Chat, &whole).await.expect("an answer");
+        let expected = bench.received().await.pop().expect("a request");
+        assert!(expected.contains("\"signature\""), "{expected}");
+        for message in kept_in_part(&told["choices"][0]["message"]) {
+            let mut answer = told.clone();
+            answer["choices"][0]["message"] = message;
+            let next = next_chat(&body, &answer, &keeps);
+            let second = bench.ask(Dialect::Chat, &next).await.expect("an answer");
+            assert_eq!(second.head.degraded, first.head.degraded, "{next}");
+            let sent = bench.received().await.pop().expect("a request");
+            assert_eq!(sent, expected, "{next}");
+        }
+    }
+}
+
+/// Claude Code fills in members that have a default; Google's signature is of what the model wrote.
+#[tokio::test]
+async fn a_signed_call_that_the_client_completed_goes_back_as_it_was_made() {
+    let bench = Bench::start();
+    let mut body = prompt(Dialect::Anthropic, "gemini-3-flash", &thinking_call());
+    body["tools"] =
+        json!([{ "name": "f", "input_schema": { "type": "object", "properties": {} } }]);
+    body["thinking"] = json!({ "type": "adaptive" });
+    let first = bench
+        .ask(Dialect::Anthropic, &body)
+        .await
+        .expect("an answer")
+        .json();
+    for (input, made) in [
+        (json!({ "a": 1, "replace_all": false }), true),
+        (json!({ "a": 2 }), false),
+    ] {
+        let mut said = first["content"].clone();
+        let blocks = said.as_array_mut().expect("blocks");
+        let call = blocks.last_mut().expect("a call");
+        call["input"] = input.clone();
+        let result = json!([{ "type": "tool_result", "tool_use_id": call["id"], "content": "2" }]);
+        let mut next = body.clone();
+        next["messages"].as_array_mut().expect("a list").extend([
+            json!({ "role": "assistant", "content": said }),
+            json!({ "role": "user", "content": result }),
+        ]);
+        let read = bench
+            .ask(Dialect::Anthropic, &next)
+            .await
+            .expect("an answer");
+        let sent = bench.received().await.pop().expect("a request");
+        let sent: Value = serde_json::from_str(&sent).expect("JSON");
+        let parts = sent["contents"][1]["parts"].as_array().expect("parts");
+        let call = parts.last().expect("a call");
+        let expected = if made { json!({ "a": 1 }) } else { input };
+        assert_eq!(call["functionCall"]["args"], expected);
+        let stand_in = call["thoughtSignature"] == "skip_thought_signature_validator";
+        assert_eq!(stand_in, !made, "{call}");
+        assert_eq!(read.head.degraded.contains("thinking_state"), !made);
+    }
+}
+
 /// Signatures are bound to what came before; a client that edits its history breaks them.
 #[tokio::test]
 async fn bug_34_signatures_of_another_conversation_are_stripped_and_said() {
