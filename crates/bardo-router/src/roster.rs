@@ -389,8 +389,8 @@ impl Roster {
         let Some(at) = at else {
             return false;
         };
-        let found = self.find(model).into_iter().flatten();
-        let listed = found.filter(|candidate| candidate.backend == at).last();
+        let mut found = self.find(model).into_iter().flatten();
+        let listed = found.find(|candidate| candidate.backend == at);
         let price = match listed {
             Some(candidate) => candidate.entry.price,
             None => self.unlisted(at, model).price,

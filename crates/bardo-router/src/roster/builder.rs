@@ -229,10 +229,9 @@ impl Roster {
             if is_known(self, name) || spelled(last) == normalize(name) {
                 continue;
             }
-            let found = self.find(name).into_iter().flatten();
+            let mut found = self.find(name).into_iter().flatten();
             let entry = found
-                .filter(|candidate| candidate.backend == backend)
-                .last()
+                .find(|candidate| candidate.backend == backend)
                 .map(|candidate| ModelEntry {
                     id: name.to_owned(),
                     ..ModelEntry::clone(&candidate.entry)
