@@ -37,32 +37,32 @@ use crate::{
 /// Options of `cargo xtask bench`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A short run with wider error bars.
+    /// Run a short measurement with wider error bars.
     #[arg(long)]
     quick: bool,
-    /// Also write the figures as JSON.
+    /// File for the figures as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// The gateway binary; built in release mode when left out.
+    /// Gateway binary [default: build one].
     #[arg(long, value_name = "FILE")]
     gateway: Option<PathBuf>,
-    /// A gateway key, where the configuration under test needs a given one.
+    /// Gateway key, if the configuration under test needs one.
     #[arg(long)]
     key: Option<String>,
     /// Compare the floor with a second floor: ratios near 1 show that the
     /// method measures what it says.
     #[arg(long, conflicts_with = "gateway")]
     self_check: bool,
-    /// Which column of goals to compare with.
+    /// Column of goals to compare with.
     #[arg(long, value_enum, default_value_t = Goals::Foundation)]
     goals: Goals,
     /// Rounds per comparison.
     #[arg(long)]
     rounds: Option<usize>,
-    /// Connections while CPU time is measured.
+    /// Connections during the measurement of CPU time.
     #[arg(long, default_value_t = 8)]
     connections: usize,
-    /// Measure only this; may be repeated.
+    /// Measure only this. Repeat for several.
     #[arg(long, value_name = "SECTION")]
     only: Vec<Section>,
 }
@@ -79,7 +79,7 @@ enum Section {
     Keys,
     /// Settling in the embedded store, alone.
     Store,
-    /// Choosing who answers, alone.
+    /// Routing alone.
     Routing,
 }
 

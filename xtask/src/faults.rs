@@ -50,13 +50,13 @@ const SUITES: &[Suite] = &[
         name: "storm",
         package: "bardo-testkit",
         filter: "storm",
-        about: "a provider that refuses everybody for a minute",
+        about: "a provider that refuses every request for a minute",
     },
     Suite {
         name: "leaving",
         package: "bardo-gateway",
         filter: "disconnect",
-        about: "callers who leave, in each phase",
+        about: "callers that disconnect, in each phase",
     },
     Suite {
         name: "kill",
@@ -87,13 +87,13 @@ const SUITES: &[Suite] = &[
 /// Options of `cargo xtask faults`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The long versions: under an hour on two cores.
+    /// Run the long versions: under an hour on two cores.
     #[arg(long)]
     long: bool,
-    /// Only this suite; may be repeated.
+    /// Run only this suite. Repeat for several.
     #[arg(long, value_name = "SUITE")]
     only: Vec<String>,
-    /// Only this seed of a suite that has seeds.
+    /// Run only this seed of a suite with seeds.
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
 }

@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Seconds per target.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Stop a target after so many runs, if its time is not over before.
+    /// Stop a target after this number of runs, or at the end of its time.
     #[arg(long)]
     runs: Option<u64>,
     /// Only these targets; all of them when left out.
@@ -76,7 +76,7 @@ fn write_corpus(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// What a run tells at its end.
+/// The figures of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Stats {
     executions: u64,

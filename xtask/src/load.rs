@@ -22,22 +22,22 @@ use crate::workspace::Workspace;
 /// Options of `cargo xtask load`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Where to send, as `http://host:port/path`.
+    /// Address to load, as `http://host:port/path`.
     #[arg(long)]
     url: Uri,
-    /// Connections at most.
+    /// Largest number of connections.
     #[arg(long, default_value_t = 16)]
     connections: usize,
-    /// Requests per second; as fast as answers come when left out.
+    /// Requests per second [default: as fast as answers come].
     #[arg(long)]
     rate: Option<f64>,
-    /// How long to keep sending.
+    /// Duration.
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// The JSON body to post, or `@file`; a GET when left out.
+    /// JSON body to post, or `@file` [default: send a GET].
     #[arg(long)]
     body: Option<String>,
-    /// A request header as `name: value`; may be repeated.
+    /// Request header as `name: value`. Repeat for several.
     #[arg(long = "header", short = 'H', value_parser = header)]
     headers: Vec<(String, String)>,
 }

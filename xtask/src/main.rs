@@ -33,26 +33,26 @@ struct Cli {
 enum Task {
     /// Install what the tests need and run every test.
     Test(test::Args),
-    /// Make sure that there are a Postgres and a Redis for the tests.
+    /// Provide a Postgres and a Redis for the tests.
     Servers(servers::Args),
-    /// Check the conventions a machine can check.
+    /// Check the conventions that a machine can check.
     Tidy(tidy::Args),
     /// Measure the gateway against a bare forwarding proxy.
     Bench(bench::Args),
-    /// Put a simple load on any HTTP endpoint and print latencies.
+    /// Load an HTTP endpoint and print latencies.
     Load(load::Args),
     /// Run the fuzz targets under `fuzz/`.
     Fuzz(fuzz::Args),
-    /// Run everything that goes wrong on purpose, at length.
+    /// Run the fault tests at length.
     Faults(faults::Args),
-    /// Load the gateway for a long time and watch what it holds on to.
+    /// Load the gateway for a long time and watch its resources.
     Soak(bench::soak::Args),
-    /// Break each promise on purpose and see its test fail.
+    /// Break each promise on purpose and check that its test fails.
     Mutants(mutants::Args),
-    /// The forwarding proxy the benchmark compares with.
+    /// Run the forwarding proxy of the benchmark.
     #[command(hide = true)]
     BenchFloor(bench::floor::Args),
-    /// The canned provider behind the benchmark.
+    /// Run the canned provider of the benchmark.
     #[command(hide = true)]
     BenchUpstream(bench::upstream::Args),
 }

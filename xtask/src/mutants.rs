@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(240);
 /// Options of `cargo xtask mutants`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only mutants whose name contains this; all when left out.
+    /// Run only mutants with this text in their name [default: all].
     names: Vec<String>,
 }
 

@@ -19,7 +19,7 @@ use crate::workspace::{Workspace, answers};
 /// Options of `cargo xtask servers`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Fetch them also where the machine has them.
+    /// Fetch them even if the machine has them.
     #[arg(long)]
     fetch: bool,
 }
@@ -42,7 +42,7 @@ impl Server {
         }
     }
 
-    /// What has to be in the folder; the first is the server.
+    /// The programs in the folder; the first is the server.
     fn programs(self) -> &'static [&'static str] {
         match self {
             Self::Postgres => &["postgres", "initdb", "createdb", "psql"],
@@ -131,10 +131,10 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(true)
 }
 
-/// What the tests have to be told: a variable and a folder per server, fetched if need be.
+/// The environment of the tests: a variable and a folder per server, fetched if necessary.
 ///
 /// # Errors
-/// When a server cannot be had. The tests that need it are never left out in silence.
+/// If a server is unavailable. The tests that need it are never skipped silently.
 pub(crate) fn variables(workspace: &Workspace) -> Result<Vec<(&'static str, PathBuf)>> {
     Server::ALL
         .into_iter()

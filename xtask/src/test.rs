@@ -17,10 +17,10 @@ use crate::{
 /// Options of `cargo xtask test`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Run only this stage; may be repeated.
+    /// Run only this stage. Repeat for several.
     #[arg(long, value_name = "STAGE", conflicts_with = "skip")]
     only: Vec<Stage>,
-    /// Leave this stage out; may be repeated.
+    /// Skip this stage. Repeat for several.
     #[arg(long, value_name = "STAGE")]
     skip: Vec<Stage>,
 }

@@ -8,6 +8,7 @@ mod fixtures;
 mod layers;
 mod names;
 mod pages;
+mod plain;
 mod size;
 mod source;
 mod tree;
@@ -102,6 +103,7 @@ fn check(tree: &Tree) -> Result<Vec<Violation>> {
     found.extend(pages::check(tree));
     found.extend(fixtures::check(tree));
     found.extend(words::check(tree));
+    found.extend(plain::check(tree));
     found.sort();
     Ok(found)
 }

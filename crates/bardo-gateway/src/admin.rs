@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::config::units::Span;
 use crate::operator::{KeyChange, KeySpec, Operator, OperatorError, Resolution, Unseen};
 
-/// What is sent to make a key.
+/// The body of a request that creates a key.
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct CreateKey {
@@ -37,7 +37,7 @@ struct DepositBody {
     usd: Amount,
     #[serde(default)]
     reference: Option<String>,
-    /// The account need not exist: the first deposit makes it.
+    /// Create the account if it does not exist.
     #[serde(default)]
     create: bool,
 }
@@ -184,7 +184,7 @@ async fn reconcile(
         (None, true) => Resolution::Release,
         _ => {
             return Err(OperatorError::Invalid(
-                "say what became of it: {\"release\": true} or {\"charge_usd\": …}".to_owned(),
+                "send one decision: {\"release\": true} or {\"charge_usd\": AMOUNT}".to_owned(),
             ));
         }
     };

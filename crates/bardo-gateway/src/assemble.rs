@@ -119,7 +119,7 @@ pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
     }
     if all.is_empty() && config.has_providers() {
         return Err(
-            "no backend is left: see `inference.provider_mode`, and `providers.bankr.api_key` where Bankr is the only one"
+            "no backend is usable: `inference.provider_mode` excludes all configured ones, or Bankr is the only one and has no `providers.bankr.api_key`"
                 .into(),
         );
     }
@@ -224,7 +224,7 @@ fn backend(
     let usual = usual_address(service, !key.is_empty());
     let url = config.base_url.as_deref().or(usual);
     let url = url.ok_or_else(|| {
-        format!("`{place}.base_url` is required: the gateway knows no usual address for it; e.g. `base_url: http://127.0.0.1:11434/v1`")
+        format!("`{place}.base_url` is required, such as http://127.0.0.1:11434/v1 for Ollama")
     })?;
     let mut base = BaseUrl::parse(url).map_err(|error| format!("`{place}.base_url`: {error}"))?;
     // People copy these addresses with or without the version that the service wants below it.
@@ -254,7 +254,9 @@ fn backend(
         Service::Local | Service::BlockRun | Service::Compatible
     );
     if key.is_empty() && !keyless {
-        return Err(format!("`{place}.api_key` is required"));
+        return Err(format!(
+            "`{place}.api_key` is required, such as \"env:NAME\""
+        ));
     }
     let price = match &config.price {
         None => None,
@@ -298,7 +300,7 @@ fn backend(
     })
 }
 
-/// What the owner says of models.
+/// The owner's corrections of models.
 fn owner_models(config: &Config) -> Result<Vec<OwnerModel>, String> {
     let rows = config.catalog.models.iter().enumerate();
     rows.map(|(index, row)| {
@@ -362,8 +364,11 @@ pub(crate) fn world(
             ..Terms::default()
         });
     }
-    for (name, model) in &config.inference.aliases {
-        roster.alias(name.clone(), model.clone());
+    for name in config.inference.aliases.keys() {
+        // An alias may name another. Cycles were refused when the configuration was read.
+        if let Ok(model) = config.inference.unaliased(name) {
+            roster.alias(name.clone(), model.to_owned());
+        }
     }
     World {
         router: Router::new(roster.build(), policy(config)),

@@ -353,3 +353,56 @@ fn list_models(args: &ListArgs) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every verb and option with its help, one per line.
+    fn helps(command: &clap::Command, path: &str, lines: &mut Vec<String>) {
+        let help = |text: Option<&clap::builder::StyledStr>| {
+            text.map_or_else(|| "NO HELP".to_owned(), ToString::to_string)
+        };
+        lines.push(format!("{path}: {}", help(command.get_about())));
+        for option in command.get_arguments() {
+            let name = option.get_long().map_or_else(
+                || format!("<{}>", option.get_id()),
+                |long| format!("--{long}"),
+            );
+            if !matches!(option.get_id().as_str(), "help" | "version") {
+                lines.push(format!("{path} {name}: {}", help(option.get_help())));
+            }
+        }
+        for verb in command.get_subcommands() {
+            helps(verb, &format!("{path} {}", verb.get_name()), lines);
+        }
+    }
+
+    #[test]
+    fn every_verb_and_option_has_its_help() {
+        let mut lines = Vec::new();
+        helps(&Cli::command(), "bardo-gateway", &mut lines);
+        let text = lines.join("\n");
+        assert!(!text.contains("NO HELP"), "{text}");
+        insta::assert_snapshot!("help", text);
+    }
+
+    #[test]
+    fn addresses_are_whole_or_refused_with_the_line_that_works() {
+        assert_eq!(address("127.0.0.1:1").unwrap().port(), 1);
+        assert_eq!(address("[::1]:1").unwrap().port(), 1);
+        assert!(address("::1").unwrap_err().contains("[::1]:8402"));
+        assert!(
+            address("70000")
+                .unwrap_err()
+                .contains("IP address and a port")
+        );
+    }
+
+    #[test]
+    fn columns_of_a_table_are_aligned() {
+        let row = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
+        let rows = [row("ID", "NAME"), row("longer", "x"), row("s", "")];
+        assert_eq!(table(&rows), ["ID      NAME", "longer  x", "s"]);
+    }
+}

@@ -1,5 +1,4 @@
-//! Configuration: one schema, TOML or YAML, the environment over it, defaults under it
-//! (decisions §2).
+//! Configuration: one schema, TOML or YAML, the environment over it, defaults under it.
 
 mod layers;
 mod raw;
@@ -20,7 +19,7 @@ pub(crate) use raw::{
 /// The defaults, as documented text.
 pub(crate) const DEFAULTS: &str = include_str!("../../../config/default.toml");
 
-/// Why a configuration was refused. The text names file, key, value and fix.
+/// Why a configuration is invalid. The text names file, key, value and fix.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct ConfigError(pub(crate) String);
@@ -82,8 +81,8 @@ pub(crate) fn load_store(
     }
     layers.push(Layer::new("environment", layers::overrides(environment)));
     let mut section = layers.merged()["store"].take();
-    layers::resolve_secrets(&mut section, environment)
-        .map_err(|reason| located(file.as_deref(), &format!("`store`: {reason}")))?;
+    layers::resolve_secrets(&mut section, "store", environment)
+        .map_err(|reason| located(file.as_deref(), &reason))?;
     serde_path_to_error::deserialize(&section).map_err(|error| {
         let path = format!("store.{}", error.path());
         let reason = layers::explain(&path, &error.into_inner().to_string());
@@ -132,7 +131,7 @@ fn find(
             Ok(Some(path))
         } else {
             Err(ConfigError(format!(
-                "{}: there is no such file",
+                "{}: this configuration file does not exist",
                 path.display()
             )))
         };
@@ -168,7 +167,7 @@ fn parse(text: &str, extension: &str) -> Result<Value, String> {
         }
         "toml" => toml::from_str(text).map_err(|error| error.to_string()),
         other => Err(format!(
-            "a config file ends in .toml or .yaml, not .{other}"
+            "a configuration file ends in .toml or .yaml, not .{other}"
         )),
     }
 }
@@ -179,7 +178,8 @@ fn build(
     environment: &[(String, String)],
 ) -> Result<Config, ConfigError> {
     let mut merged = layers.merged();
-    layers::resolve_secrets(&mut merged, environment).map_err(|reason| located(file, &reason))?;
+    layers::resolve_secrets(&mut merged, "", environment)
+        .map_err(|reason| located(file, &reason))?;
     let mut config: Config = serde_path_to_error::deserialize(&merged).map_err(|error| {
         let path = error.path().to_string();
         located(

@@ -1,8 +1,8 @@
 //! How one process has a server bring the store up to date: a socket in the data folder.
 //!
 //! A server would notice by itself within a moment what another process changed, and carry over what
-//! it acknowledged. A key that was revoked shall be dead when `keys revoke` returns, and `balance
-//! show` shall show all that was charged, so the verbs ask before they look and after they changed
+//! it acknowledged. A revoked key is refused when `keys revoke` returns, and `balance show`
+//! shows every charge, so the verbs ask before they look and after they changed
 //! something, and wait for the answer.
 
 use std::io::{Read as _, Write as _};
@@ -38,14 +38,16 @@ pub(crate) async fn catch_up(folder: &Path, store: &SqliteStore) {
     let since = Instant::now();
     while !poke(folder) && store.catch_up() == Ok(false) {
         if since.elapsed() > PATIENCE {
-            tracing::warn!("the server does not answer; what it did last may be missing here");
+            tracing::warn!(
+                "the running server does not answer; its last changes may be missing here"
+            );
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
-/// The server's side; the socket goes with it.
+/// The server's side. Dropping it deletes the socket.
 pub(crate) struct Control {
     listener: UnixListener,
     path: PathBuf,

@@ -549,7 +549,9 @@ impl Problem {
         let fits = fits_max_tokens.map_or_else(String::new, |fits| {
             format!("; `max_tokens` of at most {fits} would fit")
         });
-        let message = format!("{message}{fits}");
+        let message = format!(
+            "{message}{fits}. The operator adds money with: bardo-gateway balance deposit --key ID --usd AMOUNT"
+        );
         let problem = Self::new(402, "insufficient_funds", FaultClass::Payment, message);
         Self {
             funds: Some(available),

@@ -1,5 +1,5 @@
-//! Why a request would go where it would go: as JSON for programs (`POST /v1/route/explain`), and
-//! in words for people (`route explain`).
+//! Why a request is routed as it is: as JSON (`POST /v1/route/explain`), and as text (`route
+//! explain`).
 
 mod text;
 
@@ -20,20 +20,20 @@ use serde_json::{Map, Value, json};
 pub(crate) use self::text::words;
 use crate::error::Problem;
 
-/// A decision and all that led to it, whoever made it.
+/// A decision and its reasons.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     /// The model as the caller named it.
     pub(crate) model: &'a str,
     /// The row of the part of an agent that asks.
     pub(crate) subsystem: Option<&'a Subsystem>,
-    /// Who was looked at, and what came out.
+    /// The candidates and the outcome.
     pub(crate) explanation: &'a Explanation,
-    /// How the model is to be set up.
+    /// The wanted settings of the model.
     pub(crate) wanted: Option<&'a Wanted>,
-    /// What of it the chosen model takes.
+    /// The settings that the chosen model supports.
     pub(crate) applied: Option<&'a Applied>,
-    /// What the answer would be said to lack.
+    /// The degradations of the answer.
     pub(crate) degraded: &'a [Degradation],
     /// Why the chosen backend could not be sent the request after all, with the stable code.
     pub(crate) refused: Option<(&'static str, &'a str)>,
@@ -49,7 +49,7 @@ impl<'a> View<'a> {
         self.explanation.outcome.as_ref().err()
     }
 
-    /// The name of a choice's backend, as it was looked at.
+    /// The name of a choice's backend.
     fn backend(&self, choice: &Choice) -> &'a str {
         let same = |seen: &&Considered| seen.candidate.backend == choice.candidate.backend;
         let seen = self.explanation.considered.iter().find(same);
@@ -76,7 +76,7 @@ pub(crate) fn shown<T>(
     show: impl FnOnce(&View<'_>) -> T,
 ) -> T {
     let refused = explained.refused.take().map(Problem::from);
-    // Where nobody may answer, the router has said so in more words.
+    // If no backend is eligible, the router says so in more words.
     let refused = refused.filter(|_| explained.explanation.outcome.is_ok());
     show(&View {
         model: &explained.model,
@@ -91,7 +91,7 @@ pub(crate) fn shown<T>(
     })
 }
 
-/// The width of a page of text, unless a terminal says otherwise.
+/// The width of a page of text, unless `COLUMNS` is set.
 pub(crate) const WIDTH: usize = 100;
 
 /// Whether the client accepts text rather than JSON.
@@ -184,7 +184,7 @@ fn resolution(view: &View<'_>) -> Value {
     })
 }
 
-/// Who is asked where the first does not answer.
+/// The backends to call if the first one fails.
 fn fallbacks(view: &View<'_>) -> Vec<Value> {
     let route = view.explanation.outcome.as_ref().ok();
     let later = route
@@ -228,7 +228,7 @@ fn intent(view: &View<'_>) -> Value {
     })
 }
 
-/// The profile as it is sent: what the model does not take is not in it, and named in `changed`.
+/// The profile as it is sent. Settings that the model does not support are named in `changed`.
 fn profile(view: &View<'_>) -> Value {
     let Some(wanted) = view.wanted else {
         return Value::Null;

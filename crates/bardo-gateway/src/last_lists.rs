@@ -1,5 +1,5 @@
-//! The last good list of models of each backend, kept in the data folder, so that a gateway that
-//! starts while a provider is away knows its models and prices all the same (REG-01).
+//! The last good list of models of each backend, stored in the data folder. A gateway that starts
+//! while a provider is unreachable knows its models and prices (REG-01).
 
 use std::fs;
 use std::io::Write as _;
@@ -22,15 +22,14 @@ fn file(folder: &Path, backend: &str) -> PathBuf {
     folder.join(FOLDER).join(format!("{plain}.list"))
 }
 
-/// Who gave a list: the first line of its file. Another address, or another backend of a similar
-/// name, has another list.
+/// The origin of a list: the first line of its file. Another address, or another backend of a
+/// similar name, has another list.
 fn origin(endpoint: &Endpoint) -> String {
     let authority = endpoint.origin.authority();
     format!("{} {authority}{}", endpoint.name, endpoint.base.path)
 }
 
-/// Keeps a list as it was sent. What cannot be kept is told and missed by nobody until the next
-/// start.
+/// Stores a list as it was sent. A failure is logged; it matters at the next start.
 pub(crate) fn keep(folder: &Path, endpoint: &Endpoint, body: &[u8]) {
     let path = file(folder, &endpoint.name);
     let write = || -> std::io::Result<()> {
@@ -39,15 +38,15 @@ pub(crate) fn keep(folder: &Path, endpoint: &Endpoint, body: &[u8]) {
         let mut out = fs::File::create(&fresh)?;
         writeln!(out, "{}", origin(endpoint))?;
         out.write_all(body)?;
-        // Not forced to the disk: what a loss of power leaves of it is no list, and found out.
+        // Not synced: a list that is cut by a loss of power does not parse.
         fs::rename(&fresh, &path)
     };
     if let Err(error) = write() {
-        tracing::info!(provider = endpoint.name, %error, "the list of models is not kept");
+        tracing::info!(provider = endpoint.name, %error, "cannot store the list of models");
     }
 }
 
-/// The lists that were kept of these backends, read anew.
+/// The stored lists of these backends.
 pub(crate) fn load(folder: &Path, backends: &[Backend], catalog: &Catalog) -> LiveLists {
     let mut lists = LiveLists::new();
     for backend in backends.iter().filter(|backend| !backend.closed) {
@@ -67,12 +66,12 @@ pub(crate) fn load(folder: &Path, backends: &[Backend], catalog: &Catalog) -> Li
                 tracing::debug!(
                     provider = endpoint.name,
                     models = list.models.len(),
-                    "list of models as last kept"
+                    "stored list of models loaded"
                 );
                 lists.insert(endpoint.name.clone(), list.models);
             }
             Err(error) => {
-                tracing::info!(provider = endpoint.name, %error, "the kept list of models is broken");
+                tracing::info!(provider = endpoint.name, %error, "the stored list of models is invalid");
             }
         }
     }

@@ -26,11 +26,11 @@ pub(crate) struct Operator {
 /// Why an action was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OperatorError {
-    /// What was asked for makes no sense; the text says what would.
+    /// The action is invalid; the text says what is valid.
     #[error("{0}")]
     Invalid(String),
     /// There is no such key or account.
-    #[error("there is no key or account `{0}`")]
+    #[error("no key or account has the id `{0}`; list keys: bardo-gateway keys list")]
     Unknown(String),
     /// The store does not answer.
     #[error("{0}")]
@@ -60,7 +60,7 @@ impl From<Refusal> for OperatorError {
 }
 
 impl Operator {
-    /// The account to pay into: one that exists, or where that is wanted one of this name.
+    /// The account to deposit into: one that exists, or a new one of this name.
     pub(crate) async fn payee(
         &self,
         name: &str,
@@ -76,7 +76,7 @@ impl Operator {
         }
     }
 
-    /// The account that a name means: of a key (its id, or all of it), or an account itself.
+    /// The account of a name: a key (its id or its text), or an account.
     pub(crate) async fn account(&self, name: &str) -> Result<AccountId, OperatorError> {
         let unknown = || OperatorError::Unknown(shown(name));
         let id = match PresentedKey::parse(name) {
@@ -97,7 +97,7 @@ impl Operator {
     }
 }
 
-/// Whether a name that nobody knows yet may be an account to be made.
+/// Whether an unknown name may create an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unseen {
     Refuse,

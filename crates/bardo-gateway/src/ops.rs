@@ -27,15 +27,15 @@ use crate::edge::Edge;
 use crate::operator::Operator;
 use backends::{Backends, circuit_state};
 
-/// Whoever scrapes metrics is not kept waiting longer by books that do not answer.
+/// The longest wait for the store when metrics are scraped.
 const STORE_PATIENCE: Duration = Duration::from_millis(500);
-/// Bodies of the admin API may have this size.
+/// The largest body of the admin API.
 const BODY_MAX: usize = 64 << 10;
 
-/// So long whoever asks for health waits for the store.
+/// The longest wait for the store when the health is requested.
 const READY_PATIENCE: Duration = Duration::from_millis(500);
 
-/// What is running: shown truthfully, also after a failed reload (quality P-32).
+/// The running configuration, also after a failed reload (quality P-32).
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Status {
     /// The config file, if any.
@@ -48,13 +48,13 @@ pub(crate) struct Status {
     pub(crate) lists: Vec<(String, Result<usize, String>)>,
 }
 
-/// What the operators' listener shows and acts on.
+/// The operators' listener.
 pub(crate) struct Ops {
     pub(crate) edge: Arc<Edge>,
     pub(crate) status: Arc<ArcSwap<Status>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) operator: Operator,
-    /// Asked for where it is not empty.
+    /// Required unless it is empty.
     pub(crate) token: Secret,
 }
 
@@ -105,14 +105,13 @@ impl Ops {
             _ if path.starts_with("/admin/") => self.admin(&head, &path, body).await,
             _ => json_reply(
                 StatusCode::NOT_FOUND,
-                json!({ "error": { "message": "there is GET /health/live, /health/ready, /status, /metrics and /admin/…" } }),
+                json!({ "error": { "message": "unknown path; use GET /health/live, /health/ready, /status, /metrics or /admin/…" } }),
             ),
         }
     }
 
-    /// A page of some other origin in a browser on this machine can reach loopback, by its address
-    /// or by a name that resolves to it. Neither gets in, and where there is a token nothing else
-    /// does.
+    /// Refuses requests without the token. Without a token it refuses web pages of other origins,
+    /// which can reach loopback by its address or by a name that resolves to it.
     fn refusal(&self, headers: &HeaderMap) -> Option<Reply> {
         let refuse = |status, message: &str| {
             Some(json_reply(
@@ -131,7 +130,7 @@ impl Ops {
             }
             return refuse(
                 StatusCode::UNAUTHORIZED,
-                "send the operators' token (`server.admin_token`) as `Authorization: Bearer`",
+                "send the admin token (`server.admin_token`) as `Authorization: Bearer TOKEN`",
             );
         }
         let named = |header: Option<&HeaderValue>| {
@@ -148,7 +147,7 @@ impl Ops {
         }
         refuse(
             StatusCode::FORBIDDEN,
-            "without `server.admin_token` only this machine's own names and pages are answered",
+            "without `server.admin_token` the admin listener accepts only the hosts and origins localhost and 127.0.0.1",
         )
     }
 
@@ -157,7 +156,7 @@ impl Ops {
             .headers
             .get(CONTENT_TYPE)
             .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
-        // A form of some web page cannot send this type without asking first.
+        // A form of a web page cannot send this type without a preflight request.
         if head.method == Method::POST && !is_json {
             return json_reply(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -167,19 +166,19 @@ impl Ops {
         let Ok(body) = Limited::new(body, BODY_MAX).collect().await else {
             return json_reply(
                 StatusCode::PAYLOAD_TOO_LARGE,
-                json!({ "error": { "message": "the body is larger than 64 KiB, or was cut" } }),
+                json!({ "error": { "message": "the body is larger than 64 KiB or incomplete" } }),
             );
         };
         match admin::answer(&self.operator, &head.method, path, &body.to_bytes()).await {
             Some((status, value)) => json_reply(status, value),
             None => json_reply(
                 StatusCode::NOT_FOUND,
-                json!({ "error": { "message": format!("there is no {} {path}", head.method) } }),
+                json!({ "error": { "message": format!("unknown path {} {path}; see docs/operations.md", head.method) } }),
             ),
         }
     }
 
-    /// Without the store reads and the owner's own backends go on, so the gateway stays ready.
+    /// Without the store, reads and direct backends keep working, so the gateway stays ready.
     async fn ready(&self) -> Reply {
         let written = tokio::time::timeout(READY_PATIENCE, self.operator.ledger.flush());
         let store = match written.await {
@@ -198,7 +197,7 @@ impl Ops {
         json_reply(code, body)
     }
 
-    /// Whether the books can be written, asked at this moment.
+    /// Whether the store can be written now.
     async fn is_store_up(&self) -> bool {
         let written = self.operator.ledger.flush();
         matches!(

@@ -1,7 +1,7 @@
-//! Asks each backend now and then whether it is there, by what costs nothing: its list of models.
+//! Probes each idle backend now and then by its list of models, which is free.
 //!
-//! Only backends that no request has asked meanwhile are probed, nothing of any caller is sent, and
-//! the list itself is not read.
+//! Only backends without recent requests are probed, nothing of any client is sent, and the list
+//! itself is not read.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::refresh;
 
-/// A backend gets so long to answer.
+/// The time limit for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Probes all backends every so often, until `every` is dropped; zero switches probing off.
@@ -63,8 +63,7 @@ pub(crate) async fn run(
     }
 }
 
-/// A part of the period, so that neither the backends of one gateway nor those of many are asked
-/// all at once.
+/// A part of the period, so that the probes of one gateway, or of many, do not come all at once.
 fn jitter(period: Duration, random: u64) -> Duration {
     let span = u64::try_from(period.as_millis() / 4).unwrap_or(u64::MAX);
     Duration::from_millis(random % span.max(1))
@@ -90,9 +89,9 @@ impl Probe {
         }
         let asked = refresh::ask(&self.transport, &self.endpoint);
         let outcome = match tokio::time::timeout(PATIENCE, asked).await {
-            Err(_) => Err("no answer in time".to_owned()),
-            Ok(Err(reason)) => Err(reason),
-            // Whoever refuses is there; whether the key is right, requests find out.
+            Err(_) => Err("no answer within 10 seconds".to_owned()),
+            Ok(Err(reason)) => Err(reason.to_string()),
+            // A backend that refuses is reachable; requests find out whether the key is valid.
             Ok(Ok(response)) if response.status().is_server_error() => {
                 Err(format!("status {}", response.status().as_u16()))
             }

@@ -1,5 +1,6 @@
-//! The live lists of models: fetched in the background, the last good one kept.
+//! The live lists of models, fetched in the background. The last good one is stored.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use bardo_providers::transport::{Transport, UpstreamBody};
 use bardo_providers::{Endpoint, ModelList};
 use bardo_router::Catalog;
 use bardo_telemetry::Metrics;
-use bardo_types::model::Dialect;
+use bardo_types::model::{Dialect, Service};
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Request, Response};
@@ -16,40 +17,103 @@ use http_body_util::{BodyExt as _, Full};
 
 use crate::last_lists;
 
-/// A list may have this size.
+/// The largest list.
 const LIST_MAX: usize = 64 << 20;
-/// And take so long.
+/// The time limit for a list.
 const LIST_WAIT: Duration = Duration::from_secs(20);
 
 /// A backend's list of models, as fetched for the backends of one configuration.
 pub(crate) struct Fetched {
     pub(crate) generation: u64,
     pub(crate) name: String,
-    pub(crate) list: Result<ModelList, String>,
+    pub(crate) list: Result<ModelList, NoList>,
 }
 
-/// Asks one backend for its models, and keeps what it says.
+/// Why a backend has no live list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NoList {
+    /// Nothing answers at its address.
+    Unreachable {
+        /// The host and port.
+        address: String,
+        reason: String,
+        /// The backend is a local server.
+        is_local: bool,
+    },
+    /// The provider refused the API key with this status.
+    KeyRefused(u16),
+    /// Another reason.
+    Other(String),
+}
+
+impl std::fmt::Display for NoList {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unreachable {
+                address,
+                reason,
+                is_local,
+            } => {
+                write!(f, "cannot reach {address}: {reason}")?;
+                match is_local {
+                    true => f.write_str(
+                        ". Start the local server (for Ollama: ollama serve), or remove it from `providers`",
+                    ),
+                    false => Ok(()),
+                }
+            }
+            Self::KeyRefused(status) => write!(
+                f,
+                "the provider refused the API key (status {status}). Check its `api_key` under `providers`"
+            ),
+            Self::Other(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl From<&str> for NoList {
+    fn from(reason: &str) -> Self {
+        Self::Other(reason.to_owned())
+    }
+}
+
+impl NoList {
+    /// Logs the reason. A key that is refused and a server that is down are the operator's to mend.
+    pub(crate) fn log(&self, provider: &str) {
+        match self {
+            Self::KeyRefused(_) => tracing::error!(provider, "{self}"),
+            Self::Unreachable { .. } => tracing::warn!(provider, "{self}"),
+            Self::Other(_) => tracing::info!(
+                provider,
+                reason = %self,
+                "cannot fetch the list of models; the last known list stays in use"
+            ),
+        }
+    }
+}
+
+/// Fetches the list of models of one backend, and stores it.
 pub(crate) async fn fetch(
     transport: &Transport,
     endpoint: &Arc<Endpoint>,
     catalog: &Arc<Catalog>,
     folder: PathBuf,
-) -> Result<ModelList, String> {
+) -> Result<ModelList, NoList> {
     let body = tokio::time::timeout(LIST_WAIT, get(transport, endpoint))
         .await
-        .map_err(|_| "no answer in time")??;
+        .map_err(|_| "no answer within 20 seconds")??;
     let list = endpoint
         .provider()
         .parse_list(&body, catalog)
-        .map_err(|error| error.to_string())?;
-    // Nobody waits for the disk.
+        .map_err(|error| NoList::Other(error.to_string()))?;
+    // The disk is slow.
     let endpoint = Arc::clone(endpoint);
     tokio::task::spawn_blocking(move || last_lists::keep(&folder, &endpoint, &body));
     Ok(list)
 }
 
-/// Says what a list came to. Rows that make no sense are a provider's mistake that may cost a
-/// model, so they are told where somebody looks.
+/// Logs the size of a list. Invalid rows are a mistake of the provider that may cost a model, so they
+/// are a warning.
 pub(crate) fn tell(metrics: &Metrics, provider: &str, list: &ModelList) {
     let (models, quarantined) = (list.models.len(), list.quarantined.len());
     tracing::debug!(provider, models, "list of models refreshed");
@@ -60,19 +124,19 @@ pub(crate) fn tell(metrics: &Metrics, provider: &str, list: &ModelList) {
             quarantined,
             model = first.model,
             reason = first.reason,
-            "models are left out, because their rows in the list make no sense"
+            "skipped models with invalid rows in the list of the provider"
         );
     }
 }
 
-/// Asks for the list; it has not been read yet.
+/// Requests the list. Its body is unread.
 pub(crate) async fn ask(
     transport: &Transport,
     endpoint: &Endpoint,
-) -> Result<Response<UpstreamBody>, String> {
+) -> Result<Response<UpstreamBody>, NoList> {
     let mut request = Request::new(Full::new(Bytes::new()));
     let path = format!("{}{}", endpoint.base.path, endpoint.provider().list_path());
-    *request.uri_mut() = path.parse().map_err(|_| "the path does not parse")?;
+    *request.uri_mut() = path.parse().map_err(|_| "the address is invalid")?;
     let headers = request.headers_mut();
     headers.clone_from(endpoint.headers());
     headers.remove(CONTENT_TYPE);
@@ -81,18 +145,35 @@ pub(crate) async fn ask(
     transport
         .send(&endpoint.origin, request)
         .await
-        .map_err(|error| error.to_string())
+        .map_err(|error| NoList::Unreachable {
+            address: endpoint.origin.authority(),
+            reason: chain(&error),
+            is_local: endpoint.service == Service::Local,
+        })
 }
 
-async fn get(transport: &Transport, endpoint: &Endpoint) -> Result<Bytes, String> {
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let _ = write!(text, ": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+async fn get(transport: &Transport, endpoint: &Endpoint) -> Result<Bytes, NoList> {
     let response = ask(transport, endpoint).await?;
-    if !response.status().is_success() {
-        return Err(format!("status {}", response.status().as_u16()));
+    match response.status().as_u16() {
+        200..=299 => {}
+        status @ (401 | 403) => return Err(NoList::KeyRefused(status)),
+        status => return Err(NoList::Other(format!("status {status}"))),
     }
     let mut body = response.into_body();
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| "the list broke off")?;
+        let frame = frame.map_err(|_| "the connection closed before the end of the list")?;
         if let Some(data) = frame.data_ref() {
             if whole.len() + data.len() > LIST_MAX {
                 return Err("the list is too large".into());

@@ -1,7 +1,8 @@
 //! `bardo-gateway serve`: from the command line to a running gateway, and down again.
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+mod start;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -13,15 +14,16 @@ use bardo_router::Catalog;
 use bardo_telemetry::Metrics;
 use bardo_types::clock::SystemClock;
 use bardo_types::secret::Secret;
-use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
+use self::start::{Announced, Listeners, announce, load};
+pub(crate) use self::start::{cannot_listen, known_clients, no_provider};
 use crate::assemble::{self, Backend, LiveLists};
 use crate::auth::{Credentials, Gate, Privy, StaticKeys, StoredKeys};
 use crate::body::Budget;
-use crate::cli::{Failure, ServeArgs, environment, say};
+use crate::cli::{Failure, ServeArgs, environment};
 use crate::config::{self, Config, Loaded};
 use crate::cors::Cors;
 use crate::edge::{Edge, Limits, Policy};
@@ -50,30 +52,10 @@ struct Running {
     status: Arc<ArcSwap<Status>>,
     catalog: Arc<Catalog>,
     transport: Transport,
-    /// Where things are kept.
+    /// The data folder.
     folder: PathBuf,
     args_config: Option<PathBuf>,
     sandbox: bool,
-}
-
-/// Why `serve` does not start without a provider, and what to do.
-pub(crate) fn no_provider(loaded: &Loaded) -> Failure {
-    let file = loaded.file.as_ref().map_or_else(String::new, |file| {
-        format!(
-            "{}: this file has no `providers`, and API keys in the environment are used only if there is no \
-             configuration file.\n",
-            file.display()
-        )
-    });
-    Failure::new(
-        "no_provider",
-        format!(
-            "{file}no provider is configured. Start with simulated providers:
-  bardo-gateway serve --sandbox
-or configure a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPENROUTER_API_KEY:
-  bardo-gateway serve --config bardo.yaml      # see README.md, \"Configuration\""
-        ),
-    )
 }
 
 /// Runs until a signal ends it.
@@ -171,85 +153,6 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The configuration, with what the command line says on top.
-fn load(args: &ServeArgs) -> Result<Loaded, Failure> {
-    let mut loaded = if args.sandbox {
-        config::embedded("sandbox", simulation::configuration(simulation::start()?))
-    } else {
-        config::load(args.common.config.as_deref(), &environment())
-    }?;
-    if !loaded.config.has_providers() {
-        return Err(no_provider(&loaded));
-    }
-    let server = &mut loaded.config.server;
-    server.listen = args.listen.unwrap_or(server.listen);
-    server.admin_listen = args.admin_listen.unwrap_or(server.admin_listen);
-    loaded.config.check().map_err(Failure::config)?;
-    Ok(loaded)
-}
-
-/// Why an address cannot be listened on, and what to do. `option` sets it.
-pub(crate) fn cannot_listen(
-    address: std::net::SocketAddr,
-    option: &str,
-    error: &std::io::Error,
-) -> Failure {
-    let free = std::net::SocketAddr::new(address.ip(), address.port().saturating_add(100));
-    let (code, reason) = match error.kind() {
-        ErrorKind::AddrInUse => (
-            "address_in_use",
-            format!(
-                "another program listens there. Stop it, or choose another port: {option} {free}"
-            ),
-        ),
-        ErrorKind::AddrNotAvailable => (
-            "address_unavailable",
-            format!(
-                "this machine does not have that address. Use {option} 127.0.0.1:{port}, or 0.0.0.0:{port} for \
-                 all addresses",
-                port = address.port()
-            ),
-        ),
-        ErrorKind::PermissionDenied => (
-            "address_forbidden",
-            format!(
-                "permission denied. Ports below 1024 are privileged; use {option} {}:8402",
-                address.ip()
-            ),
-        ),
-        _ => ("address_unavailable", error.to_string()),
-    };
-    Failure::new(code, format!("cannot listen on {address}: {reason}"))
-}
-
-/// The addresses for clients and operators.
-struct Listeners {
-    data: std::net::TcpListener,
-    admin: std::net::TcpListener,
-    listen: std::net::SocketAddr,
-    admin_listen: std::net::SocketAddr,
-}
-
-impl Listeners {
-    fn bind(loaded: &Loaded) -> Result<Self, Failure> {
-        let bind = |address, option| {
-            let listener =
-                server::bind(address).map_err(|error| cannot_listen(address, option, &error))?;
-            let bound = listener.local_addr().map_err(|error| error.to_string())?;
-            Ok::<_, Failure>((listener, bound))
-        };
-        let server = &loaded.config.server;
-        let (data, listen) = bind(server.listen, "--listen")?;
-        let (admin, admin_listen) = bind(server.admin_listen, "--admin-listen")?;
-        Ok(Self {
-            data,
-            admin,
-            listen,
-            admin_listen,
-        })
-    }
-}
-
 /// What answers clients.
 fn edge(
     loaded: &Loaded,
@@ -279,66 +182,6 @@ fn edge(
         metrics,
         bus,
     }))
-}
-
-/// The startup line.
-struct Announced<'a> {
-    listen: std::net::SocketAddr,
-    admin_listen: std::net::SocketAddr,
-    key: Option<&'a str>,
-    folder: &'a Path,
-}
-
-fn announce(args: &ServeArgs, announced: &Announced<'_>) {
-    let Announced {
-        listen,
-        admin_listen: admin,
-        key,
-        folder,
-    } = *announced;
-    if args.common.json {
-        let mut ready = json!({
-            "event": "ready",
-            "listen": listen.to_string(),
-            "admin_listen": admin.to_string(),
-            "sandbox": args.sandbox,
-            "data_dir": folder.display().to_string(),
-        });
-        if let Some(key) = key {
-            ready["key"] = json!(key);
-        }
-        say(ready.to_string());
-    } else if let Some(key) = key {
-        say(simulation::banner(listen, admin, key));
-    } else {
-        say(format!(
-            "serving the API on http://{listen}, admin on http://{admin}, data in {}",
-            folder.display()
-        ));
-    }
-}
-
-/// Refuses a listener that other machines can reach as long as there is no key. Keys of the store
-/// count, and may exist before the first server runs.
-pub(crate) fn known_clients(
-    config: &Config,
-    has_keys: impl FnOnce() -> Result<bool, Failure>,
-) -> Result<(), Failure> {
-    let listen = config.server.listen;
-    if listen.ip().is_loopback() || !config.auth.keys.is_empty() || config.auth.privy.is_some() {
-        return Ok(());
-    }
-    if has_keys()? {
-        return Ok(());
-    }
-    Err(Failure::new(
-        "no_key",
-        format!(
-            "`server.listen` is {listen}, which other machines can reach, and there is no API key. Create one \
-             first: bardo-gateway keys create, or listen on 127.0.0.1:{}",
-            listen.port()
-        ),
-    ))
 }
 
 /// A runtime of this thread alone.
@@ -452,7 +295,7 @@ impl Signals {
 }
 
 impl Running {
-    /// What the operators' listener shows and acts on.
+    /// The operators' listener.
     fn ops(&self, stores: &Stores, token: Secret) -> Arc<Ops> {
         Arc::new(Ops {
             edge: Arc::clone(&self.edge),
@@ -463,8 +306,8 @@ impl Running {
         })
     }
 
-    /// Everything that goes on beside serving: lists, reloads, signals. Says once when everything
-    /// is there. Returns when it is time to go, with `stop` set, and how long to wait for the books.
+    /// Everything beside serving: lists, reloads, signals. Calls `ready` once. Returns when the
+    /// process has to end, with `stop` set, and how long to wait for the store.
     async fn attend(
         &self,
         mut loaded: Loaded,
@@ -603,15 +446,11 @@ impl Running {
         let Fetched { name, list, .. } = fetched;
         match &list {
             Ok(list) => refresh::tell(&self.edge.metrics, &name, list),
-            Err(reason) => tracing::info!(
-                provider = name,
-                reason,
-                "no live list of models; keeping what is known"
-            ),
+            Err(reason) => reason.log(&name),
         }
         let mut status = Status::clone(&self.status.load());
         let told = list.as_ref().map(|list| list.models.len());
-        let told = told.map_err(Clone::clone);
+        let told = told.map_err(ToString::to_string);
         match status.lists.iter_mut().find(|(known, _)| *known == name) {
             Some(known) => known.1 = told,
             None => status.lists.push((name.clone(), told)),

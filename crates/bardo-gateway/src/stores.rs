@@ -1,4 +1,4 @@
-//! Where money, keys and receipts are kept, opened as the configuration says.
+//! The stores of money, keys and receipts, opened as the configuration says.
 
 mod folder;
 mod kind;
@@ -33,15 +33,15 @@ const FILE: &str = "bardo.db";
 pub(crate) struct Stores {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) keys: Arc<dyn KeyStore>,
-    /// What another process pokes after a change; with Postgres the database tells by itself.
+    /// Other processes poke it after a change; Postgres notifies by itself.
     pub(crate) sqlite: Option<Arc<SqliteStore>>,
     postgres: Option<Arc<PostgresStore>>,
 }
 
-/// What the process does with its stores.
+/// The purpose of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// It answers callers, alone on SQLite.
+    /// It serves clients, alone on SQLite.
     Serve,
     /// It makes a change beside a server, and ends.
     Tool,
@@ -130,7 +130,7 @@ impl Stores {
     }
 }
 
-/// Where requests and tokens per minute are counted: in this process, or in Redis for several.
+/// The counters of requests and tokens per minute: in this process, or in Redis for several.
 pub(crate) fn limits(config: &LimitsConfig) -> Result<Arc<dyn LimitStore>, String> {
     let local = Arc::new(LocalLimits::default());
     if config.redis_url.is_empty() {

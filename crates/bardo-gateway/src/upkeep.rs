@@ -1,5 +1,5 @@
-//! What the books need from time to time: holds that are over, receipts that are old, other
-//! processes that changed something.
+//! Regular work on the store: release expired holds, delete old receipts, notice changes of other
+//! processes.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use bardo_types::clock::{Clock as _, SystemClock};
 use crate::control::Control;
 use crate::stores::Stores;
 
-/// How often holds whose time is over are released.
+/// How often expired holds are released.
 const EXPIRE: Duration = Duration::from_secs(5);
 /// How often old receipts are deleted.
 const PRUNE: Duration = Duration::from_secs(3_600);
@@ -36,8 +36,8 @@ async fn expire(stores: Stores) {
         tick.tick().await;
         match stores.ledger.expire(SystemClock.now_ms()).await {
             Ok(0) => {}
-            Ok(count) => tracing::info!(count, "holds released whose time was over"),
-            Err(error) => tracing::warn!(%error, "holds were not looked at"),
+            Ok(count) => tracing::info!(count, "released expired holds"),
+            Err(error) => tracing::warn!(%error, "cannot release expired holds"),
         }
     }
 }
@@ -49,7 +49,7 @@ async fn prune(stores: Stores, keep: Duration) {
         tick.tick().await;
         let before = SystemClock.now_ms().saturating_sub(keep_ms);
         if let Err(error) = stores.prune(before).await {
-            tracing::warn!(%error, "old receipts were not deleted");
+            tracing::warn!(%error, "cannot delete old receipts");
         }
     }
 }

@@ -118,7 +118,7 @@ async fn compare(
     Ok(spent)
 }
 
-/// What the caller was charged so far, in 10⁻⁶ USD; every request comes to at least one.
+/// The total charge of the caller so far, in 10⁻⁶ USD; every request comes to at least one.
 async fn charged(subject: &Subject) -> Result<u64> {
     if !subject.bills {
         return Ok(0);

@@ -18,7 +18,7 @@ const SECTION: &str = "Resident memory";
 const STREAMS: usize = 2000;
 /// Streams opened at a time; a listener's backlog is shorter than 2,000.
 const OPENING: usize = 100;
-/// What a server gets to put its things in order before it is looked at.
+/// The time for a server to settle before it is measured.
 const SETTLE: Duration = Duration::from_secs(1);
 
 pub(super) async fn measure(lab: &Lab, effort: Effort, report: &mut Report) -> Result<()> {

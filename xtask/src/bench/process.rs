@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
-/// Prints the line that tells whoever started us where we listen.
+/// Prints the ready line with the address.
 pub(super) fn announce(listen: SocketAddr) {
     println!(
         "{}",
@@ -34,8 +34,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a server and waits for its ready line. What it logs goes to
-    /// `log`, and its end is quoted when the server does not come up.
+    /// Starts a server and waits for its ready line. Its log goes to `log`,
+    /// and the end of it is quoted when the server does not come up.
     pub(super) fn start(command: &mut Command, log: &Path) -> Result<Self> {
         let stderr = File::create(log).with_context(|| format!("create {}", log.display()))?;
         let shown = command.get_program().to_string_lossy().into_owned();

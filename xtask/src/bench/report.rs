@@ -147,7 +147,7 @@ impl Row {
         }
     }
 
-    /// A figure that could not be taken, which misses any goal.
+    /// A figure that could not be measured. It misses any goal.
     pub(super) fn failed(
         section: &'static str,
         name: String,
@@ -290,8 +290,8 @@ fn cores() -> usize {
     thread::available_parallelism().map_or(0, usize::from)
 }
 
-/// How busy the machine was over the last minute; well above the number of
-/// cores, times are to be taken with care, while ratios still hold.
+/// The load of the machine in the last minute. Far above the number of
+/// cores, times are unreliable and ratios still hold.
 fn load_average() -> Option<f64> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split(' ').next()?.parse().ok()

@@ -47,24 +47,24 @@ const DESCRIPTORS_SLACK: usize = 300;
 /// Options of `cargo xtask soak`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How long.
+    /// Duration.
     #[arg(long, default_value_t = 20.0)]
     minutes: f64,
-    /// Requests per second; 60 % of what the machine can when left out.
+    /// Requests per second [default: 60 % of what the machine can do].
     #[arg(long)]
     rate: Option<f64>,
-    /// Callers who leave before the end of their answer, in percent.
+    /// Percentage of callers that disconnect before the end of their answer.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u8).range(0..=100))]
     aborts: u8,
-    /// Connections at most.
+    /// Largest number of connections.
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// The gateway binary; built in release mode when left out.
+    /// Gateway binary [default: build one].
     #[arg(long, value_name = "FILE")]
     gateway: Option<PathBuf>,
 }
 
-/// What the process holds at one moment.
+/// The resources of the process at one moment.
 #[derive(Clone, Copy)]
 struct Sample {
     minutes: f64,
@@ -277,7 +277,7 @@ async fn capacity(args: &Args, shop: &Shop) -> Result<f64> {
     Ok(count as f64 / tally.elapsed.as_secs_f64())
 }
 
-/// Sends on a schedule; every so often somebody leaves after the first piece.
+/// Sends on a schedule. A share of the callers disconnects after the first piece.
 async fn attack(
     args: &Args,
     shop: &Shop,

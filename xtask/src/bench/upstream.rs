@@ -24,7 +24,7 @@ use crate::load::{self, connection::Reader, drive};
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
-/// How long a slow stream is silent between events.
+/// The pause of a slow stream between events.
 const SLOW_GAP: Duration = Duration::from_secs(1);
 
 struct Answers {

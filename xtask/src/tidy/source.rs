@@ -12,27 +12,48 @@ pub(super) struct Function {
     pub(super) lines: usize,
 }
 
+/// What is not code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Comment,
+    /// A string or a character.
+    Literal,
+}
+
+/// The comments and literals of a text, in their order.
+pub(super) fn pieces(text: &str) -> Vec<(Kind, Range<usize>)> {
+    let bytes = text.as_bytes();
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let (kind, end) = match bytes[at] {
+            b'/' if bytes[at..].starts_with(b"//") => (Kind::Comment, line_end(bytes, at)),
+            b'/' if bytes[at..].starts_with(b"/*") => (Kind::Comment, block_comment_end(bytes, at)),
+            b'"' => (Kind::Literal, string_end(bytes, at)),
+            b'r' if !follows_word(bytes, at) => {
+                (Kind::Literal, raw_string_end(bytes, at).unwrap_or(at))
+            }
+            b'\'' => (Kind::Literal, char_end(bytes, at).unwrap_or(at)),
+            _ => (Kind::Comment, at),
+        };
+        if end > at {
+            pieces.push((kind, at..end.min(bytes.len())));
+        }
+        at = end.max(at + 1);
+    }
+    pieces
+}
+
 /// The text with comments, strings and characters blanked out, byte for byte
 /// in the same place, so that braces and words that remain are code.
 pub(super) fn code_only(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut code = bytes.to_vec();
-    let mut at = 0;
-    while at < bytes.len() {
-        let end = match bytes[at] {
-            b'/' if bytes[at..].starts_with(b"//") => line_end(bytes, at),
-            b'/' if bytes[at..].starts_with(b"/*") => block_comment_end(bytes, at),
-            b'"' => string_end(bytes, at),
-            b'r' if !follows_word(bytes, at) => raw_string_end(bytes, at).unwrap_or(at),
-            b'\'' => char_end(bytes, at).unwrap_or(at),
-            _ => at,
-        };
-        for byte in &mut code[at..end] {
+    let mut code = text.as_bytes().to_vec();
+    for (_, range) in pieces(text) {
+        for byte in &mut code[range] {
             if *byte != b'\n' {
                 *byte = b' ';
             }
         }
-        at = end.max(at + 1);
     }
     // Only ASCII was written over whole comments and literals.
     String::from_utf8_lossy(&code).into_owned()

@@ -11,10 +11,10 @@ use serde_json::Number;
 
 use crate::config::{BACKENDS, BankrConfig, Config, ModeName, usd};
 
-/// What the searches of a cycle may cost where the owner does not say (BUDGET-10).
+/// The default budget for the searches of a cycle (BUDGET-10).
 const USUAL_BUDGET: MicroUsd = MicroUsd::new(50_000);
 
-/// What the owner decides about routing. The configuration was checked.
+/// The routing policy of the owner, from a checked configuration.
 pub(crate) fn policy(config: &Config) -> Policy {
     let inference = &config.inference;
     let weights = &inference.weights;
@@ -69,19 +69,19 @@ pub(crate) fn policy(config: &Config) -> Policy {
     }
 }
 
-/// Whether profiles may let Venice search the web; `None`: where the profile of the subsystem says so.
+/// Whether profiles may let Venice search the web; `None`: if the profile of the subsystem says so.
 pub(super) fn web_search(config: &Config) -> Option<bool> {
     config.providers.venice.as_ref()?.web_search_enabled
 }
 
-/// What the searches of one cycle of an agent may cost.
+/// The budget for the searches of one cycle of an agent.
 pub(super) fn web_search_budget(config: &Config) -> MicroUsd {
     let venice = config.providers.venice.as_ref();
     let budget = venice.and_then(|venice| venice.web_search_budget_per_cycle_usdc.as_ref());
     budget.map_or(USUAL_BUDGET, amount)
 }
 
-/// What the owner says of profiles, by subsystem. Of those that nobody may change there is nothing.
+/// The owner's overrides of profiles, by subsystem, except for locked ones.
 pub(crate) fn profiles(config: &Config) -> BTreeMap<String, InferenceProfile> {
     let table = Subsystems::embedded();
     let mut all: BTreeMap<String, InferenceProfile> = config
@@ -102,21 +102,29 @@ pub(crate) fn profiles(config: &Config) -> BTreeMap<String, InferenceProfile> {
     all
 }
 
-/// What the owner should know of a configuration that is taken, in words.
+/// Warnings about a valid configuration.
 pub(crate) fn notices(config: &Config) -> Vec<String> {
     let mut told = Vec::new();
     let table = Subsystems::embedded();
     for name in config.inference.profiles.keys() {
         if table.find(name).is_some_and(|row| row.locked) {
             told.push(format!(
-                "`inference.profiles.{name}` is ignored: nobody changes how {name} is set up"
+                "`inference.profiles.{name}` is ignored: the settings of {name} are locked"
             ));
         }
     }
     for (subsystem, order) in &config.inference.routes {
         for name in order.iter().filter(|name| !is_configured(config, name)) {
             told.push(format!(
-                "`inference.routes.{subsystem}` names `{name}`, which is not configured under `providers`"
+                "`inference.routes.{subsystem}` names `{name}`, which is not configured under `providers` and is skipped"
+            ));
+        }
+    }
+    if config.inference.provider_order != BACKENDS {
+        let order = config.inference.provider_order.iter();
+        for name in order.filter(|name| !is_configured(config, name)) {
+            told.push(format!(
+                "`inference.provider_order` names `{name}`, which is not configured under `providers` and is skipped"
             ));
         }
     }
@@ -152,15 +160,15 @@ pub(crate) fn notices(config: &Config) -> Vec<String> {
     }
     if config.providers.bankr.as_ref().is_some_and(lacks_key) {
         told.push(
-            "`providers.bankr` has a wallet and no `api_key`, so it is not asked; make a key at bankr.bot and add \
-             `providers.bankr.api_key`"
+            "`providers.bankr` has a wallet and no `api_key`, so it is not used. Create an API key at bankr.bot and \
+             set `providers.bankr.api_key`"
                 .to_owned(),
         );
     }
     told.extend(
         unused(config)
             .into_iter()
-            .map(|key| format!("`{key}` is taken, and nothing acts on it yet")),
+            .map(|key| format!("`{key}` is accepted, without effect yet")),
     );
     told
 }
@@ -172,8 +180,7 @@ pub(crate) fn tell_notices(config: &Config) {
     }
 }
 
-/// Settings that files of other programs have, and that nothing here acts on yet: silence would be
-/// taken for consent.
+/// Settings that files of other programs have and that have no effect yet.
 fn unused(config: &Config) -> Vec<&'static str> {
     let mut keys = Vec::new();
     let mut note = |is_set: bool, key| {
@@ -228,7 +235,7 @@ fn unused(config: &Config) -> Vec<&'static str> {
     keys
 }
 
-/// Bankr's wallet pays, and a key opens the door; a wallet alone is no way in.
+/// Bankr needs an API key; a wallet alone is not enough.
 pub(super) fn lacks_key(bankr: &BankrConfig) -> bool {
     bankr.wallet.is_some() && bankr.api_key.as_ref().is_none_or(|key| key.is_empty())
 }
@@ -251,7 +258,7 @@ fn is_configured(config: &Config, name: &str) -> bool {
     }
 }
 
-/// Routes by row, with the dreams' provider before everybody else.
+/// Routes by row, with the provider of dreams first.
 fn routes(config: &Config) -> BTreeMap<String, Vec<String>> {
     let inference = &config.inference;
     let mut all = spread(&inference.routes, Clone::clone);

@@ -56,7 +56,7 @@ impl Layers {
                 .iter()
                 .rev()
                 .find(|layer| at(&layer.value, path).is_some());
-            let shown = if is_secret(path) {
+            let shown = if is_secret(path, value) {
                 json!("[redacted]")
             } else {
                 value.clone()
@@ -115,14 +115,18 @@ fn at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
     })
 }
 
-fn is_secret(path: &[String]) -> bool {
-    matches!(
-        path.last().map(String::as_str),
-        Some("api_key" | "key" | "secret" | "url" | "redis_url" | "admin_token")
-    )
+/// Whether a value must not be shown. One that is empty hides nothing, and neither does the name of
+/// the embedded store.
+fn is_secret(path: &[String], value: &Value) -> bool {
+    let is_set = value.as_str() != Some("") && !value.is_null();
+    match path.last().map(String::as_str) {
+        Some("api_key" | "key" | "secret" | "redis_url" | "admin_token") => is_set,
+        Some("url") => is_set && value.as_str() != Some("sqlite"),
+        _ => false,
+    }
 }
 
-/// Settings that have a name of their own in the environment, from before there was one for all.
+/// Older names of settings in the environment.
 const FLAT: &[(&str, &str)] = &[
     ("BARDO_INFERENCE_SPREAD_PCT", "INFERENCE__SPREAD_PCT"),
     ("BARDO_INFERENCE_MAX_RETRIES", "UPSTREAM__MAX_ATTEMPTS"),
@@ -162,7 +166,7 @@ pub(crate) fn overrides(environment: &[(String, String)]) -> Value {
     tree
 }
 
-/// The keys that other tools use too, as backends. Read only where there is no config file.
+/// The API keys that other tools use too, as backends. Read only if there is no configuration file.
 pub(crate) fn credentials(environment: &[(String, String)]) -> Value {
     let variable = |names: &[&str]| {
         let found = environment
@@ -207,25 +211,56 @@ pub(crate) fn credentials(environment: &[(String, String)]) -> Value {
     json!({ "providers": providers })
 }
 
-/// Replaces `env:NAME`, `file:PATH` and `${NAME}` by what they stand for.
+/// Replaces `env:NAME`, `file:PATH` and `${NAME}` by their values.
+///
+/// # Errors
+/// With all references that cannot be resolved, each with the path of its setting below `place`.
 pub(crate) fn resolve_secrets(
     value: &mut Value,
+    place: &str,
     environment: &[(String, String)],
 ) -> Result<(), String> {
+    let mut problems = Vec::new();
+    resolve_below(value, place, environment, &mut problems);
+    match problems.as_slice() {
+        [] => Ok(()),
+        [problem] => Err(problem.clone()),
+        several => Err(format!(
+            "{} settings cannot be read:\n  {}",
+            several.len(),
+            several.join("\n  ")
+        )),
+    }
+}
+
+fn resolve_below(
+    value: &mut Value,
+    place: &str,
+    environment: &[(String, String)],
+    problems: &mut Vec<String>,
+) {
     match value {
-        Value::String(text) => {
-            if let Some(resolved) = resolve(text, environment)? {
-                *text = resolved;
+        Value::String(text) => match resolve(text, environment) {
+            Ok(Some(resolved)) => *text = resolved,
+            Ok(None) => {}
+            Err(reason) => problems.push(format!("`{place}`: {reason}")),
+        },
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                let place = format!("{place}[{index}]");
+                resolve_below(item, &place, environment, problems);
             }
-            Ok(())
         }
-        Value::Array(items) => items
-            .iter_mut()
-            .try_for_each(|item| resolve_secrets(item, environment)),
-        Value::Object(members) => members
-            .values_mut()
-            .try_for_each(|member| resolve_secrets(member, environment)),
-        _ => Ok(()),
+        Value::Object(members) => {
+            for (key, member) in members {
+                let place = match place {
+                    "" => key.clone(),
+                    place => format!("{place}.{key}"),
+                };
+                resolve_below(member, &place, environment, problems);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -235,14 +270,19 @@ fn resolve(text: &str, environment: &[(String, String)]) -> Result<Option<String
             .iter()
             .find(|(key, _)| key == name)
             .map(|(_, value)| value.clone());
-        found.ok_or_else(|| format!("the environment variable `{name}` is not set"))
+        found.ok_or_else(|| {
+            let names = environment.iter().map(|(name, _)| name.as_str());
+            let hint = nearest(name, names, 0.95)
+                .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+            format!("the environment variable `{name}` is not set{hint}")
+        })
     };
     if let Some(name) = text.strip_prefix("env:") {
         return variable(name).map(Some);
     }
     if let Some(path) = text.strip_prefix("file:") {
-        let read =
-            std::fs::read_to_string(Path::new(path)).map_err(|error| format!("{path}: {error}"))?;
+        let read = std::fs::read_to_string(Path::new(path))
+            .map_err(|error| format!("cannot read the file {path}: {error}"))?;
         return Ok(Some(read.trim_end().to_owned()));
     }
     if !text.contains("${") {
@@ -253,7 +293,7 @@ fn resolve(text: &str, environment: &[(String, String)]) -> Result<Option<String
     while let Some((before, after)) = rest.split_once("${") {
         let (name, tail) = after
             .split_once('}')
-            .ok_or_else(|| format!("`{text}` has `${{` without `}}`"))?;
+            .ok_or_else(|| "`${` without `}`".to_owned())?;
         out.push_str(before);
         out.push_str(&variable(name)?);
         rest = tail;
@@ -262,7 +302,7 @@ fn resolve(text: &str, environment: &[(String, String)]) -> Result<Option<String
     Ok(Some(out))
 }
 
-/// The name that was meant, if one is more than so alike.
+/// The nearest known name, if its similarity is above `alike`.
 pub(crate) fn nearest<'a>(
     wrong: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -276,7 +316,7 @@ pub(crate) fn nearest<'a>(
         .map(|(_, name)| name)
 }
 
-/// Turns serde's words into ours, with a suggestion for a name that nearly fits.
+/// Rewrites a message of serde, with a suggestion for a similar name.
 pub(crate) fn explain(path: &str, message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let place = if path.is_empty() || path == "." {

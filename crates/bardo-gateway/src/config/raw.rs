@@ -34,25 +34,25 @@ pub(crate) use self::store::{Durability, LimitsConfig, StoreConfig};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
-    /// Listeners and limits towards callers.
+    /// Listeners and limits for clients.
     pub(crate) server: Server,
-    /// Limits towards providers.
+    /// Limits for providers.
     pub(crate) upstream: Upstream,
-    /// The list of models.
+    /// Models.
     pub(crate) catalog: CatalogConfig,
-    /// Who may call.
+    /// API keys and tokens of clients.
     #[serde(default)]
     pub(crate) auth: Auth,
-    /// Where money, keys and receipts are kept.
+    /// Store of money, keys and receipts.
     pub(crate) store: StoreConfig,
-    /// How much callers may ask for.
+    /// Rate limits.
     pub(crate) limits: LimitsConfig,
-    /// The backends.
+    /// Backends.
     #[serde(default)]
     pub(crate) providers: Providers,
-    /// Choosing among backends, and setting up models.
+    /// Routing and model settings.
     pub(crate) inference: Inference,
-    /// What has to be kept secret.
+    /// Privacy.
     pub(crate) privacy: Privacy,
 }
 

@@ -44,14 +44,14 @@ pub(super) fn canonical(settings: &mut Value) -> Result<(), String> {
         match place {
             None => {
                 return Err(format!(
-                    "`{written}` is another name of `{called}`, which cannot be there"
+                    "`{written}` is another name of `{called}`, and a setting above `{called}` is not a table"
                 ));
             }
             Some(place) if place.is_null() || *place == value => *place = value,
             Some(place) if agree(place, &value) => merge(place, &value),
             Some(_) => {
                 return Err(format!(
-                    "`{written}` is another name of `{called}`, and the two say different things; keep one"
+                    "`{written}` is another name of `{called}`, and their values differ; remove one"
                 ));
             }
         }

@@ -49,7 +49,7 @@ fn refusals_name_key_value_and_fix() {
     );
     assert!(
         refusal("server: { heartbeat: soon }")
-            .contains("`server.heartbeat`: `soon` is no duration")
+            .contains("`server.heartbeat`: `soon` is not a duration")
     );
     assert!(
         refusal("providers: { direct: { keys: [ { provider: opnai } ] } }")

@@ -16,7 +16,7 @@ impl std::str::FromStr for Span {
     fn from_str(text: &str) -> Result<Self, String> {
         humantime::parse_duration(text)
             .map(Self)
-            .map_err(|_| format!("`{text}` is no duration; write it like \"15s\" or \"5m\""))
+            .map_err(|_| format!("`{text}` is not a duration; write it like \"15s\" or \"5m\""))
     }
 }
 
@@ -49,8 +49,9 @@ impl<'de> Deserialize<'de> for Size {
             Bytes(usize),
             Text(String),
         }
-        let refuse =
-            |text: &str| D::Error::custom(format!("`{text}` is no size; write it like \"32MiB\""));
+        let refuse = |text: &str| {
+            D::Error::custom(format!("`{text}` is not a size; write it like \"32MiB\""))
+        };
         match Written::deserialize(deserializer).map_err(|_| refuse("this"))? {
             Written::Bytes(bytes) => Ok(Self(bytes)),
             Written::Text(text) => parse_size(&text).map(Self).ok_or_else(|| refuse(&text)),

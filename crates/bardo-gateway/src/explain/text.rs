@@ -1,4 +1,4 @@
-//! An explanation for people, on a terminal of any width. No colors and no symbols that a log would
+//! An explanation as text, for a terminal of any width. No colors and no symbols that a log would
 //! garble: the same text goes into files.
 
 use std::fmt::Write as _;
@@ -62,15 +62,15 @@ pub(crate) fn words(view: &View<'_>, width: usize) -> String {
         width: width.max(NARROW),
     };
     let row = view.subsystem;
-    let of = row.map_or_else(String::new, |row| format!(", asked by {}", row.name));
-    page.heading(&format!("A request for {}{of}", view.model));
+    let of = row.map_or_else(String::new, |row| format!(", subsystem {}", row.name));
+    page.heading(&format!("Request for {}{of}", view.model));
     needs(&mut page, view, row);
     match view.refusal() {
         Some(refusal) => refused(&mut page, refusal),
         None => answers(&mut page, view),
     }
     if let Some((code, message)) = view.refused {
-        page.heading("The first choice cannot be sent this request");
+        page.heading("The first backend cannot accept this request");
         page.entry("", 0, &format!("{message} ({code})"));
     }
     set_up(&mut page, view);
@@ -78,7 +78,7 @@ pub(crate) fn words(view: &View<'_>, width: usize) -> String {
     let advice = view.explanation.advice.iter();
     let advice: Vec<&String> = advice.filter(|line| Some(*line) != refusal).collect();
     if !advice.is_empty() {
-        page.heading("What would make it better");
+        page.heading("Advice");
         for line in advice {
             page.entry("-", 2, line);
         }
@@ -91,7 +91,7 @@ pub(crate) fn words(view: &View<'_>, width: usize) -> String {
         }
     }
     scores(&mut page, view);
-    // Of a refusal it was said already what each backend lacks.
+    // A refusal names already what each backend lacks.
     if view.refusal().is_none() {
         others(&mut page, view);
     }
@@ -101,7 +101,7 @@ pub(crate) fn words(view: &View<'_>, width: usize) -> String {
 fn needs(page: &mut Page, view: &View<'_>, row: Option<&Subsystem>) {
     let intent = &view.explanation.intent;
     let route = view.explanation.outcome.as_ref().ok();
-    page.heading("It needs");
+    page.heading("Requirements");
     let quality = format!(
         "{}: {}{}",
         intent.quality.as_str(),
@@ -138,7 +138,7 @@ fn needs(page: &mut Page, view: &View<'_>, row: Option<&Subsystem>) {
         "cost",
         LABEL,
         &format!(
-            "counts {:.2} of 1{}",
+            "weight {:.2} of 1{}",
             intent.cost_sensitivity,
             why(row, same_cost, |table| format!(
                 "{:.2}",
@@ -147,11 +147,11 @@ fn needs(page: &mut Page, view: &View<'_>, row: Option<&Subsystem>) {
         ),
     );
     let listed = |features: &[Feature]| match features {
-        [] => "nothing in particular".to_owned(),
+        [] => "nothing".to_owned(),
         some => names(some).join(", "),
     };
     page.entry(
-        "must have",
+        "required",
         LABEL,
         &format!(
             "{}{}",
@@ -164,7 +164,7 @@ fn needs(page: &mut Page, view: &View<'_>, row: Option<&Subsystem>) {
         ),
     );
     page.entry(
-        "wishes",
+        "preferred",
         LABEL,
         &format!(
             "{}{}",
@@ -178,14 +178,10 @@ fn needs(page: &mut Page, view: &View<'_>, row: Option<&Subsystem>) {
     );
     if let Some(route) = route {
         let floor = row.map_or_else(String::new, |row| {
-            format!(
-                " (the table's floor for {} is {})",
-                row.name,
-                row.floor.as_str()
-            )
+            format!(" (the floor of {} is {})", row.name, row.floor.as_str())
         });
         page.entry(
-            "secrecy",
+            "privacy",
             LABEL,
             &format!("{} or better{floor}", route.security_class.as_str()),
         );
@@ -194,7 +190,7 @@ fn needs(page: &mut Page, view: &View<'_>, row: Option<&Subsystem>) {
 
 const LABEL: usize = 12;
 
-/// Where a need comes from: the table's row, or what changed it.
+/// The origin of a requirement: the table, or a hint.
 fn why(
     row: Option<&Subsystem>,
     same: impl Fn(&Intent) -> bool,
@@ -202,9 +198,9 @@ fn why(
 ) -> String {
     match row {
         None => String::new(),
-        Some(row) if same(&row.intent) => format!(" (the table's row {})", row.name),
+        Some(row) if same(&row.intent) => format!(" (row {} of the table)", row.name),
         Some(row) => format!(
-            " (the table says {}; hints or the agent's state changed it)",
+            " (the table has {}; changed by hints or the state of the agent)",
             told(&row.intent)
         ),
     }
@@ -215,9 +211,9 @@ fn answers(page: &mut Page, view: &View<'_>) {
         return;
     };
     page.heading(if route.automatic {
-        "Who answers, chosen by the gateway"
+        "Backends, chosen by the gateway"
     } else {
-        "Who answers; the request names the model"
+        "Backends of the model that the request names"
     });
     for (index, choice) in route.choices.iter().enumerate() {
         let entry = &choice.candidate.entry;
@@ -253,11 +249,11 @@ fn answers(page: &mut Page, view: &View<'_>) {
     let others = eligible.count().saturating_sub(route.choices.len());
     let mut said = Vec::new();
     if route.choices.len() > 1 {
-        said.push("Each is asked only where those before it do not answer.".to_owned());
+        said.push("Each one is called only if those before it fail.".to_owned());
     }
     if others > 0 {
         said.push(format!(
-            "{others} more could answer and are not asked (`upstream.max_attempts`)."
+            "{others} more are eligible and are not called (`upstream.max_attempts`)."
         ));
     }
     if !said.is_empty() {
@@ -266,7 +262,7 @@ fn answers(page: &mut Page, view: &View<'_>) {
 }
 
 fn refused(page: &mut Page, refusal: &Refusal) {
-    page.heading("Nobody may answer");
+    page.heading("No backend can serve it");
     let column = LABEL.max(2 + widest(refusal.lacks.iter().map(|(backend, _)| backend.as_str())));
     page.entry("missing", column, &refusal.missing.join(", "));
     for (backend, what) in &refusal.lacks {
@@ -288,7 +284,7 @@ fn set_up(page: &mut Page, view: &View<'_>) {
         .row
         .as_deref()
         .unwrap_or("none; the request or its owner");
-    page.heading(&format!("How the model is set up (profile {row})"));
+    page.heading(&format!("Model settings (profile {row})"));
     let temperature = match view.applied {
         Some(applied) => applied.temperature,
         None => wanted.profile.temperature,
@@ -305,16 +301,16 @@ fn set_up(page: &mut Page, view: &View<'_>) {
         said.push(effort_words(effort));
     }
     if let Some(most) = wanted.profile.max_tokens {
-        said.push(format!("{most} tokens of answer at most"));
+        said.push(format!("at most {most} tokens of answer"));
     }
     if let Some(schema) = &wanted.profile.response_schema {
         said.push(format!("schema {}", schema.name));
     }
     if said.is_empty() {
-        said.push("as the provider does it".to_owned());
+        said.push("defaults of the provider".to_owned());
     }
     if wanted.locked {
-        said.push("nobody may change it".to_owned());
+        said.push("locked".to_owned());
     }
     page.entry("", 0, &said.join(", "));
     for lost in view
@@ -347,7 +343,7 @@ fn others(page: &mut Page, view: &View<'_>) {
     if rest.is_empty() {
         return;
     }
-    page.heading("Who else was looked at");
+    page.heading("Other candidates");
     for (reasons, models) in by_reasons(rest) {
         page.entry("-", 2, &format!("{reasons}:"));
         let column = 4 + widest(models.iter().map(|(backend, _)| *backend));
@@ -360,14 +356,14 @@ fn others(page: &mut Page, view: &View<'_>) {
 /// Models by backend.
 type ByBackend<'a> = Vec<(&'a str, Vec<&'a str>)>;
 
-/// Many models are left out for the same reasons, which are worth reading once.
+/// Groups models by their reasons, since many are skipped for the same ones.
 fn by_reasons(seen: Vec<&Considered>) -> Vec<(String, ByBackend<'_>)> {
     let mut groups: Vec<(String, ByBackend<'_>)> = Vec::new();
     for one in seen {
         let reasons = match (one.reasons.is_empty(), one.eligible) {
             (false, _) => one.reasons.join("; "),
-            (true, true) => "may answer, and others come first".to_owned(),
-            (true, false) => "may not answer".to_owned(),
+            (true, true) => "eligible, ranked lower".to_owned(),
+            (true, false) => "not eligible".to_owned(),
         };
         let at = match groups.iter().position(|(known, _)| *known == reasons) {
             Some(at) => at,

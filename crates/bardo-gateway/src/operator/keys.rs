@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::{Operator, OperatorError};
 
-/// The last millisecond of the year 9999: stores and calendars know no later one.
+/// The last millisecond of the year 9999. Stores and calendars support no later one.
 const END_OF_TIME_MS: u64 = 253_402_300_799_999;
 
-/// What a new key shall be.
+/// The properties of a new key.
 #[derive(Debug, Default)]
 pub(crate) struct KeySpec {
     pub(crate) name: String,
@@ -24,19 +24,19 @@ pub(crate) struct KeySpec {
     pub(crate) expires_in: Option<Duration>,
 }
 
-/// What is done to a key that exists.
+/// A change of an existing key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum KeyChange {
-    /// It is not taken any more, from now on.
+    /// Revoke it now.
     Revoke,
-    /// Another takes its place; both are taken for so long.
+    /// Replace it. The old key works for this grace period.
     Rotate(Duration),
 }
 
-/// A scope that is none.
+/// An invalid scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no scope. Scopes are read-only, model=NAME, backend=NAME, ip=NETWORK, rpm=N, tpm=N, \
+    "unknown scope `{0}`. Scopes are read-only, model=NAME, backend=NAME, ip=NETWORK, rpm=N, tpm=N, \
      spend-session=USD, spend-day=USD, spend-month=USD, spend-total=USD"
 )]
 pub(crate) struct ScopeError(String);
@@ -79,7 +79,7 @@ pub(crate) fn read_scopes(texts: &[String]) -> Result<(Scopes, KeyKind), ScopeEr
 }
 
 impl Operator {
-    /// Makes a key. Its text is in the answer and nowhere else.
+    /// Creates a key. Its text is in the answer and nowhere else.
     pub(crate) async fn create_key(&self, spec: KeySpec) -> Result<Value, OperatorError> {
         let invalid = |text: String| OperatorError::Invalid(text);
         let (scopes, kind) =
@@ -87,12 +87,14 @@ impl Operator {
         let tier = match spec.tier.as_deref() {
             None => None,
             Some(name) => Some(Tier::named(name).ok_or_else(|| {
-                invalid(format!("`{name}` is no tier; there is free, pro and golem"))
+                invalid(format!(
+                    "unknown tier `{name}`; tiers are free, pro and golem"
+                ))
             })?),
         };
         if spec.name.len() > 200 || spec.name.chars().any(char::is_control) {
             return Err(invalid(
-                "a name has at most 200 printable characters".to_owned(),
+                "`name` must have at most 200 printable characters".to_owned(),
             ));
         }
         let account = match spec.account {
@@ -116,11 +118,11 @@ impl Operator {
             replaces: None,
         };
         let mut shown = self.issue(record).await?;
-        // Nothing is no deposit, and no reason to lose the key that was made just now.
+        // A deposit of zero is none, and no reason to lose the new key.
         if let Some(amount) = spec.deposit.filter(|&amount| amount > MicroUsd::ZERO) {
             let account = AccountId::parse(shown["account"].as_str().unwrap_or_default())
                 .map_err(|error| invalid(error.to_string()))?;
-            // The key exists by now and its text is nowhere else, so it is answered all the same.
+            // The key exists, and its text is nowhere else, so it is returned in any case.
             match self.deposit(account, amount, None).await {
                 Ok(balance) => shown["balance"] = balance,
                 Err(error) => shown["deposit_error"] = json!(error.to_string()),
@@ -129,7 +131,7 @@ impl Operator {
         Ok(shown)
     }
 
-    /// Gives a record its id and secret, keeps it, and answers it with the key's text.
+    /// Gives a record its id and secret, stores it, and returns it with the key's text.
     async fn issue(&self, mut record: KeyRecord) -> Result<Value, OperatorError> {
         let unmade = |error: KeyMakingError| OperatorError::Unavailable(error.to_string());
         let fresh = PresentedKey::generate(record.kind).map_err(unmade)?;
@@ -141,7 +143,7 @@ impl Operator {
         Ok(shown)
     }
 
-    /// The keys, without anything that lets anybody use them.
+    /// The keys, without their secrets.
     pub(crate) async fn list_keys(
         &self,
         account: Option<&AccountId>,
@@ -178,7 +180,7 @@ impl Operator {
             KeyChange::Rotate(overlap) => {
                 if record.state(now_ms) != KeyState::Active {
                     return Err(OperatorError::Invalid(format!(
-                        "the key `{id}` is not active, so nothing can take its place; create one"
+                        "the key `{id}` is expired or revoked and cannot be rotated. Create a key: bardo-gateway keys create"
                     )));
                 }
                 let mut next = record.clone();
@@ -201,7 +203,7 @@ fn later(now_ms: u64, after: Duration) -> u64 {
         .min(END_OF_TIME_MS)
 }
 
-/// A name that nobody has had before.
+/// A fresh unique name.
 pub(crate) fn fresh_name() -> String {
     crate::request_id::fresh()
         .as_str()

@@ -13,23 +13,23 @@ use super::{Operator, OperatorError};
 /// How many postings are read at once.
 const PAGE: u32 = 1_000;
 
-/// What became of a request whose outcome was unknown.
+/// The decision on a request with an unknown outcome.
 #[derive(Debug, Clone)]
 pub(crate) enum Resolution {
     /// The provider did not bill it.
     Release,
-    /// It did: so much, spread included.
+    /// It billed this amount, spread included.
     Charge(MicroUsd),
 }
 
 impl Operator {
-    /// Where an account stands.
+    /// The balance of an account.
     pub(crate) async fn balance(&self, account: &AccountId) -> Result<Value, OperatorError> {
         let balance = self.ledger.balance(account).await?.unwrap_or_default();
         Ok(balance_json(account, &balance))
     }
 
-    /// Puts money in; the same reference twice is one deposit.
+    /// Deposits money. A second deposit with the same reference adds nothing.
     pub(crate) async fn deposit(
         &self,
         account: AccountId,
@@ -38,14 +38,14 @@ impl Operator {
     ) -> Result<Value, OperatorError> {
         let invalid = |text: &str| Err(OperatorError::Invalid(text.to_owned()));
         if amount == MicroUsd::ZERO {
-            return invalid("a deposit is more than nothing");
+            return invalid("`usd` must be above 0");
         }
         let is_named = reference.is_some();
         let reference =
             reference.unwrap_or_else(|| format!("operator:{}", super::keys::fresh_name()));
         if reference.is_empty() || reference.len() > 200 || reference.chars().any(char::is_control)
         {
-            return invalid("a reference has 1 to 200 printable characters");
+            return invalid("`reference` must have 1 to 200 printable characters");
         }
         let before = if is_named {
             self.deposited(&account, &reference).await?
@@ -54,7 +54,7 @@ impl Operator {
         };
         if let Some(before) = before.filter(|&before| before != amount) {
             return Err(OperatorError::Invalid(format!(
-                "the reference `{reference}` is of a deposit of {before} USD, not of {amount} USD"
+                "the reference `{reference}` belongs to a deposit of {before} USD, not of {amount} USD; use another reference"
             )));
         }
         let command = Deposit {
@@ -70,7 +70,7 @@ impl Operator {
         Ok(shown)
     }
 
-    /// How much was deposited by a reference, if anything was.
+    /// The amount deposited with a reference, if any.
     async fn deposited(
         &self,
         account: &AccountId,
@@ -111,7 +111,7 @@ impl Operator {
         }
     }
 
-    /// Whether the books add up; the flag says it for exit codes.
+    /// Verifies the books; the flag is for exit codes.
     pub(crate) async fn verify(&self) -> Result<(bool, Value), OperatorError> {
         let found = self.ledger.verify().await?;
         let ok = found.problems.is_empty();
@@ -125,7 +125,7 @@ impl Operator {
         Ok((ok, shown))
     }
 
-    /// Holds whose outcome nobody knows.
+    /// Holds with an unknown outcome.
     pub(crate) async fn unknown(&self) -> Result<Vec<Value>, OperatorError> {
         let holds = self.ledger.holds(None).await?;
         let mut shown = Vec::new();
@@ -151,14 +151,14 @@ impl Operator {
             .find(|hold| hold.request == request && hold.state == HoldState::Unknown)
             .ok_or_else(|| {
                 OperatorError::Invalid(format!(
-                    "no hold of unknown outcome has the request `{request}`"
+                    "no request with an unknown outcome has the id `{request}`; list them: bardo-gateway reconcile"
                 ))
             })?;
         let end = match resolution {
             Resolution::Release => End::Release,
             Resolution::Charge(amount) if amount > hold.amount => {
                 return Err(OperatorError::Invalid(format!(
-                    "{amount} USD are more than the {} USD that are held",
+                    "{amount} USD is more than the hold of {} USD; charge at most the hold",
                     hold.amount
                 )));
             }
@@ -196,8 +196,8 @@ impl Operator {
     }
 }
 
-/// The receipt of a request of unknown outcome, once somebody has decided on it: it shows what was
-/// charged after all. `None` where it cannot be read; then it stays as it is.
+/// The receipt of a request with an unknown outcome after the decision: it shows the charge. `None`
+/// if the receipt cannot be read; then it stays as it is.
 fn decided(json: &str, hold: &HoldView, end: &End) -> Option<Record> {
     let mut receipt: Value = serde_json::from_str(json).ok()?;
     let (provider_cost, charge) = match end {
@@ -262,7 +262,7 @@ fn posting_json(posting: &Posting) -> Value {
     })
 }
 
-/// A hold of unknown outcome, with what its receipt tells of it.
+/// A hold with an unknown outcome, with facts of its receipt.
 fn hold_json(hold: &HoldView, receipt: Option<&str>) -> Value {
     let receipt: Value = receipt
         .and_then(|json| serde_json::from_str(json).ok())

@@ -109,8 +109,8 @@ impl State {
 }
 
 impl Backend {
-    /// Down is a backend that cannot be reached, or that serves none of the models that were asked
-    /// of it lately; degraded is one that serves some of them ill.
+    /// A backend is down if it cannot be reached or serves none of the models that were requested
+    /// lately; it is degraded if it fails for some of them.
     fn state(&self) -> State {
         let unreachable = self
             .probe

@@ -11,7 +11,7 @@ const FILE: &str = "bardo.kind";
 /// The files that a server of an earlier version leaves in its folder, which has no marker.
 const DATABASE: [&str; 2] = ["bardo.db", "bardo.journal"];
 
-/// What the money in a data folder is worth.
+/// The kind of a data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Keys and money of a real server.

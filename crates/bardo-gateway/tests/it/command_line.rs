@@ -4,7 +4,8 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use crate::rig::{Folder, command, config, direct};
+use crate::http::Request;
+use crate::rig::{Folder, Gateway, Sandbox, command, config, direct, eventually, everything};
 
 struct Ran {
     code: Option<i32>,
@@ -87,6 +88,9 @@ fn an_address_in_use_is_named() {
     );
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains(&address), "{}", ran.err);
+    for words in ["another program listens there", "--listen 127.0.0.1:"] {
+        assert!(ran.err.contains(words), "{}", ran.err);
+    }
 }
 
 #[test]
@@ -153,6 +157,281 @@ fn a_configuration_is_checked() {
     let ran = run(&folder, &["check", "--config", "missing.yaml"], &[]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("missing.yaml"));
+}
+
+/// Runs `check` on a file and answers its error.
+#[track_caller]
+fn check_refuses(settings: &Value) -> String {
+    let folder = Folder::new();
+    let file = folder.write("bad.yaml", &settings.to_string());
+    let ran = run(
+        &folder,
+        &["check", "--config", file.to_str().expect("UTF-8")],
+        &[],
+    );
+    assert_eq!(ran.code, Some(1), "{settings}: {}", ran.out);
+    ran.err
+}
+
+/// Runs `check` on a file that is valid and answers its notices.
+#[track_caller]
+fn check_notes(settings: &Value) -> String {
+    let folder = Folder::new();
+    let file = folder.write("good.yaml", &settings.to_string());
+    let file = file.to_str().expect("UTF-8");
+    let ran = run(&folder, &["check", "--config", file, "--json"], &[]);
+    assert_eq!(ran.code, Some(0), "{settings}: {}", ran.err);
+    let told: Value = serde_json::from_str(&ran.out).expect("JSON");
+    told["notices"].to_string()
+}
+
+#[test]
+fn what_serve_refuses_check_refuses() {
+    let folder = Folder::new();
+    let nothing = run(&folder, &["check"], &[]);
+    assert_eq!(nothing.code, Some(1), "{}", nothing.out);
+    assert!(nothing.err.contains("serve --sandbox"), "{}", nothing.err);
+    // Keys of the environment count only without a file, which it says.
+    let file = folder.write("empty.yaml", "server: {}\n");
+    let file = file.to_str().expect("UTF-8");
+    let ran = run(
+        &folder,
+        &["check", "--config", file],
+        &[("OPENAI_API_KEY", "k")],
+    );
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.err.contains("empty.yaml") && ran.err.contains("environment"),
+        "{}",
+        ran.err
+    );
+    // An address for others needs a key, in the file or in the store.
+    let mut public = config(&[direct("openai", "https://api.openai.com/v1", &["gpt-5.5"])]);
+    public["server"] = json!({ "listen": "0.0.0.0:8402" });
+    let error = check_refuses(&public);
+    assert!(
+        error.contains("0.0.0.0:8402") && error.contains("keys create"),
+        "{error}"
+    );
+    let file = folder.write("public.yaml", &public.to_string());
+    let file = file.to_str().expect("UTF-8");
+    let made = run(&folder, &["keys", "create"], &[]);
+    assert_eq!(made.code, Some(0), "{}", made.err);
+    let ran = run(&folder, &["check", "--config", file], &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    for (settings, words) in [
+        (json!({ "store": { "url": "mysql://x" } }), "store.url"),
+        (
+            json!({ "limits": { "redis_url": "http://x" } }),
+            "limits.redis_url",
+        ),
+        (
+            json!({ "auth": { "privy": { "app_id": "a", "jwks_file": "missing.json" } } }),
+            "missing.json",
+        ),
+    ] {
+        let mut bad = good();
+        for (section, value) in settings.as_object().expect("an object") {
+            bad[section] = value.clone();
+        }
+        let error = check_refuses(&bad);
+        assert!(error.contains(words), "{words}: {error}");
+    }
+}
+
+#[test]
+fn names_that_lead_nowhere_are_refused_or_noted() {
+    let with = |inference: Value| {
+        let mut settings = good();
+        settings["inference"] = inference;
+        settings
+    };
+    for (inference, words) in [
+        (
+            json!({ "aliases": { "a": "b", "b": "c", "c": "b" } }),
+            "leads back to itself",
+        ),
+        (json!({ "aliases": { "a": "a" } }), "inference.aliases.a"),
+        (
+            json!({ "fallbacks": { "gpt-5.5": [] } }),
+            "inference.fallbacks.gpt-5.5",
+        ),
+        (
+            json!({ "fallbacks": { "gpt-5.5": ["gpt-5.5"] } }),
+            "names `gpt-5.5` itself",
+        ),
+        // No live list can add a model here.
+        (
+            json!({ "fallbacks": { "gpt-5.5": ["gpt-5.55"] } }),
+            "did you mean `gpt-5.5`?",
+        ),
+        (
+            json!({ "aliases": { "fast": "gemini-3-flash" } }),
+            "gemini-3-flash",
+        ),
+    ] {
+        let error = check_refuses(&with(inference.clone()));
+        assert!(error.contains(words), "{inference}: {error}");
+    }
+    let mut live = with(json!({
+        "aliases": { "quick": "fast", "fast": "gpt-5.5" },
+        "fallbacks": { "gpt-5.5": ["gemini-3-flash"] },
+        "provider_order": ["venice", "direct"],
+    }));
+    live["catalog"] = json!({ "live": true });
+    let notes = check_notes(&live);
+    for words in [
+        "inference.fallbacks.gpt-5.5",
+        "`inference.provider_order` names `venice`",
+    ] {
+        assert!(notes.contains(words), "{words}: {notes}");
+    }
+    assert!(!notes.contains("aliases"), "{notes}");
+}
+
+#[test]
+fn an_alias_of_an_alias_is_the_model_at_the_end() {
+    let sandbox = Sandbox::start();
+    let mut settings = everything(&sandbox);
+    settings["inference"] = json!({ "aliases": { "quick": "fast", "fast": "gpt-5.5" } });
+    let gateway = Gateway::start(&settings);
+    let body = json!({ "model": "quick", "messages": [{ "role": "user", "content": "Hello" }] });
+    let answer = gateway.send(&Request::json("/v1/chat/completions", &body));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    assert_eq!(answer.header("x-bardo-model"), Some("gpt-5.5"));
+}
+
+#[test]
+fn all_missing_variables_and_files_are_named_at_once_with_their_settings() {
+    let mut settings = good();
+    settings["auth"]["keys"][0]["key"] = json!("env:ALICE_KEY");
+    settings["providers"]["direct"]["keys"][0]["api_key"] = json!("file:no/such/key");
+    settings["providers"]["venice"] = json!({ "api_key": "${VENICE}-x" });
+    let error = check_refuses(&settings);
+    for words in [
+        "`auth.keys[0].key`: the environment variable `ALICE_KEY` is not set",
+        "`providers.direct.keys[0].api_key`: cannot read the file no/such/key",
+        "`providers.venice.api_key`: the environment variable `VENICE` is not set",
+    ] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
+}
+
+#[test]
+fn an_address_without_a_port_or_a_port_alone_is_refused_with_the_line_that_works() {
+    let folder = Folder::new();
+    for (written, words) in [
+        ("8405", "127.0.0.1:8405"),
+        (":8405", "127.0.0.1:8405"),
+        ("0.0.0.0", "0.0.0.0:8402"),
+        ("localhost:8405", "127.0.0.1:8405"),
+    ] {
+        let ran = run(&folder, &["serve", "--listen", written], &[]);
+        assert_eq!(ran.code, Some(2), "{written}");
+        assert!(ran.err.contains(words), "{written}: {}", ran.err);
+    }
+}
+
+#[test]
+fn errors_are_json_where_json_is_wanted() {
+    let folder = Folder::new();
+    for (arguments, code, status) in [
+        (&["serve", "--json"][..], "no_provider", 1),
+        (
+            &["check", "--json", "--config", "none.yaml"],
+            "invalid_config",
+            1,
+        ),
+        (&["keys", "revoke", "none", "--json"], "not_found", 1),
+        (
+            &["balance", "show", "--key", "none", "--json"],
+            "not_found",
+            1,
+        ),
+        (
+            &["keys", "create", "--scope", "x=1", "--json"],
+            "invalid_request",
+            1,
+        ),
+        (&["keys", "fly", "--json"], "usage", 2),
+        (&["serve", "--listen", "8405", "--json"], "usage", 2),
+    ] {
+        let ran = run(&folder, arguments, &[]);
+        assert_eq!(ran.code, Some(status), "{arguments:?}");
+        let last = ran.err.lines().last().unwrap_or_default();
+        let told: Value = serde_json::from_str(last)
+            .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {}", ran.err));
+        assert_eq!(told["error"]["code"], code, "{told}");
+        let message = told["error"]["message"].as_str().unwrap_or_default();
+        assert!(!message.is_empty(), "{told}");
+        assert!(ran.out.is_empty(), "{}", ran.out);
+    }
+}
+
+#[test]
+fn shells_get_a_completion_script() {
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = run(&Folder::new(), &["completions", shell], &[]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        assert!(
+            ran.out.contains("bardo-gateway") && ran.out.contains("reconcile"),
+            "{shell}"
+        );
+    }
+}
+
+#[test]
+fn a_start_says_which_key_is_refused_and_which_server_is_down() {
+    let sandbox = Sandbox::start();
+    sandbox.fault("openai", &json!({ "kind": "status", "status": 401 }));
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = closed.local_addr().expect("it is bound");
+    drop(closed);
+    let mut settings = config(&[direct("openai", &sandbox.at("/openai/v1"), &[])]);
+    settings["catalog"] = json!({ "live": true });
+    settings["providers"]["local"] = json!({ "base_url": format!("http://{address}/v1") });
+    let gateway = Gateway::start(&settings);
+    for words in [
+        "the provider refused the API key (status 401)",
+        &format!("cannot reach {address}"),
+        "ollama serve",
+    ] {
+        eventually(words, || gateway.log().contains(words).then_some(()));
+    }
+}
+
+#[test]
+fn an_explanation_of_a_running_server_is_a_page_of_text() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&everything(&sandbox));
+    let url = format!("http://{}", gateway.address);
+    let ran = run(
+        &Folder::new(),
+        &["route", "explain", "--subsystem", "risk", "--url", &url],
+        &[],
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.starts_with("Request for bardo/auto"), "{}", ran.out);
+    assert!(
+        ran.out.lines().all(|line| line.chars().count() < 200),
+        "{}",
+        ran.out
+    );
+    let told = run(
+        &Folder::new(),
+        &[
+            "route",
+            "explain",
+            "--subsystem",
+            "risk",
+            "--url",
+            &url,
+            "--json",
+        ],
+        &[],
+    );
+    let told: Value = serde_json::from_str(&told.out).expect("JSON");
+    assert!(told["candidates"].is_array());
 }
 
 #[test]
@@ -223,6 +502,10 @@ fn settings_are_shown_with_their_source_and_without_secrets() {
         "[redacted]"
     );
     assert_eq!(row("providers.direct.keys.0.provider")["source"], file);
+    // Nothing is hidden where nothing is set.
+    assert_eq!(row("server.admin_token")["value"], "");
+    assert_eq!(row("limits.redis_url")["value"], "");
+    assert_eq!(row("store.url")["value"], "sqlite");
     let plain = run(&folder, &["config", "show", "--config", file], &environment);
     assert!(plain.out.contains("server.heartbeat = \"7s\"") && !plain.out.contains("CANARY"));
 }

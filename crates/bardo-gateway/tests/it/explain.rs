@@ -124,28 +124,32 @@ fn the_verb_explains_without_a_server_and_without_a_provider() {
     let (code, words, err) = run(&["--subsystem", "dream_rem"]);
     assert_eq!(code, Some(0), "{err}");
     for part in [
-        "A request for bardo/auto, asked by dream_rem",
-        "It needs",
-        "Who answers",
+        "Request for bardo/auto, subsystem dream_rem",
+        "Requirements",
+        "Backends, chosen by the gateway",
         "1.",
     ] {
         assert!(words.contains(part), "{words}");
     }
     let (code, words, err) = run(&["--security-class", "e2ee", "--tools"]);
     assert_eq!(code, Some(1), "{words}{err}");
-    assert!(words.contains("Nobody may answer"), "{words}");
+    assert!(words.contains("No backend can serve it"), "{words}");
     let file = folder.write("request.json", &request().to_string());
     let file = file.to_str().expect("UTF-8");
     let (code, words, err) = run(&[file, "--model", "gpt-5.5", "--subsystem", "curator"]);
     assert_eq!(code, Some(0), "{err}");
     assert!(
-        words.contains("A request for gpt-5.5, asked by curator"),
+        words.contains("Request for gpt-5.5, subsystem curator"),
         "{words}"
     );
     // A dream has to stay private, and nobody private has this model.
     let (code, words, _) = run(&[file, "--model", "gpt-5.5"]);
     assert_eq!(code, Some(1), "{words}");
-    for part in ["asked by dream_rem", "Nobody may answer", "accept_degraded"] {
+    for part in [
+        "subsystem dream_rem",
+        "No backend can serve it",
+        "accept_degraded",
+    ] {
         assert!(words.contains(part), "{part}: {words}");
     }
 }

@@ -54,7 +54,7 @@ fn check(trigger: impl Fn(&Gateway)) {
             r#"{"providers":{"direct":{"keys":[{"provider":"openai"}]}}}"#,
             "api_key",
         ),
-        ("{}", "no provider is left"),
+        ("{}", "no provider is configured"),
     ] {
         gateway.configure(bad);
         trigger(&gateway);

@@ -1,4 +1,4 @@
-//! Who may call.
+//! API keys and tokens of clients.
 
 use std::path::PathBuf;
 
@@ -11,35 +11,36 @@ use super::secret;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Auth {
-    /// Keys that callers may use. Without any, everybody who can reach a loopback listener may call.
+    /// API keys for clients. Without any key, every program on this machine can call a loopback
+    /// listener.
     #[serde(default)]
     pub(crate) keys: Vec<CallerKey>,
-    /// Tokens of Privy, sent as `Bearer privy_<token>`.
+    /// Accept tokens of Privy, sent as `Bearer privy_<token>`.
     pub(crate) privy: Option<PrivyConfig>,
 }
 
-/// An application at Privy, whose users may call.
+/// An application at Privy. Its users can call the gateway.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PrivyConfig {
-    /// The application's id.
+    /// Id of the application.
     pub(crate) app_id: String,
-    /// Who makes the tokens; `privy.io` if absent.
+    /// Issuer of the tokens; `privy.io` if absent.
     pub(crate) issuer: Option<String>,
-    /// Whom the tokens are made for; the application if absent.
+    /// Audience of the tokens; the application if absent.
     pub(crate) audience: Option<String>,
-    /// Where the issuer publishes its keys, when not at Privy's usual address.
+    /// Address of the issuer's keys, if not the usual one of Privy.
     pub(crate) jwks_url: Option<String>,
-    /// A file with the issuer's keys; they are then fetched from nowhere.
+    /// File with the issuer's keys. Nothing is fetched if it is set.
     pub(crate) jwks_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CallerKey {
-    /// A name for logs and partitions.
+    /// Name of the client, for logs and cache partitions.
     pub(crate) id: String,
-    /// The key, by `env:NAME`, `file:PATH` or as it is.
+    /// API key: `env:NAME`, `file:PATH` or the key itself.
     #[serde(alias = "secret", deserialize_with = "secret")]
     #[schemars(with = "String")]
     pub(crate) key: Secret,

@@ -1,4 +1,4 @@
-//! The list of models, and what the owner says of them.
+//! The list of models, and corrections to it.
 
 use bardo_types::feature::Feature;
 use bardo_types::model::Tier;
@@ -12,41 +12,41 @@ use crate::config::units::Span;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CatalogConfig {
-    /// Ask each provider for its list of models.
+    /// Fetch the list of models from each provider.
     pub(crate) live: bool,
-    /// How often.
+    /// Fetch it this often.
     pub(crate) refresh: Span,
-    /// What you know of models; it wins over the snapshot and over what backends list.
+    /// Corrections. They win over the embedded catalog and over the lists of backends.
     #[serde(default)]
     pub(crate) models: Vec<OwnerModelConfig>,
 }
 
-/// A model as its owner describes it; what is left out stays as it is known otherwise.
+/// A correction of one model. Fields that are absent stay as they are known.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OwnerModelConfig {
-    /// The model, in any spelling.
+    /// Name of the model, in any spelling.
     pub(crate) id: String,
-    /// The backend of which this is said; of all of them if absent. It is taken to serve the model
-    /// whether or not it lists it.
+    /// Backend to correct; all backends if absent. The backend serves the model from then on, even
+    /// if its list does not have it.
     pub(crate) backend: Option<String>,
-    /// The model whose abilities it has, where nobody knows the name.
+    /// Known model with the same abilities, if the name itself is unknown.
     pub(crate) like: Option<String>,
-    /// Its tier: `small`, `strong` or `frontier`.
+    /// Tier: `small`, `strong` or `frontier`.
     #[schemars(with = "Option<String>")]
     pub(crate) tier: Option<Tier>,
-    /// How good it is, from 0 to 100.
+    /// Quality rating from 0 to 100.
     #[schemars(range(max = 100))]
     pub(crate) rating: Option<u8>,
-    /// What it offers beside what is known.
+    /// Additional features.
     #[serde(default)]
     pub(crate) features: Vec<FeatureName>,
-    /// What it does not offer, whatever is known.
+    /// Features that the model lacks.
     #[serde(default)]
     pub(crate) without: Vec<FeatureName>,
-    /// What it costs.
+    /// Price.
     pub(crate) price: Option<PriceConfig>,
-    /// What whoever runs it can learn and keep, at most: `standard`, `private`, `tee` or `e2ee`.
+    /// Security class that the backend offers for it: `standard`, `private`, `tee` or `e2ee`.
     pub(crate) security: Option<Class>,
 }
 

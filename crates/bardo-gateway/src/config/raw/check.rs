@@ -25,6 +25,11 @@ impl Config {
             return Err("`upstream.max_attempts` must be at least 1".into());
         }
         self.inference.spread()?;
+        let url = self.store.url.expose();
+        let is_postgres = url.starts_with("postgres://") || url.starts_with("postgresql://");
+        if !matches!(url, "" | "sqlite") && !is_postgres {
+            return Err("`store.url` must be \"sqlite\" or begin with postgres://".into());
+        }
         if self.limits.instances == 0 {
             return Err("`limits.instances` must be at least 1".into());
         }
@@ -46,7 +51,7 @@ impl Config {
         ] {
             if count == 0 {
                 return Err(format!(
-                    "`upstream.breaker.{key}` must be at least 1; `upstream.breaker.enabled: false` switches it off"
+                    "`upstream.breaker.{key}` must be at least 1; to disable the circuit breaker, set `upstream.breaker.enabled: false`"
                 ));
             }
         }
@@ -66,7 +71,7 @@ impl Config {
         }
         if !self.server.admin_listen.ip().is_loopback() && self.server.admin_token.is_empty() {
             return Err(format!(
-                "`server.admin_listen` is {}, which others can reach; set `server.admin_token`, or listen on \
+                "`server.admin_listen` is {}, which other machines can reach; set `server.admin_token`, or listen on \
                  127.0.0.1",
                 self.server.admin_listen
             ));
@@ -78,10 +83,10 @@ impl Config {
                     .bytes()
                     .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
             {
-                return Err("`auth.privy.app_id` must be the id of an application".into());
+                return Err("`auth.privy.app_id` must be the id of an application: letters, digits, `-` and `_`".into());
             }
             if privy.jwks_url.is_some() && privy.jwks_file.is_some() {
-                return Err("`auth.privy` must have `jwks_url` or `jwks_file`, not both".into());
+                return Err("`auth.privy` has both `jwks_url` and `jwks_file`; remove one".into());
             }
         }
         for (index, key) in self.auth.keys.iter().enumerate() {

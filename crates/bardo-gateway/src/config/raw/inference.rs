@@ -1,4 +1,4 @@
-//! Choosing among backends, and setting up models.
+//! Routing and model settings.
 
 use std::collections::BTreeMap;
 
@@ -11,51 +11,51 @@ use super::ProfileConfig;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Inference {
-    /// The order in which backends that serve the same model are asked.
+    /// Order of the backends that serve the same model.
     pub(crate) provider_order: Vec<String>,
-    /// Names of your own for models.
+    /// Your own names for models.
     #[serde(default)]
     pub(crate) aliases: BTreeMap<String, String>,
-    /// Other models to try when no backend of the named one answers.
+    /// Models to try if no backend of the named model answers.
     #[serde(default)]
     pub(crate) fallbacks: BTreeMap<String, Vec<String>>,
-    /// What is added to a provider's cost, in percent, where the key's tier does not say.
+    /// Percentage added to the cost of a provider, if the tier of the key does not set one.
     #[schemars(with = "f64")]
     pub(crate) spread_pct: serde_json::Number,
-    /// How the gateway chooses where the caller names no model.
+    /// How the gateway chooses if a request names no model.
     pub(crate) mode: ModeName,
-    /// Backends in order, by subsystem, instead of `provider_order`.
+    /// Order of backends per subsystem, instead of `provider_order`.
     #[serde(default)]
     pub(crate) routes: BTreeMap<String, Vec<String>>,
-    /// How the models of a subsystem are set up, by subsystem; over the table of the gateway.
+    /// Model settings per subsystem. They override the table of the gateway.
     #[serde(default)]
     pub(crate) profiles: BTreeMap<String, ProfileConfig>,
-    /// The models of `bardo/t1` and `bardo/t2`, and of the heartbeats that think.
+    /// Models of `bardo/t1`, `bardo/t2` and the heartbeats `heartbeat_t1` and `heartbeat_t2`.
     #[serde(default)]
     pub(crate) tiers: Tiers,
-    /// The weights of the score's terms.
+    /// Weights of the score's terms.
     pub(crate) weights: WeightsConfig,
-    /// The blended price of a million tokens, in USD, at which a model gets no points for its cost.
+    /// Blended price of a million tokens, in USD, at which the cost score of a model is zero.
     #[schemars(with = "f64")]
     pub(crate) max_cost_usd: serde_json::Number,
-    /// A backend slower than a request allows is left out, instead of being asked last.
+    /// Skip backends that are slower than a request allows, instead of trying them last.
     pub(crate) strict_latency: bool,
-    /// Free models may serve more than the requests of least quality.
+    /// Allow free models for requests above minimum quality.
     pub(crate) free_models: bool,
-    /// OpenRouter's variants (`:nitro`, `:floor`) are used.
+    /// Use the variants of OpenRouter (`:nitro`, `:floor`).
     pub(crate) variants: bool,
-    /// The most that a single call of a dying agent may cost, in USD.
+    /// Largest cost of a single call of a dying agent, in USD.
     #[schemars(with = "f64")]
     pub(crate) death_reserve_usd: serde_json::Number,
-    /// What becomes of `min_p` where a model has no such knob.
+    /// How to replace `min_p` for models without it.
     pub(crate) min_p_fallback: MinPFallback,
-    /// What is asked of the providers' caches.
+    /// Use of the providers' prompt caches.
     pub(crate) caching: Caching,
-    /// Who makes embeddings.
+    /// Embeddings.
     pub(crate) embeddings: Embeddings,
-    /// Which providers are used where several are configured.
+    /// Configured providers to use.
     pub(crate) provider_mode: Option<ProviderMode>,
-    /// The backend of dreams: short for `routes.dream`, in front of everybody else.
+    /// First backend for dreams: short for `routes.dream`.
     pub(crate) dream_provider: Option<String>,
 }
 
@@ -63,95 +63,113 @@ pub(crate) struct Inference {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ModeName {
-    /// The owner's order decides, as far as wishes are met alike.
+    /// The order decides between backends that meet the same preferences.
     Ordered,
     /// The score decides, and the order breaks ties.
     Scored,
 }
 
-/// What becomes of `min_p` where a model has no such knob.
+/// How to replace `min_p` for models without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MinPFallback {
-    /// It is sent as `top_p` = 1 - `min_p`, where nobody sets `top_p`.
+    /// Send `top_p` = 1 - `min_p`, unless the request has a `top_p`.
     TopP,
-    /// It is left out.
+    /// Drop it.
     Drop,
 }
 
-/// Which providers are used.
+/// Providers to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ProviderMode {
-    /// All that are configured.
+    /// All configured providers.
     Both,
-    /// Venice alone.
+    /// Only Venice.
     Venice,
-    /// All but Venice.
+    /// All except Venice.
     Bardo,
 }
 
-/// The models of the tiers.
+/// Models of the tiers.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Tiers {
-    /// Of `bardo/t1` and `heartbeat_t1`.
+    /// Model of `bardo/t1` and `heartbeat_t1`.
     pub(crate) t1: Option<TierConfig>,
-    /// Of `bardo/t2` and `heartbeat_t2`.
+    /// Model of `bardo/t2` and `heartbeat_t2`.
     pub(crate) t2: Option<TierConfig>,
 }
 
-/// The model of a tier.
+/// Model of a tier.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TierConfig {
-    /// `<backend>/<model>`, or a model that any backend may serve.
+    /// `<backend>/<model>`, or a model at any backend.
     #[serde(alias = "model")]
     pub(crate) provider: String,
 }
 
-/// The weights of the score's terms: two numbers each, for requests to which cost does not matter
-/// and for those to which nothing else does. In between they lie on a line.
+/// Weights of the score's terms: two numbers each, at cost sensitivity 0 and 1, with a straight line
+/// in between.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WeightsConfig {
-    /// Of what it costs.
+    /// Weight of the cost.
     pub(crate) cost: (f64, f64),
-    /// Of how good the model is.
+    /// Weight of the quality.
     pub(crate) quality: (f64, f64),
-    /// Of how quick it is.
+    /// Weight of the latency.
     pub(crate) latency: (f64, f64),
-    /// Of how many wishes are met.
+    /// Weight of the preferred features.
     pub(crate) features: (f64, f64),
-    /// Of how well the request is kept secret, where that is preferred and not required.
+    /// Weight of the security class, if privacy is preferred and not required.
     pub(crate) privacy: (f64, f64),
 }
 
-/// What is asked of the providers' caches.
+/// Use of the providers' prompt caches.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Caching {
-    /// Stable parts of prompts are marked for the provider's cache, where a profile says so.
+    /// Mark stable parts of prompts for the provider's cache, if the profile enables it.
     pub(crate) auto_cache_control: bool,
-    /// What the keys of agents' prompts begin with: `<prefix>-<agent>-<subsystem>`.
+    /// Prefix of the prompt cache keys of agents: `<prefix>-<agent>-<subsystem>`.
     pub(crate) prompt_cache_key_prefix: String,
 }
 
-/// Who makes embeddings.
+/// Embeddings.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Embeddings {
-    /// `local`, or a configured backend.
+    /// Backend: `local`, or a configured one.
     pub(crate) provider: String,
-    /// Venice's model for them.
+    /// Embedding model at Venice.
     pub(crate) venice_model: String,
 }
 
 impl Inference {
-    /// The spread in 1/10,000.
+    /// The model behind an alias, over further aliases.
     ///
     /// # Errors
-    /// When it is negative, has more than two decimal digits, or is beyond reason.
+    /// With the chain, if it leads back to itself.
+    pub(crate) fn unaliased(&self, alias: &str) -> Result<&str, Vec<String>> {
+        let mut chain = vec![alias.to_owned()];
+        let mut name = self.aliases.get(alias).ok_or_else(|| chain.clone())?;
+        while let Some(next) = self.aliases.get(name) {
+            let is_known = chain.contains(name);
+            chain.push(name.clone());
+            if is_known {
+                return Err(chain);
+            }
+            name = next;
+        }
+        Ok(name)
+    }
+
+    /// The spread in basis points.
+    ///
+    /// # Errors
+    /// If it is negative, above 900 %, or has more than two decimals.
     pub(crate) fn spread(&self) -> Result<BasisPoints, String> {
         let hundredths = MicroUsd::from_usd(&self.spread_pct.to_string())
             .ok()

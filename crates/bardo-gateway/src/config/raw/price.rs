@@ -1,9 +1,9 @@
-//! What a backend costs, by its owner.
+//! The price of a backend.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A price in USD, per million tokens where not said otherwise.
+/// A price in USD per million tokens, except where noted.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PriceConfig {
@@ -31,10 +31,10 @@ pub(crate) struct PriceConfig {
     /// Reasoning tokens.
     #[schemars(with = "Option<f64>")]
     pub(crate) reasoning_per_million: Option<serde_json::Number>,
-    /// Each search that the provider runs, in USD.
+    /// Price of a web search, in USD.
     #[schemars(with = "Option<f64>")]
     pub(crate) per_search: Option<serde_json::Number>,
-    /// Each request whatever its size, in USD.
+    /// Price of a request of any size, in USD.
     #[schemars(with = "Option<f64>")]
     pub(crate) per_request: Option<serde_json::Number>,
 }

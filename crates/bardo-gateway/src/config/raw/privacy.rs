@@ -1,4 +1,4 @@
-//! What has to be kept secret.
+//! Privacy.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use bardo_types::privacy::SecurityClass;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-/// What has to be kept secret.
+/// Privacy.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Privacy {
-    /// A request that no configured backend can keep as secret as it needs fails, instead of being
-    /// answered visibly less protected.
+    /// Refuse a request if no configured backend meets its privacy floor, instead of answering it
+    /// with less privacy and saying so.
     pub(crate) strict: bool,
-    /// The least protection of a subsystem's requests, instead of the table's: `standard`,
-    /// `private`, `tee` or `e2ee`.
+    /// Lowest security class per subsystem, instead of the one of the table: `standard`, `private`,
+    /// `tee` or `e2ee`.
     #[serde(default)]
     pub(crate) floors: BTreeMap<String, Class>,
 }
 
-/// A class of protection, in any of its spellings.
+/// A security class, in any of its spellings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Class(pub(crate) SecurityClass);
 

@@ -1,4 +1,4 @@
-//! How the models of a subsystem are set up, by its owner.
+//! Model settings of a subsystem.
 
 use bardo_types::json::RawJson;
 use bardo_types::model::Effort;
@@ -6,7 +6,7 @@ use bardo_types::profile::{InferenceProfile, ResponseSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-/// What replaces the table's row, field by field; what is left out stays as it is there.
+/// Overrides of a row of the table. Fields that are absent keep the value of the table.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ProfileConfig {
@@ -28,45 +28,45 @@ pub(crate) struct ProfileConfig {
     /// -2 to 2.
     #[schemars(range(min = -2.0, max = 2.0))]
     pub(crate) presence_penalty: Option<f64>,
-    /// How hard to think: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`.
+    /// Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`.
     pub(crate) reasoning_effort: Option<EffortName>,
-    /// The reasoning is wanted with the answer.
+    /// Return the reasoning with the answer.
     pub(crate) visible_thinking: Option<bool>,
-    /// What the answer has to look like.
+    /// Schema of the answer.
     pub(crate) response_schema: Option<SchemaConfig>,
-    /// Most tokens of the answer.
+    /// Token limit of the answer.
     #[schemars(range(min = 1))]
     pub(crate) max_tokens: Option<u64>,
-    /// Texts that end the answer.
+    /// Stop sequences.
     pub(crate) stop_sequences: Option<Vec<String>>,
-    /// Requests that share it go to the same cache of the provider.
+    /// Requests with the same key use the same prompt cache of the provider.
     pub(crate) prompt_cache_key: Option<String>,
-    /// Stable parts of the prompt are marked for the provider's cache.
+    /// Mark stable parts of the prompt for the provider's cache.
     pub(crate) cache_control: Option<bool>,
-    /// The provider may search the web.
+    /// Allow the provider to search the web.
     pub(crate) web_search: Option<bool>,
-    /// Only attested hardware will do.
+    /// Require attested hardware.
     pub(crate) tee_mode: Option<bool>,
-    /// The likely answer.
+    /// Predicted output.
     pub(crate) predicted_output: Option<String>,
-    /// For repeatable answers.
+    /// Seed for repeatable answers.
     pub(crate) seed: Option<u64>,
 }
 
-/// What an answer has to look like.
+/// Schema of an answer.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SchemaConfig {
-    /// The name that providers ask for.
+    /// Name of the schema.
     pub(crate) name: String,
-    /// A JSON schema.
+    /// JSON schema.
     pub(crate) schema: serde_json::Value,
-    /// Exactly.
+    /// Enforce the schema exactly.
     #[serde(default)]
     pub(crate) strict: bool,
 }
 
-/// An effort, in any case.
+/// An effort, in upper or lower case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EffortName(pub(crate) Effort);
 
@@ -98,7 +98,7 @@ impl JsonSchema for EffortName {
 }
 
 impl ProfileConfig {
-    /// The same, as the rest of the program speaks of it.
+    /// The same as a profile.
     pub(crate) fn profile(&self) -> InferenceProfile {
         let Self {
             temperature,
@@ -130,7 +130,8 @@ impl ProfileConfig {
             visible_thinking,
             response_schema: response_schema.map(|schema| ResponseSchema {
                 name: schema.name,
-                schema: RawJson::of(&schema.schema).expect("what was read as JSON is JSON"),
+                schema: RawJson::of(&schema.schema)
+                    .expect("a value that was parsed as JSON is JSON"),
                 strict: schema.strict,
             }),
             max_tokens,

@@ -14,7 +14,8 @@ use super::{PriceConfig, optional_secret};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Providers {
-    /// BlockRun: with an account's `brk_` key from its credit, without a key paid per call (x402).
+    /// BlockRun. With the `brk_` key of an account it uses the credit of the account; without a key
+    /// it is paid per call (x402).
     pub(crate) blockrun: Option<ServiceConfig>,
     /// OpenRouter.
     pub(crate) openrouter: Option<OpenRouterConfig>,
@@ -22,44 +23,44 @@ pub(crate) struct Providers {
     pub(crate) venice: Option<VeniceConfig>,
     /// Bankr.
     pub(crate) bankr: Option<BankrConfig>,
-    /// A server of your own in OpenAI format.
+    /// Your own server with an OpenAI-compatible API.
     pub(crate) local: Option<LocalConfig>,
-    /// Keys of your own for the makers of models.
+    /// Your own API keys at the makers of models.
     pub(crate) direct: Option<Direct>,
 }
 
-/// Writes a backend's configuration: the members that all of them have, and its own.
+/// The configuration of a backend: the common members and its own.
 macro_rules! backend_config {
     ($(#[$outer:meta])* $name:ident { $($(#[$meta:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$outer])*
         #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct $name {
-            /// The key, by `env:NAME`, `file:PATH` or as it is.
+            /// API key: `env:NAME`, `file:PATH` or the key itself.
             #[serde(default, deserialize_with = "optional_secret")]
             #[schemars(with = "Option<String>")]
             pub(crate) api_key: Option<Secret>,
-            /// Where it is, when not at its usual address.
+            /// Address of the API, if not the usual one.
             #[serde(alias = "endpoint")]
             pub(crate) base_url: Option<String>,
-            /// The models it shall serve; a trailing `*` matches any ending. All, if absent.
+            /// Models to use; a trailing `*` matches any ending. All models if absent.
             #[serde(default)]
             pub(crate) models: Vec<String>,
-            /// Its host name may resolve to a private address.
+            /// Allow a host name that resolves to a private address.
             #[serde(default)]
             pub(crate) allow_private: bool,
-            /// Its price, where no list tells.
+            /// Price of models that no list has a price for.
             pub(crate) price: Option<PriceConfig>,
-            /// Charge callers for it.
+            /// Charge clients for its answers.
             pub(crate) bill: Option<bool>,
-            /// The dialect to speak to it, where its description is not what you want.
+            /// Dialect of the API: `chat`, `responses` or `anthropic`.
             #[serde(alias = "dialect")]
             #[schemars(with = "Option<String>")]
             pub(crate) api: Option<Dialect>,
             $($(#[$meta])* pub(crate) $field: $type,)*
         }
 
-        /// What it has in common with every other backend.
+        /// The common members.
         impl From<&$name> for ServiceConfig {
             fn from(config: &$name) -> Self {
                 Self {
@@ -84,20 +85,19 @@ backend_config! {
 backend_config! {
     /// OpenRouter.
     OpenRouterConfig {
-        /// Models that may be chosen without being named, beside those that the catalog rates.
+        /// Models that automatic choice may use besides the models that the catalog rates.
         #[serde(default)]
         models_auto: Vec<String>,
     }
 }
 
 backend_config! {
-    /// A server of your own.
+    /// Your own server.
     LocalConfig {
-        /// Whether it keeps requests private: by default where its address is on this machine or
-        /// in a private network. `true` says so of another address, `false` of a server that
-        /// passes requests on.
+        /// Whether it meets class `private`. Default: yes if its address is on this machine or in a
+        /// private network.
         private: Option<bool>,
-        /// Nobody else can read what it is sent: it meets `e2ee` where no attestation is asked.
+        /// Trust this server: it meets `e2ee` where no attestation is required.
         #[serde(default)]
         trusted_local: bool,
     }
@@ -106,30 +106,28 @@ backend_config! {
 backend_config! {
     /// Venice.
     VeniceConfig {
-        /// Compute that you staked for is there to be used, so it may be asked for more than
-        /// private requests.
+        /// You staked DIEM for compute. Venice then serves more than private requests.
         #[serde(default)]
         diem_staked: bool,
-        /// What its requests ask for where nothing else says: `private` or `tee`. Taken and not
-        /// used yet.
+        /// Default privacy tier: `private` or `tee`. Accepted, without effect yet.
         default_privacy_tier: Option<super::privacy::Class>,
-        /// Characters by role. Taken and not used yet.
+        /// Characters by role. Accepted, without effect yet.
         #[serde(default)]
         characters: BTreeMap<String, String>,
-        /// Its cache of prompts. Taken and not used yet.
+        /// Prompt cache. Accepted, without effect yet.
         cache: Option<VeniceCache>,
-        /// What else it makes. Taken and not used yet.
+        /// Other media. Accepted, without effect yet.
         multimodal: Option<VeniceMultimodal>,
-        /// Profiles may let Venice search the web: `dream_rem` does. Search engines then read what
-        /// the agent thinks about. By default only where `inference.profiles.<subsystem>` says
+        /// Allow profiles to let Venice search the web, as `dream_rem` does. Search engines then read
+        /// the topics of the agent. Default: only if `inference.profiles.<subsystem>` has
         /// `web_search: true`.
         web_search_enabled: Option<bool>,
-        /// What the searches of one cycle of an agent may cost, in USD; by default 0.05.
+        /// Budget for the searches of one cycle of an agent, in USD. Default: 0.05.
         #[schemars(with = "Option<f64>")]
         web_search_budget_per_cycle_usdc: Option<serde_json::Number>,
-        /// The agent. Taken and not used yet: requests name theirs.
+        /// Id of the agent. Accepted, without effect: requests name their own.
         golem_id: Option<String>,
-        /// The integration phase of dreams asks for attestation. Taken and not used yet.
+        /// Require attestation in the integration phase of dreams. Accepted, without effect yet.
         integration_phase_attestation: Option<bool>,
     }
 }
@@ -137,34 +135,34 @@ backend_config! {
 backend_config! {
     /// Bankr.
     BankrConfig {
-        /// What agents earn pays for their thoughts; by default where `wallet` or `auto_topup` is
+        /// Pay for inference with the revenue of agents. Default: on if `wallet` or `auto_topup` is
         /// set.
         self_funding: Option<bool>,
-        /// The subsystems that it serves when the gateway chooses.
+        /// Subsystems that automatic choice sends here.
         #[serde(default = "bankr_subsystems")]
         subsystems: Vec<String>,
-        /// The address of the wallet that earns and pays.
+        /// Address of the wallet that earns and pays.
         wallet: Option<String>,
-        /// What it holds of revenue, in USD: a tenth of it is the most that a call may cost.
+        /// Revenue in the wallet, in USD. A call may cost a tenth of it.
         #[schemars(with = "Option<f64>")]
         revenue_balance_usd: Option<serde_json::Number>,
-        /// What it earned in its life, in USD.
+        /// Lifetime revenue, in USD.
         #[schemars(with = "Option<f64>")]
         lifetime_revenue_usd: Option<serde_json::Number>,
-        /// Revenue per cost of the last 30 days, where no hint says.
+        /// Revenue divided by cost over the last 30 days, if a request has no such hint.
         sustainability: Option<f64>,
-        /// The most that a call may cost, in USD.
+        /// Largest cost of a call, in USD.
         #[schemars(with = "Option<f64>")]
         max_call_usd: Option<serde_json::Number>,
-        /// Credit is bought when it runs low; the agent's runtime does that.
+        /// Buy credit when it runs low. The agent's runtime does this.
         auto_topup: Option<bool>,
-        /// How much is bought at once, in USD.
+        /// Amount to buy, in USD.
         #[schemars(with = "Option<f64>")]
         auto_topup_amount_usd: Option<serde_json::Number>,
-        /// Below how much, in USD.
+        /// Buy below this balance, in USD.
         #[schemars(with = "Option<f64>")]
         auto_topup_threshold_usd: Option<serde_json::Number>,
-        /// What it is paid in: `USDC`, `ETH`, …
+        /// Token to pay with: `USDC`, `ETH`, …
         auto_topup_token: Option<String>,
     }
 }
@@ -174,24 +172,24 @@ fn bankr_subsystems() -> Vec<String> {
 }
 
 impl BankrConfig {
-    /// Whether what agents earn pays.
+    /// Whether the revenue of agents pays.
     pub(crate) fn is_self_funding(&self) -> bool {
         self.self_funding
             .unwrap_or(self.wallet.is_some() || self.auto_topup == Some(true))
     }
 }
 
-/// Venice's cache of prompts.
+/// The prompt cache of Venice.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct VeniceCache {
-    /// How long the part of a prompt that stays the same is kept, in seconds.
+    /// Lifetime of the stable part of a prompt, in seconds.
     pub(crate) stable_kernel_ttl_s: Option<u64>,
-    /// What begins a new session.
+    /// Events that begin a new session.
     pub(crate) session_epoch_advance_on: Vec<String>,
 }
 
-/// What else Venice makes.
+/// Other media of Venice.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct VeniceMultimodal {
@@ -203,39 +201,39 @@ pub(crate) struct VeniceMultimodal {
     pub(crate) image_generation: bool,
 }
 
-/// Keys of your own.
+/// Your own API keys.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Direct {
-    /// One entry per key, asked in this order.
+    /// API keys, in the order in which they are tried.
     #[serde(default)]
     pub(crate) keys: Vec<DirectKey>,
-    /// Ordinary requests on your keys may be changed to cost less. Taken and not used yet.
+    /// Allow changes to ordinary requests that reduce their cost. Accepted, without effect yet.
     #[serde(default)]
     pub(crate) optimize: bool,
 }
 
 backend_config! {
-    /// A key of your own. By default its owner pays, and callers are not charged.
+    /// Your own API key. By default you pay the provider, and clients are not charged.
     DirectKey {
-        /// Whose key it is: a maker, `local`, a known vendor such as `groq`, or
+        /// Provider of the key: a maker, `local`, a known vendor such as `groq`, or
         /// `openai_compatible` with a `name` and a `base_url`.
         provider: DirectProvider,
-        /// Of `openai_compatible`: what the vendor is called; `<name>/<model>` pins it.
+        /// Name of the vendor (only for `openai_compatible`); `<name>/<model>` pins it.
         name: Option<String>,
-        /// Whether it keeps requests private. Of `local` by default where its address is on this
-        /// machine or in a private network, of others never.
+        /// Whether it meets class `private`. Default: for `local`, yes if its address is on this
+        /// machine or in a private network; no for all others.
         private: Option<bool>,
-        /// Of a `local` one: nobody else can read what it is sent.
+        /// Trust this server (only for `local`).
         #[serde(default)]
         trusted_local: bool,
     }
 }
 
-/// Whose key it is.
+/// The provider of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum DirectProvider {
-    /// api.openai.com, or a server that speaks its format.
+    /// api.openai.com, or a server with the same API.
     #[default]
     Openai,
     /// api.anthropic.com.
@@ -244,11 +242,11 @@ pub(crate) enum DirectProvider {
     Google,
     /// api.deepseek.com.
     Deepseek,
-    /// A server of your own in OpenAI format.
+    /// Your own server with an OpenAI-compatible API.
     Local,
-    /// Another vendor in OpenAI format that the gateway knows.
+    /// A known vendor with an OpenAI-compatible API.
     Vendor(&'static Vendor),
-    /// Any other.
+    /// Any other vendor.
     Compatible,
 }
 
@@ -306,10 +304,10 @@ impl JsonSchema for DirectProvider {
 }
 
 impl DirectKey {
-    /// What the backend of this key is called, before another one is told from it by a number.
+    /// The name of the backend of this key, before a number distinguishes it from another one.
     ///
     /// # Errors
-    /// When it has a name that it must not have, or none that it needs.
+    /// If the name is missing, invalid, or not allowed here.
     pub(crate) fn backend_name(&self, place: &str) -> Result<String, String> {
         let given = self.name.as_deref();
         let name = match (self.provider, given) {
@@ -319,12 +317,12 @@ impl DirectKey {
             }
             (DirectProvider::Compatible, None) => {
                 return Err(format!(
-                    "`{place}.name` is required: `<name>/<model>` asks this vendor, so add e.g. `name: myvendor`"
+                    "`{place}.name` is required, such as `name: myvendor`: requests name this vendor as `<name>/<model>`"
                 ));
             }
             (_, Some(_)) => {
                 return Err(format!(
-                    "`{place}.name` is for `provider: openai_compatible`; leave it out"
+                    "`{place}.name` is only for `provider: openai_compatible`; remove it"
                 ));
             }
             (DirectProvider::Openai, None) => "openai",
@@ -337,7 +335,7 @@ impl DirectKey {
         Ok(format!("direct/{name}"))
     }
 
-    /// The known vendor that it is a key of.
+    /// The known vendor of the key.
     pub(crate) fn vendor(&self) -> Option<&'static Vendor> {
         match self.provider {
             DirectProvider::Vendor(vendor) => Some(vendor),
@@ -373,7 +371,7 @@ fn check_name(name: &str, place: &str) -> Result<(), String> {
     }
     if TAKEN.contains(&name) {
         return Err(format!(
-            "`{place}.name`: `{name}` already means another backend or maker; choose another name, e.g. `my-{name}`"
+            "`{place}.name`: `{name}` already means another backend or maker; use another name, such as `my-{name}`"
         ));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Listeners and limits, towards callers and towards providers.
+//! Listeners, and limits for clients and providers.
 
 use std::net::SocketAddr;
 
@@ -12,29 +12,29 @@ use crate::config::units::{Size, Span};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Server {
-    /// Where callers connect.
+    /// Address for clients.
     pub(crate) listen: SocketAddr,
-    /// Where operators connect.
+    /// Address for operators: health, status, metrics and the admin API.
     pub(crate) admin_listen: SocketAddr,
-    /// What operators have to send as `Authorization: Bearer`; empty: nothing, on loopback alone.
+    /// Token for operators, sent as `Authorization: Bearer`. Empty: no token, and loopback only.
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]
     pub(crate) admin_token: Secret,
-    /// Worker threads; 0 means one per core.
+    /// Number of worker threads; 0: one per core.
     pub(crate) workers: usize,
-    /// Silence on a stream before a comment is sent to the caller.
+    /// Send a comment to the client after this time without data on a stream.
     pub(crate) heartbeat: Span,
     /// Largest request body.
     pub(crate) max_body: Size,
-    /// Memory for all request bodies that are being received or answered.
+    /// Memory for all request bodies in progress. Above it, requests get 503.
     pub(crate) max_bodies: Size,
-    /// Largest request head.
+    /// Largest request head (request line and headers).
     pub(crate) max_header: Size,
-    /// How long a caller may take to send its request.
+    /// Time limit for a client to send its request.
     pub(crate) read_timeout: Span,
-    /// How long a caller may leave what is sent to it unread.
+    /// Close the connection of a client that reads nothing for this time.
     pub(crate) write_timeout: Span,
-    /// How long streams under way may go on after a stop signal.
+    /// Time limit for open streams after a stop signal.
     pub(crate) drain: Span,
     /// Web pages of other origins.
     pub(crate) cors: CorsConfig,
@@ -51,44 +51,45 @@ pub(crate) struct CorsConfig {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Upstream {
-    /// Opening a connection to a provider.
+    /// Time limit to open a connection to a provider.
     pub(crate) connect_timeout: Span,
-    /// From sending a request to the head of the answer; of whole answers only where it is set.
+    /// Time limit from sending a request to the head of the answer. It applies to answers that are not
+    /// streamed only if you set it.
     pub(crate) header_timeout: Span,
-    /// Somebody set it.
+    /// It is not the default.
     #[serde(skip)]
     pub(crate) header_timeout_is_set: bool,
-    /// From the head to the first content of a stream.
+    /// Time limit from the head to the first content of a stream.
     pub(crate) first_token_timeout: Span,
-    /// Between data on a stream; comments and pings do not count.
+    /// Time limit between two pieces of data on a stream; comments and pings do not count.
     pub(crate) idle_timeout: Span,
-    /// A whole request, with all its tries.
+    /// Time limit for a request with all its attempts.
     pub(crate) total_timeout: Span,
-    /// Tries for one request, over all backends.
+    /// Attempts per request over all backends.
     pub(crate) max_attempts: usize,
-    /// Tries of a backend that has failed just now, as a share of the recent requests.
+    /// Retries of failing backends, as a share of the recent requests.
     pub(crate) retry_budget: f64,
-    /// How often a backend that nobody asks is probed by its list of models; 0: never.
+    /// Probe idle backends this often by their list of models; 0: never.
     pub(crate) probe_every: Span,
-    /// When a backend is not asked for a while.
+    /// Circuit breaker.
     pub(crate) breaker: BreakerConfig,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BreakerConfig {
-    /// Whether there are such times.
+    /// Enable the circuit breaker.
     pub(crate) enabled: bool,
-    /// Failures in a row that begin one.
+    /// Open after this many failures in a row.
     pub(crate) failures: u32,
-    /// Connections in a row that do not come about and begin one.
+    /// Open after this many failed connections in a row.
     pub(crate) connect_failures: u32,
-    /// The share of failures within five minutes that begins one.
+    /// Open at this share of failures within five minutes.
     pub(crate) error_rate: f64,
-    /// The answers that this share needs to mean something.
+    /// Answers that the share of failures needs at least.
     pub(crate) min_samples: u32,
-    /// How long the first one lasts.
+    /// Skip the backend for this time at first.
     pub(crate) open_for: Span,
-    /// How long one lasts at most.
+    /// Longest time to skip the backend.
     pub(crate) open_for_max: Span,
 }

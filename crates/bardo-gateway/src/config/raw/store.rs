@@ -1,4 +1,4 @@
-//! Where money, keys and receipts are kept, and how much callers may ask for.
+//! The store of money, keys and receipts, and rate limits.
 
 use bardo_types::secret::Secret;
 use schemars::JsonSchema;
@@ -7,48 +7,49 @@ use serde::Deserialize;
 use super::secret;
 use crate::config::units::Span;
 
-/// Where money, keys and receipts are kept.
+/// Store of money, keys and receipts.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StoreConfig {
-    /// `sqlite` for a file in the data folder, or `postgres://…` for several gateways on one set of
-    /// books.
+    /// `sqlite` for a file in the data folder, or `postgres://…` for several gateways that share
+    /// accounts and keys.
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]
     pub(crate) url: Secret,
-    /// What an acknowledged posting survives (SQLite).
+    /// Durability of SQLite.
     pub(crate) durability: Durability,
-    /// Receipts are kept for so long; postings for ever.
+    /// Delete receipts after this time. Postings stay for ever.
     pub(crate) keep_receipts: Span,
 }
 
-/// What an acknowledged posting survives.
+/// Durability of an acknowledged posting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Durability {
-    /// The end of the process, however abrupt.
+    /// It survives a crash of the process.
     Normal,
-    /// The end of the machine's power too; each commit waits for the disk.
+    /// It survives a loss of power too; each commit waits for the disk.
     Full,
 }
 
-/// How much callers may ask for.
+/// Rate limits.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LimitsConfig {
-    /// Requests per minute and key, where neither its scopes nor its tier say otherwise.
+    /// Requests per minute and key, if neither its scopes nor its tier set a limit.
     pub(crate) requests_per_minute: u32,
-    /// Tokens per minute and key, likewise; 0: no limit.
+    /// Tokens per minute and key, in the same way; 0: no limit.
     pub(crate) tokens_per_minute: u64,
     /// Tokens per hour (UTC) and account; 0: no allowance.
     pub(crate) allowance_tokens_per_hour: u64,
-    /// Beyond the allowance requests go on and are billed; else they are refused until the hour
-    /// ends.
+    /// Serve and bill requests beyond the allowance; false: refuse them until the hour ends.
     pub(crate) allowance_overage: bool,
-    /// `redis://…` where several gateways share the counters; empty: each counts for itself.
+    /// `redis://…` to share the counters between gateways; empty: each gateway counts its own
+    /// requests.
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]
     pub(crate) redis_url: Secret,
-    /// How many gateways share the counters: when Redis is lost, each grants its share.
+    /// Number of gateways that share the counters. Without Redis each one grants its share of the
+    /// limit.
     pub(crate) instances: u32,
 }

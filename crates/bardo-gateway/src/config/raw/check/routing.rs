@@ -1,4 +1,4 @@
-//! Names and numbers of routing: a name that nobody knows would be a wish that nobody hears.
+//! Names and numbers of routing: an unknown name would be ignored silently.
 
 use std::ops::RangeInclusive;
 
@@ -35,7 +35,7 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
         let place = format!("inference.routes.{subsystem}");
         known_subsystem("inference.routes", subsystem)?;
         if order.is_empty() {
-            return Err(format!("`{place}` must name a backend, or be left out"));
+            return Err(format!("`{place}` is empty; name a backend, or remove it"));
         }
         order
             .iter()
@@ -57,6 +57,7 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
         &inference.embeddings.provider,
     )?;
     numbers(config)?;
+    names(config)?;
     models(config)?;
     bankr(config)
 }
@@ -74,12 +75,14 @@ fn numbers(config: &Config) -> Result<(), String> {
     let fits = |weight: f64| (0.0..=1e6).contains(&weight);
     if let Some((key, _)) = rows.iter().find(|(_, (a, b))| !fits(*a) || !fits(*b)) {
         return Err(format!(
-            "`inference.weights.{key}` must be two numbers, neither negative"
+            "`inference.weights.{key}` must be two numbers of 0 or more"
         ));
     }
     let sum = |end: fn(&(f64, f64)) -> f64| rows.iter().map(|(_, pair)| end(pair)).sum::<f64>();
     if sum(|pair| pair.0) <= 0.0 || sum(|pair| pair.1) <= 0.0 {
-        return Err("`inference.weights`: some weight must be above zero at each end".into());
+        return Err(
+            "`inference.weights`: at least one weight must be above 0 in each column".into(),
+        );
     }
     if usd("inference.max_cost_usd", &inference.max_cost_usd)? == MicroUsd::ZERO {
         return Err("`inference.max_cost_usd` must be above 0".into());
@@ -91,6 +94,34 @@ fn numbers(config: &Config) -> Result<(), String> {
             "`inference.caching.prompt_cache_key_prefix` must be 1 to 32 visible ASCII characters"
                 .into(),
         );
+    }
+    Ok(())
+}
+
+/// Aliases that lead nowhere, and fallbacks to nothing.
+fn names(config: &Config) -> Result<(), String> {
+    let inference = &config.inference;
+    for alias in inference.aliases.keys() {
+        inference.unaliased(alias).map_err(|chain| {
+            format!(
+                "`inference.aliases.{alias}` leads back to itself ({}); name a model at the end",
+                chain.join(" -> ")
+            )
+        })?;
+    }
+    for (model, others) in &inference.fallbacks {
+        let place = format!("inference.fallbacks.{model}");
+        if others.is_empty() {
+            return Err(format!("`{place}` is empty; name a model, or remove it"));
+        }
+        if others.contains(model) {
+            return Err(format!(
+                "`{place}` names `{model}` itself; name another model"
+            ));
+        }
+        if let Some(index) = others.iter().position(|other| other.trim().is_empty()) {
+            return Err(format!("`{place}[{index}]` must be the name of a model"));
+        }
     }
     Ok(())
 }
@@ -116,8 +147,8 @@ fn bankr(config: &Config) -> Result<(), String> {
         return Ok(());
     };
     for name in &bankr.subsystems {
-        // Agents have parts of their own that no table lists; what is nearly a listed name is a
-        // slip of the pen.
+        // Agents may have subsystems that no table lists; a name that is nearly a listed one is a typing
+        // error.
         if Subsystems::embedded().find(name).is_none()
             && let Some(meant) = nearest(name, subsystem_names(), SLIP)
         {
@@ -147,9 +178,9 @@ fn bankr(config: &Config) -> Result<(), String> {
     Ok(())
 }
 
-/// So alike are a name and the one that was meant, where other names are possible too.
+/// The similarity of a typing error, where other names are possible too.
 const SLIP: f64 = 0.92;
-/// So alike, where no other name is possible.
+/// The same, where no other name is possible.
 const ALIKE: f64 = 0.75;
 
 fn subsystem_names() -> impl Iterator<Item = &'static str> {
@@ -212,7 +243,7 @@ fn unknown<'a>(
     format!("`{place}`: unknown {what} `{name}`; {hint}")
 }
 
-/// An amount that was written as a number of USD.
+/// An amount from a number of USD.
 pub(crate) fn usd(place: &str, number: &Number) -> Result<MicroUsd, String> {
     MicroUsd::from_usd(&number.to_string()).map_err(|error| format!("`{place}`: {error}"))
 }
