@@ -126,8 +126,8 @@ pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
     Ok(all)
 }
 
-/// What the backends of the owner's keys are called: several keys of one maker or vendor are told
-/// apart by a number.
+/// The names of the backends of the owner's keys. A number distinguishes several keys of one maker or
+/// vendor.
 fn key_names(config: &Config) -> Result<Vec<String>, String> {
     let keys = config.providers.direct.iter();
     let keys = keys.flat_map(|direct| &direct.keys).enumerate();
