@@ -16,7 +16,7 @@ use bardo_wire::json::scan;
 use bardo_wire::splice::{Edit, splice};
 use bardo_wire::{chat, marks, responses, table, textual};
 use bytes::Bytes;
-use http::header::{ACCEPT, HeaderMap, HeaderValue};
+use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 
 use crate::error::EngineError;
 use crate::fit::{
@@ -27,6 +27,9 @@ use crate::received::Task;
 use crate::run::Admitted;
 use crate::setup::{self, Setting, Setup};
 use crate::unseen::Accepted;
+
+/// By this header simulated providers, and no others, learn the dialect of the caller.
+const SANDBOX_FROM: HeaderName = HeaderName::from_static("x-bardo-sandbox-from");
 
 /// A request as one backend gets it.
 pub(crate) struct Shaped {
@@ -481,6 +484,11 @@ pub(crate) fn headers(admitted: &Admitted, endpoint: &Endpoint, dialect: Dialect
         if !anthropic_only || same && dialect == Dialect::Anthropic {
             headers.append(name, value.clone());
         }
+    }
+    // Simulated providers say in their answers what came in at the front. Nobody else is told.
+    if admitted.world.sandbox {
+        let asked = HeaderValue::from_static(admitted.dialect.as_str());
+        headers.insert(SANDBOX_FROM, asked);
     }
     endpoint.provider().complete(dialect, &mut headers);
     headers

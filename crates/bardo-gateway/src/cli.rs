@@ -130,6 +130,9 @@ pub(crate) struct ServeArgs {
     /// Answer with simulated providers and play money. Needs no configuration and no API key.
     #[arg(long)]
     pub(crate) sandbox: bool,
+    /// Send simulated streams at full speed. The default pace is for people who watch.
+    #[arg(long, requires = "sandbox")]
+    pub(crate) fast: bool,
     /// Address for clients (`server.listen`).
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
@@ -147,6 +150,9 @@ pub(crate) struct SandboxArgs {
     /// Seed of the answers. The same seed gives the same answers.
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
+    /// Send streams at full speed. The default pace is for people who watch.
+    #[arg(long)]
+    pub(crate) fast: bool,
     /// Print JSON, one object per line. Errors are JSON too, on standard error.
     #[arg(long)]
     pub(crate) json: bool,

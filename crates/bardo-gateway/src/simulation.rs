@@ -28,11 +28,14 @@ const ACCOUNT: &str = "acct_sandbox";
 /// The sandbox's key, in the data folder, so that the next start prints the same one.
 const KEY_FILE: &str = "sandbox.key";
 
+/// About as fast as a quick model writes.
+const PACE_MS: u64 = 25;
+
 /// `bardo-gateway sandbox`.
 pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), Failure> {
     let runtime = runtime()?;
     runtime.block_on(async {
-        let sandbox = bind(args.listen, args.seed)?;
+        let sandbox = bind(args.listen, args.seed, pace(args.fast))?;
         let address = sandbox.local_addr();
         if args.json {
             say(json!({ "event": "ready", "listen": address.to_string() }).to_string());
@@ -49,11 +52,11 @@ pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), Failure> {
 }
 
 /// Starts simulated providers on a thread of their own, for as long as the process runs.
-pub(crate) fn start() -> Result<SocketAddr, Failure> {
+pub(crate) fn start(fast: bool) -> Result<SocketAddr, Failure> {
     let (sender, receiver) = mpsc::channel();
     let serve = move || {
         let bound = runtime().and_then(|runtime| {
-            let sandbox = bind(SocketAddr::from(([127, 0, 0, 1], 0)), 0)?;
+            let sandbox = bind(SocketAddr::from(([127, 0, 0, 1], 0)), 0, pace(fast))?;
             Ok((runtime, sandbox))
         });
         match bound {
@@ -77,10 +80,16 @@ pub(crate) fn start() -> Result<SocketAddr, Failure> {
         .map_err(|_| "the simulated providers did not start")?
 }
 
-fn bind(listen: SocketAddr, seed: u64) -> Result<Sandbox, Failure> {
+/// Milliseconds between the pieces of a simulated stream.
+fn pace(fast: bool) -> u64 {
+    if fast { 0 } else { PACE_MS }
+}
+
+fn bind(listen: SocketAddr, seed: u64, pace_ms: u64) -> Result<Sandbox, Failure> {
     let config = SandboxConfig {
         listen,
         seed,
+        pace_ms,
         ..SandboxConfig::default()
     };
     Sandbox::bind(config).map_err(|error| serve::cannot_listen(listen, "--listen", &error))

@@ -15,6 +15,7 @@ use crate::fault::Faults;
 use crate::recorded::Recorded;
 use crate::reply::Reply;
 use crate::script::{self, Facts, Stop, Turn};
+use crate::tokens;
 use crate::world::World;
 
 pub(crate) use usage::{Caching, Counts, count_key, scope_of, settle};
@@ -111,7 +112,11 @@ impl Asked<'_> {
 
 /// Answers a validated request. The error is a script that cannot be understood.
 pub(crate) fn answer(asked: &Asked<'_>, flavor: &Flavor, world: &World) -> Result<Reply, String> {
-    let facts = facts::of(asked);
+    let prompt = usage::prompt(asked);
+    let facts = Facts {
+        input_tokens: Some(tokens::count(&prompt).max(1)),
+        ..facts::of(asked)
+    };
     let choices = asked
         .body
         .get("n")
@@ -130,7 +135,7 @@ pub(crate) fn answer(asked: &Asked<'_>, flavor: &Flavor, world: &World) -> Resul
         (flavor.reshape)(&mut turn, asked);
         turns.push(turn);
     }
-    let counts = usage::count(asked, &turns, world);
+    let counts = usage::count(asked, &prompt, &turns, world);
     let script_faults = turns[0].faults.clone();
     let rendering = Rendering {
         asked,

@@ -23,12 +23,18 @@ mod fault;
 mod journal;
 mod services;
 
+mod asked;
 mod cache;
 mod chat;
+mod dialect;
+mod price;
+mod prose;
 mod schema;
 mod script;
 mod seal;
 mod tokens;
+mod unscripted;
+mod work;
 
 mod anthropic;
 mod bankr;

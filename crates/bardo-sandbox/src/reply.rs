@@ -8,6 +8,9 @@ use crate::fault::Faults;
 /// Header names and values in the order in which they are sent.
 pub(crate) type Headers = Vec<(String, String)>;
 
+/// No stream is slowed down to take longer than this.
+const VISIBLE_MS_MAX: u64 = 4_000;
+
 /// An answer: status, headers, and either one body or the pieces of an event stream.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
@@ -111,6 +114,19 @@ impl Reply {
             }
         }
         self
+    }
+
+    /// Gives a stream that has no pace of its own one that can be seen, and keeps it short.
+    pub(crate) fn visible(self, pace_ms: u64) -> Self {
+        let Content::Stream(pieces) = &self.content else {
+            return self;
+        };
+        let content = pieces.iter().filter(|piece| piece.part == Part::Content);
+        let count = content.clone().count() as u64;
+        if count == 0 || content.into_iter().any(|piece| piece.delay_ms > 0) {
+            return self;
+        }
+        self.paced(pace_ms.min(VISIBLE_MS_MAX / count))
     }
 
     /// The first value of a header.

@@ -2,9 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::asked::Harness;
+use crate::dialect::Dialect;
 use crate::fault::Faults;
-use crate::schema;
 use crate::tokens;
+use crate::unscripted;
 use crate::world::World;
 
 /// What marks a script inside a user text.
@@ -41,6 +43,20 @@ pub(crate) enum Choice {
     Named(String),
 }
 
+/// A call of an earlier turn, and what its tool gave back.
+#[derive(Debug, Clone)]
+pub(crate) struct Used {
+    /// How many entries of `said` stand before it.
+    pub(crate) at: usize,
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) input: Input,
+    /// `None` until the tool has answered.
+    pub(crate) result: Option<String>,
+    /// The tool reported an error.
+    pub(crate) failed: bool,
+}
+
 /// What the request says about the form of the answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) enum Output {
@@ -54,15 +70,25 @@ pub(crate) enum Output {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     pub(crate) service: &'static str,
+    /// The dialect of the request as it came in here.
+    pub(crate) dialect: Dialect,
+    /// The dialect that the gateway's caller spoke, where the gateway says so.
+    pub(crate) from: Option<Dialect>,
     pub(crate) model: String,
     pub(crate) said: Vec<Said>,
-    /// Messages in the request, for the default answer.
-    pub(crate) messages: usize,
+    /// Calls of earlier turns, in order.
+    pub(crate) used: Vec<Used>,
+    /// What the program around the conversation says of itself.
+    pub(crate) harness: Harness,
+    /// Tokens of the prompt, if they are counted.
+    pub(crate) input_tokens: Option<u64>,
     /// Media types of the images in the conversation.
     pub(crate) images: Vec<String>,
     pub(crate) documents: usize,
     pub(crate) tools: Vec<Tool>,
     pub(crate) choice: Choice,
+    /// No more than one call in a turn.
+    pub(crate) one_call: bool,
     pub(crate) output: Output,
     /// Whether the model can reason at all; a script's `think` is dropped otherwise.
     pub(crate) can_think: bool,
@@ -132,6 +158,47 @@ pub(crate) struct Turn {
     pub(crate) step: Map<String, Value>,
 }
 
+impl Facts {
+    /// Notes a call of an earlier turn.
+    pub(crate) fn called(&mut self, id: &str, name: &str, input: Input) {
+        self.used.push(Used {
+            at: self.said.len(),
+            id: id.to_owned(),
+            name: name.to_owned(),
+            input,
+            result: None,
+            failed: false,
+        });
+    }
+
+    /// Notes what a tool gave back: to the call with this id, or without an id to the oldest open
+    /// call of this name.
+    pub(crate) fn answered(&mut self, id: &str, name: &str, result: String, failed: bool) {
+        let fits = |used: &&mut Used| {
+            let alike = if id.is_empty() {
+                used.name == name
+            } else {
+                used.id == id
+            };
+            used.result.is_none() && alike
+        };
+        if let Some(used) = self.used.iter_mut().find(fits) {
+            used.result = Some(result);
+            used.failed = failed;
+        }
+    }
+}
+
+impl Input {
+    /// Arguments as a message carries them, in a text.
+    pub(crate) fn parse(arguments: &str) -> Self {
+        match serde_json::from_str(arguments) {
+            Ok(value) => Self::Json(value),
+            Err(_) => Self::Raw(arguments.to_owned()),
+        }
+    }
+}
+
 impl Call {
     /// The arguments as the text that the chat dialects carry.
     pub(crate) fn arguments(&self) -> String {
@@ -179,7 +246,7 @@ impl Turn {
         self.usage.reasoning.unwrap_or_else(estimate)
     }
 
-    fn plain(text: String) -> Self {
+    pub(crate) fn plain(text: String) -> Self {
         Self {
             think: None,
             text: Some(text),
@@ -199,7 +266,7 @@ impl Turn {
 pub(crate) fn play(facts: &Facts, world: &World) -> Result<Turn, String> {
     let mut turn = match scripted(facts, world)? {
         Some(turn) => turn,
-        None => unscripted(facts, world),
+        None => unscripted::turn(facts, world),
     };
     if !facts.can_think {
         turn.think = None;
@@ -327,89 +394,11 @@ fn usage_of(usage: &Value) -> UsageOverride {
     }
 }
 
-fn call_id(facts: &Facts, world: &World, turn: usize, at: usize) -> String {
+pub(crate) fn call_id(facts: &Facts, world: &World, turn: usize, at: usize) -> String {
     let conversation = format!("{:?}", facts.said);
     let place = format!("{turn}/{at}/{}", facts.choice_index);
     let parts = [facts.service, &facts.model, &conversation, &place];
     world.id("", 24, &parts.map(str::as_bytes))
-}
-
-fn unscripted(facts: &Facts, world: &World) -> Turn {
-    let forced = match &facts.choice {
-        Choice::Named(name) => facts.tools.iter().find(|tool| tool.name == *name),
-        Choice::Any => facts.tools.first(),
-        Choice::Auto | Choice::None => None,
-    };
-    let mut turn = Turn::plain(default_text(facts));
-    if facts.thinking {
-        let asked = last_user_text(facts);
-        turn.think = Some(format!(
-            "The user asks: {}. I answer briefly.",
-            start_of(asked, 40)
-        ));
-    }
-    if let Some(tool) = forced {
-        let input = if tool.custom {
-            Input::Text("sandbox input".to_owned())
-        } else {
-            let schema = tool
-                .schema
-                .as_ref()
-                .map_or_else(|| json!({}), schema::minimal);
-            Input::Json(if schema.is_object() {
-                schema
-            } else {
-                json!({})
-            })
-        };
-        let turns = facts
-            .said
-            .iter()
-            .filter(|said| **said == Said::Assistant)
-            .count();
-        let id = call_id(facts, world, turns, 0);
-        turn.tools = vec![Call {
-            id,
-            name: tool.name.clone(),
-            input,
-        }];
-        turn.text = None;
-        turn.stop = Stop::Tools;
-        return turn;
-    }
-    match &facts.output {
-        Output::Free => {}
-        Output::JsonObject => turn.text = Some(json!({ "answer": "sandbox" }).to_string()),
-        Output::Schema(schema) => turn.text = Some(schema::minimal(schema).to_string()),
-    }
-    turn
-}
-
-fn default_text(facts: &Facts) -> String {
-    let images = if facts.images.is_empty() {
-        "0 images".to_owned()
-    } else {
-        format!("{} images: {}", facts.images.len(), facts.images.join(", "))
-    };
-    format!(
-        "Sandbox answer from {}: {} [{} messages, {images}, {} documents]",
-        facts.model,
-        start_of(last_user_text(facts), 60),
-        facts.messages,
-        facts.documents,
-    )
-}
-
-fn last_user_text(facts: &Facts) -> &str {
-    let texts = facts.said.iter().rev().filter_map(|said| match said {
-        Said::User(text) => Some(text.as_str()),
-        Said::Assistant => None,
-    });
-    texts.into_iter().next().unwrap_or_default()
-}
-
-fn start_of(text: &str, characters: usize) -> String {
-    text.chars().take(characters).collect()
 }
 
 /// Honors stop sequences, then the token limit: hidden text is spent first, calls last.

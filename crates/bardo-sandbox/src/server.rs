@@ -38,6 +38,9 @@ pub struct SandboxConfig {
     pub seed: u64,
     /// Keys to accept. An empty list accepts any key that does not start with `bad`.
     pub keys: Vec<String>,
+    /// Milliseconds between the pieces of a stream, so that people see it come; zero for tests and
+    /// for load. A long stream is sent faster, and a script's own pace counts instead.
+    pub pace_ms: u64,
 }
 
 impl Default for SandboxConfig {
@@ -46,6 +49,7 @@ impl Default for SandboxConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             seed: 0,
             keys: Vec::new(),
+            pace_ms: 0,
         }
     }
 }
@@ -71,7 +75,7 @@ impl Sandbox {
         socket.listen(BACKLOG)?;
         let listener = std::net::TcpListener::from(socket);
         let local_addr = listener.local_addr()?;
-        let world = Arc::new(World::new(config.seed, config.keys));
+        let world = Arc::new(World::new(config.seed, config.keys).paced(config.pace_ms));
         Ok(Self {
             listener,
             local_addr,
@@ -180,7 +184,7 @@ fn delivered(service: &Service, recorded: &mut Recorded, world: &World) -> Deliv
     let reply = match recorded.faults.status() {
         // A refusal comes before the request is even looked at, so nothing changes in the world.
         Some(status) => (service.refuse)(status, recorded),
-        None => (service.handle)(recorded, world),
+        None => (service.handle)(recorded, world).visible(world.pace_ms),
     };
     let faults = recorded.faults.clone().and(&reply.faults);
     fault::apply(reply, &faults, service, recorded)

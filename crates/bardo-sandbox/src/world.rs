@@ -17,6 +17,8 @@ use crate::seal::Seals;
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) seed: u64,
+    /// Milliseconds between the pieces of a stream that has no pace of its own.
+    pub(crate) pace_ms: u64,
     keys: Vec<String>,
     pub(crate) seals: Seals,
     pub(crate) cache: PromptCache,
@@ -37,6 +39,7 @@ impl World {
     pub(crate) fn new(seed: u64, keys: Vec<String>) -> Self {
         Self {
             seed,
+            pace_ms: 0,
             keys,
             seals: Seals::new(seed),
             cache: PromptCache::default(),
@@ -44,6 +47,11 @@ impl World {
             journal: Journal::default(),
             shelf: Shelf::default(),
         }
+    }
+
+    /// Lets people see how streams come.
+    pub(crate) fn paced(self, pace_ms: u64) -> Self {
+        Self { pace_ms, ..self }
     }
 
     /// Forgets everything but the configuration.

@@ -138,7 +138,7 @@ def shop(binary: pathlib.Path, place: pathlib.Path):
     """The servers of one client, up and ready; afterwards the binary checks its own books."""
     place.mkdir()
     with contextlib.ExitStack() as stack:
-        argv = [binary, "sandbox", "--listen", "127.0.0.1:0", "--json"]
+        argv = [binary, "sandbox", "--listen", "127.0.0.1:0", "--json", "--fast"]
         sandbox = stack.enter_context(process.Server("sandbox", argv, place / "sandbox.log"))
         at = sandbox.ready()["listen"]
         (place / "gateway.yaml").write_text(json.dumps(config(at), indent=2) + "\n")

@@ -101,7 +101,7 @@ class Mortal:
 
     def revive(self) -> None:
         self.lives += 1
-        argv = [self.binary, "sandbox", "--listen", self.listen, "--json"]
+        argv = [self.binary, "sandbox", "--listen", self.listen, "--json", "--fast"]
         self.server = process.Server("first sandbox", argv, self.place / f"first-{self.lives}.log")
         self.listen = self.server.ready()["listen"]
 
@@ -206,7 +206,7 @@ class Routing:
         place.mkdir()
         with contextlib.ExitStack() as stack:
             first = stack.enter_context(Mortal(self.binary, place))
-            argv = [self.binary, "sandbox", "--listen", "127.0.0.1:0", "--json"]
+            argv = [self.binary, "sandbox", "--listen", "127.0.0.1:0", "--json", "--fast"]
             second = stack.enter_context(process.Server("second sandbox", argv, place / "second.log")).ready()["listen"]
             (place / "gateway.yaml").write_text(json.dumps(config(first.listen, second), indent=2) + "\n")
             argv = [

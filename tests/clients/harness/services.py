@@ -35,7 +35,7 @@ class Journal:
 def world(gateway: pathlib.Path, direct: bool, scratch: pathlib.Path):
     """The servers of a run, up and ready; gone when the block ends."""
     with contextlib.ExitStack() as stack:
-        argv = [gateway, "sandbox", "--listen", "127.0.0.1:0", "--json"]
+        argv = [gateway, "sandbox", "--listen", "127.0.0.1:0", "--json", "--fast"]
         sandbox = stack.enter_context(process.Server("sandbox", argv, scratch / "sandbox.log"))
         at = sandbox.ready()["listen"]
         if direct:

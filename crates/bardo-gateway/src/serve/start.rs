@@ -33,7 +33,10 @@ or configure a provider, in a file or by a variable such as ANTHROPIC_API_KEY or
 /// The configuration, overridden by the command line.
 pub(super) fn load(args: &ServeArgs) -> Result<Loaded, Failure> {
     let mut loaded = if args.sandbox {
-        config::embedded("sandbox", simulation::configuration(simulation::start()?))
+        config::embedded(
+            "sandbox",
+            simulation::configuration(simulation::start(args.fast)?),
+        )
     } else {
         config::load(args.common.config.as_deref(), &environment())
     }?;

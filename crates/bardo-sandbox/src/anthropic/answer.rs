@@ -13,7 +13,7 @@ use super::usage::{InputTokens, Prompt};
 use super::{context, facts, server_tools};
 use crate::fault::Faults;
 use crate::recorded::Recorded;
-use crate::script::{self, Call, Input, Stop};
+use crate::script::{self, Call, Facts, Input, Stop};
 use crate::tokens;
 use crate::world::World;
 
@@ -44,9 +44,12 @@ pub(crate) fn answer(
     request: &Recorded,
     world: &World,
 ) -> Result<Answer, ApiError> {
-    let facts = facts::of(checked, request);
-    let turn = script::play(&facts, world).map_err(ApiError::invalid)?;
     let prompt = Prompt::of(checked);
+    let facts = Facts {
+        input_tokens: Some(prompt.tokens()),
+        ..facts::of(checked, request)
+    };
+    let turn = script::play(&facts, world).map_err(ApiError::invalid)?;
     let most = checked.model.max_input_tokens;
     if prompt.tokens() > most {
         return Err(ApiError::invalid(format!(

@@ -5,19 +5,25 @@ use serde_json::{Map, Value};
 use super::check::Checked;
 use super::server_tools;
 use super::thinking::Mode;
-use super::turns::Role;
+use super::turns::{Block, Role};
+use crate::chat::facts::texts_of;
+use crate::dialect::Dialect;
 use crate::recorded::Recorded;
-use crate::script::{Choice, Facts, Output, Said, Tool};
+use crate::script::{Choice, Facts, Input, Output, Said, Tool};
 
 /// Boils a request down to the facts that every dialect shares.
 pub(super) fn of(checked: &Checked, request: &Recorded) -> Facts {
     let body = &checked.body;
     let mut facts = Facts {
         service: request.service,
+        dialect: Dialect::Messages,
+        from: Dialect::of_caller(request),
         model: checked.asked_model.clone(),
-        messages: body["messages"].as_array().map_or(0, Vec::len),
         tools: custom_tools(body),
         choice: choice(body),
+        one_call: body
+            .get("tool_choice")
+            .is_some_and(|choice| choice["disable_parallel_tool_use"] == true),
         output: output(body),
         can_think: checked.plan.mode != Mode::Off,
         thinking: checked.plan.mode == Mode::Manual
@@ -32,19 +38,44 @@ pub(super) fn of(checked: &Checked, request: &Recorded) -> Facts {
         .flatten()
         .filter_map(|stop| stop.as_str().map(str::to_owned))
         .collect();
+    if let Some(system) = body.get("system") {
+        facts.harness.note(&texts_of(system));
+    }
     for turn in &checked.turns {
         if turn.role == Role::Assistant {
             facts.said.push(Said::Assistant);
-            continue;
         }
         for block in &turn.blocks {
-            note_attachments(&block.value, &mut facts);
-            if turn.role == Role::User && block.kind() == "text" {
-                facts.said.push(Said::User(block.text("text").to_owned()));
-            }
+            read_block(turn.role, block, &mut facts);
         }
     }
     facts
+}
+
+fn read_block(role: Role, block: &Block, facts: &mut Facts) {
+    match (role, block.kind()) {
+        (Role::Assistant, "tool_use") => {
+            let input = Input::Json(block.value["input"].clone());
+            facts.called(block.text("id"), block.text("name"), input);
+        }
+        (Role::Assistant, _) => {}
+        (_, kind) => {
+            note_attachments(&block.value, facts);
+            let text = block.text("text");
+            if kind == "text" {
+                facts.harness.note(text);
+            }
+            match (role, kind) {
+                (Role::User, "text") => facts.said.push(Said::User(text.to_owned())),
+                (_, "tool_result") => {
+                    let result = texts_of(&block.value["content"]);
+                    let failed = block.value["is_error"] == true;
+                    facts.answered(block.text("tool_use_id"), "", result, failed);
+                }
+                _ => {}
+            }
+        }
+    }
 }
 
 fn note_attachments(block: &Value, facts: &mut Facts) {

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::chat::Asked;
-use crate::script::{Choice, Facts, Output, Said, Tool};
+use crate::dialect::Dialect;
+use crate::script::{Choice, Facts, Input, Output, Said, Tool};
 
 /// The facts of a request; whatever is malformed is ignored, because services validate first.
 pub(crate) fn of(asked: &Asked<'_>) -> Facts {
@@ -11,10 +12,12 @@ pub(crate) fn of(asked: &Asked<'_>) -> Facts {
     let messages = body.get("messages").and_then(Value::as_array);
     let mut facts = Facts {
         service: asked.request.service,
+        dialect: Dialect::Chat,
+        from: Dialect::of_caller(asked.request),
         model: asked.model.clone(),
-        messages: messages.map_or(0, Vec::len),
         tools: tools(body),
         choice: choice(body),
+        one_call: body.get("parallel_tool_calls") == Some(&Value::Bool(false)),
         output: output(body),
         can_think: asked.can_think,
         thinking: asked.thinking,
@@ -45,11 +48,49 @@ fn read_message(message: &Value, facts: &mut Facts) {
                 _ => {}
             }
             if !texts.is_empty() {
-                facts.said.push(Said::User(texts.join("\n")));
+                let text = texts.join("\n");
+                facts.harness.note(&text);
+                facts.said.push(Said::User(text));
             }
         }
-        Some("assistant") => facts.said.push(Said::Assistant),
+        Some("assistant") => {
+            facts.said.push(Said::Assistant);
+            let calls = message.get("tool_calls").and_then(Value::as_array);
+            calls.into_iter().flatten().for_each(|call| {
+                read_call(call, facts);
+            });
+        }
+        Some("tool") => {
+            let id = message["tool_call_id"].as_str().unwrap_or_default();
+            facts.answered(id, "", texts_of(&message["content"]), false);
+        }
+        Some("system" | "developer") => facts.harness.note(&texts_of(&message["content"])),
         _ => {}
+    }
+}
+
+fn read_call(call: &Value, facts: &mut Facts) -> Option<()> {
+    let id = call["id"].as_str()?;
+    let custom = &call["custom"];
+    if let Some(text) = custom["input"].as_str() {
+        facts.called(id, custom["name"].as_str()?, Input::Text(text.to_owned()));
+        return Some(());
+    }
+    let function = &call["function"];
+    let arguments = function["arguments"].as_str().unwrap_or_default();
+    facts.called(id, function["name"].as_str()?, Input::parse(arguments));
+    Some(())
+}
+
+/// The texts of a content that is one text or a list of parts.
+pub(crate) fn texts_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part["text"].as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
     }
 }
 

@@ -54,24 +54,29 @@ impl Counts {
     }
 }
 
-pub(super) fn count(asked: &Asked<'_>, turns: &[Turn], world: &World) -> Counts {
-    let parts = ["tools", "functions", "response_format", "messages"]
+/// Everything of a request that the model reads.
+pub(super) fn prompt(asked: &Asked<'_>) -> String {
+    ["tools", "functions", "response_format", "messages"]
         .iter()
-        .filter_map(|name| asked.body.get(name));
-    let prompt: String = parts.map(tokens::render).collect();
+        .filter_map(|name| asked.body.get(name))
+        .map(tokens::render)
+        .collect()
+}
+
+pub(super) fn count(asked: &Asked<'_>, prompt: &str, turns: &[Turn], world: &World) -> Counts {
     let used = match asked.caching {
         Caching::Off => CacheUse::default(),
         Caching::Automatic => {
-            let used = automatic(asked, &prompt, world);
+            let used = automatic(asked, prompt, world);
             CacheUse { written: 0, ..used }
         }
         Caching::Breakpoints if is_explicit(asked.body) => {
             marked(asked, "prompt_cache_breakpoint", world)
         }
-        Caching::Breakpoints => automatic(asked, &prompt, world),
+        Caching::Breakpoints => automatic(asked, prompt, world),
         Caching::Markers => marked(asked, "cache_control", world),
     };
-    settle(tokens::count(&prompt).max(1), used, turns)
+    settle(tokens::count(prompt).max(1), used, turns)
 }
 
 /// Counts with the script's overrides, which apply to the first turn alone.

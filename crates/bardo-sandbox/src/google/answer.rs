@@ -6,6 +6,8 @@ use super::check::{self, Checked};
 use super::error::ApiError;
 use super::{prompt, signature};
 use crate::cache;
+use crate::chat::facts::texts_of;
+use crate::dialect::Dialect;
 use crate::fault::Faults;
 use crate::recorded::Recorded;
 use crate::script::{self, Choice, Facts, Input, Output, Said, Stop, Tool};
@@ -46,9 +48,14 @@ pub(super) fn answer(
     request: &Recorded,
     world: &World,
 ) -> Result<Answer, ApiError> {
-    let facts = facts(checked);
+    let rendered = prompt::rendered(&checked.body);
+    let facts = Facts {
+        from: Dialect::of_caller(request),
+        input_tokens: Some(tokens::count(&rendered).max(1)),
+        ..facts(checked)
+    };
     let turn = script::play(&facts, world).map_err(ApiError::invalid)?;
-    let usage = usage(checked, &turn, world)?;
+    let usage = usage(checked, &rendered, &turn, world)?;
     let script_text = |field: &str| turn.step.get(field).and_then(Value::as_str);
     let calling = &checked.body["toolConfig"]["functionCallingConfig"];
     let mut answer = Answer {
@@ -87,9 +94,13 @@ fn finish(turn: &script::Turn) -> String {
     }
 }
 
-fn usage(checked: &Checked, turn: &script::Turn, world: &World) -> Result<Usage, ApiError> {
-    let rendered = prompt::rendered(&checked.body);
-    let prompt = tokens::count(&rendered).max(1);
+fn usage(
+    checked: &Checked,
+    rendered: &str,
+    turn: &script::Turn,
+    world: &World,
+) -> Result<Usage, ApiError> {
+    let prompt = tokens::count(rendered).max(1);
     let most = checked.model.input_tokens;
     if prompt > most {
         return Err(ApiError::invalid(format!(
@@ -100,7 +111,7 @@ fn usage(checked: &Checked, turn: &script::Turn, world: &World) -> Result<Usage,
     let scope = format!("google/{}", checked.model.id);
     let implicit = world
         .cache
-        .automatic(cache::COMMON, &scope, &rendered, world.now_ms());
+        .automatic(cache::COMMON, &scope, rendered, world.now_ms());
     let cached = checked.cached_tokens.unwrap_or(implicit.read);
     let thoughts = turn.think_tokens();
     let searches = u64::from(check::has_tool(&checked.body, "googleSearch"));
@@ -121,8 +132,8 @@ fn facts(checked: &Checked) -> Facts {
     let contents = body["contents"].as_array().map_or(&[][..], Vec::as_slice);
     let mut facts = Facts {
         service: "google",
+        dialect: Dialect::Gemini,
         model: checked.model.id.clone(),
-        messages: contents.len(),
         tools: check::declarations(body).map(tool).collect(),
         choice: choice(body),
         output: output(config),
@@ -135,6 +146,9 @@ fn facts(checked: &Checked) -> Facts {
     facts.stop = stops
         .filter_map(|stop| stop.as_str().map(str::to_owned))
         .collect();
+    facts
+        .harness
+        .note(&texts_of(&body["systemInstruction"]["parts"]));
     for (index, content) in contents.iter().enumerate() {
         if content["role"] == "model" {
             // Neighbors of one role are one turn.
@@ -142,6 +156,7 @@ fn facts(checked: &Checked) -> Facts {
             if !goes_on {
                 facts.said.push(Said::Assistant);
             }
+            note_calls(content, &mut facts);
         } else {
             note(content, &mut facts);
         }
@@ -149,10 +164,39 @@ fn facts(checked: &Checked) -> Facts {
     facts
 }
 
+fn note_calls(content: &Value, facts: &mut Facts) {
+    for part in content["parts"].as_array().into_iter().flatten() {
+        let call = &part["functionCall"];
+        if let Some(name) = call["name"].as_str() {
+            let id = call["id"].as_str().unwrap_or_default();
+            facts.called(id, name, Input::Json(call["args"].clone()));
+        }
+    }
+}
+
+/// The text in a function's response, which is an object of any shape.
+fn result_of(response: &Value) -> String {
+    let named = ["output", "result", "content", "error"];
+    let found = named.iter().map(|name| &response[*name]);
+    let text = found.into_iter().find(|value| !value.is_null());
+    match text {
+        Some(Value::String(text)) => text.clone(),
+        Some(parts @ Value::Array(_)) => texts_of(parts),
+        _ => response.to_string(),
+    }
+}
+
 fn note(content: &Value, facts: &mut Facts) {
     for part in content["parts"].as_array().into_iter().flatten() {
         if let Some(text) = part["text"].as_str() {
+            facts.harness.note(text);
             facts.said.push(Said::User(text.to_owned()));
+        }
+        let answer = &part["functionResponse"];
+        if let Some(name) = answer["name"].as_str() {
+            let id = answer["id"].as_str().unwrap_or_default();
+            let failed = !answer["response"]["error"].is_null();
+            facts.answered(id, name, result_of(&answer["response"]), failed);
         }
         let inner = part["functionResponse"]["parts"].as_array();
         for part in inner.into_iter().flatten().chain([part]) {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::chat::facts;
+use crate::dialect::Dialect;
 use crate::openai::error::{Problem, json_body};
 use crate::openai::{models, validate};
 use crate::recorded::Recorded;
@@ -46,8 +47,10 @@ pub(crate) fn of_body(
     let turn = script::play(
         &Facts {
             service: request.service,
+            dialect: Dialect::Completions,
+            from: Dialect::of_caller(request),
             model: model.to_owned(),
-            messages: 1,
+            input_tokens: Some(tokens::count(&prompt)),
             max_tokens: body.get("max_tokens").and_then(Value::as_u64),
             stop: facts::stop(body.get("stop").unwrap_or(&Value::Null)),
             said: vec![Said::User(prompt.clone())],

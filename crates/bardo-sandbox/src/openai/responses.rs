@@ -16,7 +16,7 @@ use crate::openai::error::{Problem, json_body};
 use crate::openai::models;
 use crate::recorded::Recorded;
 use crate::reply::{Part, Piece, Reply};
-use crate::script::{self, Turn};
+use crate::script::{self, Facts, Turn};
 use crate::tokens;
 use crate::world::World;
 
@@ -92,9 +92,13 @@ pub(crate) fn answer(
 fn create(request: &Recorded, variant: &Variant, world: &World) -> Result<Reply, Problem> {
     let body = json_body(request)?;
     let asked = asked(request, &body, variant, world)?;
-    let facts = input::facts(&asked);
+    let prompt = prompt(&asked);
+    let facts = Facts {
+        input_tokens: Some(tokens::count(&prompt).max(1)),
+        ..input::facts(&asked)
+    };
     let turn = script::play(&facts, world).map_err(|error| Problem::new(400, &error))?;
-    let counts = count(&asked, &turn, world);
+    let counts = count(&asked, &prompt, &turn, world);
     let id = world.hex_id("resp_", 48, &[request.service.as_bytes(), &request.body]);
     let made = Made {
         output: output::items(&asked, &turn, &id, world),
@@ -163,15 +167,14 @@ fn prompt(asked: &Asked<'_>) -> String {
     prompt
 }
 
-fn count(asked: &Asked<'_>, turn: &Turn, world: &World) -> Counts {
-    let prompt = prompt(asked);
+fn count(asked: &Asked<'_>, prompt: &str, turn: &Turn, world: &World) -> Counts {
     let scope = scope_of(asked.request, asked.model, asked.body);
     let used = match asked.card.caching {
         Caching::Off | Caching::Markers => CacheUse::default(),
         Caching::Automatic | Caching::Breakpoints => {
             let used = world
                 .cache
-                .automatic(cache::COMMON, &scope, &prompt, world.now_ms());
+                .automatic(cache::COMMON, &scope, prompt, world.now_ms());
             let reports = asked.card.caching == Caching::Breakpoints;
             CacheUse {
                 written: if reports { used.written } else { 0 },
@@ -180,7 +183,7 @@ fn count(asked: &Asked<'_>, turn: &Turn, world: &World) -> Counts {
         }
     };
     settle(
-        tokens::count(&prompt).max(1),
+        tokens::count(prompt).max(1),
         used,
         std::slice::from_ref(turn),
     )

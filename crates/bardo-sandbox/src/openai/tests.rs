@@ -59,7 +59,7 @@ fn an_answer_has_every_key_that_the_sheet_requires() {
         message["content"]
             .as_str()
             .expect("text")
-            .starts_with("Sandbox answer from gpt-5.5: hi")
+            .starts_with("Sandbox answer from gpt-5.5: ")
     );
     let usage = &body["usage"];
     let sum = usage["prompt_tokens"]

@@ -5,12 +5,10 @@ fn world() -> World {
 }
 
 fn facts(said: Vec<Said>) -> Facts {
-    let messages = said.len();
     Facts {
         service: "openai",
         model: "m".to_owned(),
         said,
-        messages,
         ..Facts::default()
     }
 }
@@ -93,16 +91,6 @@ fn a_forced_tool_is_called_with_fitting_arguments() {
     );
     facts.choice = Choice::Auto;
     assert!(play(&facts, &world()).expect("an answer").tools.is_empty());
-}
-
-#[test]
-fn the_default_answer_counts_what_came() {
-    let mut facts = facts(vec![user("hello")]);
-    facts.images = vec!["image/png".to_owned()];
-    facts.documents = 2;
-    let turn = play(&facts, &world()).expect("an answer");
-    let expected = "Sandbox answer from m: hello [1 messages, 1 images: image/png, 2 documents]";
-    assert_eq!(turn.text.as_deref(), Some(expected));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::sse::Caller;
 fn start() -> Gateway {
     let folder = Folder::new();
     let mut command = command(&folder);
-    command.arg("serve").arg("--sandbox");
+    command.args(["serve", "--sandbox", "--fast"]);
     Gateway::run(folder, command, &[])
 }
 

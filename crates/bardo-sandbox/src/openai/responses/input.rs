@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::chat::facts::media_type;
+use crate::chat::facts::{media_type, texts_of};
+use crate::dialect::Dialect;
 use crate::openai::error::Problem;
 use crate::openai::responses::Asked;
 use crate::openai::validate;
-use crate::script::{Choice, Facts, Output, Said, Tool};
+use crate::script::{Choice, Facts, Input, Output, Said, Tool};
 use crate::world::World;
 
 /// Item kinds by which the assistant speaks.
@@ -89,9 +90,12 @@ pub(super) fn facts(asked: &Asked<'_>) -> Facts {
     let effort = body.pointer("/reasoning/effort").and_then(Value::as_str);
     let mut facts = Facts {
         service: asked.request.service,
+        dialect: Dialect::Responses,
+        from: Dialect::of_caller(asked.request),
         model: asked.model.to_owned(),
         tools: tools(asked),
         choice: choice(body),
+        one_call: body.get("parallel_tool_calls") == Some(&Value::Bool(false)),
         output: output(body),
         can_think: asked.card.reasoning,
         thinking: asked.card.reasoning && effort != Some("none"),
@@ -100,6 +104,9 @@ pub(super) fn facts(asked: &Asked<'_>) -> Facts {
     };
     // One turn of the assistant may be several items: reasoning, text and calls.
     let mut in_turn = false;
+    if let Some(instructions) = body.get("instructions").and_then(Value::as_str) {
+        facts.harness.note(instructions);
+    }
     for item in &asked.context {
         let role = item.get("role").and_then(Value::as_str);
         let speaks = ASSISTANT_ITEMS.contains(&kind(item)) || role == Some("assistant");
@@ -107,14 +114,34 @@ pub(super) fn facts(asked: &Asked<'_>) -> Facts {
             facts.said.push(Said::Assistant);
         }
         in_turn = speaks;
-        if kind(item) == "message" {
-            facts.messages += 1;
-            if role == Some("user") {
-                user_message(item, &mut facts);
+        match (kind(item), role) {
+            ("message", Some("user")) => user_message(item, &mut facts),
+            ("message", Some("system" | "developer")) => {
+                facts.harness.note(&texts_of(&item["content"]));
             }
+            _ => tool_item(item, &mut facts),
         }
     }
     facts
+}
+
+/// A call of a tool, or what the tool gave back.
+fn tool_item(item: &Value, facts: &mut Facts) {
+    let text = |name: &str| item[name].as_str().unwrap_or_default();
+    match kind(item) {
+        "function_call" => {
+            let input = Input::parse(text("arguments"));
+            facts.called(text("call_id"), text("name"), input);
+        }
+        "custom_tool_call" => {
+            let input = Input::Text(text("input").to_owned());
+            facts.called(text("call_id"), text("name"), input);
+        }
+        "function_call_output" | "custom_tool_call_output" => {
+            facts.answered(text("call_id"), "", texts_of(&item["output"]), false);
+        }
+        _ => {}
+    }
 }
 
 fn user_message(item: &Value, facts: &mut Facts) {
@@ -139,6 +166,7 @@ fn user_message(item: &Value, facts: &mut Facts) {
         _ => {}
     }
     if !texts.is_empty() {
+        texts.iter().for_each(|text| facts.harness.note(text));
         facts.said.push(Said::User(texts.join("\n")));
     }
 }
