@@ -20,6 +20,7 @@ use crate::{assemble, serve, simulation};
 
 mod balance;
 mod check;
+mod demo;
 mod failure;
 mod keys;
 mod route;
@@ -42,6 +43,8 @@ enum Verb {
     Serve(ServeArgs),
     /// Start the simulated providers without a gateway.
     Sandbox(SandboxArgs),
+    /// Play an agent's day against simulated providers and print its bill.
+    Demo(demo::DemoArgs),
     /// Validate the configuration and list its backends.
     Check(Common),
     /// Show the configuration or its JSON schema.
@@ -259,6 +262,7 @@ pub(crate) fn run() -> ExitCode {
     let done = match cli.verb {
         Verb::Serve(args) => serve::run(&args),
         Verb::Sandbox(args) => simulation::run_alone(&args),
+        Verb::Demo(args) => demo::run(&args),
         Verb::Check(common) => check::check(&common),
         Verb::Config {
             verb: ConfigVerb::Show(common),

@@ -16,7 +16,7 @@ use bardo_types::clock::SystemClock;
 use bardo_types::secret::Secret;
 use sha2::{Digest as _, Sha256};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use self::start::{Announced, Listeners, announce, load};
 pub(crate) use self::start::{cannot_listen, known_clients, no_provider};
@@ -61,6 +61,26 @@ struct Running {
 /// Runs until a signal ends it.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     start_logging(args.sandbox);
+    serve(args, None, |announced| announce(args, announced))
+}
+
+/// Runs beside something else in this process, in silence, until `quit` or a signal ends it. `ready`
+/// gets the address and the sandbox's key.
+pub(crate) fn run_beside(
+    args: &ServeArgs,
+    quit: oneshot::Receiver<()>,
+    ready: impl FnOnce(std::net::SocketAddr, &str),
+) -> Result<(), Failure> {
+    serve(args, Some(quit), |announced| {
+        ready(announced.listen, announced.key.unwrap_or_default());
+    })
+}
+
+fn serve(
+    args: &ServeArgs,
+    quit: Option<oneshot::Receiver<()>>,
+    announce: impl FnOnce(&Announced<'_>),
+) -> Result<(), Failure> {
     if args.sandbox {
         stores::refuse_real_store(&args.common)?;
     }
@@ -128,14 +148,14 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
         let token = loaded.config.server.admin_token.clone();
         tokio::spawn(ops::serve(admin, running.ops(&stores, token)));
         // Before the process says that it is ready, for signals too.
-        let signals = Signals::watch()?;
+        let signals = Signals::watch(quit)?;
         let announced = Announced {
             listen,
             admin_listen,
             key: key.as_deref(),
             folder: folder.path(),
         };
-        let ready = || announce(args, &announced);
+        let ready = || announce(&announced);
         running
             .attend(loaded, backends, &stop, signals, ready)
             .await
@@ -268,20 +288,33 @@ fn written(loaded: &Loaded) -> Option<SystemTime> {
         .ok()
 }
 
+/// Comes when the rest of the process wants to end, or never. Loses nothing when dropped.
+async fn quit(quit: &mut Option<oneshot::Receiver<()>>) {
+    match quit {
+        Some(receiver) => {
+            let _ = receiver.await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
 /// The signals that an operator sends.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
+    /// The rest of the process wants to end.
+    quit: Option<oneshot::Receiver<()>>,
 }
 
 impl Signals {
-    fn watch() -> Result<Self, Failure> {
+    fn watch(quit: Option<oneshot::Receiver<()>>) -> Result<Self, Failure> {
         let watch_for = |kind| signal(kind).map_err(|error| error.to_string());
         Ok(Self {
             terminate: watch_for(SignalKind::terminate())?,
             interrupt: watch_for(SignalKind::interrupt())?,
             hangup: watch_for(SignalKind::hangup())?,
+            quit,
         })
     }
 
@@ -341,6 +374,7 @@ impl Running {
             let reload = tokio::select! {
                 _ = signals.terminate.recv() => break,
                 _ = signals.interrupt.recv() => break,
+                () = quit(&mut signals.quit) => break,
                 _ = signals.hangup.recv() => true,
                 _ = look.tick() => {
                     let now = written(&loaded);

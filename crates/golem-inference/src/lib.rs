@@ -6,7 +6,7 @@
 //! gateway does each of these once, for everybody (C-001, C-002). What travels are hints.
 //!
 //! Start from [`Runtime`] for an agent, from [`Client`] for the gateway's API alone, and from
-//! `examples/day` for a whole life. `docs/golem.md` tells it in order.
+//! [`day`] for a whole life, which `bardo-gateway demo` plays. `docs/golem.md` tells it in order.
 //!
 //! ```
 //! use golem_inference::heartbeat::{Heartbeat, Probe, Severity, Tier};
@@ -23,6 +23,7 @@ pub mod adapter;
 pub mod bankr;
 pub mod call;
 pub mod client;
+pub mod day;
 pub mod event;
 pub mod extension;
 pub mod heartbeat;

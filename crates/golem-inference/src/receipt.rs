@@ -47,8 +47,10 @@ pub struct Routing {
     pub temperature: Option<f64>,
     /// The effort that was sent.
     pub reasoning_effort: Option<String>,
-    /// How the answer was held to its schema, e.g. `native`.
+    /// How the answer was held to its schema, e.g. `native`; `prompt` adds words to the question.
     pub schema: Option<String>,
+    /// The model was asked a second time, because its first answer did not keep the schema.
+    pub repaired: bool,
 }
 
 impl Routing {
@@ -60,6 +62,7 @@ impl Routing {
             temperature: raw.pointer("/profile/temperature").and_then(Value::as_f64),
             reasoning_effort: text("/profile/reasoning_effort"),
             schema: text("/schema/mode"),
+            repaired: raw.pointer("/schema/repaired") == Some(&Value::Bool(true)),
         }
     }
 }
@@ -220,6 +223,7 @@ mod tests {
                 temperature: Some(0.41),
                 reasoning_effort: Some("high".into()),
                 schema: Some("native".into()),
+                repaired: false,
             }
         );
         assert_eq!(receipt.cost(), Some(MicroUsd::new(425)));

@@ -1,19 +1,19 @@
-"""Aider: one message that makes it rewrite a file, with a whole-file edit block as the answer."""
+"""Aider: one message that makes it rewrite a file, with an edit in text as the answer."""
 
 import json
 import pathlib
 
 from harness import process
 
+from . import harbor
 from .isolation import environment
 
 TIMEOUT = 120
 
-BEFORE = "def harbor_opens():\n    return 5\n"
-AFTER = "def harbor_opens():\n    return 6\n"
 
-
-def start(python, root_url: str, openai_base: str, key: str, model: str, prompt: str, home, work):
+def start(
+    python, root_url: str, openai_base: str, key: str, model: str, prompt: str, home, work, edit_format: str = "whole"
+):
     """Runs `aider --message` to its end.
 
     `model` is as Aider's users write it: `openai/<model>` over Chat Completions,
@@ -25,7 +25,7 @@ def start(python, root_url: str, openai_base: str, key: str, model: str, prompt:
     prices.write_text('{"none": {}}')
     # Aider asks for temperature 0 unless told otherwise, which current Claude models refuse.
     settings = work / ".aider.model.settings.yml"
-    settings.write_text(f"- name: {model}\n  edit_format: whole\n  use_temperature: false\n")
+    settings.write_text(f"- name: {model}\n  edit_format: {edit_format}\n  use_temperature: false\n")
     env = environment(
         home,
         OPENAI_API_BASE=openai_base,
@@ -47,15 +47,9 @@ def start(python, root_url: str, openai_base: str, key: str, model: str, prompt:
 
 
 def steps() -> list:
-    return [{"text": f"One line changes.\n\nharbor.py\n```\n{AFTER}```\n"}]
-
-
-def prepare(work: pathlib.Path) -> None:
-    (work / "harbor.py").write_text(BEFORE)
+    return [{"text": f"One line changes.\n\nharbor.py\n```\n{harbor.AFTER}```\n"}]
 
 
 def check(done, work: pathlib.Path) -> None:
-    got = (work / "harbor.py").read_text()
-    assert got == AFTER, f"harbor.py: {got!r}\n{done.tail()}"
-    assert done.code == 0, done.tail()
+    harbor.check(done, work)
     assert "Applied edit to harbor.py" in done.stdout, f"no edit was reported: {json.dumps(done.stdout[-600:])}"

@@ -5,6 +5,7 @@ import pathlib
 
 from harness import install, process
 
+from . import harbor
 from .isolation import environment
 
 TIMEOUT = 90
@@ -53,13 +54,27 @@ def steps() -> list:
     ]
 
 
-def check(done, work: pathlib.Path) -> None:
-    """The session ended well and its tools really ran."""
+def session(done) -> dict:
+    """The result of a session that ended well."""
     try:
         result = json.loads(done.stdout)
     except ValueError:
         raise AssertionError(f"no JSON result: {done.tail()}") from None
     assert done.code == 0 and not result.get("is_error"), f"session failed: {done.tail()}"
+    return result
+
+
+def check_edit(done, work: pathlib.Path) -> None:
+    """The file was read and edited with the session's own tools, and the report came last."""
+    harbor.check(done, work)
+    result = session(done)
+    assert harbor.REPORT in result["result"], f"last text: {result['result']!r}"
+    assert result["num_turns"] == 3, f"{result['num_turns']} turns"
+
+
+def check(done, work: pathlib.Path) -> None:
+    """The session ended well and its tools really ran."""
+    result = session(done)
     assert "Report written and counted." in result["result"], f"last text: {result['result']!r}"
     assert result["num_turns"] >= 4, f"{result['num_turns']} turns"
     assert result["usage"]["output_tokens"] > 0, "no usage was reported"

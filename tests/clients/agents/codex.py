@@ -5,6 +5,7 @@ import pathlib
 
 from harness import process
 
+from . import harbor
 from .isolation import environment
 
 TIMEOUT = 90
@@ -55,13 +56,25 @@ def steps(model: str) -> list:
     return [*turns, {"text": "Report written and counted."}]
 
 
-def check(done, work: pathlib.Path) -> None:
-    """The turn completed and its commands really ran."""
+def session(done) -> tuple:
+    """The events of a turn that completed, and the texts among them."""
     events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     kinds = [event["type"] for event in events]
     assert done.code == 0 and "turn.completed" in kinds, f"session failed: {done.tail()}"
     assert "turn.failed" not in kinds and "error" not in kinds, f"session failed: {done.tail()}"
-    said = [e["item"].get("text", "") for e in events if e["type"] == "item.completed"]
+    return events, [e["item"].get("text", "") for e in events if e["type"] == "item.completed"]
+
+
+def check_edit(done, work: pathlib.Path) -> None:
+    """The file was read and edited with the session's own tools, and the report came last."""
+    harbor.check(done, work)
+    _events, said = session(done)
+    assert harbor.REPORT in said[-1], f"texts: {said}"
+
+
+def check(done, work: pathlib.Path) -> None:
+    """The turn completed and its commands really ran."""
+    events, said = session(done)
     assert any("Report written and counted." in text for text in said), f"texts: {said}"
     usage = next(event for event in events if event["type"] == "turn.completed")["usage"]
     assert usage["output_tokens"] > 0, "no usage was reported"

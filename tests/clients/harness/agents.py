@@ -3,7 +3,7 @@
 import json
 import pathlib
 
-from agents import aider, claude_code, codex
+from agents import aider, claude_code, codex, harbor
 
 from . import install, targets
 
@@ -32,11 +32,20 @@ def cell(
     }
 
 
+def asked(client: str, dialect: str, backend: targets.Backend, scenario: str, turns: int, model: str | None = None) -> dict:
+    """A cell without a script: the simulated model finds out by itself what to do with its tools."""
+    entry = cell(client, dialect, backend, scenario, [{}] * turns, model)
+    reads = harbor.BEFORE.splitlines()[0] if turns > 1 else None
+    return {**entry, "prompt": f"[cell {entry['id']}] {harbor.ASK}", "reads": reads}
+
+
 class Agent:
     """Runs each of its cells in a directory and a home of its own."""
 
     stage = "slow"
     scenario = "tool-loop"
+    # Cells whose work is asked for in plain words.
+    plain = ("edit-file",)
 
     def chosen(self, entries: list, pattern) -> list:
         return [entry for entry in entries if pattern is None or pattern.search(entry["id"])]
@@ -48,12 +57,14 @@ class Agent:
             home, work = place / "home", self.project(place)
             work.mkdir(parents=True, exist_ok=True)
             (work / "notes.txt").write_text(NOTES)
+            harbor.prepare(work)
             try:
                 done = self.session(entry, world, home, work)
                 (place / "stdout.log").write_text(done.stdout)
                 (place / "stderr.log").write_text(done.stderr)
                 outcomes[entry["id"]] = {"ok": True, "detail": None, "seconds": done.seconds}
-                self.check(done, work)
+                check = self.check_edit if entry["scenario"] in self.plain else self.check
+                check(done, work)
             except (AssertionError, OSError, KeyError, ValueError) as error:
                 outcomes[entry["id"]] = {"ok": False, "detail": f"{type(error).__name__}: {error}"}
         return outcomes
@@ -71,8 +82,12 @@ class ClaudeCode(Agent):
 
     def cells(self, world, pattern) -> list:
         entries = [
-            cell(self.name, "messages", backend, self.scenario, claude_code.steps())
+            entry
             for backend in world.backends("messages")
+            for entry in (
+                cell(self.name, "messages", backend, self.scenario, claude_code.steps()),
+                asked(self.name, "messages", backend, "edit-file", 3),
+            )
         ]
         return self.chosen(entries, pattern)
 
@@ -82,6 +97,7 @@ class ClaudeCode(Agent):
         return claude_code.start(self.modules, root, world.key, entry["model"], prompt, home, work)
 
     check = staticmethod(claude_code.check)
+    check_edit = staticmethod(claude_code.check_edit)
 
 
 class Codex(Agent):
@@ -92,8 +108,12 @@ class Codex(Agent):
 
     def cells(self, world, pattern) -> list:
         entries = [
-            cell(self.name, "responses", backend, self.scenario, codex.steps(backend.model))
+            entry
             for backend in world.backends("responses")
+            for entry in (
+                cell(self.name, "responses", backend, self.scenario, codex.steps(backend.model)),
+                asked(self.name, "responses", backend, "edit-file", 3),
+            )
         ]
         for alias, name in targets.ALIASES.items():
             backend = targets.BACKEND[name]
@@ -105,31 +125,38 @@ class Codex(Agent):
         return codex.start(self.modules, base, world.key, entry["model"], entry["prompt"], home, work)
 
     check = staticmethod(codex.check)
+    check_edit = staticmethod(codex.check_edit)
 
 
 class Aider(Agent):
     name = "aider"
     scenario = "edit"
+    plain = ("edit-whole", "edit-diff")
 
     def install(self) -> None:
         self.python = install.venv("aider")
 
     def cells(self, world, pattern) -> list:
         entries = [
-            cell(self.name, dialect, backend, self.scenario, aider.steps())
+            entry
             for dialect in ("chat", "messages")
             for backend in world.backends(dialect)
+            for entry in (
+                cell(self.name, dialect, backend, self.scenario, aider.steps()),
+                *(asked(self.name, dialect, backend, scenario, 1) for scenario in self.plain),
+            )
         ]
         return self.chosen(entries, pattern)
 
     def session(self, entry, world, home, work):
         backend = targets.BACKEND[entry["backend"]]
-        aider.prepare(work)
         model = ("openai/" if entry["dialect"] == "chat" else "anthropic/") + entry["model"]
         root, base = world.root(backend), world.openai_base(backend)
-        return aider.start(self.python, root, base, world.key, model, entry["prompt"], home, work)
+        form = "diff" if entry["scenario"] == "edit-diff" else "whole"
+        return aider.start(self.python, root, base, world.key, model, entry["prompt"], home, work, form)
 
     check = staticmethod(aider.check)
+    check_edit = staticmethod(aider.check)
 
 
 AGENTS = [ClaudeCode(), Codex(), Aider()]

@@ -12,7 +12,7 @@ import dataclasses
 import json
 import pathlib
 
-from agents import aider, claude_code, isolation
+from agents import aider, claude_code, harbor, isolation
 
 from . import clients, install, process, scenarios, services, targets
 
@@ -290,7 +290,7 @@ class MoneyAgents:
         prompt = cell["prompt"].replace(claude_code.PROJECT, str(work))
         if cell["scenario"] == "claude-code":
             return claude_code.start(self.modules, root, key, cell["model"], prompt, home, work)
-        aider.prepare(work)
+        harbor.prepare(work)
         return aider.start(self.python, root, f"{root}/v1", key, f"openai/{cell['model']}", prompt, home, work)
 
 

@@ -75,7 +75,13 @@ fn nothing_of_the_callers_headers_travels_on_unless_listed() {
         let text = entry.to_string();
         assert!(!text.contains("canary"), "{text}");
         let headers = entry["headers"].as_array().expect("headers");
-        for name in ["te", "cookie", "x-payment", "accept-encoding"] {
+        for name in [
+            "te",
+            "cookie",
+            "x-payment",
+            "accept-encoding",
+            "x-bardo-sandbox-from",
+        ] {
             assert!(
                 !headers.iter().any(|pair| pair[0] == name),
                 "{name} in {text}"

@@ -10,6 +10,7 @@ mod backends;
 mod bad_input;
 mod command_line;
 mod connections;
+mod demo;
 mod disconnect;
 mod endpoints;
 mod explain;

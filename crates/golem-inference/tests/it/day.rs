@@ -1,12 +1,12 @@
-//! The example, against a stub that behaves as a gateway does.
+//! A Golem's day, against a stub that behaves as a gateway does.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use golem_inference::Client;
+use golem_inference::day::{Day, Plan, live, report, report_json};
 use serde_json::{Value, json};
 
-use crate::life::{Day, Plan, live, report};
 use crate::stub::{Answer, Asked, Stub, answer};
 
 /// Answers as a gateway whose routing a test decides: model, backend and what is lost.
@@ -187,35 +187,63 @@ async fn every_part_of_a_golem_thinks_and_says_how_alive_it_is() {
 async fn the_report_compares_with_the_naive_day() {
     let (day, _) = lived(good, &short()).await;
     let baseline = day.baseline.as_ref().unwrap();
-    assert!(
-        (baseline.input * 1e6 - 5.0).abs() < 1e-6,
-        "{}",
-        baseline.input
-    );
-    assert!(
-        (baseline.output * 1e6 - 25.0).abs() < 1e-6,
-        "{}",
-        baseline.output
-    );
+    assert_eq!((baseline.input, baseline.output), (5_000_000, 25_000_000));
     let naive = baseline.naive(&day);
     // Each call has 100 tokens in and 50 out: 1,750 micro-USD at the frontier's price.
-    let calls = day.requests as f64 * 0.001_75;
-    assert!((naive.calls - calls).abs() < 1e-9);
-    let quiet = day.counts.t0 as f64 * 0.001_75;
-    assert!((naive.quiet_ticks - quiet).abs() < 1e-9);
+    assert_eq!(naive.calls, day.requests as u64 * 1_750);
+    assert_eq!(naive.quiet_ticks, day.counts.t0 * 1_750);
 
     let text = report(&day, Duration::from_secs(2));
     for part in [
         "opus@blockrun",
         "small@venice",
         "visible_thinking",
-        "times less",
+        "times this day",
         "0 at T0",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
     let told = "dream_rem routed to venice/small (unavailable: visible_thinking)";
     assert_eq!(text.matches(told).count(), 1, "said once\n{text}");
+
+    // Each call costs 100 micro-USD here: 17.5 times less, like for like, and that is said first.
+    let honest = text.find("17.5 times this day").expect("the honest ratio");
+    let whole = text.find("quiet ticks").expect("the other one");
+    assert!(honest < whole, "{text}");
+    let told = report_json(&day, Duration::from_secs(2));
+    assert_eq!(told["baseline"]["like_for_like"]["ratio"], "17.5");
+    assert_eq!(told["violations"], json!([]));
+    assert_eq!(told["ticks"]["all"], 96);
+}
+
+#[tokio::test]
+async fn what_the_gateway_adds_is_no_cost_of_the_naive_day() {
+    // The same day, but each decision is asked twice, and with a schema in words: five times the
+    // tokens of the prompt, twice those of the answer.
+    let stub = Stub::start(|asked| {
+        let grown = asked.path == "/v1/receipts/req_100";
+        match grown {
+            true => answer(200, &[], grown_receipt().to_string()),
+            false => gateway(asked, good),
+        }
+    })
+    .await;
+    let client = Arc::new(Client::new(stub.endpoint.clone(), None));
+    let grown = live(client, &short()).await.expect("the day is lived");
+    let naive = grown.baseline.as_ref().unwrap().naive(&grown);
+    let answers = grown.requests as u64;
+    assert!(naive.calls > 0);
+    // Without one call that went out as it was written, the record's own prompt is all there is;
+    // the second answer counts for nothing all the same.
+    assert_eq!(naive.calls, answers * (500 * 5 + 50 * 25));
+}
+
+fn grown_receipt() -> Value {
+    json!({ "request_id": "req_100", "status": "finished", "model": "m",
+        "usage": { "input_tokens": 500, "output_tokens": 100 },
+        "cost": { "charge": "0.000100", "provider_cost": "0.000100", "list_price": "0.000100" },
+        "routing": { "schema": { "mode": "prompt", "repaired": true } },
+        "degraded": [] })
 }
 
 #[tokio::test]

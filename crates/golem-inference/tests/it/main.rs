@@ -4,6 +4,4 @@
 mod bankr;
 mod client;
 mod day;
-#[path = "../../examples/day/life/golem.rs"]
-mod life;
 mod stub;

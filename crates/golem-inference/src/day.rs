@@ -1,4 +1,6 @@
-//! The life of a toy Golem: what it does when, and what came of it.
+//! A toy Golem's day: what it does when, what came of it, and what it cost.
+//!
+//! It shows the whole crate at work, and `bardo-gateway demo` plays it.
 
 mod baseline;
 mod mind;
@@ -7,30 +9,35 @@ mod report;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::adapter::ProviderAdapter;
+use crate::bankr::{BankrCreditMonitor, Credits, CreditsError, TopUpRules};
+use crate::client::{Inference, Pending};
+use crate::event::Recorded;
+use crate::heartbeat::{Counts, Market, Regime, Severity, Tier};
+use crate::negotiator::{ProviderFeatureNegotiator, is_setting};
+use crate::receipt::Receipt;
+use crate::router::ModelRouter;
+use crate::runtime::{Called, Runtime, Setup};
+use crate::state::Mortality;
+use crate::{CallSpec, Client, ClientError, Extensions, Reply};
 use bardo_types::clock::Clock;
 use bardo_types::money::MicroUsd;
-use golem_inference::adapter::ProviderAdapter;
-use golem_inference::bankr::{BankrCreditMonitor, Credits, CreditsError, TopUpRules};
-use golem_inference::client::{Inference, Pending};
-use golem_inference::event::Recorded;
-use golem_inference::heartbeat::{Counts, Market, Regime, Severity, Tier};
-use golem_inference::negotiator::{ProviderFeatureNegotiator, is_setting};
-use golem_inference::receipt::Receipt;
-use golem_inference::router::ModelRouter;
-use golem_inference::runtime::{Called, Runtime, Setup};
-use golem_inference::state::Mortality;
-use golem_inference::{CallSpec, Client, ClientError, Extensions, Reply};
 
-use self::baseline::Baseline;
+pub use self::baseline::{Baseline, Naive};
 use self::mind::{Mind, is_unsure};
-pub(crate) use self::report::report;
+pub use self::report::{report, report_json};
 
 /// What kind of day it is.
-pub(crate) struct Plan {
-    pub(crate) ticks: u64,
-    pub(crate) seed: u64,
-    pub(crate) dies: bool,
-    pub(crate) baseline: String,
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// How many ticks of the heartbeat it has.
+    pub ticks: u64,
+    /// Another seed is another day.
+    pub seed: u64,
+    /// Whether the Golem dies in the end.
+    pub dies: bool,
+    /// The frontier model to compare with.
+    pub baseline: String,
 }
 
 impl Default for Plan {
@@ -45,29 +52,45 @@ impl Default for Plan {
 }
 
 /// One call that was sent.
-pub(crate) struct Thought {
-    pub(crate) subsystem: String,
-    pub(crate) vitality: f64,
-    pub(crate) outcome: Result<Reply, String>,
-    pub(crate) receipt: Option<Receipt>,
+#[derive(Debug)]
+pub struct Thought {
+    /// The part of the agent that asked.
+    pub subsystem: String,
+    /// How alive the agent was.
+    pub vitality: f64,
+    /// The answer, or why there is none.
+    pub outcome: Result<Reply, String>,
+    /// The gateway's record of it.
+    pub receipt: Option<Receipt>,
+    /// How long the prompt is that the agent wrote.
+    pub(crate) prompt_bytes: u64,
 }
 
 /// What came of a day.
-#[derive(Default)]
-pub(crate) struct Day {
-    pub(crate) counts: Counts,
-    pub(crate) escalated: u64,
-    pub(crate) thoughts: Vec<Thought>,
-    pub(crate) requests: usize,
+#[derive(Debug, Default)]
+pub struct Day {
+    /// Ticks by what they needed.
+    pub counts: Counts,
+    /// Ticks that a small model handed on to a strong one.
+    pub escalated: u64,
+    /// Every call.
+    pub thoughts: Vec<Thought>,
+    /// Calls that were sent.
+    pub requests: usize,
     /// Requests of the heartbeat on ticks that need no model.
-    pub(crate) t0_requests: usize,
-    pub(crate) vitality: (f64, f64),
-    pub(crate) died: bool,
-    pub(crate) is_sandbox: bool,
-    pub(crate) baseline: Option<Baseline>,
-    pub(crate) warnings: Vec<String>,
+    pub t0_requests: usize,
+    /// In the morning and in the end.
+    pub vitality: (f64, f64),
+    /// Whether the Golem died.
+    pub died: bool,
+    /// Whether simulated providers answered.
+    pub is_sandbox: bool,
+    /// The frontier model's prices; `None` where they are unknown.
+    pub baseline: Option<Baseline>,
+    /// What the owner was warned of.
+    pub warnings: Vec<String>,
     /// Protected parts of the agent that mortality changed something for, and what.
-    pub(crate) changed: Vec<String>,
+    pub changed: Vec<String>,
 }
 
 /// Parts that nothing degrades.
@@ -84,14 +107,15 @@ const FULL_LIFE: f64 = 0.8;
 
 impl Day {
     /// The calls that were answered.
-    pub(crate) fn answered(&self) -> impl Iterator<Item = &Thought> {
+    pub fn answered(&self) -> impl Iterator<Item = &Thought> {
         self.thoughts
             .iter()
             .filter(|thought| thought.outcome.is_ok())
     }
 
     /// What must never happen, and did.
-    pub(crate) fn violations(&self) -> Vec<String> {
+    #[must_use]
+    pub fn violations(&self) -> Vec<String> {
         let mut found = Vec::new();
         if self.t0_requests > 0 {
             found.push(format!(
@@ -282,7 +306,10 @@ struct Golem<'a> {
 }
 
 /// Lives one day.
-pub(crate) async fn live(client: Arc<Client>, plan: &Plan) -> Result<Day, String> {
+///
+/// # Errors
+/// If the gateway does not answer the first questions, or an extension refuses to start.
+pub async fn live(client: Arc<Client>, plan: &Plan) -> Result<Day, String> {
     let (baseline, probe) = Baseline::read(&client, &plan.baseline).await?;
     let meter = Arc::new(Meter {
         client: Arc::clone(&client),
@@ -521,6 +548,9 @@ impl Golem<'_> {
     /// Carries a thought and gives its text, where it was sent and answered.
     async fn think(&mut self, spec: CallSpec) -> Option<String> {
         let asked = spec.subsystem().to_owned();
+        let texts = spec.messages.iter().map(|message| &message.content);
+        let prompt_bytes = texts.map(|text| text.as_str().map_or(0, str::len) as u64);
+        let prompt_bytes = prompt_bytes.sum();
         let called = self.runtime.call(spec).await;
         let outcome = match called {
             Ok(Called::Skipped(_)) => return None,
@@ -534,6 +564,7 @@ impl Golem<'_> {
             vitality: self.runtime.state().mortality.vitality(),
             outcome,
             receipt: None,
+            prompt_bytes,
         });
         text
     }

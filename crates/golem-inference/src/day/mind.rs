@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use crate::{CallSpec, Message};
 use bardo_types::json::RawJson;
 use bardo_types::profile::{InferenceProfile, ResponseSchema};
-use golem_inference::{CallSpec, Message};
 use serde_json::{Value, json};
 
 /// What a decision of the heartbeat looks like.
@@ -51,10 +51,11 @@ impl Mind {
             json!({ "action": "hold", "severity": "moderate", "confidence": confidence });
         let step = json!({ "text": decision.to_string(), "think": prose(60) });
         let mut spec = self.scripted("heartbeat", question, step);
+        let schema = RawJson::parse(DECISION).ok();
         spec.hints.profile = Some(Box::new(InferenceProfile {
-            response_schema: Some(ResponseSchema {
+            response_schema: schema.map(|schema| ResponseSchema {
                 name: "heartbeat_decision".to_owned(),
-                schema: RawJson::parse(DECISION).expect("a constant schema is JSON"),
+                schema,
                 strict: true,
             }),
             ..InferenceProfile::default()

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use super::{Day, Thought};
 
 /// One line of the table.
@@ -63,7 +65,7 @@ impl std::fmt::Display for Setup {
         };
         list("effort", &self.efforts);
         list("schema", &self.schemas);
-        list("not taken:", &self.not_taken);
+        list("not supported:", &self.not_taken);
         f.write_str(&parts.join("; "))
     }
 }
@@ -114,8 +116,63 @@ fn counted(names: &BTreeMap<String, usize>) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// Everything worth knowing about a day.
-pub(crate) fn report(day: &Day, wall: Duration) -> String {
+/// Everything worth knowing about a day, for people.
+#[must_use]
+pub fn report(day: &Day, wall: Duration) -> String {
+    let (rows, total) = bill(day);
+    let mut out = String::new();
+    head(&mut out, day, wall);
+    table(&mut out, &rows, &total);
+    compare(&mut out, day, &total);
+    tell(&mut out, day, &rows);
+    out
+}
+
+/// The same for programs. Amounts are USD as text.
+#[must_use]
+pub fn report_json(day: &Day, wall: Duration) -> Value {
+    let (rows, total) = bill(day);
+    let row = |name: &str, row: &Row| {
+        json!({
+            "subsystem": name, "calls": row.calls, "tiers": row.tiers, "route": row.route(),
+            "input_tokens": row.input, "output_tokens": row.output, "usd": usd(row.micro_usd),
+            "calls_without_price": row.unpriced, "degraded": row.lost,
+        })
+    };
+    let rows: Vec<Value> = rows.iter().map(|(name, each)| row(name, each)).collect();
+    let compared = day.baseline.as_ref().map(|baseline| {
+        let naive = baseline.naive(day);
+        let side = |micro: u64| {
+            let ratio = (total.unpriced == 0).then(|| times(micro, total.micro_usd));
+            json!({ "usd": usd(micro), "ratio": ratio })
+        };
+        json!({
+            "model": baseline.model,
+            "input_usd_per_million": dollars(baseline.input),
+            "output_usd_per_million": dollars(baseline.output),
+            "like_for_like": side(naive.calls),
+            "with_quiet_ticks": side(naive.total()),
+        })
+    });
+    json!({
+        "sandbox": day.is_sandbox,
+        "seconds": wall.as_secs(),
+        "ticks": { "all": day.counts.ticks(), "t0": day.counts.t0, "t1": day.counts.t1,
+            "t2": day.counts.t2, "escalated": day.escalated },
+        "requests": day.requests,
+        "requests_at_t0": day.t0_requests,
+        "died": day.died,
+        "usd": usd(total.micro_usd),
+        "calls_without_price": total.unpriced,
+        "subsystems": rows,
+        "baseline": compared,
+        "warnings": day.warnings,
+        "violations": day.violations(),
+    })
+}
+
+/// The lines of the bill, by name, and their sum.
+fn bill(day: &Day) -> (Vec<(&str, Row)>, Row) {
     let mut rows: Vec<(&str, Row)> = Vec::new();
     let mut total = Row::default();
     for thought in day.answered() {
@@ -131,12 +188,7 @@ pub(crate) fn report(day: &Day, wall: Duration) -> String {
         total.add(thought);
     }
     rows.sort_by_key(|(name, _)| *name);
-    let mut out = String::new();
-    head(&mut out, day, wall);
-    table(&mut out, &rows, &total);
-    compare(&mut out, day, &total);
-    tell(&mut out, day, &rows);
-    out
+    (rows, total)
 }
 
 fn head(out: &mut String, day: &Day, wall: Duration) {
@@ -152,7 +204,7 @@ fn head(out: &mut String, day: &Day, wall: Duration) {
         out,
         "\nA Golem's day: {} ticks in {:.1} s ({place})\n\n\
          heartbeat   {} ticks without a model (T0, {} %), {} for a small one (T1), {} for a strong one (T2)\n\
-         \x20           System 1 settled {} %; {} ticks were handed over because T1 was not sure\n\
+         \x20           System 1 settled {} %; {} ticks went on to T2 because T1 was not sure\n\
          life        vitality {first:.2} in the morning, {last:.2} in the end{}\n\
          requests    {} sent, {} at T0\n",
         counts.ticks(),
@@ -227,7 +279,12 @@ fn cells(name: &str, route: &str, row: &Row) -> [String; 8] {
     ]
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a figure to compare with")]
+/// How many times less, with one digit behind the point.
+fn times(naive: u64, own: u64) -> String {
+    let tenths = (u128::from(naive) * 10 + u128::from(own) / 2) / u128::from(own.max(1));
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
 fn compare(out: &mut String, day: &Day, total: &Row) {
     let Some(baseline) = &day.baseline else {
         let _ = writeln!(
@@ -237,34 +294,40 @@ fn compare(out: &mut String, day: &Day, total: &Row) {
         return;
     };
     let naive = baseline.naive(day);
-    let own = total.micro_usd as f64 / 1e6;
-    let _ = writeln!(
-        out,
-        "\nThe same day on {} alone, at its list price of {:.2} and {:.2} USD per million tokens:\n\
-         \x20 the {} calls above          {:>10.4} USD\n\
-         \x20 a call on each T0 tick too  {:>10.4} USD\n\
-         \x20 together                    {:>10.4} USD",
-        baseline.model,
-        baseline.input * 1e6,
-        baseline.output * 1e6,
-        total.calls,
-        naive.calls,
-        naive.quiet_ticks,
-        naive.total(),
-    );
+    let own = total.micro_usd;
+    let line = |out: &mut String, what: &str, micro: u64| {
+        let ratio = match total.unpriced {
+            0 => format!(", {} times this day", times(micro, own)),
+            // A ratio of sums of which one lacks a part would flatter.
+            _ => String::new(),
+        };
+        let _ = writeln!(out, "  {what:<44} {:>12} USD{ratio}", usd(micro));
+    };
     let _ = match total.unpriced {
-        0 => writeln!(
-            out,
-            "This day                      {own:>10.4} USD, {:.1} times less",
-            naive.total() / own.max(1e-9)
-        ),
-        // A ratio of sums of which one lacks a part would flatter.
+        0 => writeln!(out, "\nThis day cost {} USD.", usd(own)),
         lacking => writeln!(
             out,
-            "This day                      {own:>10.4} USD, and {lacking} calls of which nobody \
-             knows the price"
+            "\nThis day cost {} USD, and {lacking} calls without a known price.",
+            usd(own)
         ),
     };
+    let _ = writeln!(
+        out,
+        "On {} alone, at its list price of {} and {} USD per million tokens without discounts for \
+         cached tokens:",
+        baseline.model,
+        dollars(baseline.input),
+        dollars(baseline.output),
+    );
+    let calls = format!("the same {} calls (like for like)", total.calls);
+    line(out, &calls, naive.calls);
+    let all = format!("and a call on each of the {} quiet ticks", day.counts.t0);
+    line(out, &all, naive.total());
+}
+
+/// A price per million tokens.
+fn dollars(micro: u64) -> String {
+    format!("{}.{:02}", micro / 1_000_000, micro / 10_000 % 100)
 }
 
 fn tell(out: &mut String, day: &Day, rows: &[(&str, Row)]) {
@@ -278,7 +341,7 @@ fn tell(out: &mut String, day: &Day, rows: &[(&str, Row)]) {
         }
     }
     if !day.warnings.is_empty() {
-        let _ = writeln!(out, "\nWhat its owner was told");
+        let _ = writeln!(out, "\nMessages to its owner");
         for warning in &day.warnings {
             let _ = writeln!(out, "  {warning}");
         }

@@ -1,0 +1,116 @@
+//! `bardo-gateway demo`: an agent's day at a gateway in this process, and what its thinking cost.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use bardo_types::secret::Secret;
+use clap::Args;
+use golem_inference::Client;
+use golem_inference::client::Endpoint;
+use golem_inference::day::{Day, Plan, live, report, report_json};
+use tokio::sync::oneshot;
+
+use super::{Common, Failure, ServeArgs, say};
+use crate::serve;
+
+/// A day has this many ticks at least: every part of the agent gets its turn.
+const TICKS_MIN: u64 = 12;
+
+/// `demo`.
+#[derive(Args)]
+pub(crate) struct DemoArgs {
+    /// Ticks of the day; five minutes each by the agent's clock.
+    #[arg(long, value_name = "N", default_value_t = 288, value_parser = clap::value_parser!(u64).range(TICKS_MIN..=10_000))]
+    ticks: u64,
+    /// Play another day.
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    seed: u64,
+    /// Let the agent survive the day.
+    #[arg(long)]
+    survive: bool,
+    /// Compare with this frontier model.
+    #[arg(
+        long,
+        value_name = "MODEL",
+        default_value = "openrouter/claude-opus-5-5"
+    )]
+    baseline: String,
+    /// Print JSON, one object per line. Errors are JSON too, on standard error.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &DemoArgs) -> Result<(), Failure> {
+    let plan = Plan {
+        ticks: args.ticks,
+        seed: args.seed,
+        dies: !args.survive,
+        baseline: args.baseline.clone(),
+    };
+    let begin = Instant::now();
+    let day = beside_a_gateway(|address, key| play(address, key, &plan))?;
+    if args.json {
+        say(report_json(&day, begin.elapsed()).to_string());
+    } else {
+        say(report(&day, begin.elapsed()));
+    }
+    match day.violations().as_slice() {
+        [] => Ok(()),
+        violations => Err(violations.join("\n").into()),
+    }
+}
+
+fn play(address: SocketAddr, key: &str, plan: &Plan) -> Result<Day, Failure> {
+    let endpoint =
+        Endpoint::parse(&format!("http://{address}")).map_err(|error| error.to_string())?;
+    let client = Client::new(endpoint, Some(&Secret::new(key.to_owned())));
+    serve::runtime()?
+        .block_on(live(Arc::new(client), plan))
+        .map_err(Failure::from)
+}
+
+/// Runs a gateway with simulated providers for as long as `work` takes.
+fn beside_a_gateway<T>(
+    work: impl FnOnce(SocketAddr, &str) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let (ready, started) = std::sync::mpsc::channel();
+    let (quit, quits) = oneshot::channel();
+    let gateway = thread::Builder::new()
+        .name("gateway".into())
+        .spawn(move || {
+            serve::run_beside(&sandboxed(), quits, |address, key| {
+                let _ = ready.send((address, key.to_owned()));
+            })
+        })
+        .map_err(|error| error.to_string())?;
+    // The gateway lets go of its end when it cannot start, and says why when it is joined.
+    let done = started
+        .recv()
+        .ok()
+        .map(|(address, key)| work(address, &key));
+    let _ = quit.send(());
+    let ended = gateway.join().map_err(|_| "the gateway panicked")?;
+    match done {
+        Some(done) => done,
+        None => Err(ended
+            .err()
+            .unwrap_or_else(|| "the gateway did not start".into())),
+    }
+}
+
+fn sandboxed() -> ServeArgs {
+    let anywhere = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
+    ServeArgs {
+        common: Common {
+            config: None,
+            json: false,
+            data_dir: None,
+        },
+        sandbox: true,
+        fast: true,
+        listen: anywhere,
+        admin_listen: anywhere,
+    }
+}
