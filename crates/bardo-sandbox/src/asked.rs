@@ -3,6 +3,8 @@
 //! Agents put reminders, settings and file listings into messages of the user. None of that may be
 //! quoted, and none of it is a task.
 
+use serde_json::Value;
+
 use crate::script::Said;
 
 /// How a program without tools wants edits written.
@@ -20,6 +22,8 @@ pub(crate) struct Harness {
     /// The folder that it works in.
     pub(crate) folder: Option<String>,
     pub(crate) edits: Option<Edits>,
+    /// The schema that the answer has to keep, where it is told in words.
+    pub(crate) schema: Option<Value>,
 }
 
 /// Marks of the two formats in the instructions that explain them.
@@ -45,6 +49,9 @@ const ADDED: &[&str] = &[
     "[Request interrupted by user",
 ];
 
+/// Texts under a heading that are longer than this are instructions, and nobody typed them.
+const MANUAL_MIN: usize = 1_000;
+
 impl Harness {
     /// Looks at a text of the system, the developer or the user.
     pub(crate) fn note(&mut self, text: &str) {
@@ -55,6 +62,7 @@ impl Harness {
                 () => None,
             };
         }
+        self.schema = told_schema(text).or(self.schema.take());
         for (open, close) in [("<cwd>", "</cwd>"), ("orking directory: ", "\n")] {
             let found = text.split_once(open);
             let folder = found.and_then(|(_, rest)| rest.split(close).next());
@@ -63,6 +71,21 @@ impl Harness {
             }
         }
     }
+}
+
+/// The schema in a sentence such as "Answer only with JSON that matches this schema: {…}".
+fn told_schema(text: &str) -> Option<Value> {
+    text.match_indices("schema:").find_map(|(at, mark)| {
+        let line = &text[text[..at].rfind('\n').map_or(0, |at| at + 1)..at];
+        let line = line.to_lowercase();
+        let insists = line.contains("only") || line.contains("nothing else");
+        if !insists || !line.contains("json") {
+            return None;
+        }
+        let rest = text[at + mark.len()..].trim_start();
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        values.next()?.ok().filter(Value::is_object)
+    })
 }
 
 /// The last thing that the user wrote, and its place in the conversation.
@@ -81,7 +104,9 @@ pub(crate) fn written(text: &str) -> String {
         text.truncate(at);
     }
     let text = text.trim();
-    if ADDED.iter().any(|start| text.starts_with(start)) {
+    // Instructions of a system come as texts of the user where a dialect has no other place.
+    let is_manual = text.starts_with('#') && text.len() > MANUAL_MIN;
+    if is_manual || ADDED.iter().any(|start| text.starts_with(start)) {
         return String::new();
     }
     text.to_owned()
@@ -137,6 +162,8 @@ mod tests {
         ] {
             assert_eq!(written(added), "", "{added}");
         }
+        let manual = format!("# Environment\n{}", "You are in /work. ".repeat(80));
+        assert_eq!(written(&manual), "");
         let mixed = "<system-reminder>\nhidden\n</system-reminder>\nFix <div> in a.html, please.";
         assert_eq!(written(mixed), "Fix <div> in a.html, please.");
         let reminded = "Change 5 to 6.\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery block must";
@@ -154,6 +181,17 @@ mod tests {
         ];
         assert_eq!(last(&said), Some((2, "second".to_owned())));
         assert_eq!(last(&[Said::Assistant]), None);
+    }
+
+    #[test]
+    fn a_schema_that_is_told_in_words_is_noticed() {
+        let mut harness = Harness::default();
+        harness.note("Tools take JSON. The schema: {\"type\":\"object\"}");
+        assert_eq!(harness.schema, None, "nothing is said of the answer");
+        harness.note("Be brief.\nRespond ONLY with JSON matching this schema:\n{\"a\":1} Thanks.");
+        assert_eq!(harness.schema, Some(serde_json::json!({ "a": 1 })));
+        harness.note("Hello");
+        assert!(harness.schema.is_some());
     }
 
     #[test]

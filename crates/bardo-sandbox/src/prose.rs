@@ -105,13 +105,14 @@ fn kind(ask: &str) -> Kind {
 fn opening(ask: &str, pick: &Pick) -> String {
     let quoted = quotable(ask).map(|ask| format!("“{ask}”"));
     match (kind(ask), quoted) {
-        (Kind::Greeting, _) => pick
-            .one(&[
-                "hello! I am a simulated model; no real one ran and nothing was bought.",
-                "hi there. Nothing real answered you: I am a simulation, and free.",
-                "good to see you. I only play a model, so this cost nothing.",
-            ])
-            .to_owned(),
+        (Kind::Greeting, Some(ask)) => {
+            let rest = pick.one(&[
+                "to you too! I am a simulated model; no real one ran and nothing was bought.",
+                "right back. Nothing real answered you: I am a simulation, and free.",
+                "from here as well. I only play a model, so this cost nothing.",
+            ]);
+            format!("{ask} {rest}")
+        }
         (Kind::Thanks, _) => pick
             .one(&[
                 "you are welcome. Simulated, but glad to be of use.",

@@ -44,11 +44,13 @@ pub(crate) fn turn(facts: &Facts, world: &World) -> Turn {
         turn.stop = Stop::Tools;
         return turn;
     }
-    turn.text = Some(match (&facts.output, act) {
-        (Output::JsonObject, _) => json!({ "answer": "sandbox" }).to_string(),
-        (Output::Schema(schema), _) => schema::minimal(schema).to_string(),
-        (Output::Free, Some(act)) => prose::report(facts, &act.text),
-        (Output::Free, None) => prose::answer(facts, &ask, turn.think_tokens(), world),
+    turn.text = Some(match (&facts.output, act, &facts.harness.schema) {
+        (Output::JsonObject, ..) => json!({ "answer": "sandbox" }).to_string(),
+        (Output::Schema(schema), ..) | (Output::Free, None, Some(schema)) => {
+            schema::minimal(schema).to_string()
+        }
+        (Output::Free, Some(act), _) => prose::report(facts, &act.text),
+        (Output::Free, None, None) => prose::answer(facts, &ask, turn.think_tokens(), world),
     });
     turn
 }

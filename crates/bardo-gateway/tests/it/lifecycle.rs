@@ -201,7 +201,7 @@ fn the_ready_line_says_where_and_in_which_mode() {
     assert!(
         answer.json()["choices"][0]["message"]["content"]
             .as_str()
-            .is_some_and(|text| text.contains("was translated to Anthropic Messages"))
+            .is_some_and(|text| text.contains("Hello"))
     );
     assert_eq!(gateway.status()["sandbox"], Value::from(true));
 }

@@ -87,8 +87,14 @@ pub(crate) fn texts_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
-            let texts = parts.iter().filter_map(|part| part["text"].as_str());
-            texts.collect::<Vec<_>>().join("\n")
+            let mut whole = String::new();
+            for text in parts.iter().filter_map(|part| part["text"].as_str()) {
+                if !whole.is_empty() && !whole.ends_with('\n') {
+                    whole.push('\n');
+                }
+                whole.push_str(text);
+            }
+            whole
         }
         _ => String::new(),
     }
