@@ -45,10 +45,10 @@ pub(crate) fn turn(facts: &Facts, world: &World) -> Turn {
         return turn;
     }
     turn.text = Some(match (&facts.output, act, &facts.harness.schema) {
-        (Output::JsonObject, ..) => json!({ "answer": "sandbox" }).to_string(),
-        (Output::Schema(schema), ..) | (Output::Free, None, Some(schema)) => {
-            schema::minimal(schema).to_string()
-        }
+        (Output::Schema(schema), ..)
+        | (Output::JsonObject, _, Some(schema))
+        | (Output::Free, None, Some(schema)) => schema::minimal(schema).to_string(),
+        (Output::JsonObject, _, None) => json!({ "answer": "sandbox" }).to_string(),
         (Output::Free, Some(act), _) => prose::report(facts, &act.text),
         (Output::Free, None, None) => prose::answer(facts, &ask, turn.think_tokens(), world),
     });
