@@ -113,6 +113,13 @@ impl Health {
         self.budget().spend(now, permille, in_advance)
     }
 
+    /// Notes tries that were not asked for and that came to nothing.
+    pub(crate) fn note_retries(&self, now: Instant, retries: u32) {
+        if retries > 0 {
+            self.budget().note(now, retries);
+        }
+    }
+
     pub(crate) fn gate(self: &Arc<Self>, who: &Who, breaker: &Breaker, now: Instant) -> Gate {
         let mut way = Way::Closed;
         if !self.has_none()

@@ -42,10 +42,12 @@ impl Engine {
         if let Some(answer) = walk.last_resort().await {
             return Ok(answer);
         }
-        if let Some(answer) = walk.once_more().await {
-            return Ok(answer);
+        let answer = walk.once_more().await;
+        self.health.note_retries(Instant::now(), walk.freely);
+        match answer {
+            Some(answer) => Ok(answer),
+            None => Err(walk.into_error()),
         }
-        Err(walk.into_error())
     }
 }
 
@@ -58,6 +60,9 @@ struct Walk<'a> {
     decoded: Decoded,
     started: Instant,
     attempts: u32,
+    /// Tries of other backends that were well, which the budget was not asked for. Where none of
+    /// them answered, they count as what they were.
+    freely: u32,
     /// Nobody may be asked any more.
     over: bool,
     /// Why a backend cannot take the request at all.
@@ -100,6 +105,7 @@ impl<'a> Walk<'a> {
             decoded: Decoded::default(),
             started,
             attempts: 0,
+            freely: 0,
             over: false,
             refusal: None,
             last: None,
@@ -136,14 +142,13 @@ impl<'a> Walk<'a> {
         let resilience = &self.admitted.world.resilience;
         let now = Instant::now();
         // Backends that fail too are not all to be asked for every request that one has failed.
-        if self.attempts > 0
-            && self.engine.health.is_unwell(&who, now)
-            && !self
-                .engine
-                .health
-                .may_retry(now, resilience.retry_budget_permille, false)
-        {
-            return None;
+        let health = &self.engine.health;
+        if self.attempts > 0 && health.is_unwell(&who, now) {
+            if !health.may_retry(now, resilience.retry_budget_permille, false) {
+                return None;
+            }
+        } else if self.attempts > 0 {
+            self.freely += 1;
         }
         self.ask(index, permit).await
     }

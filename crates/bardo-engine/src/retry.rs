@@ -44,6 +44,12 @@ impl Budget {
         }
         granted
     }
+
+    /// So many retries were made without being asked for.
+    pub(crate) fn note(&mut self, now: Instant, retries: u32) {
+        let slot = self.0.now(now);
+        slot.1 = slot.1.saturating_add(retries);
+    }
 }
 
 /// How long to wait before the same backend is asked again.
