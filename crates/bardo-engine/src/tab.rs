@@ -32,7 +32,7 @@ use crate::services::Services;
 use crate::settler::Message;
 use crate::shape::Shaped;
 use crate::tally;
-use crate::unseen::{Accepted, Work};
+use crate::unseen::Accepted;
 
 /// A provider's figures are believed up to so many times what the request can come to.
 const TIMES_BELIEVED: u64 = 4;
@@ -63,8 +63,8 @@ pub(crate) struct Source {
 /// See the module.
 pub(crate) struct Tab {
     pub(crate) services: Arc<Services>,
-    observed: Arc<Statistics>,
-    health: Arc<Health>,
+    pub(crate) observed: Arc<Statistics>,
+    pub(crate) health: Arc<Health>,
     /// Room to settle this request, set aside when it was received.
     pub(crate) permit: Option<OwnedPermit<Message>>,
     pub(crate) receipt: Receipt,
@@ -96,9 +96,9 @@ pub(crate) struct Tab {
     /// How the answer broke off after its first content.
     pub(crate) broke: Option<FaultClass>,
     /// Who was asked last, and when it took the request.
-    asked_of: Option<(Who, Accepted)>,
+    pub(crate) asked_of: Option<(Who, Accepted)>,
     /// The model thinks without showing it.
-    reasons_unseen: bool,
+    pub(crate) reasons_unseen: bool,
     /// Tokens that the provider made for a caller who left, besides what was delivered; `None`: it
     /// is not known to have been at work.
     pub(crate) unseen: Option<u64>,
@@ -358,42 +358,6 @@ impl Tab {
                 so_far.cost(&price)?.charge_with(rate)
             }
         }
-    }
-
-    /// The caller leaves; notes what the provider did for it unseen.
-    pub(crate) fn left(&mut self) {
-        self.unseen = self.unseen_work();
-    }
-
-    fn unseen_work(&self) -> Option<u64> {
-        let (who, accepted) = self.asked_of.as_ref()?;
-        let now = Instant::now();
-        let timings = &self.receipt.timings;
-        let time = if self.receipt.streamed {
-            timings.head.filter(|_| self.reasons_unseen)?;
-            let until = timings.first_content.unwrap_or_else(|| self.elapsed());
-            until.saturating_sub(timings.sent?)
-        } else {
-            now.saturating_duration_since(accepted.get()?)
-        };
-        if self.health.open_since(who, now).is_some() {
-            return None;
-        }
-        match self.source.task {
-            Task::CountTokens => None,
-            Task::Embeddings => Some(0),
-            Task::Generate => Some(self.work(now)?.tokens_in(time)),
-        }
-    }
-
-    /// How the backend that was asked last works.
-    pub(crate) fn work(&self, now: Instant) -> Option<Work> {
-        let attempt = self.receipt.attempts.last()?;
-        let streamed = self.receipt.streamed;
-        Some(
-            self.observed
-                .work(&attempt.backend, &attempt.model, streamed, now),
-        )
     }
 
     /// Whether what the provider bills for this is due.

@@ -1,6 +1,6 @@
 //! What a caller may read of its own account: balance, usage, receipts.
 
-use bardo_engine::{Payer, Principal};
+use bardo_engine::{Payer, Principal, World};
 use bardo_ledger::{Ledger, StoreError, UsageQuery, UsageRow};
 use bardo_router::Roster;
 use bardo_types::calendar::{DAY_MS, Date};
@@ -50,7 +50,7 @@ pub(crate) async fn usage(
     principal: &Principal,
     query: Option<&str>,
     now_ms: u64,
-    shown: Shown<'_>,
+    world: &World,
 ) -> Result<Value, Problem> {
     let today = now_ms / DAY_MS;
     let date = |name: &'static str| -> Result<Option<u64>, Problem> {
@@ -81,8 +81,8 @@ pub(crate) async fn usage(
         "from": Date::of_days(from).to_string(),
         "to": Date::of_days(to).to_string(),
         "currency": "USD",
-        "total": total(&rows, &shown),
-        "data": rows.iter().map(|one| row(one, &shown)).collect::<Vec<_>>(),
+        "total": total(&rows, world),
+        "data": rows.iter().map(|one| row(one, world)).collect::<Vec<_>>(),
     }))
 }
 
@@ -97,21 +97,13 @@ pub(crate) fn parameter<'q>(query: Option<&'q str>, name: &str) -> Option<&'q st
         .filter(|value| !value.is_empty())
 }
 
-/// What rows are shown by.
-pub(crate) struct Shown<'a> {
-    pub(crate) roster: &'a Roster,
-    /// Whether a backend is billed to the owner of its key.
-    pub(crate) is_direct: &'a (dyn Fn(&str) -> bool + Sync),
-}
-
-impl Shown<'_> {
-    /// What a provider bills: to the gateway, or to the owner of a direct key.
-    fn costs(&self, row: &UsageRow) -> (MicroUsd, MicroUsd) {
-        if (self.is_direct)(&row.provider) {
-            (MicroUsd::ZERO, row.provider_cost)
-        } else {
-            (row.provider_cost, MicroUsd::ZERO)
-        }
+/// What a provider bills: to the gateway, or to the owner of a direct key.
+fn costs(row: &UsageRow, world: &World) -> (MicroUsd, MicroUsd) {
+    let backend = world.endpoints.iter().find(|one| one.name == row.provider);
+    if backend.is_some_and(|one| one.direct) {
+        (MicroUsd::ZERO, row.provider_cost)
+    } else {
+        (row.provider_cost, MicroUsd::ZERO)
     }
 }
 
@@ -125,9 +117,9 @@ fn is_unpriced(row: &UsageRow, roster: &Roster) -> bool {
         && !roster.is_free_at(&row.provider, &row.model)
 }
 
-fn row(row: &UsageRow, shown: &Shown<'_>) -> Value {
-    let is_known = !is_unpriced(row, shown.roster);
-    let (provider_cost, direct_cost) = shown.costs(row);
+fn row(row: &UsageRow, world: &World) -> Value {
+    let is_known = !is_unpriced(row, world.roster());
+    let (provider_cost, direct_cost) = costs(row, world);
     let known = |amount: MicroUsd| is_known.then(|| amount.to_string());
     json!({
         "date": Date::of_days(row.day).to_string(),
@@ -144,7 +136,7 @@ fn row(row: &UsageRow, shown: &Shown<'_>) -> Value {
 }
 
 /// The sums, of costs over what is priced; `unpriced_requests` says how many are left out of them.
-fn total(rows: &[UsageRow], shown: &Shown<'_>) -> Value {
+fn total(rows: &[UsageRow], world: &World) -> Value {
     let sum = |of: fn(&UsageRow) -> u64| rows.iter().map(of).fold(0u64, u64::saturating_add);
     let usd = |of: &dyn Fn(&UsageRow) -> MicroUsd| {
         let micro = rows
@@ -153,7 +145,7 @@ fn total(rows: &[UsageRow], shown: &Shown<'_>) -> Value {
             .fold(0, u64::saturating_add);
         MicroUsd::new(micro).to_string()
     };
-    let unpriced = rows.iter().filter(|row| is_unpriced(row, shown.roster));
+    let unpriced = rows.iter().filter(|row| is_unpriced(row, world.roster()));
     let unpriced: u64 = unpriced.map(|row| row.requests).sum();
     let requests = sum(|row| row.requests);
     let is_known = requests == 0 || unpriced < requests;
@@ -162,8 +154,8 @@ fn total(rows: &[UsageRow], shown: &Shown<'_>) -> Value {
         "unpriced_requests": unpriced,
         "input_tokens": sum(|row| row.input_tokens),
         "output_tokens": sum(|row| row.output_tokens),
-        "provider_cost": is_known.then(|| usd(&|row| shown.costs(row).0)),
-        "direct_cost": is_known.then(|| usd(&|row| shown.costs(row).1)),
+        "provider_cost": is_known.then(|| usd(&|row| costs(row, world).0)),
+        "direct_cost": is_known.then(|| usd(&|row| costs(row, world).1)),
         "charge": usd(&|row| row.charge),
         "savings": is_known.then(|| usd(&|row| row.savings)),
     })

@@ -176,19 +176,8 @@ impl Edge {
                 let now_ms = SystemClock.now_ms();
                 let query = head.uri.query();
                 let world = self.engine.world();
-                let is_direct = |name: &str| {
-                    let of = |one: &&Arc<bardo_providers::Endpoint>| one.name == name;
-                    world
-                        .endpoints
-                        .iter()
-                        .find(of)
-                        .is_some_and(|one| one.direct)
-                };
-                let shown = account::Shown {
-                    roster: world.roster(),
-                    is_direct: &is_direct,
-                };
-                let usage = account::usage(&*self.ledger, &principal, query, now_ms, shown).await?;
+                let usage =
+                    account::usage(&*self.ledger, &principal, query, now_ms, &world).await?;
                 Ok(json_reply(StatusCode::OK, usage))
             }
             Route::Receipt(id) => {

@@ -295,7 +295,10 @@ fn a_whole_answer_that_is_given_up_is_paid_for_from_when_the_maker_took_it() {
         eventually("the maker has it", || {
             (upstream.got().len() > number).then_some(())
         });
-        let held = till.stand(&key).held;
+        let held = eventually("its hold is kept", || {
+            let held = till.stand(&key).held;
+            (held > 0).then_some(held)
+        });
         drop(exchange);
         closed.recv_timeout(PATIENCE).expect("it is closed");
         let after = eventually("it is settled", || {
