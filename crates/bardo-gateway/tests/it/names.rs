@@ -323,7 +323,7 @@ fn a_request_on_an_own_key_says_what_it_costs_and_that_nobody_is_charged() {
     }
     let usage = gateway.send(&Request::get("/v1/usage")).json();
     assert_eq!(usage["total"]["unpriced_requests"], 0, "{usage}");
-    assert_ne!(usage["total"]["provider_cost"], "0.000000", "{usage}");
+    assert_ne!(usage["total"]["direct_cost"], "0.000000", "{usage}");
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn an_unknown_price_is_null_and_counted_and_never_zero() {
         .json();
     assert_eq!(receipt["cost"]["provider_cost"], Value::Null, "{receipt}");
     let usage = gateway.send(&Request::get("/v1/usage")).json();
-    assert_eq!(usage["total"]["provider_cost"], Value::Null, "{usage}");
+    assert_eq!(usage["total"]["direct_cost"], Value::Null, "{usage}");
     assert_eq!(usage["total"]["unpriced_requests"], 1, "{usage}");
     let free = ask("free");
     assert_eq!(header(&free, "x-bardo-cost"), "0.000000", "zero is a price");
@@ -359,12 +359,12 @@ fn an_unknown_price_is_null_and_counted_and_never_zero() {
     let cost = |model: &str| {
         let rows = usage["data"].as_array().expect("rows");
         let row = rows.iter().find(|row| row["model"] == model);
-        row.unwrap_or_else(|| panic!("{model}: {usage}"))["provider_cost"].clone()
+        row.unwrap_or_else(|| panic!("{model}: {usage}"))["direct_cost"].clone()
     };
     assert_eq!(cost("m-chat"), Value::Null);
     assert_eq!(cost("free"), "0.000000");
     assert_ne!(cost("gpt-4o"), "0.000000");
-    assert_ne!(usage["total"]["provider_cost"], Value::Null, "{usage}");
+    assert_ne!(usage["total"]["direct_cost"], Value::Null, "{usage}");
     let metrics = Request::get("/metrics").send(gateway.admin).text();
     for line in [
         "bardo_unpriced_requests_total 1",
