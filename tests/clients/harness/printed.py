@@ -65,7 +65,7 @@ BANNER = {
     "codex": "codex ",
     "aider": "aider ",
 }
-BANNER_ENDS = "Ctrl-C ends it."
+BANNER_ENDS = "Stop with Ctrl-C."
 # What every answer of the simulated model begins with.
 ANSWER = "Sandbox answer from "
 
