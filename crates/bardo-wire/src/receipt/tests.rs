@@ -132,13 +132,18 @@ fn the_closing_comment_is_one_line_of_figures() {
 }
 
 #[test]
-fn what_the_callers_own_key_pays_has_no_amount() {
+fn what_the_callers_own_key_pays_is_an_amount_that_is_not_billed() {
     let direct = Receipt {
         mode: PaymentMode::Direct,
         ..receipt()
     };
     let text = comment(&direct, false);
-    assert!(text.contains("\"cost\":\"direct\""), "{text}");
+    assert!(text.contains("\"cost\":\"0.001000\""), "{text}");
+    assert!(text.contains("\"billed\":false"), "{text}");
+    let mut unpriced = direct;
+    unpriced.amounts.provider_cost = None;
+    let text = comment(&unpriced, false);
+    assert!(text.contains("\"cost\":null"), "{text}");
     assert!(text.contains("\"savings\":null"), "{text}");
     let owner = Receipt {
         mode: PaymentMode::Owner,
