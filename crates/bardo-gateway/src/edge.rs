@@ -1,5 +1,7 @@
 //! One HTTP request: limits, route, credentials, then the engine, then headers.
 
+mod replies;
+
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -7,10 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use bardo_engine::{
-    Admitted, Answer, AnswerBody, Claimed, Engine, Hints, Kept, Payer, Principal, Received,
-    Recorder, Task,
-};
+use bardo_engine::{Admitted, Claimed, Engine, Hints, Payer, Principal, Received, Task};
 use bardo_ledger::Ledger;
 use bardo_telemetry::Metrics;
 use bardo_types::clock::{Clock as _, SystemClock};
@@ -19,17 +18,18 @@ use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
 use bardo_wire::headers as names;
 use bytes::Bytes;
-use http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
-};
+use http::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
+use self::replies::{
+    answered, event_stream, identify, json_reply, log_refusal, refuse, replayed, whole,
+    with_trailers,
+};
 use crate::account;
-use crate::auth::{Access, Call, Gate, presented_id};
+use crate::auth::{Access, Call, Gate};
 use crate::body::{self, Budget, Room};
 use crate::cors::Cors;
-use crate::describe::{TRAILERS, describe, limits, takes_trailers, warn_of};
 use crate::error::Problem;
 use crate::events::{Bus, Filter};
 use crate::explain;
@@ -485,137 +485,4 @@ fn sort_headers(headers: &HeaderMap) -> (HeaderMap, Hints) {
         }
     }
     (forward, hints)
-}
-
-fn answered(answer: Answer, recorder: Option<Recorder>, dialect: Dialect) -> Reply {
-    let Answer { head, body } = answer;
-    let mut reply = match body {
-        AnswerBody::Whole(bytes) => whole(bytes),
-        AnswerBody::Stream(stream) => {
-            let mut reply = Response::new(ReplyBody::stream(stream, recorder));
-            event_stream(reply.headers_mut());
-            reply
-        }
-    };
-    describe(&head, dialect, reply.headers_mut());
-    reply
-}
-
-fn whole(bytes: Bytes) -> Reply {
-    let mut reply = Response::new(ReplyBody::Whole(bytes));
-    reply
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    reply
-}
-
-/// An answer given before, as it was given.
-fn replayed(kept: &Kept, dialect: Dialect) -> Reply {
-    let mut reply = whole(kept.body.clone());
-    if kept.streamed {
-        event_stream(reply.headers_mut());
-    }
-    describe(&kept.head, dialect, reply.headers_mut());
-    reply.headers_mut().insert(
-        HeaderName::from_static(names::IDEMPOTENT_REPLAYED),
-        HeaderValue::from_static("true"),
-    );
-    reply
-}
-
-/// The final figures of a stream go behind it where the caller takes trailers.
-fn with_trailers(asked: &HeaderMap, reply: Reply) -> Reply {
-    if !takes_trailers(asked) {
-        return reply;
-    }
-    let mut reply = reply.map(ReplyBody::with_trailers);
-    if matches!(reply.body(), ReplyBody::Trailed(_)) {
-        reply
-            .headers_mut()
-            .insert(http::header::TRAILER, HeaderValue::from_static(TRAILERS));
-    }
-    reply
-}
-
-fn event_stream(headers: &mut HeaderMap) {
-    headers.insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/event-stream; charset=utf-8"),
-    );
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert(
-        HeaderName::from_static("x-accel-buffering"),
-        HeaderValue::from_static("no"),
-    );
-}
-
-fn identify(caller: &Caller, headers: &mut HeaderMap) {
-    crate::describe::identify(&caller.request_id, &caller.id, headers);
-    if caller.sandbox {
-        headers.insert(
-            HeaderName::from_static(names::SANDBOX),
-            HeaderValue::from_static("true"),
-        );
-    }
-}
-
-/// Writes one line for a request that was refused. Failures of providers and stores have lines of
-/// their own.
-fn log_refusal(caller: &Caller, headers: &HeaderMap, problem: &Problem) {
-    if problem.status >= 500 {
-        return;
-    }
-    tracing::info!(
-        target: "bardo::requests",
-        id = caller.id.as_str(),
-        status = problem.status,
-        code = problem.code,
-        reason = problem.reason,
-        key = presented_id(headers),
-        peer = %caller.peer,
-        "refused"
-    );
-}
-
-fn refuse(caller: &Caller, problem: &Problem) -> Reply {
-    let mut reply = Response::new(ReplyBody::Whole(
-        problem.body(caller.dialect, &caller.request_id),
-    ));
-    *reply.status_mut() = problem.status(caller.dialect);
-    let headers = reply.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let status = problem.status;
-    if let Some(wait) = problem.fault.retry_after_ms {
-        headers.insert(RETRY_AFTER, HeaderValue::from(wait.div_ceil(1000)));
-        headers.insert(
-            HeaderName::from_static("retry-after-ms"),
-            HeaderValue::from(wait),
-        );
-    } else if matches!(status, 429 | 503 | 529) && problem.should_retry != Some(false) {
-        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    if let Some(retry) = problem.should_retry {
-        let value = if retry { "true" } else { "false" };
-        headers.insert(
-            HeaderName::from_static(names::SHOULD_RETRY),
-            HeaderValue::from_static(value),
-        );
-    }
-    if let Some(admission) = &problem.limits {
-        limits(admission, caller.dialect, headers);
-    }
-    if let Some(funds) = problem.funds {
-        warn_of(funds, headers);
-    }
-    // The rest of such a body is not worth reading.
-    if matches!(status, 408 | 413 | 431) {
-        headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    reply
-}
-
-fn json_reply(status: StatusCode, value: serde_json::Value) -> Reply {
-    let mut reply = whole(value.to_string().into());
-    *reply.status_mut() = status;
-    reply
 }

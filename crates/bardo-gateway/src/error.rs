@@ -1,6 +1,7 @@
 //! The one place where failures become HTTP (translation §5). Each code has a page in
 //! `docs/errors/`.
 
+mod denied;
 mod refusal;
 
 use bardo_access::{Admission, Throttled};
@@ -15,8 +16,6 @@ use bardo_wire::json::JsonError;
 use bardo_wire::table;
 use bytes::Bytes;
 use http::StatusCode;
-
-use crate::auth::Denied;
 
 /// Every code that `error.bardo_code` can show.
 pub(crate) const CODES: &[&str] = &[
@@ -123,90 +122,6 @@ impl Problem {
     fn retry_after(mut self, milliseconds: u64) -> Self {
         self.fault.retry_after_ms = Some(milliseconds);
         self
-    }
-
-    pub(crate) fn denied(denied: Denied) -> Self {
-        let mut problem = Self::of_denied(denied);
-        problem.reason = Some(match denied {
-            Denied::Missing => "no key",
-            Denied::Wrong => "unknown key or wrong secret",
-            Denied::Expired => "expired key",
-            Denied::Revoked => "revoked key",
-            Denied::Ambiguous => "keys of two accounts",
-            Denied::ForeignPage => "page of another origin",
-            Denied::ForeignHost => "name of another host",
-            Denied::ReadOnly => "read-only key",
-            Denied::Network => "address outside of the key's networks",
-            Denied::Busy { .. } => "too many checks",
-            Denied::Unavailable { .. } => "store unavailable",
-        });
-        problem
-    }
-
-    fn of_denied(denied: Denied) -> Self {
-        match denied {
-            Denied::Missing => Self::new(
-                401,
-                "missing_key",
-                FaultClass::Authentication,
-                "no API key was sent; send one as `Authorization: Bearer <key>` or `x-api-key: <key>`",
-            ),
-            // LiteLLM recognizes a wrong key by the first words.
-            Denied::Wrong | Denied::Expired | Denied::Revoked => Self::new(
-                401,
-                "invalid_key",
-                FaultClass::Authentication,
-                "Incorrect API key provided: the key is unknown, expired or revoked; create a key with `bardo-gateway keys create` \
-                 and send that one",
-            ),
-            Denied::Ambiguous => Self::new(
-                400,
-                "invalid_request",
-                FaultClass::BadRequest,
-                "`Authorization` and `x-api-key` contain keys of different accounts; send only one of them",
-            ),
-            Denied::ForeignPage => Self::new(
-                403,
-                "foreign_page",
-                FaultClass::Permission,
-                "no key is configured, so the gateway refuses web pages of other origins; create a key with `bardo-gateway keys \
-                 create`",
-            ),
-            Denied::ForeignHost => Self::new(
-                403,
-                "foreign_page",
-                FaultClass::Permission,
-                "no key is configured, so the gateway accepts requests for `localhost` and 127.0.0.1 only; use that \
-                 address, or create a key with `bardo-gateway keys create`",
-            ),
-            Denied::ReadOnly => Self::new(
-                403,
-                "key_scope",
-                FaultClass::Permission,
-                "this key can only read models, balance, usage and receipts; send a key that begins with `bardo_sk_`",
-            ),
-            Denied::Network => Self::new(
-                403,
-                "key_scope",
-                FaultClass::Permission,
-                "this key is not allowed from this address; create a key for this network with `bardo-gateway keys create --scope \
-                 network=<CIDR>`",
-            ),
-            Denied::Busy { retry_after_ms } => Self::new(
-                503,
-                "key_check_busy",
-                FaultClass::Overloaded,
-                "too many keys are being verified; try again later",
-            )
-            .retry_after(retry_after_ms),
-            Denied::Unavailable { retry_after_ms } => Self::new(
-                503,
-                "store_unavailable",
-                FaultClass::Overloaded,
-                "the key cannot be verified because the key store is unavailable; try again later",
-            )
-            .retry_after(retry_after_ms),
-        }
     }
 
     /// Too many bytes of bodies are being received.
@@ -423,22 +338,7 @@ impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Self {
         let message = error.to_string();
         match error {
-            EngineError::Json(
-                JsonError::TooDeep { .. } | JsonError::Duplicate { .. } | JsonError::NotAnObject,
-            ) => Self::new(
-                400,
-                "invalid_json",
-                FaultClass::BadRequest,
-                format!("{message}; send a plain JSON object"),
-            ),
-            EngineError::Json(JsonError::Syntax { .. } | JsonError::Utf8 { .. }) => Self::new(
-                400,
-                "invalid_json",
-                FaultClass::BadRequest,
-                format!(
-                    "the request body is not valid JSON: {message}; send a JSON object in UTF-8"
-                ),
-            ),
+            EngineError::Json(error) => Self::invalid_json(error),
             EngineError::Invalid(refusal) => {
                 let mut problem =
                     Self::new(400, "invalid_request", FaultClass::BadRequest, message);
@@ -524,6 +424,20 @@ fn cap_words(scope: &CapScope, window: Window) -> &'static str {
         (_, Window::Day) => "`spend-day`, which resets at midnight UTC",
         (_, Window::Month) => "`spend-month`, which resets on the first of next month, UTC",
         (_, Window::Total) => "`spend-total`, which never resets",
+    }
+}
+
+impl Problem {
+    fn invalid_json(error: JsonError) -> Self {
+        let message = match error {
+            JsonError::TooDeep { .. } | JsonError::Duplicate { .. } | JsonError::NotAnObject => {
+                format!("{error}; send a plain JSON object")
+            }
+            JsonError::Syntax { .. } | JsonError::Utf8 { .. } => {
+                format!("the request body is not valid JSON: {error}; send a JSON object in UTF-8")
+            }
+        };
+        Self::new(400, "invalid_json", FaultClass::BadRequest, message)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The stores of money, keys and receipts, opened as the configuration says.
 
 mod folder;
+mod had_keys;
 mod kind;
 
 use std::num::NonZeroU32;
@@ -173,6 +174,9 @@ pub(crate) fn for_server(
         if is_old {
             warn_of_play_money(&stores)?;
         }
+        if is_sqlite(config) {
+            had_keys::check(&stores, folder.path())?;
+        }
         Ok((folder, stores))
     });
     let reason = match usual {
@@ -312,6 +316,9 @@ pub(crate) fn with_operator<T>(
         runtime.block_on(control::catch_up(&folder, sqlite));
     }
     let done = runtime.block_on(action(&stores.operator()));
+    if stores.sqlite.is_some() {
+        had_keys::mark(&stores, &folder)?;
+    }
     drop(stores);
     control::poke(&folder);
     Ok((done?, kind))

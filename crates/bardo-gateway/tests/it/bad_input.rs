@@ -218,7 +218,7 @@ fn bodies_that_are_too_large() {
 
         let mut stream = connect(gateway.address);
         let head = format!(
-            "POST {} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
+            "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
             caller.path()
         );
         let _ = stream.write_all(head.as_bytes());
@@ -240,7 +240,7 @@ fn a_caller_that_asks_first_need_not_send_a_body_that_is_too_large() {
     let mut stream = connect(gateway.address);
     stream
         .write_all(
-            b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+            b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
               expect: 100-continue\r\ncontent-length: 9000000\r\n\r\n",
         )
         .expect("it is read");
@@ -376,7 +376,7 @@ fn a_caller_that_sends_slowly_is_told_so() {
     for caller in Caller::ALL {
         let mut stream = connect(gateway.address);
         let head = format!(
-            "POST {} HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{{\"model\"",
+            "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{{\"model\"",
             caller.path()
         );
         stream.write_all(head.as_bytes()).expect("it is read");

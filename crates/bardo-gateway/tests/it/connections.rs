@@ -141,7 +141,7 @@ fn early_refusal(mut stream: std::net::TcpStream) {
 fn requests_that_two_readers_would_take_apart_differently_are_refused() {
     let upstream = Scripted::always(ANSWER);
     let gateway = Gateway::start(&config(&[direct("openai", &upstream.at("/v1"), &["m"])]));
-    let smuggled = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n";
+    let smuggled = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
     for framing in [
         "content-length: 3\r\ncontent-length: 90",
         "content-length: +3",
@@ -153,7 +153,7 @@ fn requests_that_two_readers_would_take_apart_differently_are_refused() {
     ] {
         let mut stream = connect(gateway.address);
         let request = format!(
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n{framing}\r\n\r\n0\r\n\r\n{smuggled}"
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n{framing}\r\n\r\n0\r\n\r\n{smuggled}"
         );
         stream.write_all(request.as_bytes()).expect("it is read");
         let mut exchange = Exchange::new(stream);

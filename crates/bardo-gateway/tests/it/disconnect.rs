@@ -124,7 +124,7 @@ fn while_still_uploading() {
     for framing in ["content-length: 1000000", "transfer-encoding: chunked"] {
         let mut stream = connect(gateway.address);
         let head = format!(
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n{framing}\r\n\r\n"
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{framing}\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).expect("it is read");
         stream

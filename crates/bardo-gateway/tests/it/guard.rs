@@ -4,7 +4,9 @@ use serde_json::{Map, Value, json};
 
 use crate::http::{Exchange, Request, connect};
 use crate::paying::till::{Key, Till};
-use crate::rig::{Gateway, Sandbox, config, direct, eventually, everything, makers, with};
+use crate::rig::{
+    Folder, Gateway, Sandbox, command, config, direct, eventually, everything, makers, with,
+};
 use crate::scripted::Scripted;
 use crate::sse::Caller;
 
@@ -128,7 +130,7 @@ fn a_flood_of_wrong_secrets_does_not_lock_the_owner_of_a_key_out() {
 #[test]
 fn a_refusal_that_a_retry_cannot_mend_says_so_in_every_dialect() {
     let sandbox = Sandbox::start();
-    let till = Till::new(everything(&sandbox));
+    let till = Till::new(makers(&sandbox));
     let bound = till.key(&["--deposit-usd", "1", "--scope", "model=gpt-5.5"]);
     let rich = till.rich("10");
     let gateway = till.open();
@@ -423,4 +425,29 @@ fn an_idle_connection_that_dies_under_a_request_lets_sdks_try_again() {
     let problem = answer.json();
     assert_eq!(problem["error"]["bardo_code"], "upstream_connection");
     assert_eq!(upstream.connections(), 1, "the gateway does not repeat it");
+}
+
+#[test]
+fn a_database_that_lost_its_keys_opens_the_gateway_to_nobody() {
+    let sandbox = Sandbox::start();
+    let till = Till::new(makers(&sandbox));
+    let _ = till.key(&[]);
+    for name in ["bardo.db", "bardo.db-wal", "bardo.db-shm", "ledger.journal"] {
+        let _ = std::fs::remove_file(till.data.0.join(name));
+    }
+    let config = Folder::new();
+    let file = config.write("config.yaml", &till.config().to_string());
+    let mut start = command(&config);
+    start.arg("serve").arg("--config").arg(file);
+    start.args(["--data-dir", &till.folder()]);
+    start.args(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+    let ended = start.output().expect("it starts");
+    assert!(!ended.status.success());
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert!(told.contains("had keys before"), "{told}");
+    assert!(told.contains("keys.exist"), "{told}");
+    // The line that mends it.
+    std::fs::remove_file(till.data.0.join("keys.exist")).expect("it is there");
+    let gateway = till.open();
+    assert_eq!(gateway.send(&Request::get("/v1/models")).status(), 200);
 }

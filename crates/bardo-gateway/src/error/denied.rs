@@ -1,0 +1,93 @@
+//! Refusals of credentials as HTTP.
+
+use bardo_types::fault::FaultClass;
+
+use super::Problem;
+use crate::auth::Denied;
+
+impl Problem {
+    /// A caller was turned away. The log gets the reason, the caller less.
+    pub(crate) fn denied(denied: Denied) -> Self {
+        let mut problem = Self::of_denied(denied);
+        problem.reason = Some(match denied {
+            Denied::Missing => "no key",
+            Denied::Wrong => "unknown key or wrong secret",
+            Denied::Expired => "expired key",
+            Denied::Revoked => "revoked key",
+            Denied::Ambiguous => "keys of two accounts",
+            Denied::ForeignPage => "page of another origin",
+            Denied::ForeignHost => "name of another host",
+            Denied::ReadOnly => "read-only key",
+            Denied::Network => "address outside of the key's networks",
+            Denied::Busy { .. } => "too many checks",
+            Denied::Unavailable { .. } => "store unavailable",
+        });
+        problem
+    }
+
+    fn of_denied(denied: Denied) -> Self {
+        match denied {
+            Denied::Missing => Self::new(
+                401,
+                "missing_key",
+                FaultClass::Authentication,
+                "no API key was sent; send one as `Authorization: Bearer <key>` or `x-api-key: <key>`",
+            ),
+            // LiteLLM recognizes a wrong key by the first words.
+            Denied::Wrong | Denied::Expired | Denied::Revoked => Self::new(
+                401,
+                "invalid_key",
+                FaultClass::Authentication,
+                "Incorrect API key provided: the key is unknown, expired or revoked; create a key with `bardo-gateway keys create` \
+                 and send that one",
+            ),
+            Denied::Ambiguous => Self::new(
+                400,
+                "invalid_request",
+                FaultClass::BadRequest,
+                "`Authorization` and `x-api-key` contain keys of different accounts; send only one of them",
+            ),
+            Denied::ForeignPage => Self::new(
+                403,
+                "foreign_page",
+                FaultClass::Permission,
+                "no key is configured, so the gateway refuses web pages of other origins; create a key with `bardo-gateway keys \
+                 create`",
+            ),
+            Denied::ForeignHost => Self::new(
+                403,
+                "foreign_page",
+                FaultClass::Permission,
+                "no key is configured, so the gateway accepts requests for `localhost` and 127.0.0.1 only; use that \
+                 address, or create a key with `bardo-gateway keys create`",
+            ),
+            Denied::ReadOnly => Self::new(
+                403,
+                "key_scope",
+                FaultClass::Permission,
+                "this key can only read models, balance, usage and receipts; send a key that begins with `bardo_sk_`",
+            ),
+            Denied::Network => Self::new(
+                403,
+                "key_scope",
+                FaultClass::Permission,
+                "this key is not allowed from this address; create a key for this network with `bardo-gateway keys create --scope \
+                 network=<CIDR>`",
+            ),
+            Denied::Busy { retry_after_ms } => Self::new(
+                503,
+                "key_check_busy",
+                FaultClass::Overloaded,
+                "too many keys are being verified; try again later",
+            )
+            .retry_after(retry_after_ms),
+            Denied::Unavailable { retry_after_ms } => Self::new(
+                503,
+                "store_unavailable",
+                FaultClass::Overloaded,
+                "the key cannot be verified because the key store is unavailable; try again later",
+            )
+            .retry_after(retry_after_ms),
+        }
+    }
+}
