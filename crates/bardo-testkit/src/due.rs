@@ -13,6 +13,8 @@ const OUTPUT: u128 = 100;
 const PROMPT: (u64, u64) = (5, 90);
 /// The public tokenizer makes so many tokens more of an answer's first words than there are pieces.
 const SURPLUS: u64 = 8;
+/// The limit of output of a wish that names none.
+const LIMIT: u64 = 4_096;
 
 /// An amount in micro-USD between two bounds, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +93,15 @@ pub fn of(visit: &Visit, calls: &[&Call], spread: u32) -> Due {
             ..Due::NOTHING
         },
         End::Refused { .. } => Due::NOTHING,
+        End::Left if !visit.wish.stream => {
+            // The provider's time counts, at the speed it was seen to have: never above the limit.
+            let limit = visit.wish.max_tokens.unwrap_or(LIMIT);
+            let made = limit.max(call.billed_output) + SURPLUS;
+            Due {
+                unknown: Unknown::Maybe,
+                ..Due::between(0, charge(prompt.1, made, spread))
+            }
+        }
         End::Left | End::Stream(_) if visit.text.is_empty() => {
             // What has been reported may be charged; what nobody read need not.
             let made = full.min(call.billed_output) + SURPLUS;

@@ -141,7 +141,8 @@ fn early_refusal(mut stream: std::net::TcpStream) {
 fn requests_that_two_readers_would_take_apart_differently_are_refused() {
     let upstream = Scripted::always(ANSWER);
     let gateway = Gateway::start(&config(&[direct("openai", &upstream.at("/v1"), &["m"])]));
-    let smuggled = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
+    let smuggled =
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
     for framing in [
         "content-length: 3\r\ncontent-length: 90",
         "content-length: +3",
