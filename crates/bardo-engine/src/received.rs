@@ -3,6 +3,7 @@ use std::sync::Arc;
 use bardo_access::KeyRecord;
 use bardo_types::ids::{AccountId, InvalidId, RequestId};
 use bardo_types::model::Dialect;
+use bardo_types::receipt::PaymentMode;
 use bytes::Bytes;
 use http::HeaderMap;
 
@@ -47,6 +48,15 @@ impl Principal {
             account: AccountId::parse(name)?,
             payer: Payer::Owner,
         })
+    }
+
+    /// How an answer is paid for; `direct`: its backend is not billed.
+    pub(crate) fn payment_mode(&self, direct: bool) -> PaymentMode {
+        match &self.payer {
+            _ if direct => PaymentMode::Direct,
+            Payer::Owner => PaymentMode::Owner,
+            Payer::Prepaid(_) => PaymentMode::Prepaid,
+        }
     }
 }
 

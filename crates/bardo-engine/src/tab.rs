@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bardo_access::{Admission, LimitRequest};
 use bardo_ledger::hold::Slices;
-use bardo_ledger::{Charge, End, Record, Settle, Settled, StoreError, bill};
+use bardo_ledger::{Charge, End, Ledger, Record, Settle, Settled, StoreError, bill};
 use bardo_profile::SchemaCheck;
 use bardo_router::Candidate;
 use bardo_types::fault::FaultClass;
@@ -26,7 +26,7 @@ use crate::attempt::Failure;
 use crate::breaker::{Health, Who};
 use crate::meter::Meter;
 use crate::observed::Statistics;
-use crate::received::{Payer, Principal, Task};
+use crate::received::{Payer, Task};
 use crate::run::Admitted;
 use crate::services::Services;
 use crate::settler::Message;
@@ -207,7 +207,7 @@ impl Tab {
     /// A backend is asked.
     pub(crate) fn ask(&mut self, admitted: &Admitted, candidate: &Candidate, shaped: &Shaped) {
         let receipt = &mut self.receipt;
-        receipt.mode = mode(&admitted.principal, shaped.endpoint.direct);
+        receipt.mode = admitted.principal.payment_mode(shaped.endpoint.direct);
         receipt.amounts.spread_rate = match receipt.mode {
             PaymentMode::Prepaid => admitted.rate(),
             PaymentMode::Owner | PaymentMode::Direct => BasisPoints::ZERO,
@@ -547,13 +547,8 @@ impl Tab {
         }
         self.price();
         if let Some(ledger) = &self.services.ledger {
-            let receipt = &self.receipt;
             if self.hold.is_some() {
-                ledger.release(
-                    &receipt.account,
-                    &receipt.request_id,
-                    self.services.clock.now_ms(),
-                );
+                self.release(ledger);
             }
             ledger.record(self.record());
         }
@@ -562,14 +557,17 @@ impl Tab {
 
     /// Gives back what was taken for a request that was never sent. It leaves no receipt.
     pub(crate) fn give_back(&mut self) {
-        if let (Some(ledger), Some(_)) = (&self.services.ledger, self.hold.take()) {
-            ledger.release(
-                &self.receipt.account,
-                &self.receipt.request_id,
-                self.services.clock.now_ms(),
-            );
+        if self.hold.take().is_some()
+            && let Some(ledger) = &self.services.ledger
+        {
+            self.release(ledger);
         }
         self.correct(0);
+    }
+
+    fn release(&self, ledger: &Arc<dyn Ledger>) {
+        let (receipt, now_ms) = (&self.receipt, self.services.clock.now_ms());
+        ledger.release(&receipt.account, &receipt.request_id, now_ms);
     }
 
     fn told(&mut self) {
@@ -594,12 +592,4 @@ impl Tab {
 /// The largest charge that a provider's figures are believed up to, with so much held.
 fn believed(hold: MicroUsd) -> MicroUsd {
     MicroUsd::new(hold.get().saturating_mul(TIMES_BELIEVED))
-}
-
-fn mode(principal: &Principal, direct: bool) -> PaymentMode {
-    match &principal.payer {
-        _ if direct => PaymentMode::Direct,
-        Payer::Owner => PaymentMode::Owner,
-        Payer::Prepaid(_) => PaymentMode::Prepaid,
-    }
 }

@@ -19,7 +19,7 @@ use crate::tab::Tab;
 const USUAL_SPEED: u64 = 50;
 /// The tokens of an answer of a model that has not been observed yet.
 const USUAL_ANSWER: u64 = 256;
-/// So long a backend without enough observations works on an answer, for all we know.
+/// How long a backend without observations may work on an answer.
 const USUAL_LONGEST: Duration = Duration::from_secs(60);
 /// Observations beyond so much time count less and less.
 const REMEMBERED_US: u64 = 600_000_000;
@@ -44,6 +44,8 @@ pub(crate) struct Pace {
     tokens: u64,
     us: u64,
     answers: u64,
+    /// The answer that took longest.
+    longest_us: u64,
 }
 
 impl Pace {
@@ -53,6 +55,7 @@ impl Pace {
         self.tokens = self.tokens.saturating_add(tokens);
         self.us = self.us.saturating_add(us);
         self.answers = self.answers.saturating_add(1);
+        self.longest_us = self.longest_us.max(us);
         while self.us > REMEMBERED_US {
             self.tokens /= 2;
             self.us /= 2;
@@ -65,6 +68,14 @@ impl Pace {
         self.tokens
             .checked_div(self.answers)
             .unwrap_or(USUAL_ANSWER)
+    }
+
+    /// How long it works on an answer at most, where too few answers were seen for a percentile.
+    fn longest(self) -> Duration {
+        match self.longest_us {
+            0 => USUAL_LONGEST,
+            us => Duration::from_micros(us),
+        }
     }
 
     /// The tokens that it writes in such a time.
@@ -89,7 +100,8 @@ pub(crate) struct Work {
 impl Work {
     /// The tokens that were made in such a time, which counts up to what is usual.
     pub(crate) fn tokens_in(self, time: Duration) -> u64 {
-        let longest = self.p95_ms.map_or(USUAL_LONGEST, Duration::from_millis);
+        let observed = self.p95_ms.map(Duration::from_millis);
+        let longest = observed.unwrap_or_else(|| self.pace.longest());
         self.pace.tokens_in(time.min(longest))
     }
 }

@@ -140,6 +140,25 @@ pub(crate) fn served() -> Vec<Served> {
 
 /// Models of the catalog that the simulated services do not have.
 const NOT_SIMULATED: &[(Service, &str)] = &[
+    (Service::Google, "gemini-3.8-flash"),
+    (Service::Google, "gemini-3.7-flash"),
+    (Service::Google, "gemini-3.5-flash"),
+    (Service::Google, "gemini-3.5-flash-lite"),
+    (Service::Google, "gemini-3.1-flash-lite"),
+    (Service::Google, "gemini-2.5-flash-lite"),
+    (Service::OpenAi, "gpt-5.5-pro"),
+    (Service::OpenAi, "gpt-5.4-pro"),
+    (Service::OpenAi, "gpt-5.4-nano"),
+    (Service::OpenAi, "gpt-5.3-codex"),
+    (Service::OpenAi, "gpt-5.2"),
+    (Service::OpenAi, "gpt-5.1"),
+    (Service::OpenAi, "gpt-5"),
+    (Service::OpenAi, "gpt-5-mini"),
+    (Service::OpenAi, "gpt-5-nano"),
+    (Service::OpenAi, "o3"),
+    (Service::OpenAi, "o4-mini"),
+    (Service::OpenAi, "gpt-4.1-mini"),
+    (Service::OpenAi, "gpt-4.1-nano"),
     (Service::OpenAi, "gpt-4o-mini"),
     (Service::OpenRouter, "anthropic/claude-sonnet-5"),
 ];

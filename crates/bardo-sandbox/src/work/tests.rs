@@ -90,7 +90,7 @@ fn a_file_is_read_edited_and_reported_with_claude_codes_tools() {
     let mut facts = facts("Change 5 to 6 in harbor.py", claude_code());
     facts
         .harness
-        .note(" - Primary working directory: /work/demo\n");
+        .note(" - Primary working directory: /home/ada/demo\n");
     let (calls, report) = run(&mut facts, |name, _| match name {
         "Read" => "     1→def harbor_opens():\n     2→    return 5\n".to_owned(),
         _ => "The file has been updated.".to_owned(),
@@ -99,11 +99,11 @@ fn a_file_is_read_edited_and_reported_with_claude_codes_tools() {
     assert_eq!(names, ["Read", "Edit"]);
     assert_eq!(
         input(&calls, 0),
-        json!({ "file_path": "/work/demo/harbor.py" })
+        json!({ "file_path": "/home/ada/demo/harbor.py" })
     );
     assert_eq!(
         input(&calls, 1),
-        json!({ "file_path": "/work/demo/harbor.py",
+        json!({ "file_path": "/home/ada/demo/harbor.py",
             "old_string": "    return 5", "new_string": "    return 6" })
     );
     assert!(
