@@ -146,8 +146,6 @@ impl Ledger for PostgresStore {
             let mut unclaimed = self.unclaimed(&command);
             let (rows, mut unclaimed) = on(&self.thread, async move {
                 let rows = pool.run(&Command::new(RESERVE, arguments)).await;
-                // Where it is not known whether it was made, the answer is an error, and whoever
-                // asked does not spend it either.
                 unclaimed.armed = true;
                 Ok((rows, unclaimed))
             })
@@ -156,7 +154,9 @@ impl Ledger for PostgresStore {
                 let row = rows::one(&rows)?;
                 rows::reservation(row, &command.account, &command.request, command.amount)
             });
-            unclaimed.armed = matches!(answer, Err(StoreError::Unavailable(_)));
+            // The caller has its answer. After an unknown one it may send the command again, and a
+            // release that comes late would end the hold of the second sending.
+            unclaimed.armed = false;
             answer
         })
     }
