@@ -243,8 +243,11 @@ impl LimitStore for LocalLimits {
     }
 
     fn correct(&self, request: &LimitRequest, reserved: u64, used: u64, now_ms: u64) {
-        self.shard(&request.account)
-            .correct(request, reserved, used, now_ms);
+        // A correction of nothing leaves the limit in force as it is, as it does in a shared store.
+        if reserved != used {
+            self.shard(&request.account)
+                .correct(request, reserved, used, now_ms);
+        }
     }
 
     fn mode(&self) -> &'static str {
