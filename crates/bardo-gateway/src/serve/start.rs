@@ -25,7 +25,7 @@ pub(crate) fn no_provider(loaded: &Loaded) -> Failure {
             "{file}no provider is configured. Start with simulated providers:
   bardo-gateway serve --sandbox
 or configure a provider, in a file or by a variable such as ANTHROPIC_API_KEY or OPENROUTER_API_KEY:
-  bardo-gateway serve --config bardo.yaml      # see README.md, \"Configuration\""
+  bardo-gateway serve --config bardo.yaml      # see docs/config.md"
         ),
     )
 }
