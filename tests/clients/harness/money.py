@@ -58,7 +58,7 @@ SCENARIOS = {
     "spend-cap": Scenario("5", 0, ("spend-day=0.02",)),
     "revoked": Scenario("1", 1),
     "read-only": Scenario("1", 0, ("read-only",)),
-    # Anthropic's dialect demands a limit, so there the whole of it is held beforehand.
+    # Anthropic's dialect demands a limit, so no limit is added there.
     "cut-off": Scenario("0.08", 1, dialects=("chat", "responses")),
     "idempotency": Scenario("1", 1),
     "sdk-retry": Scenario("1", 2),

@@ -1,5 +1,5 @@
 // Keys with money, as the SDKs' users meet them: what is charged, refused, repeated and cut off.
-import { StreamFailed, Unmet, same } from "./replies.mjs";
+import { Unmet, same } from "./replies.mjs";
 
 // Output tokens in each dialect's word; no account of a refused cell can pay for DEAR of them.
 export const LIMITS = { chat: "max_completion_tokens", responses: "max_output_tokens", messages: "max_tokens" };
@@ -83,13 +83,17 @@ export class Till {
     }
   }
 
+  /** The balance once nothing is held any more, or after a while. */
+  async settled() {
+    for (const until = Date.now() + 5_000; ; await soon()) {
+      const found = (await this.json("/v1/balance")).micro;
+      if (found.held === 0 || Date.now() > until) return found;
+    }
+  }
+
   /** Exactly this was spent, and nothing stays held. */
   async charged(wanted) {
-    let found;
-    for (const until = Date.now() + 5_000; ; await soon()) {
-      found = (await this.json("/v1/balance")).micro;
-      if (found.held === 0 || Date.now() > until) break;
-    }
+    const found = await this.settled();
     equal("held", found.held, 0);
     equal("spent", found.spent, wanted);
     equal("available", found.available, found.deposited - wanted);
@@ -163,7 +167,7 @@ async function funds(till) {
   const caught = await till.refused("APIError", 402, "insufficient_funds", DEAR);
   equal("x-should-retry", caught.headers.get("x-should-retry"), "false");
   await till.charged(0);
-  const fits = /at most (\d+) tokens of output would fit/.exec(caught.message);
+  const fits = /`max_tokens` of at most (\d+) would fit/.exec(caught.message);
   if (!fits) throw new Unmet(`it does not say what would fit: ${caught.message}`);
   till.retries(0);
   await till.ask(Number(fits[1]));
@@ -226,20 +230,12 @@ async function readOnly(till) {
   await till.charged(0);
 }
 
+/** A stream without a limit gets the one that the balance pays for, and ends well there. */
 async function cutOff(till) {
-  const { sdk } = till.adapter;
   let arrived = "";
-  let caught = null;
-  try {
-    for await (const piece of till.adapter.rawStream(till.cell.prompt)) arrived += piece;
-  } catch (failed) {
-    caught = failed;
-  }
-  if (caught === null) throw new Unmet(`the stream ended as if complete, after ${arrived.length} characters`);
-  const told = caught instanceof StreamFailed || caught instanceof sdk.APIError;
-  if (!told || caught instanceof sdk.APIConnectionError) throw caught;
-  const words = `${caught.message} ${JSON.stringify(caught.error ?? null)}`;
-  if (!words.includes("balance is used up")) throw new Unmet(`it does not say why: ${words}`);
+  for await (const piece of till.adapter.rawStream(till.cell.prompt)) arrived += piece;
+  const degraded = till.headers.get("x-bardo-degraded") ?? "";
+  if (!degraded.includes("max_tokens")) throw new Unmet(`the limit is not named: ${degraded}`);
   const { text } = till.cell.expect;
   if (!arrived || !text.startsWith(arrived) || arrived === text) {
     throw new Unmet(`${arrived.length} of ${text.length} characters arrived: ${arrived.slice(0, 80)}`);
@@ -275,7 +271,11 @@ async function sdkTimeout(till) {
   till.retries(2, { timeout: 1_500 });
   await till.ask();
   equal("retry count", till.seen.at(-1).retry, "1");
-  await till.charged(micro(till.headers.get("x-bardo-cost")));
+  // The provider had taken the try that the SDK gave up, and worked on it: that is paid for too.
+  const cost = micro(till.headers.get("x-bardo-cost"));
+  const { spent } = await till.settled();
+  if (spent <= cost) throw new Unmet(`the abandoned try cost nothing: spent ${spent}, the answer ${cost}`);
+  await till.charged(spent);
 }
 
 const SCENARIOS = {
