@@ -13,7 +13,7 @@ pub(crate) fn tier_row(key: &KeyRecord) -> Option<&'static TierRow> {
     tiers().iter().find(|row| row.tier == key.tier)
 }
 
-/// Refuses a class of protection that the tier of a key does not come with (C-070).
+/// Refuses a class of protection that the tier of a key does not come with.
 pub(crate) fn protection(principal: &Principal, class: SecurityClass) -> Result<(), EngineError> {
     let Payer::Prepaid(key) = &principal.payer else {
         return Ok(());

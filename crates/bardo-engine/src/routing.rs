@@ -307,8 +307,7 @@ fn finish(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&Inference
     }
 }
 
-/// A provider's search tells search engines what an agent thinks about, so it is the owner's to allow
-/// (C-071).
+/// A provider's search tells search engines what an agent thinks about, so it is the owner's to allow.
 fn search(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&InferenceProfile>) {
     if wanted.profile.web_search != Some(true) {
         return;

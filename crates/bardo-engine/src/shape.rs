@@ -317,7 +317,7 @@ fn relayed(
 
 /// What OpenRouter is told beside the request: in which order to ask the providers of a model that
 /// was chosen here, and, where the request should be kept private, to leave out those that keep what
-/// they read (C-019). It is never private for that.
+/// they read. It is never private for that.
 fn preferences(
     admitted: &Admitted,
     candidate: &Candidate,
