@@ -8,8 +8,8 @@ use bardo_types::hints::RouteHints;
 use bardo_types::receipt::{Routing, SentProfile};
 use bardo_types::unit::UnitInterval;
 
-use crate::routing::Routed;
-use crate::run::Admitted;
+use crate::admitted::Admitted;
+use crate::routed::Routed;
 use crate::shape::Shaped;
 
 /// Of a request that a backend is asked for; `None` where its caller named a model and said no

@@ -13,15 +13,14 @@ use http_body::Body as _;
 use http_body_util::{BodyExt as _, Full};
 use tokio::time::Instant;
 
-use crate::failure::Refusal;
+use crate::admitted::Admitted;
+use crate::arriving::{ANSWER_MAX, TOO_LARGE, is_page};
+use crate::engine::Engine;
+use crate::failure::{Failure, Refusal};
 use crate::received::{Payer, Task};
-use crate::respond::{ANSWER_MAX, TOO_LARGE, is_page};
 use crate::retry_after;
-use crate::run::{Admitted, Engine};
 use crate::scrub::scrub;
 use crate::shape::Shaped;
-
-pub(crate) use crate::failure::{Failure, Next};
 
 /// Provider error bodies are read up to here (decisions §3).
 const ERROR_BODY_MAX: usize = 64 << 10;

@@ -20,7 +20,6 @@ use tokio::time::Instant;
 
 use crate::failure::{Blame, Failure, Next, blame};
 use crate::retry::Budget;
-use crate::run::Engine;
 
 pub use circuit::{Breaker, CircuitHealth, CircuitState};
 use circuit::{Circuit, Way};
@@ -81,6 +80,20 @@ impl Default for Health {
 }
 
 impl Health {
+    /// The circuits that are kept, the worst first.
+    pub(crate) fn shown(&self, now: Instant) -> Vec<CircuitHealth> {
+        let mut all: Vec<CircuitHealth> = self
+            .circuits()
+            .values_mut()
+            .map(|circuit| circuit.shown(now))
+            .collect();
+        all.sort_by(|a, b| {
+            let rank = |one: &CircuitHealth| (one.state, std::cmp::Reverse(one.failures_in_a_row));
+            (rank(a), &a.backend, &a.model).cmp(&(rank(b), &b.backend, &b.model))
+        });
+        all
+    }
+
     /// What its circuit is found by, also after a reload.
     fn id(&self, who: &Who) -> u64 {
         let Who { endpoint, entry } = who;
@@ -292,25 +305,6 @@ impl Watch {
         };
         self.health
             .keep(&self.who, &self.breaker, &seen, Instant::now());
-    }
-}
-
-impl Engine {
-    /// The backends that have failed of late, the worst first.
-    #[must_use]
-    pub fn health(&self) -> Vec<CircuitHealth> {
-        let now = Instant::now();
-        let mut all: Vec<CircuitHealth> = self
-            .health
-            .circuits()
-            .values_mut()
-            .map(|circuit| circuit.shown(now))
-            .collect();
-        all.sort_by(|a, b| {
-            let rank = |one: &CircuitHealth| (one.state, std::cmp::Reverse(one.failures_in_a_row));
-            (rank(a), &a.backend, &a.model).cmp(&(rank(b), &b.backend, &b.model))
-        });
-        all
     }
 }
 

@@ -11,15 +11,16 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::privacy::SecurityClass;
 use tokio::time::Instant;
 
+use crate::admitted::Admitted;
+use crate::answer::{Answer, AnswerBody, Unanswered};
 use crate::breaker::{Gate, Permit, Who};
 use crate::embed;
+use crate::engine::Engine;
 use crate::error::{EngineError, UpstreamFailure};
 use crate::failure::{Failure, Next};
 use crate::lifecycle::{Life, Reserved, Sent};
 use crate::received::Task;
-use crate::respond::{Answer, AnswerBody, Unanswered};
 use crate::retry;
-use crate::run::{Admitted, Engine};
 use crate::shape::{Decoded, Shaped, shape};
 
 /// When to ask again where only backends of one class may answer and none of them says it.

@@ -10,10 +10,12 @@ use bardo_types::model::Tier;
 use bardo_types::money::MicroUsd;
 use bardo_types::unit::UnitInterval;
 
+use crate::admitted::Admitted;
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::received::Task;
-use crate::routing::{self, Question, Routed, allows_downgrade};
-use crate::run::{Admitted, Engine};
+use crate::routed::Routed;
+use crate::routing::{self, Question, allows_downgrade};
 
 impl Admitted {
     /// What a budget may do about it.

@@ -17,11 +17,14 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::attempt::Failure;
+use crate::admitted::Admitted;
+use crate::answer::{Answer, Unanswered};
+use crate::arriving::{Arriving, read_whole};
+use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::failure::Failure;
 use crate::lifecycle::{Life, Reserved, Sent};
-use crate::respond::{Answer, Arriving, Unanswered, conclude, read_whole};
-use crate::run::{Admitted, Engine};
+use crate::respond::conclude;
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, headers};
 use crate::unseen::Accepted;

@@ -4,11 +4,11 @@ use bardo_profile::{Applied, Wanted};
 use bardo_router::Explanation;
 use bardo_types::Degradation;
 
+use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::head::degraded_list;
+use crate::header_lists::degraded_list;
 use crate::received::Received;
 use crate::routing::carry_citations;
-use crate::run::Engine;
 use crate::shape::{Decoded, shape};
 
 /// A decision and all that led to it.

@@ -7,9 +7,9 @@ use bardo_types::model::{Dialect, Service};
 use bardo_wire::codec::BadRequest;
 use bardo_wire::{chat, envelope, responses};
 
+use crate::admitted::Admitted;
 use crate::error::EngineError;
 use crate::memory::Memory;
-use crate::run::Admitted;
 
 /// Threads keep a conversation in Anthropic's own store; nobody else can go on from there. The
 /// code makes its SDKs send the whole conversation instead.

@@ -17,10 +17,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::error::EngineError;
 use crate::head::AnswerHead;
-use crate::respond::{Answer, AnswerBody};
-use crate::run::{Admitted, Engine};
 
 use table::{Entry, Name, Outcome, Table};
 
@@ -31,7 +28,7 @@ const KEYS_MAX: usize = 10_000;
 /// And of one account, so that nobody crowds out the others.
 const KEYS_PER_ACCOUNT_MAX: usize = 2_500;
 /// The largest answer that is kept.
-const ANSWER_MAX: usize = 1 << 20;
+pub(crate) const ANSWER_MAX: usize = 1 << 20;
 /// All kept answers together.
 const ANSWERS_MAX: usize = 64 << 20;
 
@@ -146,7 +143,7 @@ pub struct Claimed {
 }
 
 impl Claimed {
-    fn begin(&mut self, streams: bool) {
+    pub(crate) fn begin(&mut self, streams: bool) {
         self.sent = true;
         if streams {
             self.idempotency.table().streams(&self.name);
@@ -154,12 +151,12 @@ impl Claimed {
     }
 
     /// Surely nothing was done: whoever comes next may carry it out.
-    fn free(mut self) {
+    pub(crate) fn free(mut self) {
         self.done = true;
         self.idempotency.table().remove(&self.name);
     }
 
-    fn keep(mut self, kept: Option<Kept>) {
+    pub(crate) fn keep(mut self, kept: Option<Kept>) {
         self.done = true;
         let outcome = kept.map_or(Outcome::Unknown, |kept| Outcome::Answered(Arc::new(kept)));
         self.idempotency.table().settle(&self.name, outcome);
@@ -190,6 +187,15 @@ pub struct Recorder {
 }
 
 impl Recorder {
+    /// Records a stream whose headers are `head`, for the request that holds the key.
+    pub(crate) fn new(claimed: Claimed, head: AnswerHead) -> Self {
+        Self {
+            claimed,
+            head,
+            body: Some(BytesMut::new()),
+        }
+    }
+
     /// The next bytes.
     pub fn data(&mut self, data: &[u8]) {
         if let Some(body) = &mut self.body {
@@ -213,79 +219,6 @@ impl Recorder {
             streamed: true,
             body: body.freeze(),
         }));
-    }
-}
-
-impl Engine {
-    /// What is known of requests that came with an `Idempotency-Key`.
-    #[must_use]
-    pub fn idempotency(&self) -> &Idempotency {
-        &self.idempotency
-    }
-
-    /// Carries out a request that may have a key. A stream comes with what records it.
-    ///
-    /// # Errors
-    /// See [`EngineError`].
-    pub async fn answer_once(
-        self: Arc<Self>,
-        admitted: Admitted,
-        claimed: Option<Claimed>,
-    ) -> Result<(Answer, Option<Recorder>), EngineError> {
-        let Some(mut claimed) = claimed else {
-            return Ok((self.answer(admitted).await?, None));
-        };
-        claimed.begin(admitted.stream());
-        let answer = match self.answer(admitted).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                if !is_unknown(&error) {
-                    claimed.free();
-                }
-                return Err(error);
-            }
-        };
-        let head = answer.head.clone();
-        let recorder = match &answer.body {
-            AnswerBody::Whole(body) => {
-                let kept = (body.len() <= ANSWER_MAX).then(|| Kept {
-                    head,
-                    streamed: false,
-                    body: body.clone(),
-                });
-                claimed.keep(kept);
-                None
-            }
-            AnswerBody::Stream(_) => Some(Recorder {
-                claimed,
-                head,
-                body: Some(BytesMut::new()),
-            }),
-        };
-        Ok((answer, recorder))
-    }
-}
-
-/// Whether a provider may have carried out a request that ended like this.
-fn is_unknown(error: &EngineError) -> bool {
-    match error {
-        EngineError::Upstream(failure) => failure.unknown_outcome,
-        EngineError::Json(_)
-        | EngineError::Invalid(_)
-        | EngineError::NoRoute(_)
-        | EngineError::Refused { .. }
-        | EngineError::Tier { .. }
-        | EngineError::NoOperation { .. }
-        | EngineError::Required { .. }
-        | EngineError::CircuitOpen { .. }
-        | EngineError::UnknownResponse(_)
-        | EngineError::Throttled(_)
-        | EngineError::Scope { .. }
-        | EngineError::Unpriced { .. }
-        | EngineError::Funds { .. }
-        | EngineError::Budget { .. }
-        | EngineError::Store(_)
-        | EngineError::Busy => false,
     }
 }
 

@@ -13,9 +13,10 @@ use bardo_router::Candidate;
 use bardo_types::receipt::Outcome;
 use tokio::time::Instant;
 
-use crate::attempt::Failure;
-use crate::run::Admitted;
-use crate::settler::Message;
+use crate::admitted::Admitted;
+use crate::aside::aside;
+use crate::failure::Failure;
+use crate::settlement::Message;
 use crate::shape::Shaped;
 use crate::tab::Tab;
 use crate::tally;
@@ -238,11 +239,23 @@ impl Ended {
         Ok(Over(tab))
     }
 
+    /// Counts where that is needed. Whoever stops waiting leaves the request to the settler.
+    pub(crate) async fn counted(mut self) -> Self {
+        if !self.tab().moves_money() || !self.tab().needs_count() {
+            return self;
+        }
+        aside(move || {
+            tally::count(self.tab_mut());
+            self
+        })
+        .await
+    }
+
     /// Settles within `patience`, asking the books again where they do not answer; else gives the
     /// request back, with what the books said last.
     pub(crate) async fn within(self, patience: Duration) -> Result<Over, (Self, StoreError)> {
         let end = Instant::now() + patience;
-        let mut ended = tally::counted(self).await;
+        let mut ended = self.counted().await;
         let mut pause = FIRST_PAUSE;
         loop {
             let error = match tokio::time::timeout_at(end, ended.settle()).await {

@@ -18,7 +18,7 @@ use bardo_wire::sse::SseParser;
 use bardo_wire::table;
 use bytes::Bytes;
 
-use crate::count;
+use crate::tokenizer;
 use delivered::Delivered;
 
 /// So many bytes of events are kept as they are.
@@ -217,7 +217,7 @@ fn context(dialect: Dialect) -> DecodeContext {
 /// The tokens of a prompt, for answers that do not tell. Loads the tokenizer at the first use.
 #[must_use]
 pub fn prompt_tokens(request: &ChatRequest) -> u64 {
-    count::estimate(request)
+    tokenizer::estimate(request)
 }
 
 #[cfg(test)]

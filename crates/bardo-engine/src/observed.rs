@@ -12,15 +12,13 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bardo_providers::Endpoint;
 use bardo_types::fault::FaultClass;
 use bardo_types::feature::Feature;
 use bardo_types::model::ModelEntry;
 use bardo_types::receipt::{Attempt, Outcome, Receipt};
 use tokio::time::Instant;
 
-use crate::breaker::{CircuitState, Who};
-use crate::run::Engine;
+use crate::breaker::CircuitState;
 use crate::unseen::{Pace, Work};
 
 use histogram::Window;
@@ -333,7 +331,7 @@ impl Statistics {
 
     /// A probe came back: `Ok` where the backend answered, else why it did not. Answers whether the
     /// backend was away before and is back.
-    fn probed(&self, backend: &str, outcome: Result<(), String>, now: Instant) -> bool {
+    pub(crate) fn probed(&self, backend: &str, outcome: Result<(), String>, now: Instant) -> bool {
         let is_up = outcome.is_ok();
         let mut probes = self.probes();
         let probe = probes.entry(backend.to_owned()).or_insert(Probe {
@@ -385,7 +383,7 @@ impl Statistics {
     }
 
     /// Everything that requests have found out, by name.
-    fn all(&self, now: Instant) -> Vec<BackendHealth> {
+    pub(crate) fn all(&self, now: Instant) -> Vec<BackendHealth> {
         let shown = |pair: &mut Pair| BackendHealth {
             backend: Arc::clone(&pair.backend),
             model: Arc::clone(&pair.model),
@@ -468,55 +466,6 @@ const fn is_the_backends(class: FaultClass) -> bool {
             | FaultClass::Connection
             | FaultClass::Malformed
     )
-}
-
-impl Engine {
-    /// What requests and probes have found out, to be asked by backend and model.
-    #[must_use]
-    pub fn observed(&self) -> &Arc<Statistics> {
-        &self.observed
-    }
-
-    /// What is known of one backend with one model, its circuit included.
-    #[must_use]
-    pub fn observe(&self, endpoint: &Arc<Endpoint>, entry: &Arc<ModelEntry>) -> Observation {
-        let now = Instant::now();
-        let mut known = self
-            .observed
-            .observe(&endpoint.name, &entry.upstream_id, now);
-        if let Some(since) = self.health.open_since(&Who::new(endpoint, entry), now) {
-            known.state = BackendState::Down { since };
-        }
-        known
-    }
-
-    /// A probe of a backend came back: `Ok` where it answered, else why it did not. One that was
-    /// away and answers again may be tried at once, whatever its circuits say; one that answers
-    /// probes all the time and fails at requests keeps the times of its circuits.
-    pub fn probed(&self, backend: &str, outcome: Result<(), String>) {
-        let now = Instant::now();
-        if self.observed.probed(backend, outcome, now) {
-            self.health.reached(backend, now);
-        }
-    }
-
-    /// How well every backend serves every model that was asked of it lately, by name.
-    #[must_use]
-    pub fn backend_health(&self) -> Vec<BackendHealth> {
-        let now = Instant::now();
-        let mut all = self.observed.all(now);
-        let circuits = self.health();
-        for one in &mut all {
-            let circuit = circuits
-                .iter()
-                .find(|circuit| circuit.backend == *one.backend && circuit.model == *one.model);
-            one.circuit = circuit.map(|circuit| circuit.state);
-            if let Some(since) = self.health.named_open_since(&one.backend, &one.model, now) {
-                one.observation.state = BackendState::Down { since };
-            }
-        }
-        all
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! handed on at once; the terminal event waits until the books have confirmed what it cost.
 
 mod flow;
+mod output;
 mod pass;
 mod slices;
 mod translate;
@@ -21,12 +22,12 @@ use bytes::Bytes;
 use http_body::Body as _;
 use tokio::time::{Instant, Sleep};
 
-use crate::attempt::{Failure, Next};
+use crate::admitted::Admitted;
+use crate::arriving::Arriving;
 use crate::breaker::Watch;
+use crate::failure::{Failure, Next};
 use crate::head::Figures;
 use crate::lifecycle::{Ended, Flowing, Life, Sent};
-use crate::respond::Arriving;
-use crate::run::Admitted;
 use crate::scrub::{for_logs, scrub};
 use crate::shape::Shaped;
 use crate::tab::{Persisting, Tab};
@@ -38,8 +39,6 @@ pub(crate) use pass::Pass;
 use slices::{Cover, Growing};
 pub(crate) use translate::{Keep, Translate};
 
-/// An unfinished event may grow to this size.
-const EVENT_MAX: usize = 16 << 20;
 /// So much is joined before it is handed on.
 const JOIN_MAX: usize = 64 << 10;
 /// How often a poll steps aside for more data that is already there.

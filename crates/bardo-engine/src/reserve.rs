@@ -14,11 +14,12 @@ use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::usage::Usage;
 use bardo_wire::codec::BadRequest;
 
+use crate::admitted::Admitted;
+use crate::engine::Engine;
 use crate::entitle::tier_row;
 use crate::error::EngineError;
 use crate::lifecycle::{Life, Received, Reserved};
 use crate::received::{Payer, Task};
-use crate::run::{Admitted, Engine};
 use crate::setup::{added_tokens, output_limit};
 use crate::tab::{Persisting, Tab, Taken};
 use crate::unseen;

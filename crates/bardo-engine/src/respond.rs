@@ -5,56 +5,30 @@ use std::time::Duration;
 
 use bardo_ledger::StoreError;
 use bardo_providers::transport::UpstreamBody;
-use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::fault::Fault;
 use bardo_types::model::Dialect;
 use bardo_wire::splice::{Edit, splice};
 use bardo_wire::{json, responses, table, textual};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::Response;
-use http_body_util::BodyExt as _;
 use tokio::time::Instant;
 
-use crate::attempt::Failure;
+use crate::admitted::Admitted;
+use crate::answer::{Answer, AnswerBody, Unanswered};
+use crate::arriving::{Arriving, is_framed, read_whole, unreadable};
+use crate::engine::Engine;
+use crate::failure::Failure;
 use crate::head::AnswerHead;
 use crate::lifecycle::{Life, Sent};
 use crate::meter::Meter;
 use crate::relay::{Keep, Pass, Pump, ReplyStream, Translate};
-use crate::run::{Admitted, Engine};
 use crate::schema;
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, Translation};
 use crate::tab::Tab;
-use crate::world::Deadlines;
 
-/// A provider's whole answer may have this size.
-pub(crate) const ANSWER_MAX: usize = 128 << 20;
-pub(crate) const TOO_LARGE: &str = "the provider's answer is larger than 128 MiB";
 /// The books get so long to confirm what has to be on disk before the caller gets anything.
 const BOOKS_WAIT: Duration = Duration::from_secs(5);
-
-/// Why there is no answer from this backend.
-pub(crate) enum Unanswered {
-    /// It failed.
-    Failed(Failure, Life<Sent>),
-    /// It answered, and the books do not; nothing may be handed over.
-    Store(StoreError),
-}
-
-/// What the caller gets.
-pub struct Answer {
-    /// What headers say of it.
-    pub head: AnswerHead,
-    /// The answer itself.
-    pub body: AnswerBody,
-}
-
-/// The answer itself.
-pub enum AnswerBody {
-    /// All at once, as JSON.
-    Whole(Bytes),
-    /// Piece by piece, as server-sent events.
-    Stream(Box<ReplyStream>),
-}
 
 impl Engine {
     pub(crate) async fn respond(
@@ -247,12 +221,6 @@ impl Engine {
     }
 }
 
-pub(crate) fn is_page(headers: &http::HeaderMap) -> bool {
-    headers
-        .get(http::header::CONTENT_TYPE)
-        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"))
-}
-
 /// Settles a whole answer, then hands it over: its figures are final and on disk. `upstream` is what
 /// the provider sent, for the case that it has to be counted; `within`: the caller wants the figures
 /// in the answer too.
@@ -300,29 +268,6 @@ fn with_figures(body: Bytes, tab: &Tab) -> Bytes {
     splice(&top, &[Edit::set("usage", usage)]).into()
 }
 
-/// Why an answer with such headers is none.
-fn unreadable(headers: &http::HeaderMap) -> Option<Fault> {
-    let is_compressed = headers
-        .get(http::header::CONTENT_ENCODING)
-        .is_some_and(|encoding| encoding != "identity");
-    if is_compressed {
-        return Some(Fault::new(
-            FaultClass::Malformed,
-            "the provider compressed its answer, which nobody asked for",
-        ));
-    }
-    let is_page = headers
-        .get(http::header::CONTENT_TYPE)
-        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
-    // Something before the provider speaks; no model has answered.
-    is_page.then(|| {
-        Fault::new(
-            FaultClass::Server,
-            "the provider's side answered with a web page",
-        )
-    })
-}
-
 /// Looks at a body that is handed on as it came.
 fn relayed(bytes: &[u8], dialect: Dialect, tab: &mut Tab) -> Result<Option<Bytes>, Fault> {
     let mut seen = table::observe_response(dialect, bytes);
@@ -331,61 +276,4 @@ fn relayed(bytes: &[u8], dialect: Dialect, tab: &mut Tab) -> Result<Option<Bytes
     }
     tab.observe(&seen);
     Ok(None)
-}
-
-/// A body on its way, with the time when its call began.
-pub(crate) struct Arriving {
-    pub(crate) body: UpstreamBody,
-    pub(crate) started: Instant,
-    /// Its end is told apart from a connection that just closes.
-    pub(crate) framed: bool,
-}
-
-/// Whether the head says where its body ends.
-fn is_framed(head: &http::response::Parts) -> bool {
-    head.version >= http::Version::HTTP_2
-        || head.headers.contains_key(http::header::CONTENT_LENGTH)
-        || head.headers.contains_key(http::header::TRANSFER_ENCODING)
-}
-
-/// Reads a body to its end. Some providers send a head at once and think then, so silence counts
-/// from the first data on.
-pub(crate) async fn read_whole(arriving: Arriving, deadlines: Deadlines) -> Result<Bytes, Failure> {
-    let Arriving {
-        mut body, started, ..
-    } = arriving;
-    let end = started + deadlines.total;
-    let mut until = end;
-    let late = |_| Failure::unknown(FaultClass::Timeout, "the answer did not arrive in time");
-    let cut = |error: <UpstreamBody as http_body::Body>::Error| {
-        tracing::debug!(%error, "answer cut");
-        Failure::unknown(FaultClass::Connection, "the provider's answer was cut")
-    };
-    let mut whole = BytesMut::new();
-    let mut first = Bytes::new();
-    while let Some(frame) = tokio::time::timeout_at(until, body.frame())
-        .await
-        .map_err(late)?
-    {
-        let Ok(data) = frame.map_err(cut)?.into_data() else {
-            continue;
-        };
-        until = end.min(Instant::now() + deadlines.idle);
-        if first.is_empty() && whole.is_empty() {
-            first = data;
-            continue;
-        }
-        if whole.is_empty() {
-            whole.extend_from_slice(&first);
-        }
-        whole.extend_from_slice(&data);
-        if whole.len() > ANSWER_MAX {
-            return Err(Failure::told(Fault::new(FaultClass::Malformed, TOO_LARGE)));
-        }
-    }
-    Ok(if whole.is_empty() {
-        first
-    } else {
-        whole.freeze()
-    })
 }

@@ -2,14 +2,12 @@
 //! anything to it, and what it decided is kept beside the candidates.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use bardo_profile::{CACHE_KEY_PREFIX, Sources, Wanted, wanted};
 use bardo_router::{
     Candidate, Choice, Explanation, Facts, HealthView, Observation, Refusal, RefusalKind, Route,
     RouteRequest, State, Variant, VariantFacts, variant,
 };
-use bardo_types::Degradation;
 use bardo_types::chat::ChatRequest;
 use bardo_types::feature::Feature;
 use bardo_types::hints::RouteHints;
@@ -21,98 +19,18 @@ use bardo_types::subsystem::Subsystem;
 use bardo_wire::table;
 use sha2::{Digest as _, Sha256};
 
+use crate::engine::Engine;
 use crate::entitle;
 use crate::error::EngineError;
 use crate::facts::facts;
 use crate::observed::BackendState;
 use crate::received::{Payer, Principal, Task};
-use crate::run::Engine;
+use crate::routed::Routed;
 use crate::size::Size;
 use crate::world::World;
 
 /// The prefix of names that leave the choice of the model to the gateway.
 const AUTOMATIC: &str = "bardo/";
-
-/// What the router decided about a request, beside its candidates.
-#[derive(Debug)]
-pub(crate) struct Routed {
-    pub(crate) intent: Intent,
-    pub(crate) subsystem: Option<Arc<Subsystem>>,
-    pub(crate) security_class: SecurityClass,
-    pub(crate) wished_class: SecurityClass,
-    pub(crate) automatic: bool,
-    /// A cheaper model than the named one was chosen.
-    pub(crate) instead_of: Option<String>,
-    pub(crate) warnings: Vec<String>,
-    pub(crate) choices: Vec<Choice>,
-    /// How the model is to be set up, where anybody says so.
-    pub(crate) wanted: Option<Wanted>,
-}
-
-impl Routed {
-    /// Who is asked, in order.
-    pub(crate) fn candidates(&self) -> Vec<Candidate> {
-        let candidates = self.choices.iter().map(|choice| &choice.candidate);
-        candidates.cloned().collect()
-    }
-
-    /// What was decided about one of the candidates.
-    pub(crate) fn choice(&self, candidate: &Candidate) -> Option<&Choice> {
-        self.choices.iter().find(|choice| {
-            choice.candidate.backend == candidate.backend
-                && Arc::ptr_eq(&choice.candidate.entry, &candidate.entry)
-        })
-    }
-
-    /// Said where the model is not the one that the caller named.
-    pub(crate) fn instead(&self) -> Option<Degradation> {
-        let named = self.instead_of.as_deref()?;
-        let detail =
-            format!("`{named}` could cost more than `max_cost_usd`, so a cheaper one answers");
-        Some(Degradation {
-            feature: "model".into(),
-            detail: detail.into(),
-        })
-    }
-
-    /// What a candidate lacks of what was required or preferred.
-    pub(crate) fn lost(&self, candidate: &Candidate) -> Vec<Degradation> {
-        let Some(choice) = self.choice(candidate) else {
-            return Vec::new();
-        };
-        let mut lost: Vec<Degradation> = choice.degraded.iter().map(missing).collect();
-        if choice.below_quality {
-            lost.push(Degradation::new(
-                "quality",
-                "no model of the tier that the quality asks for may answer; one of a lower tier does",
-            ));
-        }
-        lost
-    }
-
-    /// The protection that a candidate lacks, for answers that are no conversation.
-    pub(crate) fn lost_protection(&self, candidate: &Candidate) -> Vec<Degradation> {
-        let choice = self.choice(candidate);
-        let lost = choice.into_iter().flat_map(|choice| &choice.degraded);
-        let protects = |lost: &&Feature| PROTECTION.contains(lost);
-        lost.filter(protects).map(missing).collect()
-    }
-
-    /// Everything odd about the hints and the profile, in words.
-    pub(crate) fn all_warnings(&self) -> impl Iterator<Item = &String> {
-        let of_profile = self.wanted.iter().flat_map(|wanted| &wanted.warnings);
-        self.warnings.iter().chain(of_profile)
-    }
-}
-
-const PROTECTION: [Feature; 3] = [Feature::Privacy, Feature::Tee, Feature::E2ee];
-
-fn missing(feature: &Feature) -> Degradation {
-    Degradation::new(
-        feature.as_str(),
-        "no backend that may answer offers it; `POST /v1/route/explain` says what would",
-    )
-}
 
 /// What is asked of the router, and by whom.
 #[derive(Clone, Copy)]

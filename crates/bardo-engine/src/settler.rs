@@ -13,8 +13,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::lifecycle::Ended;
+use crate::settlement::Message;
 use crate::tab::Tab;
-use crate::tally;
 
 /// So many requests are under way or waiting to be settled at most; more are refused.
 const ROOM: usize = 16_384;
@@ -23,14 +23,6 @@ const AT_ONCE: usize = 256;
 /// The pause after the first time the books did not answer, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-
-/// What the settler is told.
-pub(crate) enum Message {
-    /// This is over; settle it.
-    Settle(Box<Tab>),
-    /// Tell when nothing is left.
-    Drained(oneshot::Sender<()>),
-}
 
 /// The queue to the settler.
 pub(crate) struct Settler {
@@ -125,7 +117,7 @@ async fn work(mut queue: mpsc::Receiver<Message>, waiting: Arc<AtomicU64>) {
 }
 
 async fn settle(tab: Box<Tab>, _counted: Waiting) {
-    let mut ended = tally::counted(Ended::resume(tab)).await;
+    let mut ended = Ended::resume(tab).counted().await;
     let mut pause = FIRST_PAUSE;
     while let Err(error) = ended.settle().await {
         let tab = ended.tab();

@@ -14,8 +14,8 @@ use bardo_wire::codec::Target;
 use bardo_wire::settings::{TRANSLATE, settings_change};
 use bardo_wire::splice::Edit;
 
+use crate::admitted::Admitted;
 use crate::error::EngineError;
-use crate::run::Admitted;
 
 /// How a model was set up, and which.
 pub(crate) struct Setup {

@@ -18,13 +18,13 @@ use bardo_wire::{chat, marks, responses, table, textual};
 use bytes::Bytes;
 use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 
+use crate::admitted::Admitted;
 use crate::error::EngineError;
 use crate::fit::{
     forces_a_tool, goes_on_from_here, holds_own_marks, refuse_threads, refuse_unseen_images,
 };
 use crate::memory::Memory;
 use crate::received::Task;
-use crate::run::Admitted;
 use crate::setup::{self, Setting, Setup};
 use crate::unseen::Accepted;
 

@@ -1,5 +1,7 @@
 //! What a request has run up so far: all that its receipt will say, and what has to be settled.
 
+mod left;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,14 +24,14 @@ use tokio::sync::mpsc::OwnedPermit;
 use tokio::time::Instant;
 
 use crate::account::account;
-use crate::attempt::Failure;
+use crate::admitted::Admitted;
 use crate::breaker::{Health, Who};
+use crate::failure::Failure;
 use crate::meter::Meter;
 use crate::observed::Statistics;
 use crate::received::{Payer, Task};
-use crate::run::Admitted;
 use crate::services::Services;
-use crate::settler::Message;
+use crate::settlement::Message;
 use crate::shape::Shaped;
 use crate::tally;
 use crate::unseen::Accepted;

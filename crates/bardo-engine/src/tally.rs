@@ -1,54 +1,21 @@
-//! Counts what the provider did not: by the tokenizer where somebody is charged for it, away from
-//! the threads that serve, and roughly where nobody is.
+//! Counts what the provider did not: by the tokenizer where somebody is charged for it, and
+//! roughly where nobody is.
 
-use std::num::NonZero;
 use std::sync::Arc;
-use std::thread;
 
 use bardo_types::chat::{ChatRequest, Part, ToolInput};
 use bardo_types::model::{Capabilities, Dialect, Service};
 use bardo_types::usage::Usage;
 use bardo_wire::codec::{DecodeContext, Target};
 use bardo_wire::{json, table};
-use tokio::sync::Semaphore;
 
-use crate::count::text_tokens;
-use crate::lifecycle::Ended;
 use crate::meter::{Meter, prompt_tokens};
 use crate::received::Task;
 use crate::tab::Tab;
+use crate::tokenizer::text_tokens;
 
 /// Bytes of text that usually come to a token.
 const TOKEN_BYTES: u64 = 4;
-
-/// Counts where that is needed. Whoever stops waiting leaves the request to the settler.
-pub(crate) async fn counted(mut ended: Ended) -> Ended {
-    if !ended.tab().moves_money() || !ended.tab().needs_count() {
-        return ended;
-    }
-    aside(move || {
-        count(ended.tab_mut());
-        ended
-    })
-    .await
-}
-
-thread_local! {
-    /// Whoever counts keeps a core busy: more at a time would only take memory, a stack and the
-    /// leavings of the allocator for each thread. Of each runtime's own, like its threads.
-    static ROOM: Arc<Semaphore> = Arc::new(Semaphore::new(
-        thread::available_parallelism().map_or(1, NonZero::get),
-    ));
-}
-
-/// Works on a thread that serves nobody, on few of them at a time.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let room = ROOM.with(Arc::clone);
-    let _permit = room.acquire().await.expect("it is never closed");
-    tokio::task::spawn_blocking(work)
-        .await
-        .expect("counting does not panic, and a runtime that ends polls nobody")
-}
 
 /// By the length of things alone: nobody is charged for it, so the tokenizer and its tables are not
 /// worth their while.
@@ -91,7 +58,8 @@ fn meter(tab: &mut Tab) -> Meter {
     }
 }
 
-fn count(tab: &mut Tab) {
+/// By the tokenizer.
+pub(crate) fn count(tab: &mut Tab) {
     let meter = meter(tab);
     let reported = tab.receipt.usage.take();
     let (mut usage, _) = meter.reckon(reported, tab.counted, || request_tokens(tab));
@@ -155,33 +123,4 @@ fn meter_of(dialect: Dialect, body: &[u8]) -> Meter {
         }
     }
     meter
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::Duration;
-
-    use super::*;
-
-    /// A thread for each of those who left at once would never be given back as memory.
-    #[tokio::test]
-    async fn a_crowd_that_leaves_is_counted_on_few_threads() {
-        let (busy, most) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
-        let mut crowd = tokio::task::JoinSet::new();
-        for _ in 0..200 {
-            let (busy, most) = (Arc::clone(&busy), Arc::clone(&most));
-            crowd.spawn(aside(move || {
-                let now = busy.fetch_add(1, Ordering::SeqCst) + 1;
-                most.fetch_max(now, Ordering::SeqCst);
-                // Long enough for others to come in beside it.
-                thread::park_timeout(Duration::from_millis(1));
-                busy.fetch_sub(1, Ordering::SeqCst);
-            }));
-        }
-        crowd.join_all().await;
-        let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        let most = most.load(Ordering::SeqCst);
-        assert!((1..=cores).contains(&most), "{most} on {cores} cores");
-    }
 }

@@ -12,9 +12,6 @@ use bardo_types::model::Capabilities;
 use bardo_wire::json::TopLevel;
 use tokio::time::Instant;
 
-use crate::received::Task;
-use crate::tab::Tab;
-
 /// The speed of a model that has not been observed yet, in tokens per second: rather slow.
 const USUAL_SPEED: u64 = 50;
 /// The tokens of an answer of a model that has not been observed yet.
@@ -119,44 +116,6 @@ pub(crate) fn reasons_unseen(
     }
     let asks = || is_set_up || ASKS.iter().any(|key| top.get(key).is_some());
     thinking.by_default || asks()
-}
-
-impl Tab {
-    /// The caller leaves; notes what the provider did for it unseen.
-    pub(crate) fn left(&mut self) {
-        self.unseen = self.unseen_work();
-    }
-
-    fn unseen_work(&self) -> Option<u64> {
-        let (who, accepted) = self.asked_of.as_ref()?;
-        let now = Instant::now();
-        let timings = &self.receipt.timings;
-        let time = if self.receipt.streamed {
-            timings.head.filter(|_| self.reasons_unseen)?;
-            let until = timings.first_content.unwrap_or_else(|| self.elapsed());
-            until.saturating_sub(timings.sent?)
-        } else {
-            now.saturating_duration_since(accepted.get()?)
-        };
-        if self.health.open_since(who, now).is_some() {
-            return None;
-        }
-        match self.source.task {
-            Task::CountTokens => None,
-            Task::Embeddings => Some(0),
-            Task::Generate => Some(self.work(now)?.tokens_in(time)),
-        }
-    }
-
-    /// How the backend that was asked last works.
-    pub(crate) fn work(&self, now: Instant) -> Option<Work> {
-        let attempt = self.receipt.attempts.last()?;
-        let streamed = self.receipt.streamed;
-        Some(
-            self.observed
-                .work(&attempt.backend, &attempt.model, streamed, now),
-        )
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use bardo_types::chat::StreamEvent;
 
-use crate::count;
+use crate::tokenizer;
 
 /// Text that was handed on: what is not counted yet, and the count of what is.
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ impl Delivered {
         }
         for text in self.open.values_mut() {
             let end = settled(text);
-            self.tokens += count::text_tokens(&text[..end]);
+            self.tokens += tokenizer::text_tokens(&text[..end]);
             text.drain(..end);
         }
         self.open.retain(|_, text| !text.is_empty());
@@ -88,7 +88,7 @@ impl Delivered {
 
     /// The tokens of everything.
     pub(super) fn count(self) -> u64 {
-        let open = self.open.values().map(|text| count::text_tokens(text));
+        let open = self.open.values().map(|text| tokenizer::text_tokens(text));
         self.tokens + open.sum::<u64>()
     }
 }

@@ -27,7 +27,7 @@ fn expected(said: &[Said]) -> u64 {
             None => places.push((place, text.clone())),
         }
     }
-    let tokens = places.iter().map(|(_, text)| count::text_tokens(text));
+    let tokens = places.iter().map(|(_, text)| tokenizer::text_tokens(text));
     tokens.sum()
 }
 
@@ -107,7 +107,7 @@ fn text_is_folded_at_words_and_kept_within_bounds() {
         all.push_str(&word);
     }
     assert!(all.len() > 2 * TEXT_MAX);
-    assert_eq!(meter.delivered_tokens(), count::text_tokens(&all));
+    assert_eq!(meter.delivered_tokens(), tokenizer::text_tokens(&all));
     let mut endless = Meter::new(Dialect::Chat);
     let run = "0x9f".repeat(40_000);
     for piece in run.as_bytes().chunks(1_000) {
@@ -115,7 +115,7 @@ fn text_is_folded_at_words_and_kept_within_bounds() {
     }
     assert_near(
         endless.delivered_tokens(),
-        count::text_tokens(&run),
+        tokenizer::text_tokens(&run),
         "one word",
     );
 }
@@ -146,8 +146,8 @@ fn steps_count_like_the_events_that_they_came_from() {
     ] {
         meter.step(&step);
     }
-    let expected =
-        count::text_tokens("Think it over.") + count::text_tokens("get_price{\"pair\":\"ETH\"}");
+    let expected = tokenizer::text_tokens("Think it over.")
+        + tokenizer::text_tokens("get_price{\"pair\":\"ETH\"}");
     assert_eq!(meter.delivered_tokens(), expected);
 }
 
@@ -255,5 +255,5 @@ fn prompts_are_counted_by_the_same_tokenizer() {
         ..ChatRequest::new(Dialect::Chat, "m")
     };
     let tokens = prompt_tokens(&request);
-    assert!(tokens >= count::text_tokens(text) && tokens <= count::text_tokens(text) + 10);
+    assert!(tokens >= tokenizer::text_tokens(text) && tokens <= tokenizer::text_tokens(text) + 10);
 }

@@ -1,7 +1,8 @@
 use bardo_types::fault::Fault;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::output::{Output, Progress};
 use super::pass::Pass;
 use super::translate::Translate;
 use crate::tab::Tab;
@@ -10,58 +11,6 @@ use crate::tab::Tab;
 pub(crate) enum Pump {
     Pass(Box<Pass>),
     Translate(Box<Translate>),
-}
-
-/// What has become of the stream so far.
-#[derive(Debug, Default)]
-pub(super) struct Progress {
-    /// Events with content or control, not pings or comments.
-    pub(super) events: u64,
-    /// The caller has something to read that no other provider may repeat.
-    pub(super) content: bool,
-    /// The terminal event is there; it is written when the figures are.
-    pub(super) done: bool,
-    /// The provider failed; nothing was written of it.
-    pub(super) fault: Option<Fault>,
-}
-
-/// Bytes ready for the caller. One slice is handed on as it is; several are joined.
-#[derive(Default)]
-pub(super) struct Output {
-    first: Bytes,
-    rest: BytesMut,
-}
-
-impl Output {
-    pub(super) fn push(&mut self, bytes: Bytes) {
-        if bytes.is_empty() {
-        } else if self.first.is_empty() && self.rest.is_empty() {
-            self.first = bytes;
-        } else {
-            self.buffer().extend_from_slice(&bytes);
-        }
-    }
-
-    /// The buffer behind everything pushed so far.
-    pub(super) fn buffer(&mut self) -> &mut BytesMut {
-        if !self.first.is_empty() {
-            let first = std::mem::take(&mut self.first);
-            self.rest.extend_from_slice(&first);
-        }
-        &mut self.rest
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.first.len() + self.rest.len()
-    }
-
-    pub(super) fn take(&mut self) -> Bytes {
-        if self.first.is_empty() {
-            self.rest.split().freeze()
-        } else {
-            std::mem::take(&mut self.first)
-        }
-    }
 }
 
 /// From the provider's bytes to the caller's.

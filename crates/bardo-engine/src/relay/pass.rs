@@ -5,8 +5,7 @@ use bardo_wire::sse::{SseEvent, SseParser, event_end, missing_end};
 use bardo_wire::{chat, table};
 use bytes::{Bytes, BytesMut};
 
-use super::EVENT_MAX;
-use super::flow::{Output, Progress};
+use super::output::{EVENT_MAX, Output, Progress};
 use crate::error::code_of;
 use crate::tab::Tab;
 

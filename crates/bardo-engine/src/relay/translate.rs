@@ -7,8 +7,7 @@ use bardo_wire::sse::SseParser;
 use bardo_wire::table;
 use bardo_wire::textual::EventFilter;
 
-use super::EVENT_MAX;
-use super::flow::{Output, Progress};
+use super::output::{EVENT_MAX, Output, Progress};
 use super::pass::{own_code, told_without_events};
 use crate::error::code_of;
 use crate::schema;

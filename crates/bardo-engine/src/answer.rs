@@ -1,0 +1,33 @@
+//! What a caller gets, or why one backend gave nothing.
+
+use bardo_ledger::StoreError;
+use bytes::Bytes;
+
+use crate::failure::Failure;
+use crate::head::AnswerHead;
+use crate::lifecycle::{Life, Sent};
+use crate::relay::ReplyStream;
+
+/// Why there is no answer from this backend.
+pub(crate) enum Unanswered {
+    /// It failed.
+    Failed(Failure, Life<Sent>),
+    /// It answered, and the books do not; nothing may be handed over.
+    Store(StoreError),
+}
+
+/// What the caller gets.
+pub struct Answer {
+    /// What headers say of it.
+    pub head: AnswerHead,
+    /// The answer itself.
+    pub body: AnswerBody,
+}
+
+/// The answer itself.
+pub enum AnswerBody {
+    /// All at once, as JSON.
+    Whole(Bytes),
+    /// Piece by piece, as server-sent events.
+    Stream(Box<ReplyStream>),
+}

@@ -1,0 +1,82 @@
+//! The engine: what every request shares, and its constructor. What it does with a request stands
+//! in `run.rs`.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use bardo_providers::transport::Transport;
+
+use crate::breaker::Health;
+use crate::idempotency::Idempotency;
+use crate::memory::Memory;
+use crate::observed::Statistics;
+use crate::searches::Searches;
+use crate::services::Services;
+use crate::settler::Settler;
+use crate::world::World;
+
+/// Answers requests.
+pub struct Engine {
+    world: ArcSwap<World>,
+    pub(crate) transport: Transport,
+    pub(crate) memory: Memory,
+    pub(crate) health: Arc<Health>,
+    pub(crate) observed: Arc<Statistics>,
+    pub(crate) idempotency: Idempotency,
+    pub(crate) services: Arc<Services>,
+    pub(crate) settler: Settler,
+    pub(crate) searches: Searches,
+}
+
+impl Engine {
+    /// An engine over a first world.
+    #[must_use]
+    pub fn new(world: World, transport: Transport, services: Services) -> Self {
+        Self {
+            world: ArcSwap::from_pointee(world),
+            transport,
+            memory: Memory::default(),
+            health: Arc::default(),
+            observed: Arc::default(),
+            idempotency: Idempotency::default(),
+            services: Arc::new(services),
+            settler: Settler::default(),
+            searches: Searches::default(),
+        }
+    }
+
+    /// Starts to settle, on a runtime that outlives those that serve, what callers left behind.
+    /// Without this their holds stay until they expire.
+    pub fn start_settler(&self, runtime: &tokio::runtime::Handle) {
+        self.settler.start(runtime);
+    }
+
+    /// Answers when no request is under way any more and every one is settled. For the end of the
+    /// process, after the last connection was closed; whoever calls bounds the time.
+    pub async fn drain_settler(&self) {
+        self.settler.drain().await;
+    }
+
+    /// How many requests are over and not settled yet, because the books do not answer.
+    #[must_use]
+    pub fn settlements_waiting(&self) -> u64 {
+        self.settler.waiting()
+    }
+
+    /// What the engine works with.
+    #[must_use]
+    pub fn services(&self) -> &Services {
+        &self.services
+    }
+
+    /// The world that the next request will see.
+    #[must_use]
+    pub fn world(&self) -> Arc<World> {
+        self.world.load_full()
+    }
+
+    /// Puts another world in place. Requests under way keep theirs.
+    pub fn swap_world(&self, world: World) {
+        self.world.store(Arc::new(world));
+    }
+}

@@ -1,0 +1,55 @@
+//! Lists of words as values of headers.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use bardo_types::Degradation;
+
+/// As much of the warnings as a header holds.
+const WARNINGS_BYTES: usize = 1_024;
+
+/// Warnings as one header value, within bounds; those that do not fit are counted.
+pub(crate) fn warnings_list(warnings: &[String]) -> String {
+    let mut list = String::new();
+    for (index, warning) in warnings.iter().enumerate() {
+        let more = warnings.len() - index;
+        if list.len() + warning.len() > WARNINGS_BYTES {
+            let _ = write!(
+                list,
+                "{}{more} more",
+                if list.is_empty() { "" } else { "; " }
+            );
+            break;
+        }
+        if !list.is_empty() {
+            list.push_str("; ");
+        }
+        // A caller's word may hold what a header must not.
+        list.extend(warning.chars().map(|c| match c {
+            ' '..='~' => c,
+            _ => '?',
+        }));
+    }
+    list
+}
+
+/// The features lost, once each, in order, as one header value.
+pub(crate) fn degraded_list(degraded: &[Degradation]) -> String {
+    let mut list = String::new();
+    let mut known = HashSet::new();
+    for lost in degraded {
+        if !known.insert(&*lost.feature) {
+            continue;
+        }
+        if !list.is_empty() {
+            list.push(',');
+        }
+        // A caller's field name may hold bytes that a header must not.
+        list.extend(
+            lost.feature
+                .chars()
+                .filter(|c| c.is_ascii_alphanumeric() || "._-[]".contains(*c)),
+        );
+    }
+    list
+}

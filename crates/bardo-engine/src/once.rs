@@ -1,0 +1,78 @@
+//! Requests with an `Idempotency-Key`: carried out once, and what they came to is kept.
+
+use std::sync::Arc;
+
+use crate::admitted::Admitted;
+use crate::answer::{Answer, AnswerBody};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::idempotency::{ANSWER_MAX, Claimed, Idempotency, Kept, Recorder};
+
+impl Engine {
+    /// What is known of requests that came with an `Idempotency-Key`.
+    #[must_use]
+    pub fn idempotency(&self) -> &Idempotency {
+        &self.idempotency
+    }
+
+    /// Carries out a request that may have a key. A stream comes with what records it.
+    ///
+    /// # Errors
+    /// See [`EngineError`].
+    pub async fn answer_once(
+        self: Arc<Self>,
+        admitted: Admitted,
+        claimed: Option<Claimed>,
+    ) -> Result<(Answer, Option<Recorder>), EngineError> {
+        let Some(mut claimed) = claimed else {
+            return Ok((self.answer(admitted).await?, None));
+        };
+        claimed.begin(admitted.stream());
+        let answer = match self.answer(admitted).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                if !is_unknown(&error) {
+                    claimed.free();
+                }
+                return Err(error);
+            }
+        };
+        let head = answer.head.clone();
+        let recorder = match &answer.body {
+            AnswerBody::Whole(body) => {
+                let kept = (body.len() <= ANSWER_MAX).then(|| Kept {
+                    head,
+                    streamed: false,
+                    body: body.clone(),
+                });
+                claimed.keep(kept);
+                None
+            }
+            AnswerBody::Stream(_) => Some(Recorder::new(claimed, head)),
+        };
+        Ok((answer, recorder))
+    }
+}
+
+/// Whether a provider may have carried out a request that ended like this.
+fn is_unknown(error: &EngineError) -> bool {
+    match error {
+        EngineError::Upstream(failure) => failure.unknown_outcome,
+        EngineError::Json(_)
+        | EngineError::Invalid(_)
+        | EngineError::NoRoute(_)
+        | EngineError::Refused { .. }
+        | EngineError::Tier { .. }
+        | EngineError::NoOperation { .. }
+        | EngineError::Required { .. }
+        | EngineError::CircuitOpen { .. }
+        | EngineError::UnknownResponse(_)
+        | EngineError::Throttled(_)
+        | EngineError::Scope { .. }
+        | EngineError::Unpriced { .. }
+        | EngineError::Funds { .. }
+        | EngineError::Budget { .. }
+        | EngineError::Store(_)
+        | EngineError::Busy => false,
+    }
+}

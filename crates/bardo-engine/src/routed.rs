@@ -1,0 +1,92 @@
+//! What the router decided about a request, beside its candidates.
+
+use std::sync::Arc;
+
+use bardo_profile::Wanted;
+use bardo_router::{Candidate, Choice};
+use bardo_types::Degradation;
+use bardo_types::feature::Feature;
+use bardo_types::intent::Intent;
+use bardo_types::privacy::SecurityClass;
+use bardo_types::subsystem::Subsystem;
+
+/// What the router decided about a request, beside its candidates.
+#[derive(Debug)]
+pub(crate) struct Routed {
+    pub(crate) intent: Intent,
+    pub(crate) subsystem: Option<Arc<Subsystem>>,
+    pub(crate) security_class: SecurityClass,
+    pub(crate) wished_class: SecurityClass,
+    pub(crate) automatic: bool,
+    /// A cheaper model than the named one was chosen.
+    pub(crate) instead_of: Option<String>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) choices: Vec<Choice>,
+    /// How the model is to be set up, where anybody says so.
+    pub(crate) wanted: Option<Wanted>,
+}
+
+impl Routed {
+    /// Who is asked, in order.
+    pub(crate) fn candidates(&self) -> Vec<Candidate> {
+        let candidates = self.choices.iter().map(|choice| &choice.candidate);
+        candidates.cloned().collect()
+    }
+
+    /// What was decided about one of the candidates.
+    pub(crate) fn choice(&self, candidate: &Candidate) -> Option<&Choice> {
+        self.choices.iter().find(|choice| {
+            choice.candidate.backend == candidate.backend
+                && Arc::ptr_eq(&choice.candidate.entry, &candidate.entry)
+        })
+    }
+
+    /// Said where the model is not the one that the caller named.
+    pub(crate) fn instead(&self) -> Option<Degradation> {
+        let named = self.instead_of.as_deref()?;
+        let detail =
+            format!("`{named}` could cost more than `max_cost_usd`, so a cheaper one answers");
+        Some(Degradation {
+            feature: "model".into(),
+            detail: detail.into(),
+        })
+    }
+
+    /// What a candidate lacks of what was required or preferred.
+    pub(crate) fn lost(&self, candidate: &Candidate) -> Vec<Degradation> {
+        let Some(choice) = self.choice(candidate) else {
+            return Vec::new();
+        };
+        let mut lost: Vec<Degradation> = choice.degraded.iter().map(missing).collect();
+        if choice.below_quality {
+            lost.push(Degradation::new(
+                "quality",
+                "no model of the tier that the quality asks for may answer; one of a lower tier does",
+            ));
+        }
+        lost
+    }
+
+    /// The protection that a candidate lacks, for answers that are no conversation.
+    pub(crate) fn lost_protection(&self, candidate: &Candidate) -> Vec<Degradation> {
+        let choice = self.choice(candidate);
+        let lost = choice.into_iter().flat_map(|choice| &choice.degraded);
+        let protects = |lost: &&Feature| PROTECTION.contains(lost);
+        lost.filter(protects).map(missing).collect()
+    }
+
+    /// Everything odd about the hints and the profile, in words.
+    pub(crate) fn all_warnings(&self) -> impl Iterator<Item = &String> {
+        let of_profile = self.wanted.iter().flat_map(|wanted| &wanted.warnings);
+        self.warnings.iter().chain(of_profile)
+    }
+}
+
+const PROTECTION: [Feature; 3] = [Feature::Privacy, Feature::Tee, Feature::E2ee];
+
+fn missing(feature: &Feature) -> Degradation {
+    Degradation::new(
+        feature.as_str(),
+        "no backend that may answer offers it; `POST /v1/route/explain` says what would",
+    )
+}

@@ -1,0 +1,13 @@
+//! What is handed to the settler.
+
+use tokio::sync::oneshot;
+
+use crate::tab::Tab;
+
+/// What the settler is told.
+pub(crate) enum Message {
+    /// This is over; settle it.
+    Settle(Box<Tab>),
+    /// Tell when nothing is left.
+    Drained(oneshot::Sender<()>),
+}
