@@ -5,6 +5,7 @@
 //! file and the fix.
 
 mod fixtures;
+mod floors;
 mod layers;
 mod names;
 mod pages;
@@ -102,6 +103,7 @@ fn check(tree: &Tree) -> Result<Vec<Violation>> {
     found.extend(names::check(tree));
     found.extend(pages::check(tree));
     found.extend(fixtures::check(tree));
+    found.extend(floors::check(tree));
     found.extend(words::check(tree));
     found.extend(plain::check(tree));
     found.sort();
@@ -128,6 +130,7 @@ mod tests {
                 "[package]\nname = \"bardo-types\"\n",
             ),
             ("crates/bardo-types/fixtures/lost.json", "{}"),
+            ("crates/bardo-types/LAYERS", "vanished"),
             ("crates/bardo-types/src/utils.rs", &"//\n".repeat(700)),
             ("crates/bardo-types/src/lib.rs", "#[ignore]\nfn a() {}\n"),
         ]);
@@ -138,6 +141,7 @@ mod tests {
             "utils",
             "ARCHITECTURE.md",
             "lost.json",
+            "vanished",
             "ignore",
         ] {
             assert!(
