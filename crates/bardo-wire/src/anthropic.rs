@@ -7,6 +7,7 @@
 
 mod block;
 mod blocks_out;
+mod call_ids;
 mod citation;
 mod conversation;
 mod count;
@@ -16,7 +17,6 @@ mod error;
 mod finish;
 mod lost;
 mod media;
-mod names;
 mod observe;
 mod path;
 mod response;

@@ -11,7 +11,7 @@ mod encode;
 mod encode_items;
 mod failures;
 mod history;
-mod names;
+mod ids;
 pub(crate) mod namespaces;
 mod observe;
 mod output;

@@ -8,11 +8,11 @@ use bardo_types::model::{Dialect, Service};
 
 use super::conversation::{self, Conversation, ephemeral, write_blocks};
 use super::lost::Lost;
-use super::names::ToolNames;
 use super::tools::{self, Choice, Definition};
 use super::write::{self, Object};
 use super::{sampling, schema, thinking};
 use crate::codec::{BadRequest, Encoded, Target};
+use crate::kit::tool_names::{NameRule, ToolNames};
 
 /// Limit of the answer where neither the caller nor the catalog names one.
 const MAX_TOKENS_UNKNOWN: u64 = 32_000;
@@ -46,7 +46,7 @@ pub(super) fn encode(
 ) -> Result<Encoded, BadRequest> {
     refuse_impossible(request)?;
     let mut lost = Lost::default();
-    let names = ToolNames::of(request);
+    let names = ToolNames::plan(request, NameRule::of(Dialect::Anthropic));
     let format = Format::plan(request, target, &mut lost);
     let mut talk = conversation::build(
         request,

@@ -9,9 +9,9 @@ use bardo_types::model::{Capabilities, Dialect};
 
 use super::conversation::ephemeral;
 use super::lost::Lost;
-use super::names::ToolNames;
 use super::schema;
 use super::write::{Array, Object};
+use crate::kit::tool_names::ToolNames;
 use crate::responses::namespaces;
 
 /// A tool ready to be written.

@@ -1,10 +1,10 @@
 //! A neutral request in an upstream's words.
 
 mod assistant;
+mod call_id;
 mod extras;
 mod losses;
 mod messages;
-mod names;
 mod options;
 mod pieces;
 mod reasoning;
@@ -14,12 +14,12 @@ mod tools;
 mod vendor;
 
 use bardo_types::chat::ChatRequest;
-use bardo_types::model::Service;
+use bardo_types::model::{Dialect, Service};
 
 use super::write::Object;
 use crate::codec::{BadRequest, Encoded, Target};
+use crate::kit::tool_names::{NameRule, ToolNames};
 use losses::Losses;
-use names::ToolNames;
 
 /// Writes a request for an upstream of this dialect.
 ///
@@ -29,7 +29,7 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
     let job = Job {
         request,
         target,
-        names: ToolNames::plan(request),
+        names: ToolNames::plan(request, NameRule::of(Dialect::Chat)),
     };
     let mut lost = Losses::default();
     let mut body = Vec::with_capacity(size_hint(request));

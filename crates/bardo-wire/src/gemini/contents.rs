@@ -13,8 +13,8 @@ use bardo_types::model::{Capabilities, Dialect};
 use super::body::{Content, FunctionCall, FunctionResponse, Outcome, Part, Plain, Speaker};
 use super::media::{self, Place};
 use super::request::{Losses, thinks};
-use super::tools::Names;
 use crate::codec::BadRequest;
+use crate::kit::tool_names::ToolNames;
 
 /// What Gemini documents for calls that another model made.
 const FOREIGN_CALL_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -27,7 +27,7 @@ pub(super) struct Contents<'a> {
 struct Builder<'a, 'b> {
     request: &'a ChatRequest,
     capabilities: &'b Capabilities,
-    names: &'a Names,
+    names: &'a ToolNames,
     losses: &'b mut Losses,
     turns: Vec<Content<'a>>,
     /// System messages in front of the turns.
@@ -96,7 +96,7 @@ struct UserTurn<'a> {
 pub(super) fn encode<'a>(
     request: &'a ChatRequest,
     capabilities: &Capabilities,
-    names: &'a Names,
+    names: &'a ToolNames,
     losses: &mut Losses,
 ) -> Result<Contents<'a>, BadRequest> {
     let leading = request.leading_system();

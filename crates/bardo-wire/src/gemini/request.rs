@@ -3,9 +3,9 @@ use bardo_types::model::{Capabilities, Dialect};
 use bardo_types::{Degradation, json::RawJson};
 
 use super::body::{Body, Part};
-use super::tools::Names;
 use super::{contents, generation, tools};
 use crate::codec::{BadRequest, Encoded, Target};
+use crate::kit::tool_names::{NameRule, ToolNames};
 
 /// What a request could not carry, each feature named once.
 #[derive(Default)]
@@ -39,7 +39,7 @@ pub(super) fn thinks(capabilities: &Capabilities) -> bool {
 pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded, BadRequest> {
     let capabilities = &*target.capabilities;
     let mut losses = Losses::default();
-    let names = Names::of(request);
+    let names = ToolNames::plan(request, NameRule::of(Dialect::Gemini));
     let contents = contents::encode(request, capabilities, &names, &mut losses)?;
     let mut notes = Vec::new();
     let (tools, tool_config) =

@@ -3,98 +3,21 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use bardo_types::chat::{ChatRequest, Part, Tool, ToolChoice};
+use bardo_types::chat::{ChatRequest, Tool, ToolChoice};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use sha2::{Digest as _, Sha256};
 
 use super::body::{CallingConfig, Declaration, ToolConfig, ToolSet};
 use super::request::Losses;
-use crate::renames::Renames;
+use crate::kit::tool_names::ToolNames;
 use crate::responses::namespaces;
-
-/// Gemini's limit for function names.
-const MAX_NAME: usize = 128;
-
-/// The names that tools have upstream.
-pub(super) struct Names {
-    /// Those that had to change.
-    renamed: Renames,
-}
-
-impl Names {
-    /// Names of all tools and of all calls in the history.
-    pub(super) fn of(request: &ChatRequest) -> Self {
-        let declared = request.tools.iter().filter_map(|tool| match tool {
-            Tool::Function { name, .. } | Tool::Custom { name, .. } => Some(name),
-            Tool::Server { .. } => None,
-        });
-        let called = request
-            .messages
-            .iter()
-            .flat_map(|message| &message.parts)
-            .filter_map(|part| match part {
-                Part::ToolCall(call) => Some(&call.name),
-                _ => None,
-            });
-        let mut renamed = Renames::default();
-        for name in declared.chain(called) {
-            if !is_valid(name) && !renamed.has(name) {
-                renamed.add(valid_name(name), name);
-            }
-        }
-        Self { renamed }
-    }
-
-    pub(super) fn sent<'a>(&'a self, original: &'a str) -> &'a str {
-        self.renamed.sent(original)
-    }
-
-    pub(super) fn into_renamed(self) -> Vec<(String, String)> {
-        self.renamed.into_list()
-    }
-}
-
-fn is_valid(name: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
-    name.len() <= MAX_NAME
-        && name.bytes().all(allowed)
-        && name
-            .bytes()
-            .next()
-            .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
-}
-
-/// A name made of allowed characters. The digest of the original keeps two names that look alike
-/// after cleaning apart.
-fn valid_name(original: &str) -> String {
-    let digest = Sha256::digest(original.as_bytes());
-    let mut name: String = original
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') {
-                c
-            } else {
-                '_'
-            }
-        })
-        .take(MAX_NAME - 10)
-        .collect();
-    if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        name.insert(0, '_');
-    }
-    for byte in &digest[..4] {
-        name.push_str(&format!("{byte:02x}"));
-    }
-    name
-}
 
 pub(super) fn encode<'a>(
     request: &'a ChatRequest,
     capabilities: &Capabilities,
-    names: &'a Names,
+    names: &'a ToolNames,
     notes: &mut Vec<String>,
     losses: &mut Losses,
 ) -> (Vec<ToolSet<'a>>, Option<ToolConfig<'a>>) {
@@ -168,7 +91,7 @@ fn is_left_out(tool: &Tool, allowed: Option<&HashSet<&str>>) -> bool {
 
 fn declaration<'a>(
     tool: &'a Tool,
-    names: &'a Names,
+    names: &'a ToolNames,
     losses: &mut Losses,
 ) -> Option<Declaration<'a>> {
     match tool {
@@ -243,7 +166,7 @@ fn calling<'a>(
     choice: Option<&'a ToolChoice>,
     strict: bool,
     capabilities: &Capabilities,
-    names: &'a Names,
+    names: &'a ToolNames,
     notes: &mut Vec<String>,
     losses: &mut Losses,
 ) -> Option<ToolConfig<'a>> {

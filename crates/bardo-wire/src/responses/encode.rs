@@ -8,11 +8,11 @@ use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Effort, Service};
 
 use super::decode::{INCLUDE_LOGPROBS, INCLUDE_STATE};
-use super::names::{self, Names};
 use super::writer::ObjectWriter;
-use super::{encode_items, tools};
+use super::{encode_items, ids, tools};
 use crate::codec::{BadRequest, Encoded, Target};
 use crate::json::{Str, wire_object};
+use crate::kit::tool_names::{NameRule, ToolNames};
 
 /// Why cache marks of another kind are left out.
 pub(super) const CACHE_MARKS: &str =
@@ -37,7 +37,7 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
         ));
     }
     let same = request.dialect == Dialect::Responses;
-    let names = Names::of_request(request);
+    let names = ToolNames::plan(request, NameRule::of(Dialect::Responses));
     let mut degraded = Losses::default();
     let mut out = Vec::with_capacity(4096);
     let mut body = ObjectWriter::new(&mut out);
@@ -275,9 +275,9 @@ fn identity(
         };
         body.string("service_tier", tier);
     }
-    let user = request.end_user.as_deref().map(names::key);
+    let user = request.end_user.as_deref().map(ids::key);
     body.string_if("safety_identifier", user.as_deref());
-    let key = request.cache.key.as_deref().map(names::key);
+    let key = request.cache.key.as_deref().map(ids::key);
     body.string_if("prompt_cache_key", key.as_deref());
     body.raw_if("prompt_cache_options", request.cache.options.as_ref());
 }

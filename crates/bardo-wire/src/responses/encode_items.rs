@@ -11,11 +11,11 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 
 use super::encode::CACHE_MARKS;
-use super::names::{self, Names};
-use super::namespaces;
 use super::output::OWN_ID;
 use super::writer::{ArrayWriter, ObjectWriter};
+use super::{ids, namespaces};
 use crate::codec::BadRequest;
+use crate::kit::tool_names::ToolNames;
 
 /// Why thinking that is not OpenAI's own is left out.
 const FOREIGN_STATE: &str = "earlier thinking of another provider's model was left out";
@@ -29,7 +29,7 @@ pub(super) fn is_breakpoint(mark: &CacheMark) -> bool {
 pub(super) fn encode(
     request: &ChatRequest,
     skip: usize,
-    names: &Names,
+    names: &ToolNames,
     out: &mut Vec<u8>,
     degraded: &mut Losses,
 ) -> Result<(), BadRequest> {
@@ -97,7 +97,7 @@ struct Encoder<'a> {
     same: bool,
     /// File ids of the request are OpenAI's.
     own_files: bool,
-    names: &'a Names,
+    names: &'a ToolNames,
     items: ArrayWriter<'a>,
     degraded: &'a mut Losses,
 }
@@ -197,7 +197,7 @@ impl Encoder<'_> {
             "function_call_output"
         };
         item.string("type", kind);
-        item.string("call_id", &names::call_id(&result.call_id));
+        item.string("call_id", &ids::call_id(&result.call_id));
         match result.parts.as_slice() {
             [] => item.string("output", &failed(result.is_error, "")),
             [Part::Text(text)] if text.cache.is_none() => {
@@ -311,10 +311,10 @@ impl Encoder<'_> {
             ToolInput::Text(text) => ("custom_tool_call", "input", text.as_str()),
         };
         item.string("type", kind);
-        item.string("call_id", &names::call_id(&call.id));
+        item.string("call_id", &ids::call_id(&call.id));
         let namespace = namespaces::of_call(call).filter(|_| self.same);
         let own = namespace.and_then(|namespace| namespaces::within(&namespace, &call.name));
-        item.string("name", own.unwrap_or_else(|| self.names.of(&call.name)));
+        item.string("name", own.unwrap_or_else(|| self.names.sent(&call.name)));
         item.string(key, input);
         if self.same {
             for (key, raw) in &call.extra {
@@ -356,7 +356,7 @@ impl Encoder<'_> {
                 "function_call_output"
             };
             item.string("type", kind);
-            item.string("call_id", &names::call_id(&call.id));
+            item.string("call_id", &ids::call_id(&call.id));
             item.string("output", "Error: the tool gave no result.");
             item.end();
             self.lose(

@@ -95,7 +95,7 @@ pub(super) fn functions(
 }
 
 /// The namespace that a function is from, as it was defined, without its functions.
-pub(super) fn of(tool: &Tool) -> Option<&RawJson> {
+pub(crate) fn of(tool: &Tool) -> Option<&RawJson> {
     let Tool::Function { extra, .. } = tool else {
         return None;
     };
@@ -130,7 +130,7 @@ pub(super) fn inner(tool: &Tool, namespace: &str) -> Tool {
 }
 
 /// The namespace that a call in a caller's history names.
-pub(super) fn of_call(call: &ToolCall) -> Option<String> {
+pub(crate) fn of_call(call: &ToolCall) -> Option<String> {
     let (_, raw) = call.extra.iter().find(|(key, _)| key == KEY)?;
     raw.read().ok()
 }

@@ -8,11 +8,11 @@ use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Service};
 use serde_json::value::RawValue;
 
-use super::names::Names;
 use super::namespaces;
 use super::writer::{ArrayWriter, ObjectWriter};
 use crate::codec::{BadRequest, Target};
 use crate::json::{Str, wire_object};
+use crate::kit::tool_names::ToolNames;
 
 wire_object! {
     /// Any tool definition.
@@ -356,7 +356,7 @@ pub(super) fn echo_choice(request: &ChatRequest, out: &mut Vec<u8>) {
 pub(super) fn encode(
     request: &ChatRequest,
     target: &Target,
-    names: &Names,
+    names: &ToolNames,
     body: &mut ObjectWriter<'_>,
     degraded: &mut Losses,
 ) -> Result<(), BadRequest> {
@@ -389,6 +389,7 @@ pub(super) fn encode(
     }
     let mut list = ArrayWriter::new(body.value("tools"));
     let nested = target.service == Service::Venice;
+    let sent = |tool: &Tool| names.sent(tool.name().unwrap_or_default()).to_owned();
     write_list(&kept, &mut list, |tool, list| match tool {
         Tool::Server { raw, .. } => list.raw(raw.as_str()),
         Tool::Function { strict, extra, .. } if !same => {
@@ -399,12 +400,12 @@ pub(super) fn encode(
             let bare = without_extra(tool);
             // Left out, this API would take `true`, which no other dialect means.
             let strict = Some(strict.unwrap_or(false));
-            write(&bare, &names.sent(&bare), strict, nested, list.item());
+            write(&bare, &sent(&bare), strict, nested, list.item());
         }
         Tool::Function { strict, .. } => {
-            write(tool, &names.sent(tool), *strict, nested, list.item());
+            write(tool, &sent(tool), *strict, nested, list.item());
         }
-        Tool::Custom { .. } => write(tool, &names.sent(tool), None, false, list.item()),
+        Tool::Custom { .. } => write(tool, &sent(tool), None, false, list.item()),
     });
     list.end();
     if request.tools.iter().any(has_cache_mark) {
@@ -432,7 +433,7 @@ fn without_extra(tool: &Tool) -> Tool {
 fn choice(
     request: &ChatRequest,
     target: &Target,
-    names: &Names,
+    names: &ToolNames,
     same: bool,
     body: &mut ObjectWriter<'_>,
     degraded: &mut Losses,
@@ -449,7 +450,7 @@ fn choice(
             "this model decides itself whether to call a tool",
         );
     } else {
-        let sent = |name: &str| names.of(name).to_owned();
+        let sent = |name: &str| names.sent(name).to_owned();
         write_choice(choice, request, sent, body.value("tool_choice"));
     }
 }

@@ -9,10 +9,10 @@ use bardo_types::model::{Dialect, Effort, Service};
 use super::super::write::Object;
 use super::Job;
 use super::losses::Losses;
-use super::names::digest;
 use super::pieces::plain_mark;
 use super::tools;
 use crate::codec::BadRequest;
+use crate::kit::tool_names::digest;
 
 /// Longest id of an end user that OpenAI takes.
 const END_USER_LIMIT: usize = 64;

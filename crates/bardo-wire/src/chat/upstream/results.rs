@@ -9,8 +9,8 @@ use bardo_types::model::Dialect;
 
 use super::super::write::Array;
 use super::Job;
+use super::call_id::call_id;
 use super::losses::Losses;
-use super::names::call_id;
 use super::pieces::{self, Piece};
 
 /// The results of a conversation, each to be handed out once.

@@ -1,0 +1,3 @@
+//! What the dialects share: names of tools, and shapes that several of them write alike.
+
+pub(crate) mod tool_names;
