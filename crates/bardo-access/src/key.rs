@@ -49,12 +49,12 @@ impl KeyKind {
 
 /// A text that claims to be a key of ours and is not one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a key is written bardo_sk_<id>_<secret> or bardo_pk_<id>_<secret>")]
+#[error("the format of a key is bardo_sk_<id>_<secret> or bardo_pk_<id>_<secret>")]
 pub struct InvalidKey;
 
 /// The machine gave no randomness, or a secret cannot be hashed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a key cannot be made: {0}")]
+#[error("cannot create a key: {0}")]
 pub struct KeyMakingError(String);
 
 /// A key as a caller presents it.

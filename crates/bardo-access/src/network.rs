@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// Why a text is no network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no address or network such as 10.0.0.0/8 or 2001:db8::/32")]
+#[error("`{0}` is not an IP address or a network; write it like 10.0.0.0/8 or 2001:db8::/32")]
 pub struct InvalidNetwork(pub String);
 
 /// An address with the number of its leading bits that count.

@@ -14,13 +14,13 @@ pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// It is locked, full, slow or gone. That says nothing about any key.
-    #[error("the store of keys does not answer: {0}")]
+    #[error("the key store is unavailable: {0}")]
     Unavailable(String),
     /// There is a key of that id.
-    #[error("there is a key `{0}` already")]
+    #[error("a key with the id `{0}` already exists")]
     Exists(KeyId),
     /// There is no key of that id.
-    #[error("there is no key `{0}`")]
+    #[error("no key has the id `{0}`")]
     Unknown(KeyId),
 }
 

@@ -32,7 +32,7 @@ pub struct Scopes {
 
 /// Stored scopes that cannot be read. Such a key is unusable rather than unrestricted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the scopes of a key do not read: {0}")]
+#[error("the scopes of a key are invalid: {0}")]
 pub struct InvalidScopes(String);
 
 impl Scopes {

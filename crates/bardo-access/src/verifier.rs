@@ -329,7 +329,7 @@ impl Verifier {
                     .is_ok()
         };
         if is_failing && !tries() {
-            return Err(KeyError::Unavailable("it failed a moment ago".into()));
+            return Err(KeyError::Unavailable("its last call failed".into()));
         }
         let answer = tokio::time::timeout(self.settings.store_wait, self.store.find(id))
             .await

@@ -52,7 +52,7 @@ pub(super) fn write(scopes: &Scopes) -> String {
 pub(super) fn read(text: &str) -> Result<Scopes, InvalidScopes> {
     // Serde would read a list as the members in their order.
     if !text.trim_start().starts_with('{') {
-        return Err(InvalidScopes("they are no JSON object".into()));
+        return Err(InvalidScopes("they must be a JSON object".into()));
     }
     let stored: Stored =
         serde_json::from_str(text).map_err(|error| InvalidScopes(error.to_string()))?;
