@@ -119,7 +119,8 @@ pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
     }
     if all.is_empty() && config.has_providers() {
         return Err(
-            "no backend is usable: `inference.provider_mode` excludes all configured ones, or Bankr is the only one and has no `providers.bankr.api_key`"
+            "no backend is usable: `inference.provider_mode` excludes every configured backend, or Bankr is the \
+            only backend and has no API key. Change `inference.provider_mode`, or set `providers.bankr.api_key`"
                 .into(),
         );
     }
@@ -196,7 +197,8 @@ fn direct(key: &DirectKey, index: usize, name: String) -> Result<Backend, String
     let is_own = key.base_url.is_some() || service == Service::Compatible;
     if key.private == Some(true) && !is_own {
         return Err(format!(
-            "`{place}.private`: the maker's own API keeps requests as its terms say; `private` is for a server of your own, with a `base_url`"
+            "`{place}.private` is only for a server of your own; remove it, or set `{place}.base_url` to the \
+            address of your server"
         ));
     }
     let made = backend(service, name, &place, &config)?;

@@ -384,7 +384,8 @@ impl From<EngineError> for Problem {
             EngineError::Scope { reads_only, .. } => Self::scope(reads_only, &message),
             EngineError::Unpriced { .. } => {
                 let message = format!(
-                    "{message}, so it cannot be billed; its operator can set one in the configuration"
+                    "{message}, so it cannot be billed; the operator can set one with `price` at the backend, \
+                    under `providers`"
                 );
                 Self::new(400, "unpriced_model", FaultClass::BadRequest, message).param("model")
             }

@@ -450,7 +450,7 @@ impl Running {
         let end = tokio::time::Instant::now() + patience;
         while !awaited.is_empty() {
             let Ok(Some(fetched)) = tokio::time::timeout_at(end, arriving.recv()).await else {
-                tracing::info!(backends = ?awaited, "no price lists yet; serving, and refusing models without a price");
+                tracing::info!(backends = ?awaited, "no price list is loaded yet; models without a price are refused");
                 return;
             };
             awaited.retain(|name| *name != fetched.name);

@@ -114,7 +114,7 @@ async fn accept(
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "accepting failed");
+                tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }

@@ -68,7 +68,7 @@ impl EventSink for Sink {
     fn unpriced(&self, model: &str) {
         tracing::error!(
             model,
-            "refused: nobody published a price of this model, so it cannot be billed"
+            "refused: no price is known for this model, so it cannot be billed"
         );
     }
 }
@@ -162,15 +162,15 @@ fn log(receipt: &Receipt) {
     }
     match receipt.outcome {
         Outcome::Finished => line!(tracing::Level::DEBUG, "answered"),
-        Outcome::Aborted => line!(tracing::Level::INFO, "caller left"),
+        Outcome::Aborted => line!(tracing::Level::INFO, "the client disconnected"),
         Outcome::Failed => line!(tracing::Level::WARN, "failed"),
         Outcome::Unknown if receipt.amounts.charge > bardo_types::money::MicroUsd::ZERO => line!(
             tracing::Level::ERROR,
-            "the provider's figures are too large to believe: what was held is charged, compare the provider's bill"
+            "the provider reported implausibly many tokens; the hold is charged; compare the provider's bill"
         ),
         Outcome::Unknown => line!(
             tracing::Level::ERROR,
-            "the outcome is unknown: decide with `bardo-gateway reconcile`"
+            "the outcome is unknown; decide it with `bardo-gateway reconcile`"
         ),
     }
 }

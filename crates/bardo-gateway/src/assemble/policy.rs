@@ -154,7 +154,8 @@ pub(crate) fn notices(config: &Config) -> Vec<String> {
         if backend.is_open() {
             let (name, host) = (&backend.endpoint.name, &backend.endpoint.base.host);
             told.push(format!(
-                "`{name}` gets no private requests: `{host}` is not an address of this machine or of a private network. Add `private: true` to it if only you can read what it is sent"
+                "`{name}` gets no private requests: `{host}` is not an address of this machine or of a private \
+                network. Add `private: true` to it if only you can read its requests"
             ));
         }
     }
@@ -168,7 +169,7 @@ pub(crate) fn notices(config: &Config) -> Vec<String> {
     told.extend(
         unused(config)
             .into_iter()
-            .map(|key| format!("`{key}` is accepted, without effect yet")),
+            .map(|key| format!("`{key}` has no effect yet")),
     );
     told
 }

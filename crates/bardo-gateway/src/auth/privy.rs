@@ -109,7 +109,7 @@ impl Authenticator for Privy {
 }
 
 fn wrong(error: TokenError) -> Denied {
-    tracing::debug!(?error, "a token was not taken");
+    tracing::debug!(?error, "a Privy token was refused");
     Denied::Wrong
 }
 

@@ -44,7 +44,8 @@ pub(super) fn canonical(settings: &mut Value) -> Result<(), String> {
         match place {
             None => {
                 return Err(format!(
-                    "`{written}` is another name of `{called}`, and a setting above `{called}` is not a table"
+                    "`{written}` is another name of `{called}`, and a parent of `{called}` is not a table; make \
+                    it a table"
                 ));
             }
             Some(place) if place.is_null() || *place == value => *place = value,

@@ -53,7 +53,7 @@ impl Problem {
                 400,
                 FaultClass::BadRequest,
                 format!(
-                    "class `{}` is required, and no backend that may answer meets it",
+                    "class `{}` is required, and no allowed backend has it",
                     refusal.class.as_str()
                 ),
             ),
@@ -61,13 +61,13 @@ impl Problem {
                 400,
                 FaultClass::BadRequest,
                 format!(
-                    "no configured backend supports everything that this request requires; missing: {missing}"
+                    "no configured backend supports all requirements of this request; missing: {missing}"
                 ),
             ),
             RefusalKind::NotAllowed => (
                 404,
                 FaultClass::NotFound,
-                format!("no backend that this key is allowed to use serves `{model}`"),
+                format!("this key is not allowed to use any backend that serves `{model}`"),
             ),
         };
         let message = match refusal.kind {

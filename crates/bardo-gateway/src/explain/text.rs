@@ -249,7 +249,7 @@ fn answers(page: &mut Page, view: &View<'_>) {
     let others = eligible.count().saturating_sub(route.choices.len());
     let mut said = Vec::new();
     if route.choices.len() > 1 {
-        said.push("Each one is called only if those before it fail.".to_owned());
+        said.push("Each one is called only if all backends before it fail.".to_owned());
     }
     if others > 0 {
         said.push(format!(
@@ -283,7 +283,7 @@ fn set_up(page: &mut Page, view: &View<'_>) {
     let row = wanted
         .row
         .as_deref()
-        .unwrap_or("none; the request or its owner");
+        .unwrap_or("none; set by the request or the configuration");
     page.heading(&format!("Model settings (profile {row})"));
     let temperature = match view.applied {
         Some(applied) => applied.temperature,

@@ -32,8 +32,8 @@ pub(super) fn check(stores: &Stores, folder: &Path) -> Result<(), Failure> {
     Err(Failure::new(
         "keys_lost",
         format!(
-            "{} has no key, but this folder had keys before: without keys the gateway would accept every program of \
-             this machine. Restore the database from a backup, or delete {} to start without keys",
+            "{} has no key, but this folder had keys before: without keys the gateway would accept every \
+            program on this machine. Restore the database from a backup, or delete {} to start without keys",
             folder.join(FILE).display(),
             marker.display()
         ),

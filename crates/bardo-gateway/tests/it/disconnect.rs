@@ -69,7 +69,7 @@ fn check(stream: bool, act: impl Fn(&mut Turn) + Send + Sync + 'static, read: &s
     assert_eq!(other.connections(), 0, "nobody else is asked");
     crate::rig::eventually("each is settled as left", || {
         let log = gateway.log();
-        let settled = log.matches("caller left").count();
+        let settled = log.matches("client disconnected").count();
         // Before a head there is nothing to settle.
         (settled == 2 * TRIES || read.is_empty()).then_some(())
     });

@@ -33,8 +33,8 @@ struct Key {
 impl KeySet {
     /// Reads a published set. Keys of other kinds are left out.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, String> {
-        let published: Published =
-            serde_json::from_slice(text).map_err(|error| format!("no set of keys: {error}"))?;
+        let published: Published = serde_json::from_slice(text)
+            .map_err(|error| format!("this is not a JSON Web Key Set: {error}"))?;
         let keys: Vec<_> = published
             .keys
             .into_iter()
@@ -42,7 +42,7 @@ impl KeySet {
             .take(KEYS_MAX)
             .collect();
         if keys.is_empty() {
-            return Err("there is no ES256 key in it".into());
+            return Err("it has no ES256 key".into());
         }
         Ok(Self(keys))
     }

@@ -42,7 +42,7 @@ impl Published {
                 .is_ok_and(|address| address.is_loopback());
         if !base.https && !is_local {
             return Err(format!(
-                "`{url}`: keys that anybody on the way could replace verify nothing; use https"
+                "`{url}` must use https: without it, another machine on the network could replace the keys"
             ));
         }
         Ok(Self {
@@ -55,13 +55,13 @@ impl Published {
     async fn fetch(&self) -> Result<KeySet, String> {
         let body = tokio::time::timeout(FETCH_WAIT, self.get())
             .await
-            .map_err(|_| "no answer in time")??;
+            .map_err(|_| "the answer took too long")??;
         KeySet::parse(&body)
     }
 
     async fn get(&self) -> Result<Bytes, String> {
         let mut request = Request::new(Full::new(Bytes::new()));
-        *request.uri_mut() = self.path.parse().map_err(|_| "the path does not parse")?;
+        *request.uri_mut() = self.path.parse().map_err(|_| "the path is invalid")?;
         let headers = request.headers_mut();
         if let Ok(host) = HeaderValue::from_str(&self.origin.authority()) {
             headers.insert(HOST, host);
@@ -82,10 +82,10 @@ impl Published {
         let mut body = response.into_body();
         let mut whole = BytesMut::new();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| "the set broke off")?;
+            let frame = frame.map_err(|_| "the connection closed before the end of the key set")?;
             if let Some(data) = frame.data_ref() {
                 if whole.len() + data.len() > SET_MAX {
-                    return Err("the set is too large".into());
+                    return Err("the key set is too large".into());
                 }
                 whole.extend_from_slice(data);
             }
@@ -176,7 +176,7 @@ impl Source {
                 PAUSE
             }
             Err(reason) => {
-                tracing::warn!(reason, "the keys of the token issuer cannot be fetched");
+                tracing::warn!(reason, "cannot fetch the keys of the token issuer");
                 PAUSE_AFTER_FAILURE
             }
         };

@@ -30,7 +30,7 @@ pub(super) struct Claims {
     pub(super) until_ms: u64,
 }
 
-/// Why a token was not taken.
+/// Why a Privy token was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenError {
     /// It does not read.

@@ -276,7 +276,11 @@ fn a_stream_that_outgrows_the_balance_ends_with_an_error() {
         let events = events(&answer.body);
         let last = events.last().expect("an error");
         caller.check_error_event(last);
-        assert!(last.to_string().contains("balance is used up"), "{last}");
+        assert!(
+            last.to_string()
+                .contains("balance of the account is used up"),
+            "{last}"
+        );
         let stand = eventually("it is settled", || {
             let stand = till.stand(&key);
             (stand.held == 0 && stand.spent > before.spent).then_some(stand)
