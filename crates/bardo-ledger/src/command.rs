@@ -39,7 +39,7 @@ pub struct Reservation {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The account has less.
-    #[error("{needed} USD are needed and {available} USD are available")]
+    #[error("{needed} USD are needed, but only {available} USD are available")]
     Insufficient {
         /// What was asked for.
         needed: MicroUsd,
@@ -65,13 +65,13 @@ pub enum Refusal {
         resets_at_ms: Option<u64>,
     },
     /// There is no such account.
-    #[error("there is no account `{0}`")]
+    #[error("the account `{0}` does not exist")]
     NoAccount(AccountId),
     /// The account has had a hold of this id before.
-    #[error("the request `{0}` has been carried out or is under way")]
+    #[error("the request `{0}` has a hold or is settled already")]
     Duplicate(RequestId),
     /// There is no such hold, or it has ended.
-    #[error("there is no open hold for the request `{0}`")]
+    #[error("the request `{0}` has no open hold")]
     NoHold(RequestId),
     /// The amount is larger than the books can hold.
     #[error("the amount is out of range")]

@@ -18,7 +18,7 @@ pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// It is locked, full, slow or gone.
-    #[error("the store does not answer: {0}")]
+    #[error("the store is unavailable: {0}")]
     Unavailable(String),
     /// It answered something impossible.
     #[error("the store is damaged: {0}")]

@@ -31,12 +31,14 @@ pub(super) fn audit(book: &Book) -> Vec<String> {
         if held != account.held {
             let sum = account.held;
             problems.push(format!(
-                "`{id}`: the holds are {held} USD, the sum says {sum}"
+                "`{id}`: the holds are {held} USD, but the sum is {sum}"
             ));
         }
         let taken = account.spent.checked_add(account.held);
         if taken.is_none_or(|taken| taken > account.deposited) {
-            problems.push(format!("`{id}`: more is spent and held than was deposited"));
+            problems.push(format!(
+                "`{id}`: more money is spent and held than was deposited"
+            ));
         }
     }
     if book.expiries.len() != open {
@@ -47,7 +49,7 @@ pub(super) fn audit(book: &Book) -> Vec<String> {
     }
     under_caps.retain(|_, sum| *sum > MicroUsd::ZERO);
     if under_caps != book.counters.held() {
-        problems.push("what is held under caps is not the sum of the holds".to_owned());
+        problems.push("the amount held under caps is not the sum of the holds".to_owned());
     }
     for (account, request) in book.ended.keys() {
         let alive = book
@@ -56,7 +58,7 @@ pub(super) fn audit(book: &Book) -> Vec<String> {
             .is_some_and(|found| found.holds.contains_key(request));
         if alive {
             problems.push(format!(
-                "the hold `{request}` of `{account}` has ended and lives"
+                "the hold `{request}` of `{account}` has ended and is still open"
             ));
         }
     }
