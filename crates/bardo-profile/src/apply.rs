@@ -56,7 +56,7 @@ pub struct Applied {
     pub temperature: Option<f64>,
     /// The effort that is sent.
     pub effort: Option<Effort>,
-    /// How the answer is held to a schema, where it is by the profile.
+    /// How the answer must match a schema, where it is by the profile.
     pub schema: Option<SchemaCheck>,
     /// The profile lets the provider search the web.
     pub searches: bool,
@@ -78,7 +78,7 @@ pub fn apply(wanted: &Wanted, request: &mut ChatRequest, model: &Model<'_>) -> A
             refused: Some(Degradation {
                 feature: Cow::Borrowed("tee_mode"),
                 detail: Cow::Owned(format!(
-                    "{} does not run on attested hardware, which this call insists on",
+                    "{} does not run on attested hardware, which this call requires",
                     model.name
                 )),
             }),

@@ -93,20 +93,24 @@ pub(crate) fn checked(
     ];
     for (slot, field, least, most, range) in numbers {
         if let Some(value) = slot.take_if(|value| !(least..=most).contains(value)) {
-            refuse(field, value.to_string(), &format!("it goes from {range}"));
+            refuse(field, value.to_string(), &format!("the range is {range}"));
         }
     }
     if good.top_k.take_if(|count| *count == 0).is_some() {
-        refuse("top_k", "0".to_owned(), "it is at least 1");
+        refuse("top_k", "0".to_owned(), "the minimum is 1");
     }
     if good.max_tokens.take_if(|limit| *limit == 0).is_some() {
-        refuse("max_tokens", "0".to_owned(), "it is at least 1");
+        refuse("max_tokens", "0".to_owned(), "the minimum is 1");
     }
     if let Some(stops) = &mut good.stop_sequences {
         let before = stops.len();
         stops.retain(|stop| !stop.is_empty());
         if stops.len() < before {
-            refuse("stop_sequences", "\"\"".to_owned(), "a text ends no answer");
+            refuse(
+                "stop_sequences",
+                "\"\"".to_owned(),
+                "a stop text must not be empty",
+            );
         }
     }
     good.stop_sequences.take_if(|stops| stops.is_empty());

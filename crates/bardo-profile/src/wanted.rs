@@ -141,7 +141,9 @@ fn row_of<'a>(
     let name = subsystem.and_then(|subsystem| subsystem.profile.as_deref());
     let row = name.and_then(|name| ProfileTable::embedded().row(name));
     if let (Some(name), None) = (name, row) {
-        warnings.push(format!("there is no profile `{name}`, so none is applied"));
+        warnings.push(format!(
+            "no profile has the name `{name}`, so none is applied"
+        ));
     }
     (name, row)
 }

@@ -90,13 +90,13 @@ impl Setup<'_> {
             SecurityClass::E2ee => true,
         };
         if sealed {
-            let why = "a search would tell others what the hardware keeps";
+            let why = "a search would reveal the protected conversation";
             self.record("web_search", "on", "off", why);
         } else if self.members.web_search {
             self.request.web_search = Some(true);
             self.applied.searches = true;
         } else {
-            let why = "this provider does not search for a profile";
+            let why = "this provider does not support web search from a profile";
             self.record("web_search", "on", "unsupported", why);
         }
     }
@@ -122,9 +122,9 @@ impl Setup<'_> {
             self.request.prediction = RawJson::of(&prediction).ok();
         } else if named || document.is_some() {
             let why = if offered {
-                "not together with tools, several answers, probabilities or sound"
+                "not possible together with tools, several answers, probabilities or audio"
             } else {
-                "the model takes no prediction"
+                "the model does not support predictions"
             };
             self.record("predicted_output", "given", "unsupported", why);
         }

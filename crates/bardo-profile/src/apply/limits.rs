@@ -27,12 +27,7 @@ impl Setup<'_> {
             most => most,
         };
         if answer > most {
-            self.record(
-                "max_tokens",
-                answer,
-                most,
-                "the longest answer of the model",
-            );
+            self.record("max_tokens", answer, most, "the output limit of the model");
         }
         self.request.max_output_tokens = Some(answer.saturating_add(room).min(most));
     }
@@ -48,7 +43,7 @@ impl Setup<'_> {
                 0 => DEFAULT.to_owned(),
                 some => format!("the first {some}"),
             };
-            let why = "the model takes no more of them here";
+            let why = "the model accepts no more stop texts here";
             self.record("stop_sequences", wanted.len(), what, why);
         }
         self.request.stop = sent.to_vec();

@@ -8,9 +8,9 @@ use super::{DEFAULT, Setup};
 use crate::wanted::MinPFallback;
 
 const THINKS: &str = "thinking";
-const OWN_WAY: &str = "the model draws words in its own way";
-const VERSION: &str = "this version of the API takes no sampling";
-const UNKNOWN: &str = "the model does not take it here";
+const OWN_WAY: &str = "the model does not support sampling settings";
+const VERSION: &str = "this API version does not support sampling settings";
+const UNKNOWN: &str = "the model does not accept it here";
 
 /// The least `top_p` that Claude takes while it thinks.
 const THINKING_TOP_P: f64 = 0.95;
@@ -88,7 +88,7 @@ impl Setup<'_> {
         let most = f64::from(most.min(self.members.max_temperature_milli)) / 1_000.0;
         let sent = wanted.min(most);
         if sent < wanted {
-            self.record("temperature", wanted, sent, "the most that the model takes");
+            self.record("temperature", wanted, sent, "the maximum of the model");
         }
         self.request.sampling.temperature = Some(number(sent));
         true
@@ -180,13 +180,13 @@ impl Setup<'_> {
             let value = temperature.as_str().to_owned();
             sampling.temperature = None;
             if !neutral {
-                let why = "top_p is set, and the model takes one of the two";
+                let why = "top_p is set, and the model accepts only one of the two";
                 self.record("temperature", value, DEFAULT, why);
             }
         } else if own_top_p {
             let value = top_p.as_str().to_owned();
             sampling.top_p = None;
-            let why = "temperature is set, and the model takes one of the two";
+            let why = "temperature is set, and the model accepts only one of the two";
             self.record("top_p", value, DEFAULT, why);
         }
     }
@@ -232,7 +232,7 @@ impl Setup<'_> {
         if self.request.sampling.seed.is_some() {
             return;
         }
-        // Gemini takes seeds of 32 bits.
+        // Gemini accepts seeds of 32 bits.
         let fits = self.model.dialect != Dialect::Gemini || i32::try_from(wanted).is_ok();
         if self.caps.seed && self.members.seed && fits {
             self.request.sampling.seed = Some(number(wanted));

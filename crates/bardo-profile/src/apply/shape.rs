@@ -35,7 +35,7 @@ impl Setup<'_> {
             }
             OutputFormat::Text if self.takes_answer_tool() => self.add_answer_tool(schema),
             OutputFormat::Text if self.signed => {
-                let why = "signed thinking lets nothing before it change";
+                let why = "a change before signed thinking would invalidate it";
                 return self.record("response_schema", &schema.name, "free text", why);
             }
             OutputFormat::Text => self.tell_schema(schema),
@@ -95,7 +95,7 @@ impl Setup<'_> {
         });
         self.request.tool_choice = Some(ToolChoice::Named(schema.name.clone()));
         self.applied.touched_conversation = true;
-        let why = "the model takes no schema for its answer here";
+        let why = "the model does not accept a schema for its answer here";
         self.record("response_schema", &schema.name, "a tool", why);
         SchemaMode::Tool
     }
@@ -111,7 +111,7 @@ impl Setup<'_> {
         if self.members.json_object && self.caps.structured_output {
             self.request.output = OutputFormat::JsonObject;
         }
-        let why = "the model takes no schema for its answer here";
+        let why = "the model does not accept a schema for its answer here";
         self.record("response_schema", &schema.name, "prompt-guided JSON", why);
         SchemaMode::Prompt
     }

@@ -83,17 +83,17 @@ impl Setup<'_> {
             .as_ref()
             .is_some_and(ToolChoice::forces);
         if forced && self.caps.forced_tool_choice && !self.caps.forced_tool_while_thinking {
-            return Some("a tool has to be called");
+            return Some("a tool call is required");
         }
         let draws = self.caps.sampling && self.model.takes_sampling;
         if !draws || !self.thinking_fixes_sampling() {
             return None;
         }
         if is_set(&self.request.sampling) {
-            return Some("the caller's own sampling is kept");
+            return Some("the caller set sampling itself");
         }
         let thinks_first = self.wanted.reasoning_first || effort >= Effort::Medium;
-        (!thinks_first && self.wants_sampling()).then_some("the sampling of the profile is kept")
+        (!thinks_first && self.wants_sampling()).then_some("the profile sets sampling")
     }
 
     pub(super) fn thinking_fixes_sampling(&self) -> bool {
@@ -137,7 +137,7 @@ impl Setup<'_> {
         reasoning.effort = least;
         if least != Some(wanted) {
             let sent = least.map_or(DEFAULT, Effort::as_str);
-            let why = "this model's thinking cannot be turned off here";
+            let why = "this model cannot disable thinking here";
             self.record("reasoning_effort", wanted.as_str(), sent, why);
         }
     }
@@ -151,7 +151,7 @@ impl Setup<'_> {
         let nearest = self.caps.nearest_effort(wanted)?;
         let sent = nearest.max(self.members.least_effort);
         if sent != wanted {
-            let why = "the nearest that the model takes";
+            let why = "the nearest value that the model accepts";
             self.record("reasoning_effort", wanted.as_str(), sent.as_str(), why);
         }
         Some(sent)
@@ -171,7 +171,7 @@ impl Setup<'_> {
         } else if self.caps.soft_switch && !self.signed {
             self.words.push("/think".to_owned());
         } else {
-            let why = "how hard this model thinks cannot be said here";
+            let why = "the model has no setting for its effort here";
             self.record("reasoning_effort", effort.as_str(), DEFAULT, why);
         }
     }
@@ -195,7 +195,7 @@ impl Setup<'_> {
             return self.turn_off(effort, why);
         }
         if budget < wanted {
-            let why = "it has to stay below the limit of the answer";
+            let why = "it must be below the limit of the answer";
             self.record("thinking_budget", wanted, budget, why);
         }
         self.request.reasoning.mode = Some(ThinkingMode::Budget(budget));
@@ -213,7 +213,7 @@ impl Setup<'_> {
         let hidden = self.model.service == Service::OpenAi && self.model.dialect == Dialect::Chat;
         if !self.thinks || hidden {
             let why = if hidden {
-                "this endpoint never shows it"
+                "this endpoint does not show thinking"
             } else {
                 "the model does not think"
             };
@@ -244,14 +244,14 @@ impl Setup<'_> {
         };
         let why = match words {
             _ if self.applied.schema.is_some() && effort == Effort::None => return,
-            Some(_) if self.applied.schema.is_some() => "the answer is held to a schema",
-            Some(_) if self.signed => "signed thinking lets nothing before it change",
+            Some(_) if self.applied.schema.is_some() => "the answer must match a schema",
+            Some(_) if self.signed => "a change before signed thinking would invalidate it",
             Some(words) => {
                 self.words.push(words.to_owned());
-                let why = "the model has no such knob";
+                let why = "the model has no such setting";
                 return self.record("reasoning_effort", effort.as_str(), "prompt fallback", why);
             }
-            None => "the model has no such knob",
+            None => "the model has no such setting",
         };
         self.record("reasoning_effort", effort.as_str(), DEFAULT, why);
     }

@@ -174,7 +174,7 @@ impl<'s> Reader<'s> {
         if members.get("uniqueItems") == Some(&Value::Bool(true))
             && items.iter().enumerate().any(twice)
         {
-            self.fault(place, "names something twice");
+            self.fault(place, "contains a value twice");
         }
     }
 

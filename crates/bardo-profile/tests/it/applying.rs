@@ -30,8 +30,8 @@ fn what_is_changed_is_said_in_one_sentence() {
             "heartbeat_t1",
             OPUS_4_6,
             &[
-                "reasoning_effort low → none (the sampling of the profile is kept)",
-                "top_p 0.9 → provider default (temperature is set, and the model takes one of the two)",
+                "reasoning_effort low → none (the profile sets sampling)",
+                "top_p 0.9 → provider default (temperature is set, and the model accepts only one of the two)",
             ],
         ),
         (
@@ -43,33 +43,33 @@ fn what_is_changed_is_said_in_one_sentence() {
             "hypnagogic_dali",
             HAIKU_4_5,
             &[
-                "temperature 1.5 → 1 (the most that the model takes)",
-                "min_p 0.08 → provider default (the model does not take it here)",
+                "temperature 1.5 → 1 (the maximum of the model)",
+                "min_p 0.08 → provider default (the model does not accept it here)",
             ],
         ),
         (
             "mind_wandering",
             GPT_4_1,
             &[
-                "min_p 0.1 → top_p 0.9 (the model does not take it here)",
-                "reasoning_effort none → prompt fallback (the model has no such knob)",
+                "min_p 0.1 → top_p 0.9 (the model does not accept it here)",
+                "reasoning_effort none → prompt fallback (the model has no such setting)",
             ],
         ),
         (
             "operator",
             LLAMA,
-            &["reasoning_effort high → prompt fallback (the model has no such knob)"],
+            &["reasoning_effort high → prompt fallback (the model has no such setting)"],
         ),
         (
             "heartbeat_t2",
             LLAMA,
-            &["reasoning_effort high → provider default (the answer is held to a schema)"],
+            &["reasoning_effort high → provider default (the answer must match a schema)"],
         ),
         (
             "risk",
             HAIKU_4_5,
             &[
-                "thinking_budget 65536 → 59904 (it has to stay below the limit of the answer)",
+                "thinking_budget 65536 → 59904 (it must be below the limit of the answer)",
                 "temperature 0.1 → provider default (thinking)",
                 "top_p 0.85 → provider default (thinking)",
                 "top_k 40 → provider default (thinking)",
@@ -79,9 +79,9 @@ fn what_is_changed_is_said_in_one_sentence() {
             "hypnagogic_observer",
             OPUS_5_5,
             &[
-                "reasoning_effort none → low (this model's thinking cannot be turned off here)",
-                "temperature 0.3 → provider default (the model draws words in its own way)",
-                "top_p 0.85 → provider default (the model draws words in its own way)",
+                "reasoning_effort none → low (this model cannot disable thinking here)",
+                "temperature 0.3 → provider default (the model does not support sampling settings)",
+                "top_p 0.85 → provider default (the model does not support sampling settings)",
             ],
         ),
         ("daimon", KIMI, &[]),
@@ -90,8 +90,8 @@ fn what_is_changed_is_said_in_one_sentence() {
             "capture",
             DEEPSEEK,
             &[
-                "reasoning_effort low → none (the sampling of the profile is kept)",
-                "response_schema capture_result → a tool (the model takes no schema for its answer here)",
+                "reasoning_effort low → none (the profile sets sampling)",
+                "response_schema capture_result → a tool (the model does not accept a schema for its answer here)",
             ],
         ),
     ] {
@@ -156,7 +156,7 @@ fn what_the_caller_demands_counts_more_than_thinking() {
     assert_eq!(request.reasoning.mode, Some(ThinkingMode::Disabled));
     assert_eq!(
         applied.degraded[0].detail,
-        "reasoning_effort medium → none (a tool has to be called)"
+        "reasoning_effort medium → none (a tool call is required)"
     );
     let mut request = question(Chat);
     request.sampling.temperature = RawJson::parse("0.2").ok();
@@ -165,7 +165,7 @@ fn what_the_caller_demands_counts_more_than_thinking() {
     assert_eq!(applied.temperature, Some(0.2));
     assert_eq!(
         applied.degraded[0].detail,
-        "reasoning_effort high → none (the caller's own sampling is kept)"
+        "reasoning_effort high → none (the caller set sampling itself)"
     );
     // A locked profile lets neither stand.
     let mut request = question(Chat);
@@ -208,8 +208,8 @@ fn no_sampling_is_added_where_the_version_of_the_api_refuses_it() {
     assert_eq!(
         said,
         [
-            "temperature 0.3 → provider default (this version of the API takes no sampling)",
-            "top_p 0.9 → provider default (this version of the API takes no sampling)",
+            "temperature 0.3 → provider default (this API version does not support sampling settings)",
+            "top_p 0.9 → provider default (this API version does not support sampling settings)",
         ]
     );
 }

@@ -37,7 +37,7 @@ fn words_come_last_in_the_system_prompt_and_never_before_signed_thinking() {
     assert!(words.starts_with("Respond ONLY with valid JSON matching this schema:\n{\n  \"type\""));
     let told: Vec<&str> = applied.degraded.iter().map(|lost| &*lost.detail).collect();
     assert!(told.contains(
-        &"response_schema capture_result → prompt-guided JSON (the model takes no schema for its answer here)"
+        &"response_schema capture_result → prompt-guided JSON (the model does not accept a schema for its answer here)"
     ));
 
     let mut bound = Case::of(OPUS_5_5);
@@ -62,7 +62,7 @@ fn words_come_last_in_the_system_prompt_and_never_before_signed_thinking() {
     assert!(signed.tools.is_empty() && applied.schema.is_none());
     assert_eq!(
         applied.degraded.last().unwrap().detail,
-        "response_schema capture_result → free text (signed thinking lets nothing before it change)"
+        "response_schema capture_result → free text (a change before signed thinking would invalidate it)"
     );
 }
 
@@ -151,12 +151,12 @@ fn marks_keys_and_shown_thinking_go_where_they_are_taken() {
         (
             GPT_5_4,
             None,
-            Some("visible_thinking wanted → none (this endpoint never shows it)"),
+            Some("visible_thinking wanted → none (this endpoint does not show thinking)"),
         ),
         (
             GPT_4_1,
             None,
-            Some("visible_thinking wanted → none (this endpoint never shows it)"),
+            Some("visible_thinking wanted → none (this endpoint does not show thinking)"),
         ),
         (
             LLAMA,
@@ -230,7 +230,7 @@ fn greedy_is_cold_and_min_p_may_be_dropped() {
     assert_eq!(body["temperature"], 0);
     assert_eq!(
         lost,
-        ["top_k 1 → temperature 0 (the model does not take it here)"]
+        ["top_k 1 → temperature 0 (the model does not accept it here)"]
     );
     let dropped = Wanted {
         min_p_fallback: MinPFallback::Drop,
@@ -243,7 +243,7 @@ fn greedy_is_cold_and_min_p_may_be_dropped() {
     assert_eq!(body.get("top_p"), None);
     assert_eq!(
         lost,
-        ["min_p 0.1 → provider default (the model does not take it here)"]
+        ["min_p 0.1 → provider default (the model does not accept it here)"]
     );
 }
 

@@ -321,7 +321,7 @@ fn nonsense_is_named_and_has_no_effect() {
     .unwrap();
     assert_eq!(
         said.warnings,
-        ["there is no profile `rsik`, so none is applied"]
+        ["no profile has the name `rsik`, so none is applied"]
     );
     assert_eq!(said.row, None);
 }
