@@ -28,7 +28,7 @@ pub struct BaseUrl {
 
 /// Why a URL in the configuration was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{url}` is no base URL: {reason}")]
+#[error("`{url}` is not a base URL: {reason}")]
 pub struct InvalidUrl {
     /// As written.
     pub url: String,
@@ -46,10 +46,7 @@ impl BaseUrl {
             url: url.to_owned(),
             reason,
         };
-        let uri: http::Uri = url
-            .trim()
-            .parse()
-            .map_err(|_| invalid("it does not parse"))?;
+        let uri: http::Uri = url.trim().parse().map_err(|_| invalid("it is not a URL"))?;
         let https = match uri.scheme_str() {
             Some("https") => true,
             Some("http") => false,

@@ -67,7 +67,7 @@ fn each<T: for<'a> Deserialize<'a>>(rows: &[RawJson], read: impl Fn(T) -> Row) -
     for raw in rows {
         let entry = match raw.read::<T>() {
             Ok(row) => read(row),
-            Err(_) => Err("it has not the members of a model"),
+            Err(_) => Err("its members are not the members of a model"),
         };
         match entry {
             Ok(None) => {}

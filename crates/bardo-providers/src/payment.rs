@@ -18,14 +18,14 @@ pub const PAYMENT_REQUIRED: HeaderName = HeaderName::from_static("payment-requir
 /// Header of a payment, v2.
 pub const PAYMENT_SIGNATURE: HeaderName = HeaderName::from_static("payment-signature");
 
-/// Why an offer was not paid.
+/// Why the payment of an offer failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PaymentError {
     /// The answer has no offer that can be read.
-    #[error("the offer is missing or malformed")]
+    #[error("the payment offer is missing or malformed")]
     Malformed,
     /// No entry of the offer is acceptable: scheme, network, asset or amount.
-    #[error("no entry of the offer is acceptable: {0}")]
+    #[error("no entry of the payment offer is acceptable: {0}")]
     Unacceptable(&'static str),
 }
 
@@ -92,7 +92,7 @@ impl Wallet for SandboxWallet {
                 requirement.scheme == "exact" && requirement.network.starts_with("eip155:")
             })
             .ok_or(PaymentError::Unacceptable(
-                "only `exact` on an EVM network is paid",
+                "only the scheme `exact` on an EVM network is supported",
             ))?;
         let amount: u64 = requirement
             .amount

@@ -29,10 +29,10 @@ fn plausible<'a>(
     for text in prices.into_iter().flatten().map(decimal) {
         match text.parse::<f64>() {
             _ if matches!(text, "" | "null") => {}
-            Err(_) => return Err("its price is no number"),
-            Ok(price) if !price.is_finite() => return Err("its price is no number"),
+            Err(_) => return Err("its price is not a number"),
+            Ok(price) if !price.is_finite() => return Err("its price is not a number"),
             Ok(price) if price < 0.0 => return Err("its price is negative"),
-            Ok(price) if price > highest => return Err("its price is absurdly high"),
+            Ok(price) if price > highest => return Err("its price is implausibly high"),
             Ok(_) => {}
         }
     }

@@ -142,10 +142,10 @@ fn check(list: ModelList, kept: &[&str], left_out: &[(&str, &str)]) {
     assert_eq!(quarantined, left_out);
 }
 
-const NO_NUMBER: &str = "its price is no number";
+const NO_NUMBER: &str = "its price is not a number";
 const NEGATIVE: &str = "its price is negative";
-const ABSURD: &str = "its price is absurdly high";
-const NO_MODEL: &str = "it has not the members of a model";
+const ABSURD: &str = "its price is implausibly high";
+const NO_MODEL: &str = "its members are not the members of a model";
 
 #[test]
 fn openrouter_rows_that_make_no_sense_are_left_out_and_named() {

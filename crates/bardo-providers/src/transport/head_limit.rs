@@ -76,7 +76,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Limited<T> {
             // Only this connection counts down, and the other side of it sets anew.
             let Some(left) = left.checked_sub(count) else {
                 buffer.set_filled(before);
-                let error = "the answer's head has no end";
+                let error = "the head of the answer is too long";
                 return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
             };
             self.limit.0.store(left, Ordering::Relaxed);
