@@ -74,7 +74,7 @@ pub(crate) fn for_refusal(
     let names = |name: &str| missing.iter().any(|known| known == name);
     if names("max_cost_usd") {
         let key = need.cap.map_or("max_cost_usd", |cap| cap.key);
-        sentences.push(format!("raise `{key}`, or ask for fewer tokens"));
+        sentences.push(format!("raise `{key}`, or lower `max_tokens`"));
     }
     if names("max_latency_ms") {
         sentences.push("raise `max_latency_ms`, or set `inference.strict_latency: false`".into());
@@ -107,7 +107,7 @@ pub(crate) fn for_refusal(
     }
     if sentences.is_empty() {
         sentences.push(
-            "add a backend (`providers.blockrun`, `providers.openrouter`), or ask for less".into(),
+            "add a backend (`providers.blockrun`, `providers.openrouter`), or require fewer features".into(),
         );
     }
     sentences.join("; ")
@@ -141,7 +141,7 @@ pub(crate) fn for_choice(choice: &Choice, need: &Need, backends: &[BackendSpec])
                     row.provider
                 ),
                 (None, part) => format!(
-                    "for {}: put `{}` first in `inference.routes.{}`, if one of its models offers it",
+                    "for {}: put `{}` first in `inference.routes.{}` if one of its models offers it",
                     spoken(mended),
                     row.provider,
                     part.unwrap_or("<subsystem>")

@@ -70,7 +70,7 @@ pub struct Catalog {
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
     /// Not TOML, or members it should not have.
-    #[error("catalog data is malformed: {0}")]
+    #[error("the catalog is malformed: {0}")]
     Malformed(#[from] toml::de::Error),
     /// A row names a family that is not there.
     #[error("model `{model}` names the unknown family `{family}`")]
@@ -81,7 +81,7 @@ pub enum CatalogError {
         family: String,
     },
     /// A rating above 100.
-    #[error("model `{model}` has a rating that is not between 0 and 100")]
+    #[error("model `{model}` has a rating outside of 0 to 100")]
     Rating {
         /// The row.
         model: String,

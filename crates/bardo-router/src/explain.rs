@@ -111,7 +111,7 @@ fn notes(decision: &Decision<'_>, one: &Seen, is_chosen: bool, reasons: &mut Vec
             reasons.push("unavailable at the moment, and no other backend is left".into());
         }
         if one.observed.state == State::Degraded {
-            reasons.push("it fails more often than it should".into());
+            reasons.push("many of its requests fail".into());
         }
         if one.place.is_late {
             reasons.push(format!(
@@ -122,17 +122,15 @@ fn notes(decision: &Decision<'_>, one: &Seen, is_chosen: bool, reasons: &mut Vec
         let offer = &decision.offers[one.offer];
         if decision.automatic && offer.tier < need.tier {
             reasons.push(format!(
-                "no model that may answer reaches quality `{}`",
+                "no allowed model reaches quality `{}`",
                 need.intent.quality.as_str()
             ));
         }
         if let Some(tokens) = one.max_output {
-            reasons.push(format!(
-                "answer limited to {tokens} tokens by the limit of cost"
-            ));
+            reasons.push(format!("the cost limit allows {tokens} tokens of answer"));
         }
     } else {
-        reasons.push("rated below the others".into());
+        reasons.push("scored below the others".into());
     }
 }
 
@@ -146,36 +144,37 @@ fn behind(decision: &Decision<'_>, first: &Seen, one: &Seen) -> String {
         .minus(wished.minus(first.features));
     let (place, of_first) = (one.place, first.place);
     if place.is_unkept && !of_first.is_unkept {
-        return "asked later: its class is lower than that of the first choice".into();
+        return "tried later: its class is below the class of the first choice".into();
     }
     if (place.lacking, place.unmet) > (of_first.lacking, of_first.unmet) && !lacks.is_empty() {
         return format!(
-            "asked later: it lacks {}, which the first has",
+            "tried later: it lacks {}, which the first choice has",
             spoken(lacks)
         );
     }
     if place.is_failing && !of_first.is_failing {
-        return "asked later: it fails more often than it should".into();
+        return "tried later: many of its requests fail".into();
     }
     if place.is_late && !of_first.is_late || place.expected_late && !of_first.expected_late {
-        return "asked later: it is slower than the first".into();
+        return "tried later: it is slower than the first choice".into();
     }
     if place.is_spare && !of_first.is_spare {
-        return "asked later: it is a spare for such requests".into();
+        return "tried later: it is only a fallback for such requests".into();
     }
     if place.rank > of_first.rank {
-        return "asked later: it comes later in the order that the owner set".into();
+        return "tried later: it comes later in the configured order".into();
     }
     let total = |one: &Seen| one.score.map_or(0.0, |score| score.total);
     if need.cheapest {
-        return "asked later: it costs more than the first".into();
+        return "tried later: it costs more than the first choice".into();
     }
     if total(one) < total(first) {
         return format!(
-            "asked later: it is rated {:.3}, the first {:.3}",
+            "tried later: its score is {:.3}, the first choice has {:.3}",
             total(one),
             total(first)
         );
     }
-    "asked later: it is rated like the first, whose backend comes first in ties".into()
+    "tried later: its score equals the score of the first choice, whose backend comes first in ties"
+        .into()
 }

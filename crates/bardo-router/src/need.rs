@@ -173,7 +173,7 @@ impl Need {
             .filter(|ratio| !ratio.is_finite() || *ratio < 0.0)
         {
             self.warnings.push(format!(
-                "sustainability {ratio} is no ratio of revenue to cost and was ignored"
+                "sustainability {ratio} is not a ratio of revenue to cost and was ignored"
             ));
         }
         if let Some(ratio) = known_ratio(hints.sustainability, self.part.is_some(), policy) {
@@ -290,11 +290,11 @@ fn warn_of_part(warnings: &mut Vec<String>, hints: &RouteHints, row: Option<&Sub
     };
     match row {
         None => warnings.push(format!(
-            "the subsystem `{name}` is unknown; it is served as heartbeat_t1, without a profile"
+            "the subsystem `{name}` is unknown; heartbeat_t1 is used, without a profile"
         )),
         Some(row) if row.heartbeat && row.intent.quality == Quality::Minimum => {
             warnings.push(format!(
-                "{} is decided without a model; this call was served by the cheapest",
+                "{} needs no model; the cheapest model serves this call",
                 row.name
             ));
         }

@@ -19,7 +19,7 @@ pub(crate) fn of_name(no_route: &NoRoute) -> Refusal {
             RefusalKind::UnknownModel,
             model.clone(),
             nearest.as_ref().map_or_else(
-                || "`GET /v1/models` lists what is served".to_owned(),
+                || "list the models with `GET /v1/models`".to_owned(),
                 |nearest| format!("did you mean `{nearest}`?"),
             ),
         ),
@@ -27,7 +27,7 @@ pub(crate) fn of_name(no_route: &NoRoute) -> Refusal {
             RefusalKind::UnknownBackend,
             backend.clone(),
             nearest.as_ref().map_or_else(
-                || "configure it below `providers`, or leave it out of the name".to_owned(),
+                || "configure it under `providers`, or remove it from the model's name".to_owned(),
                 |nearest| format!("did you mean `{nearest}`?"),
             ),
         ),
@@ -35,7 +35,7 @@ pub(crate) fn of_name(no_route: &NoRoute) -> Refusal {
             RefusalKind::UnknownModel,
             model.clone(),
             nearest.as_ref().map_or_else(
-                || "`GET /v1/models` lists what is served".to_owned(),
+                || "list the models with `GET /v1/models`".to_owned(),
                 |nearest| format!("did you mean `{nearest}`?"),
             ),
         ),
@@ -56,7 +56,7 @@ pub(crate) fn not_allowed(model: &str, class: SecurityClass) -> Refusal {
         class,
         missing: vec![model.to_owned()],
         lacks: Vec::new(),
-        advice: "the scopes or the tier of this key exclude every backend that has it, or it has no price"
+        advice: "the scopes or the tier of this key exclude every backend of the model, or the model has no price"
             .to_owned(),
     }
 }

@@ -122,7 +122,7 @@ pub enum NoRoute {
 
 fn prefix_words(model: &str, prefix: &str, is_maker: bool) -> String {
     if is_maker {
-        format!("`{prefix}` does not make the model in `{model}`")
+        format!("`{prefix}` is not the maker of the model in `{model}`")
     } else {
         format!(
             "`{prefix}` in `{model}` is neither a configured backend nor a known maker of models"

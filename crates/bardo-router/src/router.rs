@@ -274,7 +274,7 @@ impl Router {
         }
         let mut need = need;
         need.warnings.push(format!(
-            "`{model}`, which is configured for this tier, may not answer; another was chosen"
+            "`{model}` is configured for this tier and is not allowed; another model was chosen"
         ));
         self.chosen(request, need, Target::Automatic)
     }

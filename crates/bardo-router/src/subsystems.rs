@@ -25,7 +25,7 @@ pub enum SubsystemsError {
     #[error("the table of subsystems is malformed: {0}")]
     Malformed(#[from] toml::de::Error),
     /// A row is like one that is not there, or like itself.
-    #[error("subsystem `{row}` is like `{like}`, which is no row it can be like")]
+    #[error("subsystem `{row}` copies `{like}`, which is not an earlier row")]
     Like {
         /// The row.
         row: String,
@@ -47,7 +47,7 @@ pub enum SubsystemsError {
         row: String,
     },
     /// Two rows go by one name.
-    #[error("two subsystems go by the name `{name}`")]
+    #[error("two subsystems have the name `{name}`")]
     Twice {
         /// The name.
         name: String,

@@ -86,7 +86,7 @@ impl Speaker<'_> {
         let need = self.need;
         let capabilities = &offer.entry().capabilities;
         match reason {
-            Reason::NotAllowed => "this key may not use it, or it has no price".into(),
+            Reason::NotAllowed => "not allowed for this key, or without a price".into(),
             Reason::Security => format!(
                 "class `{}`, `{}` required",
                 one.security.as_str(),
@@ -99,7 +99,7 @@ impl Speaker<'_> {
             }
             Reason::Missing => format!("lacks {}", spoken(need.must.minus(one.features))),
             Reason::Lacking => format!(
-                "lacks {}, and another backend has it",
+                "lacks {}, which another backend has",
                 spoken(need.should.minus(one.features))
             ),
             Reason::Family => "not in the requested family of models".into(),
@@ -142,14 +142,14 @@ impl Speaker<'_> {
             Reason::Cost => self.too_dear(need.cap, offer),
             Reason::Revenue => self.too_dear(need.bankr, offer),
             Reason::Slow => format!(
-                "takes {} ms, {} allowed (`inference.strict_latency`)",
+                "needs {} ms, {} allowed (`inference.strict_latency`)",
                 crate::score::latency_ms(offer, one.observed),
                 need.intent.max_latency_ms.unwrap_or_default()
             ),
             Reason::Down => "unavailable at the moment".into(),
-            Reason::Weaker => "its class is lower than that of the first choice".into(),
-            Reason::OneAnswer => "gives one answer per request, and `n` asks for several".into(),
-            Reason::Effort => "does not think, and the request asks for hard thinking".into(),
+            Reason::Weaker => "its class is below the class of the first choice".into(),
+            Reason::OneAnswer => "gives one answer per request; `n` requests several".into(),
+            Reason::Effort => "does not think; the request requires much thinking".into(),
         }
     }
 

@@ -70,17 +70,20 @@ fn those_behind_the_first_are_told_why() {
     };
     assert_eq!(
         reason(&Ask::of("thought"), 1),
-        "asked later: it lacks interleaved thinking and citations, which the first has"
+        "tried later: it lacks interleaved thinking and citations, which the first choice has"
     );
     let mut ask = Ask::of("thought");
     ask.hints.intent.prefer = Some(vec![]);
     assert_eq!(
         reason(&ask, 1),
-        "asked later: it is rated like the first, whose backend comes first in ties"
+        "tried later: its score equals the score of the first choice, whose backend comes first in ties"
     );
     ask.hints.intent.quality = Some(Quality::Minimum);
-    assert_eq!(reason(&ask, 1), "asked later: it costs more than the first");
+    assert_eq!(
+        reason(&ask, 1),
+        "tried later: it costs more than the first choice"
+    );
     ask.hints.intent.quality = Some(Quality::Medium);
     let rated = reason(&ask, 1);
-    assert!(rated.starts_with("asked later: it is rated 0."), "{rated}");
+    assert!(rated.starts_with("tried later: its score is 0."), "{rated}");
 }
