@@ -73,10 +73,10 @@ impl RedisOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidRedis {
     /// The URL cannot be read.
-    #[error("the URL of Redis is wrong: {0}")]
+    #[error("the URL of Redis is invalid: {0}")]
     Url(String),
     /// No thread can be had.
-    #[error("no thread can be started: {0}")]
+    #[error("cannot start a thread: {0}")]
     Thread(#[source] std::io::Error),
 }
 

@@ -115,7 +115,7 @@ impl Drop for Unclaimed {
             let underway = self.underway.take();
             self.runtime.spawn(async move {
                 if let Err(error) = pool.run(&Command::new(SETTLE, arguments)).await {
-                    tracing::warn!(%error, "a hold is not released and ends by its expiry");
+                    tracing::warn!(%error, "a hold was not released; it ends when it expires");
                 }
                 drop(underway);
             });
@@ -207,7 +207,7 @@ impl Ledger for PostgresStore {
         let (pool, underway) = (Arc::clone(&self.pool), self.records.enter());
         self.thread.spawn(async move {
             if let Err(error) = pool.run(&Command::new(SETTLE, arguments)).await {
-                tracing::warn!(%error, "a hold is not released and ends by its expiry");
+                tracing::warn!(%error, "a hold was not released; it ends when it expires");
             }
             drop(underway);
         });

@@ -72,7 +72,8 @@ async fn version(client: &Client) -> Result<usize, StoreError> {
     if taken > MIGRATIONS.len() {
         let known = MIGRATIONS.len();
         return Err(StoreError::Damaged(format!(
-            "the schema is of version {taken} and this program knows {known}: it is too old"
+            "the schema has version {taken} and this program supports up to {known}; install a newer version of \
+            bardo-gateway"
         )));
     }
     Ok(taken)

@@ -54,7 +54,7 @@ impl PostgresOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidOptions {
     /// The URL cannot be read.
-    #[error("the URL of the database is wrong: {0}")]
+    #[error("the URL of the database is invalid: {0}")]
     Url(String),
     /// The authorities cannot be read.
     #[error("the certificates in `{path}` cannot be used: {problem}")]
@@ -65,6 +65,6 @@ pub enum InvalidOptions {
         problem: String,
     },
     /// No thread can be had.
-    #[error("no thread can be started: {0}")]
+    #[error("cannot start a thread: {0}")]
     Thread(#[source] std::io::Error),
 }

@@ -96,7 +96,9 @@ impl Pool {
         work: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let Ok(_place) = self.queue.try_acquire() else {
-            return Err(StoreError::Unavailable("too many commands wait".to_owned()));
+            return Err(StoreError::Unavailable(
+                "too many commands are waiting".to_owned(),
+            ));
         };
         let late = || Err(StoreError::Unavailable(format!("no answer in {time:?}")));
         timeout(time, work).await.unwrap_or_else(|_| late())
@@ -156,8 +158,8 @@ impl Pool {
     fn note(&self, failure: Option<&StoreError>) {
         let mut away = self.away();
         match (failure, away.is_some()) {
-            (Some(error), false) => tracing::warn!(%error, "the database is away"),
-            (None, true) => tracing::info!("the database is back"),
+            (Some(error), false) => tracing::warn!(%error, "the database is unavailable"),
+            (None, true) => tracing::info!("the database is available again"),
             _ => {}
         }
         *away = failure.map(|error| (Instant::now() + PAUSE, error.clone()));

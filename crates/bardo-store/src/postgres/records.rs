@@ -85,7 +85,7 @@ async fn keep_all(
             for each in batch.chunks(1) {
                 if let Err(error) = keep(&pool, each).await {
                     let request = each.first().map(|(record, _)| record.request.as_str());
-                    tracing::error!(%error, request, "a receipt is not taken by the database");
+                    tracing::error!(%error, request, "the database refused a receipt");
                     dropped.fetch_add(1, Ordering::Relaxed);
                 }
             }

@@ -115,7 +115,7 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, InvalidOptions> {
             .map_err(|error| wrong(error.to_string()))?;
     }
     if store.is_empty() {
-        return Err(wrong("there is none in it".to_owned()));
+        return Err(wrong("it has no certificate".to_owned()));
     }
     Ok(store)
 }

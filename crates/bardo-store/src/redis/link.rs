@@ -72,7 +72,7 @@ impl Link {
             let opened = timeout(self.connect_timeout, self.connect(number)).await;
             if let Ok(Ok(open)) = opened {
                 *self.open() = Some(open);
-                tracing::info!("limits are shared through Redis");
+                tracing::info!("rate limits are shared through Redis");
                 self.up.store(true, Ordering::Release);
                 self.tried.send_replace(true);
                 self.lost.notified().await;
@@ -132,7 +132,9 @@ impl Link {
             *open = None;
             self.up.store(false, Ordering::Release);
             self.lost.notify_one();
-            tracing::warn!("Redis does not answer; this process grants its share of limits");
+            tracing::warn!(
+                "Redis is unavailable; this process enforces its share of the rate limits"
+            );
         }
     }
 

@@ -30,7 +30,7 @@ impl Drill {
         let number = self.tries.fetch_add(1, Ordering::Relaxed) + 1;
         if faults.fails(number) {
             return Err(StoreError::Unavailable(
-                "this write was told to fail".to_owned(),
+                "this write fails on purpose".to_owned(),
             ));
         }
         Ok(())

@@ -11,11 +11,12 @@ use rusqlite::ErrorCode;
 pub enum OpenError {
     /// Another process serves from it.
     #[error(
-        "another server is using {0}: SQLite money belongs to one server at a time, several need Postgres"
+        "another server is using {0}; only one server at a time can use a SQLite ledger. Stop the other server, \
+        or set `store.url` to a Postgres database"
     )]
     InUse(PathBuf),
     /// The file is a database of something else.
-    #[error("{path} is no ledger: its application id is {found:#x}")]
+    #[error("{path} is not a ledger of bardo-gateway: its application id is {found:#x}")]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -23,7 +24,10 @@ pub enum OpenError {
         found: i64,
     },
     /// The file was made by a later version.
-    #[error("{path} has schema {found} and this version knows up to {known}: use a newer version")]
+    #[error(
+        "{path} has schema {found} and this program supports up to {known}; install a newer version of \
+        bardo-gateway"
+    )]
     TooNew {
         /// The file.
         path: PathBuf,
@@ -33,7 +37,7 @@ pub enum OpenError {
         known: i64,
     },
     /// The file or its lock cannot be opened.
-    #[error("{path} cannot be opened")]
+    #[error("cannot open {path}")]
     Io {
         /// The file.
         path: PathBuf,
@@ -42,7 +46,7 @@ pub enum OpenError {
         source: std::io::Error,
     },
     /// SQLite refuses.
-    #[error("{path} cannot be used")]
+    #[error("cannot use {path}")]
     Store {
         /// The file.
         path: PathBuf,

@@ -227,12 +227,13 @@ impl Shared {
             if let Err(error) = written {
                 core.take_back(group, &error, answers);
                 if core.journal_failing.replace(error.clone()).is_none() {
-                    tracing::error!(%error, "the journal cannot be written; no money is held until it can");
+                    tracing::error!(%error, "cannot write the journal; requests that cost money are refused \
+                        until it works again");
                 }
                 return core;
             }
             if core.journal_failing.take().is_some() {
-                tracing::warn!("the journal can be written again");
+                tracing::warn!("the journal works again");
             }
             core.carry_out(group, answers);
             self.is_behind.store(true, Ordering::Release);

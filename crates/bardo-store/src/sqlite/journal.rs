@@ -27,7 +27,7 @@ const HEADER: usize = MAGIC.len() + NAME;
 const CHECKSUM: usize = 8;
 const HEAD: usize = CHECKSUM + 4 + 4 + 8;
 /// Why a journal is set aside that has whole frames behind a damaged part.
-const DAMAGED: &str = "a part of it is damaged; what could be read was kept";
+const DAMAGED: &str = "a part of it is damaged; the readable entries were applied";
 /// No more is written before the database has taken what there is.
 const FULL: u64 = 64 << 20;
 
@@ -104,7 +104,7 @@ impl Journal {
             }
             Found::Entries(found) => {
                 if found.is_torn {
-                    tracing::warn!("the end of the journal was not written whole");
+                    tracing::warn!("the last entry of the journal is incomplete and was dropped");
                 }
                 // What the database has need not be kept.
                 if !found.entries.is_empty() {
@@ -143,7 +143,7 @@ impl Journal {
         let failed = |error: io::Error| StoreError::Unavailable(format!("the journal: {error}"));
         if self.length > FULL {
             return Err(StoreError::Unavailable(
-                "the journal is full and the database does not take it".to_owned(),
+                "the journal is full and the database does not accept its entries".to_owned(),
             ));
         }
         self.mend().map_err(failed)?;
@@ -248,7 +248,7 @@ fn set_aside(path: &Path, why: &str) -> io::Result<File> {
     tracing::error!(
         why,
         kept = %to.display(),
-        "the journal is set aside; `balance verify` fails for as long as it is there"
+        "the journal was set aside; `balance verify` fails until it is moved away"
     );
     let fresh = open_file(path)?;
     fresh.lock()?;
@@ -297,10 +297,10 @@ fn read(bytes: &[u8], name: [u8; NAME], applied: u64) -> Found {
         return Found::New;
     };
     if header[..MAGIC.len()] != *MAGIC {
-        return Found::Foreign("it is none, or of a later version");
+        return Found::Foreign("it is not a journal, or its version is newer");
     }
     if header[MAGIC.len()..] != name {
-        return Found::Foreign("it is of another database");
+        return Found::Foreign("it belongs to another database");
     }
     let mut found = Entries {
         entries: Vec::new(),
@@ -318,7 +318,7 @@ fn read(bytes: &[u8], name: [u8; NAME], applied: u64) -> Found {
                     tracing::error!(
                         at = bytes.len() - rest.len(),
                         bytes = behind,
-                        "a part of the journal is damaged, and what follows it is whole"
+                        "a part of the journal is damaged, but later entries are intact"
                     );
                     found.is_damaged = true;
                     rest = &rest[behind..];
@@ -345,12 +345,12 @@ fn read(bytes: &[u8], name: [u8; NAME], applied: u64) -> Found {
             found.is_damaged = true;
         }
         if next.is_none() && frame.first > applied + 1 && !found.is_damaged {
-            return Found::Foreign("there are entries between the two that nobody has");
+            return Found::Foreign("entries between the journal and the database are missing");
         }
         let mut payload = frame.payload;
         for number in (frame.first..).take(frame.count) {
             let Some(entry) = Entry::decode(&mut payload) else {
-                return Found::Foreign("it has entries of a later version");
+                return Found::Foreign("its entries have a newer version");
             };
             if number > applied {
                 found.entries.push(entry);

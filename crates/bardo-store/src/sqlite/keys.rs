@@ -164,7 +164,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
 
 /// What a key may do is not readable: it may do nothing then.
 #[derive(Debug, thiserror::Error)]
-#[error("the restrictions of a key cannot be read")]
+#[error("cannot read the restrictions of a key")]
 struct Unreadable;
 
 fn damaged(

@@ -20,7 +20,7 @@ use super::{Side, SqliteStore, journal, loading, queries, verify};
 /// What only a server can do.
 fn no_server<T>() -> Result<T, StoreError> {
     Err(StoreError::Unavailable(
-        "only a running server holds money".to_owned(),
+        "only a running server can hold money".to_owned(),
     ))
 }
 
@@ -164,8 +164,8 @@ impl Ledger for SqliteStore {
             let mut verification = self.read(Length::Long, verify::verify).await?;
             for aside in journal::kept_aside(&self.path) {
                 verification.problems.push(format!(
-                    "`{}` was set aside and has entries that may be in no account; compare it with \
-                     the receipts, then move it away",
+                    "`{}` was set aside, and some of its entries may be missing in the accounts; compare it \
+                    with the receipts, then move it away",
                     aside.display()
                 ));
             }

@@ -84,7 +84,9 @@ impl Worker {
     fn send(&self, look: Look) -> Result<(), StoreError> {
         let looks = self.looks.as_ref().ok_or_else(gone)?;
         looks.try_send(look).map_err(|error| match error {
-            TrySendError::Full(_) => StoreError::Unavailable("too many reads wait".to_owned()),
+            TrySendError::Full(_) => {
+                StoreError::Unavailable("too many reads are waiting".to_owned())
+            }
             TrySendError::Disconnected(_) => gone(),
         })
     }

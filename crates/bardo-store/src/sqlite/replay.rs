@@ -51,7 +51,10 @@ pub(super) fn replay(
     };
     if !entries.is_empty() {
         carry_over(connection, &entries, journal.last()).map_err(refused)?;
-        tracing::info!(count = entries.len(), "carried over from the journal");
+        tracing::info!(
+            count = entries.len(),
+            "entries of the journal were applied to the ledger"
+        );
     }
     journal.clear().map_err(|source| OpenError::Io {
         path: super::journal::beside(path),

@@ -139,7 +139,7 @@ impl Server {
             && self.shared.lock().failing.is_none()
             && let Err(error) = self.ask(Action::Refresh).await
         {
-            tracing::debug!(%error, "the ledger is read as it was");
+            tracing::debug!(%error, "cannot read the ledger again; the last state is used");
         }
     }
 
@@ -164,7 +164,7 @@ impl Server {
                 Attempt::Answer(Err(refusal @ Refusal::Insufficient { .. })) if !has_looked => {
                     has_looked = true;
                     if let Err(error) = self.load(readers, &command.account, Vec::new()).await {
-                        tracing::debug!(%error, "deposits were not looked for");
+                        tracing::debug!(%error, "cannot look for new deposits");
                         return Ok(Err(refusal));
                     }
                 }

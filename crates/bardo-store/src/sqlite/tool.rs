@@ -303,7 +303,7 @@ fn settled(paid: Paid, available: MicroUsd, repeated: bool) -> Settled {
 
 fn no_such_hold(command: &Settle) -> StoreError {
     StoreError::Unavailable(format!(
-        "`{}` has no hold of unknown outcome for the request `{}`, and only the server ends others",
+        "the request `{}` of `{}` has no hold with an unknown outcome; only the server can settle other holds",
         command.account, command.request
     ))
 }

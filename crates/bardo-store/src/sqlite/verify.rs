@@ -33,8 +33,8 @@ const CLAIMS: &[Claim] = &[
                 (row.get(0)?, row.get(1)?, row.get(2)?);
             let (posted_in, posted_out): (i64, i64) = (row.get(3)?, row.get(4)?);
             Ok(format!(
-                "`{id}`: {posted_in} in and {posted_out} out are posted, \
-                 the account says {deposited} and {spent}"
+                "`{id}`: the postings are {posted_in} in and {posted_out} out, but the account has {deposited} \
+                and {spent}"
             ))
         },
     },
@@ -45,7 +45,7 @@ const CLAIMS: &[Claim] = &[
         tell: |row| {
             let (id, says, sum): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
             Ok(format!(
-                "`{id}`: the holds are {sum}, the account says {says}"
+                "`{id}`: the holds are {sum}, but the account has {says}"
             ))
         },
     },
@@ -54,7 +54,9 @@ const CLAIMS: &[Claim] = &[
                 WHERE spent + held > deposited OR spent < 0 OR held < 0",
         tell: |row| {
             let id: String = row.get(0)?;
-            Ok(format!("`{id}`: more is spent and held than was deposited"))
+            Ok(format!(
+                "`{id}`: more money is spent and held than was deposited"
+            ))
         },
     },
     Claim {
@@ -67,7 +69,7 @@ const CLAIMS: &[Claim] = &[
             let (id, request): (String, String) = (row.get(0)?, row.get(1)?);
             let (shown, posted): (i64, i64) = (row.get(2)?, row.get(3)?);
             Ok(format!(
-                "`{id}`: the receipt of `{request}` shows {shown}, {posted} are posted"
+                "`{id}`: the receipt of `{request}` shows {shown}, but the postings are {posted}"
             ))
         },
     },
@@ -78,7 +80,7 @@ const CLAIMS: &[Claim] = &[
             let (id, scope, span): (String, String, String) =
                 (row.get(0)?, row.get(1)?, row.get(2)?);
             Ok(format!(
-                "`{id}`: the counter `{scope}` per {span} has counted more than was spent"
+                "`{id}`: the counter `{scope}` per {span} is above the amount spent"
             ))
         },
     },
@@ -86,14 +88,18 @@ const CLAIMS: &[Claim] = &[
         query: "SELECT seq, why FROM refused",
         tell: |row| {
             let (seq, why): (i64, String) = (row.get(0)?, row.get(1)?);
-            Ok(format!("entry {seq} of the journal has no rows: {why}"))
+            Ok(format!(
+                "entry {seq} of the journal is not in the ledger: {why}"
+            ))
         },
     },
     Claim {
         query: "PRAGMA foreign_key_check",
         tell: |row| {
             let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
-            Ok(format!("a row of {table} has lost its row of {parent}"))
+            Ok(format!(
+                "a row of {table} refers to a row of {parent} that does not exist"
+            ))
         },
     },
     Claim {

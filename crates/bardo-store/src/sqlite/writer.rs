@@ -121,7 +121,7 @@ impl Writer {
             // A failure is told where it is found.
             let _ = self.apply();
         } else if let Err(error) = self.read_changes() {
-            tracing::warn!(%error, "the ledger cannot be read");
+            tracing::warn!(%error, "cannot read the ledger");
         }
         self.shorten(LONG);
         if now >= times.checkpoint && self.has_log {
@@ -231,7 +231,7 @@ impl Writer {
             .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         match moved {
             Ok(()) => self.has_log = false,
-            Err(error) => tracing::debug!(%error, "the ledger's log was not moved into its file"),
+            Err(error) => tracing::debug!(%error, "cannot move the ledger's log into its file"),
         }
     }
 
@@ -310,7 +310,7 @@ impl Writer {
         if !self.connection.is_autocommit()
             && let Err(error) = self.connection.execute_batch("ROLLBACK")
         {
-            tracing::error!(%error, "a transaction of the ledger could not be rolled back");
+            tracing::error!(%error, "cannot roll back a transaction of the ledger");
         }
     }
 
@@ -322,7 +322,8 @@ impl Writer {
     fn fails(&self, error: StoreError) -> StoreError {
         let before = self.shared.lock().failing.replace(error.clone());
         if before.is_none() {
-            tracing::error!(%error, "the ledger cannot be written; no money is held until it can");
+            tracing::error!(%error, "cannot write the ledger; requests that cost money are refused until it \
+                works again");
         }
         error
     }

@@ -164,7 +164,7 @@ fn what_no_row_may_say_is_kept_aside_and_told() {
     assert!(
         problems()
             .iter()
-            .any(|problem| problem.contains("has no rows")),
+            .any(|problem| problem.contains("is not in the ledger")),
         "{:?}",
         problems()
     );
@@ -179,7 +179,9 @@ fn what_no_row_may_say_is_kept_aside_and_told() {
     let lines = block_on(store.postings(&account("a"), 0, 99)).unwrap();
     assert_eq!(lines.len(), 2 + 4 * 3);
     let problems = block_on(store.verify()).unwrap().problems;
-    let told = problems.iter().filter(|told| told.contains("has no rows"));
+    let told = problems
+        .iter()
+        .filter(|told| told.contains("is not in the ledger"));
     assert_eq!(told.count(), 2);
 }
 
@@ -423,16 +425,16 @@ fn what_is_posted_cannot_be_changed() {
 #[test]
 fn verification_sees_each_kind_of_damage() {
     let damages = [
-        ("UPDATE accounts SET deposited = 90", "are posted"),
-        ("UPDATE accounts SET spent = 25", "are posted"),
+        ("UPDATE accounts SET deposited = 90", "the postings are"),
+        ("UPDATE accounts SET spent = 25", "the postings are"),
         ("UPDATE accounts SET held = 7", "the holds are"),
         ("DELETE FROM holds", "the holds are"),
-        ("UPDATE receipts SET charge = 23", "shows 23, 24 are posted"),
+        ("UPDATE receipts SET charge = 23", "shows 23, but the postings are 24"),
         (
             "INSERT INTO cap_counters VALUES (1, 'key:k', 'day', 0, 99)",
-            "counted more",
+            "above the amount spent",
         ),
-        ("DELETE FROM accounts", "has lost its row"),
+        ("DELETE FROM accounts", "that does not exist"),
     ];
     for (damage, told) in damages {
         let folder = Folder::new();

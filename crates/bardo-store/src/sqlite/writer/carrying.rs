@@ -46,7 +46,7 @@ impl Writer {
         match self.write(&entries, &records, last) {
             Ok(()) => Ok(()),
             Err(Failure::Impossible(error)) => {
-                tracing::error!(%error, "a write to the ledger was impossible; trying one by one");
+                tracing::error!(%error, "a group of writes to the ledger failed; trying each write alone");
                 self.carry_over_one_by_one(entries, records)
             }
             Err(Failure::Store(error)) => {
@@ -92,7 +92,8 @@ impl Writer {
         self.applied = last;
         let mut core = self.shared.lock();
         for again in &applied.again {
-            tracing::error!(account = %again.account, charged = %again.charged, "a request was charged that had been charged long ago; this charge is taken back");
+            tracing::error!(account = %again.account, charged = %again.charged, "a request was charged twice; \
+                the second charge was reversed");
             core.book
                 .take_back(&again.account, again.charged, &again.counters);
         }
@@ -100,7 +101,7 @@ impl Writer {
             self.shared.is_behind.store(false, Ordering::Release);
         }
         if core.failing.take().is_some() {
-            tracing::warn!("the ledger can be written again");
+            tracing::warn!("the ledger works again");
         }
         drop(core);
         self.known.committed(applied);
@@ -131,7 +132,7 @@ impl Writer {
             let begun = self.begin().map_err(Failure::Store);
             let last = self.applied;
             if let Err(failure) = begun.and_then(|()| self.write(&[], [record], last)) {
-                tracing::error!(error = %failure.store(), id = %record.request, "a receipt could not be kept");
+                tracing::error!(error = %failure.store(), id = %record.request, "cannot store a receipt");
                 self.shared.dropped.fetch_add(1, Ordering::Relaxed);
             }
         }

@@ -42,7 +42,7 @@ impl Writer {
             }
             Err(Failure::Impossible(error)) => {
                 // One of them is impossible. The others must not suffer for it.
-                tracing::error!(%error, "a write to the ledger was impossible; trying one by one");
+                tracing::error!(%error, "a group of writes to the ledger failed; trying each write alone");
                 for action in actions {
                     match self.attempt(std::slice::from_ref(&action)) {
                         Ok(mut answers) => {
