@@ -223,12 +223,12 @@ impl Metrics {
             duration: histograms(
                 all,
                 "request_duration_seconds",
-                "From receiving a request to its end, in seconds",
+                "Time from receiving a request to its end, in seconds",
             ),
             first_content: histograms(
                 all,
                 "time_to_first_token_seconds",
-                "From receiving a request to its first content, in seconds",
+                "Time from receiving a request to its first content, in seconds",
             ),
             overhead,
             tokens: family(
@@ -237,7 +237,7 @@ impl Metrics {
                 "Tokens that providers counted, in disjoint classes",
             ),
             money: family(all, "usd_micro", "Money in 10^-6 USD"),
-            attempts_failed: family(all, "attempts_failed", "Tries at a provider that failed"),
+            attempts_failed: family(all, "attempts_failed", "Failed tries, by provider"),
             refused: family(
                 all,
                 "refused_requests",
@@ -246,13 +246,13 @@ impl Metrics {
             degraded: family(
                 all,
                 "degraded_features",
-                "Features that were asked for and lost",
+                "Requested features that were lost",
             ),
             listed: family(all, "models_listed", "Models in a provider's last list"),
             quarantined: family(
                 all,
                 "models_quarantined",
-                "Models of a provider's last list that were left out because their rows make no sense",
+                "Skipped models with invalid rows in a provider's last list",
             ),
             unpriced: single(
                 all,
@@ -263,9 +263,9 @@ impl Metrics {
             estimated: single(
                 all,
                 "estimated_usages",
-                "Answers whose tokens were counted here because the provider did not report them",
+                "Answers without usage of the provider, whose tokens the gateway counted",
             ),
-            store_up: single(all, "store_up", "1 when the store answered its last call"),
+            store_up: single(all, "store_up", "1 if the last call to the store worked"),
             settlements_waiting: single(
                 all,
                 "settlements_waiting",
@@ -274,32 +274,32 @@ impl Metrics {
             records_dropped: single(
                 all,
                 "records_dropped",
-                "Receipts without money that were dropped because the store could not keep up",
+                "Free receipts dropped because the store was too slow",
             ),
             reload_ok: single(
                 all,
                 "config_last_reload_success",
-                "1 when the last reload of the configuration was taken",
+                "1 if the last reload of the configuration worked",
             ),
             breakers_open: single(
                 all,
                 "breakers_open",
-                "Backends whose circuit is open: they are passed over where there is another",
+                "Backends with an open circuit: they are skipped if another backend is available",
             ),
             breakers_asked_anyway: single(
                 all,
                 "breakers_asked_anyway",
-                "Backends that are asked though their circuit is open, there being no other",
+                "Backends that are called although their circuit is open, because no other backend is available",
             ),
             backend_state: family(
                 all,
                 "backend_state",
-                "1 for the state that a backend is in, 0 for the others",
+                "1 for the present state of a backend, 0 for the other states",
             ),
             backend_latency: family(
                 all,
                 "backend_latency_seconds",
-                "How long a backend takes over five minutes: to the first content of streams, to the end of whole answers",
+                "Latency of a backend over five minutes: to the first content of streams, to the end of whole answers",
             ),
             registry,
         }
