@@ -81,7 +81,7 @@ impl Losses {
             self.list.push(Degradation {
                 feature: format!("more[{more}]").into(),
                 detail: Cow::Borrowed(
-                    "further members were left out too; only the first 64 are named",
+                    "further members were removed too; only the first 64 are named",
                 ),
             });
         }

@@ -178,7 +178,7 @@ impl<'de> Deserialize<'de> for Feature {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
         Self::parse(&name)
-            .ok_or_else(|| serde::de::Error::custom(format!("`{name}` is no known feature")))
+            .ok_or_else(|| serde::de::Error::custom(format!("`{name}` is not a known feature")))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Why a text is not an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("an id has 1 to 128 characters of A-Z a-z 0-9 _ - . : and no others")]
+#[error("an id must have 1 to 128 characters of A-Z a-z 0-9 _ - . :")]
 pub struct InvalidId;
 
 macro_rules! ids {

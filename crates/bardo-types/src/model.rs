@@ -340,7 +340,7 @@ impl Default for Capabilities {
 
 impl Capabilities {
     /// The accepted effort nearest to `wanted`: itself, else the next lower that thinks, else the
-    /// lowest accepted; `None` when the model has no such knob.
+    /// lowest accepted; `None` when the model has no such setting.
     #[must_use]
     pub fn nearest_effort(&self, wanted: Effort) -> Option<Effort> {
         if self.efforts.contains(&wanted) {
