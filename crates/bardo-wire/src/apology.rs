@@ -64,7 +64,7 @@ pub(crate) fn fault_in(text: &str, extent: Extent) -> Option<Fault> {
         };
         Fault::new(
             class,
-            format!("the provider sent an apology for an answer: {text}"),
+            format!("the provider sent an error message as an answer: {text}"),
         )
     })
 }

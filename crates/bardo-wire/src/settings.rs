@@ -108,11 +108,7 @@ pub fn settings_change(
 }
 
 fn translate(param: &str) -> BadRequest {
-    BadRequest::new(
-        param,
-        "this change cannot be made in the caller's own words",
-    )
-    .with_code(TRANSLATE)
+    BadRequest::new(param, "the client's dialect cannot express this change").with_code(TRANSLATE)
 }
 
 fn refuse_more_than_settings(

@@ -109,7 +109,7 @@ fn refuse_impossible(request: &ChatRequest) -> Result<(), BadRequest> {
     if request.n.is_some_and(|n| n > 1) {
         return Err(BadRequest::new(
             "n",
-            "n: this provider gives one answer per request; send n = 1 or ask several times",
+            "n: this provider gives one answer per request; send n = 1, or send several requests",
         ));
     }
     let wants_sound = request
@@ -119,7 +119,7 @@ fn refuse_impossible(request: &ChatRequest) -> Result<(), BadRequest> {
     if wants_sound {
         return Err(BadRequest::new(
             "modalities",
-            "modalities: this provider answers in text only",
+            "modalities: this provider answers only in text",
         ));
     }
     Ok(())
@@ -136,7 +136,10 @@ fn max_tokens(request: &ChatRequest, target: &Target, lost: &mut Lost) -> u64 {
     let most = target.capabilities.max_output_tokens;
     match request.max_output_tokens {
         Some(wanted) if most > 0 && wanted > most => {
-            lost.note("max_tokens", "the limit is above what the model can answer");
+            lost.note(
+                "max_tokens",
+                "the limit is above the output limit of the model",
+            );
             most
         }
         Some(wanted) => wanted,
@@ -161,7 +164,7 @@ fn tool_definitions<'a>(
     if only.is_some() && target.capabilities.bound_thinking && talk.is_signed() {
         lost.note(
             "allowed_tools",
-            "signed thinking is bound to the whole set of tools, so all of them were sent",
+            "signed thinking is valid only with the whole set of tools, so all tools were sent",
         );
         only = None;
     }
@@ -193,7 +196,7 @@ fn cache_marks(
     if request.cache.options.is_some() {
         lost.note(
             "prompt_cache_options",
-            "this provider takes cache marks instead of options",
+            "this provider uses cache marks instead of options",
         );
     }
 }
@@ -228,7 +231,7 @@ impl<'a> Format<'a> {
                 if turned {
                     lost.note(
                         "schema_constraints",
-                        "constraints that are not enforced were turned into words of the schema",
+                        "constraints that are not enforced were added to the descriptions of the schema",
                     );
                 }
                 let cites = |part: &Part| match part {
@@ -237,7 +240,10 @@ impl<'a> Format<'a> {
                     _ => false,
                 };
                 if request.any_part(cites) {
-                    lost.note("citations", "an answer of a fixed shape cannot cite");
+                    lost.note(
+                        "citations",
+                        "structured output and citations cannot be combined",
+                    );
                 }
                 Self {
                     schema: Some(schema),
@@ -247,7 +253,7 @@ impl<'a> Format<'a> {
             OutputFormat::JsonSchema { schema, .. } => {
                 lost.note(
                     "structured_output",
-                    "the model takes no schema for its answer; it was instructed",
+                    "the model does not support a schema for its answer; it was instructed",
                 );
                 Self {
                     schema: None,
@@ -367,7 +373,10 @@ impl Plan<'_> {
             .filter(|text| !text.trim().is_empty())
             .collect();
         if stop.len() < request.stop.len() {
-            lost.note("stop", "stop texts of white space alone are not taken");
+            lost.note(
+                "stop",
+                "stop texts that have only white space are not accepted",
+            );
         }
         if !stop.is_empty() {
             body.field("stop_sequences", &stop);
@@ -382,7 +391,7 @@ impl Plan<'_> {
             (Some(tier), true) => body.field("service_tier", tier),
             (Some("auto"), false) => body.field("service_tier", "auto"),
             (Some("default"), false) => body.field("service_tier", "standard_only"),
-            (Some(_), false) => lost.note("service_tier", "this provider has no such tier"),
+            (Some(_), false) => lost.note("service_tier", "this provider does not have this tier"),
             (None, _) => {}
         }
         if request.stream {
@@ -409,7 +418,7 @@ impl Plan<'_> {
         ];
         for (is_set, name) in unknown {
             if is_set {
-                lost.note(name, "the Messages API has no such member");
+                lost.note(name, "the Messages API does not have this member");
             }
         }
     }
@@ -432,7 +441,7 @@ impl Plan<'_> {
                     body.raw(name, raw.as_str());
                 }
                 _ if self.purpose == Purpose::Count => {}
-                _ => lost.field(name, "the provider's dialect has no such member"),
+                _ => lost.field(name, "the provider's API does not have this member"),
             }
         }
     }

@@ -191,7 +191,7 @@ fn plain_message(status: u16, body: &[u8]) -> String {
     if text.is_empty() {
         format!("the provider answered with status {status} and no body")
     } else if text.starts_with('<') {
-        format!("the provider answered with status {status} and a page instead of JSON")
+        format!("the provider answered with status {status} and a web page instead of JSON")
     } else {
         text.to_owned()
     }

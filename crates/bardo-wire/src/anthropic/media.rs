@@ -36,11 +36,11 @@ fn check_source(source: &MediaSource, from: Dialect, place: Place) -> Result<(),
     match source {
         MediaSource::Url(url) if !url.starts_with("http") => Err(refuse(
             place,
-            "only http and https addresses can be read by this provider; send the bytes inline",
+            "this provider reads only http and https URLs; send the data inline",
         )),
         MediaSource::File(_) if from != Dialect::Anthropic => Err(refuse(
             place,
-            "this provider cannot read a file uploaded to another; send the bytes inline",
+            "this provider cannot read a file of another provider; send the data inline",
         )),
         _ => Ok(()),
     }
@@ -55,7 +55,7 @@ pub(super) fn check_image(
     lost: &mut Lost,
 ) -> Result<(), BadRequest> {
     if !caps.images {
-        return Err(refuse(place, "this model takes no images"));
+        return Err(refuse(place, "this model does not accept images"));
     }
     if let MediaSource::Base64 { media_type, .. } = &image.source
         && !IMAGE_TYPES.contains(&normal_type(media_type))
@@ -104,7 +104,7 @@ pub(super) fn check_document(
             .ok_or_else(|| refuse(place, "the document is not base64 of UTF-8 text"));
     }
     if !caps.documents {
-        return Err(refuse(place, "this model takes no documents"));
+        return Err(refuse(place, "this model does not accept documents"));
     }
     if let MediaSource::Base64 { media_type, .. } = source
         && media_type != "application/pdf"

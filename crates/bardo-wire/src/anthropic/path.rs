@@ -5,13 +5,10 @@ use crate::json::told;
 pub(super) fn refuse(body: &[u8], error: &serde_json::Error) -> BadRequest {
     let param = path_at(body, offset(body, error.line(), error.column()));
     let text = told(error)
-        .replace(
-            "expected u64",
-            "expected a whole number that is not negative",
-        )
+        .replace("expected u64", "expected a whole number of 0 or more")
         .replace("a boolean", "true or false");
     let message = if param.is_empty() {
-        format!("the request body is not what this endpoint takes: {text}")
+        format!("the request body does not fit this endpoint: {text}")
     } else {
         format!("{param}: {text}")
     };

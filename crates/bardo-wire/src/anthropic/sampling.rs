@@ -33,7 +33,7 @@ pub(super) fn plan(request: &ChatRequest, target: &Target, thinks: bool, lost: &
         top_k: sampling.top_k.clone(),
     };
     if !target.capabilities.sampling {
-        const WHY: &str = "this model draws its words in its own way";
+        const WHY: &str = "this model does not support sampling settings";
         drop_unless_default(&mut plan.temperature, "temperature", WHY, lost);
         drop_unless_default(&mut plan.top_p, "top_p", WHY, lost);
         drop_always(&mut plan.top_k, "top_k", WHY, lost);
@@ -44,7 +44,7 @@ pub(super) fn plan(request: &ChatRequest, target: &Target, thinks: bool, lost: &
         plan.temperature = RawJson::parse("1").ok();
     }
     if thinks {
-        const WHY: &str = "the model takes this only while it does not think";
+        const WHY: &str = "the model accepts this only without thinking";
         drop_unless_default(&mut plan.temperature, "temperature", WHY, lost);
         drop_always(&mut plan.top_k, "top_k", WHY, lost);
         if number(plan.top_p.as_ref()).is_some_and(|value| value < 0.95) {
@@ -53,7 +53,7 @@ pub(super) fn plan(request: &ChatRequest, target: &Target, thinks: bool, lost: &
     }
     let is_claude = target.model.to_ascii_lowercase().contains("claude");
     if is_claude && plan.temperature.is_some() && plan.top_p.is_some() {
-        const WHY: &str = "the model takes either temperature or top_p";
+        const WHY: &str = "the model accepts either temperature or top_p";
         if plan.temperature.as_ref().is_some_and(is_default) {
             plan.temperature = None;
         } else {
@@ -93,7 +93,7 @@ fn unknown(sampling: &Sampling, lost: &mut Lost) {
         (&sampling.frequency_penalty, "frequency_penalty", 0.0),
         (&sampling.repetition_penalty, "repetition_penalty", 1.0),
     ];
-    const WHY: &str = "the Messages API has no such member";
+    const WHY: &str = "the Messages API does not have this member";
     for (value, name, neutral) in knobs {
         if value.is_some() && number(value.as_ref()) != Some(neutral) {
             lost.note(name, WHY);

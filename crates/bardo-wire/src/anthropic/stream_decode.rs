@@ -125,7 +125,7 @@ impl StreamDecoder for Decoder {
             Err(_) if is_known(event.name) => {
                 self.fail(
                     FaultClass::Malformed,
-                    "the provider sent an event that is not valid",
+                    "the provider sent an invalid event",
                     out,
                 );
                 return;
@@ -221,7 +221,7 @@ impl Decoder {
         if self.open.len() == MAX_OPEN {
             self.fail(
                 FaultClass::Malformed,
-                "the provider began blocks beyond all bounds",
+                "the provider sent too many content blocks",
                 out,
             );
             return;
@@ -439,7 +439,7 @@ impl Decoder {
         if !self.started {
             self.fail(
                 FaultClass::Malformed,
-                "the provider ended a message that it never began",
+                "the provider ended a message that it did not start",
                 out,
             );
             return;

@@ -56,7 +56,7 @@ pub fn strip_thinking(body: &[u8]) -> Option<Vec<u8>> {
 
 /// Stands where an assistant turn is needed and nothing of it is left.
 const PLACEHOLDER: &str =
-    r#"{"role":"assistant","content":[{"type":"text","text":"(thinking left out)"}]}"#;
+    r#"{"role":"assistant","content":[{"type":"text","text":"(thinking removed)"}]}"#;
 
 struct Turn {
     role: String,

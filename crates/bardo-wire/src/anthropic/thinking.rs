@@ -113,7 +113,7 @@ impl Planner<'_> {
         }
         self.lost.note(
             feature,
-            "thinking cannot be turned off for this model; it thinks as little as it can",
+            "this model cannot disable thinking; its lowest effort was set",
         );
         Plan {
             mode: modes.between_tools.then_some(ThinkingMode::BetweenTools),
@@ -136,7 +136,7 @@ impl Planner<'_> {
                 if modes.any() {
                     self.lost.note(
                         "thinking_budget",
-                        "this model takes no thinking budget; an effort stands for it",
+                        "this model has no thinking budget; an effort was set instead",
                     );
                 }
                 let effort = effort.unwrap_or(Effort::of_budget(tokens));
@@ -148,7 +148,7 @@ impl Planner<'_> {
             Some(ThinkingMode::BetweenTools) => {
                 self.lost.note(
                     "thinking",
-                    "this model cannot think between tool calls only",
+                    "this model cannot limit thinking to the time between tool calls",
                 );
                 return self.adaptive(effort, true);
             }
@@ -175,7 +175,7 @@ impl Planner<'_> {
         } else if modes.between_tools {
             self.lost.note(
                 "thinking",
-                "this model thinks between tool calls only, when asked to",
+                "this model can think between tool calls only on request",
             );
             Some(ThinkingMode::BetweenTools)
         } else {
@@ -197,7 +197,7 @@ impl Planner<'_> {
         if self.wish.loop_lost_thinking {
             self.lost.note(
                 "thinking",
-                "the tool calls in progress came back without their thinking, so this turn does without",
+                "the open tool calls were sent back without their thinking, so thinking is off for this turn",
             );
             return self.off("thinking");
         }
@@ -244,7 +244,7 @@ impl Planner<'_> {
             sent == Some(wanted) || (wanted == Effort::Minimal && sent == Some(Effort::Low));
         if !carried {
             self.lost
-                .note("effort", "the model does not know this effort");
+                .note("effort", "the model does not support this effort");
         }
         sent
     }

@@ -55,12 +55,15 @@ pub(super) fn definitions<'a>(
             } => {
                 let is_strict = *strict == Some(true);
                 if is_strict && !caps.structured_output {
-                    lost.note("strict", "this model does not hold tools to their schema");
+                    lost.note("strict", "this model does not enforce the schemas of tools");
                 }
                 if !own {
                     for (name, value) in extra {
                         if !namespaces::is_head(name, value) {
-                            lost.field(name, "the Messages API has no such member in a tool");
+                            lost.field(
+                                name,
+                                "the Messages API does not have this member in a tool",
+                            );
                         }
                     }
                 }
@@ -105,7 +108,7 @@ pub(super) fn definitions<'a>(
                 ..
             } => definitions.push(Definition::Raw(raw)),
             Tool::Server { kind, .. } => {
-                lost.field(kind, "the tool runs at another provider");
+                lost.field(kind, "only another provider can run this tool");
             }
         }
     }

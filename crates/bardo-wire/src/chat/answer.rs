@@ -63,9 +63,8 @@ pub(super) fn read_chunk(data: &[u8], service: Service) -> Result<Chunk<'_>, Fau
     if text.starts_with('[') {
         return Err(fault_of(text, service));
     }
-    let chunk: Chunk<'_> = serde_json::from_str(text).map_err(|_| {
-        malformed("the provider's answer is not the JSON that the protocol demands")
-    })?;
+    let chunk: Chunk<'_> = serde_json::from_str(text)
+        .map_err(|_| malformed("the provider's answer is not valid JSON of its protocol"))?;
     if let Some(error) = chunk.error {
         let fault = fault_of(error.get(), service);
         return Err(if error.get().starts_with('{') {
@@ -93,7 +92,7 @@ fn cut() -> Fault {
 fn incomplete() -> Fault {
     Fault::new(
         FaultClass::Malformed,
-        "the provider's answer ended without saying why",
+        "the provider's answer ended without a finish reason",
     )
 }
 

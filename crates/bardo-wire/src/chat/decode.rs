@@ -101,7 +101,7 @@ pub(super) fn required_model(model: Option<Str<'_>>) -> Result<String, BadReques
     model
         .map(Str::into_string)
         .filter(|model| !model.is_empty())
-        .ok_or_else(|| BadRequest::new("model", "`model` is missing; name the model to ask"))
+        .ok_or_else(|| BadRequest::new("model", "`model` is missing; send the name of a model"))
 }
 
 /// Reads a limit; −1 is how some clients say "no limit".
@@ -109,7 +109,7 @@ pub(super) fn token_limit(param: &str, limit: i64) -> Result<Option<u64>, BadReq
     match u64::try_from(limit) {
         Ok(0) => Err(BadRequest::new(
             param,
-            format!("`{param}` is 0; it has to be at least 1"),
+            format!("`{param}` is 0; it must be at least 1"),
         )),
         Ok(limit) => Ok(Some(limit)),
         Err(_) => Ok(None),
@@ -118,8 +118,11 @@ pub(super) fn token_limit(param: &str, limit: i64) -> Result<Option<u64>, BadReq
 
 pub(super) fn read_n(n: Option<u32>) -> Result<Option<u32>, BadRequest> {
     match n {
-        Some(0) => Err(BadRequest::new("n", "`n` is 0; it has to be at least 1")),
-        Some(n) if n > 128 => Err(BadRequest::new("n", "`n` is too large; 128 is the most")),
+        Some(0) => Err(BadRequest::new("n", "`n` is 0; it must be at least 1")),
+        Some(n) if n > 128 => Err(BadRequest::new(
+            "n",
+            "`n` is too large; it must be at most 128",
+        )),
         n => Ok(n),
     }
 }
@@ -147,7 +150,7 @@ pub(super) fn number(param: &str, value: Option<&RawValue>) -> Result<Option<Raw
     match value {
         Some(raw) if !is_number(raw) => Err(BadRequest::new(
             param,
-            format!("`{param}` has to be a number"),
+            format!("`{param}` must be a number"),
         )),
         value => Ok(raw(value)),
     }
@@ -158,7 +161,7 @@ pub(super) fn logit_bias(value: Option<&RawValue>) -> Result<Option<RawJson>, Ba
     match value {
         Some(raw) if !raw.get().starts_with('{') => Err(BadRequest::new(
             "logit_bias",
-            "`logit_bias` has to be an object of token ids and numbers",
+            "`logit_bias` must be an object of token ids and numbers",
         )),
         value => Ok(raw(value)),
     }

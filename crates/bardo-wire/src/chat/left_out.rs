@@ -21,12 +21,11 @@ wire_object! {
 pub fn members_left_out(body: &[u8]) -> Vec<Degradation> {
     let mut lost = Losses::default();
     let lists: Lists<'_> = serde_json::from_slice(body).unwrap_or_default();
-    let message =
-        "a message of a conversation that is written anew keeps only members that are known";
+    let message = "only known members of a message are translated";
     for wire in lists.messages.iter().flatten() {
         note(&wire.extra, message, &mut lost);
     }
-    let tool = "a tool of a request that is written anew keeps only members that are known";
+    let tool = "only known members of a tool are translated";
     for wire in lists.tools.iter().flatten() {
         if wire.function.is_some() || wire.custom.is_some() {
             note(&wire.extra, tool, &mut lost);

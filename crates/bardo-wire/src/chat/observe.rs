@@ -71,7 +71,7 @@ pub fn observe_response(body: &[u8]) -> Observed {
         Ok(chunk) => {
             let answers = chunk.choices.as_ref().is_some_and(|list| !list.is_empty());
             seen.fault = chunk.apology(Extent::Whole).or_else(|| {
-                let empty = "the provider answered without an answer";
+                let empty = "the provider's answer is empty";
                 (!answers && chunk.error.is_none())
                     .then(|| Fault::new(FaultClass::Malformed, empty))
             });
@@ -129,7 +129,7 @@ fn unknown_fault(data: &[u8]) -> Fault {
         Ok(text) if is_json(text) => fault_of(text, Service::OpenAi),
         _ => Fault::new(
             FaultClass::Malformed,
-            "the provider's answer is not the JSON that the protocol demands",
+            "the provider's answer is not valid JSON of its protocol",
         ),
     }
 }

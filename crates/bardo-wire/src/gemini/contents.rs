@@ -109,7 +109,7 @@ pub(super) fn encode<'a>(
                     system.push(Part::text(text.text.as_str()));
                 }
             }
-            _ => losses.note("system_media", "Gemini takes only words as system prompt"),
+            _ => losses.note("system_media", "Gemini accepts only text as system prompt"),
         }
     }
     let mut builder = Builder {
@@ -127,12 +127,12 @@ pub(super) fn encode<'a>(
         if system.is_empty() {
             return Err(BadRequest::new(
                 "messages",
-                "there is nothing to answer; add a user message",
+                "the conversation has no user message; add one",
             ));
         }
         losses.note(
             "system",
-            "without a user message the system prompt is sent as one",
+            "the conversation has no user message; the system prompt was sent as one",
         );
         turns.push(Content {
             role: Speaker::User,
@@ -145,7 +145,7 @@ pub(super) fn encode<'a>(
     if !capabilities.prefill && turns.last().is_some_and(|turn| turn.role == Speaker::Model) {
         losses.note(
             "prefill",
-            "this model cannot continue a message; it was asked to",
+            "this model cannot continue a partial answer; it was instructed to go on",
         );
         turns.push(Content {
             role: Speaker::User,
@@ -181,7 +181,8 @@ impl<'a> Builder<'a, '_> {
             let mut said = Vec::new();
             while at < messages.len() && (messages[at].role == Role::Assistant) == by_model {
                 if messages[at].name.is_some() {
-                    self.losses.note("name", "Gemini has no names of speakers");
+                    self.losses
+                        .note("name", "Gemini does not support names of speakers");
                 }
                 if by_model {
                     self.model_message(at, &mut said)?;
@@ -215,7 +216,7 @@ impl<'a> Builder<'a, '_> {
             let response = call.result.unwrap_or_else(|| {
                 self.losses.note(
                     "tool_result",
-                    "a call without a result was answered with an error, as Gemini needs one",
+                    "a tool call without a result was answered with an error, because Gemini requires a result",
                 );
                 Outcome::Error("the tool gave no result".into())
             });
@@ -278,7 +279,7 @@ impl<'a> Builder<'a, '_> {
                 }
                 Said::Audio(audio) if audio.data.is_empty() => self.losses.note(
                     "audio",
-                    "audio that another provider keeps was left out of the history",
+                    "audio stored by another provider was removed from the history",
                 ),
                 other => self.other(
                     other,
@@ -295,7 +296,7 @@ impl<'a> Builder<'a, '_> {
         if message.role == Role::System {
             self.losses.note(
                 "mid_system",
-                "instructions within the conversation were sent as words of the user",
+                "system messages within the conversation were sent as text of a user message",
             );
         }
         for (index, part) in message.parts.iter().enumerate() {
@@ -335,12 +336,12 @@ impl<'a> Builder<'a, '_> {
             Said::Refusal(words) => out.push(Part::text(words.as_str())),
             Said::Server(_) => self.losses.note(
                 "server_tools",
-                "blocks of another provider's own tools were left out of the history",
+                "blocks of another provider's tools were removed from the history",
             ),
             Said::Reasoning(_) | Said::ToolCall(_) | Said::ToolResult(_) => {
                 return Err(BadRequest::new(
                     place.to_string(),
-                    "this kind of content cannot come from this speaker",
+                    "messages of this role cannot have this kind of content",
                 ));
             }
         }
@@ -352,7 +353,7 @@ impl<'a> Builder<'a, '_> {
         if !text.citations.is_empty() {
             self.losses.note(
                 "citations",
-                "citations of earlier answers were left out of the history",
+                "citations of earlier answers were removed from the history",
             );
         }
         let signature = self.signature(text.opaque.as_ref());
@@ -377,7 +378,7 @@ impl<'a> Builder<'a, '_> {
             _ => {
                 self.losses.note(
                     "thinking_state",
-                    "thinking that another model made cannot be handed to Gemini",
+                    "thinking of another model cannot be sent to Gemini",
                 );
                 None
             }
@@ -395,7 +396,7 @@ impl<'a> Builder<'a, '_> {
         let args = call.input.as_object().unwrap_or_else(|| {
             self.losses.note(
                 "tool_arguments",
-                "arguments of an earlier call are no JSON object and were sent as one string",
+                "the arguments of an earlier call are not a JSON object and were sent as a string",
             );
             let (ToolInput::Json(text) | ToolInput::Text(text)) = &call.input;
             RawJson::of(&serde_json::json!({ "arguments": text }))
@@ -449,8 +450,8 @@ impl<'a> Builder<'a, '_> {
             return Err(BadRequest::new(
                 place.to_string(),
                 format!(
-                    "this tool result answers no call of the assistant message before it \
-                     (call id `{}`); results must follow the message that made the calls",
+                    "this tool result has no call in the assistant message before it (call id `{}`); send \
+                    results right after the message with the calls",
                     result.call_id
                 ),
             ));
@@ -491,7 +492,7 @@ fn note_mark(mark: Option<&CacheMark>, losses: &mut Losses) {
     if mark.is_some() {
         losses.note(
             "cache_control",
-            "Gemini caches prompts by itself; marks on blocks are not sent",
+            "Gemini caches prompts by itself; cache marks are not sent",
         );
     }
 }

@@ -41,7 +41,7 @@ pub fn decode_count(body: &[u8]) -> Result<u64, Fault> {
         Ok(_) => Err(super::error::told_in_200(body)),
         Err(_) => Err(Fault::new(
             FaultClass::Malformed,
-            "the provider's token count cannot be read",
+            "the provider's token count is malformed",
         )),
     }
 }

@@ -60,7 +60,7 @@ pub fn decode_embeddings(body: &[u8]) -> Result<Vec<Vec<f32>>, Fault> {
     let answer = serde_json::from_slice::<Answer>(body).map_err(|_| {
         Fault::new(
             FaultClass::Malformed,
-            "the provider's embeddings cannot be read",
+            "the provider's embeddings are malformed",
         )
     })?;
     let list = answer

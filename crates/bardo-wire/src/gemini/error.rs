@@ -70,7 +70,7 @@ pub(super) fn told_in_200(body: &[u8]) -> Fault {
         Some(error) => fault(&error, None),
         None => Fault::new(
             FaultClass::Malformed,
-            "the provider sent something that is not a Gemini answer",
+            "the provider's answer is not a Gemini answer",
         ),
     }
 }

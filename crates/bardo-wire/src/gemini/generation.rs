@@ -89,7 +89,7 @@ pub(super) fn encode<'a>(
         config.stop_sequences.truncate(MAX_STOPS);
         losses.note(
             "stop",
-            "Gemini takes five stop texts; the others were left out",
+            "Gemini accepts five stop texts; the others were removed",
         );
     }
     config.candidate_count = request.n.filter(|&n| n > 1);
@@ -119,7 +119,7 @@ fn sampling<'a>(
     } else {
         for (value, name) in adjustable {
             if value.is_some() {
-                losses.note(name, "this model draws words its own way");
+                losses.note(name, "this model does not support sampling settings");
             }
         }
     }
@@ -130,7 +130,7 @@ fn sampling<'a>(
         .as_ref()
         .filter(|seed| seed.read::<i32>().is_ok());
     if sampling.seed.is_some() && config.seed.is_none() {
-        losses.note("seed", "Gemini takes seeds of 32 bits");
+        losses.note("seed", "Gemini accepts seeds of 32 bits");
     }
     let biased = |bias: &RawJson| !matches!(bias.as_str(), "{}" | "null");
     let absent = [
@@ -143,7 +143,7 @@ fn sampling<'a>(
     ];
     for (asked, feature) in absent {
         if asked {
-            losses.note(feature, "Gemini has no such setting; it was left out");
+            losses.note(feature, "Gemini does not have this setting; it was removed");
         }
     }
 }
@@ -165,7 +165,7 @@ fn shape<'a>(
         OutputFormat::JsonSchema { schema, .. } => {
             losses.note(
                 "structured_output",
-                "this model cannot be held to a schema; it was asked to follow it",
+                "this model does not support a schema for its answer; it was instructed",
             );
             notes.push(format!(
                 "Answer with one JSON value and nothing else. It must satisfy this JSON schema:\n{}",
@@ -195,7 +195,10 @@ fn wish(request: &ChatRequest, capabilities: &Capabilities, losses: &mut Losses)
         }
         (Some(ThinkingMode::Budget(tokens)), _) => Wish::Budget(tokens),
         (Some(ThinkingMode::BetweenTools), effort) => {
-            losses.note("thinking_mode", "Gemini cannot think between tools only");
+            losses.note(
+                "thinking_mode",
+                "Gemini cannot limit thinking to the time between tool calls",
+            );
             effort.map_or(Wish::Free, Wish::Effort)
         }
         (_, Some(effort)) => Wish::Effort(effort),
@@ -260,7 +263,7 @@ fn budget(wish: &Wish, capabilities: &Capabilities, losses: &mut Losses) -> Opti
         Wish::Off => {
             losses.note(
                 "thinking_off",
-                "this model cannot stop thinking; it thinks as little as it can",
+                "this model cannot disable thinking; its lowest effort was set",
             );
             Some(MIN_BUDGET)
         }
@@ -269,7 +272,7 @@ fn budget(wish: &Wish, capabilities: &Capabilities, losses: &mut Losses) -> Opti
             if wanted > MAX_BUDGET {
                 losses.note(
                     "thinking_budget",
-                    "the budget was cut to what Gemini accepts",
+                    "the budget was reduced to the limit of Gemini",
                 );
             }
             Some(wanted.min(MAX_BUDGET))
@@ -289,23 +292,23 @@ fn level(wish: &Wish, capabilities: &Capabilities, losses: &mut Losses) -> Optio
         Wish::Budget(tokens) => {
             losses.note(
                 "thinking_budget",
-                "this model takes no budget; the nearest level was chosen",
+                "this model has no thinking budget; the nearest level was set",
             );
             Effort::of_budget(*tokens)
         }
         Wish::Effort(effort) => *effort,
     };
     let Some(nearest) = capabilities.nearest_effort(wanted) else {
-        losses.note("effort", "this model's thinking cannot be steered");
+        losses.note("effort", "this model has no settings for thinking");
         return None;
     };
     if wanted == Effort::None {
         losses.note(
             "thinking_off",
-            "this model cannot stop thinking; it thinks as little as it can",
+            "this model cannot disable thinking; its lowest effort was set",
         );
     } else if nearest != wanted && !(wanted == Effort::Max && nearest == Effort::Xhigh) {
-        losses.note("effort", "the nearest level that this model has was chosen");
+        losses.note("effort", "the nearest level of this model was set");
     }
     Some(match nearest {
         Effort::None | Effort::Minimal => "MINIMAL",

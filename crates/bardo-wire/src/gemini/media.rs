@@ -64,7 +64,7 @@ pub(super) fn image<'a>(
     if !capabilities.images {
         return Err(BadRequest::new(
             place.to_string(),
-            "this model takes no images; remove the image or choose a model that sees",
+            "this model does not accept images; remove the image or choose a model with vision",
         ));
     }
     if image
@@ -88,13 +88,13 @@ pub(super) fn audio<'a>(
     if !capabilities.audio {
         return Err(BadRequest::new(
             place.to_string(),
-            "this model takes no audio; remove the audio or choose a model that hears",
+            "this model does not accept audio; remove the audio or choose a model with audio input",
         ));
     }
     if audio.data.is_empty() {
         return Err(BadRequest::new(
             place.to_string(),
-            "this audio names an earlier answer of another provider; send its data instead",
+            "this audio refers to an earlier answer of another provider; send its data instead",
         ));
     }
     Ok(Plain {
@@ -134,7 +134,7 @@ pub(super) fn document<'a>(
             if !capabilities.documents {
                 return Err(BadRequest::new(
                     place.to_string(),
-                    "this model takes no documents; send their text or choose another model",
+                    "this model does not accept documents; send their text or choose another model",
                 ));
             }
             out.extend(about.map(Part::text));
@@ -150,7 +150,7 @@ pub(super) fn document<'a>(
                     bardo_types::chat::Part::Image(inner) => {
                         out.push(image(inner, place, capabilities, losses)?);
                     }
-                    _ => losses.note("documents", "only text and images in documents are sent"),
+                    _ => losses.note("documents", "only text and images of documents are sent"),
                 }
             }
         }
@@ -200,7 +200,7 @@ fn media<'a>(source: &'a MediaSource, what: &str, place: Place) -> Result<Part<'
             None => Err(BadRequest::new(
                 place.to_string(),
                 format!(
-                    "this {what} is a file of another provider that Gemini cannot read; send it \
+                    "this {what} is a file of another provider, which Gemini cannot read; send it \
                      as base64 data"
                 ),
             )),

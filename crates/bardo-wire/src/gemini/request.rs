@@ -82,7 +82,7 @@ fn own_members<'a>(request: &'a ChatRequest, losses: &mut Losses) -> Vec<(&'a st
             name if request.dialect == Dialect::Gemini => own.push((name, value)),
             name if tools::is_web_search_member(name) => {}
             _ if value.is_null() => {}
-            name => losses.field(name, "Gemini has no such member; it was left out"),
+            name => losses.field(name, "Gemini does not have this member; it was removed"),
         }
     }
     own
@@ -97,7 +97,7 @@ fn service_tier(request: &ChatRequest, losses: &mut Losses) -> Option<&'static s
         _ => {
             losses.note(
                 "service_tier",
-                "Gemini has no such tier; its default one is used",
+                "Gemini does not have this tier; its default tier is used",
             );
             None
         }
@@ -126,7 +126,7 @@ fn note_unsupported(request: &ChatRequest, losses: &mut Losses) {
     ];
     for (asked, feature) in absent {
         if asked {
-            losses.note(feature, "Gemini has no such setting; it was left out");
+            losses.note(feature, "Gemini does not have this setting; it was removed");
         }
     }
 }

@@ -106,7 +106,7 @@ fn declaration<'a>(
             if cache.is_some() {
                 losses.note(
                     "cache_control",
-                    "Gemini caches prompts by itself; marks on blocks are not sent",
+                    "Gemini caches prompts by itself; cache marks are not sent",
                 );
             }
             for (member, value) in extra {
@@ -115,7 +115,7 @@ fn declaration<'a>(
                 {
                     losses.field(
                         member,
-                        "Gemini's tools have no such member; it was left out",
+                        "Gemini's tools do not have this member; it was removed",
                     );
                 }
             }
@@ -133,7 +133,7 @@ fn declaration<'a>(
             if format.as_ref().is_some_and(is_grammar) {
                 losses.note(
                     "custom_tool_format",
-                    "Gemini cannot hold a tool's input to a grammar",
+                    "Gemini does not enforce the grammar of a tool's input",
                 );
             }
             let schema = RawJson::parse(
@@ -198,7 +198,7 @@ fn calling<'a>(
     if !capabilities.forced_tool_choice {
         losses.note(
             "forced_tool_choice",
-            "this model cannot be forced to call a tool; it was asked to",
+            "this model cannot be forced to call a tool; it was instructed to",
         );
         notes.push(match wanted {
             [] => "You must call one of the tools.".to_owned(),
@@ -240,10 +240,7 @@ fn server_tool<'a>(
     let own = own.filter(|_| !has_functions && is_unrestricted(raw, losses));
     match own.and_then(|own| RawJson::parse(own).ok()) {
         Some(own) => sets.push(ToolSet::Raw(Cow::Owned(own))),
-        None => losses.note(
-            "server_tools",
-            "Gemini has no tool that does the same; it was left out",
-        ),
+        None => losses.note("server_tools", "Gemini has no such tool; it was removed"),
     }
 }
 
@@ -260,11 +257,11 @@ fn is_unrestricted(raw: &RawJson, losses: &mut Losses) -> bool {
             "type" | "name" => {}
             _ if empty => {}
             "max_uses" | "user_location" | "search_context_size" | "max_content_tokens" => {
-                losses.field(&name, "Gemini's own tool has no such setting");
+                losses.field(&name, "Gemini's own tool does not have this setting");
             }
             "cache_control" => losses.note(
                 "cache_control",
-                "Gemini caches prompts by itself; marks on blocks are not sent",
+                "Gemini caches prompts by itself; cache marks are not sent",
             ),
             "container" if is_auto_container(value) => {}
             _ => unrestricted = false,

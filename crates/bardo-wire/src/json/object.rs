@@ -65,7 +65,7 @@ pub fn explain(error: &serde_json::Error) -> BadRequest {
     let text = told(error);
     BadRequest::new(
         "",
-        format!("the request body is not what this endpoint takes: {text}"),
+        format!("the request body does not fit this endpoint: {text}"),
     )
 }
 

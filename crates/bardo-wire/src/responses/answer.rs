@@ -86,9 +86,9 @@ impl Answer<'_> {
                 bardo_types::fault::FaultClass::Server,
                 "the provider cancelled the answer",
             )),
-            Some("queued" | "in_progress") => Some(failures::malformed(
-                "the provider answered before the answer was finished",
-            )),
+            Some("queued" | "in_progress") => {
+                Some(failures::malformed("the provider's answer is not finished"))
+            }
             _ => None,
         }
     }
@@ -249,7 +249,7 @@ pub(super) fn made_up_id(context: &DecodeContext, index: usize) -> String {
 impl<'a> Reader<'a> {
     fn item(&mut self, index: usize, raw: &'a RawValue) -> Result<(), Fault> {
         let item: OutputItem<'a> = serde_json::from_str(raw.get()).map_err(|_| {
-            failures::malformed("the provider sent an output item that is no object")
+            failures::malformed("the provider sent an output item that is not an object")
         })?;
         let kind = item.kind.as_deref().unwrap_or("message");
         match kind {

@@ -30,7 +30,7 @@ pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
     let Some(model) = wire.model.as_deref() else {
         return Err(BadRequest::new(
             "model",
-            "`model` is missing; give the name of a model as a string",
+            "`model` is missing; send the name of a model as a string",
         ));
     };
     let mut request = ChatRequest::new(Dialect::Responses, model);

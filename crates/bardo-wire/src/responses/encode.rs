@@ -16,7 +16,7 @@ use crate::kit::tool_names::{NameRule, ToolNames};
 
 /// Why cache marks of another kind are left out.
 pub(super) const CACHE_MARKS: &str =
-    "cache marks of this kind were left out; this provider caches prompts by itself";
+    "cache marks of this kind were removed; this provider caches prompts by itself";
 
 /// The least `max_output_tokens` that OpenAI takes.
 const LEAST_OUTPUT: u64 = 16;
@@ -33,7 +33,7 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
     if request.n.is_some_and(|n| n > 1) {
         return Err(BadRequest::new(
             "n",
-            "this model gives one answer at a time; leave `n` out or send the request again for each answer",
+            "this model gives one answer per request; remove `n`, or send one request for each answer",
         ));
     }
     let same = request.dialect == Dialect::Responses;
@@ -68,7 +68,7 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
         }
     } else {
         for (key, _) in &request.extra {
-            degraded.lose_field(key, "this API has no such field");
+            degraded.lose_field(key, "this API does not have this field");
         }
     }
     body.bool("stream", request.stream);
@@ -122,7 +122,7 @@ fn limits(
         if sent != limit {
             degraded.lose(
                 "max_output_tokens",
-                "this provider takes no limit below 16 tokens",
+                "this provider does not accept a limit below 16 tokens",
             );
         }
         body.number("max_output_tokens", sent);
@@ -133,10 +133,7 @@ fn limits(
     ] {
         match value {
             Some(value) if same || target.capabilities.sampling => body.raw(key, value.as_str()),
-            Some(_) => degraded.lose(
-                key,
-                "this model draws words its own way and takes no such setting",
-            ),
+            Some(_) => degraded.lose(key, "this model does not support this sampling setting"),
             None => {}
         }
     }
@@ -172,7 +169,7 @@ fn reasoning(
     if effort != wanted && !(effort.is_none() && wanted == Some(Effort::None)) {
         degraded.lose(
             "effort",
-            "this model does not know the effort asked for; the nearest one it has was taken",
+            "this model does not support the requested effort; the nearest supported effort was used",
         );
     }
     let shown = request.reasoning.display == Some(ThinkingDisplay::Summarized);
@@ -261,7 +258,7 @@ fn identity(
     match request.store {
         Some(true) if forgetful => {
             body.bool("store", false);
-            degraded.lose("store", "this provider does not keep answers");
+            degraded.lose("store", "this provider does not store answers");
         }
         Some(store) => body.bool("store", store),
         None if !same || forgetful => body.bool("store", false),
@@ -284,7 +281,7 @@ fn identity(
 
 /// Names what this API has no member for.
 fn lost(request: &ChatRequest, degraded: &mut Losses) {
-    const WHY: &str = "this API has no such setting";
+    const WHY: &str = "this API does not have this setting";
     let sampling = &request.sampling;
     let speech = request
         .modalities
@@ -322,7 +319,7 @@ fn lost(request: &ChatRequest, degraded: &mut Losses) {
     if later_effort {
         degraded.lose(
             "output_config",
-            "settings within the conversation have no counterpart",
+            "this API does not have settings within the conversation",
         );
     }
 }

@@ -18,7 +18,7 @@ use crate::codec::BadRequest;
 use crate::kit::tool_names::ToolNames;
 
 /// Why thinking that is not OpenAI's own is left out.
-const FOREIGN_STATE: &str = "earlier thinking of another provider's model was left out";
+const FOREIGN_STATE: &str = "earlier thinking of another provider's model was removed";
 
 /// Whether a cache mark is OpenAI's breakpoint rather than Anthropic's `cache_control`.
 pub(super) fn is_breakpoint(mark: &CacheMark) -> bool {
@@ -69,7 +69,7 @@ pub(super) fn encode(
     {
         encoder.degraded.lose(
             "prefill",
-            "this API begins a new answer instead of going on with the last one",
+            "this API cannot continue a partial answer; it starts a new one",
         );
     }
     encoder.items.end();
@@ -154,10 +154,7 @@ impl Encoder<'_> {
         if dialect == Dialect::Responses {
             self.items.raw(raw.as_str());
         } else {
-            self.lose(
-                "server_tools",
-                "blocks that only another provider understands were left out",
-            );
+            self.lose("server_tools", "blocks of another provider were removed");
         }
     }
 
@@ -237,11 +234,11 @@ impl Encoder<'_> {
                 Part::Reasoning(reasoning) => self.reasoning(reasoning),
                 Part::ToolCall(call) => self.call(call),
                 Part::Server(block) => self.server(block.dialect, &block.raw),
-                Part::Audio(_) => self.lose("audio", "earlier speech of the model was left out"),
+                Part::Audio(_) => self.lose("audio", "earlier audio of the model was removed"),
                 Part::Image(_) | Part::Document(_) | Part::SearchResult(_) => {
                     self.lose(
                         "assistant_media",
-                        "media in turns of the model were left out",
+                        "media in assistant messages were removed",
                     );
                 }
                 Part::Text(_) | Part::Refusal(_) | Part::ToolResult(_) => {}
@@ -361,7 +358,7 @@ impl Encoder<'_> {
             item.end();
             self.lose(
                 "missing_tool_result",
-                "a tool call without a result was given one that says so",
+                "a tool call without a result was answered with an error",
             );
         }
     }
@@ -407,10 +404,7 @@ impl ContentWriter<'_> {
             Part::Server(block) => {
                 // Something must stand where the block stood, or the result would be empty.
                 self.text(&format!("[{}]", block.kind), None);
-                self.lose(
-                    "server_tools",
-                    "blocks that only another provider understands were left out",
-                );
+                self.lose("server_tools", "blocks of another provider were removed");
             }
             Part::Reasoning(_) | Part::ToolCall(_) | Part::ToolResult(_) => {}
         }
@@ -439,7 +433,7 @@ impl ContentWriter<'_> {
         }
         Err(BadRequest::new(
             path,
-            format!("`{path}` refers to a file kept by another provider; send its content inline"),
+            format!("`{path}` refers to a file of another provider; send its content inline"),
         ))
     }
 

@@ -332,7 +332,7 @@ fn of_told(told: Told) -> Fault {
         told,
         class,
         None,
-        "the provider reported a failure without saying why",
+        "the provider reported a failure without a reason",
     )
 }
 

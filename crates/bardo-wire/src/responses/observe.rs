@@ -74,7 +74,7 @@ pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
                     response: Some(answer),
                     ..
                 }) => take(answer, seen),
-                _ => seen.fault = Some(failures::malformed("the last event cannot be read")),
+                _ => seen.fault = Some(failures::malformed("the last event is malformed")),
             }
             let failed = matches!(name, "response.failed" | "response.cancelled");
             if failed && seen.fault.is_none() {

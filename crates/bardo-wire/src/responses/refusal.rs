@@ -15,7 +15,7 @@ pub(super) fn locate(body: &[u8], error: &serde_json::Error) -> BadRequest {
         Err(problem) => {
             return BadRequest::new(
                 "",
-                format!("the request body cannot be read: {problem}; send one JSON object"),
+                format!("the request body is malformed: {problem}; send one JSON object"),
             );
         }
     };
@@ -38,7 +38,7 @@ fn in_member(key: &str, value: &str) -> Option<BadRequest> {
             wrong::<Str<'_>>(key, value, "a string")
         }
         "parallel_tool_calls" | "stream" | "store" => wrong::<bool>(key, value, "true or false"),
-        "max_output_tokens" => wrong::<u64>(key, value, "a whole number, not negative"),
+        "max_output_tokens" => wrong::<u64>(key, value, "a whole number of 0 or more"),
         "top_logprobs" => wrong::<u8>(key, value, "a whole number from 0 to 20"),
         "tools" => wrong::<Vec<&RawValue>>(key, value, "a list of tools"),
         "include" => wrong::<Vec<Str<'_>>>(key, value, "a list of strings"),

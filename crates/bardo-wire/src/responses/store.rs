@@ -36,9 +36,8 @@ pub fn holds_own_marks(body: &[u8]) -> bool {
 }
 
 fn top_level(body: &[u8]) -> Result<TopLevel<'_>, BadRequest> {
-    scan(body).map_err(|problem| {
-        BadRequest::new("", format!("the request body cannot be read: {problem}"))
-    })
+    scan(body)
+        .map_err(|problem| BadRequest::new("", format!("the request body is malformed: {problem}")))
 }
 
 fn items_of(top: &TopLevel<'_>) -> Result<Vec<RawJson>, BadRequest> {

@@ -116,7 +116,7 @@ fn required_name(path: &str, name: Option<&str>) -> Result<String, BadRequest> {
         _ => Err(BadRequest::new(
             format!("{path}.name"),
             format!(
-                "`{path}.name` is missing; in this API it stands beside `type`, not within `function`"
+                "`{path}.name` is missing; in this API `name` is a member beside `type`, not inside `function`"
             ),
         )),
     }
@@ -375,13 +375,14 @@ pub(super) fn encode(
             return Err(BadRequest::new(
                 "tool_choice",
                 format!(
-                    "`tool_choice` demands `{name}`, a tool that only another provider runs; name one of your own tools or pick a model of that provider"
+                    "`tool_choice` requires `{name}`, and only another provider can run this tool; name one of \
+                    your own tools, or choose a model of that provider"
                 ),
             ));
         }
         degraded.lose(
             "server_tools",
-            "tools that only another provider runs were left out",
+            "tools that only another provider can run were removed",
         );
     }
     if kept.is_empty() {
@@ -394,7 +395,7 @@ pub(super) fn encode(
         Tool::Server { raw, .. } => list.raw(raw.as_str()),
         Tool::Function { strict, extra, .. } if !same => {
             for (key, _) in extra {
-                let why = "this API's tools have no such member";
+                let why = "tools of this API do not have this member";
                 degraded.lose_field(key, why);
             }
             let bare = without_extra(tool);
@@ -447,7 +448,7 @@ fn choice(
         body.string("tool_choice", "auto");
         degraded.lose(
             "forced_tool_choice",
-            "this model decides itself whether to call a tool",
+            "this model cannot be forced to call a tool",
         );
     } else {
         let sent = |name: &str| names.sent(name).to_owned();

@@ -69,7 +69,7 @@ fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Lost) {
                 } else {
                     lost.note(
                         "tool_result",
-                        "a result that answers no call of the turn before was sent as text",
+                        "a tool result without a call in the previous turn was sent as text",
                     );
                     rest.push(Sent::text(format!("Result of tool call `{id}`:")));
                     rest.extend(parts);
@@ -82,7 +82,7 @@ fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Lost) {
     for id in unanswered {
         lost.note(
             "tool_result",
-            "a call without a result was answered with an error in its place",
+            "a tool call without a result was answered with an error",
         );
         results.push(Sent {
             body: Body::Result {

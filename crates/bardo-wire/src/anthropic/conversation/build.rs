@@ -101,7 +101,7 @@ fn end_properly(
         None => {
             return Err(BadRequest::new(
                 "messages",
-                "messages must hold at least one message that is not empty",
+                "messages must have at least one message that is not empty",
             ));
         }
         Some(first) if first.role == Role::Assistant && !native => {
@@ -122,7 +122,7 @@ fn end_properly(
         _ if !caps.prefill => {
             lost.note(
                 "prefill",
-                "this model does not continue an answer that was begun; it was asked to go on",
+                "this model cannot continue a partial answer; it was instructed to go on",
             );
             let mut nudge = Turn::new(Role::User);
             nudge.blocks.push(Sent::text(
@@ -147,7 +147,7 @@ impl<'a> Builder<'a, '_> {
         {
             self.lost.note(
                 "system_role",
-                "a conversation of system messages alone is sent with the last one as the user's",
+                "the conversation has only system messages; the last one was sent as a user message",
             );
             return (rest, &system[rest.len()..]);
         }
@@ -156,8 +156,10 @@ impl<'a> Builder<'a, '_> {
 
     fn note_name(&mut self, message: &Message) {
         if message.name.is_some() {
-            self.lost
-                .note("name", "the Messages API has no names of speakers");
+            self.lost.note(
+                "name",
+                "the Messages API does not support names of speakers",
+            );
         }
     }
 
@@ -177,7 +179,7 @@ impl<'a> Builder<'a, '_> {
                 }
                 _ => self
                     .lost
-                    .note("system_media", "a system prompt holds nothing but text"),
+                    .note("system_media", "a system prompt can only have text"),
             }
         }
         blocks
@@ -211,7 +213,7 @@ impl<'a> Builder<'a, '_> {
         }
         self.lost.note(
             "mid_system",
-            "system messages within the conversation were sent as text of the user's turn",
+            "system messages within the conversation were sent as text of a user message",
         );
         if let Some(effort) = message.output_config.as_ref().and_then(effort_of) {
             self.conversation.effort = Some(effort);
@@ -293,7 +295,7 @@ impl<'a> Builder<'a, '_> {
         if citations.len() < text.citations.len() {
             self.lost.note(
                 "citations",
-                "citations can be handed back only as this provider wrote them, in its own turns",
+                "only citations that this provider wrote can be sent back to it",
             );
         }
         Some(Sent {
@@ -308,7 +310,7 @@ impl<'a> Builder<'a, '_> {
     fn foreign_state(&mut self) {
         self.lost.note(
             "thinking_state",
-            "thinking that this provider did not sign cannot be handed back to it",
+            "only thinking that this provider signed can be sent back to it",
         );
     }
 
@@ -334,11 +336,13 @@ impl<'a> Builder<'a, '_> {
                 source: DocumentSource::Text(text),
                 ..
             }) => blocks.push(Sent::text(text.as_str())),
-            Part::Audio(_) => self.lost.note("audio", "this provider takes no sound"),
+            Part::Audio(_) => self
+                .lost
+                .note("audio", "this provider does not accept audio"),
             Part::Image(_) | Part::Document(_) | Part::SearchResult(_) | Part::ToolResult(_) => {
                 self.lost.note(
                     "assistant_media",
-                    "the model's own turns hold text and calls only",
+                    "assistant messages can only have text and tool calls",
                 );
             }
         }
@@ -375,7 +379,7 @@ impl<'a> Builder<'a, '_> {
         {
             self.lost.note(
                 "tool_input",
-                "the arguments of an earlier call are no JSON object and were sent as text",
+                "the arguments of an earlier call are not a JSON object and were sent as text",
             );
         }
         let own = self.request.dialect == Dialect::Anthropic;
@@ -418,7 +422,7 @@ impl<'a> Builder<'a, '_> {
             Part::Audio(_) => {
                 return Err(media::refuse(
                     place,
-                    "this provider takes no sound; send a transcript instead",
+                    "this provider does not accept audio; send a transcript instead",
                 ));
             }
             Part::Refusal(words) => (Sent::text(words.as_str()).body, None),

@@ -49,7 +49,7 @@ impl Conversation<'_> {
         if excess == 0 {
             return;
         }
-        lost.note("cache_control", "a request takes at most 4 cache marks");
+        lost.note("cache_control", "a request can have at most 4 cache marks");
         let turns = self.turns.iter_mut().flat_map(|turn| &mut turn.blocks);
         for block in turns.chain(&mut self.system) {
             if excess == 0 {

@@ -70,7 +70,7 @@ fn any_body_is_an_error() {
         502,
         "<html><body>secret",
         FaultClass::Server,
-        "a page instead",
+        "a web page instead",
     );
     decoded(500, "\"boom\"", FaultClass::Server, "boom");
     decoded(500, "boom", FaultClass::Server, "boom");

@@ -133,10 +133,7 @@ impl Told {
         let message = if self.message.is_empty() {
             match status {
                 Some(status) => format!("{} answered with status {status}", service.as_str()),
-                None => format!(
-                    "{} reported a failure without saying which",
-                    service.as_str()
-                ),
+                None => format!("{} reported a failure without a reason", service.as_str()),
             }
         } else {
             bounded(&scrubbed(&self.message))

@@ -70,7 +70,7 @@ impl Machine {
         if number >= MAX_CHOICES {
             return Err(Fault::new(
                 FaultClass::Malformed,
-                "the answer has a choice with an index beyond all bounds",
+                "the answer has a choice with too large an index",
             ));
         }
         if let Some(error) = wire.error {
@@ -99,7 +99,7 @@ impl Machine {
         if growth.choice.calls.are_too_many() {
             return Err(Fault::new(
                 FaultClass::Malformed,
-                "the answer has calls beyond all bounds",
+                "the answer has too many tool calls",
             ));
         }
         if let Some(raw) = wire.logprobs {
@@ -187,7 +187,7 @@ fn choice_end(
             let shown: String = reason.chars().take(64).collect();
             return Err(Fault::new(
                 FaultClass::Malformed,
-                format!("the answer ended for a reason that is not known: `{shown}`"),
+                format!("the answer ended with an unknown finish reason: `{shown}`"),
             ));
         }
     };

@@ -52,20 +52,20 @@ pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
     if wire.suffix.is_some_and(|suffix| !suffix.is_empty()) {
         return Err(BadRequest::new(
             "suffix",
-            "`suffix` is not available: models are asked through chat, which cannot fill in the middle; leave it out",
+            "`suffix` is not supported: this endpoint uses chat models, which cannot fill in the middle; remove it",
         ));
     }
     if wire.echo == Some(true) {
         return Err(BadRequest::new(
             "echo",
-            "`echo` is not available: models are asked through chat; put the prompt before the answer yourself",
+            "`echo` is not supported: this endpoint uses chat models; put the prompt before the answer yourself",
         ));
     }
     request.n = read_n(wire.n)?;
     if wire.best_of.unwrap_or(1) > request.n.unwrap_or(1) {
         return Err(BadRequest::new(
             "best_of",
-            "`best_of` larger than `n` is not available; ask for `n` answers and choose",
+            "`best_of` larger than `n` is not supported; request `n` answers and choose one",
         ));
     }
     request.max_output_tokens = match wire.max_tokens {
@@ -107,11 +107,11 @@ fn prompt(raw: Option<&RawValue>) -> Result<String, BadRequest> {
             (Some(text), true) => Ok(text),
             (None, _) => refuse("`prompt` is an empty array; send the text to answer"),
             (Some(_), false) => refuse(
-                "several prompts in one request are not available; send one request for each",
+                "several prompts in one request are not supported; send one request for each prompt",
             ),
         },
         Err(_) => refuse(
-            "`prompt` has to be text: a string, or an array with one string; arrays of tokens are not available",
+            "`prompt` must be a string, or an array with one string; arrays of tokens are not supported",
         ),
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn read_part(part: WirePart<'_>, path: &dyn Fn() -> String) -> Result
     let missing = |member: &str| {
         BadRequest::new(
             format!("{}.{member}", path()),
-            format!("`{member}` is missing or not of the right shape for a part of this type"),
+            format!("`{member}` is missing or has the wrong type for this content part"),
         )
     };
     match part.kind.as_deref() {

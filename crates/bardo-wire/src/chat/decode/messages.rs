@@ -63,7 +63,7 @@ impl Reader {
                 return Err(BadRequest::new(
                     format!("messages[{index}].role"),
                     format!(
-                        "role `{other}` is not known; use system, developer, user, assistant or tool"
+                        "role `{other}` is unknown; use system, developer, user, assistant or tool"
                     ),
                 ));
             }
@@ -93,7 +93,7 @@ impl Reader {
         let Some(call_id) = wire.tool_call_id.map(Str::into_string) else {
             return Err(BadRequest::new(
                 format!("messages[{index}].tool_call_id"),
-                "a tool message needs the id of the call that it answers",
+                "a tool message needs `tool_call_id`: the id of its tool call",
             ));
         };
         let custom = self.custom.get(&call_id).copied().unwrap_or(false);
@@ -188,7 +188,7 @@ fn assistant(index: usize, wire: WireMessage<'_>) -> Result<Message, BadRequest>
         let Some(name) = call.name.map(Str::into_string) else {
             return Err(BadRequest::new(
                 format!("messages[{index}].function_call.name"),
-                "`name` is missing; name the function that was called",
+                "`name` is missing; send the name of the called function",
             ));
         };
         let arguments = call.arguments.map(Str::into_string).unwrap_or_default();
@@ -249,7 +249,7 @@ fn read_call(index: usize, place: usize, call: WireToolCall<'_>) -> Result<ToolC
     let Some(id) = call.id.filter(|id| !id.is_empty()) else {
         return Err(BadRequest::new(
             path("id"),
-            "the call has no id; send back the id that it came with",
+            "the tool call has no `id`; send back the id from the answer",
         ));
     };
     let (name, input) = match (call.function, call.custom) {
@@ -266,7 +266,7 @@ fn read_call(index: usize, place: usize, call: WireToolCall<'_>) -> Result<ToolC
     let Some(name) = name.filter(|name| !name.is_empty()) else {
         return Err(BadRequest::new(
             path("function.name"),
-            "the call does not name its tool",
+            "the tool call has no name; send the name of the tool",
         ));
     };
     Ok(ToolCall {

@@ -87,7 +87,9 @@ pub(super) fn read_format(
     let refuse = |message: &str| Err(BadRequest::new("response_format", message));
     let Ok(format) = serde_json::from_str::<Format<'_>>(raw.get()) else {
         return refuse(
-            "`response_format` is not understood; send {\"type\":\"json_schema\",\"json_schema\":{\"name\":…,\"schema\":{…}}}, {\"type\":\"json_object\"} or {\"type\":\"text\"}",
+            "`response_format` is invalid; send \
+            {\"type\":\"json_schema\",\"json_schema\":{\"name\":…,\"schema\":{…}}}, {\"type\":\"json_object\"} \
+            or {\"type\":\"text\"}",
         );
     };
     request.output = match (format.kind.as_deref(), format.json_schema) {

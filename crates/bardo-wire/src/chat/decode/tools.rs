@@ -108,7 +108,7 @@ fn read_function(
 fn name(path: &str, name: Option<Str<'_>>) -> Result<String, BadRequest> {
     name.map(Str::into_string)
         .filter(|name| !name.is_empty())
-        .ok_or_else(|| BadRequest::new(path, "the tool has no name; give it one"))
+        .ok_or_else(|| BadRequest::new(path, "the tool has no name; send one in `name`"))
 }
 
 wire_object! {
@@ -139,7 +139,8 @@ fn read_choice(raw: &RawValue) -> Result<Option<ToolChoice>, BadRequest> {
     let refuse = || {
         BadRequest::new(
             "tool_choice",
-            "`tool_choice` is not understood; use \"auto\", \"none\", \"required\" or {\"type\":\"function\",\"function\":{\"name\":…}}",
+            "`tool_choice` is invalid; use \"auto\", \"none\", \"required\" or \
+            {\"type\":\"function\",\"function\":{\"name\":…}}",
         )
     };
     if let Ok(word) = serde_json::from_str::<Str<'_>>(raw.get()) {
@@ -195,7 +196,7 @@ fn read_legacy_choice(raw: &RawValue) -> Result<ToolChoice, BadRequest> {
         .ok_or_else(|| {
             BadRequest::new(
                 "function_call",
-                "`function_call` is not understood; use \"auto\", \"none\" or {\"name\":…}",
+                "`function_call` is invalid; use \"auto\", \"none\" or {\"name\":…}",
             )
         })
 }

@@ -171,8 +171,8 @@ fn check_broken(name: &str, service: Service, class: FaultClass, message: &str) 
 #[test]
 fn broken_streams_fail() {
     let cut = "the provider closed the stream before its end";
-    let silent = "the provider's answer ended without saying why";
-    let odd = "the provider's answer is not the JSON that the protocol demands";
+    let silent = "the provider's answer ended without a finish reason";
+    let odd = "the provider's answer is not valid JSON of its protocol";
     for (name, service, class, message) in [
         (
             "openrouter_mid_stream",
@@ -227,7 +227,7 @@ fn broken_streams_fail() {
             "unknown_finish",
             Service::Local,
             FaultClass::Malformed,
-            "the answer ended for a reason that is not known: `exploded`",
+            "the answer ended with an unknown finish reason: `exploded`",
         ),
         ("nothing", Service::DeepSeek, FaultClass::Connection, cut),
         ("only_usage", Service::OpenAi, FaultClass::Malformed, silent),

@@ -83,7 +83,7 @@ pub(super) fn write<'a>(
 }
 
 pub(super) const STATE_LOST: &str =
-    "thinking of another provider, or in a form that this endpoint does not take, was left out";
+    "thinking of another provider, or in a form that this endpoint does not accept, was removed";
 
 fn write_call(job: &Job<'_>, call: &ToolCall, lost: &mut Losses, entry: &mut Object<'_>) {
     let name = job.names.sent(&call.name);

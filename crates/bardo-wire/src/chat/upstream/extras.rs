@@ -50,9 +50,9 @@ pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
             continue;
         }
         if job.request.dialect != Dialect::Chat {
-            lost.lose_field(name, "this member has no form in Chat Completions");
+            lost.lose_field(name, "Chat Completions does not have this member");
         } else if !is_known(job, name) {
-            lost.lose_field(name, "the target does not know this member");
+            lost.lose_field(name, "the provider does not support this member");
         } else if !is_written(job, name) {
             object.raw(name, value.as_str());
         }
@@ -60,7 +60,10 @@ pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     if job.service() == Service::Venice {
         write_venice(job, object);
     } else if job.request.web_search == Some(true) {
-        lost.lose("web_search", "the target does not search the web by itself");
+        lost.lose(
+            "web_search",
+            "the provider does not search the web by itself",
+        );
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn write(job: &Job<'_>, notes: &[String], lost: &mut Losses, out: &mu
     if is_prefill && !job.target.capabilities.prefill {
         lost.lose(
             "prefill",
-            "the model does not go on with a begun answer; it starts a new one",
+            "the model cannot continue a partial answer; it starts a new one",
         );
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn notes(job: &Job<'_>, lost: &mut Losses) -> Vec<String> {
     {
         lost.lose(
             "json_schema",
-            "the target does not hold the model to a schema; it was asked in words",
+            "the provider does not enforce a schema; the model was instructed",
         );
         notes.push(format!(
             "Answer with one JSON object that satisfies this JSON schema, and nothing else:\n{}",
@@ -36,7 +36,7 @@ pub(super) fn notes(job: &Job<'_>, lost: &mut Losses) -> Vec<String> {
     if request.output == OutputFormat::JsonObject && !job.target.capabilities.structured_output {
         lost.lose(
             "json_object",
-            "the target does not hold the model to JSON; it was asked in words",
+            "the provider does not enforce JSON; the model was instructed",
         );
         notes.push("Answer with one JSON object and nothing else.".to_owned());
     }
@@ -73,7 +73,7 @@ fn write_limit(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     if most > 0 && limit > most {
         lost.lose(
             "max_output_tokens",
-            "the limit is larger than the model's own, which was sent instead",
+            "the limit is above the output limit of the model, which was sent instead",
         );
         limit = most;
     }
@@ -90,7 +90,7 @@ fn write_n(job: &Job<'_>, object: &mut Object<'_>) -> Result<(), BadRequest> {
     match job.request.n {
         Some(n) if n > 1 && job.service() == Service::DeepSeek => Err(BadRequest::new(
             "n",
-            "this provider gives one answer per request; leave `n` out or choose another provider",
+            "this provider gives one answer per request; remove `n` or choose another provider",
         )),
         Some(n) if n > 1 => {
             object.set("n", &n);
@@ -162,7 +162,7 @@ fn nearest(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses) -> Option<E
     if !honored {
         lost.lose(
             "effort",
-            "the model does not take this effort; the nearest that it takes was used, if any",
+            "the model does not support this effort; the nearest supported effort was used, if any",
         );
     }
     taken
@@ -341,7 +341,7 @@ fn write_notes(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
             if takes {
                 object.raw(member, json.as_str());
             } else {
-                lost.lose(member, "the target does not know this member");
+                lost.lose(member, "the provider does not support this member");
             }
         }
     };
@@ -390,7 +390,7 @@ fn write_notes(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
             }
             _ => lost.lose(
                 "cache_control",
-                "the target takes no prompt-cache marks; it caches by its own rules",
+                "the provider does not support prompt-cache marks; it caches by its own rules",
             ),
         }
     }

@@ -52,9 +52,9 @@ pub(super) fn collect<'a>(
             } else {
                 lost.lose(
                     "audio",
-                    "the model does not take audio; a note stands in its place",
+                    "the model does not accept audio; a note replaces it",
                 );
-                out.push(note("[audio omitted: the model does not take audio]"));
+                out.push(note("[audio omitted: the model does not accept audio]"));
             }
         }
         Part::SearchResult(found) => out.push(search_piece(found, lost)),
@@ -64,7 +64,7 @@ pub(super) fn collect<'a>(
         }
         Part::Server(block) => lost.lose_field(
             &block.kind,
-            "this block has no form in Chat Completions and was left out",
+            "Chat Completions does not have this block; it was removed",
         ),
         Part::Audio(_) | Part::Reasoning(_) | Part::ToolCall(_) | Part::ToolResult(_) => {}
     }
@@ -78,16 +78,16 @@ fn image_piece<'a>(job: &Job<'_>, image: &'a Image, lost: &mut Losses) -> Piece<
     if !job.target.capabilities.images {
         lost.lose(
             "images",
-            "the model does not take images; a note stands in their place",
+            "the model does not accept images; a note replaces them",
         );
-        return note("[image omitted: the model does not take images]");
+        return note("[image omitted: the model does not accept images]");
     }
     match image.source {
         MediaSource::Base64 { .. } | MediaSource::Url(_) => Piece::Image(image),
         MediaSource::File(_) => {
             lost.lose(
                 "image_file",
-                "an image in a provider's file store cannot be shown to another provider; a note stands in its place",
+                "the image is a file of another provider; a note replaces it",
             );
             note("[image omitted: it is in another provider's file store]")
         }
@@ -128,7 +128,7 @@ fn document_pieces<'a>(
         DocumentSource::Media(source) => {
             lost.lose(
                 "documents",
-                "the document cannot be handed to this target; a note stands in its place",
+                "the document cannot be sent to this provider; a note replaces it",
             );
             let name = document.title.as_deref().unwrap_or("document");
             let place = match source {
@@ -162,7 +162,7 @@ fn takes_file(job: &Job<'_>, source: &MediaSource) -> bool {
 }
 
 const CITATIONS_LOST: &str =
-    "the sources are sent as text; Chat Completions cannot ask for citations of them";
+    "the sources are sent as text; Chat Completions does not support citations of them";
 
 fn search_piece<'a>(found: &'a SearchResult, lost: &mut Losses) -> Piece<'a> {
     lost.lose("citations", CITATIONS_LOST);
@@ -188,7 +188,7 @@ pub(super) fn plain_mark<'a>(mark: &'a RawJson, lost: &mut Losses) -> Cow<'a, st
     }
     lost.lose(
         "cache_control",
-        "prompt-cache marks are sent with their type and ttl alone",
+        "only the type and ttl of prompt-cache marks are sent",
     );
     let known: Map<String, Value> = members
         .into_iter()
@@ -219,7 +219,7 @@ pub(super) fn cache_member<'a>(
         _ => {
             lost.lose(
                 "cache_control",
-                "the target takes no prompt-cache marks; it caches by its own rules",
+                "the provider does not support prompt-cache marks; it caches by its own rules",
             );
             None
         }

@@ -89,7 +89,7 @@ impl<'a> Results<'a> {
                 None => {
                     lost.lose(
                         "missing_tool_result",
-                        "a tool call without a result was answered with an error in its place",
+                        "a tool call without a result was answered with an error",
                     );
                     message.set(
                         "content",
@@ -186,7 +186,7 @@ pub(super) fn attachments<'a>(
 pub(super) fn orphan_text(job: &Job<'_>, result: &ToolResult, lost: &mut Losses) -> String {
     lost.lose(
         "orphan_tool_result",
-        "a tool result that answers no call was sent as text of the user",
+        "a tool result without a call was sent as text of a user message",
     );
     let text = pieces::joined(&pieces_of(job, result, lost), "\n");
     format!("[result of tool call {}]\n{text}", result.call_id)

@@ -89,10 +89,10 @@ pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
 /// Why a knob cannot be sent.
 fn refusal(job: &Job<'_>, knob: &Knob) -> Option<&'static str> {
     if knob.only.is_some_and(|only| !only.contains(&job.service())) {
-        return Some("the target does not know this setting");
+        return Some("the provider does not support this setting");
     }
     if knob.draws && !job.target.capabilities.sampling {
-        return Some("the model does not let itself be told how to draw words");
+        return Some("the model does not support sampling settings");
     }
     if knob.draws && job.service() == Service::DeepSeek && thinks(job) {
         return Some("the model ignores this setting while it thinks");
@@ -114,7 +114,7 @@ fn write_stop(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
         return;
     }
     if !job.target.capabilities.stop {
-        lost.lose("stop", "the model takes no stop texts");
+        lost.lose("stop", "the model does not support stop texts");
         return;
     }
     let most = match job.service() {
@@ -125,7 +125,7 @@ fn write_stop(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     if stop.len() > most {
         lost.lose(
             "stop",
-            "the target takes fewer stop texts; the first ones were sent",
+            "the provider accepts fewer stop texts; the first ones were sent",
         );
     }
     object.set("stop", &stop[..stop.len().min(most)]);
@@ -136,7 +136,7 @@ fn write_logprobs(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
         return;
     };
     if !job.target.capabilities.sampling {
-        lost.lose("logprobs", "the model does not tell token probabilities");
+        lost.lose("logprobs", "the model does not report token probabilities");
         return;
     }
     object.set("logprobs", &true);

@@ -32,7 +32,7 @@ pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     match job.request.parallel_tool_calls {
         Some(false) if job.service() == Service::DeepSeek => lost.lose(
             "parallel_tool_calls",
-            "the target cannot be told to make one call at a time",
+            "the provider cannot limit the model to one tool call at a time",
         ),
         Some(parallel) if job.service() != Service::DeepSeek => {
             object.set("parallel_tool_calls", &parallel);
@@ -47,7 +47,7 @@ fn sent<'a>(job: &Job<'a>, lost: &mut Losses) -> Vec<&'a Tool> {
     if job.target.capabilities.tool_format == ToolFormat::Unsupported
         && !job.request.tools.is_empty()
     {
-        lost.lose("tools", "the model has no tools");
+        lost.lose("tools", "the model does not support tools");
         return Vec::new();
     }
     let allowed: Option<HashSet<&str>> = match &job.request.tool_choice {
@@ -63,7 +63,7 @@ fn sent<'a>(job: &Job<'a>, lost: &mut Losses) -> Vec<&'a Tool> {
             Tool::Server { dialect, kind, .. } if *dialect != Dialect::Chat => {
                 lost.lose_field(
                     kind,
-                    "this tool runs at a provider of another dialect and was left out",
+                    "only another provider can run this tool; it was removed",
                 );
                 false
             }
@@ -99,7 +99,7 @@ fn write_tool(job: &Job<'_>, tool: &Tool, lost: &mut Losses, list: &mut Array<'_
             if format.as_ref().is_some_and(has_grammar) {
                 lost.lose(
                     "custom_tool_grammar",
-                    "the target cannot be held to the grammar of a custom tool's input",
+                    "the provider does not enforce the grammar of a custom tool's input",
                 );
             }
             entry.set("type", "function");
@@ -140,7 +140,7 @@ fn write_tool(job: &Job<'_>, tool: &Tool, lost: &mut Losses, list: &mut Array<'_
                     } else if !namespaces::is_head(member, value) {
                         lost.lose_field(
                             member,
-                            "this member of a tool has no form in Chat Completions",
+                            "Chat Completions does not have this member of a tool",
                         );
                     }
                 }
@@ -171,7 +171,7 @@ fn write_strict(job: &Job<'_>, strict: Option<bool>, lost: &mut Losses, function
     } else if strict {
         lost.lose(
             "strict_tools",
-            "the target does not hold the model to the schema of its arguments",
+            "the provider does not enforce the schemas of tools",
         );
     }
 }
@@ -216,7 +216,7 @@ fn write_choice(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     if choice.forces() && !job.target.capabilities.forced_tool_choice {
         lost.lose(
             "forced_tool_choice",
-            "the model cannot be forced to call a tool; it was asked to instead",
+            "the model cannot be forced to call a tool; it was instructed to",
         );
         object.set("tool_choice", "auto");
         return;
