@@ -32,7 +32,7 @@ pub enum CreditsError {
     #[error("Bankr refused: {0}")]
     Refused(String),
     /// It may have been done, and money may have moved.
-    #[error("nobody knows whether it was done: {0}")]
+    #[error("the outcome is unknown: {0}")]
     Unknown(String),
 }
 

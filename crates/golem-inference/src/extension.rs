@@ -123,7 +123,7 @@ pub struct Registration {
 
 /// Why a provider was not registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{id}` would be a way around `{sole}`, which is the sole provider")]
+#[error("`{id}` cannot be added: `{sole}` is the sole provider")]
 pub struct SecondProvider {
     /// The one that was refused.
     pub id: String,

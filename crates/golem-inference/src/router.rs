@@ -44,7 +44,7 @@ impl ModelRouter {
             return;
         }
         match context.tier() {
-            Some(Tier::T0) => context.skip("T0: the rules settle this tick"),
+            Some(Tier::T0) => context.skip("T0: the rules decide this tick"),
             Some(Tier::T1) => context.spec.hints.subsystem = Some("heartbeat_t1".into()),
             Some(Tier::T2) => context.spec.hints.subsystem = Some("heartbeat_t2".into()),
             // Before the first tick nothing was weighed, and the name stays as it is.

@@ -103,7 +103,7 @@ impl BankrApi {
             return Err(refused(&head, &body));
         }
         serde_json::from_slice(&body)
-            .map_err(|_| CreditsError::Unknown("the answer is no JSON".to_owned()))
+            .map_err(|_| CreditsError::Unknown("the answer is not JSON".to_owned()))
     }
 
     fn request(
@@ -115,7 +115,7 @@ impl BankrApi {
     ) -> Result<Request<Full<Bytes>>, CreditsError> {
         let refused = |what: &str| CreditsError::Refused(what.to_owned());
         let mut key = header::HeaderValue::from_str(self.key.expose())
-            .map_err(|_| refused("the key is no text for a header"))?;
+            .map_err(|_| refused("the key has characters that are not allowed in a header"))?;
         key.set_sensitive(true);
         let mut builder = http.builder(method, path).header("x-api-key", key);
         let mut bytes = Bytes::new();
@@ -128,7 +128,7 @@ impl BankrApi {
         }
         builder
             .body(Full::new(bytes))
-            .map_err(|_| refused("the request cannot be written"))
+            .map_err(|_| refused("cannot write the request"))
     }
 }
 
@@ -156,7 +156,7 @@ impl Credits for BankrApi {
             let number: serde_json::Number = amount
                 .to_string()
                 .parse()
-                .map_err(|_| CreditsError::Refused("the amount is no number".to_owned()))?;
+                .map_err(|_| CreditsError::Refused("the amount is not a number".to_owned()))?;
             let body = json!({ "amountUsd": number, "sourceToken": token });
             let body = Some((&body, key));
             self.send(&self.wallet, Method::POST, "/credits/topup", body)

@@ -22,13 +22,13 @@ pub enum ClientError {
     },
     /// The connection broke after the request was sent: the gateway may carry it out and charge
     /// it. The receipt tells.
-    #[error("the connection to the gateway broke: {0}")]
+    #[error("the connection to the gateway was lost: {0}")]
     Broken(String),
     /// The gateway was silent for too long; it may still carry the request out.
     #[error("no answer within {} s", .0.as_secs())]
     Timeout(Duration),
     /// A stream ended with an error, after part of the answer.
-    #[error("the answer broke off: {message}")]
+    #[error("the answer was interrupted: {message}")]
     Interrupted {
         /// What the gateway said.
         message: String,

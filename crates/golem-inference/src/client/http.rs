@@ -36,7 +36,7 @@ pub struct Endpoint {
 
 /// An address that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no address like http://127.0.0.1:8402")]
+#[error("`{0}` is not an address; write it like http://127.0.0.1:8402")]
 pub struct InvalidEndpoint(String);
 
 impl Endpoint {

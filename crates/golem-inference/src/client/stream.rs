@@ -77,7 +77,9 @@ impl ReplyStream {
         if self.is_done {
             Ok(self.reply)
         } else {
-            Err(ClientError::Broken("the stream has no end".to_owned()))
+            Err(ClientError::Broken(
+                "the stream ended before its last event".to_owned(),
+            ))
         }
     }
 
