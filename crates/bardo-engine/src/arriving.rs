@@ -77,19 +77,14 @@ pub(crate) fn unreadable(headers: &http::HeaderMap) -> Option<Fault> {
     if is_compressed {
         return Some(Fault::new(
             FaultClass::Malformed,
-            "the provider compressed its answer, which nobody asked for",
+            "the provider compressed its answer, although the request did not allow it",
         ));
     }
     let is_page = headers
         .get(http::header::CONTENT_TYPE)
         .is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
     // Something before the provider speaks; no model has answered.
-    is_page.then(|| {
-        Fault::new(
-            FaultClass::Server,
-            "the provider's side answered with a web page",
-        )
-    })
+    is_page.then(|| Fault::new(FaultClass::Server, "the provider answered with a web page"))
 }
 
 pub(crate) fn is_page(headers: &http::HeaderMap) -> bool {

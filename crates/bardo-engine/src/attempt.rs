@@ -59,7 +59,7 @@ impl Engine {
                         .await?
                 }
                 Err(error) => {
-                    tracing::warn!(backend = shaped.endpoint.name, %error, "an offer was not paid")
+                    tracing::warn!(backend = shaped.endpoint.name, %error, "the payment of an offer failed")
                 }
             }
         }
@@ -69,13 +69,13 @@ impl Engine {
                 let Some(body) = stripped else {
                     return Err(Failure::told(Fault::new(
                         FaultClass::BadRequest,
-                        "a thinking signature was refused",
+                        "the provider refused a thinking signature",
                     )));
                 };
                 shaped.body = body.into();
                 shaped.degraded.push(bardo_types::Degradation::new(
                     "thinking_state",
-                    "the provider refused the signatures in the history, so earlier thinking was left out",
+                    "the provider refused the signatures in the history, so earlier thinking was removed",
                 ));
                 let response = self
                     .send(shaped, &admitted.principal.payer, None, until)
@@ -113,7 +113,7 @@ impl Engine {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(SendError::NotSent(error))) => {
                 let address = shaped.endpoint.origin.authority();
-                tracing::info!(backend = shaped.endpoint.name, address, %error, "the provider could not be reached");
+                tracing::info!(backend = shaped.endpoint.name, address, %error, "cannot reach the provider");
                 let is_owner = matches!(payer, Payer::Owner);
                 Err(Failure::unsent(&error, is_owner.then_some(&*address)))
             }

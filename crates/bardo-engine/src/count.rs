@@ -64,13 +64,14 @@ impl Engine {
                     return Err(failure.into());
                 }
                 Err(failure) => {
-                    tracing::debug!(failure = %failure.to_string().escape_debug(), "counted here instead")
+                    tracing::debug!(failure = %failure.to_string().escape_debug(), "the gateway counted the \
+                        tokens instead")
                 }
             }
         }
         let tokens = tokenizer::estimate(&request);
         let estimated =
-            bardo_types::Degradation::new("token_count", "estimated by a public tokenizer");
+            bardo_types::Degradation::new("token_count", "estimated with a public tokenizer");
         head.degraded = degraded_list(&[lost, vec![estimated]].concat());
         Ok(Answer {
             head,

@@ -341,7 +341,8 @@ impl<'a> Walk<'a> {
         };
         let ms = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
         if let Some((index, wait, class)) = self.paused {
-            let message = "the provider asked not to be asked again before this time has passed";
+            let message =
+                "the provider does not accept another request before this time has passed";
             let mut fault = Fault::new(class, message);
             fault.retry_after_ms = Some(ms(wait));
             return EngineError::Upstream(Box::new(UpstreamFailure {

@@ -82,14 +82,14 @@ impl Engine {
             id = %admitted.request_id,
             asked = %admitted.model,
             instead = %routed.choices[0].candidate.entry.id,
-            "the budget does not pay for the model, so a cheaper one answers"
+            "the budget is too small for the model; a cheaper model is used"
         );
         admitted.candidates = routed.candidates();
         admitted.routed = Some(Box::new(routed));
         if !admitted.unfunded.iter().any(|said| said.feature == "model") {
             admitted.unfunded.push(Degradation::new(
                 "model",
-                "the balance or a cap does not pay for the model that was asked for, so a cheaper one answers",
+                "the balance or a cap is too small for the requested model; a cheaper model is used",
             ));
         }
         true

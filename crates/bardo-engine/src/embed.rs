@@ -52,9 +52,11 @@ impl Engine {
         reserved: Life<Reserved>,
     ) -> Result<Answer, EngineError> {
         if admitted.top().get("input").is_none() {
-            return Err(
-                BadRequest::new("input", "`input` is required: a text or a list of texts").into(),
-            );
+            return Err(BadRequest::new(
+                "input",
+                "`input` is required; send a string or an array of strings",
+            )
+            .into());
         }
         self.dispatch(admitted, reserved).await
     }
@@ -226,7 +228,7 @@ fn body(admitted: &Admitted, dialect: Dialect, model: &str) -> Result<Bytes, Bad
         Input::Tokens(_) => {
             return Err(BadRequest::new(
                 "input",
-                "this model takes text, not token ids; send `input` as text",
+                "this model does not accept token ids; send `input` as text",
             ));
         }
     };

@@ -39,7 +39,7 @@ pub enum EngineError {
     #[error(transparent)]
     NoRoute(#[from] NoRoute),
     /// Nobody offers what the request cannot go without.
-    #[error("no backend can answer this request: {} missing", .refusal.missing.join(", "))]
+    #[error("no backend can serve this request; missing: {}", .refusal.missing.join(", "))]
     Refused {
         /// As the caller named it.
         model: String,
@@ -47,7 +47,7 @@ pub enum EngineError {
         refusal: Box<Refusal>,
     },
     /// The key's tier does not come with such protection.
-    #[error("class `{}` is not part of tier `{tier}`", .class.as_str())]
+    #[error("keys of tier `{tier}` may not use class `{}`", .class.as_str())]
     Tier {
         /// The class that the request requires.
         class: SecurityClass,
@@ -55,7 +55,7 @@ pub enum EngineError {
         tier: &'static str,
     },
     /// The model's backends cannot do that at all.
-    #[error("no backend of the model `{model}` offers {operation}")]
+    #[error("no backend of the model `{model}` supports {operation}")]
     NoOperation {
         /// As the caller named it.
         model: String,
@@ -76,7 +76,9 @@ pub enum EngineError {
     #[error(transparent)]
     Upstream(#[from] Box<UpstreamFailure>),
     /// Nothing was heard of late of any backend of the model.
-    #[error("every backend of the model `{model}` is unavailable; `{backend}` is tried again soon")]
+    #[error(
+        "every backend of the model `{model}` is unavailable; the gateway will try `{backend}` again soon"
+    )]
     CircuitOpen {
         /// As the caller named it.
         model: String,
@@ -106,7 +108,7 @@ pub enum EngineError {
         model: String,
     },
     /// The account has too little.
-    #[error("the request can cost up to {needed} USD, and {available} USD are available")]
+    #[error("the request can cost up to {needed} USD, but only {available} USD are available")]
     Funds {
         /// What has to be held.
         needed: MicroUsd,

@@ -66,8 +66,8 @@ impl Failure {
             | ConnectError::Closed => Next::Same { after: None },
         };
         let message = match address {
-            Some(address) => format!("the provider could not be reached at {address}: {error}"),
-            None => format!("the provider could not be reached: {error}"),
+            Some(address) => format!("cannot reach the provider at {address}: {error}"),
+            None => format!("cannot reach the provider: {error}"),
         };
         Self {
             fault: Fault::new(FaultClass::Connection, message),

@@ -27,7 +27,8 @@ pub(crate) fn refuse_threads(
     if keeps_threads || !asks {
         return Ok(());
     }
-    let message = "this model's provider keeps no threads; leave `thread` out and send the whole conversation";
+    let message =
+        "this model's provider stores no threads; remove `thread` and send the whole conversation";
     Err(BadRequest::new("thread", message)
         .with_code("thread_unsupported_request")
         .into())
@@ -76,7 +77,7 @@ pub(crate) fn refuse_unseen_images(
     let model = &candidate.entry.id;
     Err(BadRequest::new(
         param,
-        format!("`{model}` does not take images; choose a model that does, or leave them out"),
+        format!("`{model}` does not accept images; remove them, or choose a model with vision"),
     ))
 }
 

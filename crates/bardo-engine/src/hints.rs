@@ -206,7 +206,7 @@ impl Hints {
         let warnings = &mut self.route().warnings;
         match warnings.len() + 1 {
             ..WARNINGS_MAX => warnings.push(warning),
-            WARNINGS_MAX => warnings.push("more hints were ignored".into()),
+            WARNINGS_MAX => warnings.push("further hints were ignored".into()),
             _ => {}
         }
     }
@@ -385,7 +385,7 @@ impl Hints {
                 None => {
                     let name = cut(name);
                     self.warn(format!(
-                        "`{name}` is not a feature; no backend is chosen for it"
+                        "`{name}` is not a feature and does not change the choice of a backend"
                     ));
                 }
             }
@@ -408,7 +408,7 @@ impl Hints {
             Clamped::Moved(unit) => {
                 let end = unit.get();
                 self.warn(format!(
-                    "{name} {number} is not between 0 and 1 and counts as {end}"
+                    "{name} {number} is not between 0 and 1; {end} is used"
                 ));
                 Some(unit)
             }
@@ -433,7 +433,7 @@ impl Hints {
         let text = given.decimal(name)?;
         let amount = MicroUsd::from_usd(text.trim()).ok().map(MicroUsd::get);
         if amount.is_none() {
-            self.warn(format!("{name} is no amount in USD and was ignored"));
+            self.warn(format!("{name} is not an amount in USD and was ignored"));
         }
         Ok(amount)
     }
@@ -460,7 +460,7 @@ fn no_amount(name: &str, text: &str) -> BadRequest {
     let text: String = text.chars().take(64).collect();
     BadRequest::new(
         format!("bardo.{name}"),
-        format!("`{name}` is `{text}`, which is no amount in USD; send a number like 0.25"),
+        format!("`{name}` is `{text}`, which is not an amount in USD; send a number like 0.25"),
     )
 }
 

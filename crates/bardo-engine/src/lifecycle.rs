@@ -317,7 +317,7 @@ impl Drop for Ended {
                 permit.send(Message::Settle(tab));
             }
             None => {
-                tracing::error!(id = %tab.receipt.request_id, "not settled: what is held for it is held until somebody looks");
+                tracing::error!(id = %tab.receipt.request_id, "not settled: its hold stays until an operator decides");
             }
         }
     }

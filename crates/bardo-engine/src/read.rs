@@ -142,15 +142,12 @@ fn read_model(top: &TopLevel<'_>) -> Result<String, BadRequest> {
     let Some(json) = top.get("model") else {
         return Err(BadRequest::new(
             "model",
-            "`model` is required; `GET /v1/models` lists what is served",
+            "`model` is required; list the models with `GET /v1/models`",
         ));
     };
     match serde_json::from_str::<String>(json) {
         Ok(model) if !model.trim().is_empty() && model.len() <= 256 => Ok(model),
-        Ok(_) => Err(BadRequest::new(
-            "model",
-            "`model` must be a name of 1 to 256 bytes",
-        )),
+        Ok(_) => Err(BadRequest::new("model", "`model` must have 1 to 256 bytes")),
         Err(_) => Err(BadRequest::new("model", "`model` must be a string")),
     }
 }

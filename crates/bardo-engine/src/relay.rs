@@ -342,7 +342,10 @@ impl ReplyStream {
         while self.timer.as_mut().poll(cx).is_ready() {
             let now = Instant::now();
             if now >= self.flow.last_data + self.deadlines.idle {
-                self.fail(Fault::new(FaultClass::Timeout, "the provider fell silent"));
+                self.fail(Fault::new(
+                    FaultClass::Timeout,
+                    "the provider stopped sending",
+                ));
                 return self.hand_on();
             }
             if now >= self.started + self.deadlines.total {

@@ -76,7 +76,7 @@ impl Engine {
                 tab.schema(check, Some(false), asked.is_some());
                 tab.receipt.degraded.push(Degradation::new(
                     "response_schema",
-                    "the answer does not keep the schema",
+                    "the answer does not match the schema",
                 ));
                 body
             }

@@ -204,7 +204,9 @@ impl Engine {
 
     fn ledger(&self) -> Result<&Arc<dyn Ledger>, EngineError> {
         self.services.ledger.as_ref().ok_or_else(|| {
-            EngineError::Store(StoreError::Unavailable("no books are kept here".to_owned()))
+            EngineError::Store(StoreError::Unavailable(
+                "this gateway has no ledger".to_owned(),
+            ))
         })
     }
 
@@ -263,7 +265,7 @@ impl Engine {
 }
 
 fn too_fast() -> EngineError {
-    let reason = "others spend the same money too fast";
+    let reason = "too many requests spend from this account at once";
     EngineError::Store(StoreError::Unavailable(reason.to_owned()))
 }
 
@@ -340,7 +342,7 @@ fn refused(
 fn out_of_range() -> EngineError {
     BadRequest::new(
         "",
-        "what this request can cost is out of range; set a lower limit of output tokens",
+        "the possible cost of this request is out of range; set a lower limit of output tokens",
     )
     .into()
 }
@@ -481,7 +483,7 @@ impl Admitted {
         }
         let kept = self.candidates.iter().filter(|one| free(one)).cloned();
         self.candidates = kept.collect();
-        let detail = "the balance or a cap does not pay for the other backends of this model";
+        let detail = "the balance or a cap is too small for the other backends of this model";
         self.unfunded
             .push(Degradation::new("fallback_backends", detail));
         true
@@ -497,7 +499,7 @@ impl Admitted {
         let is_below = |cap: &u64| longest == 0 || *cap < longest;
         self.output_cap.filter(is_below).map(|cap| {
             let detail =
-                "the balance pays for so much output; set a limit yourself, or pay in more";
+                "the balance is enough for this many output tokens; set a lower limit, or add money";
             (cap, Degradation::new("max_tokens", detail))
         })
     }

@@ -101,7 +101,7 @@ impl Engine {
         // No content may reach the caller before its hold is on disk.
         if let Some(persisting) = reply.persisting() {
             let persisted = tokio::time::timeout(BOOKS_WAIT, persisting).await;
-            let late = || StoreError::Unavailable("the hold was not kept in time".to_owned());
+            let late = || StoreError::Unavailable("the hold was not stored in time".to_owned());
             if let Err(error) = persisted.unwrap_or_else(|_| Err(late())) {
                 reply.give_up();
                 return Err(Unanswered::Store(error));

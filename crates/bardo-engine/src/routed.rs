@@ -45,7 +45,7 @@ impl Routed {
     pub(crate) fn instead(&self) -> Option<Degradation> {
         let named = self.instead_of.as_deref()?;
         let detail =
-            format!("`{named}` could cost more than `max_cost_usd`, so a cheaper one answers");
+            format!("`{named}` could cost more than `max_cost_usd`; a cheaper model is used");
         Some(Degradation {
             feature: "model".into(),
             detail: detail.into(),
@@ -61,7 +61,7 @@ impl Routed {
         if choice.below_quality {
             lost.push(Degradation::new(
                 "quality",
-                "no model of the tier that the quality asks for may answer; one of a lower tier does",
+                "no model of the requested quality is allowed; a model of a lower tier is used",
             ));
         }
         lost
@@ -87,6 +87,6 @@ const PROTECTION: [Feature; 3] = [Feature::Privacy, Feature::Tee, Feature::E2ee]
 fn missing(feature: &Feature) -> Degradation {
     Degradation::new(
         feature.as_str(),
-        "no backend that may answer offers it; `POST /v1/route/explain` says what would",
+        "no allowed backend offers it; `POST /v1/route/explain` shows how to get it",
     )
 }

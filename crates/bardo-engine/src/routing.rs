@@ -239,8 +239,7 @@ fn search(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&Inference
     wanted.profile.web_search = None;
     let hints = question.hints.and_then(|hints| hints.profile.as_deref());
     if hints.is_some_and(|profile| profile.web_search == Some(true)) {
-        let warning = "`web_search` was ignored: the owner allows it with \
-                       `providers.venice.web_search_enabled: true`";
+        let warning = "`web_search` was ignored; to allow it, set `providers.venice.web_search_enabled: true`";
         wanted.warnings.push(warning.to_owned());
     }
 }

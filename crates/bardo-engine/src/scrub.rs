@@ -39,7 +39,7 @@ pub(crate) fn for_logs(fault: &Fault, request: &[u8]) -> Fault {
     }
     let request = plain(decoded(&String::from_utf8_lossy(request)));
     if request.windows(QUOTED).any(|run| words.contains(run)) {
-        told.message = "[it quotes the request]".into();
+        told.message = "[a quotation of the request]".into();
     }
     told
 }
@@ -152,7 +152,7 @@ mod tests {
             "you said \"Tell nobody of my plans\"",
             "bad: nobody of my plans.",
         ] {
-            assert_eq!(told(quoting), "[it quotes the request]", "{quoting}");
+            assert_eq!(told(quoting), "[a quotation of the request]", "{quoting}");
         }
         for plain in [
             "`messages` is too long",

@@ -124,7 +124,7 @@ async fn settle(tab: Box<Tab>, _counted: Waiting) {
         tab.services
             .sink
             .settling_delayed(tab.receipt.request_id.as_str());
-        tracing::warn!(id = %tab.receipt.request_id, %error, "not settled yet; it is tried again");
+        tracing::warn!(id = %tab.receipt.request_id, %error, "not settled yet; the settler will try again");
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }

@@ -143,7 +143,7 @@ fn limit(cap: Option<u64>, request: &mut ChatRequest, applied: &mut Applied) {
         request.max_output_tokens = Some(cap);
         applied.degraded.push(Degradation::new(
             "max_tokens",
-            "a cap on the cost of this call pays for so much output",
+            "the cost limit of this call is enough for this many output tokens",
         ));
     }
 }

@@ -401,7 +401,7 @@ fn written_anew(
         if forces_a_tool(&request) {
             encoded.degraded.push(Degradation::new(
                 "forced_tool_choice",
-                "the model calls tools in its text, so it is only told which to call",
+                "the model calls tools in its text, so the choice is only an instruction",
             ));
         }
         encoded

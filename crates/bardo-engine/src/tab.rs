@@ -479,7 +479,8 @@ impl Tab {
             input_tokens = receipt.usage.as_ref().map_or(0, Usage::prompt),
             output_tokens = receipt.usage.as_ref().map_or(0, |usage| usage.output),
             charged = %receipt.amounts.charge,
-            "the provider reports more than four times what the request can cost: the hold is charged, the outcome is unknown; compare the provider's bill"
+            "the provider reported more than four times the possible cost of the request; the hold is charged \
+            and the outcome is unknown; compare the provider's bill"
         );
     }
 
@@ -537,7 +538,8 @@ impl Tab {
                 .saturating_sub(amounts.provider_cost.unwrap_or_default());
         }
         if amounts.shortfall > MicroUsd::ZERO {
-            tracing::warn!(id = %self.receipt.request_id, shortfall = %amounts.shortfall, "an answer cost more than its account had");
+            tracing::warn!(id = %self.receipt.request_id, shortfall = %amounts.shortfall, "an answer cost more \
+                than the balance of its account");
         }
         self.told();
     }

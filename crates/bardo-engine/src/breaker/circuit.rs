@@ -155,7 +155,7 @@ impl Circuit {
             tracing::warn!(
                 backend = self.backend,
                 model = self.model,
-                "circuit is open, and asked all the same: there is no other backend"
+                "circuit is open; the backend is called because no other backend is available"
             );
         }
         Ok(Way::Anyway)

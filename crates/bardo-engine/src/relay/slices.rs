@@ -116,8 +116,8 @@ impl Growing {
             }
             Ok(Err(refusal)) => refusal,
             Err(error) => {
-                tracing::warn!(%error, "a hold could not be extended");
-                let message = "the answer ends here: the gateway's books do not answer";
+                tracing::warn!(%error, "cannot extend a hold");
+                let message = "the answer ends here: the ledger is unavailable";
                 let fault = Fault::new(FaultClass::Overloaded, message);
                 self.refused = Some(fault.with_code("store_unavailable").with_status(503));
                 return;
@@ -127,12 +127,12 @@ impl Growing {
             Refusal::Insufficient { available, .. } => (
                 available,
                 "insufficient_funds",
-                "the answer ends here: the account's balance is used up",
+                "the answer ends here: the balance of the account is used up",
             ),
             Refusal::Capped { limit, used, .. } => (
                 limit.saturating_sub(used),
                 "budget_exceeded",
-                "the answer ends here: a cap of spending is reached",
+                "the answer ends here: a spending cap is reached",
             ),
             Refusal::NoAccount(_)
             | Refusal::Duplicate(_)
@@ -140,7 +140,7 @@ impl Growing {
             | Refusal::Overflow => (
                 MicroUsd::ZERO,
                 "insufficient_funds",
-                "the answer ends here: no more money can be held for it",
+                "the answer ends here: no more money can be reserved for it",
             ),
         };
         match self.policy.last(room) {

@@ -429,7 +429,10 @@ fn verification_sees_each_kind_of_damage() {
         ("UPDATE accounts SET spent = 25", "the postings are"),
         ("UPDATE accounts SET held = 7", "the holds are"),
         ("DELETE FROM holds", "the holds are"),
-        ("UPDATE receipts SET charge = 23", "shows 23, but the postings are 24"),
+        (
+            "UPDATE receipts SET charge = 23",
+            "shows 23, but the postings are 24",
+        ),
         (
             "INSERT INTO cap_counters VALUES (1, 'key:k', 'day', 0, 99)",
             "above the amount spent",
