@@ -22,7 +22,7 @@ const SECRET_LENGTH: usize = 43;
 /// What a key may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeyKind {
-    /// `bardo_sk_`: spends.
+    /// A secret key, `bardo_sk_`: can spend money.
     Spend,
     /// `bardo_pk_`: reads balance, usage, receipts and models, and nothing else (C-150).
     ReadOnly,

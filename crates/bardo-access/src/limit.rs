@@ -21,7 +21,7 @@ pub struct Allowance {
 pub struct LimitRequest {
     /// Whose counters. Limits are per identity, not per connection (C-164).
     pub account: AccountId,
-    /// And by which key.
+    /// Id of the key, if the caller has one.
     pub key: Option<KeyId>,
     /// Requests per minute; `None`: no limit.
     pub requests_per_minute: Option<u32>,
@@ -38,7 +38,7 @@ pub struct LimitRequest {
 /// What is left of one limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Remaining {
-    /// The limit.
+    /// The configured limit.
     pub limit: u64,
     /// What is left.
     pub remaining: u64,

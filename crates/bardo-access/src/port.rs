@@ -13,7 +13,7 @@ pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a
 /// Why a store of keys did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// It is locked, full, slow or gone. That says nothing about any key.
+    /// The store is locked, full, slow or unreachable. This says nothing about any key.
     #[error("the key store is unavailable: {0}")]
     Unavailable(String),
     /// There is a key of that id.

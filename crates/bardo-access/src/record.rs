@@ -93,20 +93,20 @@ pub(crate) fn names_backend(list: &[String], backend: &str) -> bool {
 /// What may be spent over each window; absent: as much as there is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpendCaps {
-    /// Per session.
+    /// Cap per session.
     pub session: Option<MicroUsd>,
     /// Per day (UTC).
     pub day: Option<MicroUsd>,
     /// Per month (UTC).
     pub month: Option<MicroUsd>,
-    /// In all.
+    /// Cap over the lifetime of the key.
     pub total: Option<MicroUsd>,
 }
 
 /// Whether a key can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyState {
-    /// It can.
+    /// The key can be used.
     Active,
     /// Its time is over.
     Expired,
@@ -133,7 +133,7 @@ pub struct KeyRecord {
     pub tier: Option<Tier>,
     /// What is added to costs, where it differs from the tier's.
     pub spread: Option<BasisPoints>,
-    /// Unix milliseconds.
+    /// Creation time, in Unix milliseconds.
     pub created_at_ms: u64,
     /// From this Unix millisecond on it is not taken any more.
     pub expires_at_ms: Option<u64>,

@@ -12,14 +12,14 @@ use crate::record::names_backend;
 pub enum Tier {
     /// For trying it.
     Free,
-    /// For people.
+    /// Tier of people.
     Pro,
-    /// For agents.
+    /// Tier of agents.
     Golem,
 }
 
 impl Tier {
-    /// Every tier.
+    /// All tiers, from the lowest to the highest.
     pub const ALL: [Self; 3] = [Self::Free, Self::Pro, Self::Golem];
 
     /// Its name, as commands and stores write it.

@@ -43,9 +43,9 @@ const RETRY_MS: u64 = 1_000;
 /// something is believed).
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
-    /// Unix milliseconds.
+    /// Wall-clock time, in Unix milliseconds.
     pub unix_ms: u64,
-    /// The same moment on the clock that never steps.
+    /// Monotonic time of this moment.
     pub at: Instant,
 }
 
@@ -82,7 +82,7 @@ impl Default for Settings {
 /// Why a key was not taken. What a caller is told of the first four must be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is no key at all.
+    /// The text does not have the format of a key.
     Malformed,
     /// There is no such key, or its secret is another.
     Wrong,
@@ -113,9 +113,9 @@ pub type Checked = Result<Arc<KeyRecord>, Refusal>;
 /// What is known of a presented key at once.
 #[must_use]
 pub enum Verdict {
-    /// It is who it says.
+    /// The key is valid.
     Verified(Arc<KeyRecord>),
-    /// It is not taken.
+    /// The key is refused, with the reason.
     Refused(Refusal),
     /// The store has to be asked, or bcrypt. Dropping the future loses nothing.
     Slow(Pin<Box<dyn Future<Output = Checked> + Send>>),

@@ -9,7 +9,7 @@ use crate::port::{KeyError, KeyStore};
 /// Whether there are keys, as far as is known at once.
 #[must_use]
 pub enum Keys {
-    /// There are.
+    /// The store has keys.
     Some,
     /// There are none.
     None,

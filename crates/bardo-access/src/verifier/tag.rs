@@ -53,7 +53,7 @@ impl Hasher for AsIs {
 
 pub(super) type TagMap<V> = std::collections::HashMap<Tag, V, BuildHasherDefault<AsIs>>;
 
-/// Makes tags.
+/// Computes the tags of keys.
 pub(super) struct Tagger(Hmac<Sha256>);
 
 impl Tagger {

@@ -19,7 +19,7 @@ pub(super) struct Verified {
 
 /// What is known of a presented key.
 pub(super) enum Known {
-    /// It can be believed.
+    /// The remembered record is recent enough to use.
     Fresh(Arc<KeyRecord>),
     /// Its secret fits, and the store has to be asked whether the rest still holds.
     Stale(Verified),
