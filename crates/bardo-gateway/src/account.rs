@@ -12,10 +12,10 @@ use crate::operator::balance_json;
 
 /// Without dates, usage covers so many days up to today.
 const USUAL_DAYS: u64 = 30;
-/// And never more than so many.
+/// Largest number of days in a report of usage.
 const DAYS_MAX: u64 = 400;
 
-/// `GET /v1/balance`.
+/// Answers `GET /v1/balance`.
 pub(crate) async fn balance(ledger: &dyn Ledger, principal: &Principal) -> Result<Value, Problem> {
     let found = ledger.balance(&principal.account).await.map_err(store)?;
     let mut shown = balance_json(&principal.account, &found.unwrap_or_default());

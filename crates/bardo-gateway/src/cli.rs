@@ -52,7 +52,7 @@ enum Verb {
         #[command(subcommand)]
         verb: ConfigVerb,
     },
-    /// List models.
+    /// List the models of the backends.
     Models {
         #[command(subcommand)]
         verb: ModelsVerb,
@@ -125,7 +125,7 @@ pub(crate) struct Common {
     pub(crate) data_dir: Option<PathBuf>,
 }
 
-/// `serve`.
+/// Options of `serve` and of verbs that read the configuration.
 #[derive(Args)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
@@ -144,7 +144,7 @@ pub(crate) struct ServeArgs {
     pub(crate) admin_listen: Option<SocketAddr>,
 }
 
-/// `sandbox`.
+/// Options of `sandbox`.
 #[derive(Args)]
 pub(crate) struct SandboxArgs {
     /// Address to listen on.

@@ -23,17 +23,17 @@ pub(crate) use self::names::NAMES;
 pub(crate) use self::owner::OwnerMessages;
 pub(crate) use self::told::{outcome, started, told};
 
-/// So many events wait for the slowest reader.
+/// Number of events that can wait for the slowest reader.
 const BACKLOG: usize = 4_096;
 
-/// One event.
+/// An event of the feed.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
     /// Whose it is; nobody else sees it.
     pub(crate) account: AccountId,
     /// What kind, e.g. `inference.completed`.
     pub(crate) name: &'static str,
-    /// What happened.
+    /// The event's data as JSON.
     pub(crate) json: Arc<str>,
 }
 

@@ -4,7 +4,7 @@ use bardo_router::Roster;
 use bardo_types::model::ModelEntry;
 use serde_json::{Value, json};
 
-/// `GET /v1/models`.
+/// The answer to `GET /v1/models`.
 pub(crate) fn list(roster: &Roster, anthropic: bool) -> Value {
     let rows: Vec<Value> = roster.shown().map(|entry| row(entry, anthropic)).collect();
     if !anthropic {

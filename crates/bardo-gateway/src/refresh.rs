@@ -42,7 +42,7 @@ pub(crate) enum NoList {
     },
     /// The provider refused the API key with this status.
     KeyRefused(u16),
-    /// Another reason.
+    /// Any other reason.
     Other(String),
 }
 

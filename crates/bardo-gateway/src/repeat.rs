@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a request is among those with the same key.
 pub(crate) enum First {
-    /// It has no key.
+    /// The request has no idempotency key.
     Plain,
     /// The first one.
     Keyed(Claimed),

@@ -28,7 +28,7 @@ pub(crate) enum ReplyBody {
     Stream(Box<ReplyStream>),
     /// Events as they happen, until the caller leaves.
     Feed(Feed),
-    /// The same, kept for whoever repeats the request under the same key.
+    /// Piece by piece, and recorded for later requests with the same idempotency key.
     Recorded(Box<Recorded>),
     /// Piece by piece, and the final figures behind it as trailers.
     Trailed(Box<ReplyStream>),
@@ -39,13 +39,13 @@ pub(crate) enum ReplyBody {
     Waiting(Box<Waiting>),
 }
 
-/// See [`ReplyBody::Recorded`].
+/// The body [`ReplyBody::Recorded`].
 pub(crate) struct Recorded {
     stream: Box<ReplyStream>,
     recorder: Option<Recorder>,
 }
 
-/// See [`ReplyBody::Waiting`].
+/// The body [`ReplyBody::Waiting`].
 pub(crate) struct Waiting {
     working: Working,
     timer: Pin<Box<Sleep>>,
@@ -63,7 +63,7 @@ impl ReplyBody {
         }
     }
 
-    /// The same with the final figures as trailers, where it has any.
+    /// This body with the final figures as trailers, if it is a stream.
     pub(crate) fn with_trailers(self) -> Self {
         match self {
             Self::Stream(stream) => Self::Trailed(stream),

@@ -20,7 +20,7 @@ pub(crate) enum Route {
     Explain,
     /// The list of models.
     Models,
-    /// One model.
+    /// A single model.
     Model(String),
     /// What the caller's account stands at.
     Balance,
@@ -34,7 +34,7 @@ pub(crate) enum Route {
     Health,
     /// A known path with another method.
     WrongMethod(&'static str),
-    /// Nothing.
+    /// A path without a route.
     Unknown,
 }
 

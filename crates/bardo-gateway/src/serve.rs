@@ -39,9 +39,9 @@ use crate::{last_lists, ops, probe, simulation, stores, upkeep};
 const FIRST_PRICES: Duration = Duration::from_millis(200);
 /// The time limit for settling open requests at the end of the process.
 const SETTLE: Duration = Duration::from_secs(10);
-/// The same after a second stop signal.
+/// The time limit for settling open requests after a second stop signal.
 const SETTLE_AT_ONCE: Duration = Duration::from_millis(800);
-/// And then for background tasks.
+/// The time limit for background tasks after all requests have ended.
 const LAST_WORD: Duration = Duration::from_millis(50);
 
 /// What stays the same over the process's life.

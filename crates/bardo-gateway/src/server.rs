@@ -34,8 +34,8 @@ pub(crate) fn bind(address: SocketAddr) -> std::io::Result<StdListener> {
     Ok(socket.into())
 }
 
-/// So many headers are read; hyper sets their slots aside for every request, and refuses more with
-/// a bare 431.
+/// Largest number of header lines of a request. hyper reserves their slots for every request, and
+/// refuses more with a bare 431.
 const HEADERS: usize = 256;
 
 /// Runs `workers` threads that serve `listener` until `stop` says so and their connections are
@@ -82,11 +82,11 @@ pub(crate) fn run(
 /// How far stopping has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// Serving.
+    /// The server accepts requests.
     No,
     /// No new work; what is under way goes on.
     Drain,
-    /// At once.
+    /// Everything stops at once.
     Now,
 }
 

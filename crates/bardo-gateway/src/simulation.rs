@@ -31,7 +31,7 @@ const KEY_FILE: &str = "sandbox.key";
 /// About as fast as a quick model writes.
 const PACE_MS: u64 = 25;
 
-/// `bardo-gateway sandbox`.
+/// Runs the verb `sandbox`.
 pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), Failure> {
     let runtime = runtime()?;
     runtime.block_on(async {

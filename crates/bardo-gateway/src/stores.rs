@@ -42,9 +42,9 @@ pub(crate) struct Stores {
 /// The purpose of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// It serves clients, alone on SQLite.
+    /// The process serves clients. On SQLite, it is the only server.
     Serve,
-    /// It makes a change beside a server, and ends.
+    /// The process makes one change beside a server, and ends.
     Tool,
 }
 

@@ -174,7 +174,7 @@ pub(crate) fn notices(config: &Config) -> Vec<String> {
     told
 }
 
-/// Logs them.
+/// Logs the notices on a configuration as warnings.
 pub(crate) fn tell_notices(config: &Config) {
     for notice in notices(config) {
         tracing::warn!("{notice}");

@@ -47,7 +47,7 @@ pub(super) struct DepositArgs {
     reference: Option<String>,
 }
 
-/// `reconcile`.
+/// Options of `reconcile`.
 #[derive(Args)]
 pub(super) struct Reconcile {
     #[command(flatten)]

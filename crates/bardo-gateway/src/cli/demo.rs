@@ -18,7 +18,7 @@ use crate::serve;
 /// A day has this many ticks at least: every part of the agent gets its turn.
 const TICKS_MIN: u64 = 12;
 
-/// `demo`.
+/// Options of `demo`.
 #[derive(Args)]
 pub(crate) struct DemoArgs {
     /// Ticks of the day; five minutes each by the agent's clock.

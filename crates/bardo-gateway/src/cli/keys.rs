@@ -1,4 +1,4 @@
-//! `keys create|list|revoke|rotate`.
+//! The verbs `keys create`, `keys list`, `keys revoke` and `keys rotate`.
 
 use std::time::Duration;
 

@@ -30,7 +30,7 @@ pub(super) enum RouteVerb {
     Explain(Box<ExplainArgs>),
 }
 
-/// `route explain`.
+/// Options of `route explain`.
 #[derive(Args)]
 pub(super) struct ExplainArgs {
     #[command(flatten)]
@@ -220,7 +220,7 @@ impl ExplainArgs {
     }
 }
 
-/// `route`.
+/// Runs `route explain`.
 pub(super) fn run(verb: RouteVerb) -> Result<(), Failure> {
     let RouteVerb::Explain(args) = verb;
     let body = args.request()?;

@@ -38,21 +38,21 @@ pub(crate) struct Config {
     pub(crate) server: Server,
     /// Limits for providers.
     pub(crate) upstream: Upstream,
-    /// Models.
+    /// Models and their features.
     pub(crate) catalog: CatalogConfig,
     /// API keys and tokens of clients.
     #[serde(default)]
     pub(crate) auth: Auth,
     /// Store of money, keys and receipts.
     pub(crate) store: StoreConfig,
-    /// Rate limits.
+    /// Rate limits of keys.
     pub(crate) limits: LimitsConfig,
-    /// Backends.
+    /// Backends by name.
     #[serde(default)]
     pub(crate) providers: Providers,
     /// Routing and model settings.
     pub(crate) inference: Inference,
-    /// Privacy.
+    /// Privacy of requests.
     pub(crate) privacy: Privacy,
 }
 

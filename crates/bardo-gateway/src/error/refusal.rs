@@ -28,7 +28,7 @@ impl Problem {
             }
             NoRoute::UnknownBackend { nearest, .. } => {
                 let hint = meant(nearest);
-                format!("{message};{hint} leave out the prefix to use any backend")
+                format!("{message};{hint} remove the prefix to use any backend")
             }
         };
         Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")

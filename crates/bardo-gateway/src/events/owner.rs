@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use bardo_types::receipt::Receipt;
 
-/// So many parts of agents are remembered; of those that have not been heard of longest, it is said
-/// again what was said before.
+/// Number of subsystems of agents whose last message is remembered. The longest unused are
+/// forgotten, and their next message is sent again.
 const REMEMBERED: usize = 4_096;
 
 /// What was last said of each part of each agent.

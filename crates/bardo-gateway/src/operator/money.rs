@@ -18,7 +18,7 @@ const PAGE: u32 = 1_000;
 pub(crate) enum Resolution {
     /// The provider did not bill it.
     Release,
-    /// It billed this amount, spread included.
+    /// The provider billed this amount; the spread is included.
     Charge(MicroUsd),
 }
 

@@ -36,7 +36,7 @@ impl Backends {
         Self(world.endpoints.iter().map(|one| of(&one.name)).collect())
     }
 
-    /// For `/status`.
+    /// The backends as JSON, for `/status`.
     pub(super) fn json(&self) -> Value {
         self.0.iter().map(Backend::json).collect()
     }
@@ -58,7 +58,7 @@ impl Backends {
         (mode, down)
     }
 
-    /// For `/metrics`.
+    /// The backends as gauges, for `/metrics`.
     pub(super) fn gauges(&self) -> BackendGauges {
         let mut gauges = BackendGauges::default();
         for backend in &self.0 {

@@ -14,7 +14,7 @@ use crate::sse::Caller;
 
 /// What a provider tells the test.
 enum Word {
-    /// It is as far as the phase wants it.
+    /// The exchange has reached the tested phase.
     There,
     /// The gateway has closed.
     Closed(Instant),

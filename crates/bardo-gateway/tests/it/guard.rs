@@ -10,7 +10,7 @@ use crate::rig::{
 use crate::scripted::Scripted;
 use crate::sse::Caller;
 
-/// So many that work which grows with their square ends long after a test's patience.
+/// So large a number of members that quadratic work would exceed the patience of a test.
 const MANY: usize = 60_000;
 /// What the header may take, whatever a request loses.
 const HEADER_MAX: usize = 8 << 10;
@@ -100,7 +100,7 @@ fn a_required_member_that_is_lost_among_very_many_is_still_refused() {
     assert!(sandbox.journal().is_empty());
 }
 
-/// The same key with another secret.
+/// A key with the id of `key` and another secret.
 fn guessed(key: &Key, number: usize) -> String {
     format!("bardo_sk_{}_{number:043}", key.id)
 }

@@ -338,7 +338,7 @@ fn the_only_backend_is_asked_for_each_request_though_its_circuit_is_open() {
     assert_eq!(gateway.status()["circuits"][0]["state"], "closed");
 }
 
-/// It never answers, and so would keep every caller waiting.
+/// A backend that never answers would make every caller wait.
 #[test]
 fn an_only_backend_that_is_dead_is_looked_at_by_one_request_and_comes_back_by_itself() {
     let moody = Moody::refusing(9_999, |turn| {

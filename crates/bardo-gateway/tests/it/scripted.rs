@@ -75,7 +75,7 @@ impl Turn {
         self.write("0\r\n\r\n");
     }
 
-    /// The same connection once more, to read on while writing.
+    /// A second handle of this connection, to read while writing.
     pub(crate) fn twin(&self) -> Self {
         Self {
             got: self.got.clone(),

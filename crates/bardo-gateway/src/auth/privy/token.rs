@@ -15,7 +15,7 @@ const SKEW_S: f64 = 60.0;
 /// What a token has to say.
 #[derive(Debug, Clone)]
 pub(crate) struct Expected {
-    /// `iss`.
+    /// Expected issuer, the claim `iss`.
     pub(crate) issuer: String,
     /// `aud`, or one of them.
     pub(crate) audience: String,
@@ -33,9 +33,9 @@ pub(super) struct Claims {
 /// Why a Privy token was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenError {
-    /// It does not read.
+    /// The text is not a JSON Web Token.
     Malformed,
-    /// It names another algorithm than ES256, or asks for something that is not understood.
+    /// The algorithm is not ES256, or the header has an unknown critical extension.
     Algorithm,
     /// There is no key of the name it gives. There may be one in a newer set.
     UnknownKey,

@@ -38,13 +38,13 @@ pub(crate) struct OwnerModelConfig {
     /// Quality rating from 0 to 100.
     #[schemars(range(max = 100))]
     pub(crate) rating: Option<u8>,
-    /// Additional features.
+    /// Additional features of the model.
     #[serde(default)]
     pub(crate) features: Vec<FeatureName>,
     /// Features that the model lacks.
     #[serde(default)]
     pub(crate) without: Vec<FeatureName>,
-    /// Price.
+    /// Price of the model.
     pub(crate) price: Option<PriceConfig>,
     /// Security class that the backend offers for it: `standard`, `private`, `tee` or `e2ee`.
     pub(crate) security: Option<Class>,

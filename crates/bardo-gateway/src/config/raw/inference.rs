@@ -51,7 +51,7 @@ pub(crate) struct Inference {
     pub(crate) min_p_fallback: MinPFallback,
     /// Use of the providers' prompt caches.
     pub(crate) caching: Caching,
-    /// Embeddings.
+    /// Models and dimensions of embeddings.
     pub(crate) embeddings: Embeddings,
     /// Configured providers to use.
     pub(crate) provider_mode: Option<ProviderMode>,
@@ -75,7 +75,7 @@ pub(crate) enum ModeName {
 pub(crate) enum MinPFallback {
     /// Send `top_p` = 1 - `min_p`, unless the request has a `top_p`.
     TopP,
-    /// Drop it.
+    /// Remove `min_p` from the request.
     Drop,
 }
 
@@ -85,7 +85,7 @@ pub(crate) enum MinPFallback {
 pub(crate) enum ProviderMode {
     /// All configured providers.
     Both,
-    /// Only Venice.
+    /// Only the provider Venice.
     Venice,
     /// All except Venice.
     Bardo,
@@ -137,7 +137,7 @@ pub(crate) struct Caching {
     pub(crate) prompt_cache_key_prefix: String,
 }
 
-/// Embeddings.
+/// Models and dimensions of embeddings.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Embeddings {

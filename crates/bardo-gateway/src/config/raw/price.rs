@@ -10,7 +10,7 @@ pub(crate) struct PriceConfig {
     /// Fresh prompt tokens.
     #[schemars(with = "f64")]
     pub(crate) input_per_million: serde_json::Number,
-    /// Completion tokens.
+    /// Tokens of the answer.
     #[schemars(with = "f64")]
     pub(crate) output_per_million: serde_json::Number,
     /// Prompt tokens read from the provider's cache.
@@ -28,7 +28,7 @@ pub(crate) struct PriceConfig {
     /// Audio tokens of the completion.
     #[schemars(with = "Option<f64>")]
     pub(crate) audio_output_per_million: Option<serde_json::Number>,
-    /// Reasoning tokens.
+    /// Tokens of reasoning.
     #[schemars(with = "Option<f64>")]
     pub(crate) reasoning_per_million: Option<serde_json::Number>,
     /// Price of a web search, in USD.

@@ -1,4 +1,4 @@
-//! Privacy.
+//! Privacy settings of the configuration.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use bardo_types::privacy::SecurityClass;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-/// Privacy.
+/// Privacy of requests.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Privacy {

@@ -37,7 +37,7 @@ pub(crate) struct ProfileConfig {
     /// Token limit of the answer.
     #[schemars(range(min = 1))]
     pub(crate) max_tokens: Option<u64>,
-    /// Stop sequences.
+    /// Texts that end the answer.
     pub(crate) stop_sequences: Option<Vec<String>>,
     /// Requests with the same key use the same prompt cache of the provider.
     pub(crate) prompt_cache_key: Option<String>,
@@ -47,7 +47,7 @@ pub(crate) struct ProfileConfig {
     pub(crate) web_search: Option<bool>,
     /// Require attested hardware.
     pub(crate) tee_mode: Option<bool>,
-    /// Predicted output.
+    /// Predicted text of the answer.
     pub(crate) predicted_output: Option<String>,
     /// Seed for repeatable answers.
     pub(crate) seed: Option<u64>,
@@ -59,7 +59,7 @@ pub(crate) struct ProfileConfig {
 pub(crate) struct SchemaConfig {
     /// Name of the schema.
     pub(crate) name: String,
-    /// JSON schema.
+    /// JSON schema of the answer.
     pub(crate) schema: serde_json::Value,
     /// Enforce the schema exactly.
     #[serde(default)]
@@ -98,7 +98,7 @@ impl JsonSchema for EffortName {
 }
 
 impl ProfileConfig {
-    /// The same as a profile.
+    /// This configuration as an [`InferenceProfile`].
     pub(crate) fn profile(&self) -> InferenceProfile {
         let Self {
             temperature,

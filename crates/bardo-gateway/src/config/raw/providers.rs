@@ -1,4 +1,4 @@
-//! The backends.
+//! Configuration of the backends.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -17,11 +17,11 @@ pub(crate) struct Providers {
     /// BlockRun. With the `brk_` key of an account it uses the credit of the account; without a key
     /// it is paid per call (x402).
     pub(crate) blockrun: Option<ServiceConfig>,
-    /// OpenRouter.
+    /// The backend OpenRouter.
     pub(crate) openrouter: Option<OpenRouterConfig>,
-    /// Venice.
+    /// The backend Venice.
     pub(crate) venice: Option<VeniceConfig>,
-    /// Bankr.
+    /// The backend Bankr.
     pub(crate) bankr: Option<BankrConfig>,
     /// Your own server with an OpenAI-compatible API.
     pub(crate) local: Option<LocalConfig>,
@@ -78,12 +78,12 @@ macro_rules! backend_config {
 }
 
 backend_config! {
-    /// One backend.
+    /// Settings of one backend.
     ServiceConfig {}
 }
 
 backend_config! {
-    /// OpenRouter.
+    /// Settings of OpenRouter.
     OpenRouterConfig {
         /// Models that automatic choice may use besides the models that the catalog rates.
         #[serde(default)]
@@ -104,7 +104,7 @@ backend_config! {
 }
 
 backend_config! {
-    /// Venice.
+    /// Settings of Venice.
     VeniceConfig {
         /// You staked DIEM for compute. Venice then serves more than private requests.
         #[serde(default)]
@@ -133,7 +133,7 @@ backend_config! {
 }
 
 backend_config! {
-    /// Bankr.
+    /// Settings of Bankr.
     BankrConfig {
         /// Pay for inference with the revenue of agents. Default: on if `wallet` or `auto_topup` is
         /// set.
@@ -193,11 +193,11 @@ pub(crate) struct VeniceCache {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct VeniceMultimodal {
-    /// Embeddings.
+    /// Use Venice for embeddings.
     pub(crate) embeddings: bool,
-    /// Spoken alerts.
+    /// Use Venice for spoken alerts.
     pub(crate) tts_alerts: bool,
-    /// Images.
+    /// Use Venice for images.
     pub(crate) image_generation: bool,
 }
 
@@ -236,11 +236,11 @@ pub(crate) enum DirectProvider {
     /// api.openai.com, or a server with the same API.
     #[default]
     Openai,
-    /// api.anthropic.com.
+    /// Anthropic, at api.anthropic.com.
     Anthropic,
     /// The Gemini API.
     Google,
-    /// api.deepseek.com.
+    /// DeepSeek, at api.deepseek.com.
     Deepseek,
     /// Your own server with an OpenAI-compatible API.
     Local,

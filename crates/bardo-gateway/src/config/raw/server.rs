@@ -56,7 +56,7 @@ pub(crate) struct Upstream {
     /// Time limit from sending a request to the head of the answer. It applies to answers that are not
     /// streamed only if you set it.
     pub(crate) header_timeout: Span,
-    /// It is not the default.
+    /// Whether a file or variable sets `header_timeout`.
     #[serde(skip)]
     pub(crate) header_timeout_is_set: bool,
     /// Time limit from the head to the first content of a stream.
@@ -71,7 +71,7 @@ pub(crate) struct Upstream {
     pub(crate) retry_budget: f64,
     /// Probe idle backends this often by their list of models; 0: never.
     pub(crate) probe_every: Span,
-    /// Circuit breaker.
+    /// Circuit breaker of the backends.
     pub(crate) breaker: BreakerConfig,
 }
 

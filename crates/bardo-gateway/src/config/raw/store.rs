@@ -26,13 +26,13 @@ pub(crate) struct StoreConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Durability {
-    /// It survives a crash of the process.
+    /// A posting survives a crash of the process.
     Normal,
-    /// It survives a loss of power too; each commit waits for the disk.
+    /// A posting survives a loss of power too; each commit waits for the disk.
     Full,
 }
 
-/// Rate limits.
+/// Rate limits of keys.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LimitsConfig {

@@ -59,7 +59,7 @@ impl Shop {
         }
     }
 
-    /// The same with its books at this URL, for several gateways.
+    /// This shop with the ledger at a URL, for several gateways.
     pub(super) fn sharing(mut self, url: String) -> Self {
         self.store = Some(url);
         self

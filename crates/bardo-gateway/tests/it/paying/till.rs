@@ -17,7 +17,7 @@ pub(crate) struct Done {
     pub(crate) errors: String,
 }
 
-/// A key.
+/// An API key with its account.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
     pub(crate) id: String,
@@ -40,7 +40,7 @@ impl Key {
         }
     }
 
-    /// The same request, of this key's holder.
+    /// The request with this key.
     pub(crate) fn sign(&self, request: Request) -> Request {
         request.with("authorization", &format!("Bearer {}", self.key))
     }

@@ -180,7 +180,7 @@ fn bankr(config: &Config) -> Result<(), String> {
 
 /// The similarity of a typing error, where other names are possible too.
 const SLIP: f64 = 0.92;
-/// The same, where no other name is possible.
+/// The similarity of a typing error if no other name is possible.
 const ALIKE: f64 = 0.75;
 
 fn subsystem_names() -> impl Iterator<Item = &'static str> {
