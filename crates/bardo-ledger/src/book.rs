@@ -352,8 +352,8 @@ impl Book {
 /// Whether counters of sessions are kept when others are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sessions {
-    /// They stay.
+    /// Counters of sessions stay in memory.
     Keep,
-    /// They go too, where nothing is held in them.
+    /// Counters of sessions without holds are removed from memory.
     Forget,
 }

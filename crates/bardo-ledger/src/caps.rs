@@ -24,7 +24,7 @@ pub enum Window {
     Day,
     /// From the first of a month to the first of the next.
     Month,
-    /// For ever.
+    /// The lifetime of the key or account.
     Total,
 }
 
@@ -102,7 +102,7 @@ fn first_day_of(year: u64, month: u64) -> u64 {
 /// A limit of spending: what is posted and held together never exceeds it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cap {
-    /// Whose spending.
+    /// The key, session or account whose spending is capped.
     pub scope: CapScope,
     /// Over which time.
     pub window: Window,

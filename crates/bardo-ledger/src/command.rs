@@ -12,7 +12,7 @@ use crate::caps::{Cap, CapScope, Window};
 pub struct Reserve {
     /// The request that spends it; at most one hold per account has this id, for ever.
     pub request: RequestId,
-    /// Whose money.
+    /// The account that pays.
     pub account: AccountId,
     /// By which key.
     pub key: Option<KeyId>,
@@ -51,11 +51,11 @@ pub enum Refusal {
         "the cap of {limit} USD is reached: {used} USD are spent or held, {needed} USD are needed"
     )]
     Capped {
-        /// Whose cap.
+        /// The key, session or account that has the cap.
         scope: CapScope,
         /// Over which time.
         window: Window,
-        /// The cap.
+        /// Amount of the cap.
         limit: MicroUsd,
         /// What is spent and held of it.
         used: MicroUsd,
@@ -83,9 +83,9 @@ pub enum Refusal {
 pub struct Charge {
     /// The backend whose clearing account is credited.
     pub provider: Arc<str>,
-    /// Its part.
+    /// The provider's part of the charge.
     pub provider_cost: MicroUsd,
-    /// Our part.
+    /// The gateway's part of the charge.
     pub spread: MicroUsd,
 }
 
@@ -105,11 +105,11 @@ pub enum End {
 /// A receipt as it is kept: the columns that are summed, and all of it as JSON.
 #[derive(Debug, Clone)]
 pub struct Record {
-    /// Its request.
+    /// Id of the request.
     pub request: RequestId,
     /// The caller's own name for the request, under which it is found too.
     pub client_request_id: Option<Arc<str>>,
-    /// Whose.
+    /// The account that paid.
     pub account: AccountId,
     /// By which key.
     pub key: Option<KeyId>,
@@ -123,7 +123,7 @@ pub struct Record {
     pub outcome: &'static str,
     /// Prompt tokens of all classes.
     pub input_tokens: u64,
-    /// Completion tokens.
+    /// Tokens of the answer.
     pub output_tokens: u64,
     /// What the backend bills.
     pub provider_cost: MicroUsd,
@@ -138,7 +138,7 @@ pub struct Record {
 /// Ends a hold. Sent again, it changes nothing and answers the same.
 #[derive(Debug, Clone)]
 pub struct Settle {
-    /// Whose.
+    /// The account that pays.
     pub account: AccountId,
     /// The hold's request.
     pub request: RequestId,
@@ -159,17 +159,17 @@ pub struct Settled {
     pub shortfall: MicroUsd,
     /// What it can still spend.
     pub available: MicroUsd,
-    /// It had been ended before, in the same way. Where it was in another way, that one stands and
-    /// is what the figures are of.
+    /// The hold had ended before. If it ended in another way, that end stays in force, and the
+    /// figures are from it.
     pub repeated: bool,
 }
 
 /// Puts money into an account.
 #[derive(Debug, Clone)]
 pub struct Deposit {
-    /// Into which.
+    /// The account that receives the money.
     pub account: AccountId,
-    /// How much.
+    /// Amount to add.
     pub amount: MicroUsd,
     /// Where it came from, e.g. `operator` or a transaction's hash. The same reference twice is one
     /// deposit.
@@ -216,9 +216,9 @@ impl PostingKind {
 pub struct Posting {
     /// The transfer it belongs to; rises with time.
     pub transfer: u64,
-    /// Unix milliseconds.
+    /// Time of the posting, in Unix milliseconds.
     pub at_ms: u64,
-    /// Why.
+    /// Kind of transfer that caused it.
     pub kind: PostingKind,
     /// `customer:<account>`, `provider:<backend>`, `spread` or `funding:<source>`.
     pub book: String,
@@ -240,11 +240,11 @@ pub enum HoldState {
 /// A hold that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HoldView {
-    /// Its request.
+    /// Id of the request.
     pub request: RequestId,
-    /// Whose.
+    /// The account that pays.
     pub account: AccountId,
-    /// How much.
+    /// Amount that is held.
     pub amount: MicroUsd,
     /// Whether anybody knows.
     pub state: HoldState,

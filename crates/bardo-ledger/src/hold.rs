@@ -33,7 +33,7 @@ pub struct Candidate {
     /// What prompt and answer have room in, in tokens, where known: a longer prompt is refused
     /// there and costs nothing.
     pub context_window: Option<u64>,
-    /// It reasons without showing it, so what it bills is known at the end alone.
+    /// The model reasons without showing it, so its usage is known only at the end.
     pub unseen: bool,
 }
 
@@ -57,7 +57,7 @@ pub struct Ask<'a> {
 /// How much is held, and what for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
-    /// So much.
+    /// Amount to reserve.
     pub amount: MicroUsd,
     /// The answer that it pays for, in tokens.
     pub output_tokens: u64,
@@ -82,7 +82,7 @@ pub enum Bound {
 /// What to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizing {
-    /// This.
+    /// The account can bear this hold.
     Hold(Plan),
     /// The account does not bear it.
     Short {
@@ -93,7 +93,7 @@ pub enum Sizing {
         /// The limit to the answer with which it would fit; `None`: not even the prompt fits.
         max_tokens: Option<u64>,
     },
-    /// It costs more than can be counted, or there is no candidate.
+    /// The cost is out of range, or there is no candidate.
     OutOfRange,
 }
 

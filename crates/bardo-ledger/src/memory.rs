@@ -47,7 +47,7 @@ impl Default for Inner {
 }
 
 impl MemoryLedger {
-    /// Empty books.
+    /// A ledger without accounts.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

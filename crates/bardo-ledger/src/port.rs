@@ -17,10 +17,10 @@ pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a
 /// same ids is safe, taking silence for "no" is not.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// It is locked, full, slow or gone.
+    /// The store is locked, full, slow or unreachable.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
-    /// It answered something impossible.
+    /// The store contains an impossible value.
     #[error("the store is damaged: {0}")]
     Damaged(String),
 }
@@ -28,7 +28,7 @@ pub enum StoreError {
 /// Sums of receipts are asked for by this.
 #[derive(Debug, Clone)]
 pub struct UsageQuery {
-    /// Whose.
+    /// The account whose usage is summed.
     pub account: AccountId,
     /// By which key alone, if any.
     pub key: Option<KeyId>,
@@ -43,15 +43,15 @@ pub struct UsageQuery {
 pub struct UsageRow {
     /// Days since 1970-01-01.
     pub day: u64,
-    /// The model.
+    /// Name of the model.
     pub model: String,
-    /// The backend.
+    /// Name of the backend.
     pub provider: String,
     /// How many requests.
     pub requests: u64,
-    /// Prompt tokens.
+    /// Tokens of the prompts.
     pub input_tokens: u64,
-    /// Completion tokens.
+    /// Tokens of the answers.
     pub output_tokens: u64,
     /// What the backend bills.
     pub provider_cost: MicroUsd,

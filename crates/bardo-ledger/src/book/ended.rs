@@ -17,7 +17,7 @@ const FOR_MS: u64 = 10 * 60 * 1000;
 /// How a hold ended.
 #[derive(Debug)]
 pub(super) enum Ended {
-    /// It was captured or released, at this price.
+    /// The hold was captured or released; this was paid.
     Settled(Paid),
     /// Its time was over. It may still be charged, under the same caps.
     Expired(Box<[HeldCap]>),

@@ -25,7 +25,7 @@ use crate::command::{Charge, End, HoldState, HoldView, Settle};
 pub enum Prepared {
     /// Nothing has to be written: it ended before, or there is nothing to leave as unknown.
     Ended(Settlement),
-    /// The same hold is being ended at this moment; ask again afterwards.
+    /// Another command is ending this hold now; try again afterwards.
     Ending,
     /// To be written, and then finished or abandoned.
     Pending(Pending),

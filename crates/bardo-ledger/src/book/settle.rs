@@ -49,7 +49,7 @@ pub struct Settlement {
     pub paid: Paid,
     /// What the account can still spend.
     pub available: MicroUsd,
-    /// It had ended before. The figures are those of that end, and nothing has changed.
+    /// The hold had ended before; the figures are from that end, and nothing has changed.
     pub repeated: bool,
     /// The hold that this ended, or left as unknown, as it was before; `None` where there was
     /// none any more.

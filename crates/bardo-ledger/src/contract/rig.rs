@@ -79,7 +79,7 @@ impl Rig {
         }
     }
 
-    /// Another account.
+    /// A rig with another account in the same store.
     pub(super) fn other(&self) -> Self {
         let account = format!("{}.other", self.name);
         Self {

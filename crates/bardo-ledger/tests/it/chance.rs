@@ -1,6 +1,6 @@
 //! Chance that can be repeated: a seed gives the same choices for ever.
 
-/// SplitMix64.
+/// The random number generator SplitMix64.
 pub(crate) struct Chance(u64);
 
 impl Chance {
@@ -21,7 +21,7 @@ impl Chance {
         self.next() % bound
     }
 
-    /// So many of a hundred times.
+    /// True in this many of a hundred calls.
     pub(crate) fn percent(&mut self, share: u64) -> bool {
         self.below(100) < share
     }
