@@ -6,13 +6,13 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Temperature {
-    /// The same for every call.
+    /// One temperature for every call.
     Flat(f64),
     /// A schedule runs through it.
     Range {
-        /// The least.
+        /// The lowest temperature.
         start: f64,
-        /// The most.
+        /// The highest temperature.
         end: f64,
     },
 }

@@ -15,7 +15,7 @@ pub use repair::repair_request;
 /// What an answer is checked against.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SchemaCheck {
-    /// The schema.
+    /// The schema to check against.
     pub schema: ResponseSchema,
     /// Who holds the model to it.
     pub mode: SchemaMode,

@@ -107,9 +107,9 @@ pub enum TableError {
     /// A row names a schema that is not there.
     #[error("profile `{row}` names the unknown schema `{schema}`")]
     UnknownSchema {
-        /// The row.
+        /// Name of the row.
         row: String,
-        /// The name.
+        /// Name of the schema.
         schema: String,
     },
 }

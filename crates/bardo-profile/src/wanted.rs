@@ -34,14 +34,14 @@ pub enum MinPFallback {
     /// `top_p = 1 − min_p` where no `top_p` is set.
     #[default]
     TopP,
-    /// It is left out.
+    /// `min_p` is removed.
     Drop,
 }
 
 /// How a call's model is to be set up, whichever model it will be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
-    /// The parameters.
+    /// The parameters of the call.
     pub profile: InferenceProfile,
     /// The row of the table that they come from.
     pub row: Option<String>,

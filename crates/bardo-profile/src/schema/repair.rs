@@ -3,9 +3,9 @@ use bardo_types::chat::{ChatRequest, Message, Part, Role, Text};
 /// As many faults as fit into a short turn.
 const MOST_FAULTS: usize = 8;
 
-/// The same question once more, after an answer that its schema refuses: the answer as a turn of
-/// the model, and one that says what is wrong with it. Nothing before them changes, so whatever
-/// signatures or caches rest on it stays good.
+/// Repeats a request after an answer that does not match its schema: adds the answer as a turn of
+/// the model, and a turn that names the faults. Nothing before them changes, so signatures and
+/// caches of that part stay valid.
 #[must_use]
 pub fn repair_request(request: &ChatRequest, answer: &str, faults: &[String]) -> ChatRequest {
     let mut again = request.clone();
