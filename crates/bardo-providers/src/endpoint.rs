@@ -30,7 +30,7 @@ pub struct BaseUrl {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{url}` is not a base URL: {reason}")]
 pub struct InvalidUrl {
-    /// As written.
+    /// The URL as configured.
     pub url: String,
     /// What is wrong with it.
     pub reason: &'static str,

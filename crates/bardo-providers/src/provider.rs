@@ -12,14 +12,14 @@ pub use crate::model_list::{ListError, ModelList, Quarantined};
 /// What is asked of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// An answer.
+    /// Generate an answer.
     Generate {
         /// Piece by piece.
         stream: bool,
     },
     /// The size of a prompt.
     CountTokens,
-    /// Vectors.
+    /// Compute embeddings.
     Embeddings,
 }
 
@@ -34,9 +34,9 @@ pub struct Call<'a> {
     pub model: &'a str,
 }
 
-/// One service.
+/// The description of one service.
 pub trait Provider: Send + Sync {
-    /// Which one.
+    /// The service that this describes.
     fn service(&self) -> Service;
 
     /// The dialects it serves for `model`. The first is the one to translate to; a caller whose

@@ -32,13 +32,13 @@ pub enum SendError {
     /// (quality P-07).
     #[error("the connection failed after the request was sent")]
     Unknown(#[source] hyper::Error),
-    /// The same, on a connection that had been idle and brought no byte of an answer: the provider
-    /// was most likely closing it.
+    /// The connection had been idle and closed before any byte of an answer: most likely, the
+    /// provider closed it as the request was sent.
     #[error("the idle connection closed as the request was sent")]
     Stale(#[source] hyper::Error),
 }
 
-/// Sends requests.
+/// Sends requests to providers.
 #[derive(Debug, Clone)]
 pub struct Transport {
     dialer: connect::Dialer,

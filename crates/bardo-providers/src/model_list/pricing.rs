@@ -278,7 +278,7 @@ fn usd(price: Option<&Usd>) -> Option<PricePerMillion> {
 }
 
 impl Venice {
-    /// Finds nonsense.
+    /// Refuses implausible prices.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         let prices = [Some(&self.input), self.output.as_ref()];
         plausible(

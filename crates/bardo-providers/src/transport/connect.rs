@@ -97,7 +97,7 @@ pub enum ConnectError {
     /// The HTTP handshake failed.
     #[error("the HTTP handshake failed")]
     Http(#[source] hyper::Error),
-    /// It took too long.
+    /// The time limit for connecting has passed.
     #[error("connecting took longer than {0:?} (`upstream.connect_timeout`)")]
     Timeout(Duration),
     /// The connection closed before the request was written.

@@ -6,8 +6,8 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// So much may come before an answer's head is complete, interim answers (1xx) and the first of the
-/// body included, which is read along with it.
+/// Largest number of bytes before an answer's head is complete. Interim answers (1xx) and the first
+/// bytes of the body count too.
 const HEAD_MAX: usize = 1 << 20;
 /// After so much in one go other connections of the thread have their turn.
 const TURN_MAX: usize = 256 << 10;

@@ -19,7 +19,7 @@ const IDLE_MAX: usize = 256;
 /// How long a connection stays idle at a server that does not say: many close after 5 s, local ones
 /// above all. Leaving before that keeps requests from meeting a connection in the act of closing.
 const IDLE_FOR: Duration = Duration::from_secs(4);
-/// The same at services that are known to keep connections for a minute or longer.
+/// Time that a connection stays idle at services that keep connections for a minute or longer.
 const IDLE_AT_KNOWN: Duration = Duration::from_secs(30);
 const KNOWN: [&str; 8] = [
     "api.openai.com",
