@@ -21,10 +21,10 @@ pub enum ServerError {
     /// The program is nowhere.
     #[error("`{0}` is not installed; `cargo xtask servers` fetches it")]
     Missing(&'static str),
-    /// It did not start, or a tool of it failed.
+    /// The server did not start, or one of its tools failed.
     #[error("{program} failed: {output}")]
     Failed {
-        /// Which program.
+        /// Name of the program.
         program: String,
         /// What it printed last.
         output: String,

@@ -1,4 +1,4 @@
-//! The keys.
+//! The key store on Postgres.
 
 use std::net::IpAddr;
 

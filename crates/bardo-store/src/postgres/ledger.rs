@@ -1,4 +1,4 @@
-//! The books.
+//! The ledger on Postgres.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -59,7 +59,7 @@ pub enum InvalidOptions {
     /// The authorities cannot be read.
     #[error("the certificates in `{path}` cannot be used: {problem}")]
     Certificates {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong with it.
         problem: String,

@@ -72,7 +72,7 @@ impl RedisServer {
         }
     }
 
-    /// Answers again.
+    /// Lets the server answer again.
     pub fn thaw(&self) {
         if let Some(running) = &self.running {
             running.signal("CONT");

@@ -18,7 +18,7 @@ pub enum OpenError {
     /// The file is a database of something else.
     #[error("{path} is not a ledger of bardo-gateway: its application id is {found:#x}")]
     Foreign {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What it says it is.
         found: i64,
@@ -29,9 +29,9 @@ pub enum OpenError {
         bardo-gateway"
     )]
     TooNew {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its schema.
+        /// Version of the file's schema.
         found: i64,
         /// The newest that is known here.
         known: i64,
@@ -39,18 +39,18 @@ pub enum OpenError {
     /// The file or its lock cannot be opened.
     #[error("cannot open {path}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The cause of the failure.
         #[source]
         source: std::io::Error,
     },
-    /// SQLite refuses.
+    /// SQLite refuses the file.
     #[error("cannot use {path}")]
     Store {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The cause of the failure.
         #[source]
         source: StoreError,
     },

@@ -58,7 +58,7 @@ enum Decided {
 /// How an end goes on.
 pub(super) enum Step {
     Done(Result<Settled, StoreError>),
-    /// Another writes.
+    /// Another thread writes this entry.
     Wait(Receiver<Result<Settled, StoreError>>),
     /// The database has to be asked.
     Ask(Box<Settle>),
@@ -285,7 +285,7 @@ impl Shared {
 pub(super) enum Outcome {
     /// There is nothing to write.
     Settled(Settled),
-    /// The same hold is being ended at this moment.
+    /// Another command is ending this hold now.
     Ending(Box<Settle>),
     Queued,
 }

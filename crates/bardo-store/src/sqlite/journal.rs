@@ -190,7 +190,7 @@ impl Journal {
         self.length = HEADER as u64;
     }
 
-    /// The same, and what was there is gone.
+    /// Removes all entries, also from the file.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         self.rewind();
         self.is_torn = true;
@@ -275,7 +275,7 @@ fn aside(path: &Path, number: u32) -> PathBuf {
 
 enum Found {
     New,
-    /// It is not to be used; why.
+    /// The file must not be used, for this reason.
     Foreign(&'static str),
     Entries(Entries),
 }

@@ -17,7 +17,7 @@ const COLUMNS: &str = "id, account, kind, name, hash, scopes, tier, spread, crea
 /// What a write of a key came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Written {
-    /// It is as was asked.
+    /// The key has the requested state.
     Done,
     /// There is such a key already.
     Exists,

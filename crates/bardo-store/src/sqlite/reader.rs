@@ -28,9 +28,9 @@ pub(super) struct Readers {
 /// How long a look takes, as far as can be told.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Length {
-    /// It reads a few rows by an index.
+    /// The query reads a few rows by an index.
     Short,
-    /// It may read all there is.
+    /// The query may read whole tables.
     Long,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct HoldRow<'a> {
     pub(super) request: &'a str,
     pub(super) amount: MicroUsd,
     pub(super) state: HoldState,
-    /// See [`super::caps`].
+    /// The caps of the hold, as [`super::caps`] writes them.
     pub(super) caps: Option<&'a str>,
     pub(super) created_at_ms: u64,
     pub(super) expires_at_ms: u64,
@@ -31,7 +31,7 @@ pub(super) struct HoldRow<'a> {
 pub(super) enum Deposited {
     /// The money is in.
     Now,
-    /// It was in before, by the same reference.
+    /// A deposit with this reference was made before.
     Before,
     /// The sum would be out of range.
     Overflow,

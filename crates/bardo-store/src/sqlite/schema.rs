@@ -29,11 +29,11 @@ const PAGE_BYTES: u32 = 8_192;
 /// How hard an acknowledged write is pressed onto the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// It survives the death of the process, at any moment. Of a power cut it may lose the last
-    /// moments, never the order.
+    /// A write survives the death of the process, at any moment. A loss of power may lose the last
+    /// writes, but never changes their order.
     #[default]
     Process,
-    /// It survives a power cut too: each batch waits for the disk.
+    /// A write survives a loss of power too: each batch waits for the disk.
     Power,
 }
 

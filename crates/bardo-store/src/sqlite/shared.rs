@@ -126,7 +126,7 @@ pub(super) enum Wake {
     Tick,
     /// Write what there is, then stop.
     Last,
-    /// Stop.
+    /// Stop without writing.
     #[cfg(test)]
     Now,
 }

@@ -25,9 +25,9 @@ const BATCH: usize = 1_024;
 const TICK: Duration = Duration::from_millis(50);
 /// How long what is in the journal gathers before it goes into the database.
 const GATHER: Duration = Duration::from_millis(250);
-/// So much goes sooner.
+/// Number of journal entries that go into the database without waiting for [`GATHER`].
 const MANY: usize = 2_048;
-/// So much goes in one transaction, whose pages are all in memory until its end.
+/// Largest number of entries in one transaction; all its pages stay in memory until its end.
 const MOST: usize = 8_192;
 /// Transactions of commands begin at least this far apart, so that under load each carries more. An
 /// idle store answers at once.

@@ -31,7 +31,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The same within a transaction that has begun, and ends it.
+    /// Applies entries of the journal within a transaction that has begun, and ends it.
     pub(super) fn carry_over(&mut self) -> Result<(), StoreError> {
         let (entries, records) = {
             let mut core = self.shared.lock();

@@ -11,7 +11,7 @@ use bardo_types::money::MicroUsd;
 
 use super::{NOW_MS, account, adds_up, request, server, store};
 
-/// The same numbers from the same seed.
+/// A random number generator with a seed.
 struct Dice(u64);
 
 impl Dice {
