@@ -21,11 +21,11 @@ use crate::labels::{
     Build, Capped, Listing, Lost, Money, Refused, Request, Served, Standing, Taken, Tokens, Tried,
 };
 
-/// So many series are kept at hand by each thread.
+/// Number of series that each thread remembers.
 const SERIES_MET: usize = 64;
-/// So many model names make a series of their own.
+/// Number of model names with a series of their own.
 const MODELS: usize = 300;
-/// So many names of lost features do.
+/// Number of lost features with a series of their own.
 const FEATURES: usize = 100;
 /// Upper bounds of the histograms, in seconds.
 const SECONDS: [f64; 14] = [
