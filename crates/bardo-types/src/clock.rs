@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The wall clock. It may step; nothing that measures a duration uses it.
 pub trait Clock: Send + Sync {
-    /// Unix milliseconds.
+    /// The present time, in Unix milliseconds.
     fn now_ms(&self) -> u64;
 }
 

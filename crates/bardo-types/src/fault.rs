@@ -42,7 +42,7 @@ pub enum FaultClass {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Fault {
-    /// The kind.
+    /// Class of the failure.
     pub class: FaultClass,
     /// The HTTP status the provider used, where it used one.
     pub status: Option<u16>,

@@ -187,7 +187,7 @@ impl<'de> Deserialize<'de> for Feature {
 pub struct FeatureSet(u32);
 
 impl FeatureSet {
-    /// None.
+    /// The set without features.
     pub const EMPTY: Self = Self(0);
 
     const fn bit(feature: Feature) -> u32 {
@@ -200,7 +200,7 @@ impl FeatureSet {
         Self(self.0 | Self::bit(feature))
     }
 
-    /// Without one.
+    /// This set without one feature.
     #[must_use]
     pub const fn without(self, feature: Feature) -> Self {
         Self(self.0 & !Self::bit(feature))
@@ -212,7 +212,7 @@ impl FeatureSet {
         if condition { self.with(feature) } else { self }
     }
 
-    /// Both.
+    /// The features that are in either set.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -242,7 +242,7 @@ impl FeatureSet {
         self.0 == 0
     }
 
-    /// How many.
+    /// Number of features in the set.
     #[must_use]
     pub const fn len(self) -> u32 {
         self.0.count_ones()

@@ -30,7 +30,7 @@ pub struct RouteHints {
     pub remembered_class: Option<SecurityClass>,
     /// How alive the agent is.
     pub vitality: Option<UnitInterval>,
-    /// Its phase.
+    /// Phase of the agent's life.
     pub phase: Option<Phase>,
     /// The ratio of its revenue to its cost; not negative.
     pub sustainability: Option<f64>,
@@ -44,7 +44,7 @@ pub struct RouteHints {
     pub domain: Option<Arc<str>>,
     /// The number of the agent's tick.
     pub tick: Option<u64>,
-    /// The agent.
+    /// Id of the agent.
     pub golem_id: Option<Arc<str>>,
     /// A cheaper model than the named one will do.
     pub allow_downgrade: Option<bool>,

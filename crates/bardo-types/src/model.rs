@@ -14,9 +14,9 @@ mod offers;
 pub enum Dialect {
     /// OpenAI Chat Completions.
     Chat,
-    /// OpenAI Responses.
+    /// OpenAI's Responses API.
     Responses,
-    /// Anthropic Messages.
+    /// Anthropic's Messages API.
     Anthropic,
     /// Gemini `generateContent`; upstream only.
     Gemini,
@@ -42,21 +42,21 @@ impl Dialect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Service {
-    /// api.openai.com.
+    /// OpenAI, at api.openai.com.
     OpenAi,
-    /// api.anthropic.com.
+    /// Anthropic, at api.anthropic.com.
     Anthropic,
-    /// Gemini API.
+    /// Google's Gemini API.
     Google,
-    /// api.deepseek.com.
+    /// DeepSeek, at api.deepseek.com.
     DeepSeek,
     /// An OpenAI-compatible server of the owner's own: Ollama, llama.cpp, vLLM, SGLang.
     Local,
-    /// openrouter.ai.
+    /// OpenRouter, at openrouter.ai.
     OpenRouter,
-    /// api.venice.ai.
+    /// Venice, at api.venice.ai.
     Venice,
-    /// llm.bankr.bot.
+    /// Bankr, at llm.bankr.bot.
     Bankr,
     /// blockrun.ai, paid by x402, and api.blockrun.ai, paid from an account.
     BlockRun,
@@ -106,13 +106,13 @@ pub enum Effort {
     None,
     /// The least that still thinks.
     Minimal,
-    /// Little.
+    /// Little thinking, `low`.
     Low,
-    /// The usual.
+    /// The usual amount of thinking, `medium`.
     Medium,
-    /// Much.
+    /// Much thinking, `high`.
     High,
-    /// Very much.
+    /// Very much thinking, `xhigh`.
     Xhigh,
     /// All it can.
     Max,
@@ -173,7 +173,7 @@ pub struct ThinkingModes {
     pub budget: bool,
     /// Thinking can be turned off.
     pub disabled: bool,
-    /// `{"type":"between_tools"}`.
+    /// Accepts the thinking mode `{"type":"between_tools"}`.
     pub between_tools: bool,
     /// The model thinks when the request says nothing about it.
     pub by_default: bool,
@@ -249,13 +249,13 @@ pub struct Capabilities {
     pub temperature_or_top_p: bool,
     /// The highest temperature, in thousandths.
     pub max_temperature_milli: u32,
-    /// Accepts `top_k`.
+    /// Accepts the setting `top_k`.
     pub top_k: bool,
-    /// Accepts `min_p`.
+    /// Accepts the setting `min_p`.
     pub min_p: bool,
     /// Accepts `frequency_penalty` and `presence_penalty`.
     pub penalties: bool,
-    /// Accepts `seed`.
+    /// Accepts the setting `seed`.
     pub seed: bool,
     /// Accepts a JSON schema for the answer while it thinks.
     pub schema_while_thinking: bool,
@@ -278,7 +278,7 @@ pub struct Capabilities {
     pub bound_thinking: bool,
     /// Accepts a final assistant message to continue.
     pub prefill: bool,
-    /// Accepts images.
+    /// Accepts images in messages.
     pub images: bool,
     /// Accepts PDF documents.
     pub documents: bool,
@@ -398,15 +398,15 @@ pub struct Price {
 pub struct LongContext {
     /// The rates apply to prompts of more tokens than this, cached ones included.
     pub above: u64,
-    /// As [`Price::input`].
+    /// Price of a long prompt, as [`Price::input`].
     pub input: PricePerMillion,
-    /// As [`Price::output`].
+    /// Price of the answer to a long prompt, as [`Price::output`].
     pub output: PricePerMillion,
-    /// As [`Price::cache_read`].
+    /// Price of cached tokens of a long prompt, as [`Price::cache_read`].
     pub cache_read: Option<PricePerMillion>,
-    /// As [`Price::cache_write_5m`].
+    /// Price of writing a long prompt for five minutes, as [`Price::cache_write_5m`].
     pub cache_write_5m: Option<PricePerMillion>,
-    /// As [`Price::cache_write_1h`].
+    /// Price of writing a long prompt for an hour, as [`Price::cache_write_1h`].
     pub cache_write_1h: Option<PricePerMillion>,
 }
 

@@ -29,7 +29,7 @@ impl BasisPoints {
     /// The most that is taken: tenfold cost.
     pub const MAX: Self = Self(90_000);
 
-    /// So many 1/10,000; `None` above [`Self::MAX`].
+    /// This many 1/10,000; `None` above [`Self::MAX`].
     #[must_use]
     pub const fn new(points: u32) -> Option<Self> {
         if points <= Self::MAX.0 {
@@ -47,7 +47,7 @@ impl BasisPoints {
 }
 
 impl MicroUsd {
-    /// Nothing.
+    /// No money: 0 USD.
     pub const ZERO: Self = Self(0);
     /// The largest amount that the books take: what fits a signed 64-bit integer.
     pub const MAX: Self = Self(i64::MAX as u64);
@@ -87,7 +87,7 @@ impl MicroUsd {
             .ok_or_else(|| InvalidAmount(decimal.to_owned()))
     }
 
-    /// So many 10⁻⁶ USD.
+    /// An amount of this many 10⁻⁶ USD.
     #[must_use]
     pub const fn new(micro: u64) -> Self {
         Self(micro)
@@ -123,7 +123,7 @@ impl fmt::Display for MicroUsd {
 const POINT: usize = 14;
 
 impl PricePerMillion {
-    /// So many 10⁻⁶ USD per million tokens.
+    /// A price of this many 10⁻⁶ USD per million tokens.
     #[must_use]
     pub const fn from_micro(micro: u64) -> Self {
         Self(micro)
@@ -170,7 +170,7 @@ impl PricePerMillion {
 }
 
 impl ExactCost {
-    /// Nothing.
+    /// No cost: 0 USD.
     pub const ZERO: Self = Self(0);
 
     /// Adds `tokens` at `price`; `None` on overflow.

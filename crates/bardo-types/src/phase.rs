@@ -3,15 +3,15 @@
 /// The behavioural phase of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// It earns more than it spends.
+    /// The agent earns more than it spends.
     Thriving,
-    /// It holds its own.
+    /// The agent earns as much as it spends.
     Stable,
-    /// It saves.
+    /// The agent saves money.
     Conservation,
-    /// It runs out.
+    /// The agent's money runs out.
     Desperate,
-    /// It dies.
+    /// The agent dies.
     Terminal,
 }
 

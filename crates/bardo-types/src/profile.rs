@@ -71,7 +71,7 @@ pub struct ResponseSchema {
     pub name: String,
     /// A JSON schema.
     pub schema: RawJson,
-    /// Exactly.
+    /// Whether the answer must match the schema exactly.
     #[serde(default)]
     pub strict: bool,
 }

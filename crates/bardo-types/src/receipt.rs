@@ -83,7 +83,7 @@ pub struct Attempt {
 /// Why a try failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptFailure {
-    /// The kind.
+    /// Class of the failure.
     pub class: FaultClass,
     /// The HTTP status the provider used, where it used one.
     pub status: Option<u16>,
@@ -176,7 +176,7 @@ pub struct Receipt {
     pub usage: Option<Usage>,
     /// The usage was counted here, because the provider did not report it.
     pub estimated: bool,
-    /// Who pays.
+    /// The party that pays for the request.
     pub mode: PaymentMode,
     /// What it costs.
     pub amounts: Amounts,

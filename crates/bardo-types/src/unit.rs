@@ -7,18 +7,18 @@ pub struct UnitInterval(f64);
 /// What a number came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Clamped {
-    /// It lies within.
+    /// The number is in the range.
     Within(UnitInterval),
-    /// It lies outside, and this end is the nearest.
+    /// The number is outside the range; this end is the nearest.
     Moved(UnitInterval),
-    /// It is no number.
+    /// The value is not a finite number.
     NotFinite,
 }
 
 impl UnitInterval {
-    /// 0.
+    /// The lower end, 0.
     pub const ZERO: Self = Self(0.0);
-    /// 1.
+    /// The upper end, 1.
     pub const ONE: Self = Self(1.0);
 
     /// A number that lies within.
@@ -43,7 +43,7 @@ impl UnitInterval {
         }
     }
 
-    /// The number.
+    /// The number, from 0 to 1.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0

@@ -28,7 +28,7 @@ pub struct Usage {
     pub audio_output: Option<u64>,
     /// Predicted-output tokens that were accepted and rejected (OpenAI).
     pub accepted_prediction: Option<u64>,
-    /// See [`Self::accepted_prediction`].
+    /// Tokens of the prediction that are not in the answer; see [`Self::accepted_prediction`].
     pub rejected_prediction: Option<u64>,
     /// Searches the provider ran for this answer.
     pub web_searches: Option<u64>,

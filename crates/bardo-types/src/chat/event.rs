@@ -6,7 +6,7 @@ use crate::usage::Usage;
 /// Why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Finish {
-    /// It was complete.
+    /// The answer is complete.
     Stop,
     /// A stop text came up.
     StopSequence,
@@ -35,64 +35,64 @@ pub enum StreamEvent {
         id: Option<String>,
         /// The model that answers, by the provider's name.
         model: Option<String>,
-        /// Unix seconds.
+        /// Creation time, in Unix seconds.
         created: Option<u64>,
         /// The service tier used.
         service_tier: Option<String>,
     },
-    /// More thinking.
+    /// A piece of thinking.
     Reasoning {
         /// Which answer (0 unless `n` > 1).
         choice: u32,
-        /// The words.
+        /// The text of this piece.
         text: String,
-        /// They are a summary.
+        /// Whether the text is a summary of the thinking.
         summary: bool,
     },
     /// The thinking block is over; its state, if any.
     ReasoningEnd {
-        /// Which answer.
+        /// Index of the answer.
         choice: u32,
         /// State to hand back. May come without any text before it.
         opaque: Option<Opaque>,
     },
-    /// More words.
+    /// A piece of text.
     Text {
-        /// Which answer.
+        /// Index of the answer.
         choice: u32,
-        /// The words.
+        /// The text of this piece.
         text: String,
     },
     /// The text block is over; the next words start a new one.
     TextEnd {
-        /// Which answer.
+        /// Index of the answer.
         choice: u32,
         /// State bound to the text (Gemini).
         opaque: Option<Opaque>,
     },
     /// A source for the current text block.
     Citation {
-        /// Which answer.
+        /// Index of the answer.
         choice: u32,
-        /// The source.
+        /// The cited source.
         citation: Citation,
     },
     /// More of a refusal in words.
     Refusal {
-        /// Which answer.
+        /// Index of the answer.
         choice: u32,
-        /// The words.
+        /// The text of this piece.
         text: String,
     },
     /// A call begins.
     ToolStart {
-        /// Which answer.
+        /// Index of the answer.
         choice: u32,
         /// Counts calls of this choice from 0.
         call: u32,
         /// Pairs call and result; made up by the decoder where the provider gives none.
         id: String,
-        /// The tool.
+        /// Name of the tool.
         name: String,
         /// The input is free text, not JSON.
         custom: bool,
@@ -101,30 +101,30 @@ pub enum StreamEvent {
     },
     /// More of a call's input. Calls may interleave.
     ToolInput {
-        /// Which answer.
+        /// Index of the answer.
         choice: u32,
-        /// Which call.
+        /// Index of the call.
         call: u32,
         /// A fragment of JSON text (or of free text).
         fragment: String,
     },
     /// A call's input is complete.
     ToolEnd {
-        /// Which answer.
+        /// Index of the answer.
         choice: u32,
-        /// Which call.
+        /// Index of the call.
         call: u32,
     },
     /// A whole block that only its own dialect understands.
     Server {
-        /// Which answer.
+        /// Index of the answer.
         choice: u32,
-        /// The block.
+        /// The provider's block.
         block: ServerBlock,
     },
     /// Token probabilities as OpenAI writes them, for the text just sent.
     Logprobs {
-        /// Which answer.
+        /// Index of the answer.
         choice: u32,
         /// The `logprobs` object.
         raw: RawJson,
@@ -133,9 +133,9 @@ pub enum StreamEvent {
     Usage(Usage),
     /// One choice is complete.
     Finish {
-        /// Which answer.
+        /// Index of the answer.
         choice: u32,
-        /// Why.
+        /// The finish reason.
         reason: Finish,
         /// The stop text that came up.
         stop_sequence: Option<String>,

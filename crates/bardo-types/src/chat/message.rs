@@ -2,14 +2,14 @@ use crate::chat::{ToolCall, ToolResult};
 use crate::json::RawJson;
 use crate::model::Dialect;
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Instructions from the application (`system` or `developer`).
     System,
     /// The person, and the results of tools.
     User,
-    /// The model.
+    /// The model's answers.
     Assistant,
 }
 
@@ -20,7 +20,7 @@ pub enum Role {
 /// decoder joins neighboring OpenAI `role: tool` messages into one such message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Who speaks.
+    /// Author of the message.
     pub role: Role,
     /// What is said, in order.
     pub parts: Vec<Part>,
@@ -64,13 +64,13 @@ impl Message {
 /// One piece of content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
-    /// Words.
+    /// A text part.
     Text(Text),
-    /// A picture.
+    /// An image part.
     Image(Image),
     /// A file to read.
     Document(Document),
-    /// Sound.
+    /// An audio part.
     Audio(Audio),
     /// A search result handed in by the caller (Anthropic `search_result`).
     SearchResult(SearchResult),
@@ -89,7 +89,7 @@ pub enum Part {
 /// Words, with what marks them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Text {
-    /// The words.
+    /// The text itself.
     pub text: String,
     /// Sources the words rest on.
     pub citations: Vec<Citation>,
@@ -100,7 +100,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// Plain words.
+    /// A text without citations or cache marks.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self {
@@ -126,9 +126,9 @@ pub struct CacheMark(pub RawJson);
 pub enum MediaSource {
     /// Inline, base64 as written, with its MIME type.
     Base64 {
-        /// E.g. `image/png`.
+        /// Media type, e.g. `image/png`.
         media_type: String,
-        /// Base64 text.
+        /// The bytes as base64.
         data: String,
     },
     /// An http(s) or provider URI.
@@ -137,12 +137,12 @@ pub enum MediaSource {
     File(String),
 }
 
-/// A picture.
+/// An image in a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Image {
     /// The bytes or where they are.
     pub source: MediaSource,
-    /// OpenAI `detail`.
+    /// OpenAI's member `detail`.
     pub detail: Option<String>,
     /// Prompt-cache mark after this block.
     pub cache: Option<CacheMark>,
@@ -153,7 +153,7 @@ pub struct Image {
 pub enum DocumentSource {
     /// A file, mostly a PDF.
     Media(MediaSource),
-    /// Plain text.
+    /// A plain text.
     Text(String),
     /// Content blocks (Anthropic `source.type = content`).
     Parts(Vec<Part>),
@@ -174,7 +174,7 @@ pub struct Document {
     pub cache: Option<CacheMark>,
 }
 
-/// Sound.
+/// Audio in a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Audio {
     /// Base64 text; empty when `id` refers to earlier output.
@@ -190,7 +190,7 @@ pub struct Audio {
 pub struct SearchResult {
     /// Where it was found.
     pub source: String,
-    /// Its title.
+    /// Title of the result.
     pub title: String,
     /// Its text blocks.
     pub content: Vec<Text>,
@@ -216,7 +216,7 @@ pub struct Citation {
 pub enum CitationSource {
     /// A page on the web. Offsets count Unicode scalar values within the message's whole text.
     Url {
-        /// Address.
+        /// URL of the page.
         url: String,
         /// Title, possibly empty.
         title: String,
@@ -229,7 +229,7 @@ pub enum CitationSource {
     Document {
         /// Index among the request's documents.
         index: u64,
-        /// Its title.
+        /// Title of the source.
         title: Option<String>,
     },
     /// Something only the raw form tells.

@@ -50,7 +50,7 @@ pub struct ChatRequest {
     pub prediction: Option<RawJson>,
     /// Output kinds beside text and their settings (OpenAI `modalities`, `audio`).
     pub modalities: Option<RawJson>,
-    /// See `modalities`.
+    /// Settings of spoken answers; needs `audio` in `modalities`.
     pub audio: Option<RawJson>,
     /// Prompt-cache hints for the whole request.
     pub cache: CacheHints,
@@ -142,15 +142,15 @@ impl ChatRequest {
 pub struct Sampling {
     /// 0–2 in OpenAI and Gemini, 0–1 in Anthropic.
     pub temperature: Option<RawJson>,
-    /// Nucleus.
+    /// Nucleus sampling, 0 to 1.
     pub top_p: Option<RawJson>,
-    /// Candidates.
+    /// Number of candidate tokens to sample from.
     pub top_k: Option<RawJson>,
     /// Least probability relative to the best candidate.
     pub min_p: Option<RawJson>,
-    /// −2–2.
+    /// Presence penalty, −2 to 2.
     pub presence_penalty: Option<RawJson>,
-    /// −2–2.
+    /// Frequency penalty, −2 to 2.
     pub frequency_penalty: Option<RawJson>,
     /// Around 1 (open models).
     pub repetition_penalty: Option<RawJson>,
@@ -174,7 +174,7 @@ pub enum ThinkingMode {
     Adaptive,
     /// Up to so many tokens.
     Budget(u64),
-    /// Off.
+    /// Thinking is off.
     Disabled,
     /// Only between tool calls.
     BetweenTools,
@@ -194,7 +194,7 @@ pub enum ThinkingDisplay {
 pub struct ReasoningRequest {
     /// The explicit mode, if any.
     pub mode: Option<ThinkingMode>,
-    /// How hard.
+    /// Effort of the thinking.
     pub effort: Option<Effort>,
     /// How it is shown.
     pub display: Option<ThinkingDisplay>,
@@ -208,7 +208,7 @@ pub struct ReasoningRequest {
 /// Shape of the answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum OutputFormat {
-    /// Words.
+    /// Free text, without a fixed shape.
     #[default]
     Text,
     /// Any JSON object.
@@ -219,21 +219,21 @@ pub enum OutputFormat {
         name: Option<String>,
         /// What it is for.
         description: Option<String>,
-        /// The schema.
+        /// The JSON schema.
         schema: RawJson,
         /// Must satisfy it exactly.
         strict: Option<bool>,
     },
 }
 
-/// OpenAI `verbosity`.
+/// OpenAI's setting `verbosity`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verbosity {
-    /// Short.
+    /// Short answers, `low`.
     Low,
-    /// Usual.
+    /// Answers of usual length, `medium`.
     Medium,
-    /// Long.
+    /// Long answers, `high`.
     High,
 }
 

@@ -10,7 +10,7 @@ pub struct ChatResponse {
     pub id: Option<String>,
     /// The model that answered, by the provider's name.
     pub model: Option<String>,
-    /// Unix seconds.
+    /// Creation time, in Unix seconds.
     pub created: Option<u64>,
     /// The service tier used.
     pub service_tier: Option<String>,
@@ -20,7 +20,7 @@ pub struct ChatResponse {
     pub usage: Option<Usage>,
 }
 
-/// One answer.
+/// One of the answers to a request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Choice {
     /// Reasoning, text and calls in the order they were made. Only [`Part::Reasoning`],

@@ -7,7 +7,7 @@ use crate::model::Dialect;
 pub enum Tool {
     /// A function with a JSON schema.
     Function {
-        /// Its name.
+        /// Name of the tool.
         name: String,
         /// What it does.
         description: Option<String>,
@@ -23,7 +23,7 @@ pub enum Tool {
     },
     /// A tool that takes free text (OpenAI `custom`).
     Custom {
-        /// Its name.
+        /// Name of the tool.
         name: String,
         /// What it does.
         description: Option<String>,
@@ -34,7 +34,7 @@ pub enum Tool {
     Server {
         /// The dialect it belongs to.
         dialect: Dialect,
-        /// Its `type`.
+        /// The tool's `type`.
         kind: String,
         /// Its name, where it has one.
         name: Option<String>,
@@ -59,17 +59,17 @@ impl Tool {
 pub enum ToolChoice {
     /// The model decides.
     Auto,
-    /// No calls.
+    /// The model calls no tools.
     None,
     /// At least one call.
     Required,
-    /// This tool.
+    /// The model must call this tool.
     Named(String),
     /// Only these tools (OpenAI `allowed_tools`).
     Allowed {
         /// At least one of them must be called.
         required: bool,
-        /// Their names.
+        /// Names of the tools.
         names: Vec<String>,
     },
 }
@@ -115,7 +115,7 @@ impl ToolInput {
 pub struct ToolCall {
     /// Pairs it with its result.
     pub id: String,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
     /// What it is called with.
     pub input: ToolInput,

@@ -47,7 +47,7 @@ pub struct Routing {
     pub profile: Option<SentProfile>,
     /// What became of the schema that the answer was held to.
     pub schema: Option<SchemaOutcome>,
-    /// The agent.
+    /// Id of the agent.
     pub golem_id: Option<Arc<str>>,
     /// The number of its tick.
     pub tick: Option<u64>,
