@@ -156,7 +156,7 @@ fn rules(request: &ChatRequest) -> Vec<String> {
     match &request.tool_choice {
         None | Some(ToolChoice::Auto) => {}
         Some(ToolChoice::None) => {
-            rules.push("Do not call any function now; answer in words.".to_owned());
+            rules.push("Do not call any function now; answer in text.".to_owned());
         }
         Some(ToolChoice::Required) => {
             rules.push("You must call at least one function now.".to_owned());
