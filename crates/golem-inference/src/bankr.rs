@@ -31,7 +31,7 @@ pub enum CreditsError {
     /// Nothing was done.
     #[error("Bankr refused: {0}")]
     Refused(String),
-    /// It may have been done, and money may have moved.
+    /// The top-up may have happened, and money may have moved.
     #[error("the outcome is unknown: {0}")]
     Unknown(String),
 }
@@ -43,7 +43,7 @@ pub struct TopUpRules {
     pub auto_topup: bool,
     /// How much at once.
     pub amount: MicroUsd,
-    /// Below what.
+    /// Balance below which to top up.
     pub threshold: MicroUsd,
     /// With what; a stablecoin has no slippage.
     pub token: String,
@@ -88,7 +88,7 @@ struct Memory {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Action {
     None,
-    /// Say so.
+    /// Warn the owner.
     Warn,
     /// Say that a cap forbids more.
     Capped,
@@ -128,8 +128,8 @@ impl BankrCreditMonitor {
         }
     }
 
-    /// The same, knowing what was paid before the agent started: days since 1970 (UTC) and
-    /// amounts, as [`Self::paid`] gave them. Without, the caps begin anew with each start.
+    /// This monitor, with the top-ups that were paid before the agent started: days since 1970
+    /// (UTC) and amounts, from [`Self::paid`]. Without them, the caps begin again with each start.
     #[must_use]
     pub fn resuming(self, paid: Vec<(u64, MicroUsd)>) -> Self {
         self.memory().paid = paid;

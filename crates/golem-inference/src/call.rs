@@ -14,7 +14,7 @@ pub const AUTO: &str = "bardo/auto";
 pub struct CallSpec {
     /// A model by name, or [`AUTO`].
     pub model: String,
-    /// The conversation.
+    /// The conversation to answer.
     pub messages: Vec<Message>,
     /// The most tokens of an answer, thinking included.
     pub max_tokens: Option<u64>,

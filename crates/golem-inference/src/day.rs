@@ -73,7 +73,7 @@ pub struct Day {
     pub counts: Counts,
     /// Ticks that a small model handed on to a strong one.
     pub escalated: u64,
-    /// Every call.
+    /// All calls of the day.
     pub thoughts: Vec<Thought>,
     /// Calls that were sent.
     pub requests: usize,
@@ -172,7 +172,7 @@ impl Thought {
         receipt.cost().or(receipt.list_price).map(MicroUsd::get)
     }
 
-    /// `model@backend`.
+    /// The route, as `model@backend`.
     pub(crate) fn route(&self) -> String {
         match &self.outcome {
             Ok(reply) => format!("{}@{}", reply.origin.model, reply.origin.provider),

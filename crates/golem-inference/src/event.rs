@@ -17,7 +17,7 @@ pub enum GolemEvent {
     /// A provider was registered.
     #[serde(rename = "provider.registered")]
     ProviderRegistered {
-        /// Its name.
+        /// Name of the provider.
         id: String,
         /// Where it is.
         endpoint: String,
@@ -52,7 +52,7 @@ pub enum GolemEvent {
     InferenceSkipped {
         /// The part of the agent that asked.
         subsystem: String,
-        /// Why.
+        /// The reason for skipping it.
         reason: String,
     },
     /// A thought was answered.
@@ -77,7 +77,7 @@ pub enum GolemEvent {
     InferenceFailed {
         /// The part of the agent that asked.
         subsystem: String,
-        /// Why.
+        /// The reason of the failure.
         message: String,
     },
     /// The gateway chose.
@@ -85,9 +85,9 @@ pub enum GolemEvent {
     ProviderResolved {
         /// The part of the agent that asked.
         subsystem: String,
-        /// The backend.
+        /// Name of the backend.
         provider: String,
-        /// The model.
+        /// Name of the model.
         model: String,
         /// What it could not honor.
         degraded: Vec<String>,
@@ -107,7 +107,7 @@ pub enum GolemEvent {
     InferenceProfileDegraded {
         /// The part of the agent that asked.
         subsystem: String,
-        /// The backend.
+        /// Name of the backend.
         provider: String,
         /// What was lost.
         degraded: Vec<String>,
@@ -153,7 +153,7 @@ pub enum GolemEvent {
         /// By how much.
         #[serde(serialize_with = "decimal")]
         amount: MicroUsd,
-        /// Paid with.
+        /// The token of the payment.
         token: String,
         /// What is there now, as measured after it.
         #[serde(serialize_with = "usd")]
@@ -164,7 +164,7 @@ pub enum GolemEvent {
     Warning {
         /// Who says so.
         extension: String,
-        /// What.
+        /// Text of the message.
         message: String,
     },
 }
@@ -172,26 +172,26 @@ pub enum GolemEvent {
 /// An event with what all events have.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Envelope {
-    /// Unix milliseconds.
+    /// Time of the event, in Unix milliseconds.
     pub timestamp: u64,
-    /// The agent.
+    /// Id of the agent.
     #[serde(serialize_with = "name")]
     pub golem_id: Arc<str>,
     /// From 1, without a gap.
     pub sequence: u64,
     /// The number of the tick.
     pub tick: u64,
-    /// What happened.
+    /// The event itself.
     pub data: GolemEvent,
 }
 
 /// Who hears of events. Nobody waits for it: it must not block.
 pub trait EventSink: Send + Sync {
-    /// Takes one.
+    /// Receives an event.
     fn emit(&self, event: &Envelope);
 }
 
-/// Nobody hears.
+/// A sink that drops all events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silence;
 
@@ -271,7 +271,7 @@ impl Events {
         });
     }
 
-    /// Unix milliseconds.
+    /// The present time, in Unix milliseconds.
     #[must_use]
     pub fn now_ms(&self) -> u64 {
         self.clock.now_ms()

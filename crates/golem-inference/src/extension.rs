@@ -75,7 +75,7 @@ pub struct Extensions {
 }
 
 impl Extensions {
-    /// None yet.
+    /// A list without extensions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -134,7 +134,7 @@ pub struct SecondProvider {
 /// Before the start.
 #[derive(Debug)]
 pub struct StartContext {
-    /// The agent.
+    /// State of the agent.
     pub state: GolemState,
     pub(crate) providers: Vec<Registration>,
     pub(crate) events: Events,
@@ -182,7 +182,7 @@ impl StartContext {
 pub struct CallContext {
     /// The agent, as it was when the call was made.
     pub state: GolemState,
-    /// The thought.
+    /// The call to make.
     pub spec: CallSpec,
     /// Another registered provider than the first, by name.
     pub via: Option<String>,
@@ -226,11 +226,11 @@ impl CallContext {
 /// On a tick.
 #[derive(Debug)]
 pub struct TickContext {
-    /// The agent.
+    /// State of the agent.
     pub state: GolemState,
     /// What the gate made of the tick.
     pub beat: Beat,
-    /// Unix milliseconds.
+    /// The present time, in Unix milliseconds.
     pub now_ms: u64,
     pub(crate) events: Events,
 }
@@ -251,7 +251,7 @@ impl TickContext {
 /// At the end.
 #[derive(Debug)]
 pub struct EndContext {
-    /// The agent.
+    /// State of the agent.
     pub state: GolemState,
     pub(crate) events: Events,
 }

@@ -59,7 +59,7 @@ pub enum Reason {
     Stakes,
     /// Probes that matter say opposite things.
     Conflict,
-    /// It cannot be worse.
+    /// A probe reports the highest severity.
     Critical,
     /// The alarm comes back while the last one has not healed.
     Relapse,
@@ -111,7 +111,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// All ticks.
+    /// Number of all ticks.
     #[must_use]
     pub const fn ticks(self) -> u64 {
         self.t0 + self.t1 + self.t2

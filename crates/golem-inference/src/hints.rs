@@ -31,7 +31,7 @@ pub struct Hints {
     /// How alive the agent is, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vitality: Option<f64>,
-    /// Its phase.
+    /// Phase of the agent's life.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "phase")]
     pub phase: Option<Phase>,
     /// Its revenue over its cost, trailing; not negative.
@@ -49,10 +49,10 @@ pub struct Hints {
     /// A name for the session; caps per session count by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The agent.
+    /// Id of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub golem_id: Option<String>,
-    /// Its family.
+    /// Id of the agent's family.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clade_id: Option<String>,
     /// Which call of its session or cycle this is, from 1.
@@ -127,9 +127,9 @@ pub enum CacheUse {
     Default,
     /// Its answer is not kept.
     NoStore,
-    /// It wants a fresh answer.
+    /// A stored answer must not be used.
     NoCache,
-    /// It wants a kept answer or none.
+    /// Only a stored answer may be used.
     OnlyIfCached,
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// What happened to one request. The whole of it is in `raw`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Receipt {
-    /// Its id.
+    /// Id of the request.
     pub request_id: String,
     /// `finished`, `aborted`, `failed` or `unknown`.
     pub status: String,
@@ -115,7 +115,7 @@ impl Receipt {
 /// What an account has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Balance {
-    /// Its name.
+    /// Id of the account.
     pub account: String,
     /// What came in.
     pub deposited: MicroUsd,

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// The text.
+    /// Text of the answer.
     pub text: String,
     /// The reasoning, where the model shows it.
     pub reasoning: Option<String>,
@@ -60,7 +60,7 @@ pub struct Origin {
 /// What a call cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Cost {
-    /// Nobody said.
+    /// The gateway reported no cost.
     #[default]
     Unknown,
     /// The owner's own key at a provider pays; that provider's bill has it.

@@ -18,11 +18,11 @@ use crate::state::{GolemState, Mortality};
 
 /// What an agent is made of beside its extensions.
 pub struct Setup {
-    /// Its name.
+    /// Id of the agent.
     pub golem_id: Arc<str>,
-    /// Its session.
+    /// Id of the session.
     pub session_id: Arc<str>,
-    /// The gate.
+    /// The gate that decides which ticks need a model.
     pub heartbeat: Heartbeat,
     /// Who hears of events.
     pub sink: Arc<dyn EventSink>,
@@ -50,9 +50,9 @@ pub enum StartError {
     /// An extension refused.
     #[error("{extension}: {source}")]
     Extension {
-        /// Which.
+        /// Name of the extension.
         extension: String,
-        /// Why.
+        /// The error of the extension.
         #[source]
         source: HookError,
     },
@@ -67,13 +67,13 @@ pub enum CallError {
     /// An extension refused to send it.
     #[error("{extension}: {source}")]
     Extension {
-        /// Which.
+        /// Name of the extension.
         extension: String,
-        /// Why.
+        /// The error of the extension.
         #[source]
         source: HookError,
     },
-    /// It was to go by a provider that is not registered.
+    /// The call names a provider that is not registered.
     #[error("no provider `{0}` is registered")]
     UnknownProvider(String),
     /// The gateway did not answer it.
@@ -84,14 +84,14 @@ pub enum CallError {
 /// How a thought ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Called {
-    /// It was answered.
+    /// The gateway answered the call.
     Answered {
-        /// The answer.
+        /// The answer itself.
         reply: Box<Reply>,
         /// What was recorded of it.
         negotiated: Box<Negotiated>,
     },
-    /// It was never sent, and cost nothing.
+    /// An extension skipped the call, for this reason; nothing was sent, and it cost nothing.
     Skipped(String),
 }
 

@@ -31,15 +31,15 @@ impl Mortality {
         }
     }
 
-    /// The same, in a phase that something else decided.
+    /// This state, in a phase that is set instead of derived from the vitality.
     #[must_use]
     pub const fn in_phase(mut self, phase: Phase) -> Self {
         self.phase = phase;
         self
     }
 
-    /// The same, with the ratio of revenue to cost of the last thirty days. What is no number or
-    /// negative is not told.
+    /// This state, with the ratio of revenue to cost of the last thirty days. A ratio that is
+    /// negative or not finite is ignored.
     #[must_use]
     pub fn earning(mut self, ratio: f64) -> Self {
         self.sustainability = (ratio.is_finite() && ratio >= 0.0).then_some(ratio);
@@ -52,7 +52,7 @@ impl Mortality {
         self.vitality
     }
 
-    /// The phase.
+    /// Phase of the agent's life.
     #[must_use]
     pub const fn phase(self) -> Phase {
         self.phase
@@ -84,9 +84,9 @@ impl Default for Mortality {
 /// The agent, as far as inference cares.
 #[derive(Debug, Clone)]
 pub struct GolemState {
-    /// Its name.
+    /// Id of the agent.
     pub golem_id: Arc<str>,
-    /// Its session.
+    /// Id of the session.
     pub session_id: Arc<str>,
     /// The number of the tick.
     pub tick: u64,

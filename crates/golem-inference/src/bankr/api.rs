@@ -16,7 +16,7 @@ use crate::client::{ClientError, Endpoint, Http, Pending};
 /// A top-up swaps tokens on chain and is allowed to take its time.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Bankr's API.
+/// A client of Bankr's API.
 #[derive(Debug)]
 pub struct BankrApi {
     inference: Http,
@@ -35,20 +35,20 @@ pub struct BankrUsage {
     pub cache_cost: MicroUsd,
     /// Tokens read from caches.
     pub cache_read_tokens: u64,
-    /// By model.
+    /// Usage by model.
     pub by_model: Vec<BankrUsageRow>,
 }
 
 /// What a key used of one model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BankrUsageRow {
-    /// The model.
+    /// Name of the model.
     pub model: String,
     /// Who runs it.
     pub provider: String,
     /// How many requests.
     pub requests: u64,
-    /// Their tokens.
+    /// Tokens of these requests.
     pub tokens: u64,
     /// What they cost.
     pub cost: MicroUsd,

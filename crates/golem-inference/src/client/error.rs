@@ -16,7 +16,7 @@ pub enum ClientError {
     Unreachable {
         /// Where it should be.
         endpoint: String,
-        /// Why.
+        /// The cause of the failure.
         #[source]
         source: std::io::Error,
     },

@@ -13,9 +13,9 @@ const LINE_MAX: usize = 16 << 20;
 /// A piece of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delta {
-    /// Text.
+    /// Text of the answer.
     Text(String),
-    /// Reasoning.
+    /// Text of the reasoning.
     Reasoning(String),
 }
 

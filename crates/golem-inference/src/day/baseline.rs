@@ -7,7 +7,7 @@ use super::{Day, Thought};
 /// A frontier model's list prices, read off two of its receipts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
-    /// Its name.
+    /// Name of the model.
     pub model: String,
     /// Micro-USD per million tokens of the prompt.
     pub input: u64,

@@ -128,7 +128,7 @@ pub fn report(day: &Day, wall: Duration) -> String {
     out
 }
 
-/// The same for programs. Amounts are USD as text.
+/// The report of a day as JSON. Amounts are USD as text.
 #[must_use]
 pub fn report_json(day: &Day, wall: Duration) -> Value {
     let (rows, total) = bill(day);

@@ -8,14 +8,14 @@ use super::Severity;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mood {
-    /// Nothing happens.
+    /// No event is open.
     #[default]
     Calm,
     /// Something small happened.
     Watching,
     /// Something grave happens.
     Alarmed,
-    /// It is over, and not for long.
+    /// The last event ended a short time ago.
     Recovering,
 }
 

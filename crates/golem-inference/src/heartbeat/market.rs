@@ -9,11 +9,11 @@ use super::{Lean, Probe, Severity};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Regime {
-    /// It rises, quietly: about nine ticks in ten need no model.
+    /// Rising prices with low volatility: about nine ticks in ten need no model.
     BullLowVol,
     /// As usual: about eight in ten.
     Normal,
-    /// It falls, loudly: about six in ten.
+    /// Falling prices with high volatility: about six ticks in ten need no model.
     BearHighVol,
 }
 
@@ -68,7 +68,7 @@ pub struct Market {
 }
 
 impl Market {
-    /// The same seed gives the same days.
+    /// A market that gives the same days for the same seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self { state: seed }

@@ -18,7 +18,7 @@ pub enum Severity {
     Moderate,
     /// Worth an answer.
     High,
-    /// Worth everything.
+    /// The highest severity: requires an answer at once.
     Critical,
 }
 
@@ -26,9 +26,9 @@ pub enum Severity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lean {
-    /// More exposure.
+    /// In favor of more exposure.
     Up,
-    /// Less.
+    /// In favor of less exposure.
     Down,
 }
 
@@ -66,21 +66,21 @@ impl Probe {
         Self::new(name, Severity::None)
     }
 
-    /// The same, of a kind never seen.
+    /// This probe, marked as a finding that was never seen before.
     #[must_use]
     pub fn novel(mut self) -> Self {
         self.is_novel = true;
         self
     }
 
-    /// The same, with so much at stake.
+    /// This probe, with the amount that can be lost.
     #[must_use]
     pub fn at_stake(mut self, stakes: MicroUsd) -> Self {
         self.stakes = stakes;
         self
     }
 
-    /// The same, speaking for something.
+    /// This probe, in favor of more or less exposure.
     #[must_use]
     pub fn leaning(mut self, lean: Lean) -> Self {
         self.lean = Some(lean);
