@@ -5,103 +5,15 @@
 //! ("nobody answers"), relative clauses as subjects ("What is lost is …"), and everyday verbs where
 //! the industry has a term ("taken back" for revoked).
 
+mod patterns;
+
+use self::patterns::{PATTERNS, Pattern};
 use super::source::{Kind, code_only, pieces, test_modules};
 use super::{Violation, tree::Tree};
 
-/// Words that are kept out. Alternatives of one word are separated by `/`.
-struct Pattern {
-    words: &'static str,
-    /// Only at the beginning of a sentence that is no question.
-    begins: bool,
-    /// What follows where the words are fine.
-    except: &'static [&'static str],
-    instead: &'static str,
-}
-
-const fn anywhere(words: &'static str, instead: &'static str) -> Pattern {
-    Pattern {
-        words,
-        begins: false,
-        except: &[],
-        instead,
-    }
-}
-
-const fn unless(
-    words: &'static str,
-    except: &'static [&'static str],
-    instead: &'static str,
-) -> Pattern {
-    Pattern {
-        words,
-        begins: false,
-        except,
-        instead,
-    }
-}
-
-const fn at_start(words: &'static str, instead: &'static str) -> Pattern {
-    Pattern {
-        words,
-        begins: true,
-        except: &[],
-        instead,
-    }
-}
-
-const PATTERNS: &[Pattern] = &[
-    anywhere(
-        "nobody/somebody/everybody/anybody/whoever/whomever/whom",
-        "name the thing: a client, a backend, no key",
-    ),
-    anywhere("no one", "name the thing: no backend, no client"),
-    anywhere(
-        "who answers/asks/serves/is/would/may/else",
-        "which backend, which client",
-    ),
-    anywhere("take/takes/taken/took back", "revoke, revoked"),
-    unless(
-        "is/are/was/were/be/been taken",
-        &["from", "into"],
-        "accepted, used, read",
-    ),
-    unless("is/are/was/were/be/been asked", &["for"], "called, tried"),
-    anywhere("asks nobody/no", "is a dry run"),
-    anywhere("is/are/was/were/be/been told", "reported, logged"),
-    unless(
-        "is/are/was/were/be/been kept",
-        &["open", "alive", "apart"],
-        "stored, retained",
-    ),
-    anywhere("is/are/was/were away", "unavailable, unreachable"),
-    unless("is/are/was/were over", &["budget"], "expired, ended"),
-    unless("will do", &["so"], "is enough, works"),
-    anywhere("for so long", "how long …"),
-    anywhere("so long a/an/the/as/is/to", "how long …, while"),
-    anywhere("come/comes/came about", "open, happen"),
-    anywhere("to be had", "available"),
-    anywhere("shall", "must, or the plain present"),
-    anywhere("go/goes/went with it/them", "is deleted too"),
-    anywhere("let/lets in", "accept, allow"),
-    anywhere("looked at", "checked"),
-    anywhere("how alive", "vitality"),
-    anywhere("is/are/was gone", "closed, deleted, disconnected"),
-    anywhere("say/says otherwise", "unless … sets it"),
-    anywhere("is/falls/fell silent", "stops sending"),
-    anywhere("makes one", "create one: and the command"),
-    at_start(
-        "what is/are/was/were/has/had/goes/comes/a/an/the/it/they/callers/one/no",
-        "make the noun the subject",
-    ),
-    at_start("whatever/whichever/who", "make the noun the subject"),
-    at_start(
-        "where a/an/the/there/it/they/no/this/that/both/several/one/callers",
-        "say what happens first, then: if …",
-    ),
-];
-
-/// The sources whose texts users read. A path that ends in `/` is a folder.
-const SOURCES: &[&str] = &[
+/// The sources with the help of commands and with settings, whose documentation comments users
+/// read too. A path that ends in `/` is a folder.
+const HELP: &[&str] = &[
     "crates/bardo-gateway/src/admin.rs",
     "crates/bardo-gateway/src/assemble.rs",
     "crates/bardo-gateway/src/assemble/",
@@ -127,8 +39,69 @@ const SOURCES: &[&str] = &[
     "xtask/src/",
 ];
 
-/// Files that hold the patterns themselves, or texts for tests.
-const EXEMPT: &[&str] = &["xtask/src/tidy/", "crates/bardo-gateway/src/config/tests"];
+/// Where the string literals of all sources are texts that a user can read.
+const TEXTS: &[&str] = &["crates/", "xtask/src/"];
+
+/// Files whose literals are not texts of ours, or are read by no user, with the reason.
+const EXEMPT: &[(&str, &str)] = &[
+    ("xtask/src/tidy/", "holds the patterns themselves"),
+    ("crates/bardo-testkit/", "only tests use it"),
+    ("crates/bardo-fuzz/", "only tests use it"),
+    ("crates/bardo-steps/", "only tests use it"),
+    ("crates/bardo-ledger/src/contract/", "a test suite"),
+    (
+        "crates/bardo-router/src/router/properties.rs",
+        "a test suite",
+    ),
+    (
+        "crates/bardo-store/src/servers/",
+        "starts servers for tests",
+    ),
+    (
+        "crates/bardo-sandbox/src/anthropic",
+        "repeats a provider's words",
+    ),
+    (
+        "crates/bardo-sandbox/src/bankr",
+        "repeats a provider's words",
+    ),
+    (
+        "crates/bardo-sandbox/src/blockrun",
+        "repeats a provider's words",
+    ),
+    (
+        "crates/bardo-sandbox/src/deepseek",
+        "repeats a provider's words",
+    ),
+    (
+        "crates/bardo-sandbox/src/google",
+        "repeats a provider's words",
+    ),
+    (
+        "crates/bardo-sandbox/src/local",
+        "repeats a provider's words",
+    ),
+    (
+        "crates/bardo-sandbox/src/openai",
+        "repeats a provider's words",
+    ),
+    (
+        "crates/bardo-sandbox/src/openrouter",
+        "repeats a provider's words",
+    ),
+    (
+        "crates/bardo-sandbox/src/venice",
+        "repeats a provider's words",
+    ),
+    (
+        "crates/bardo-sandbox/src/asked.rs",
+        "repeats the prompts of agents",
+    ),
+    (
+        "crates/golem-inference/src/day",
+        "a conversation of a simulated agent",
+    ),
+];
 
 /// The defaults, whose comments are documentation.
 const DEFAULTS: &str = "config/default.toml";
@@ -140,8 +113,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for (path, text) in tree.rust_files() {
         let is_in = |list: &[&str]| list.iter().any(|place| path.starts_with(place));
-        if is_in(SOURCES) && !is_in(EXEMPT) {
-            found.extend(violations(path, &rust(text)));
+        let is_exempt = EXEMPT.iter().any(|(place, _)| path.starts_with(place));
+        if is_in(TEXTS) && !is_exempt && !is_test(path) {
+            found.extend(violations(path, &rust(text, is_in(HELP))));
         }
     }
     for (path, text) in tree.files() {
@@ -153,6 +127,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
         }
     }
     found
+}
+
+/// Whether a file has only tests.
+fn is_test(path: &str) -> bool {
+    path.contains("/tests/") || path.ends_with("/tests.rs")
 }
 
 fn violations(path: &str, prose: &str) -> Vec<Violation> {
@@ -279,13 +258,37 @@ impl Page {
         }
     }
 
+    /// A placeholder such as `{name}` or `{:?}` reads as one word that no pattern has.
+    fn hide_placeholders(&mut self, range: std::ops::Range<usize>) {
+        let mut open = None;
+        for at in range {
+            match self.0[at] {
+                b'{' => open = Some(at),
+                b'}' => {
+                    if let Some(start) = open.take() {
+                        self.0[start..=at].fill(b'_');
+                    } else {
+                        self.0[at] = b'"';
+                    }
+                }
+                byte if byte.is_ascii_alphanumeric() || b"_:?.<>^+$#".contains(&byte) => {}
+                _ => {
+                    if let Some(start) = open.take() {
+                        self.0[start] = b'"';
+                    }
+                }
+            }
+        }
+    }
+
     fn text(self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
     }
 }
 
-/// The literals and documentation comments of a source without its tests.
-fn rust(text: &str) -> String {
+/// The literals of a source without its tests and without the reasons of assertions, which only
+/// developers read; also its documentation comments if `has_help`.
+fn rust(text: &str, has_help: bool) -> String {
     let code = code_only(text);
     let tests = test_modules(&code);
     let mut page = Page::blank(text);
@@ -294,6 +297,7 @@ fn rust(text: &str) -> String {
             continue;
         }
         match kind {
+            Kind::Literal if is_for_developers(&text[..range.start]) => {}
             Kind::Literal => {
                 page.show(text, range.clone());
                 page.0[range.start] = BREAK as u8;
@@ -303,12 +307,13 @@ fn rust(text: &str) -> String {
                     match page.0[at] {
                         b'n' if is_escaped => page.0[at] = BREAK as u8,
                         b'\n' if is_escaped => page.0[at - 1] = b' ',
-                        b'"' | b'{' | b'}' => page.0[at] = b'"',
+                        b'"' => page.0[at] = b'"',
                         _ => {}
                     }
                 }
+                page.hide_placeholders(range.start + 1..range.end);
             }
-            Kind::Comment if text[range.clone()].starts_with("///") => {
+            Kind::Comment if has_help && text[range.clone()].starts_with("///") => {
                 let words = range.start + 3..range.end;
                 page.show(text, words);
                 let starts = text[..range.start].trim_end_matches([' ', '\n']);
@@ -321,6 +326,20 @@ fn rust(text: &str) -> String {
     }
     page.hide_code();
     page.text()
+}
+
+/// Whether the code before a literal makes it the reason of an assertion or of a lint.
+fn is_for_developers(before: &str) -> bool {
+    let before = before.trim_end();
+    [
+        "expect(",
+        "expect_err(",
+        "panic!(",
+        "unreachable!(",
+        "reason =",
+    ]
+    .iter()
+    .any(|end| before.ends_with(end))
 }
 
 /// Whether the last line is a documentation comment, which the next one continues.
@@ -385,6 +404,7 @@ mod tests {
     }
 
     const CLI: &str = "crates/bardo-gateway/src/cli.rs";
+    const WIRE: &str = "crates/bardo-wire/src/lib.rs";
 
     #[test]
     fn the_texts_that_were_hard_to_read_are_found() {
@@ -399,6 +419,9 @@ mod tests {
             "What is lost is named in a header.",
             "Where a key is missing, add one.",
             "The store was away.",
+            "A value that is no number changes nothing.",
+            "this model takes no images",
+            "the tool call was left out",
         ] {
             assert!(!words(text).is_empty(), "{text}");
         }
@@ -414,8 +437,13 @@ mod tests {
             "Set `nobody` or `what is` to any value.",
             "Choose the address where clients connect.",
             "It is. Taken together, this is fine.",
+            "There is no key. It is no longer valid.",
         ] {
-            assert_eq!(words(&rust(&format!("\"{text}\""))), [""; 0], "{text}");
+            assert_eq!(
+                words(&rust(&format!("\"{text}\""), true)),
+                [""; 0],
+                "{text}"
+            );
         }
     }
 
@@ -429,7 +457,18 @@ mod tests {
             literal.starts_with(&format!("{CLI}:4: \"what is\"")),
             "{literal}"
         );
-        assert_eq!(found("crates/bardo-wire/src/lib.rs", source), [""; 0]);
+        let [literal] = found(WIRE, source).try_into().unwrap();
+        assert!(literal.starts_with(&format!("{WIRE}:4")), "{literal}");
+        assert_eq!(found("crates/bardo-wire/src/tests/a.rs", source), [""; 0]);
+        assert_eq!(found("crates/bardo-testkit/src/lib.rs", source), [""; 0]);
+    }
+
+    #[test]
+    fn placeholders_and_reasons_for_developers_are_no_texts() {
+        let source = "fn a() {\n b(\"{told} is {nobody:?}, {whom}\");\n c().expect(\"nobody\");\n\
+                      #[expect(lint, reason = \"nobody\")]\n d(\"{not told}\");\n}\n";
+        let [text] = found(WIRE, source).try_into().unwrap();
+        assert!(text.starts_with(&format!("{WIRE}:5: \"told\"")), "{text}");
     }
 
     #[test]
