@@ -8,7 +8,7 @@ use crate::{Knobs, world};
 
 /// A kind of event that comes again and again.
 pub struct Stream {
-    /// For reports.
+    /// Name in reports.
     pub name: &'static str,
     /// The decoder has to keep something of every event.
     pub keeps: bool,
@@ -62,7 +62,7 @@ const fn stream(
 const FORGETS: bool = false;
 const KEEPS: bool = true;
 
-/// All streams.
+/// All streams of the test.
 #[must_use]
 pub fn streams() -> Vec<Stream> {
     [chat(), anthropic(), responses(), gemini()]

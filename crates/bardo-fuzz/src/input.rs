@@ -53,7 +53,7 @@ impl Cuts {
         }
     }
 
-    /// Cuts bytes.
+    /// Cuts bytes into pieces.
     pub(crate) fn bytes<'a>(&mut self, mut rest: &'a [u8]) -> Vec<&'a [u8]> {
         let mut pieces = Vec::new();
         while !rest.is_empty() {

@@ -58,7 +58,7 @@ const fn target(name: &'static str, payload: Payload, run: fn(&[u8])) -> FuzzTar
     FuzzTarget { name, payload, run }
 }
 
-/// All targets.
+/// All fuzz targets.
 pub const TARGETS: &[FuzzTarget] = &[
     target("sse", Payload::Stream, sse),
     target("json_scan", Payload::Request, json_scan),

@@ -14,7 +14,7 @@ use crate::{FuzzTarget, Knobs, Payload, world};
 pub struct Seed {
     /// Where it comes from; usable as a file name.
     pub name: String,
-    /// The input.
+    /// The bytes of the input.
     pub input: Vec<u8>,
 }
 
