@@ -10,7 +10,7 @@ use crate::rig::{
 use crate::scripted::Scripted;
 use crate::sse::Caller;
 
-/// So large a number of members that quadratic work would exceed the patience of a test.
+/// Number of members: large enough that quadratic work would exceed the patience of a test.
 const MANY: usize = 60_000;
 /// What the header may take, whatever a request loses.
 const HEADER_MAX: usize = 8 << 10;
