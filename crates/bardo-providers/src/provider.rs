@@ -19,7 +19,7 @@ pub enum Operation {
     },
     /// The size of a prompt.
     CountTokens,
-    /// Compute embeddings.
+    /// Compute vectors of texts.
     Embeddings,
 }
 
