@@ -75,15 +75,15 @@ pub enum CatalogError {
     /// A row names a family that is not there.
     #[error("model `{model}` names the unknown family `{family}`")]
     UnknownFamily {
-        /// The row.
+        /// Name of the model.
         model: String,
-        /// The name.
+        /// Name of the family.
         family: String,
     },
     /// A rating above 100.
     #[error("model `{model}` has a rating outside of 0 to 100")]
     Rating {
-        /// The row.
+        /// Name of the model.
         model: String,
     },
     /// A row without a name.
@@ -92,7 +92,7 @@ pub enum CatalogError {
     /// A price that is no exact decimal.
     #[error("model `{model}` has a price that is not an exact decimal")]
     Price {
-        /// The row.
+        /// Name of the model.
         model: String,
     },
 }
@@ -110,7 +110,7 @@ impl Catalog {
         &self.dated
     }
 
-    /// The same in Unix seconds.
+    /// The date of the catalog, in Unix seconds.
     pub(crate) fn dated_s(&self) -> u64 {
         Date::parse(&self.dated).map_or(0, |date| date.days() * DAY_MS / 1_000)
     }

@@ -118,7 +118,7 @@ pub(crate) fn ceiling(phase: Phase) -> Option<Tier> {
     table().phase.get(phase.as_str()).map(|row| row.ceiling)
 }
 
-/// See [`Latency`].
+/// The latencies assumed for models without measurements.
 pub(crate) fn latency() -> Latency {
     table().latency
 }

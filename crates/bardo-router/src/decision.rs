@@ -54,7 +54,7 @@ impl Route {
 /// One backend with one model.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    /// Who.
+    /// The backend and the model.
     pub candidate: Candidate,
     /// What it offers.
     pub features: FeatureSet,
@@ -97,7 +97,7 @@ pub struct Score {
 /// Why nobody may answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
-    /// See [`RefusalKind`].
+    /// The kind of the refusal.
     pub kind: RefusalKind,
     /// The least protection that the request needs.
     pub class: SecurityClass,
@@ -144,11 +144,11 @@ pub struct Explanation {
 /// One candidate and what became of it.
 #[derive(Debug, Clone)]
 pub struct Considered {
-    /// Who.
+    /// The backend and the model.
     pub candidate: Candidate,
     /// Its backend's name.
     pub backend: String,
-    /// It may answer.
+    /// Whether the candidate is allowed.
     pub eligible: bool,
     /// Why not, or why not earlier, in words.
     pub reasons: Vec<String>,
@@ -156,7 +156,7 @@ pub struct Considered {
     pub features: FeatureSet,
     /// How well it keeps requests.
     pub security: SecurityClass,
-    /// Its tier.
+    /// Tier of the model.
     pub tier: Option<Tier>,
     /// How it was rated.
     pub score: Option<Score>,

@@ -29,15 +29,15 @@ fn sensitize(intent: &mut Intent, by: f64) {
 /// How an agent's revenue stands to its cost (C-036).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Band {
-    /// It earns more than twice what it spends.
+    /// The revenue is more than twice the cost.
     Expanding,
-    /// It earns what it spends, or nobody knows.
+    /// The revenue is above the cost, or unknown.
     Sustainable,
-    /// It earns more than half of what it spends.
+    /// The revenue is more than half of the cost.
     Pressured,
-    /// It earns less, or no longer.
+    /// The revenue is at most half of the cost, or zero after earlier revenue.
     Contracting,
-    /// It has not earned yet.
+    /// The agent has had no revenue yet.
     Bootstrapping,
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Cap {
 /// Which models may answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target<'a> {
-    /// Any.
+    /// Any model of the catalog.
     Automatic,
     /// One, by name, alias or pin.
     Named(&'a str),
@@ -69,7 +69,7 @@ pub(crate) struct Need {
     pub(crate) must: FeatureSet,
     /// What is required, and given up by those who agree to it.
     pub(crate) should: FeatureSet,
-    /// They do.
+    /// The caller accepts answers that lack `should` features.
     pub(crate) gives_up: bool,
     /// The least protection.
     pub(crate) class: SecurityClass,

@@ -165,7 +165,7 @@ fn is_free(price: &Price) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     pub(crate) offers: Vec<Offer>,
-    /// The same of models that make vectors.
+    /// The offers of models for embeddings, in the order of `offers`.
     pub(crate) embedders: Vec<Offer>,
     /// Rows that were left out because nobody could mean their price.
     pub(crate) quarantined: usize,

@@ -76,7 +76,7 @@ impl Default for BankrPolicy {
 /// What the owner decides about routing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
-    /// See [`Mode`].
+    /// The way of choosing between backends.
     pub mode: Mode,
     /// Of the score.
     pub weights: Weights,
@@ -95,7 +95,7 @@ pub struct Policy {
     /// Models of `bardo/t1` and heartbeat_t1, `bardo/t2` and heartbeat_t2, as `<backend>/<model>`
     /// or a model (TIERGATE-08).
     pub t1: Option<String>,
-    /// See `t1`.
+    /// Model of `bardo/t2` and heartbeat_t2, in the form of `t1`.
     pub t2: Option<String>,
     /// Free models may serve more than `Minimum` and `Low` (C-017).
     pub free_models: bool,
@@ -108,7 +108,7 @@ pub struct Policy {
     pub openrouter_models: Vec<String>,
     /// OpenRouter's variants (`:nitro`, `:floor`) are used.
     pub variants: bool,
-    /// See [`BankrPolicy`].
+    /// Rules for the use of Bankr.
     pub bankr: BankrPolicy,
     /// The most that the calls of a dying agent may cost each (C-039).
     pub death_reserve: Option<MicroUsd>,

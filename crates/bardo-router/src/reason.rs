@@ -1,34 +1,34 @@
 //! Why a candidate may not answer, cheaply kept and put in words when somebody asks.
 
-/// Several reasons.
+/// A set of reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Reasons(u32);
 
-/// One reason.
+/// A reason against a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Reason {
     /// The caller's key or tier leaves it out, or it cannot be billed.
     NotAllowed,
-    /// It keeps requests less well than this one needs.
+    /// Its privacy class is below the class of the request.
     Security,
     /// What the request brings cannot be sealed.
     Unsealable,
-    /// It lacks what nobody may go without.
+    /// A required feature is missing.
     Missing,
-    /// It lacks what is required and may be given up.
+    /// A required feature is missing, and the request accepts that.
     Lacking,
-    /// It is not of the family that was asked for.
+    /// The model is not of the requested family.
     Family,
     /// The prompt does not fit.
     Context,
-    /// It answers more briefly than was asked for.
+    /// Its output limit is below the requested one.
     Output,
     /// Its tier is below what the request needs, and others reach it.
     Tier,
     /// Its tier is above what the agent still buys.
     Ceiling,
-    /// It is free, and the request deserves better.
+    /// The model is free, and free models are not allowed for this quality.
     Free,
     /// Its service has models of every kind, and nobody vetted it.
     Unvetted,
@@ -38,19 +38,19 @@ pub(crate) enum Reason {
     NotNative,
     /// Its wallet is for parts that earn their keep.
     NotFunded,
-    /// It could cost more than the request may.
+    /// The request could cost more there than its limit.
     Cost,
-    /// It could cost more than the agent's revenue allows.
+    /// The request could cost more there than the agent's revenue allows.
     Revenue,
-    /// It is too slow, and the owner is strict.
+    /// The backend is too slow, and the latency limit is strict.
     Slow,
-    /// It does not answer, and others do.
+    /// The backend is down, and others are not.
     Down,
-    /// It keeps requests less well than the one that is asked first.
+    /// Its privacy class is below the class of the first choice.
     Weaker,
-    /// It gives one answer, and several are asked for.
+    /// The backend gives one answer per request, and several are requested.
     OneAnswer,
-    /// It does not think, and hard thinking is asked for.
+    /// The model does not think, and high effort is requested.
     Effort,
 }
 

@@ -17,11 +17,11 @@ pub struct Facts {
     pub prompt_tokens: u64,
     /// Tokens that it allows the answer, where it says so.
     pub max_output_tokens: Option<u64>,
-    /// It asks for several answers.
+    /// Whether the request wants several answers.
     pub several: bool,
     /// How hard the model is to think, where the request says so.
     pub effort: Option<Effort>,
-    /// It asks for vectors and not for an answer.
+    /// Whether the request wants embeddings instead of an answer.
     pub embeddings: bool,
     /// Turns of its conversation.
     pub turns: u32,
@@ -34,7 +34,7 @@ pub struct Facts {
 /// What a request without hints seems to be (by cheap rules: tools, results of tools, code).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Kind {
-    /// Talk.
+    /// A conversation with a person.
     #[default]
     Conversation,
     /// Reading or writing code.
@@ -61,12 +61,12 @@ impl Kind {
 /// How a backend does with a model, as seen from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Observation {
-    /// See [`State`].
+    /// State of the backend.
     pub state: State,
     /// Milliseconds to the first byte of streams or to the end of whole answers that half of the
     /// requests stay under; `None` below the least number of samples.
     pub p50_ms: Option<u64>,
-    /// The same for nine of ten.
+    /// The 90th percentile of the time that `p50_ms` has the median of, in milliseconds.
     pub p90_ms: Option<u64>,
     /// Failures of the last five minutes, in thousandths.
     pub error_permille: Option<u32>,
@@ -75,11 +75,11 @@ pub struct Observation {
 /// Whether a backend answers (HEALTH-02).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum State {
-    /// It does.
+    /// The backend answers.
     Healthy,
-    /// It fails more often than it should.
+    /// Many requests fail.
     Degraded,
-    /// It does not.
+    /// The backend does not answer.
     Down,
     /// Nobody asked it yet.
     #[default]

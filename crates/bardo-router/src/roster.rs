@@ -113,7 +113,7 @@ pub enum NoRoute {
         model: String,
         /// What stands before the slash.
         prefix: String,
-        /// It is a maker, of other models.
+        /// Whether the prefix is a maker, but of other models.
         is_maker: bool,
         /// The nearest name that is served.
         nearest: Option<String>,
@@ -181,7 +181,7 @@ fn is_maker(service: Service) -> bool {
     )
 }
 
-/// See [`Roster::sells_as_maker`].
+/// Whether a backend sells the models of a vendor as their maker, for [`Roster::sells_as_maker`].
 fn sells_as_maker(spec: &BackendSpec, vendor: &str) -> bool {
     let name = spec.name.strip_prefix("direct/").unwrap_or(&spec.name);
     let name = name.split_once('#').map_or(name, |(name, _)| name);

@@ -65,7 +65,7 @@ impl Router {
         }
     }
 
-    /// The same, and it knows a part of agents that the table does not, or knows it otherwise.
+    /// This router, with a subsystem that the table lacks, or that replaces the row of its name.
     #[must_use]
     pub fn with_subsystem(mut self, subsystem: Subsystem) -> Self {
         self.own.insert(subsystem.name.clone(), Arc::new(subsystem));
@@ -132,7 +132,7 @@ impl Router {
         self.decide(request).into_route(request)
     }
 
-    /// The same decision, with all that was looked at.
+    /// The decision of [`Self::route`], with all candidates and reasons.
     #[must_use]
     pub fn explain(&self, request: &RouteRequest<'_>) -> Explanation {
         explain::explain(self, request, self.decide(request))

@@ -12,7 +12,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Role {
-    /// Always.
+    /// For every request.
     General,
     /// For what has to be kept secret, or would better be.
     Privacy,
@@ -44,7 +44,7 @@ pub(crate) struct ServiceRow {
     pub(crate) own: bool,
     /// What the names of models begin with that alone are held to a schema.
     pub(crate) schema_only: Option<String>,
-    /// It gives one answer per request, whatever `n` says.
+    /// The service gives one answer per request and ignores `n`.
     #[serde(default)]
     pub(crate) one_answer: bool,
 }

@@ -27,7 +27,7 @@ pub enum SubsystemsError {
     /// A row is like one that is not there, or like itself.
     #[error("subsystem `{row}` copies `{like}`, which is not an earlier row")]
     Like {
-        /// The row.
+        /// Name of the row.
         row: String,
         /// What it names.
         like: String,
@@ -35,7 +35,7 @@ pub enum SubsystemsError {
     /// A row leaves out what only `like` may leave out.
     #[error("subsystem `{row}` has no `{member}`")]
     Missing {
-        /// The row.
+        /// Name of the row.
         row: String,
         /// What is not there.
         member: &'static str,
@@ -43,13 +43,13 @@ pub enum SubsystemsError {
     /// A number that means nothing.
     #[error("subsystem `{row}` has a cost sensitivity that is not between 0 and 1")]
     CostSensitivity {
-        /// The row.
+        /// Name of the row.
         row: String,
     },
     /// Two rows go by one name.
     #[error("two subsystems have the name `{name}`")]
     Twice {
-        /// The name.
+        /// The repeated name.
         name: String,
     },
 }

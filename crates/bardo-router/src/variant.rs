@@ -25,9 +25,9 @@ impl Variant {
         }
     }
 
-    /// The same as `provider.sort`, for a body that is written here: the model's name stays as it
-    /// is, so that prices and answers are still found by it. `None` for `:free`, which is a model of
-    /// its own.
+    /// The value of OpenRouter's `provider.sort` for this variant, for a translated body. The name
+    /// of the model stays unchanged, so that its prices and answers are found. `None` for `:free`,
+    /// which is a model of its own.
     #[must_use]
     pub const fn sort(self) -> Option<&'static str> {
         match self {

@@ -46,7 +46,7 @@ pub(crate) struct Place {
     is_very_late: bool,
     pub(crate) lacking: u32,
     pub(crate) unmet: u32,
-    /// It fails more often than it should (ROUTE-30).
+    /// Many requests to the backend fail.
     pub(crate) is_failing: bool,
     /// Slower than asked.
     pub(crate) is_late: bool,
@@ -100,7 +100,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) backends: &'a [BackendSpec],
     pub(crate) offers: &'a [Offer],
     pub(crate) route: &'a [String],
-    /// Roles bind.
+    /// Whether the roles of services are enforced.
     pub(crate) roles: bool,
 }
 

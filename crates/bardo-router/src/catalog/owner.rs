@@ -20,7 +20,7 @@ pub struct OwnerModel {
     pub backend: Option<String>,
     /// The model whose abilities it has, where nobody knows the name.
     pub like: Option<String>,
-    /// Its tier.
+    /// Tier of the model.
     pub tier: Option<Tier>,
     /// How good it is, from 0 to 100.
     pub rating: Option<u8>,

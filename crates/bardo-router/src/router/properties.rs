@@ -48,7 +48,7 @@ fn catalog() -> Arc<Catalog> {
     Arc::clone(&CATALOG)
 }
 
-/// A configuration.
+/// A random configuration.
 #[derive(Debug, Clone)]
 struct World {
     backends: Vec<(usize, Vec<ModelEntry>)>,
@@ -281,7 +281,7 @@ impl World {
         router
     }
 
-    /// The same with the rows of its lists the other way round.
+    /// This configuration with the rows of its lists in reverse order.
     fn reversed(&self) -> Self {
         let mut reversed = self.clone();
         for (_, models) in &mut reversed.backends {

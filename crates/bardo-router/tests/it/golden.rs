@@ -97,7 +97,7 @@ fn the_next_in_line_serves_what_the_first_did() {
     }
 }
 
-/// ROUTE-29.
+/// The first choice of each subsystem if all providers are configured.
 const FULL_STACK: [(&str, &str); 14] = [
     ("heartbeat_t0", "direct/local/qwen3-7b"),
     ("heartbeat_t1", "blockrun/gemini-3-flash"),

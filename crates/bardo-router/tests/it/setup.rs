@@ -168,7 +168,7 @@ impl Setup {
         self.of_march_2026_with(self.policy())
     }
 
-    /// The same with another policy than that of its file.
+    /// The setup with the models of March 2026, and another policy than the one of its file.
     pub(crate) fn of_march_2026_with(self, policy: Policy) -> Router {
         let text = include_str!("../../fixtures/march-2026.toml");
         Router::new(self.roster(Catalog::parse(text).unwrap()), policy)
@@ -264,12 +264,12 @@ pub(crate) fn route_by(
     })
 }
 
-/// The same, while all backends do well.
+/// Routes a request while all backends are healthy.
 pub(crate) fn route(router: &Router, hints: &RouteHints) -> Result<Route, Refusal> {
     route_by(router, hints, &Measured::all_well(router))
 }
 
-/// The same, while some backends are down.
+/// Routes a request while some backends are down.
 pub(crate) fn route_while_down(
     router: &Router,
     hints: &RouteHints,
@@ -296,7 +296,7 @@ pub(crate) fn first(router: &Router, subsystem: &str) -> String {
     first_by(router, subsystem, &Measured::all_well(router))
 }
 
-/// The same, as backends are seen to do.
+/// The first choice for a subsystem, with these observations of the backends.
 pub(crate) fn first_by(router: &Router, subsystem: &str, health: &dyn HealthView) -> String {
     let route = match route_by(router, &hints(subsystem), health) {
         Ok(route) => route,
