@@ -166,7 +166,7 @@ impl Faults {
         })
     }
 
-    /// Both lists.
+    /// The faults of both lists.
     pub(crate) fn and(mut self, others: &Self) -> Self {
         self.0.extend(others.0.iter().cloned());
         self

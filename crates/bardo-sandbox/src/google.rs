@@ -83,7 +83,7 @@ fn authenticate(request: &Recorded, world: &World) -> Result<(), ApiError> {
     })
 }
 
-/// `models/{model}:{method}`.
+/// Answers a call of `models/{model}:{method}`.
 fn method(request: &Recorded, name: &str, version: &str, world: &World) -> Result<Reply, ApiError> {
     let (id, method) = name.split_once(':').unwrap_or((name, ""));
     let model = model::find(id)

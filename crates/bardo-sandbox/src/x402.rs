@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// USDC on Base.
 pub(crate) const USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
-/// Base mainnet.
+/// The network Base mainnet.
 pub(crate) const NETWORK: &str = "eip155:8453";
 /// The key that settles for the simulated sellers.
 pub(crate) const FACILITATOR: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";

@@ -8,7 +8,7 @@ use crate::world::{KeyProblem, World};
 /// The two versions that are live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Version {
-    /// `2023-06-01`.
+    /// The version `2023-06-01`.
     V2023,
     /// `2026-10-21`, which refuses sampling parameters altogether.
     V2026,

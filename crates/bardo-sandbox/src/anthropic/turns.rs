@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-/// Who speaks.
+/// The author of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     User,
@@ -48,7 +48,7 @@ impl Block {
         matches!(self.kind(), "thinking" | "redacted_thinking")
     }
 
-    /// `messages.2.content.0`.
+    /// The path of the block, e.g. `messages.2.content.0`.
     pub(crate) fn path(&self) -> String {
         format!("messages.{}.content.{}", self.message, self.position)
     }

@@ -102,7 +102,7 @@ pub(super) fn charge_reply(model: &Model, reply: &Reply, world: &World) {
     }
 }
 
-/// `GET /v1/credits`.
+/// Answers `GET /v1/credits`.
 pub(super) fn credits(world: &World) -> Value {
     let balance = dollars(balance_micro_usd(world));
     json!({ "object": "credit_balance", "balanceUsd": balance,
@@ -170,7 +170,7 @@ pub(super) fn top_up(request: &Recorded, world: &World) -> Reply {
     )
 }
 
-/// `GET|POST /llm/credits/auto-topup`.
+/// Answers `GET` and `POST /llm/credits/auto-topup`.
 pub(super) fn auto_top_up(request: &Recorded, world: &World) -> Reply {
     let changes = request.json().unwrap_or_default();
     let config = world.shelf.update(AUTO, |held| {

@@ -8,7 +8,7 @@ static ROWS: LazyLock<Vec<Value>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../data/blockrun.json")).expect("checked by a test")
 });
 
-/// One model.
+/// A model of the catalog.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row(&'static Value);
 

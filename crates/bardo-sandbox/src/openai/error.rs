@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::recorded::Recorded;
 use crate::reply::Reply;
 
-/// A refusal.
+/// A refusal of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) status: u16,

@@ -1,4 +1,4 @@
-//! OpenAI's models.
+//! The models of OpenAI.
 
 use std::sync::LazyLock;
 
@@ -44,13 +44,13 @@ pub(crate) fn find(id: &str) -> Result<Card, Problem> {
         })
 }
 
-/// `GET /v1/models`.
+/// Answers `GET /v1/models`.
 pub(crate) fn list() -> Reply {
     let data: Vec<Value> = CARDS.iter().map(Card::shown).collect();
     Reply::json(200, &json!({ "object": "list", "data": data }))
 }
 
-/// `GET /v1/models/{id}`.
+/// Answers `GET /v1/models/{id}`.
 pub(crate) fn one(id: &str) -> Result<Reply, Problem> {
     find(id).map(|card| Reply::json(200, &card.shown()))
 }

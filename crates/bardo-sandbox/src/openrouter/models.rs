@@ -1,4 +1,4 @@
-//! OpenRouter's catalog.
+//! The catalog of OpenRouter.
 
 use std::sync::LazyLock;
 

@@ -25,7 +25,7 @@ pub(crate) fn reasoning_details(world: &World, model: &str, think: &str) -> Valu
     }
 }
 
-/// The same as deltas: pieces of text that share an index, then what seals them, alone.
+/// Reasoning details as deltas: pieces of text that share an index, then the signature alone.
 pub(crate) fn reasoning_deltas(
     world: &World,
     model: &str,

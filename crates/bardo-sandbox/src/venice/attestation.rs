@@ -31,7 +31,7 @@ fn model_of(request: &Recorded) -> Result<Row, Refusal> {
         .ok_or_else(|| Refusal::new(404, "Specified model not found"))
 }
 
-/// `GET /tee/attestation`.
+/// Answers `GET /tee/attestation`.
 pub(super) fn attest(request: &Recorded, world: &World) -> Result<Reply, Refusal> {
     let row = model_of(request)?;
     let failed = || Refusal {
@@ -132,7 +132,7 @@ pub(super) fn remember(request: &Recorded, row: Row, reply: &Reply, world: &Worl
     world.shelf.put(&format!("tee:{id}"), json!(text));
 }
 
-/// `GET /tee/signature`.
+/// Answers `GET /tee/signature`.
 pub(super) fn signature(request: &Recorded, world: &World) -> Result<Reply, Refusal> {
     let row = model_of(request)?;
     let id = request.query_value("request_id").unwrap_or_default();

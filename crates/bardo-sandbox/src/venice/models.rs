@@ -66,7 +66,7 @@ fn rows(kind: &str) -> &'static [Value] {
     CATALOG[kind].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// `GET /models`.
+/// Answers `GET /models`.
 pub(super) fn list(kind: &str) -> Value {
     let data: Vec<&Value> = match kind {
         "all" => rows("text").iter().chain(rows("embedding")).collect(),
@@ -89,7 +89,7 @@ pub(super) fn traits() -> Value {
     json!({ "object": "list", "type": "text", "data": traits })
 }
 
-/// `GET /models/compatibility_mapping`.
+/// Answers `GET /models/compatibility_mapping`.
 pub(super) fn mapping() -> Value {
     let names = MAPPED
         .iter()

@@ -9,7 +9,7 @@ use super::{Subject, json_schema};
 use crate::anthropic::error::ApiError;
 use crate::anthropic::rules::rules;
 
-/// Checks `tools`.
+/// Checks the member `tools`.
 pub(super) fn check(body: &Fields, subject: &Subject<'_>) -> Result<(), ApiError> {
     let Some(tools) = present(body, "tools") else {
         return Ok(());
