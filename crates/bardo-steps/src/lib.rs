@@ -21,7 +21,7 @@ thread_local! {
 pub struct Steps {
     /// Comparisons of texts that have the same length.
     pub comparisons: u64,
-    /// Allocations.
+    /// Number of allocations.
     pub allocations: u64,
     /// Bytes allocated, each time anew where a list grows.
     pub bytes: u64,
