@@ -24,7 +24,7 @@ pub enum UsageStyle {
     /// Where the dialect has it.
     #[default]
     Usual,
-    /// Nowhere.
+    /// The answer has no usage.
     Missing,
     /// Twice, the first time with less.
     Twice,
@@ -32,7 +32,7 @@ pub enum UsageStyle {
     WithContent,
 }
 
-/// One answer.
+/// An answer of a provider.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The upstream's dialect.
@@ -52,11 +52,11 @@ pub struct Answer {
 /// One event of a stream.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// As written.
+    /// The bytes of the event, framing included.
     pub bytes: Bytes,
     /// Output tokens that the provider has made when this is sent.
     pub tokens: u64,
-    /// It ends the stream well.
+    /// Whether the event ends the stream without an error.
     pub terminal: bool,
 }
 

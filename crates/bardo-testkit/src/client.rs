@@ -13,7 +13,7 @@ pub use read::{Ending, Reading};
 /// When a caller loses patience.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaves {
-    /// It waits to the end.
+    /// The caller waits to the end.
     Never,
     /// After that time.
     After(Duration),
@@ -28,7 +28,7 @@ pub struct Wish {
     pub case: u64,
     /// The caller's dialect.
     pub dialect: Dialect,
-    /// The model.
+    /// Name of the model.
     pub model: String,
     /// Piece by piece.
     pub stream: bool,

@@ -24,7 +24,7 @@ impl Dice {
         dice
     }
 
-    /// Any number.
+    /// A random number of 64 bits.
     pub fn throw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -19,9 +19,9 @@ const LIMIT: u64 = 4_096;
 /// An amount in micro-USD between two bounds, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// At least.
+    /// The lower bound.
     pub least: u64,
-    /// At most.
+    /// The upper bound.
     pub most: u64,
     /// Whether money stays held because nobody knows what the provider did.
     pub unknown: Unknown,
@@ -30,11 +30,11 @@ pub struct Due {
 /// Whether an outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unknown {
-    /// It is known.
+    /// The outcome is known.
     No,
     /// The caller left before it was told.
     Maybe,
-    /// It is unknown, and the caller was told so.
+    /// The outcome is unknown, and the caller got the error that says so.
     Yes,
 }
 

@@ -17,13 +17,15 @@ pub enum Verdict {
     Answers,
     /// The provider surely did not carry the request out: another one may be asked.
     Refuses,
-    /// It may have, and may bill it; nothing has reached the caller. Nobody else may be asked.
+    /// The provider may have carried the request out, and may bill it; nothing has reached the
+    /// caller. No other backend may be called.
     Unknown,
     /// The stream breaks after content: the caller sees a failed stream. Nobody else is asked.
     Breaks,
     /// Either an answer or a failed stream, but never a clean end without all of the text.
     AnswersOrBreaks,
-    /// The same; and where both sides speak one dialect the damage may be handed on as it came.
+    /// As [`Self::AnswersOrBreaks`]; if both sides speak one dialect, the damage may also be
+    /// relayed unchanged.
     RelaysOrBreaks,
 }
 
@@ -53,7 +55,7 @@ macro_rules! faults {
 faults! {
     /// None: a good answer.
     Healthy
-    /// Nobody listens.
+    /// The port is closed.
     ConnectRefused
     /// The connection is never established.
     ConnectHangs
@@ -87,7 +89,7 @@ faults! {
     KeyRefused
     /// 402: our account there is empty.
     OutOfFunds
-    /// 404.
+    /// 404: the model is unknown.
     NotFound
     /// 307 to another host.
     Redirect
@@ -95,7 +97,7 @@ faults! {
     WebPage
     /// 200 with nothing.
     EmptyBody
-    /// 200, compressed.
+    /// 200 with a compressed body.
     Compressed
     /// 200 with an error as its body.
     ErrorInBody
@@ -129,9 +131,9 @@ faults! {
     UnknownEvents
     /// Noise after the end.
     TrailingNoise
-    /// No usage.
+    /// Usage is missing.
     UsageMissing
-    /// Usage twice.
+    /// Usage comes twice.
     UsageTwice
     /// Usage beside content.
     UsageWithContent
@@ -278,15 +280,15 @@ pub fn streams(answer: &Answer, body: &[u8], piece: usize, framed: bool) -> Scri
 pub struct Patience;
 
 impl Patience {
-    /// To connect.
+    /// Time limit to connect.
     pub const CONNECT: Duration = Duration::from_secs(2);
     /// To the head.
     pub const HEADER: Duration = Duration::from_secs(8);
     /// To the first content.
     pub const FIRST_TOKEN: Duration = Duration::from_secs(8);
-    /// Between data.
+    /// Time limit between two pieces of data.
     pub const IDLE: Duration = Duration::from_secs(6);
-    /// In all.
+    /// Time limit for the whole answer.
     pub const TOTAL: Duration = Duration::from_secs(30);
     /// Silence towards the caller.
     pub const HEARTBEAT: Duration = Duration::from_secs(3);

@@ -20,7 +20,7 @@ enum Mishap {
     Slow(u64),
     /// Nothing was done.
     Before,
-    /// It was done, and nobody hears of it.
+    /// The command was carried out, and its answer is lost.
     After,
 }
 

@@ -39,7 +39,7 @@ impl Clock for PausedClock {
 /// A caller who pays.
 #[derive(Debug, Clone)]
 pub struct Purse {
-    /// Its key.
+    /// The caller's key.
     pub key: Arc<KeyRecord>,
     /// What was paid in.
     pub deposited: MicroUsd,

@@ -20,7 +20,7 @@ pub struct Seen<'a> {
     pub charged: i64,
     /// All holds that have not ended.
     pub holds: &'a [HoldView],
-    /// All receipts.
+    /// All receipts of the account.
     pub receipts: &'a [Receipt],
     /// The purse may have too little for what is owed.
     pub may_lack: bool,
@@ -76,9 +76,9 @@ impl Seen<'_> {
 
 /// A scene whose callers pay from one purse, and its books.
 pub struct Till {
-    /// The scene.
+    /// The scene of the test.
     pub scene: Scene,
-    /// Its books.
+    /// The ledger of the scene.
     pub ledger: Arc<MemoryLedger>,
 }
 

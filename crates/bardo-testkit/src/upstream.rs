@@ -54,9 +54,9 @@ pub struct Script {
 /// What becomes of an attempt to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
-    /// Somebody answers.
+    /// The provider accepts the connection.
     Open,
-    /// Nobody listens.
+    /// The port is closed.
     Refused,
     /// No answer comes.
     Hangs,
@@ -120,7 +120,7 @@ impl Call {
 type Plan = Box<dyn Fn(&Asked) -> Script + Send + Sync>;
 type Doors = Box<dyn Fn(u64) -> Door + Send + Sync>;
 
-/// One provider.
+/// A scripted provider.
 pub struct Upstream {
     /// Its host name.
     pub host: String,
@@ -154,7 +154,7 @@ impl Upstream {
         }
     }
 
-    /// The same with a say in each attempt to connect, which are numbered from 0.
+    /// This provider, with a rule for each attempt to connect. Attempts are numbered from 0.
     #[must_use]
     pub fn with_doors(mut self, doors: impl Fn(u64) -> Door + Send + Sync + 'static) -> Self {
         self.doors = Box::new(doors);

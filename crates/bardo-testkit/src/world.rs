@@ -32,7 +32,7 @@ pub const MAX_ATTEMPTS: usize = 3;
 
 /// A provider and the models that it serves.
 pub struct Backend {
-    /// The provider.
+    /// The scripted provider.
     pub upstream: Arc<Upstream>,
     /// By these names.
     pub models: Vec<String>,
@@ -47,7 +47,7 @@ pub enum End {
     Stream(Ending),
     /// An error in place of an answer.
     Refused {
-        /// In words.
+        /// Text of the error.
         error: String,
         /// The provider may have carried it out.
         unknown: bool,
@@ -75,7 +75,7 @@ pub struct Visit {
 
 /// An engine, its providers and what it reported.
 pub struct Scene {
-    /// The engine.
+    /// The engine under test.
     pub engine: Arc<Engine>,
     /// The providers, in the owner's order.
     pub upstreams: Vec<Arc<Upstream>>,

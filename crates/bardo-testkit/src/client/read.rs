@@ -10,7 +10,7 @@ pub enum Ending {
     Clean,
     /// With an error event of its dialect and nothing after it; the code in it.
     Failed(String),
-    /// With neither.
+    /// Neither a terminal event nor an error event.
     Open,
 }
 
