@@ -79,7 +79,7 @@ enum Section {
     Keys,
     /// Settling in the embedded store, alone.
     Store,
-    /// Routing alone.
+    /// Routing alone, without HTTP.
     Routing,
 }
 

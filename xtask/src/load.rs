@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Requests per second [default: as fast as answers come].
     #[arg(long)]
     rate: Option<f64>,
-    /// Duration.
+    /// Duration in seconds.
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
     /// JSON body to post, or `@file` [default: send a GET].

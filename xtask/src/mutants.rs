@@ -69,7 +69,7 @@ fn integration() -> String {
 enum Outcome {
     Caught,
     Missed,
-    /// It could not be tried.
+    /// The mutant could not be tried, for this reason.
     Broken(String),
 }
 

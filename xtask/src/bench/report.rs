@@ -93,7 +93,7 @@ impl Spread {
     }
 }
 
-/// One figure.
+/// A figure of the report.
 #[derive(Serialize)]
 pub(super) struct Row {
     section: &'static str,

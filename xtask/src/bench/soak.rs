@@ -47,7 +47,7 @@ const DESCRIPTORS_SLACK: usize = 300;
 /// Options of `cargo xtask soak`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Duration.
+    /// Duration in minutes.
     #[arg(long, default_value_t = 20.0)]
     minutes: f64,
     /// Requests per second [default: 60 % of what the machine can do].

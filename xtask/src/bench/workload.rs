@@ -19,7 +19,7 @@ pub(super) enum Shape {
     Stream,
     /// A request of a coding agent late in its session: 30 tools, 40 turns, 118 kB.
     Agent,
-    /// The same, streamed.
+    /// The request of [`Self::Agent`], streamed.
     AgentStream,
 }
 

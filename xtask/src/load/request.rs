@@ -68,7 +68,7 @@ pub(crate) struct Expect {
 }
 
 impl Expect {
-    /// Any success.
+    /// Accepts any success.
     pub(crate) fn success() -> Self {
         Self {
             status: 200..=299,
