@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(warnings.len(), 7, "{warnings:?}");
         assert_eq!(
             warnings[0],
-            "temperature NaN of the caller is ignored: it goes from 0 to 2"
+            "temperature NaN of the caller is ignored: the range is 0 to 2"
         );
     }
 

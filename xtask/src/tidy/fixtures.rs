@@ -14,7 +14,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
 }
 
 struct Fixture<'a> {
-    /// `crates/<name>/`
+    /// The folder of the crate, `crates/<name>/`.
     owner: &'a str,
     /// The path below `fixtures/`.
     inside: &'a str,
