@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
+use bardo_types::backend::BackendName;
 use bardo_types::model::{Dialect, ModelEntry, Service};
 use bardo_types::secret::Secret;
 use http::Uri;
@@ -117,8 +118,8 @@ pub struct Endpoint {
 
 /// The vendor's name in that of its backend: `groq` of `direct/groq#2`.
 fn vendor_of(name: &str) -> &str {
-    let name = name.strip_prefix("direct/").unwrap_or(name);
-    name.split_once('#').map_or(name, |(name, _)| name)
+    let name = BackendName::parse(name);
+    name.key_of().unwrap_or(name.plain())
 }
 
 impl Endpoint {

@@ -1,5 +1,6 @@
 //! The hard filters: what a candidate must offer to answer a request at all.
 
+use bardo_types::backend::BackendName;
 use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::model::{Capabilities, Service};
 use bardo_types::privacy::SecurityClass;
@@ -37,12 +38,9 @@ pub(crate) struct Sieved {
     pub(crate) max_output: Option<u64>,
 }
 
-/// Whether a name in a list of the owner's means a backend: `direct` any key of a maker, and
-/// `direct/openai` each of several keys.
+/// Whether a name in a list of the owner's means a backend.
 pub(crate) fn names_backend(listed: &str, backend: &str) -> bool {
-    let name = backend.split_once('#').map_or(backend, |(name, _)| name);
-    let (head, tail) = name.split_once('/').unwrap_or((name, ""));
-    [backend, name, head].contains(&listed) || !tail.is_empty() && listed == tail
+    BackendName::parse(backend).is_meant_by(listed)
 }
 
 /// Whether a candidate gives one answer per request: by its service, or because its own dialect

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use bardo_types::backend::BackendName;
 use bardo_types::model::{ModelEntry, Price, Service, Tier};
 
 use crate::catalog::Catalog;
@@ -183,8 +184,8 @@ fn is_maker(service: Service) -> bool {
 
 /// Whether a backend sells the models of a vendor as their maker, for [`Roster::sells_as_maker`].
 fn sells_as_maker(spec: &BackendSpec, vendor: &str) -> bool {
-    let name = spec.name.strip_prefix("direct/").unwrap_or(&spec.name);
-    let name = name.split_once('#').map_or(name, |(name, _)| name);
+    let name = BackendName::parse(&spec.name);
+    let name = name.key_of().unwrap_or(name.plain());
     match spec.service {
         // What runs on the owner's machines has no list price.
         Service::Local => false,

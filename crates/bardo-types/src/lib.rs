@@ -7,6 +7,7 @@
 //!
 //! Start from [`chat::ChatRequest`] for conversations and [`model::ModelEntry`] for the catalog.
 
+pub mod backend;
 pub mod calendar;
 pub mod chat;
 pub mod clock;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bardo_providers::BaseUrl;
 use bardo_router::{BankrPolicy, Mode, Policy, Subsystems, Weights};
+use bardo_types::backend::BackendName;
 use bardo_types::money::MicroUsd;
 use bardo_types::profile::InferenceProfile;
 use bardo_types::subsystem::Subsystem;
@@ -252,7 +253,7 @@ fn is_configured(config: &Config, name: &str) -> bool {
         other => {
             // Names that cannot be made are refused with the backends themselves.
             let keys = super::key_names(config).unwrap_or_default();
-            let maker = other.strip_prefix("direct/").unwrap_or(other);
+            let maker = BackendName::parse(other).key_of().unwrap_or(other);
             let named = format!("direct/{maker}");
             other == "direct" && !keys.is_empty() || keys.contains(&named)
         }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use bardo_types::backend::BackendName;
 use bardo_types::model::{ModelEntry, Service};
 
 use super::{BackendSpec, Candidate, NoRoute, Roster, edit_distance};
@@ -120,7 +121,7 @@ impl Roster {
         names.extend(self.makers.iter().map(String::as_str));
         names.extend(self.specs.iter().map(|spec| {
             let name = spec.short_name().unwrap_or(&spec.name);
-            name.split_once('#').map_or(name, |(name, _)| name)
+            BackendName::parse(name).plain()
         }));
         let plain = written.to_ascii_lowercase();
         let mut known: Vec<(usize, &str)> = names
@@ -175,7 +176,7 @@ impl Roster {
             return Some(Ok(candidates));
         }
         let (head, _) = prefix(name)?;
-        let head = head.split_once('#').map_or(head, |(head, _)| head);
+        let head = BackendName::parse(head).plain();
         let is_backend = SERVICES.contains(&head)
             || vendors::vendor(head).is_some() && vendors::maker(head).is_none();
         is_backend.then(|| Err(self.no_backend(head.to_owned())))
@@ -184,7 +185,7 @@ impl Roster {
     /// The backend that `direct/<model>` means by `<model>`, where there is no such key.
     fn missing_key(&self, model: &str) -> Option<String> {
         let (head, _) = prefix(model)?;
-        let service = head.split_once('#').map_or(head, |(service, _)| service);
+        let service = BackendName::parse(head).plain();
         let is_key =
             head.contains('#') || DIRECT.contains(&service) || vendors::vendor(service).is_some();
         let name = format!("direct/{head}");

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use bardo_router::Subsystems;
+use bardo_types::backend::BackendName;
 use bardo_types::money::MicroUsd;
 use serde_json::Number;
 
@@ -208,14 +209,14 @@ fn known_backend(config: &Config, place: &str, name: &str) -> Result<(), String>
         .chain(vendors.map(|vendor| vendor.name.as_str()))
         .chain(named)
         .collect();
-    let maker = name.strip_prefix("direct/").map(|maker| {
-        // The first key of a maker has no number.
-        let number = |n: &str| n.parse::<usize>().is_ok_and(|n| n > 1);
-        match maker.split_once('#') {
-            Some((maker, index)) => owners.contains(&maker) && number(index),
-            None => owners.contains(&maker),
-        }
-    });
+    let named = BackendName::parse(name);
+    // The first key of a maker has no number.
+    let number = named
+        .number()
+        .map(|n| n.parse::<usize>().is_ok_and(|n| n > 1));
+    let maker = named
+        .key_of()
+        .map(|maker| owners.contains(&maker) && number.unwrap_or(true));
     if maker.unwrap_or(BACKENDS.contains(&name)) {
         return Ok(());
     }
