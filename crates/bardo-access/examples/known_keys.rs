@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bardo_access::{
-    Future, KeyError, KeyKind, KeyRecord, KeyStore, Moment, PresentedKey, Scopes, Verdict,
-    Verifier, VerifierSettings,
+    Amendment, Future, KeyError, KeyKind, KeyRecord, KeyStore, Moment, PresentedKey, Scopes,
+    Verdict, Verifier, VerifierSettings,
 };
 use bardo_types::ids::{AccountId, KeyId};
 
@@ -28,7 +28,7 @@ impl KeyStore for Nothing {
         Box::pin(async { Ok(()) })
     }
 
-    fn update(&self, _: KeyRecord) -> Future<'_, Result<(), KeyError>> {
+    fn update(&self, _: KeyRecord, _: Amendment) -> Future<'_, Result<(), KeyError>> {
         Box::pin(async { Ok(()) })
     }
 

@@ -38,6 +38,24 @@ impl KeyKind {
         }
     }
 
+    /// Name of the kind, as stores and listings write it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Spend => "spend",
+            Self::ReadOnly => "read_only",
+        }
+    }
+
+    /// Kind of a stored name. An unknown name gives the kind that may do least.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        match name {
+            "spend" => Self::Spend,
+            _ => Self::ReadOnly,
+        }
+    }
+
     /// The kind of key that a text claims to be.
     #[must_use]
     pub fn claimed_by(text: &str) -> Option<Self> {

@@ -11,15 +11,18 @@ mod limit;
 mod network;
 mod port;
 mod record;
+mod rights;
 mod tier;
 mod verifier;
 
 pub use key::{InvalidKey, KeyKind, KeyMakingError, PresentedKey, hash_secret, verify_secret};
-pub use limit::{Admission, Allowance, LimitRequest, LocalLimits, Remaining, Throttled};
+pub use limit::{
+    Admission, Allowance, DefaultLimits, LimitRequest, Limits, LocalLimits, Remaining, Throttled,
+};
 pub use network::{InvalidNetwork, Network};
-pub use port::{Future, KeyError, KeyStore, LimitStore};
-pub use record::{InvalidScopes, KeyRecord, KeyState, Scopes, SpendCaps};
-pub use tier::{CachePartition, Tier, TierRow, tiers};
+pub use port::{Amendment, Future, KeyError, KeyStore, LimitStore};
+pub use record::{CapRange, CapRanges, InvalidScopes, KeyRecord, KeyState, Scopes, SpendCaps};
+pub use tier::{Tier, TierRow, tiers};
 pub use verifier::{
     Checked, Keys, Moment, Presence, Refusal, Settings as VerifierSettings, Verdict, Verifier,
 };

@@ -2,12 +2,14 @@
 
 mod bucket;
 mod local;
+mod terms;
 
 pub use local::LocalLimits;
+pub use terms::{DefaultLimits, Limits};
 
 use bardo_types::ids::{AccountId, KeyId};
 
-/// What an account may use per hour before more is billed or refused (C-163).
+/// Tokens per hour (UTC) that come before more is billed or refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
     /// Prompt and completion tokens per hour (UTC).
@@ -27,12 +29,21 @@ pub struct LimitRequest {
     pub requests_per_minute: Option<u32>,
     /// Tokens per minute; `None`: no limit.
     pub tokens_per_minute: Option<u64>,
-    /// The account's allowance, if it has one.
+    /// Tokens per hour; `None`: no allowance.
     pub allowance: Option<Allowance>,
+    /// The allowance is the key's own and its hour is counted by key; otherwise by account.
+    pub own_allowance: bool,
     /// Tokens it will use at most, as far as is known; corrected by [`Admission`] later.
     pub tokens: u64,
     /// Unix milliseconds now.
     pub now_ms: u64,
+}
+
+impl LimitRequest {
+    /// The identity whose hour the allowance counts.
+    pub fn hour_of(&self) -> Option<&KeyId> {
+        self.key.as_ref().filter(|_| self.own_allowance)
+    }
 }
 
 /// What is left of one limit.

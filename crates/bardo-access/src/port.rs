@@ -5,7 +5,7 @@ use std::pin::Pin;
 use bardo_types::ids::{AccountId, KeyId};
 
 use crate::limit::{Admission, LimitRequest, Throttled};
-use crate::record::KeyRecord;
+use crate::record::{KeyRecord, Scopes};
 
 /// What every call of a store answers with.
 pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
@@ -22,6 +22,30 @@ pub enum KeyError {
     /// There is no key of that id.
     #[error("no key has the id `{0}`")]
     Unknown(KeyId),
+    /// Another change came first.
+    #[error("the key `{0}` was changed meanwhile; try again")]
+    Changed(KeyId),
+}
+
+/// How a change of a key is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Amendment {
+    /// Line for the audit log: what changed, and by whose word.
+    pub note: String,
+    /// Scopes that the change was decided on; the change is refused where the key has others by
+    /// now. `None`: any.
+    pub from: Option<Scopes>,
+}
+
+impl Amendment {
+    /// A change that holds whatever the scopes are.
+    #[must_use]
+    pub fn noted(note: impl Into<String>) -> Self {
+        Self {
+            note: note.into(),
+            from: None,
+        }
+    }
 }
 
 /// Where keys are kept.
@@ -32,8 +56,9 @@ pub trait KeyStore: Send + Sync {
     /// Keeps a new key.
     fn insert(&self, record: KeyRecord) -> Future<'_, Result<(), KeyError>>;
 
-    /// Changes what may change of a key: name, scopes, tier, spread, expiry, revocation.
-    fn update(&self, record: KeyRecord) -> Future<'_, Result<(), KeyError>>;
+    /// Changes what may change of a key: name, scopes, tier, spread, expiry, revocation. A
+    /// revocation is never taken back. The audit log gets the note.
+    fn update(&self, record: KeyRecord, how: Amendment) -> Future<'_, Result<(), KeyError>>;
 
     /// Keys in the order of their making; of one account or of all.
     fn list<'a>(

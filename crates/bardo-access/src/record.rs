@@ -4,21 +4,20 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-use std::net::IpAddr;
-
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::{BasisPoints, MicroUsd};
 
 use crate::key::KeyKind;
+use crate::limit::Allowance;
 use crate::network::Network;
 use crate::tier::Tier;
 
 /// What a key is restricted to. Empty lists restrict nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scopes {
-    /// Models by the catalog's name or as named; a trailing `*` matches any ending.
+    /// Patterns of models. What a pattern names is known to the catalog of the caller.
     pub models: Vec<String>,
-    /// Backends, by name or by the name before its `/`.
+    /// Backends, as [`bardo_types::backend::BackendName::is_meant_by`] reads them.
     pub backends: Vec<String>,
     /// Networks that it may be used from.
     pub networks: Vec<Network>,
@@ -26,8 +25,12 @@ pub struct Scopes {
     pub requests_per_minute: Option<u32>,
     /// Tokens per minute; the tier's when absent.
     pub tokens_per_minute: Option<u64>,
+    /// Tokens per hour of this key; the tier's or the account's when absent.
+    pub allowance: Option<Allowance>,
     /// What it may spend.
     pub spend: SpendCaps,
+    /// Ranges in which the program that holds the key may move its own caps.
+    pub ranges: CapRanges,
 }
 
 /// Stored scopes that cannot be read. Such a key is unusable rather than unrestricted.
@@ -36,26 +39,6 @@ pub struct Scopes {
 pub struct InvalidScopes(String);
 
 impl Scopes {
-    /// Whether a model may be asked for: by the name that the caller wrote, or by the catalog's
-    /// name for the same model.
-    #[must_use]
-    pub fn allows_model(&self, requested: &str, catalog: Option<&str>) -> bool {
-        let is_named = |name: &str| self.models.iter().any(|pattern| matches(pattern, name));
-        self.models.is_empty() || is_named(requested) || catalog.is_some_and(is_named)
-    }
-
-    /// Whether a backend may be used: by its name (`direct/openai`) or by the part before the `/`.
-    #[must_use]
-    pub fn allows_backend(&self, backend: &str) -> bool {
-        names_backend(&self.backends, backend)
-    }
-
-    /// Whether the key may be used from an address.
-    #[must_use]
-    pub fn allows_address(&self, address: IpAddr) -> bool {
-        self.networks.is_empty() || self.networks.iter().any(|known| known.contains(address))
-    }
-
     /// The scopes as they are stored.
     #[must_use]
     pub fn to_json(&self) -> String {
@@ -72,24 +55,6 @@ impl Scopes {
     }
 }
 
-/// A trailing `*` matches any ending.
-fn matches(pattern: &str, name: &str) -> bool {
-    pattern
-        .strip_suffix('*')
-        .map_or(pattern == name, |start| name.starts_with(start))
-}
-
-/// Whether a list of backends names this one; an empty list names all.
-pub(crate) fn names_backend(list: &[String], backend: &str) -> bool {
-    // Several keys of one provider are told apart by `#2`; they are one backend to its callers.
-    let name = backend.split_once('#').map_or(backend, |(name, _)| name);
-    let head = name.split_once('/').map_or(name, |(head, _)| head);
-    list.is_empty()
-        || list
-            .iter()
-            .any(|known| [backend, name, head].contains(&known.as_str()))
-}
-
 /// What may be spent over each window; absent: as much as there is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpendCaps {
@@ -101,6 +66,39 @@ pub struct SpendCaps {
     pub month: Option<MicroUsd>,
     /// Cap over the lifetime of the key.
     pub total: Option<MicroUsd>,
+}
+
+/// Lowest and highest value of a cap, both allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CapRange {
+    /// The lowest cap.
+    pub min: MicroUsd,
+    /// The highest cap.
+    pub max: MicroUsd,
+}
+
+impl CapRange {
+    /// The range from `min` to `max`; `None` where `min` is above `max`.
+    #[must_use]
+    pub fn new(min: MicroUsd, max: MicroUsd) -> Option<Self> {
+        (min <= max).then_some(Self { min, max })
+    }
+
+    /// Whether a cap lies in the range. No cap at all is above every range.
+    #[must_use]
+    pub fn holds(self, cap: Option<MicroUsd>) -> bool {
+        cap.is_some_and(|cap| (self.min..=self.max).contains(&cap))
+    }
+}
+
+/// Ranges that the owner of a key sets for its caps. A cap without a range is moved by the owner
+/// alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CapRanges {
+    /// Range of the cap per day (UTC).
+    pub day: Option<CapRange>,
+    /// Range of the cap per month (UTC).
+    pub month: Option<CapRange>,
 }
 
 /// Whether a key can be used.
@@ -161,5 +159,24 @@ impl KeyRecord {
         } else {
             KeyState::Active
         }
+    }
+}
+
+/// A key that is restricted to nothing.
+#[cfg(test)]
+pub(crate) fn sample() -> KeyRecord {
+    KeyRecord {
+        id: KeyId::parse("k").expect("an id"),
+        account: AccountId::parse("a").expect("an id"),
+        kind: KeyKind::Spend,
+        name: String::new(),
+        hash: String::new(),
+        scopes: Scopes::default(),
+        tier: None,
+        spread: None,
+        created_at_ms: 0,
+        expires_at_ms: None,
+        revoked_at_ms: None,
+        replaces: None,
     }
 }

@@ -1,11 +1,9 @@
-//! The product's tiers: `data/tiers.toml` (TIER-01).
+//! The product's tiers: `data/tiers.toml`.
 
 use std::sync::LazyLock;
 
 use bardo_types::money::BasisPoints;
 use serde::Deserialize;
-
-use crate::record::names_backend;
 
 /// A tier of the product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,16 +37,6 @@ impl Tier {
     }
 }
 
-/// Who shares semantically cached answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CachePartition {
-    /// Everybody of the tier.
-    Shared,
-    /// Nobody but the account itself.
-    PerTenant,
-}
-
 /// What a tier comes with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierRow {
@@ -62,16 +50,12 @@ pub struct TierRow {
     pub tokens_per_minute: Option<u64>,
     /// Services that it may use; empty: all.
     pub backends: Vec<String>,
-    /// A cheaper model may answer when a budget ends (C-044).
+    /// A cheaper model may answer when a budget ends.
     pub allow_downgrade: bool,
-    /// Who shares semantically cached answers.
-    pub semantic_cache: CachePartition,
-    /// Context about decentralized finance may be added.
-    pub defi_context: bool,
-    /// The class of a request's content may choose the backend.
+    /// Share of the cap per day that is kept for protected subsystems.
+    pub reserved_share: BasisPoints,
+    /// Classes of protection may be asked for.
     pub security_routing: bool,
-    /// Reputation lowers what is added to costs.
-    pub reputation_discount: bool,
 }
 
 impl TierRow {
@@ -82,12 +66,6 @@ impl TierRow {
             .iter()
             .find(|row| row.tier == tier)
             .expect("the table has a row for every tier and for keys without one")
-    }
-
-    /// Whether the tier may use a backend.
-    #[must_use]
-    pub fn allows_backend(&self, backend: &str) -> bool {
-        names_backend(&self.backends, backend)
     }
 }
 
@@ -109,10 +87,9 @@ struct Row {
     #[serde(default)]
     backends: Vec<String>,
     allow_downgrade: bool,
-    semantic_cache: CachePartition,
-    defi_context: bool,
+    #[serde(default)]
+    reserved_basis_points: u32,
     security_routing: bool,
-    reputation_discount: bool,
 }
 
 impl Row {
@@ -126,10 +103,9 @@ impl Row {
             tokens_per_minute: self.tokens_per_minute,
             backends: self.backends,
             allow_downgrade: self.allow_downgrade,
-            semantic_cache: self.semantic_cache,
-            defi_context: self.defi_context,
+            reserved_share: BasisPoints::new(self.reserved_basis_points)
+                .expect("the table holds no share above the largest"),
             security_routing: self.security_routing,
-            reputation_discount: self.reputation_discount,
         }
     }
 }
@@ -156,59 +132,12 @@ mod tests {
 
     const COLUMNS: [Option<Tier>; 4] = [None, Some(Tier::Free), Some(Tier::Pro), Some(Tier::Golem)];
 
-    /// One line of TIER-01: what holds for keys without a tier, Free, Pro and Golem.
+    /// One line of the table: what holds for keys without a tier, Free, Pro and Golem.
     #[track_caller]
     fn check<T: PartialEq + std::fmt::Debug>(expected: [T; 4], of: impl Fn(&TierRow) -> T) {
         for (tier, expected) in COLUMNS.into_iter().zip(expected) {
             assert_eq!(of(TierRow::of(tier)), expected, "{tier:?}");
         }
-    }
-
-    #[test]
-    fn everybody_may_use_blockrun_openrouter_and_a_local_server() {
-        for backend in ["blockrun", "openrouter", "local", "direct/local"] {
-            check([true; 4], |row| row.allows_backend(backend));
-        }
-    }
-
-    #[test]
-    fn venice_is_not_for_free() {
-        check([true, false, true, true], |row| {
-            row.allows_backend("venice")
-        });
-    }
-
-    #[test]
-    fn bankr_is_for_agents() {
-        check([true, false, false, true], |row| {
-            row.allows_backend("bankr")
-        });
-    }
-
-    #[test]
-    fn direct_keys_are_not_for_free() {
-        for backend in ["direct/openai", "direct/anthropic#2", "direct/google"] {
-            check([true, false, true, true], |row| row.allows_backend(backend));
-        }
-    }
-
-    #[test]
-    fn free_shares_its_semantic_cache() {
-        use CachePartition::{PerTenant, Shared};
-        check([PerTenant, Shared, PerTenant, PerTenant], |row| {
-            row.semantic_cache
-        });
-    }
-
-    #[test]
-    fn finance_context_and_reputation_are_for_agents() {
-        check([true, false, false, true], |row| row.defi_context);
-        check([true, false, false, true], |row| row.reputation_discount);
-    }
-
-    #[test]
-    fn classes_choose_backends_for_those_who_have_several() {
-        check([true, false, true, true], |row| row.security_routing);
     }
 
     #[test]
@@ -224,11 +153,6 @@ mod tests {
             row.requests_per_minute
         });
         check([None; 4], |row| row.tokens_per_minute);
-    }
-
-    #[test]
-    fn only_agents_are_downgraded_unasked() {
-        check([false, false, false, true], |row| row.allow_downgrade);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which of the candidates a caller may use: the scopes of its key, its tier, and prices.
 
-use bardo_access::{KeyKind, KeyRecord, Tier, TierRow, tiers};
+use bardo_access::{KeyRecord, Tier};
 use bardo_router::Candidate;
 use bardo_types::privacy::SecurityClass;
 
@@ -8,26 +8,15 @@ use crate::error::EngineError;
 use crate::received::{Payer, Principal};
 use crate::world::World;
 
-/// The tier's row of a key.
-pub(crate) fn tier_row(key: &KeyRecord) -> Option<&'static TierRow> {
-    tiers().iter().find(|row| row.tier == key.tier)
-}
-
 /// Refuses a class of protection that the tier of a key does not come with.
 pub(crate) fn protection(principal: &Principal, class: SecurityClass) -> Result<(), EngineError> {
-    let Payer::Prepaid(key) = &principal.payer else {
-        return Ok(());
-    };
-    let Some(row) = tier_row(key).filter(|row| !row.security_routing) else {
-        return Ok(());
-    };
-    if class == SecurityClass::Standard {
-        return Ok(());
+    match &principal.payer {
+        Payer::Prepaid(key) if !key.may_ask_for(class) => Err(EngineError::Tier {
+            class,
+            tier: key.tier.map_or("none", Tier::as_str),
+        }),
+        Payer::Owner | Payer::Prepaid(_) => Ok(()),
     }
-    Err(EngineError::Tier {
-        class,
-        tier: row.tier.map_or("none", Tier::as_str),
-    })
 }
 
 /// Keeps the candidates that the caller may use for a model that it calls `name`.
@@ -42,12 +31,12 @@ pub(crate) fn within_scopes(
     }
 }
 
+/// Scopes are matched with the model that a name resolves to, never with the name in the request.
 fn is_within(key: &KeyRecord, world: &World, name: &str, candidate: &Candidate) -> bool {
-    let tier_backends = tier_row(key).map_or(&[][..], |row| &row.backends);
-    let backend = &world.endpoint(candidate).name;
-    names_model(&key.scopes.models, world, name, candidate)
-        && names_backend(&key.scopes.backends, backend)
-        && names_backend(tier_backends, backend)
+    let roster = world.roster();
+    key.may_use(&world.endpoint(candidate).name, |pattern| {
+        roster.is_in_scope(pattern, name, candidate)
+    })
 }
 
 /// Whether a candidate can be billed to a caller who pays.
@@ -66,7 +55,7 @@ pub(crate) fn may_use(
     match &principal.payer {
         Payer::Owner => true,
         Payer::Prepaid(key) => {
-            key.kind != KeyKind::ReadOnly
+            key.may_spend()
                 && is_within(key, world, name, candidate)
                 && is_payable(world, candidate)
         }
@@ -90,10 +79,10 @@ pub(crate) fn payable(
     let Payer::Prepaid(key) = &principal.payer else {
         return Ok(());
     };
-    if key.kind == KeyKind::ReadOnly || candidates.is_empty() {
+    if !key.may_spend() || candidates.is_empty() {
         return Err(EngineError::Scope {
             model: name.to_owned(),
-            reads_only: key.kind == KeyKind::ReadOnly,
+            reads_only: !key.may_spend(),
         });
     }
     candidates.retain(|candidate| is_payable(world, candidate));
@@ -103,42 +92,4 @@ pub(crate) fn payable(
         });
     }
     Ok(())
-}
-
-/// Scopes are matched with what the name came to, never with how the caller wrote it.
-fn names_model(patterns: &[String], world: &World, name: &str, candidate: &Candidate) -> bool {
-    let roster = world.roster();
-    patterns.is_empty()
-        || patterns
-            .iter()
-            .any(|pattern| roster.is_in_scope(pattern, name, candidate))
-}
-
-fn names_backend(list: &[String], backend: &str) -> bool {
-    // Several keys of one provider are told apart by `#2`; they are one backend to callers.
-    let name = backend.split_once('#').map_or(backend, |(name, _)| name);
-    let head = name.split_once('/').map_or(name, |(head, _)| head);
-    list.is_empty()
-        || list
-            .iter()
-            .any(|known| [backend, name, head].contains(&known.as_str()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scopes_name_backends() {
-        let list = |names: &[&str]| {
-            names
-                .iter()
-                .map(|&name| name.to_owned())
-                .collect::<Vec<_>>()
-        };
-        assert!(names_backend(&list(&["direct"]), "direct/openai#2"));
-        assert!(names_backend(&list(&["direct/openai"]), "direct/openai#2"));
-        assert!(!names_backend(&list(&["direct/openai"]), "direct/local"));
-        assert!(names_backend(&[], "openrouter"));
-    }
 }

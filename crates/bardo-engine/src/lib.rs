@@ -61,6 +61,7 @@ mod world;
 
 pub use admitted::Admitted;
 pub use answer::{Answer, AnswerBody};
+pub use bardo_access::DefaultLimits;
 pub use breaker::{Breaker, CircuitHealth, CircuitState};
 pub use engine::Engine;
 pub use error::{EngineError, UpstreamFailure, code_of};
@@ -76,4 +77,4 @@ pub use observed::{
 pub use received::{Payer, Principal, Received, Task};
 pub use relay::ReplyStream;
 pub use services::{EventSink, Services, Unlimited};
-pub use world::{Billing, Deadlines, DefaultLimits, Resilience, SetupPolicy, Unpriced, World};
+pub use world::{Billing, Deadlines, Resilience, SetupPolicy, Unpriced, World};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::task::Poll;
 
-use bardo_access::{KeyRecord, LimitRequest, Tier};
-use bardo_ledger::budget::{self, RESERVED};
+use bardo_access::{KeyRecord, LimitRequest, Limits};
+use bardo_ledger::budget;
 use bardo_ledger::hold::{self, Ask, Bound, Plan, Sizing};
 use bardo_ledger::{Cap, CapScope, Ledger, Refusal, Reservation, Reserve, StoreError, Window};
 use bardo_router::Candidate;
@@ -16,7 +16,6 @@ use bardo_wire::codec::BadRequest;
 
 use crate::admitted::Admitted;
 use crate::engine::Engine;
-use crate::entitle::tier_row;
 use crate::error::EngineError;
 use crate::lifecycle::{Life, Received, Reserved};
 use crate::received::{Payer, Task};
@@ -50,23 +49,8 @@ impl Engine {
         let Payer::Prepaid(key) = &admitted.principal.payer else {
             return Ok(life);
         };
-        let (row, defaults) = (tier_row(key), &admitted.world.limits);
-        let requests_per_minute = key
-            .scopes
-            .requests_per_minute
-            .or(row.and_then(|row| row.requests_per_minute))
-            .or(defaults.requests_per_minute)
-            .filter(|&limit| limit > 0);
-        let tokens_per_minute = key
-            .scopes
-            .tokens_per_minute
-            .or(row.and_then(|row| row.tokens_per_minute))
-            .or(defaults.tokens_per_minute)
-            .filter(|&limit| limit > 0);
-        let counts = requests_per_minute.is_some()
-            || tokens_per_minute.is_some()
-            || defaults.allowance.is_some();
-        if !counts {
+        let limits = Limits::of(key, &admitted.world.limits);
+        if limits.is_none() {
             return Ok(life);
         }
         let size = admitted.size();
@@ -82,11 +66,14 @@ impl Engine {
             account: admitted.principal.account.clone(),
             // A rotation is no second allowance.
             key: Some(key.counted_as().clone()),
-            requests_per_minute,
-            tokens_per_minute,
-            allowance: defaults.allowance,
+            requests_per_minute: limits.requests_per_minute,
+            tokens_per_minute: limits.tokens_per_minute,
+            allowance: limits.allowance,
+            own_allowance: limits.own_allowance,
             // One request alone is never more than there can be.
-            tokens: tokens_per_minute.map_or(tokens, |limit| tokens.min(limit)),
+            tokens: limits
+                .tokens_per_minute
+                .map_or(tokens, |limit| tokens.min(limit)),
             now_ms: self.services.clock.now_ms(),
         };
         let admission = self
@@ -347,14 +334,11 @@ fn out_of_range() -> EngineError {
     .into()
 }
 
-/// The caps of a key, as far as this request may go: of an agent's day, a share is kept for its
-/// protected subsystems (C-165).
+/// The caps of a key, as far as this request may go: of a day, the tier may keep a share for
+/// protected subsystems.
 fn caps(key: &KeyRecord, admitted: &Admitted) -> Vec<Cap> {
     let caps = caps_of(key, admitted);
-    if key.tier != Some(Tier::Golem) {
-        return caps;
-    }
-    budget::caps_for(&caps, admitted.standing(), RESERVED)
+    budget::caps_for(&caps, admitted.standing(), key.reserved_share())
 }
 
 fn caps_of(key: &KeyRecord, admitted: &Admitted) -> Vec<Cap> {
@@ -431,10 +415,7 @@ impl Admitted {
     pub(crate) fn rate(&self) -> BasisPoints {
         match &self.principal.payer {
             Payer::Owner => BasisPoints::ZERO,
-            Payer::Prepaid(key) => key
-                .spread
-                .or_else(|| tier_row(key).and_then(|row| row.spread))
-                .unwrap_or(self.world.billing.spread),
+            Payer::Prepaid(key) => key.spread_or(self.world.billing.spread),
         }
     }
 

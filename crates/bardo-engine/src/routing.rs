@@ -54,7 +54,7 @@ impl Question<'_> {
 pub(crate) fn allows_downgrade(principal: &Principal, hints: Option<&RouteHints>) -> bool {
     let by_tier = || match &principal.payer {
         Payer::Owner => false,
-        Payer::Prepaid(key) => entitle::tier_row(key).is_some_and(|row| row.allow_downgrade),
+        Payer::Prepaid(key) => key.may_be_downgraded(),
     };
     hints
         .and_then(|hints| hints.allow_downgrade)

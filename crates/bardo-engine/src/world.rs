@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_access::Allowance;
+use bardo_access::DefaultLimits;
 use bardo_profile::{CACHE_KEY_PREFIX, MinPFallback};
 use bardo_providers::Endpoint;
 use bardo_providers::payment::Wallet;
@@ -88,17 +88,6 @@ impl Billing {
             unpriced: Unpriced::Refuse,
         }
     }
-}
-
-/// Limits of callers whose key and tier set none.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct DefaultLimits {
-    /// Requests per minute.
-    pub requests_per_minute: Option<u32>,
-    /// Tokens per minute.
-    pub tokens_per_minute: Option<u64>,
-    /// Tokens per hour.
-    pub allowance: Option<Allowance>,
 }
 
 /// What the owner says of setting up models, whatever the subsystem.

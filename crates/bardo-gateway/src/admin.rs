@@ -25,6 +25,13 @@ struct CreateKey {
     expires: Option<Span>,
 }
 
+/// The body of a request that changes the limits of a key.
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct SetKey {
+    scopes: Vec<String>,
+}
+
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct Rotate {
@@ -88,6 +95,8 @@ pub(crate) async fn answer(
         ("POST", ["admin", "keys", id, "revoke"]) | ("DELETE", ["admin", "keys", id]) => {
             operator.change_key(id, KeyChange::Revoke).await
         }
+        ("GET", ["admin", "keys", id]) => operator.show_key(id).await,
+        ("PATCH", ["admin", "keys", id]) => set_key(operator, id, body).await,
         ("POST", ["admin", "keys", id, "rotate"]) => rotate_key(operator, id, body).await,
         ("GET", ["admin", "balances", name]) => balance(operator, name).await,
         ("POST", ["admin", "balances", name, "deposits"]) => deposit(operator, name, body).await,
@@ -149,6 +158,11 @@ async fn rotate_key(operator: &Operator, id: &str, body: &Bytes) -> Result<Value
         .overlap
         .map_or(Duration::from_secs(24 * 3600), |span| span.0);
     operator.change_key(id, KeyChange::Rotate(overlap)).await
+}
+
+async fn set_key(operator: &Operator, id: &str, body: &Bytes) -> Result<Value, OperatorError> {
+    let body: SetKey = read(body)?;
+    operator.set_key(id, &body.scopes).await
 }
 
 async fn balance(operator: &Operator, name: &str) -> Result<Value, OperatorError> {

@@ -20,8 +20,8 @@ use bardo_types::secret::Secret;
 
 pub(crate) use self::policy::{notices, policy, profiles, tell_notices};
 use crate::config::{
-    self, BACKENDS, Config, DirectKey, DirectProvider, OwnerModelConfig, ProviderMode,
-    ServiceConfig,
+    self, BACKENDS, Config, DirectKey, DirectProvider, LimitsConfig, OwnerModelConfig,
+    ProviderMode, ServiceConfig,
 };
 
 /// The lists that backends gave of their models, by backend name.
@@ -400,16 +400,24 @@ pub(crate) fn world(
             spread: config.inference.spread().unwrap_or_default(),
             ..Billing::new(config.upstream.total_timeout.0)
         },
-        limits: DefaultLimits {
-            requests_per_minute: Some(config.limits.requests_per_minute).filter(|&limit| limit > 0),
-            tokens_per_minute: Some(config.limits.tokens_per_minute).filter(|&limit| limit > 0),
-            allowance: Some(config.limits.allowance_tokens_per_hour)
-                .filter(|&tokens| tokens > 0)
-                .map(|tokens| Allowance {
-                    tokens,
-                    overage: config.limits.allowance_overage,
-                }),
-        },
+        limits: limits(&config.limits),
+    }
+}
+
+/// Limits of keys that set none themselves.
+fn limits(config: &LimitsConfig) -> DefaultLimits {
+    let hour = |tokens| Allowance {
+        tokens,
+        overage: config.allowance_overage,
+    };
+    let named = config.allowances.iter();
+    DefaultLimits {
+        requests_per_minute: Some(config.requests_per_minute),
+        tokens_per_minute: Some(config.tokens_per_minute),
+        allowance: Some(hour(config.allowance_tokens_per_hour)),
+        allowances: named
+            .map(|(name, tokens)| (name.clone(), hour(*tokens)))
+            .collect(),
     }
 }
 

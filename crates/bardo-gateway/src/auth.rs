@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bardo_access::{
-    KeyError, KeyKind, KeyRecord, KeyStore, Keys, Moment, Presence, PresentedKey, Refusal,
-    Verifier, VerifierSettings,
+    KeyError, KeyRecord, KeyStore, Keys, Moment, Presence, PresentedKey, Refusal, Verifier,
+    VerifierSettings,
 };
 use bardo_engine::{Payer, Principal};
 use bardo_types::clock::{Clock, SystemClock};
@@ -306,9 +306,9 @@ impl Bounds {
     }
 
     fn check_key(self, record: &KeyRecord) -> Result<(), Denied> {
-        if !record.scopes.allows_address(self.peer) {
+        if !record.may_call_from(self.peer) {
             Err(Denied::Network)
-        } else if record.kind == KeyKind::ReadOnly && self.access == Access::Spend {
+        } else if !record.may_spend() && self.access == Access::Spend {
             Err(Denied::ReadOnly)
         } else {
             Ok(())

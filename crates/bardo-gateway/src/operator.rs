@@ -4,6 +4,7 @@
 
 mod keys;
 mod money;
+mod scopes;
 
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ impl From<KeyError> for OperatorError {
     fn from(error: KeyError) -> Self {
         match error {
             KeyError::Unknown(id) => Self::Unknown(id.to_string()),
-            KeyError::Exists(_) => Self::Invalid(error.to_string()),
+            KeyError::Exists(_) | KeyError::Changed(_) => Self::Invalid(error.to_string()),
             KeyError::Unavailable(_) => Self::Unavailable(error.to_string()),
         }
     }

@@ -157,7 +157,7 @@ impl Ops {
             .get(CONTENT_TYPE)
             .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
         // A form of a web page cannot send this type without a preflight request.
-        if head.method == Method::POST && !is_json {
+        if matches!(head.method, Method::POST | Method::PATCH) && !is_json {
             return json_reply(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 json!({ "error": { "message": "send `content-type: application/json`" } }),

@@ -4,12 +4,6 @@ use bardo_types::money::{BasisPoints, MicroUsd};
 
 use crate::caps::{Cap, Window};
 
-/// The share of a daily cap that is kept for protected subsystems, unless configured (C-165).
-pub const RESERVED: BasisPoints = match BasisPoints::new(1_500) {
-    Some(share) => share,
-    None => BasisPoints::ZERO,
-};
-
 /// Whether a budget may be spent to its end, and what may be done about one that is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
@@ -49,6 +43,8 @@ mod tests {
 
     use super::*;
     use crate::caps::CapScope;
+
+    const RESERVED: BasisPoints = BasisPoints::new(1_500).unwrap();
 
     fn micro(amount: u64) -> MicroUsd {
         MicroUsd::new(amount)

@@ -26,7 +26,8 @@ pub struct LocalLimits {
 #[derive(Debug, Default)]
 struct Shard {
     rates: HashMap<(AccountId, Option<KeyId>), Rates>,
-    hours: HashMap<AccountId, Hour>,
+    /// By account, or by key for an allowance of its own.
+    hours: HashMap<(AccountId, Option<KeyId>), Hour>,
 }
 
 #[derive(Debug)]
@@ -136,7 +137,7 @@ impl Shard {
         let mut hour = request.allowance.map(|allowance| {
             let hour = self
                 .hours
-                .entry(request.account.clone())
+                .entry(hour_of(request))
                 .or_insert_with(|| Hour::new(now_ms));
             hour.turn(now_ms);
             (hour, allowance)
@@ -207,7 +208,9 @@ impl Shard {
             let rate = Rate::of(&mut rates.tokens, limit, now_ms);
             rate.bucket.correct(limit, reserved, used);
         }
-        if let Some(hour) = self.hours.get_mut(&request.account) {
+        // A request without an allowance took nothing from an hour of another key.
+        let counted = request.allowance.map(|_| hour_of(request));
+        if let Some(hour) = counted.and_then(|of| self.hours.get_mut(&of)) {
             hour.turn(now_ms);
             hour.correct(request.now_ms, reserved, used);
         }
@@ -235,6 +238,10 @@ impl Shard {
             // are as many as there are accounts with an allowance.
         }
     }
+}
+
+fn hour_of(request: &LimitRequest) -> (AccountId, Option<KeyId>) {
+    (request.account.clone(), request.hour_of().cloned())
 }
 
 impl LimitStore for LocalLimits {

@@ -1,9 +1,15 @@
-//! Scopes as text. The names here are a promise to databases that exist already.
+//! Scopes as text: one form for every store.
+//!
+//! Databases hold these member names, so a released name never changes its meaning. To add a scope,
+//! add a member here, with a default that restricts nothing. A version that does not know a member
+//! refuses the key.
 
 use bardo_types::money::MicroUsd;
 use serde::{Deserialize, Serialize};
 
-use super::{InvalidScopes, Scopes, SpendCaps};
+use super::{CapRange, CapRanges, InvalidScopes, Scopes, SpendCaps};
+use crate::limit::Allowance;
+use crate::network::{InvalidNetwork, Network};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,32 +25,54 @@ struct Stored {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tokens_per_minute: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    session_micro_usd: Option<u64>,
+    allowance: Option<StoredAllowance>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    day_micro_usd: Option<u64>,
+    spend_session: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    month_micro_usd: Option<u64>,
+    spend_day: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    total_micro_usd: Option<u64>,
+    spend_month: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spend_total: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spend_day_range: Option<[u64; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spend_month_range: Option<[u64; 2]>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredAllowance {
+    tokens: u64,
+    overage: bool,
 }
 
 pub(super) fn write(scopes: &Scopes) -> String {
-    let SpendCaps {
-        session,
-        day,
-        month,
-        total,
-    } = scopes.spend;
+    let Scopes {
+        models,
+        backends,
+        networks,
+        requests_per_minute,
+        tokens_per_minute,
+        allowance,
+        spend,
+        ranges,
+    } = scopes;
+    let range = |range: Option<CapRange>| range.map(|range| [range.min.get(), range.max.get()]);
     let stored = Stored {
-        models: scopes.models.clone(),
-        backends: scopes.backends.clone(),
-        networks: scopes.networks.iter().map(ToString::to_string).collect(),
-        requests_per_minute: scopes.requests_per_minute,
-        tokens_per_minute: scopes.tokens_per_minute,
-        session_micro_usd: session.map(MicroUsd::get),
-        day_micro_usd: day.map(MicroUsd::get),
-        month_micro_usd: month.map(MicroUsd::get),
-        total_micro_usd: total.map(MicroUsd::get),
+        models: models.clone(),
+        backends: backends.clone(),
+        networks: networks.iter().map(ToString::to_string).collect(),
+        requests_per_minute: *requests_per_minute,
+        tokens_per_minute: *tokens_per_minute,
+        allowance: allowance
+            .map(|Allowance { tokens, overage }| StoredAllowance { tokens, overage }),
+        spend_session: spend.session.map(MicroUsd::get),
+        spend_day: spend.day.map(MicroUsd::get),
+        spend_month: spend.month.map(MicroUsd::get),
+        spend_total: spend.total.map(MicroUsd::get),
+        spend_day_range: range(ranges.day),
+        spend_month_range: range(ranges.month),
     };
     serde_json::to_string(&stored).expect("lists, texts and numbers are always JSON")
 }
@@ -56,23 +84,37 @@ pub(super) fn read(text: &str) -> Result<Scopes, InvalidScopes> {
     }
     let stored: Stored =
         serde_json::from_str(text).map_err(|error| InvalidScopes(error.to_string()))?;
-    let networks = stored
-        .networks
-        .iter()
-        .map(|text| text.parse())
-        .collect::<Result<_, crate::network::InvalidNetwork>>()
-        .map_err(|error| InvalidScopes(error.to_string()))?;
+    let networks: Result<Vec<Network>, InvalidNetwork> =
+        stored.networks.iter().map(|text| text.parse()).collect();
     Ok(Scopes {
         models: stored.models,
         backends: stored.backends,
-        networks,
+        networks: networks.map_err(|error| InvalidScopes(error.to_string()))?,
         requests_per_minute: stored.requests_per_minute,
         tokens_per_minute: stored.tokens_per_minute,
+        allowance: stored.allowance.map(|stored| Allowance {
+            tokens: stored.tokens,
+            overage: stored.overage,
+        }),
         spend: SpendCaps {
-            session: stored.session_micro_usd.map(MicroUsd::new),
-            day: stored.day_micro_usd.map(MicroUsd::new),
-            month: stored.month_micro_usd.map(MicroUsd::new),
-            total: stored.total_micro_usd.map(MicroUsd::new),
+            session: stored.spend_session.map(MicroUsd::new),
+            day: stored.spend_day.map(MicroUsd::new),
+            month: stored.spend_month.map(MicroUsd::new),
+            total: stored.spend_total.map(MicroUsd::new),
+        },
+        ranges: CapRanges {
+            day: range(stored.spend_day_range)?,
+            month: range(stored.spend_month_range)?,
         },
     })
+}
+
+fn range(stored: Option<[u64; 2]>) -> Result<Option<CapRange>, InvalidScopes> {
+    let Some([min, max]) = stored else {
+        return Ok(None);
+    };
+    let range = CapRange::new(MicroUsd::new(min), MicroUsd::new(max));
+    range
+        .map(Some)
+        .ok_or_else(|| InvalidScopes(format!("{min} to {max} is no range")))
 }

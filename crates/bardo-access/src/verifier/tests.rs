@@ -56,7 +56,11 @@ impl KeyStore for Shelf {
         Box::pin(async { Ok(()) })
     }
 
-    fn update(&self, record: KeyRecord) -> port::Future<'_, Result<(), KeyError>> {
+    fn update(
+        &self,
+        record: KeyRecord,
+        _: port::Amendment,
+    ) -> port::Future<'_, Result<(), KeyError>> {
         self.insert(record)
     }
 

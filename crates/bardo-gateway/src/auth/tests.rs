@@ -1,7 +1,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use bardo_access::{Future as StoreFuture, KeyError, PresentedKey, Scopes, hash_secret};
+use bardo_access::{
+    Amendment, Future as StoreFuture, KeyError, KeyKind, PresentedKey, Scopes, hash_secret,
+};
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::secret::Secret;
 use http::{HeaderName, HeaderValue};
@@ -61,7 +63,7 @@ impl KeyStore for Shelf {
         Box::pin(async { Err(KeyError::Unavailable("not in this test".into())) })
     }
 
-    fn update(&self, record: KeyRecord) -> StoreFuture<'_, Result<(), KeyError>> {
+    fn update(&self, record: KeyRecord, _: Amendment) -> StoreFuture<'_, Result<(), KeyError>> {
         self.insert(record)
     }
 

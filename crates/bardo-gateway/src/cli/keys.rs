@@ -1,4 +1,4 @@
-//! The verbs `keys create`, `keys list`, `keys revoke` and `keys rotate`.
+//! The verbs `keys create`, `keys list`, `keys show`, `keys set`, `keys revoke` and `keys rotate`.
 
 use std::time::Duration;
 
@@ -17,6 +17,10 @@ pub(super) enum KeysVerb {
     Create(Create),
     /// List keys, without their secrets.
     List(List),
+    /// Show one key, without its secret.
+    Show(Show),
+    /// Change the limits of a key. It keeps its text.
+    Set(Set),
     /// Revoke a key at once.
     Revoke(Revoke),
     /// Replace a key. The old key keeps working for a grace period.
@@ -33,10 +37,12 @@ pub(super) struct Create {
     /// Account that pays for the key's requests [default: a new account].
     #[arg(long, value_name = "ACCOUNT", value_parser = super::account)]
     account: Option<AccountId>,
-    /// Restriction of the key: read-only, model=NAME, backend=NAME, ip=NETWORK, rpm=N, tpm=N,
-    /// spend-session=USD, spend-day=USD, spend-month=USD or spend-total=USD. Repeat for several.
+    /// Restriction of the key: read-only, model=NAME, backend=NAME, ip=NETWORK, or a limit below
+    /// as rpm=N, tpm=N, allowance=TOKENS, spend-day=USD and so on. Repeat for several.
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
+    #[command(flatten)]
+    limits: Limits,
     /// Tier: free, pro or golem.
     #[arg(long)]
     tier: Option<String>,
@@ -46,6 +52,91 @@ pub(super) struct Create {
     /// Lifetime of the key, such as 30days [default: unlimited].
     #[arg(long, value_name = "DURATION", value_parser = super::duration)]
     expires: Option<Duration>,
+}
+
+/// Limits of a key.
+#[derive(Args)]
+struct Limits {
+    /// Requests per minute.
+    #[arg(long, value_name = "N")]
+    rpm: Option<String>,
+    /// Tokens per minute.
+    #[arg(long, value_name = "N")]
+    tpm: Option<String>,
+    /// Tokens per hour (UTC) that come before overage.
+    #[arg(long, value_name = "TOKENS")]
+    allowance_tokens: Option<String>,
+    /// Beyond the allowance: bill requests, or block them until the hour ends.
+    #[arg(long, value_name = "bill|block")]
+    overage: Option<String>,
+    /// Cap of spending per session.
+    #[arg(long, value_name = "USD")]
+    spend_session: Option<String>,
+    /// Cap of spending per day (UTC).
+    #[arg(long, value_name = "USD")]
+    spend_day: Option<String>,
+    /// Cap of spending per month (UTC).
+    #[arg(long, value_name = "USD")]
+    spend_month: Option<String>,
+    /// Cap of spending in all.
+    #[arg(long, value_name = "USD")]
+    spend_total: Option<String>,
+    /// Range in which the key itself may move its cap per day, such as 0.50..5.
+    #[arg(long, value_name = "MIN..MAX")]
+    spend_day_range: Option<String>,
+    /// Range in which the key itself may move its cap per month.
+    #[arg(long, value_name = "MIN..MAX")]
+    spend_month_range: Option<String>,
+}
+
+impl Limits {
+    /// The limits as scopes.
+    fn scopes(self) -> impl Iterator<Item = String> {
+        [
+            ("rpm", self.rpm),
+            ("tpm", self.tpm),
+            ("allowance", self.allowance_tokens),
+            ("overage", self.overage),
+            ("spend-session", self.spend_session),
+            ("spend-day", self.spend_day),
+            ("spend-month", self.spend_month),
+            ("spend-total", self.spend_total),
+            ("spend-day-range", self.spend_day_range),
+            ("spend-month-range", self.spend_month_range),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}={}", value?)))
+    }
+}
+
+#[derive(Args)]
+pub(super) struct Show {
+    #[command(flatten)]
+    common: Common,
+    /// Id of the key.
+    #[arg(value_name = "ID", required_unless_present = "key")]
+    id: Option<String>,
+    /// Id of the key.
+    #[arg(long, value_name = "ID", conflicts_with = "id")]
+    key: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Give `none` as the value to remove a limit: keys set ID --spend-day none")]
+pub(super) struct Set {
+    #[command(flatten)]
+    common: Common,
+    /// Id of the key.
+    #[arg(value_name = "ID", required_unless_present = "key")]
+    id: Option<String>,
+    /// Id of the key.
+    #[arg(long, value_name = "ID", conflicts_with = "id")]
+    key: Option<String>,
+    /// Limit as a scope, such as spend-day=2 or rpm=none. Repeat for several.
+    #[arg(long = "scope", value_name = "LIMIT")]
+    scopes: Vec<String>,
+    #[command(flatten)]
+    limits: Limits,
 }
 
 #[derive(Args)]
@@ -88,6 +179,26 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), Failure> {
     match verb {
         KeysVerb::Create(args) => create(args),
         KeysVerb::List(args) => list(&args),
+        KeysVerb::Show(args) => {
+            let id = args.id.or(args.key).unwrap_or_default();
+            let (key, kind) =
+                stores::with_operator(&args.common, async |operator| operator.show_key(&id).await)?;
+            show(&args.common, kind, &key, described);
+            Ok(())
+        }
+        KeysVerb::Set(args) => {
+            let id = args.id.or(args.key).unwrap_or_default();
+            let texts: Vec<String> = args
+                .scopes
+                .into_iter()
+                .chain(args.limits.scopes())
+                .collect();
+            let (key, kind) = stores::with_operator(&args.common, async |operator| {
+                operator.set_key(&id, &texts).await
+            })?;
+            show(&args.common, kind, &key, described);
+            Ok(())
+        }
         KeysVerb::Revoke(args) => {
             let id = args.id.or(args.key).unwrap_or_default();
             let (revoked, kind) = stores::with_operator(&args.common, async |operator| {
@@ -122,7 +233,11 @@ fn create(args: Create) -> Result<(), Failure> {
     let spec = KeySpec {
         name: args.name,
         account: args.account,
-        scopes: args.scopes,
+        scopes: args
+            .scopes
+            .into_iter()
+            .chain(args.limits.scopes())
+            .collect(),
         tier: args.tier,
         deposit: args.deposit_usd,
         expires_in: args.expires,
@@ -153,6 +268,19 @@ fn created(key: &Value) -> String {
         text(key, "key"),
         text(key, "id"),
         text(key, "account"),
+    )
+}
+
+fn described(key: &Value) -> String {
+    format!(
+        "id       {}\nname     {}\nstate    {}\nkind     {}\ntier     {}\naccount  {}\nscopes   {}",
+        text(key, "id"),
+        text(key, "name"),
+        text(key, "state"),
+        text(key, "kind"),
+        text(key, "tier"),
+        text(key, "account"),
+        scopes(&key["scopes"]),
     )
 }
 
@@ -207,9 +335,17 @@ fn scopes(scopes: &Value) -> String {
                 .map(|limit| format!("{name}={limit}")),
         );
     }
+    if let Some(tokens) = scopes["allowance"]["tokens_per_hour"].as_u64() {
+        let overage = text(&scopes["allowance"], "overage");
+        all.push(format!("allowance={tokens},overage={overage}"));
+    }
     for window in ["session", "day", "month", "total"] {
         let cap = scopes["spend"][window].as_str();
         all.extend(cap.map(|usd| format!("spend-{window}={usd}")));
+        let range = &scopes["spend_ranges"][window];
+        if let (Some(min), Some(max)) = (range["min"].as_str(), range["max"].as_str()) {
+            all.push(format!("spend-{window}-range={min}..{max}"));
+        }
     }
     if all.is_empty() {
         "-".to_owned()
@@ -232,11 +368,14 @@ mod tests {
             "networks": ["10.0.0.0/8"],
             "requests_per_minute": 5,
             "tokens_per_minute": null,
+            "allowance": { "tokens_per_hour": 700, "overage": "block" },
             "spend": { "session": null, "day": "1.500000", "month": null, "total": null },
+            "spend_ranges": { "day": { "min": "1.000000", "max": "2.000000" }, "month": null },
         });
         assert_eq!(
             scopes(&shown),
-            "model=m,model=n-*,backend=openrouter,ip=10.0.0.0/8,rpm=5,spend-day=1.500000"
+            "model=m,model=n-*,backend=openrouter,ip=10.0.0.0/8,rpm=5,allowance=700,overage=block,\
+             spend-day=1.500000,spend-day-range=1.000000..2.000000"
         );
         assert_eq!(scopes(&json!({})), "-");
     }

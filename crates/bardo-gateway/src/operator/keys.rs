@@ -1,12 +1,13 @@
 use std::time::Duration;
 
 use bardo_access::{
-    KeyKind, KeyMakingError, KeyRecord, KeyState, Network, PresentedKey, Scopes, Tier, hash_secret,
+    Amendment, CapRange, KeyMakingError, KeyRecord, KeyState, PresentedKey, Tier, hash_secret,
 };
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::{BasisPoints, MicroUsd};
 use serde_json::{Value, json};
 
+use super::scopes::{check_ranges, read_scopes};
 use super::{Operator, OperatorError};
 
 /// The last millisecond of the year 9999. Stores and calendars support no later one.
@@ -33,57 +34,13 @@ pub(crate) enum KeyChange {
     Rotate(Duration),
 }
 
-/// An invalid scope.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "unknown scope `{0}`. Scopes are read-only, model=NAME, backend=NAME, ip=NETWORK, rpm=N, tpm=N, \
-     spend-session=USD, spend-day=USD, spend-month=USD, spend-total=USD"
-)]
-pub(crate) struct ScopeError(String);
-
-/// Reads scopes as the command line and the admin API write them.
-pub(crate) fn read_scopes(texts: &[String]) -> Result<(Scopes, KeyKind), ScopeError> {
-    let mut scopes = Scopes::default();
-    let mut kind = KeyKind::Spend;
-    let parts = texts.iter().flat_map(|text| text.split(','));
-    for text in parts.map(str::trim).filter(|text| !text.is_empty()) {
-        let wrong = || ScopeError(text.to_owned());
-        let (name, value) = match text.split_once('=') {
-            Some((name, value)) => (name.trim(), value.trim()),
-            None => (text, ""),
-        };
-        let usd = || MicroUsd::from_usd(value).map(Some).map_err(|_| wrong());
-        match (name.replace('_', "-").as_str(), value.is_empty()) {
-            ("read-only" | "readonly" | "read", true) => kind = KeyKind::ReadOnly,
-            ("model" | "models", false) => scopes.models.push(value.to_owned()),
-            ("backend" | "backends" | "provider", false) => scopes.backends.push(value.to_owned()),
-            ("ip" | "cidr" | "network", false) => {
-                scopes
-                    .networks
-                    .push(value.parse::<Network>().map_err(|_| wrong())?);
-            }
-            ("rpm" | "requests-per-minute", false) => {
-                scopes.requests_per_minute = Some(value.parse().map_err(|_| wrong())?);
-            }
-            ("tpm" | "tokens-per-minute", false) => {
-                scopes.tokens_per_minute = Some(value.parse().map_err(|_| wrong())?);
-            }
-            ("spend-session", false) => scopes.spend.session = usd()?,
-            ("spend-day", false) => scopes.spend.day = usd()?,
-            ("spend-month", false) => scopes.spend.month = usd()?,
-            ("spend-total" | "spend", false) => scopes.spend.total = usd()?,
-            _ => return Err(wrong()),
-        }
-    }
-    Ok((scopes, kind))
-}
-
 impl Operator {
     /// Creates a key. Its text is in the answer and nowhere else.
     pub(crate) async fn create_key(&self, spec: KeySpec) -> Result<Value, OperatorError> {
         let invalid = |text: String| OperatorError::Invalid(text);
         let (scopes, kind) =
             read_scopes(&spec.scopes).map_err(|error| invalid(error.to_string()))?;
+        check_ranges(&scopes)?;
         let tier = match spec.tier.as_deref() {
             None => None,
             Some(name) => Some(Tier::named(name).ok_or_else(|| {
@@ -156,25 +113,38 @@ impl Operator {
             .collect())
     }
 
-    /// Revokes or rotates a key.
-    pub(crate) async fn change_key(
-        &self,
-        id: &str,
-        change: KeyChange,
-    ) -> Result<Value, OperatorError> {
+    /// The record of a key, by its id or its text.
+    pub(super) async fn record(&self, id: &str) -> Result<KeyRecord, OperatorError> {
         let unknown = || OperatorError::Unknown(super::shown(id));
         let id = match PresentedKey::parse(id) {
             Some(Ok(key)) => key.id,
             Some(Err(_)) => return Err(unknown()),
             None => KeyId::parse(id).map_err(|_| unknown())?,
         };
-        let mut record = self.keys.find(&id).await?.ok_or_else(unknown)?;
+        self.keys.find(&id).await?.ok_or_else(unknown)
+    }
+
+    /// One key, without its secret.
+    pub(crate) async fn show_key(&self, id: &str) -> Result<Value, OperatorError> {
+        let record = self.record(id).await?;
+        Ok(key_json(&record, self.clock.now_ms()))
+    }
+
+    /// Revokes or rotates a key.
+    pub(crate) async fn change_key(
+        &self,
+        id: &str,
+        change: KeyChange,
+    ) -> Result<Value, OperatorError> {
+        let mut record = self.record(id).await?;
+        let id = record.id.clone();
         let now_ms = self.clock.now_ms();
         match change {
             KeyChange::Revoke => {
                 // The first revocation counts.
                 record.revoked_at_ms.get_or_insert(now_ms);
-                self.keys.update(record.clone()).await?;
+                let how = Amendment::noted("revoked by the operator");
+                self.keys.update(record.clone(), how).await?;
                 Ok(key_json(&record, now_ms))
             }
             KeyChange::Rotate(overlap) => {
@@ -190,7 +160,9 @@ impl Operator {
                 shown["replaces"] = json!(id.as_str());
                 let end = later(now_ms, overlap);
                 record.expires_at_ms = Some(record.expires_at_ms.map_or(end, |old| old.min(end)));
-                self.keys.update(record).await?;
+                let fresh = shown["id"].as_str().unwrap_or_default();
+                let how = Amendment::noted(format!("replaced by {fresh}"));
+                self.keys.update(record, how).await?;
                 Ok(shown)
             }
         }
@@ -215,11 +187,14 @@ pub(crate) fn fresh_name() -> String {
 pub(crate) fn key_json(record: &KeyRecord, now_ms: u64) -> Value {
     let scopes = &record.scopes;
     let usd = |amount: Option<MicroUsd>| amount.map(|amount| amount.to_string());
+    let range = |range: Option<CapRange>| {
+        range.map(|range| json!({ "min": range.min.to_string(), "max": range.max.to_string() }))
+    };
     json!({
         "id": record.id.as_str(),
         "account": record.account.as_str(),
         "name": record.name,
-        "kind": match record.kind { KeyKind::Spend => "spend", KeyKind::ReadOnly => "read_only" },
+        "kind": record.kind.as_str(),
         "state": match record.state(now_ms) {
             KeyState::Active => "active",
             KeyState::Expired => "expired",
@@ -233,11 +208,19 @@ pub(crate) fn key_json(record: &KeyRecord, now_ms: u64) -> Value {
             "networks": scopes.networks.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "requests_per_minute": scopes.requests_per_minute,
             "tokens_per_minute": scopes.tokens_per_minute,
+            "allowance": scopes.allowance.map(|allowance| json!({
+                "tokens_per_hour": allowance.tokens,
+                "overage": if allowance.overage { "bill" } else { "block" },
+            })),
             "spend": {
                 "session": usd(scopes.spend.session),
                 "day": usd(scopes.spend.day),
                 "month": usd(scopes.spend.month),
                 "total": usd(scopes.spend.total),
+            },
+            "spend_ranges": {
+                "day": range(scopes.ranges.day),
+                "month": range(scopes.ranges.month),
             },
         },
         "created_at_ms": record.created_at_ms,
@@ -245,37 +228,4 @@ pub(crate) fn key_json(record: &KeyRecord, now_ms: u64) -> Value {
         "revoked_at_ms": record.revoked_at_ms,
         "replaces": record.replaces.as_ref().map(KeyId::as_str),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scopes_are_read_or_named() {
-        let texts = [
-            "model=gpt-5.5,model=claude-*",
-            "rpm=5",
-            "spend-day=1.5",
-            "ip=10.0.0.0/8",
-        ];
-        let (scopes, kind) = read_scopes(&texts.map(str::to_owned)).unwrap();
-        assert_eq!(scopes.models, ["gpt-5.5", "claude-*"]);
-        assert_eq!(scopes.requests_per_minute, Some(5));
-        assert_eq!(scopes.spend.day, Some(MicroUsd::new(1_500_000)));
-        assert_eq!(kind, KeyKind::Spend);
-        assert_eq!(
-            read_scopes(&["read-only".into()]).unwrap().1,
-            KeyKind::ReadOnly
-        );
-        for wrong in [
-            "rpm",
-            "rpm=x",
-            "everything",
-            "spend-day=-1",
-            "ip=10.0.0.0/99",
-        ] {
-            assert_eq!(read_scopes(&[wrong.into()]), Err(ScopeError(wrong.into())));
-        }
-    }
 }

@@ -6,6 +6,7 @@ mod bounds;
 mod charging;
 mod drain;
 mod leaving;
+mod limits;
 mod maker;
 mod own_bill;
 mod play_money;

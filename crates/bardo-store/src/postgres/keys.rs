@@ -1,33 +1,50 @@
 //! The key store on Postgres.
 
-use std::net::IpAddr;
-
-use bardo_access::{
-    Future, KeyError, KeyKind, KeyRecord, KeyStore, Network, Scopes, SpendCaps, Tier,
-};
+use bardo_access::{Amendment, Future, KeyError, KeyKind, KeyRecord, KeyStore, Scopes, Tier};
 use bardo_ledger::StoreError;
 use bardo_types::ids::{AccountId, KeyId};
-use bardo_types::money::{BasisPoints, MicroUsd};
+use bardo_types::money::BasisPoints;
 use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::arguments::{Argument, clean, signed, text};
 use super::rows::{damaged, get, number, one};
 
-const INSERT: &str = "SELECT bardo.insert_key($1, $2, $3, $4, $5) AS revision";
+const INSERT: &str = "SELECT bardo.insert_key($1, $2, $3) AS revision";
 const UPDATE: &str = "SELECT bardo.update_key($1, $2, $3, $4, $5) AS revision";
-const FIND: &str = "SELECT * FROM bardo.keys WHERE id = $1";
-const LIST: &str = "SELECT * FROM bardo.keys WHERE $1::text IS NULL OR account = $1 ORDER BY no";
+const FIND: &str = "SELECT *, scopes::text AS scopes_text FROM bardo.keys WHERE id = $1";
+const LIST: &str = "SELECT *, scopes::text AS scopes_text FROM bardo.keys \
+     WHERE $1::text IS NULL OR account = $1 ORDER BY no";
 const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT FROM bardo.keys) AS is_empty";
+/// The revision of a change that another one came before.
+const CHANGED: i64 = -1;
+
+/// What came of a change.
+enum Change {
+    Done,
+    Refused,
+    Overtaken,
+}
 
 impl PostgresStore {
-    /// Carries out a change, and hears of it at once. `None` where it was refused.
-    async fn change(&self, sql: &'static str, record: &KeyRecord) -> Result<Option<()>, KeyError> {
-        let rows = self.run(sql, arguments(record)).await.map_err(key_error)?;
+    /// Makes a change. The new revision is known here at once.
+    async fn change(
+        &self,
+        sql: &'static str,
+        arguments: Vec<Argument>,
+    ) -> Result<Change, KeyError> {
+        let rows = self.run(sql, arguments).await.map_err(key_error)?;
         let revision: Option<i64> = one(&rows)
             .and_then(|row| get(row, "revision"))
             .map_err(key_error)?;
-        Ok(revision.map(|revision| self.revision.observe(revision)))
+        Ok(match revision {
+            None => Change::Refused,
+            Some(CHANGED) => Change::Overtaken,
+            Some(revision) => {
+                self.revision.observe(revision);
+                Change::Done
+            }
+        })
     }
 }
 
@@ -41,15 +58,23 @@ impl KeyStore for PostgresStore {
 
     fn insert(&self, record: KeyRecord) -> Future<'_, Result<(), KeyError>> {
         Box::pin(async move {
-            let kept = self.change(INSERT, &record).await?;
-            kept.ok_or(KeyError::Exists(record.id))
+            match self.change(INSERT, arguments(&record)).await? {
+                Change::Done => Ok(()),
+                Change::Refused | Change::Overtaken => Err(KeyError::Exists(record.id)),
+            }
         })
     }
 
-    fn update(&self, record: KeyRecord) -> Future<'_, Result<(), KeyError>> {
+    fn update(&self, record: KeyRecord, how: Amendment) -> Future<'_, Result<(), KeyError>> {
         Box::pin(async move {
-            let changed = self.change(UPDATE, &record).await?;
-            changed.ok_or(KeyError::Unknown(record.id))
+            let mut arguments = arguments(&record);
+            arguments.push(Argument::Text(how.from.as_ref().map(Scopes::to_json)));
+            arguments.push(text(&how.note));
+            match self.change(UPDATE, arguments).await? {
+                Change::Done => Ok(()),
+                Change::Refused => Err(KeyError::Unknown(record.id)),
+                Change::Overtaken => Err(KeyError::Changed(record.id)),
+            }
         })
     }
 
@@ -102,36 +127,24 @@ fn arguments(record: &KeyRecord) -> Vec<Argument> {
         revoked_at_ms,
         replaces,
     } = record;
-    let money = |amount: Option<MicroUsd>| amount.map(MicroUsd::get);
     let numbers = [
-        scopes.requests_per_minute.map(u64::from),
-        scopes.tokens_per_minute,
-        money(scopes.spend.session),
-        money(scopes.spend.day),
-        money(scopes.spend.month),
-        money(scopes.spend.total),
         spread.map(|spread| spread.get().into()),
         Some(*created_at_ms),
         *expires_at_ms,
         *revoked_at_ms,
     ];
-    let list = |names: Vec<String>| {
-        Argument::Texts(Some(names.iter().map(|name| Some(clean(name))).collect()))
-    };
     vec![
         Argument::Texts(Some(vec![
             Some(id.to_string()),
             Some(account.to_string()),
-            Some(kind_name(*kind).to_owned()),
+            Some(kind.as_str().to_owned()),
             Some(clean(name)),
             Some(clean(hash)),
-            tier.map(|tier| tier_name(tier).to_owned()),
+            tier.map(|tier| tier.as_str().to_owned()),
             replaces.as_ref().map(ToString::to_string),
         ])),
         Argument::Numbers(Some(numbers.map(|number| number.map(signed)).into())),
-        list(scopes.models.clone()),
-        list(scopes.backends.clone()),
-        list(scopes.networks.iter().map(network_name).collect()),
+        text(&scopes.to_json()),
     ]
 }
 
@@ -140,77 +153,23 @@ fn record(row: &Row) -> Result<KeyRecord, StoreError> {
         let number: Option<i64> = get(row, column)?;
         Ok(number.and_then(|number| u64::try_from(number).ok()))
     };
-    let money = |column: &str| optional(column).map(|number| number.map(MicroUsd::new));
-    let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    let named = |name: Option<&str>| name.map(KeyId::parse).transpose();
-    let networks: Vec<&str> = get(row, "networks")?;
+    let spread = optional("spread")?.and_then(|points| u32::try_from(points).ok());
+    let replaces: Option<&str> = get(row, "replaces")?;
+    let replaces = replaces.map(KeyId::parse).transpose();
+    let tier = |name: &str| Tier::named(name).ok_or_else(|| damaged(&format!("the tier {name}")));
     Ok(KeyRecord {
         id: KeyId::parse(get(row, "id")?).map_err(|error| damaged(&error))?,
         account: AccountId::parse(get(row, "account")?).map_err(|error| damaged(&error))?,
-        kind: match get(row, "kind")? {
-            "spend" => KeyKind::Spend,
-            _ => KeyKind::ReadOnly,
-        },
+        kind: KeyKind::named(get(row, "kind")?),
         name: get(row, "name")?,
         hash: get(row, "hash")?,
-        scopes: Scopes {
-            models: get(row, "models")?,
-            backends: get(row, "backends")?,
-            // Left out, a network that cannot be read would widen what the key may do.
-            networks: networks
-                .into_iter()
-                .map(|name| network(name).ok_or_else(|| damaged(&format!("the network {name}"))))
-                .collect::<Result<_, _>>()?,
-            requests_per_minute: optional("requests_per_minute")?.map(small),
-            tokens_per_minute: optional("tokens_per_minute")?,
-            spend: SpendCaps {
-                session: money("session_cap")?,
-                day: money("day_cap")?,
-                month: money("month_cap")?,
-                total: money("total_cap")?,
-            },
-        },
-        tier: match get::<Option<&str>>(row, "tier")? {
-            None => None,
-            Some(name) => Some(tier(name).ok_or_else(|| damaged(&format!("the tier {name}")))?),
-        },
-        spread: optional("spread")?.and_then(|points| BasisPoints::new(small(points))),
+        // A restriction that cannot be read would widen what the key may do.
+        scopes: Scopes::from_json(get(row, "scopes_text")?).map_err(|error| damaged(&error))?,
+        tier: get::<Option<&str>>(row, "tier")?.map(tier).transpose()?,
+        spread: spread.and_then(BasisPoints::new),
         created_at_ms: number(row, "created_at_ms")?,
         expires_at_ms: optional("expires_at_ms")?,
         revoked_at_ms: optional("revoked_at_ms")?,
-        replaces: named(get(row, "replaces")?).map_err(|error| damaged(&error))?,
-    })
-}
-
-const fn kind_name(kind: KeyKind) -> &'static str {
-    match kind {
-        KeyKind::Spend => "spend",
-        KeyKind::ReadOnly => "read_only",
-    }
-}
-
-const fn tier_name(tier: Tier) -> &'static str {
-    match tier {
-        Tier::Free => "free",
-        Tier::Pro => "pro",
-        Tier::Golem => "golem",
-    }
-}
-
-fn tier(name: &str) -> Option<Tier> {
-    [Tier::Free, Tier::Pro, Tier::Golem]
-        .into_iter()
-        .find(|tier| tier_name(*tier) == name)
-}
-
-fn network_name(network: &Network) -> String {
-    format!("{}/{}", network.address, network.bits)
-}
-
-fn network(name: &str) -> Option<Network> {
-    let (address, bits) = name.split_once('/')?;
-    Some(Network {
-        address: address.parse::<IpAddr>().ok()?,
-        bits: bits.parse().ok()?,
+        replaces: replaces.map_err(|error| damaged(&error))?,
     })
 }

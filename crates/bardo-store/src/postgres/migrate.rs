@@ -15,6 +15,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0004_audit.sql"),
     include_str!("migrations/0005_final_receipts.sql"),
     include_str!("migrations/0006_pruning.sql"),
+    include_str!("migrations/0007_scopes.sql"),
 ];
 
 /// Held while steps are taken, so that processes that start together take them once: `BRDO`.

@@ -1,7 +1,7 @@
 -- Lets a request in or says when it can come, as the limits of one process do: two buckets that
 -- hold a minute's worth each and the tokens of an hour. One call is one atomic step.
 --
--- KEYS: the rates of the identity, the hour of its account.
+-- KEYS: the rates of the identity; the hour of its account, or its own.
 -- ARGV: now in Unix milliseconds, or -1 for this server's clock; requests per minute, tokens per
 -- minute and tokens per hour, -1 where there is no such limit; 1 where the hour may be exceeded;
 -- the tokens it will use at most.

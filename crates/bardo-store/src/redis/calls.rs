@@ -103,7 +103,7 @@ impl Call for Admit {
 /// Corrects what was taken on account.
 pub(super) struct Correct {
     keys: [String; 2],
-    arguments: [i64; 5],
+    arguments: [i64; 6],
 }
 
 impl Correct {
@@ -126,6 +126,7 @@ impl Correct {
                 i64::try_from(request.now_ms).unwrap_or(i64::MAX),
                 units(reserved),
                 units(used),
+                request.allowance.is_some().into(),
             ],
         })
     }
@@ -155,7 +156,11 @@ fn keys(request: &LimitRequest) -> [String; 2] {
         Some(key) => format!("bardo:{{{account}}}:rate:{key}"),
         None => format!("bardo:{{{account}}}:rate"),
     };
-    [rates, format!("bardo:{{{account}}}:hour")]
+    let hour = match request.hour_of() {
+        Some(key) => format!("bardo:{{{account}}}:hour:{key}"),
+        None => format!("bardo:{{{account}}}:hour"),
+    };
+    [rates, hour]
 }
 
 fn now(clock: LimitClock, now_ms: u64) -> i64 {

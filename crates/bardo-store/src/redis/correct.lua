@@ -1,10 +1,11 @@
 -- Puts right what was taken on account when a request was let in.
 --
--- KEYS: the rates of the identity, the hour of its account.
+-- KEYS: the rates of the identity; the hour of its account, or its own.
 -- ARGV: now in Unix milliseconds, or -1 for this server's clock; tokens per minute, -1 where there
--- is no such limit; when they were taken; how many were taken and how many were used.
+-- is no such limit; when they were taken; how many were taken and how many were used; 1 where they
+-- count for the hour.
 local now, tpm, taken_at = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local reserved, used = tonumber(ARGV[4]), tonumber(ARGV[5])
+local reserved, used, counts = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6] == '1'
 local MINUTE, HOUR, SET_BACK = 60000, 3600000, 1000
 if now < 0 then
     local time = redis.call('TIME')
@@ -35,7 +36,7 @@ if tpm >= 0 then
 end
 
 local kept = redis.call('HMGET', KEYS[2], 'h', 'u')
-if kept[1] then
+if counts and kept[1] then
     local this = math.floor(now / HOUR)
     local hour, sum = tonumber(kept[1]), tonumber(kept[2])
     if this > hour or this + 1 < hour then hour, sum = this, 0 end

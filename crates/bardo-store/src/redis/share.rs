@@ -90,6 +90,7 @@ mod tests {
                 tokens: limit,
                 overage: false,
             }),
+            own_allowance: false,
             tokens: 5,
             now_ms: 7,
         }

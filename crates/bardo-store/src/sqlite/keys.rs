@@ -1,15 +1,18 @@
 //! Keys as rows.
 
-use bardo_access::{KeyKind, KeyRecord, Network, Scopes, Tier};
+use bardo_access::{Amendment, KeyKind, KeyRecord, Scopes, Tier};
 use bardo_types::ids::{AccountId, KeyId};
-use bardo_types::money::{BasisPoints, MicroUsd};
+use bardo_types::money::BasisPoints;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde_json::{Map, Value};
 
 use super::rows::{self, AuditRow};
 
-pub(super) const CREATED: &str = "key.created";
-pub(super) const CHANGED: &str = "key.changed";
+/// What to write.
+#[derive(Debug)]
+pub(super) enum Write {
+    New,
+    Amended(Amendment),
+}
 
 const COLUMNS: &str = "id, account, kind, name, hash, scopes, tier, spread, created_at_ms, \
      expires_at_ms, revoked_at_ms, replaces";
@@ -23,6 +26,8 @@ pub(super) enum Written {
     Exists,
     /// There is no such key.
     Unknown,
+    /// It has other scopes than the change was decided on.
+    Overtaken,
 }
 
 pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Option<KeyRecord>> {
@@ -58,11 +63,11 @@ fn insert(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<Writt
         .execute(params![
             record.id.as_str(),
             record.account.as_str(),
-            kind_name(record.kind),
+            record.kind.as_str(),
             record.name,
             record.hash,
-            scopes_text(&record.scopes),
-            record.tier.map(tier_name),
+            record.scopes.to_json(),
+            record.tier.map(Tier::as_str),
             record.spread.map(BasisPoints::get),
             record.created_at_ms,
             record.expires_at_ms,
@@ -86,8 +91,8 @@ fn update(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<Writt
         .execute(params![
             record.id.as_str(),
             record.name,
-            scopes_text(&record.scopes),
-            record.tier.map(tier_name),
+            record.scopes.to_json(),
+            record.tier.map(Tier::as_str),
             record.spread.map(BasisPoints::get),
             record.expires_at_ms,
             record.revoked_at_ms,
@@ -103,16 +108,28 @@ fn update(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<Writt
 pub(super) fn write(
     connection: &Connection,
     record: &KeyRecord,
-    action: &'static str,
+    write: &Write,
     actor: &str,
     now_ms: u64,
 ) -> rusqlite::Result<Written> {
-    let (written, action) = if action == CREATED {
-        (insert(connection, record)?, action)
-    } else if record.revoked_at_ms.is_some() {
-        (update(connection, record)?, "key.revoked")
-    } else {
-        (update(connection, record)?, action)
+    let subject = format!("account {}, name {:?}", record.account, record.name);
+    let (written, action, detail) = match write {
+        Write::New => (insert(connection, record)?, "key.created", subject),
+        Write::Amended(how) => {
+            let found = match &how.from {
+                Some(_) => find(connection, record.id.as_str())?,
+                None => None,
+            };
+            if found.is_some_and(|found| how.from.as_ref() != Some(&found.scopes)) {
+                return Ok(Written::Overtaken);
+            }
+            let action = match record.revoked_at_ms {
+                Some(_) => "key.revoked",
+                None => "key.changed",
+            };
+            let detail = format!("{subject}: {}", how.note);
+            (update(connection, record)?, action, detail)
+        }
     };
     if written == Written::Done {
         let row = AuditRow {
@@ -120,7 +137,7 @@ pub(super) fn write(
             actor,
             action,
             subject: record.id.as_str(),
-            detail: format!("account {}, name {:?}", record.account, record.name),
+            detail,
         };
         rows::audit(connection, &row)?;
     }
@@ -137,16 +154,13 @@ fn read(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
     Ok(KeyRecord {
         id: KeyId::parse(text(0)?).map_err(|e| damaged(0, e))?,
         account: AccountId::parse(text(1)?).map_err(|e| damaged(1, e))?,
-        kind: match text(2)? {
-            "spend" => KeyKind::Spend,
-            _ => KeyKind::ReadOnly,
-        },
+        kind: KeyKind::named(text(2)?),
         name: row.get(3)?,
         hash: row.get(4)?,
-        scopes: scopes_from(text(5)?).ok_or_else(|| damaged(5, Unreadable))?,
+        scopes: Scopes::from_json(text(5)?).map_err(|e| damaged(5, e))?,
         tier: match optional(6)? {
             None => None,
-            Some(name) => Some(tier_named(name).ok_or_else(|| damaged(6, Unreadable))?),
+            Some(name) => Some(Tier::named(name).ok_or_else(|| damaged(6, Unreadable))?),
         },
         spread: match row.get::<_, Option<u32>>(7)? {
             None => None,
@@ -172,130 +186,4 @@ fn damaged(
     error: impl std::error::Error + Send + Sync + 'static,
 ) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
-}
-
-const fn kind_name(kind: KeyKind) -> &'static str {
-    match kind {
-        KeyKind::Spend => "spend",
-        KeyKind::ReadOnly => "read_only",
-    }
-}
-
-const fn tier_name(tier: Tier) -> &'static str {
-    match tier {
-        Tier::Free => "free",
-        Tier::Pro => "pro",
-        Tier::Golem => "golem",
-    }
-}
-
-fn tier_named(name: &str) -> Option<Tier> {
-    [Tier::Free, Tier::Pro, Tier::Golem]
-        .into_iter()
-        .find(|tier| tier_name(*tier) == name)
-}
-
-fn scopes_text(scopes: &Scopes) -> String {
-    let networks = scopes
-        .networks
-        .iter()
-        .map(|network| format!("{}/{}", network.address, network.bits));
-    let mut members = Map::new();
-    let mut put = |name: &str, value: Value| {
-        if !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()) {
-            members.insert(name.to_owned(), value);
-        }
-    };
-    put("models", scopes.models.clone().into());
-    put("backends", scopes.backends.clone().into());
-    put("networks", networks.collect::<Vec<_>>().into());
-    put("requests_per_minute", scopes.requests_per_minute.into());
-    put("tokens_per_minute", scopes.tokens_per_minute.into());
-    let spend = &scopes.spend;
-    put("spend_session", spend.session.map(MicroUsd::get).into());
-    put("spend_day", spend.day.map(MicroUsd::get).into());
-    put("spend_month", spend.month.map(MicroUsd::get).into());
-    put("spend_total", spend.total.map(MicroUsd::get).into());
-    Value::Object(members).to_string()
-}
-
-/// Reads scopes back; `None` where any of it is not understood, because a restriction that is not
-/// understood is not to be dropped.
-fn scopes_from(text: &str) -> Option<Scopes> {
-    let Value::Object(members) = serde_json::from_str(text).ok()? else {
-        return None;
-    };
-    let mut scopes = Scopes::default();
-    for (name, value) in members {
-        let amount = || value.as_u64().map(MicroUsd::new);
-        match name.as_str() {
-            "models" => scopes.models = texts(&value)?,
-            "backends" => scopes.backends = texts(&value)?,
-            "networks" => {
-                scopes.networks = texts(&value)?
-                    .iter()
-                    .map(|text| network_from(text))
-                    .collect::<Option<_>>()?;
-            }
-            "requests_per_minute" => {
-                scopes.requests_per_minute = Some(u32::try_from(value.as_u64()?).ok()?);
-            }
-            "tokens_per_minute" => scopes.tokens_per_minute = Some(value.as_u64()?),
-            "spend_session" => scopes.spend.session = Some(amount()?),
-            "spend_day" => scopes.spend.day = Some(amount()?),
-            "spend_month" => scopes.spend.month = Some(amount()?),
-            "spend_total" => scopes.spend.total = Some(amount()?),
-            _ => return None,
-        }
-    }
-    Some(scopes)
-}
-
-fn texts(value: &Value) -> Option<Vec<String>> {
-    let list = value.as_array()?.iter();
-    list.map(|item| item.as_str().map(str::to_owned)).collect()
-}
-
-fn network_from(text: &str) -> Option<Network> {
-    let (address, bits) = text.split_once('/')?;
-    Some(Network {
-        address: address.parse().ok()?,
-        bits: bits.parse().ok()?,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use bardo_access::SpendCaps;
-
-    use super::*;
-
-    #[test]
-    fn scopes_survive_as_text_and_what_is_not_understood_is_refused() {
-        let scopes = Scopes {
-            models: vec!["claude-*".to_owned()],
-            backends: vec!["openrouter".to_owned()],
-            networks: vec![network_from("2001:db8::/32").unwrap()],
-            requests_per_minute: Some(u32::MAX),
-            tokens_per_minute: Some(u64::MAX),
-            spend: SpendCaps {
-                session: Some(MicroUsd::ZERO),
-                day: Some(MicroUsd::new(1)),
-                month: Some(MicroUsd::new(2)),
-                total: Some(MicroUsd::MAX),
-            },
-        };
-        assert_eq!(scopes_from(&scopes_text(&scopes)), Some(scopes));
-        assert_eq!(scopes_text(&Scopes::default()), "{}");
-        assert_eq!(scopes_from("{}"), Some(Scopes::default()));
-        for bad in [
-            "",
-            "[]",
-            "{\"moon\":1}",
-            "{\"models\":[1]}",
-            "{\"spend_day\":-1}",
-        ] {
-            assert_eq!(scopes_from(bad), None, "{bad}");
-        }
-    }
 }

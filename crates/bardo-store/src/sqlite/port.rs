@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use bardo_access::{KeyError, KeyRecord, KeyStore};
+use bardo_access::{Amendment, KeyError, KeyRecord, KeyStore};
 use bardo_ledger::{
     Balance, Deposit, Future, HoldView, Ledger, Posting, Record, Refusal, Reservation, Reserve,
     Settle, Settled, StoreError, UsageQuery, UsageRow, Verification,
@@ -207,6 +207,25 @@ impl Ledger for SqliteStore {
     }
 }
 
+impl SqliteStore {
+    async fn write_key(&self, record: KeyRecord, write: keys::Write) -> Result<(), KeyError> {
+        let id = record.id.clone();
+        let written = match &self.side {
+            Side::Server(server) => {
+                let key = Box::new((record, write));
+                server.ask(|reply| Action::Key(key, reply)).await
+            }
+            Side::Tool(tool) => tool.key(&record, &write),
+        };
+        match written.map_err(key_error)? {
+            Written::Done => Ok(()),
+            Written::Exists => Err(KeyError::Exists(id)),
+            Written::Unknown => Err(KeyError::Unknown(id)),
+            Written::Overtaken => Err(KeyError::Changed(id)),
+        }
+    }
+}
+
 impl KeyStore for SqliteStore {
     fn find<'a>(&'a self, id: &'a KeyId) -> Future<'a, Result<Option<KeyRecord>, KeyError>> {
         let id = id.clone();
@@ -221,39 +240,11 @@ impl KeyStore for SqliteStore {
     }
 
     fn insert(&self, record: KeyRecord) -> Future<'_, Result<(), KeyError>> {
-        Box::pin(async move {
-            let id = record.id.clone();
-            let written = match &self.side {
-                Side::Server(server) => {
-                    let record = Box::new(record);
-                    server.ask(|reply| Action::InsertKey(record, reply)).await
-                }
-                Side::Tool(tool) => tool.key(&record, keys::CREATED),
-            };
-            match written.map_err(key_error)? {
-                Written::Done => Ok(()),
-                Written::Exists => Err(KeyError::Exists(id)),
-                Written::Unknown => Err(KeyError::Unknown(id)),
-            }
-        })
+        Box::pin(self.write_key(record, keys::Write::New))
     }
 
-    fn update(&self, record: KeyRecord) -> Future<'_, Result<(), KeyError>> {
-        Box::pin(async move {
-            let id = record.id.clone();
-            let written = match &self.side {
-                Side::Server(server) => {
-                    let record = Box::new(record);
-                    server.ask(|reply| Action::UpdateKey(record, reply)).await
-                }
-                Side::Tool(tool) => tool.key(&record, keys::CHANGED),
-            };
-            match written.map_err(key_error)? {
-                Written::Done => Ok(()),
-                Written::Exists => Err(KeyError::Exists(id)),
-                Written::Unknown => Err(KeyError::Unknown(id)),
-            }
-        })
+    fn update(&self, record: KeyRecord, how: Amendment) -> Future<'_, Result<(), KeyError>> {
+        Box::pin(self.write_key(record, keys::Write::Amended(how)))
     }
 
     fn list<'a>(

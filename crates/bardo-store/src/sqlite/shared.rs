@@ -21,7 +21,7 @@ use super::entry::Entry;
 use super::error::gone;
 use super::group::Item;
 use super::journal::Journal;
-use super::keys::Written;
+use super::keys::{self, Written};
 
 /// Commands that wait for the writer; a caller with one more waits itself.
 pub(super) const COMMANDS: usize = 16_384;
@@ -38,8 +38,7 @@ pub(super) enum Action {
     /// An end of which the books know nothing, or which another process may decide too.
     Settle(Box<Settle>, Reply<Settled>),
     Deposit(Deposit, Reply<Result<Balance, Refusal>>),
-    InsertKey(Box<KeyRecord>, Reply<Written>),
-    UpdateKey(Box<KeyRecord>, Reply<Written>),
+    Key(Box<(KeyRecord, keys::Write)>, Reply<Written>),
     /// Deletes some of the receipts from before this Unix millisecond; answers how many.
     Prune(u64, Reply<u64>),
     /// Brings the database up to date, and reads what other processes did.

@@ -116,12 +116,12 @@ impl Tool {
     pub(super) fn key(
         &self,
         record: &KeyRecord,
-        action: &'static str,
+        write: &keys::Write,
     ) -> Result<Written, StoreError> {
         let now_ms = self.clock.now_ms();
         let written = self.transact(|transaction| {
             let write = || {
-                let written = keys::write(transaction, record, action, &self.actor, now_ms)?;
+                let written = keys::write(transaction, record, write, &self.actor, now_ms)?;
                 if written == Written::Done {
                     let change = Change {
                         at_ms: now_ms,

@@ -49,6 +49,7 @@ fn request(account: &str) -> LimitRequest {
         requests_per_minute: None,
         tokens_per_minute: None,
         allowance: None,
+        own_allowance: false,
         tokens: 0,
         now_ms: 0,
     }
@@ -73,7 +74,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let pause = || prop_oneof![0..50_u64, 0..30_000_u64, Just(HOUR_MS)];
     prop_oneof![
-        4 => (pause(), 0..4_usize, 0..900_u64)
+        4 => (pause(), 0..5_usize, 0..900_u64)
             .prop_map(|(pause_ms, limits, tokens)| Step::Admit { pause_ms, limits, tokens }),
         1 => (pause(), 0..2_000_u64)
             .prop_map(|(pause_ms, used)| Step::Correct { pause_ms, used }),
@@ -83,16 +84,19 @@ fn step() -> impl Strategy<Value = Step> {
 /// Limits change while they are in use: the rows of this table are drawn at random.
 fn with_limits(request: LimitRequest, row: usize) -> LimitRequest {
     let hour = |tokens, overage| Some(Allowance { tokens, overage });
-    let (requests_per_minute, tokens_per_minute, allowance) = [
-        (Some(7), None, None),
-        (Some(20), Some(1_000), hour(4_000, false)),
-        (None, Some(333), hour(2_000, true)),
-        (Some(0), Some(0), hour(0, false)),
+    let (requests_per_minute, tokens_per_minute, allowance, own_allowance) = [
+        (Some(7), None, None, false),
+        (Some(20), Some(1_000), hour(4_000, false), false),
+        (None, Some(333), hour(2_000, true), true),
+        (Some(0), Some(0), hour(0, false), false),
+        (None, Some(500), None, false),
     ][row];
     LimitRequest {
+        key: Some(KeyId::parse("k").unwrap()),
         requests_per_minute,
         tokens_per_minute,
         allowance,
+        own_allowance,
         ..request
     }
 }

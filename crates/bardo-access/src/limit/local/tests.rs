@@ -11,6 +11,7 @@ fn request(now_ms: u64) -> LimitRequest {
         requests_per_minute: None,
         tokens_per_minute: None,
         allowance: None,
+        own_allowance: false,
         tokens: 0,
         now_ms,
     }
@@ -193,6 +194,32 @@ fn an_allowance_is_refused_or_billed_when_it_is_used_up_and_comes_back_with_the_
             .allowance,
         Some(40)
     );
+}
+
+#[test]
+fn an_allowance_of_a_key_is_counted_apart_from_its_accounts() {
+    let limits = LocalLimits::default();
+    let of_key = |key: &str, tokens| LimitRequest {
+        key: Some(KeyId::parse(key).unwrap()),
+        own_allowance: true,
+        ..allowed(HOUR, tokens, false)
+    };
+    let left = |request: &LimitRequest| limits.admit_now(request).unwrap().allowance;
+    assert_eq!(left(&of_key("k1", 60)), Some(40));
+    assert_eq!(left(&of_key("k2", 50)), Some(50));
+    assert_eq!(left(&allowed(HOUR, 10, false)), Some(90));
+    assert_eq!(left(&of_key("k1", 60)), Some(0));
+    assert!(limits.admit_now(&of_key("k1", 1)).is_err());
+    assert!(limits.admit_now(&of_key("k2", 1)).is_ok());
+}
+
+#[test]
+fn a_request_without_an_allowance_corrects_no_hour() {
+    let limits = LocalLimits::default();
+    assert!(limits.admit_now(&allowed(HOUR, 60, false)).is_ok());
+    limits.correct(&tokens(HOUR, 40), 40, 0, HOUR);
+    let left = limits.admit_now(&allowed(HOUR, 0, false)).unwrap();
+    assert_eq!(left.allowance, Some(40));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The store of money, keys and receipts, and rate limits.
 
+use std::collections::BTreeMap;
+
 use bardo_types::secret::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -42,6 +44,10 @@ pub(crate) struct LimitsConfig {
     pub(crate) tokens_per_minute: u64,
     /// Tokens per hour (UTC) and account; 0: no allowance.
     pub(crate) allowance_tokens_per_hour: u64,
+    /// Tokens per hour (UTC) of single accounts, and of each account of a tier: by the id of the
+    /// account, or `free`, `pro`, `golem` or `none`.
+    #[serde(default)]
+    pub(crate) allowances: BTreeMap<String, u64>,
     /// Serve and bill requests beyond the allowance; false: refuse them until the hour ends.
     pub(crate) allowance_overage: bool,
     /// `redis://…` to share the counters between gateways; empty: each gateway counts its own

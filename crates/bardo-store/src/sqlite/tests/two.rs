@@ -1,5 +1,7 @@
 use bardo_access::Tier;
-use bardo_access::{KeyError, KeyKind, KeyRecord, KeyState, KeyStore, Network, Scopes, SpendCaps};
+use bardo_access::{
+    Amendment, KeyError, KeyKind, KeyRecord, KeyState, KeyStore, Network, Scopes, SpendCaps,
+};
 use bardo_ledger::contract::block_on;
 use bardo_ledger::{Cap, CapScope, End, Ledger, Refusal, StoreError, Window};
 use bardo_types::ids::KeyId;
@@ -159,7 +161,10 @@ fn keys_are_kept_and_a_server_notices_what_a_tool_changes() {
     let exists = Err(KeyError::Exists(KeyId::parse("k1").unwrap()));
     assert_eq!(block_on(store.insert(key("k1"))), exists);
     let unknown = Err(KeyError::Unknown(KeyId::parse("k3").unwrap()));
-    assert_eq!(block_on(store.update(key("k3"))), unknown);
+    assert_eq!(
+        block_on(store.update(key("k3"), Amendment::default())),
+        unknown
+    );
     let ids = |of: Option<&str>| -> Vec<String> {
         let of = of.map(account);
         let list = block_on(store.list(of.as_ref())).unwrap();
@@ -175,17 +180,17 @@ fn keys_are_kept_and_a_server_notices_what_a_tool_changes() {
         name: "gone".to_owned(),
         ..key("k1")
     };
-    block_on(tool.update(revoked.clone())).unwrap();
+    block_on(tool.update(revoked.clone(), Amendment::noted("by a test"))).unwrap();
     block_on(store.refresh()).unwrap();
     assert!(store.revision() > before);
     assert_eq!(find("k1"), Some(revoked));
     // Nobody takes a revocation back, and what is fixed stays.
-    block_on(store.update(KeyRecord {
+    let other = KeyRecord {
         hash: "another".to_owned(),
         account: account("c"),
         ..key("k1")
-    }))
-    .unwrap();
+    };
+    block_on(store.update(other, Amendment::default())).unwrap();
     let found = find("k1").unwrap();
     assert_eq!(found.state(NOW_MS + 5), KeyState::Revoked);
     assert_eq!((found.hash, found.account), (key("k1").hash, account("a")));
@@ -204,6 +209,49 @@ fn keys_are_kept_and_a_server_notices_what_a_tool_changes() {
         "key.changed k1",
     ];
     assert_eq!(audited, expected);
+    let note: String = folder
+        .raw()
+        .query_row(
+            "SELECT detail FROM audit WHERE action = 'key.revoked'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert!(note.ends_with(": by a test"), "{note}");
+}
+
+#[test]
+fn a_change_is_refused_once_another_came_first() {
+    let folder = Folder::new();
+    let (store, tool) = (folder.serve(), folder.tool());
+    block_on(store.insert(key("k1"))).unwrap();
+    let from = |scopes: Scopes| Amendment {
+        note: String::new(),
+        from: Some(scopes),
+    };
+    let wide = KeyRecord {
+        scopes: Scopes::default(),
+        ..key("k1")
+    };
+    block_on(tool.update(wide.clone(), from(key("k1").scopes))).unwrap();
+    let late = block_on(store.update(key("k1"), from(key("k1").scopes)));
+    assert_eq!(late, Err(KeyError::Changed(wide.id.clone())));
+    assert_eq!(block_on(store.find(&wide.id)).unwrap(), Some(wide));
+}
+
+/// The text is of a database of an earlier version.
+#[test]
+fn scopes_of_earlier_rows_are_read() {
+    let folder = Folder::new();
+    let store = folder.serve();
+    block_on(store.insert(key("k1"))).unwrap();
+    let earlier = r#"{"models":["claude-*"],"networks":["10.0.0.0/8"],"requests_per_minute":60,"spend_day":5000000}"#;
+    folder
+        .raw()
+        .execute("UPDATE keys SET scopes = ?1", [earlier])
+        .unwrap();
+    let found = block_on(store.find(&KeyId::parse("k1").unwrap())).unwrap();
+    assert_eq!(found.unwrap().scopes, key("k1").scopes);
 }
 
 #[test]

@@ -95,8 +95,7 @@ impl Writer {
                 let answer = self.deposit(batch, command)?;
                 Ok(Answer::Deposited(answer))
             }
-            Action::InsertKey(record, _) => self.key(batch, record, keys::CREATED),
-            Action::UpdateKey(record, _) => self.key(batch, record, keys::CHANGED),
+            Action::Key(key, _) => self.key(batch, &key.0, &key.1),
             Action::Prune(before_ms, _) => {
                 rows::prune(&self.connection, *before_ms, PRUNE).map(Answer::Pruned)
             }
@@ -131,10 +130,10 @@ impl Writer {
         &mut self,
         batch: &mut Batch,
         record: &KeyRecord,
-        action: &'static str,
+        write: &keys::Write,
     ) -> rusqlite::Result<Answer> {
         let now_ms = self.clock.now_ms();
-        let written = keys::write(&self.connection, record, action, &self.actor, now_ms)?;
+        let written = keys::write(&self.connection, record, write, &self.actor, now_ms)?;
         batch.keys_changed |= written == Written::Done;
         Ok(Answer::Key(written))
     }
@@ -146,7 +145,7 @@ impl Writer {
                 let balance = self.shared.lock().book.balance(&command.account);
                 let _ = reply.send(Ok(answer.map(|_| balance.unwrap_or_default())));
             }
-            (Action::InsertKey(_, reply) | Action::UpdateKey(_, reply), Answer::Key(written)) => {
+            (Action::Key(_, reply), Answer::Key(written)) => {
                 let _ = reply.send(Ok(written));
             }
             (Action::Prune(_, reply), Answer::Pruned(count)) => {
@@ -163,7 +162,7 @@ fn refuse(action: Action, error: &StoreError) {
         Action::Settle(_, reply) => drop(reply.send(Err(error))),
         Action::Deposit(_, reply) => drop(reply.send(Err(error))),
         Action::Refresh(reply) => drop(reply.send(Err(error))),
-        Action::InsertKey(_, reply) | Action::UpdateKey(_, reply) => drop(reply.send(Err(error))),
+        Action::Key(_, reply) => drop(reply.send(Err(error))),
         Action::Prune(_, reply) => drop(reply.send(Err(error))),
     }
 }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use bardo_access::{KeyError, KeyKind, KeyRecord, KeyStore, Network, Scopes, SpendCaps, Tier};
+use bardo_access::{
+    Allowance, Amendment, CapRange, CapRanges, KeyError, KeyKind, KeyRecord, KeyStore, Network,
+    Scopes, SpendCaps, Tier,
+};
 use bardo_ledger::contract::block_on;
 use bardo_store::postgres::{PostgresOptions, PostgresStore};
 use bardo_types::ids::KeyId;
@@ -44,6 +47,14 @@ fn full(id: &str) -> KeyRecord {
                 day: Some(MicroUsd::new(1)),
                 month: Some(MicroUsd::MAX),
                 total: None,
+            },
+            allowance: Some(Allowance {
+                tokens: u64::MAX,
+                overage: true,
+            }),
+            ranges: CapRanges {
+                day: CapRange::new(MicroUsd::ZERO, MicroUsd::MAX),
+                month: None,
             },
         },
         tier: Some(Tier::Golem),
@@ -94,11 +105,11 @@ fn an_id_is_taken_once_and_an_update_keeps_what_may_not_change() {
     };
     let taken = block_on(store.insert(another.clone()));
     assert_eq!(taken, Err(KeyError::Exists(another.id.clone())));
-    block_on(store.update(KeyRecord {
+    let changed = KeyRecord {
         hash: "$2b$04$other".to_owned(),
         ..full("k1")
-    }))
-    .unwrap();
+    };
+    block_on(store.update(changed, Amendment::default())).unwrap();
     let kept = KeyRecord {
         account: account("acct"),
         kind: KeyKind::Spend,
@@ -107,7 +118,7 @@ fn an_id_is_taken_once_and_an_update_keeps_what_may_not_change() {
     };
     assert_eq!(block_on(store.find(&kept.id)).unwrap(), Some(kept));
     let unknown = plain("k2");
-    let answer = block_on(store.update(unknown.clone()));
+    let answer = block_on(store.update(unknown.clone(), Amendment::default()));
     assert_eq!(answer, Err(KeyError::Unknown(unknown.id)));
 }
 
@@ -132,7 +143,7 @@ fn a_change_is_heard_of_here_at_once_and_elsewhere_by_notice() {
     });
     let mine = here.revision();
     let theirs = there.revision();
-    block_on(here.update(full("first"))).unwrap();
+    block_on(here.update(full("first"), Amendment::default())).unwrap();
     assert!(here.revision() > mine);
     until("the change is heard of", || there.revision() > theirs);
     assert!(
@@ -158,4 +169,96 @@ fn a_change_without_a_notice_is_found_by_asking() {
     let sql = "UPDATE bardo.key_revision SET revision = 0";
     server().execute(&url, sql).unwrap();
     until("the change is found", || store.revision() > before);
+}
+
+#[test]
+fn a_change_is_refused_once_another_came_first_and_no_revocation_is_taken_back() {
+    let url = server().database().unwrap();
+    let store = store(&url);
+    block_on(store.insert(plain("k1"))).unwrap();
+    let from = |scopes: Scopes| Amendment {
+        note: "by a test".to_owned(),
+        from: Some(scopes),
+    };
+    let narrow = KeyRecord {
+        scopes: full("k1").scopes,
+        ..plain("k1")
+    };
+    block_on(store.update(narrow.clone(), from(Scopes::default()))).unwrap();
+    // The same call again, as after a lost connection.
+    block_on(store.update(narrow.clone(), from(Scopes::default()))).unwrap();
+    let late = block_on(store.update(
+        plain("k1"),
+        from(Scopes {
+            requests_per_minute: Some(1),
+            ..Scopes::default()
+        }),
+    ));
+    assert_eq!(late, Err(KeyError::Changed(narrow.id.clone())));
+    assert_eq!(block_on(store.find(&narrow.id)).unwrap(), Some(narrow));
+
+    let revoked = KeyRecord {
+        revoked_at_ms: Some(NOW_MS + 2),
+        ..plain("k1")
+    };
+    block_on(store.update(revoked.clone(), Amendment::default())).unwrap();
+    block_on(store.update(plain("k1"), Amendment::noted("too late"))).unwrap();
+    assert_eq!(block_on(store.find(&revoked.id)).unwrap(), Some(revoked));
+    server()
+        .execute(
+            &url,
+            "DO $$ BEGIN
+                ASSERT (SELECT count(*) FROM bardo.audit WHERE detail = 'by a test') = 2;
+                ASSERT (SELECT count(*) FROM bardo.audit WHERE action = 'key revoked') = 1;
+            END $$",
+        )
+        .unwrap();
+}
+
+/// What version 6 of the schema kept in columns.
+#[test]
+fn scopes_in_columns_are_carried_over() {
+    let url = server().database().unwrap();
+    drop(store(&url));
+    let back = "
+        DELETE FROM bardo.schema WHERE version >= 7;
+        DROP FUNCTION bardo.insert_key(text[], bigint[], text);
+        DROP FUNCTION bardo.update_key(text[], bigint[], text, text, text);
+        CREATE FUNCTION bardo.insert_key(text[], bigint[], text[], text[], text[])
+            RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint';
+        CREATE FUNCTION bardo.update_key(text[], bigint[], text[], text[], text[])
+            RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint';
+        ALTER TABLE bardo.keys DROP COLUMN scopes,
+            ADD COLUMN models text[] NOT NULL, ADD COLUMN backends text[] NOT NULL,
+            ADD COLUMN networks text[] NOT NULL, ADD COLUMN requests_per_minute bigint,
+            ADD COLUMN tokens_per_minute bigint, ADD COLUMN session_cap bigint,
+            ADD COLUMN day_cap bigint, ADD COLUMN month_cap bigint, ADD COLUMN total_cap bigint;
+        INSERT INTO bardo.keys (id, account, kind, name, hash, models, backends, networks,
+            requests_per_minute, tokens_per_minute, session_cap, day_cap, month_cap, total_cap,
+            created_at_ms)
+        VALUES
+            ('bound', 'acct', 'spend', '', 'h', '{gpt-*,NULL}', '{direct/openai}',
+             '{10.0.0.0/8,2001:db8::/32}', 4294967295, 0, 0, 1, 9223372036854775807, 8, 1),
+            ('free', 'acct', 'spend', '', 'h', '{}', '{}', '{}',
+             NULL, NULL, NULL, NULL, NULL, NULL, 1);";
+    // The array's own spelling of a name that is not null.
+    let back = back.replace("{gpt-*,NULL}", "{gpt-*,\"NULL\"}");
+    server().execute(&url, &back).unwrap();
+    let store = store(&url);
+    let scopes = |id: &str| {
+        let found = block_on(store.find(&KeyId::parse(id).unwrap())).unwrap();
+        found.unwrap().scopes
+    };
+    let expected = Scopes {
+        spend: SpendCaps {
+            month: Some(MicroUsd::new(u64::try_from(i64::MAX).unwrap())),
+            total: Some(MicroUsd::new(8)),
+            ..full("k").scopes.spend
+        },
+        allowance: None,
+        ranges: CapRanges::default(),
+        ..full("k").scopes
+    };
+    assert_eq!(scopes("bound"), expected);
+    assert_eq!(scopes("free"), Scopes::default());
 }

@@ -1,0 +1,243 @@
+//! Scopes of keys as the command line and the admin API write them.
+
+use bardo_access::{Allowance, Amendment, CapRange, KeyKind, KeyState, Network, Scopes};
+use bardo_types::money::MicroUsd;
+use serde_json::Value;
+
+use super::keys::key_json;
+use super::{Operator, OperatorError};
+
+/// An invalid scope.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown scope `{0}`. Scopes are read-only, model=NAME, backend=NAME, ip=NETWORK, rpm=N, tpm=N, \
+     allowance=TOKENS, overage=bill or overage=block, spend-session=USD, spend-day=USD, \
+     spend-month=USD, spend-total=USD, spend-day-range=MIN..MAX, spend-month-range=MIN..MAX"
+)]
+pub(crate) struct ScopeError(String);
+
+/// Parts of scope texts: several in one text are separated by commas.
+fn parts(texts: &[String]) -> impl Iterator<Item = &str> {
+    let parts = texts.iter().flat_map(|text| text.split(','));
+    parts.map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// Name and value of a scope; the value is empty without `=`.
+fn split(text: &str) -> (String, &str) {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    (name.trim().replace('_', "-"), value.trim())
+}
+
+/// Reads the scopes of a new key.
+pub(crate) fn read_scopes(texts: &[String]) -> Result<(Scopes, KeyKind), ScopeError> {
+    let mut scopes = Scopes::default();
+    let mut kind = KeyKind::Spend;
+    for text in parts(texts) {
+        let wrong = || ScopeError(text.to_owned());
+        if text.chars().any(char::is_control) {
+            return Err(wrong());
+        }
+        let (name, value) = split(text);
+        match (name.as_str(), value.is_empty()) {
+            ("read-only" | "readonly" | "read", true) => kind = KeyKind::ReadOnly,
+            ("model" | "models", false) => scopes.models.push(value.to_owned()),
+            ("backend" | "backends" | "provider", false) => scopes.backends.push(value.to_owned()),
+            ("ip" | "cidr" | "network", false) => {
+                scopes
+                    .networks
+                    .push(value.parse::<Network>().map_err(|_| wrong())?);
+            }
+            (name, false) if value != "none" => {
+                set_limit(&mut scopes, name, value).ok_or_else(wrong)?;
+            }
+            _ => return Err(wrong()),
+        }
+    }
+    Ok((scopes, kind))
+}
+
+/// Sets one limit: a rate, the allowance, a cap of spending or its range. `none` removes it.
+/// `None` where the text is no limit.
+fn set_limit(scopes: &mut Scopes, name: &str, value: &str) -> Option<()> {
+    let is_none = value == "none";
+    let usd = || match is_none {
+        true => Some(None),
+        false => MicroUsd::from_usd(value).ok().map(Some),
+    };
+    match name {
+        "rpm" | "requests-per-minute" => scopes.requests_per_minute = number(value)?,
+        "tpm" | "tokens-per-minute" => scopes.tokens_per_minute = number(value)?,
+        "allowance" | "allowance-tokens" => {
+            let overage = scopes.allowance.is_none_or(|before| before.overage);
+            let tokens: Option<u64> = number(value)?;
+            scopes.allowance = tokens.map(|tokens| Allowance { tokens, overage });
+        }
+        "overage" => {
+            scopes.allowance.as_mut()?.overage = match value {
+                "bill" => true,
+                "block" => false,
+                _ => return None,
+            };
+        }
+        "spend-session" => scopes.spend.session = usd()?,
+        "spend-day" => scopes.spend.day = usd()?,
+        "spend-month" => scopes.spend.month = usd()?,
+        "spend-total" | "spend" => scopes.spend.total = usd()?,
+        "spend-day-range" => scopes.ranges.day = range(value)?,
+        "spend-month-range" => scopes.ranges.month = range(value)?,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn number<T: std::str::FromStr>(value: &str) -> Option<Option<T>> {
+    match value {
+        "none" => Some(None),
+        number => number.parse().ok().map(Some),
+    }
+}
+
+fn range(value: &str) -> Option<Option<CapRange>> {
+    if value == "none" {
+        return Some(None);
+    }
+    let (min, max) = value.split_once("..")?;
+    let [min, max] = [min, max].map(|usd| MicroUsd::from_usd(usd).ok());
+    CapRange::new(min?, max?).map(Some)
+}
+
+/// Refuses a cap outside its range.
+pub(crate) fn check_ranges(scopes: &Scopes) -> Result<(), OperatorError> {
+    let caps = [
+        ("day", scopes.spend.day, scopes.ranges.day),
+        ("month", scopes.spend.month, scopes.ranges.month),
+    ];
+    for (window, cap, range) in caps {
+        if let Some(range) = range.filter(|range| !range.holds(cap)) {
+            let shown = cap.map_or_else(|| "none".to_owned(), |cap| cap.to_string());
+            return Err(OperatorError::Invalid(format!(
+                "`spend-{window}` is {shown} and must be within {} to {} USD; to allow more, change \
+                 `spend-{window}-range` in the same command",
+                range.min, range.max
+            )));
+        }
+    }
+    Ok(())
+}
+
+impl Operator {
+    /// Changes limits of a living key; the texts are scopes such as `spend-day=2` or `rpm=none`.
+    pub(crate) async fn set_key(&self, id: &str, texts: &[String]) -> Result<Value, OperatorError> {
+        let invalid = OperatorError::Invalid;
+        let mut record = self.record(id).await?;
+        let now_ms = self.clock.now_ms();
+        if record.state(now_ms) != KeyState::Active {
+            return Err(invalid(format!(
+                "the key `{}` is expired or revoked and cannot be changed. Create a key: bardo-gateway keys create",
+                record.id
+            )));
+        }
+        let before = record.scopes.clone();
+        let mut is_empty = true;
+        for text in parts(texts) {
+            let (name, value) = split(text);
+            is_empty = false;
+            set_limit(&mut record.scopes, &name, value).ok_or_else(|| {
+                invalid(format!(
+                    "`{text}` is no limit of a living key. Limits are rpm, tpm, allowance, overage (with an \
+                     allowance), spend-session, spend-day, spend-month, spend-total, spend-day-range and \
+                     spend-month-range; `none` removes one. To change models, backends or networks, create \
+                     another key"
+                ))
+            })?;
+        }
+        if is_empty {
+            return Err(invalid(
+                "name a limit to change, such as spend-day=2".to_owned(),
+            ));
+        }
+        check_ranges(&record.scopes)?;
+        let how = Amendment {
+            note: format!(
+                "limits set by the operator: {} -> {}",
+                before.to_json(),
+                record.scopes.to_json()
+            ),
+            from: Some(before),
+        };
+        self.keys.update(record.clone(), how).await?;
+        Ok(key_json(&record, now_ms))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(texts: &[&str]) -> Result<(Scopes, KeyKind), ScopeError> {
+        let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
+        read_scopes(&texts)
+    }
+
+    #[test]
+    fn scopes_are_read_or_named() {
+        let texts = [
+            "model=gpt-5.5,model=claude-*",
+            "rpm=5",
+            "spend-day=1.5,spend-day-range=1..2",
+            "ip=10.0.0.0/8",
+            "allowance=700,overage=block",
+        ];
+        let (scopes, kind) = read(&texts).unwrap();
+        assert_eq!(scopes.models, ["gpt-5.5", "claude-*"]);
+        assert_eq!(scopes.requests_per_minute, Some(5));
+        assert_eq!(scopes.spend.day, Some(MicroUsd::new(1_500_000)));
+        let range = CapRange::new(MicroUsd::new(1_000_000), MicroUsd::new(2_000_000));
+        assert_eq!(scopes.ranges.day, range);
+        let allowance = Allowance {
+            tokens: 700,
+            overage: false,
+        };
+        assert_eq!(scopes.allowance, Some(allowance));
+        assert_eq!(kind, KeyKind::Spend);
+        assert_eq!(read(&["read-only"]).unwrap().1, KeyKind::ReadOnly);
+        assert!(read(&["allowance=1"]).unwrap().0.allowance.unwrap().overage);
+        for wrong in [
+            "rpm",
+            "rpm=x",
+            "rpm=none",
+            "everything",
+            "spend-day=-1",
+            "spend-day-range=2..1",
+            "spend-day-range=2",
+            "ip=10.0.0.0/99",
+            "overage=bill",
+            "model=a\0b",
+        ] {
+            assert_eq!(read(&[wrong]), Err(ScopeError(wrong.into())));
+        }
+    }
+
+    #[test]
+    fn a_limit_is_changed_or_removed_and_the_others_stay() {
+        let (mut scopes, _) = read(&["rpm=5,tpm=6", "allowance=7,overage=block"]).unwrap();
+        for (name, value) in [("rpm", "none"), ("allowance", "8"), ("spend-month", "3")] {
+            set_limit(&mut scopes, name, value).unwrap();
+        }
+        assert_eq!(scopes.requests_per_minute, None);
+        assert_eq!(scopes.tokens_per_minute, Some(6));
+        let allowance = scopes.allowance.unwrap();
+        assert_eq!((allowance.tokens, allowance.overage), (8, false));
+        assert_eq!(scopes.spend.month, Some(MicroUsd::new(3_000_000)));
+        assert_eq!(set_limit(&mut scopes, "model", "m"), None);
+    }
+
+    #[test]
+    fn a_cap_outside_its_range_is_refused() {
+        let is_refused = |text: &str| check_ranges(&read(&[text]).unwrap().0).is_err();
+        assert!(!is_refused("spend-day=2,spend-day-range=1..2"));
+        assert!(is_refused("spend-day=2.01,spend-day-range=1..2"));
+        assert!(is_refused("spend-day-range=1..2"));
+        assert!(is_refused("spend-month=1,spend-month-range=2..3"));
+    }
+}

@@ -1,0 +1,127 @@
+//! Limits of keys: allowances, and limits that change while a key is in use.
+
+use serde_json::{Value, json};
+
+use crate::http::{Answer, Request};
+use crate::paying::maker;
+use crate::paying::till::{Key, Till, header};
+use crate::rig::Gateway;
+use crate::sse::Caller;
+
+fn ask(gateway: &Gateway, key: &Key) -> Answer {
+    let mut body = Caller::Chat.request("m-chat", "Hello", false);
+    body["max_tokens"] = json!(100);
+    gateway.send(&key.ask(Caller::Chat, &body))
+}
+
+#[test]
+fn an_allowance_of_a_key_is_kept_shown_and_honoured() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    // An answer has 1,100 tokens.
+    let allowance = ["--allowance-tokens", "1500", "--overage", "block"];
+    let key = till.key(&[&["--deposit-usd", "5"][..], &allowance].concat());
+    let other = till.key(&["--account", &key.account]);
+    let shown = till.one(&["keys", "show", &key.id]);
+    let expected = json!({ "tokens_per_hour": 1_500, "overage": "block" });
+    assert_eq!(shown["scopes"]["allowance"], expected);
+    assert_eq!(shown.get("key"), None, "{shown}");
+    let gateway = till.open();
+    let first = ask(&gateway, &key);
+    assert_eq!(first.status(), 200, "{}", first.text());
+    let left = header(&first, "x-remaining-tokens").parse::<u64>();
+    assert!(left.is_ok_and(|left| left < 1_500));
+    assert_eq!(ask(&gateway, &key).status(), 200);
+    let refused = ask(&gateway, &key);
+    assert_eq!(refused.status(), 429, "{}", refused.text());
+    assert_eq!(header(&refused, "x-remaining-tokens"), "0");
+    let answer = ask(&gateway, &other);
+    assert_eq!(answer.status(), 200, "its account has none");
+    assert_eq!(answer.header("x-remaining-tokens"), None);
+    till.one(&["keys", "set", &key.id, "--overage", "bill"]);
+    assert_eq!(ask(&gateway, &key).status(), 200);
+}
+
+#[test]
+fn an_account_has_the_allowance_that_the_configuration_gives_it_or_its_tier() {
+    let maker = maker::maker();
+    let mut config = maker::billed(&maker);
+    config["limits"] = json!({
+        "allowances": { "acct_small": 1_200, "golem": 900_000 },
+        "allowance_overage": false,
+    });
+    let till = Till::new(config);
+    let of = |account: &str, tier: &[&str]| {
+        till.key(&[&["--account", account, "--deposit-usd", "5"][..], tier].concat())
+    };
+    let golem = of("acct_large", &["--tier", "golem"]);
+    let (one, two) = (
+        of("acct_small", &["--tier", "golem"]),
+        of("acct_small", &[]),
+    );
+    let gateway = till.open();
+    let left = |key: &Key| {
+        let answer = ask(&gateway, key);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        header(&answer, "x-remaining-tokens")
+            .parse::<u64>()
+            .unwrap()
+    };
+    assert!((800_000..900_000).contains(&left(&golem)));
+    assert!(left(&one) < 1_200);
+    assert!(left(&two) < 200, "the keys of an account share it");
+    assert_eq!(ask(&gateway, &one).status(), 429);
+}
+
+#[test]
+fn limits_of_a_living_key_change_at_once_and_within_their_range() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let key = till.key(&["--deposit-usd", "5", "--spend-day", "0.003"]);
+    let gateway = till.open();
+    let set = |texts: &[&str]| till.verb(&[&["keys", "set", &key.id], texts].concat());
+    assert_eq!(ask(&gateway, &key).status(), 200);
+    assert_eq!(ask(&gateway, &key).status(), 429, "the cap of the day");
+    let changed = set(&[
+        "--spend-day",
+        "1",
+        "--spend-day-range",
+        "0.5..2",
+        "--tpm",
+        "none",
+    ]);
+    assert_eq!(changed.code, Some(0), "{changed:?}");
+    let scopes = &changed.lines[0]["scopes"];
+    assert_eq!(scopes["spend"]["day"], "1.000000");
+    assert_eq!(scopes["spend_ranges"]["day"]["max"], "2.000000");
+    assert_eq!(scopes["tokens_per_minute"], Value::Null);
+    for _ in 0..4 {
+        assert_eq!(ask(&gateway, &key).status(), 200);
+    }
+    for refused in [
+        &["--spend-day", "2.5"][..],
+        &["--spend-day", "none"],
+        &["--scope", "model=m-chat"],
+        &["--tpm", "many"],
+        &[],
+    ] {
+        let done = set(refused);
+        assert_ne!(done.code, Some(0), "{refused:?}: {done:?}");
+    }
+    // The admin API does the same.
+    let patch = |body: &Value| {
+        let path = format!("/admin/keys/{}", key.id);
+        Request::json(&path, body)
+            .method("PATCH")
+            .send(gateway.admin)
+    };
+    let refused = patch(&json!({ "scopes": ["spend-day=0.4"] }));
+    assert_eq!(refused.status(), 400, "{}", refused.text());
+    let lowered = patch(&json!({ "scopes": ["rpm=1,spend-day=0.5"] }));
+    assert_eq!(lowered.status(), 200, "{}", lowered.text());
+    assert_eq!(lowered.json()["scopes"]["spend"]["day"], "0.500000");
+    assert_eq!(ask(&gateway, &key).status(), 200);
+    assert_eq!(ask(&gateway, &key).status(), 429, "the rate");
+    till.one(&["keys", "revoke", &key.id]);
+    assert_ne!(set(&["--rpm", "9"]).code, Some(0), "it is revoked");
+}
