@@ -7,7 +7,7 @@ use bardo_types::Degradation;
 use bardo_types::chat::ChatRequest;
 use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
-use bardo_types::privacy::SecurityClass;
+use bardo_types::privacy::{SecurityClass, TaskClass};
 use bardo_wire::json::{Member, TopLevel};
 use tokio::time::Instant;
 
@@ -74,6 +74,23 @@ impl Admitted {
     pub(crate) fn lost_protection(&self, candidate: &Candidate) -> Vec<Degradation> {
         let routed = self.routed.as_ref();
         routed.map_or_else(Vec::new, |routed| routed.lost_protection(candidate))
+    }
+
+    /// Whether an answer that misses its schema does harm, so that none of it may be handed over
+    /// before it was checked: where the profile is locked, and from class `tee` on, which the task
+    /// classes of trades have.
+    pub(crate) fn holds_back(&self) -> bool {
+        let Some(routed) = self.routed.as_ref().filter(|_| self.task == Task::Generate) else {
+            return false;
+        };
+        let Some(wanted) = &routed.wanted else {
+            return false;
+        };
+        let hints = self.hints.route.as_ref();
+        let task = hints.and_then(|hints| hints.task_class);
+        let class = routed.security_class.max(routed.wished_class);
+        let class = class.max(task.map_or(SecurityClass::Standard, TaskClass::floor));
+        wanted.profile.response_schema.is_some() && (wanted.locked || class >= SecurityClass::Tee)
     }
 
     /// What was odd about the hints, as a header value.

@@ -3,6 +3,7 @@
 use bardo_ledger::StoreError;
 use bytes::Bytes;
 
+use crate::error::EngineError;
 use crate::failure::Failure;
 use crate::head::AnswerHead;
 use crate::lifecycle::{Life, Sent};
@@ -14,6 +15,8 @@ pub(crate) enum Unanswered {
     Failed(Failure, Life<Sent>),
     /// It answered, and the books do not; nothing may be handed over.
     Store(StoreError),
+    /// It answered, and its answer must not be handed over.
+    Withheld(EngineError),
 }
 
 /// What the caller gets.

@@ -1,20 +1,20 @@
 //! A provider's answer on its way in: what its head says of its body, and reading it whole.
 
-use bardo_providers::transport::UpstreamBody;
 use bardo_types::fault::{Fault, FaultClass};
 use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt as _;
 use tokio::time::Instant;
 
 use crate::failure::Failure;
+use crate::source::Source;
 use crate::world::Deadlines;
 
 /// A provider's whole answer may have this size.
 pub(crate) const ANSWER_MAX: usize = 128 << 20;
 pub(crate) const TOO_LARGE: &str = "the provider's answer is larger than 128 MiB";
+
 /// A body on its way, with the time when its call began.
 pub(crate) struct Arriving {
-    pub(crate) body: UpstreamBody,
+    pub(crate) source: Source,
     pub(crate) started: Instant,
     /// Its end is told apart from a connection that just closes.
     pub(crate) framed: bool,
@@ -31,24 +31,24 @@ pub(crate) fn is_framed(head: &http::response::Parts) -> bool {
 /// from the first data on.
 pub(crate) async fn read_whole(arriving: Arriving, deadlines: Deadlines) -> Result<Bytes, Failure> {
     let Arriving {
-        mut body, started, ..
+        mut source,
+        started,
+        ..
     } = arriving;
     let end = started + deadlines.total;
     let mut until = end;
     let late = |_| Failure::unknown(FaultClass::Timeout, "the answer did not arrive in time");
-    let cut = |error: <UpstreamBody as http_body::Body>::Error| {
+    let cut = |error| {
         tracing::debug!(%error, "answer cut");
         Failure::unknown(FaultClass::Connection, "the provider's answer was cut")
     };
     let mut whole = BytesMut::new();
     let mut first = Bytes::new();
-    while let Some(frame) = tokio::time::timeout_at(until, body.frame())
+    while let Some(data) = tokio::time::timeout_at(until, source.data())
         .await
         .map_err(late)?
     {
-        let Ok(data) = frame.map_err(cut)?.into_data() else {
-            continue;
-        };
+        let data = data.map_err(cut)?;
         until = end.min(Instant::now() + deadlines.idle);
         if first.is_empty() && whole.is_empty() {
             first = data;

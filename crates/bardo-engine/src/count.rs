@@ -164,16 +164,14 @@ impl Engine {
             .and_then(|id| id.to_str().ok())
             .map(Arc::from);
         let body = response.into_body();
-        let bytes = read_whole(
-            Arriving {
-                body,
-                started,
-                framed: true,
-            },
-            admitted.world.deadlines,
-        )
-        .await
-        .map_err(|failure| failed(failure.fault))?;
+        let arriving = Arriving {
+            source: body.into(),
+            started,
+            framed: true,
+        };
+        let bytes = read_whole(arriving, admitted.world.deadlines)
+            .await
+            .map_err(|failure| failed(failure.fault))?;
         if shaped.dialect == admitted.dialect {
             let fault = table::observe_response(shaped.dialect, &bytes).fault;
             return fault.map_or(Ok(bytes), |fault| Err(failed(fault)));

@@ -71,6 +71,8 @@ struct Walk<'a> {
     last: Option<UpstreamFailure>,
     /// A provider answered, and the books did not: the answer cannot be handed over.
     books: Option<StoreError>,
+    /// A provider answered, and its answer must not be handed over.
+    withheld: Option<EngineError>,
     /// Whom to ask once more, and when.
     again: Option<Again>,
     /// The backend that was passed over because it wants to be left alone, for the shortest time.
@@ -111,6 +113,7 @@ impl<'a> Walk<'a> {
             refusal: None,
             last: None,
             books: None,
+            withheld: None,
             again: None,
             paused: None,
             open: None,
@@ -211,6 +214,12 @@ impl<'a> Walk<'a> {
             Err(Unanswered::Store(error)) => {
                 drop(permit.succeeded(Instant::now()));
                 self.books = Some(error);
+                self.over = true;
+                None
+            }
+            Err(Unanswered::Withheld(error)) => {
+                drop(permit.succeeded(Instant::now()));
+                self.withheld = Some(error);
                 self.over = true;
                 None
             }
@@ -325,6 +334,9 @@ impl<'a> Walk<'a> {
         }
         if let Some(error) = self.books {
             return error.into();
+        }
+        if let Some(error) = self.withheld {
+            return error;
         }
         if let Some(mut failure) = self.last {
             let routed = self.admitted.routed.as_ref();

@@ -99,15 +99,12 @@ impl Engine {
         let started = Instant::now();
         let response = self.attempt(admitted, shaped, left).await?;
         let body = response.into_body();
-        let bytes = read_whole(
-            Arriving {
-                body,
-                started,
-                framed: true,
-            },
-            admitted.world.deadlines,
-        )
-        .await?;
+        let arriving = Arriving {
+            source: body.into(),
+            started,
+            framed: true,
+        };
+        let bytes = read_whole(arriving, admitted.world.deadlines).await?;
         let told = |mut fault| {
             scrub(&mut fault, shaped.endpoint.key.expose());
             Failure::told(fault)

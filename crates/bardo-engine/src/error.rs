@@ -143,6 +143,21 @@ pub enum EngineError {
     /// The books do not answer. That says nothing about the caller's money.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The answer does not match the schema that it is held to, and nothing else will do. It was
+    /// made, and what the provider bills for it is charged.
+    #[error(
+        "the model's answer does not match the schema `{schema}`{}: {}",
+        if *.tries > 1 { ", nor did a second one" } else { "" },
+        .errors.join("; ")
+    )]
+    SchemaViolated {
+        /// The schema's name.
+        schema: String,
+        /// How often the model was asked.
+        tries: u8,
+        /// What is wrong with the last answer, and where; a few at most.
+        errors: Vec<String>,
+    },
     /// As many requests are under way as can be settled.
     #[error("too many requests are in progress")]
     Busy,

@@ -51,6 +51,7 @@ mod settler;
 mod setup;
 mod shape;
 mod size;
+mod source;
 mod status;
 mod tab;
 mod tally;

@@ -170,6 +170,15 @@ impl Life<Sent> {
         Life::at(tab)
     }
 
+    /// The answer is there, all of it, and none of it is handed over: it misses its schema. What
+    /// the provider made is owed.
+    pub(crate) fn withheld(self) -> Ended {
+        let mut tab = self.take();
+        let meter = tab.meter.take();
+        tab.complete(meter);
+        Ended::new(tab, Outcome::Failed)
+    }
+
     /// The answer is there, all of it.
     pub(crate) fn answered(self) -> Ended {
         let mut tab = self.take();

@@ -58,6 +58,8 @@ impl Engine {
 fn is_unknown(error: &EngineError) -> bool {
     match error {
         EngineError::Upstream(failure) => failure.unknown_outcome,
+        // It was carried out and charged.
+        EngineError::SchemaViolated { .. } => true,
         EngineError::Json(_)
         | EngineError::Invalid(_)
         | EngineError::NoRoute(_)

@@ -4,47 +4,50 @@
 //! Dropping it closes the provider's connection and settles the request as aborted. Content is
 //! handed on at once; the terminal event waits until the books have confirmed what it cost.
 
+mod collect;
 mod flow;
 mod output;
 mod pass;
 mod slices;
+mod steps;
 mod translate;
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bardo_providers::transport::UpstreamBody;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::secret::Secret;
 use bardo_wire::receipt::comment;
 use bytes::Bytes;
-use http_body::Body as _;
 use tokio::time::{Instant, Sleep};
 
 use crate::admitted::Admitted;
 use crate::arriving::Arriving;
 use crate::breaker::Watch;
-use crate::failure::{Failure, Next};
+use crate::failure::Failure;
 use crate::head::Figures;
 use crate::lifecycle::{Ended, Flowing, Life, Sent};
 use crate::scrub::{for_logs, scrub};
 use crate::shape::Shaped;
+use crate::source::Source;
 use crate::tab::{Persisting, Tab};
 use crate::world::Deadlines;
 
+use collect::told_before_content;
+pub(crate) use collect::{Collected, collect};
 use flow::Flow;
 pub(crate) use flow::Pump;
+use output::LINGER;
 pub(crate) use pass::Pass;
 use slices::{Cover, Growing};
+pub(crate) use steps::steps;
 pub(crate) use translate::{Keep, Translate};
 
 /// So much is joined before it is handed on.
 const JOIN_MAX: usize = 64 << 10;
 /// How often a poll steps aside for more data that is already there.
 const JOIN_ROUNDS: u8 = 4;
-/// After the terminal event the provider gets so long to end its body, which keeps its connection.
-const LINGER: Duration = Duration::from_millis(100);
 /// The books get so long to confirm the figures; then the stream ends without them.
 const FIGURES_WAIT: Duration = Duration::from_secs(2);
 
@@ -60,8 +63,8 @@ enum State {
 
 /// An answer that comes piece by piece, in the caller's dialect.
 pub struct ReplyStream {
-    body: UpstreamBody,
-    /// The provider's body has ended.
+    source: Source,
+    /// The source has ended.
     ended: bool,
     /// The end of the body is told apart from a connection that just closes.
     framed: bool,
@@ -95,7 +98,7 @@ impl ReplyStream {
         mut sent: Life<Sent>,
     ) -> Result<Self, (Failure, Life<Sent>)> {
         let Arriving {
-            body,
+            source,
             started,
             framed,
         } = arriving;
@@ -103,7 +106,7 @@ impl ReplyStream {
         let now = Instant::now();
         let first = (now + deadlines.first_token).min(started + deadlines.total);
         let mut reply = Self {
-            body,
+            source,
             ended: false,
             framed,
             flow: Flow::new(pump, now),
@@ -141,8 +144,8 @@ impl ReplyStream {
     fn poll_prime(&mut self, cx: &mut Context<'_>, tab: &mut Tab) -> Poll<Result<(), Failure>> {
         let cut = |message| Poll::Ready(Err(Failure::unknown(FaultClass::Connection, message)));
         while !self.flow.progress.content && !self.flow.progress.done {
-            match Pin::new(&mut self.body).poll_frame(cx) {
-                Poll::Ready(Some(Ok(frame))) => self.flow.take(frame, tab),
+            match self.source.poll_next(cx) {
+                Poll::Ready(Some(Ok(piece))) => self.flow.take(piece, tab),
                 Poll::Ready(Some(Err(error))) => {
                     tracing::debug!(%error, "stream cut before its first content");
                     return cut("the provider's stream was cut before its first content");
@@ -223,7 +226,7 @@ impl ReplyStream {
                     if self.flow.out.len() > 0 {
                         return self.hand_on();
                     }
-                    match Pin::new(&mut self.body).poll_frame(cx) {
+                    match self.source.poll_next(cx) {
                         Poll::Ready(Some(Ok(_))) => {}
                         Poll::Ready(None | Some(Err(_))) => self.state = State::Finished,
                         Poll::Pending => {
@@ -273,8 +276,8 @@ impl ReplyStream {
                 return None;
             }
         }
-        match Pin::new(&mut self.body).poll_frame(cx) {
-            Poll::Ready(Some(Ok(frame))) => self.flow.take(frame, life.tab_mut()),
+        match self.source.poll_next(cx) {
+            Poll::Ready(Some(Ok(piece))) => self.flow.take(piece, life.tab_mut()),
             Poll::Ready(Some(Err(error))) => {
                 tracing::debug!(%error, "stream cut");
                 let message = "the provider's stream was cut";
@@ -438,18 +441,5 @@ async fn figures(ended: Ended) -> Closing {
             tracing::warn!(%error, "a stream ends before it is settled");
             (comment(&ended.tab().receipt, true), None)
         }
-    }
-}
-
-/// A provider that fails in its own words before any content has made nothing yet, so another may
-/// be asked; one that just stops leaves the outcome open.
-fn told_before_content(fault: Fault) -> Failure {
-    let failure = Failure::told(fault);
-    match failure.fault.class {
-        FaultClass::Connection | FaultClass::Malformed => Failure {
-            next: Next::Unknown,
-            ..failure
-        },
-        _ => failure,
     }
 }

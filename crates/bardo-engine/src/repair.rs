@@ -1,13 +1,11 @@
-//! Answers that a profile holds to a schema are checked, and the model is asked once more where its
-//! first answer does not keep it (C-097, PROFILE-14, PROFILE-35).
-//!
-//! Only whole answers: what was streamed is out already.
+//! Answers that are held to a schema, from the provider's head to the caller: read to their end,
+//! checked, asked for once more where they miss it, and handed over or withheld.
 
 use std::sync::Arc;
 
-use bardo_profile::{SchemaCheck, repair_request};
+use bardo_profile::repair_request;
 use bardo_types::Degradation;
-use bardo_types::chat::{ChatRequest, ChatResponse, Choice};
+use bardo_types::chat::{ChatRequest, ChatResponse};
 use bardo_types::usage::Usage;
 use bardo_wire::codec::{DecodeContext, Target};
 use bardo_wire::table;
@@ -15,70 +13,121 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::admitted::Admitted;
-use crate::arriving::{Arriving, read_whole};
+use crate::answer::{Answer, Unanswered};
+use crate::arriving::{Arriving, is_framed, read_whole};
 use crate::engine::Engine;
-use crate::schema::{plain, text};
-use crate::setup::Setup;
+use crate::error::EngineError;
+use crate::failure::Failure;
+use crate::lifecycle::{Life, Sent};
+use crate::meter::Meter;
+use crate::relay::{Collected, Pass, Pump, Translate, collect, steps};
+use crate::respond::{BOOKS_WAIT, conclude, finished};
+use crate::schema::{Bond, Verdict, asked, plain, text};
+use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped};
-use crate::tab::Tab;
+use crate::source::Source;
 
-/// What was asked once more, and what came of it.
-struct Second {
-    body: Bytes,
+/// So many faults of an answer are named in an error.
+const FAULTS_SHOWN: usize = 3;
+
+/// An answer that is there, all of it, and that the caller has nothing of yet.
+struct Taken {
+    /// The provider's bytes, in the pieces in which they came.
+    bytes: Vec<Bytes>,
+    /// `None` where a relayed answer could not be read.
+    response: Option<ChatResponse>,
     usage: Option<Usage>,
-    kept: bool,
+    model: Option<String>,
+    /// Of a stream.
+    meter: Option<Meter>,
+}
+
+/// What came of the second try.
+struct Second {
+    /// The request as it was sent.
+    shaped: Shaped,
+    taken: Taken,
+    verdict: Verdict,
 }
 
 impl Engine {
-    /// Looks whether an answer keeps its schema; asks once more where it does not and the hold pays
-    /// for that. What the caller gets: the answer that keeps it, else the first.
-    pub(crate) async fn held_to_schema(
+    /// Answers with what keeps its schema. An answer that misses it is asked for once more, where
+    /// the hold pays for that. Where the second one misses it too the caller gets the first, named
+    /// as degraded; or an error, where nobody may get it.
+    pub(crate) async fn bound(
         self: &Arc<Self>,
         admitted: &Admitted,
-        shaped: &Shaped,
-        setup: &Setup,
-        (upstream, body): (&Bytes, Bytes),
-        tab: &mut Tab,
-        started: Instant,
-    ) -> Bytes {
-        let Some(check) = setup.applied.schema.as_ref() else {
-            return body;
-        };
-        let Some(answer) = decoded(admitted, shaped, setup, upstream) else {
-            return body;
-        };
-        if answer.choices.iter().any(Choice::has_tool_calls) {
-            return body;
-        }
-        let errors = match check.check(&text(&answer)) {
-            Ok(()) => {
-                tab.schema(check, Some(true), false);
-                return body;
+        shaped: Shaped,
+        bond: &Bond,
+        arriving: Arriving,
+        mut sent: Life<Sent>,
+    ) -> Result<Answer, Unanswered> {
+        let started = arriving.started;
+        let mut first = match taken(admitted, &shaped, arriving).await {
+            Ok(first) => first,
+            Err(mut failure) => {
+                scrub(&mut failure.fault, shaped.endpoint.key.expose());
+                return Err(Unanswered::Failed(failure, sent));
             }
-            Err(errors) => errors,
         };
-        let second = match tab.pays_for_another() {
+        let tab = sent.tab_mut();
+        first.usage.iter().for_each(|usage| tab.count(usage));
+        first.model.iter().for_each(|model| tab.answered_by(model));
+        let mut meter = first.meter.take();
+        let errors = match bond.judge(first.response.as_ref()) {
+            Verdict::Missed(errors) => errors,
+            verdict => {
+                if verdict == Verdict::Kept {
+                    tab.schema(&bond.check, Some(true), false);
+                }
+                let (shaped, meter) = (&shaped, meter);
+                return self
+                    .hand_over(admitted, shaped, bond, first, meter, sent)
+                    .await;
+            }
+        };
+        let second = match sent.tab().pays_for_another() {
             true => {
-                self.again(admitted, shaped, check, (&answer, &errors), started)
+                self.again(admitted, &shaped, (&first, &errors), started)
                     .await
             }
             false => None,
         };
-        if let Some(usage) = second.as_ref().and_then(|second| second.usage.as_ref()) {
-            tab.add(usage);
+        let second = second.map(|(shaped, taken)| Second {
+            verdict: bond.judge(taken.response.as_ref()),
+            shaped,
+            taken,
+        });
+        let tab = sent.tab_mut();
+        if let Some(Second { taken, .. }) = &second {
+            taken.usage.iter().for_each(|usage| tab.add(usage));
         }
         match second {
-            Some(second) if second.kept => {
-                tab.schema(check, Some(true), true);
-                second.body
+            Some(mut second) if second.verdict == Verdict::Kept => {
+                tab.schema(&bond.check, Some(true), true);
+                if tab.receipt.usage.is_none() {
+                    meter = second.taken.meter.take();
+                }
+                self.hand_over(admitted, &second.shaped, bond, second.taken, meter, sent)
+                    .await
             }
-            asked => {
-                tab.schema(check, Some(false), asked.is_some());
+            second if bond.is_strict => {
+                tab.schema(&bond.check, Some(false), second.is_some());
+                tab.meter = meter;
+                if tab.receipt.usage.is_none() {
+                    tab.source.answer = Some(first.bytes.concat().into());
+                }
+                let error = violated(bond, second, errors);
+                Err(Unanswered::Withheld(withhold(sent, error).await))
+            }
+            second => {
+                tab.schema(&bond.check, Some(false), second.is_some());
                 tab.receipt.degraded.push(Degradation::new(
                     "response_schema",
-                    "the answer does not match the schema",
+                    "the answer does not keep the schema",
                 ));
-                body
+                self.hand_over(admitted, &shaped, bond, first, meter, sent)
+                    .await
             }
         }
     }
@@ -86,78 +135,182 @@ impl Engine {
     /// Asks the same model to mend its answer. A failure is no failure of the request: there is an
     /// answer already.
     async fn again(
+        &self,
+        admitted: &Admitted,
+        shaped: &Shaped,
+        (first, errors): (&Taken, &[String]),
+        started: Instant,
+    ) -> Option<(Shaped, Taken)> {
+        let set = shaped.setup.as_ref()?;
+        let request = asked(admitted, shaped)?;
+        let repaired = repair_request(&request, &text(first.response.as_ref()?), errors);
+        let mut mended = crate::shape::mended(admitted, &set.candidate, repaired).ok()?;
+        let deadlines = admitted.world.deadlines;
+        let left = deadlines.total.saturating_sub(started.elapsed());
+        let response = self.attempt(admitted, &mut mended, left).await.ok()?;
+        let (head, body) = response.into_parts();
+        let arriving = Arriving {
+            source: body.into(),
+            started,
+            framed: is_framed(&head),
+        };
+        let taken = taken(admitted, &mended, arriving).await.ok()?;
+        Some((mended, taken))
+    }
+
+    /// Hands over an answer that is there: as one, or as a stream of the caller's dialect.
+    async fn hand_over(
         self: &Arc<Self>,
         admitted: &Admitted,
         shaped: &Shaped,
-        check: &SchemaCheck,
-        (answer, errors): (&ChatResponse, &[String]),
-        started: Instant,
-    ) -> Option<Second> {
-        let set = shaped.setup.as_ref()?;
-        let request = asked(admitted, shaped)?;
-        let repaired = repair_request(&request, &text(answer), errors);
-        let mut mended = crate::shape::mended(admitted, &set.candidate, repaired).ok()?;
-        let left = admitted
-            .world
-            .deadlines
-            .total
-            .saturating_sub(started.elapsed());
-        let response = self.attempt(admitted, &mut mended, left).await.ok()?;
+        bond: &Bond,
+        taken: Taken,
+        meter: Option<Meter>,
+        mut sent: Life<Sent>,
+    ) -> Result<Answer, Unanswered> {
+        let Taken {
+            bytes, response, ..
+        } = taken;
+        let translated = match (&shaped.mode, response) {
+            (Mode::Translate(translation), Some(mut response)) => {
+                plain(&bond.check, &mut response);
+                self.keeper(admitted, translation)(&response);
+                Some((translation, response))
+            }
+            _ => None,
+        };
+        if !admitted.stream {
+            let upstream: Bytes = match <[Bytes; 1]>::try_from(bytes) {
+                Ok([one]) => one,
+                Err(many) => many.concat().into(),
+            };
+            let body = match translated {
+                None => upstream.clone(),
+                Some((translation, response)) => {
+                    table::encode_response(admitted.dialect, &response, &translation.reply).into()
+                }
+            };
+            let within = admitted.hints.metadata;
+            return conclude(sent, upstream, body, within)
+                .await
+                .map_err(Unanswered::Store);
+        }
+        sent.tab_mut().complete(meter);
+        let (source, pump) = match translated {
+            Some((translation, response)) => {
+                let pump = Translate::replay(shaped.dialect, admitted.dialect, translation);
+                let source = Source::of_steps(steps(response));
+                (source, Pump::Translate(Box::new(pump)))
+            }
+            None => {
+                let hide_usage = matches!(shaped.mode, Mode::Relay { hide_usage: true });
+                let pass = Pass::new(
+                    admitted.dialect,
+                    shaped.endpoint.service,
+                    admitted.size().choices,
+                    hide_usage,
+                );
+                (Source::of_bytes(bytes), Pump::Pass(Box::new(pass)))
+            }
+        };
         let arriving = Arriving {
-            body: response.into_body(),
-            started,
+            source,
+            started: Instant::now(),
             framed: true,
         };
-        let upstream = read_whole(arriving, admitted.world.deadlines).await.ok()?;
-        let Mode::Translate(translation) = &mended.mode else {
-            return None;
-        };
-        let mut response =
-            table::decode_response(mended.dialect, &upstream, &translation.decode).ok()?;
-        if let Some(lift) = &translation.lift {
-            lift.whole(&mut response);
-        }
-        plain(&set.applied, &mut response);
-        Some(Second {
-            body: table::encode_response(admitted.dialect, &response, &translation.reply).into(),
+        self.begun(admitted, shaped, arriving, pump, sent).await
+    }
+}
+
+/// Reads an answer to its end.
+async fn taken(admitted: &Admitted, shaped: &Shaped, arriving: Arriving) -> Result<Taken, Failure> {
+    let deadlines = admitted.world.deadlines;
+    let context = context(admitted, shaped);
+    let finish = |response| match &shaped.mode {
+        Mode::Translate(translation) => finished(response, translation),
+        Mode::Relay { .. } => response,
+    };
+    if admitted.stream {
+        let collected = collect(arriving, shaped.dialect, context, deadlines).await?;
+        let Collected {
+            bytes,
+            response,
+            meter,
+        } = collected;
+        return Ok(Taken {
+            bytes,
             usage: response.usage.clone(),
-            kept: check.check(&text(&response)).is_ok(),
-        })
+            model: response.model.clone(),
+            response: Some(finish(response)),
+            meter: Some(meter),
+        });
     }
-}
-
-/// The request as it was sent, in neutral form.
-fn asked(admitted: &Admitted, shaped: &Shaped) -> Option<Arc<ChatRequest>> {
-    match &shaped.mode {
-        Mode::Translate(translation) => Some(Arc::clone(&translation.decode.request)),
-        Mode::Relay { .. } => admitted.neutral.clone(),
-    }
-}
-
-fn decoded(
-    admitted: &Admitted,
-    shaped: &Shaped,
-    setup: &Setup,
-    upstream: &[u8],
-) -> Option<ChatResponse> {
-    if let Mode::Translate(translation) = &shaped.mode {
-        let decoded = table::decode_response(shaped.dialect, upstream, &translation.decode);
-        let mut response = decoded.ok()?;
-        if let Some(lift) = &translation.lift {
-            lift.whole(&mut response);
+    let bytes = read_whole(arriving, deadlines).await?;
+    let decoded = table::decode_response(shaped.dialect, &bytes, &context);
+    let (usage, model, response) = match &shaped.mode {
+        Mode::Relay { .. } => {
+            let mut seen = table::observe_response(shaped.dialect, &bytes);
+            if let Some(fault) = seen.fault.take() {
+                return Err(Failure::told(fault));
+            }
+            (seen.usage, seen.model, decoded.ok())
         }
-        return Some(response);
+        Mode::Translate(_) => {
+            let response = decoded.map_err(Failure::told)?;
+            let (usage, model) = (response.usage.clone(), response.model.clone());
+            (usage, model, Some(finish(response)))
+        }
+    };
+    Ok(Taken {
+        bytes: vec![bytes],
+        response,
+        usage,
+        model,
+        meter: None,
+    })
+}
+
+/// What a decoder has to know of the request.
+fn context(admitted: &Admitted, shaped: &Shaped) -> DecodeContext {
+    if let Mode::Translate(translation) = &shaped.mode {
+        return translation.decode.clone();
     }
-    let entry = &setup.candidate.entry;
-    let context = DecodeContext {
+    let entry = shaped.setup.as_ref().map(|set| &set.candidate.entry);
+    let unread = || Arc::new(ChatRequest::new(admitted.dialect, String::new()));
+    DecodeContext {
         target: Target {
-            model: entry.upstream_id.clone(),
+            model: entry.map_or_else(String::new, |entry| entry.upstream_id.clone()),
             service: shaped.endpoint.service,
-            capabilities: Arc::new(entry.capabilities.clone()),
+            capabilities: Arc::new(
+                entry.map_or_else(Default::default, |entry| entry.capabilities.clone()),
+            ),
         },
-        request: admitted.neutral.clone()?,
+        request: admitted.neutral.clone().unwrap_or_else(unread),
         renamed_tools: Vec::new(),
         id_seed: String::new(),
+    }
+}
+
+/// Ends a request whose answer nobody may get. What the provider made is charged; where the books
+/// do not answer, the settler goes on asking them.
+async fn withhold(sent: Life<Sent>, error: EngineError) -> EngineError {
+    if let Err(ended) = sent.withheld().at_once() {
+        drop(ended.within(BOOKS_WAIT).await);
+    }
+    error
+}
+
+fn violated(bond: &Bond, second: Option<Second>, first: Vec<String>) -> EngineError {
+    let tries = if second.is_some() { 2 } else { 1 };
+    let mut errors = match second.map(|second| second.verdict) {
+        Some(Verdict::Missed(errors)) => errors,
+        Some(Verdict::Unchecked) => vec!["the second answer calls a tool".to_owned()],
+        Some(Verdict::Kept) | None => first,
     };
-    table::decode_response(shaped.dialect, upstream, &context).ok()
+    errors.truncate(FAULTS_SHOWN);
+    EngineError::SchemaViolated {
+        schema: bond.check.schema.name.clone(),
+        tries,
+        errors,
+    }
 }

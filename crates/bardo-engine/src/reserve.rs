@@ -384,7 +384,8 @@ impl Admitted {
                 Task::Embeddings | Task::CountTokens => Some(0),
             },
             searches: size.searches.max(u64::from(self.searches())),
-            streamed: self.stream,
+            // What is read to its end first is paid for as a whole answer is.
+            streamed: self.stream && !self.holds_back(),
             candidates,
             available: MicroUsd::MAX,
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bardo_ledger::StoreError;
 use bardo_providers::transport::UpstreamBody;
+use bardo_types::chat::ChatResponse;
 use bardo_types::fault::Fault;
 use bardo_types::model::Dialect;
 use bardo_wire::splice::{Edit, splice};
@@ -22,13 +23,13 @@ use crate::head::AnswerHead;
 use crate::lifecycle::{Life, Sent};
 use crate::meter::Meter;
 use crate::relay::{Keep, Pass, Pump, ReplyStream, Translate};
-use crate::schema;
+use crate::schema::Bond;
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, Translation};
 use crate::tab::Tab;
 
 /// The books get so long to confirm what has to be on disk before the caller gets anything.
-const BOOKS_WAIT: Duration = Duration::from_secs(5);
+pub(crate) const BOOKS_WAIT: Duration = Duration::from_secs(5);
 
 impl Engine {
     pub(crate) async fn respond(
@@ -52,11 +53,14 @@ impl Engine {
         tab.receipt.upstream_request_id = upstream_request_id.map(Arc::from);
         tab.receipt.degraded.clone_from(&shaped.degraded);
         let arriving = Arriving {
-            body,
+            source: body.into(),
             started,
             framed: is_framed(&parts),
         };
-        if admitted.stream {
+        let bond = Bond::of(admitted, &shaped);
+        if let Some(bond) = bond.filter(|bond| bond.is_strict || !admitted.stream) {
+            Box::pin(self.bound(admitted, shaped, &bond, arriving, sent)).await
+        } else if admitted.stream {
             self.stream(admitted, shaped, arriving, sent).await
         } else {
             self.whole(admitted, shaped, arriving, sent).await
@@ -90,7 +94,19 @@ impl Engine {
                 )))
             }
         };
-        let begun = ReplyStream::begin(arriving, pump, admitted, &shaped, sent).await;
+        self.begun(admitted, &shaped, arriving, pump, sent).await
+    }
+
+    /// Hands over a stream once its first content is there and its hold is on disk.
+    pub(crate) async fn begun(
+        &self,
+        admitted: &Admitted,
+        shaped: &Shaped,
+        arriving: Arriving,
+        pump: Pump,
+        sent: Life<Sent>,
+    ) -> Result<Answer, Unanswered> {
+        let begun = ReplyStream::begin(arriving, pump, admitted, shaped, sent).await;
         let mut reply = match begun {
             Ok(reply) => reply,
             Err((mut failure, sent)) => {
@@ -120,7 +136,6 @@ impl Engine {
         arriving: Arriving,
         mut sent: Life<Sent>,
     ) -> Result<Answer, Unanswered> {
-        let started = arriving.started;
         let bytes = match read_whole(arriving, admitted.world.deadlines).await {
             Ok(bytes) => bytes,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
@@ -135,17 +150,6 @@ impl Engine {
         match answered {
             Ok(body) => {
                 let body = body.unwrap_or_else(|| bytes.clone());
-                let body = match &shaped.setup {
-                    None => body,
-                    Some(setup) => {
-                        let answer = (&bytes, body);
-                        let tab = sent.tab_mut();
-                        Box::pin(
-                            self.held_to_schema(admitted, &shaped, setup, answer, tab, started),
-                        )
-                        .await
-                    }
-                };
                 let within = admitted.hints.metadata;
                 conclude(sent, bytes, body, within)
                     .await
@@ -166,16 +170,8 @@ impl Engine {
         translation: &Translation,
         tab: &mut Tab,
     ) -> Result<Option<Bytes>, Fault> {
-        let mut response = table::decode_response(shaped.dialect, bytes, &translation.decode)?;
-        if translation.textual {
-            response = textual::filter_response(response, &translation.decode);
-        }
-        if let Some(lift) = &translation.lift {
-            lift.whole(&mut response);
-        }
-        if let Some(setup) = &shaped.setup {
-            schema::plain(&setup.applied, &mut response);
-        }
+        let response = table::decode_response(shaped.dialect, bytes, &translation.decode)?;
+        let response = finished(response, translation);
         if let Some(usage) = &response.usage {
             tab.count(usage);
         }
@@ -189,7 +185,7 @@ impl Engine {
     }
 
     /// What remembers the answer's state for the caller's next request.
-    fn keeper(self: &Arc<Self>, admitted: &Admitted, translation: &Translation) -> Keep {
+    pub(crate) fn keeper(self: &Arc<Self>, admitted: &Admitted, translation: &Translation) -> Keep {
         let engine = Arc::clone(self);
         let principal = admitted.principal.account.as_str().to_owned();
         let stores = admitted.dialect == Dialect::Responses
@@ -268,8 +264,24 @@ fn with_figures(body: Bytes, tab: &Tab) -> Bytes {
     splice(&top, &[Edit::set("usage", usage)]).into()
 }
 
+/// A provider's whole answer as its caller is to read it: calls and thinking out of the text, the
+/// arguments of an answering tool as the answer.
+pub(crate) fn finished(mut response: ChatResponse, translation: &Translation) -> ChatResponse {
+    if translation.textual {
+        response = textual::filter_response(response, &translation.decode);
+    }
+    if let Some(lift) = &translation.lift {
+        lift.whole(&mut response);
+    }
+    response
+}
+
 /// Looks at a body that is handed on as it came.
-fn relayed(bytes: &[u8], dialect: Dialect, tab: &mut Tab) -> Result<Option<Bytes>, Fault> {
+pub(crate) fn relayed(
+    bytes: &[u8],
+    dialect: Dialect,
+    tab: &mut Tab,
+) -> Result<Option<Bytes>, Fault> {
     let mut seen = table::observe_response(dialect, bytes);
     if let Some(fault) = seen.fault.take() {
         return Err(fault);

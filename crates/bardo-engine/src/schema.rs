@@ -1,9 +1,120 @@
-//! What an answer that a profile holds to a schema comes to.
+//! Answers that are held to a schema: which of them nobody may get unchecked, and the check.
+//!
+//! A whole answer is checked before it is handed over. A stream is handed on as it comes, checked at
+//! its end, and its receipt says what came of it; but where an answer in another form does harm
+//! ([`Admitted::holds_back`]) a stream is read to its end first, and one that misses its schema
+//! becomes an error.
 
-use bardo_profile::{Applied, SchemaCheck, SchemaMode};
-use bardo_types::chat::{ChatResponse, Choice, Part, Text};
+use std::sync::Arc;
 
+use bardo_profile::{SchemaCheck, SchemaMode};
+use bardo_types::chat::{ChatRequest, ChatResponse, Choice, OutputFormat, Part, Text};
+use bardo_types::profile::ResponseSchema;
+
+use crate::admitted::Admitted;
+use crate::shape::{Mode, Shaped};
 use crate::tab::Tab;
+
+/// The name of a schema to which its caller gave none.
+const NAMELESS: &str = "response";
+
+/// What an answer is held to.
+pub(crate) struct Bond {
+    pub(crate) check: SchemaCheck,
+    /// Nobody may get an answer that misses it.
+    pub(crate) is_strict: bool,
+}
+
+/// What a check says of an answer.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Verdict {
+    Kept,
+    Missed(Vec<String>),
+    /// It calls a tool, so it is no answer yet; or it cannot be read, and nothing depends on that.
+    Unchecked,
+}
+
+impl Bond {
+    pub(crate) fn of(admitted: &Admitted, shaped: &Shaped) -> Option<Self> {
+        let set = shaped.setup.as_ref()?;
+        let is_strict = admitted.holds_back();
+        let unenforced = || is_strict.then(|| unenforced(admitted, shaped)).flatten();
+        Some(Self {
+            check: set.applied.schema.clone().or_else(unenforced)?,
+            is_strict,
+        })
+    }
+
+    /// Checks an answer; `None` is one that could not be read.
+    pub(crate) fn judge(&self, answer: Option<&ChatResponse>) -> Verdict {
+        let Some(answer) = answer else {
+            return match self.is_strict {
+                true => Verdict::Missed(vec!["the answer cannot be read".to_owned()]),
+                false => Verdict::Unchecked,
+            };
+        };
+        if answer.choices.iter().any(Choice::has_tool_calls) {
+            return Verdict::Unchecked;
+        }
+        let checked = if self.is_strict {
+            self.check_strictly(answer)
+        } else {
+            self.check.check(&text(answer))
+        };
+        checked.map_or_else(Verdict::Missed, |()| Verdict::Kept)
+    }
+
+    /// Every answer has to be the JSON alone: nothing is picked out of words.
+    fn check_strictly(&self, answer: &ChatResponse) -> Result<(), Vec<String>> {
+        if answer.choices.is_empty() {
+            return Err(vec!["the answer is empty".to_owned()]);
+        }
+        for choice in &answer.choices {
+            let said = text_of(choice);
+            if !self
+                .check
+                .json(&said)
+                .is_some_and(|json| is_alone(json, &said))
+            {
+                return Err(vec!["the answer is not JSON alone".to_owned()]);
+            }
+            self.check.check(&said)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether nothing stands around the JSON but the fence of a code block.
+fn is_alone(json: &str, said: &str) -> bool {
+    let Some((before, after)) = said.split_once(json) else {
+        return false;
+    };
+    let before = before.trim();
+    let opened = before.strip_prefix("```").map(str::trim_end);
+    before.is_empty() && after.trim().is_empty()
+        || opened.is_some_and(|language| language.is_empty() || language == "json")
+            && after.trim() == "```"
+}
+
+/// The schema of an answer that neither a provider nor a tool nor words hold to it: that of the
+/// request itself, or that of the profile where the history lets nothing be added.
+fn unenforced(admitted: &Admitted, shaped: &Shaped) -> Option<SchemaCheck> {
+    let request = asked(admitted, shaped);
+    let schema = match request.as_ref().map(|request| &request.output) {
+        Some(OutputFormat::JsonSchema { name, schema, .. }) => ResponseSchema {
+            name: name.clone().unwrap_or_else(|| NAMELESS.to_owned()),
+            schema: schema.clone(),
+            strict: false,
+        },
+        Some(OutputFormat::JsonObject) => return None,
+        Some(OutputFormat::Text) | None => {
+            let wanted = admitted.routed.as_ref()?.wanted.as_ref()?;
+            wanted.profile.response_schema.clone()?
+        }
+    };
+    let mode = SchemaMode::Native;
+    Some(SchemaCheck { schema, mode })
+}
 
 /// Takes note whether a streamed answer keeps its schema; it is out, so nobody is asked again.
 pub(crate) fn note(check: &SchemaCheck, answer: &ChatResponse, tab: &mut Tab) {
@@ -12,15 +123,29 @@ pub(crate) fn note(check: &SchemaCheck, answer: &ChatResponse, tab: &mut Tab) {
     }
 }
 
+/// The request as it was sent, in neutral form.
+pub(crate) fn asked(admitted: &Admitted, shaped: &Shaped) -> Option<Arc<ChatRequest>> {
+    match &shaped.mode {
+        Mode::Translate(translation) => Some(Arc::clone(&translation.decode.request)),
+        Mode::Relay { .. } => {
+            let mut request = admitted.neutral.clone()?;
+            if request.extra.iter().any(|(name, _)| name == "bardo") {
+                let own = Arc::make_mut(&mut request);
+                own.extra.retain(|(name, _)| name != "bardo");
+            }
+            Some(request)
+        }
+    }
+}
+
 /// Where the model was told its schema in words, the JSON is handed over without the words around
 /// it.
-pub(crate) fn plain(applied: &Applied, response: &mut ChatResponse) {
-    let told = applied.schema.as_ref();
-    let Some(check) = told.filter(|check| check.mode == SchemaMode::Prompt) else {
+pub(crate) fn plain(check: &SchemaCheck, response: &mut ChatResponse) {
+    if check.mode != SchemaMode::Prompt {
         return;
-    };
+    }
     for choice in &mut response.choices {
-        let said: String = choice.parts.iter().filter_map(words).collect();
+        let said = text_of(choice);
         let Some(json) = check.json(&said).filter(|json| json.len() < said.len()) else {
             continue;
         };
@@ -39,11 +164,11 @@ fn words(part: &Part) -> Option<&str> {
     }
 }
 
+fn text_of(choice: &Choice) -> String {
+    choice.parts.iter().filter_map(words).collect()
+}
+
+/// What the first answer says.
 pub(crate) fn text(answer: &ChatResponse) -> String {
-    let parts = answer
-        .choices
-        .iter()
-        .take(1)
-        .flat_map(|choice| &choice.parts);
-    parts.filter_map(words).collect()
+    answer.choices.first().map(text_of).unwrap_or_default()
 }

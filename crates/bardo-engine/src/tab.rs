@@ -1,5 +1,6 @@
 //! What a request has run up so far: all that its receipt will say, and what has to be settled.
 
+mod counted;
 mod left;
 
 use std::pin::Pin;
@@ -18,7 +19,6 @@ use bardo_types::receipt::{
     Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, Receipt, SchemaOutcome, Timings,
 };
 use bardo_types::usage::Usage;
-use bardo_wire::codec::Observed;
 use bytes::Bytes;
 use tokio::sync::mpsc::OwnedPermit;
 use tokio::time::Instant;
@@ -91,6 +91,11 @@ pub(crate) struct Tab {
     pub(crate) source: Source,
     /// The provider has said its last word on the usage.
     pub(crate) counted: bool,
+    /// The provider did all of its work before the caller gets any of it: all of it is owed, and
+    /// what is handed over now counts nothing.
+    is_complete: bool,
+    /// Nothing of the answer is handed over before all of it is there.
+    pub(crate) holds_back: bool,
     /// The caller was handed content.
     pub(crate) delivered: bool,
     /// The answer was ended because the money was.
@@ -184,6 +189,8 @@ impl Tab {
                 answer: None,
             },
             counted: false,
+            is_complete: false,
+            holds_back: false,
             delivered: false,
             cut_off: false,
             broke: None,
@@ -233,6 +240,7 @@ impl Tab {
             let reckoned = admitted.reckoned(candidate);
             self.slices = reckoned.and_then(|reckoned| Slices::of(&reckoned));
         }
+        self.holds_back = admitted.holds_back();
         let who = Who::new(&shaped.endpoint, &candidate.entry);
         self.asked_of = Some((who, shaped.accepted.clone()));
         self.reasons_unseen = admitted.reasons_unseen(candidate)
@@ -273,25 +281,6 @@ impl Tab {
         self.asked_of = None;
     }
 
-    pub(crate) fn observe(&mut self, seen: &Observed) {
-        if let Some(usage) = &seen.usage {
-            if self.receipt.usage.as_ref() != Some(usage) {
-                self.receipt.usage = Some(usage.clone());
-            }
-            self.counted = seen.finished || seen.terminal;
-        }
-        if let Some(model) = &seen.model {
-            self.answered_by(model);
-        }
-    }
-
-    pub(crate) fn count(&mut self, usage: &Usage) {
-        match &mut self.receipt.usage {
-            Some(known) => known.supersede(usage),
-            empty => *empty = Some(usage.clone()),
-        }
-    }
-
     /// What became of the schema that the answer was held to.
     pub(crate) fn schema(&mut self, check: &SchemaCheck, valid: Option<bool>, repaired: bool) {
         if let Some(routing) = &mut self.receipt.routing {
@@ -302,16 +291,6 @@ impl Tab {
                 repaired,
             });
         }
-    }
-
-    /// The same backend was asked again, and this is what it counted then.
-    pub(crate) fn add(&mut self, usage: &Usage) {
-        match &mut self.receipt.usage {
-            Some(known) => known.add(usage),
-            empty => *empty = Some(usage.clone()),
-        }
-        let again = self.receipt.attempts.last().cloned();
-        self.receipt.attempts.extend(again);
     }
 
     /// Whether the same backend may be asked once more on the same hold. Not where prices are such
@@ -330,12 +309,6 @@ impl Tab {
                     .and_then(|so_far| so_far.checked_add(so_far))
                     .is_some_and(|twice| twice <= hold)
             }
-        }
-    }
-
-    pub(crate) fn answered_by(&mut self, model: &str) {
-        if self.receipt.model_answered.as_deref() != Some(model) {
-            self.receipt.model_answered = Some(model.into());
         }
     }
 
@@ -369,17 +342,22 @@ impl Tab {
             // It left before anything was there, but the provider had told what it counts, or was
             // at work.
             Outcome::Aborted => {
-                self.delivered || self.receipt.usage.is_some() || self.unseen.is_some()
+                self.delivered
+                    || self.is_complete
+                    || self.receipt.usage.is_some()
+                    || self.unseen.is_some()
             }
-            Outcome::Failed => self.delivered,
+            Outcome::Failed => self.delivered || self.is_complete,
             Outcome::Unknown => false,
         }
     }
 
     /// Whether somebody has to count, because the provider did not.
     pub(crate) fn needs_count(&self) -> bool {
-        let answered =
-            self.delivered || self.unseen.is_some() || self.receipt.outcome == Outcome::Finished;
+        let answered = self.delivered
+            || self.is_complete
+            || self.unseen.is_some()
+            || self.receipt.outcome == Outcome::Finished;
         let is_whole = |usage: &Usage| {
             let has_output = usage.output > 0 || self.source.task != Task::Generate;
             self.counted && usage.prompt() > 0 && has_output

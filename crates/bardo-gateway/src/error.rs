@@ -48,6 +48,7 @@ pub(crate) const CODES: &[&str] = &[
     "receipt_not_found",
     "requirements_unsatisfiable",
     "response_not_found",
+    "schema_violated",
     "store_unavailable",
     "unknown_endpoint",
     "unpriced_model",
@@ -409,6 +410,12 @@ impl From<EngineError> for Problem {
                 tracing::error!(%error, "money cannot be moved");
                 let message = "the ledger is unavailable; nothing was charged; try again later";
                 Self::new(503, "store_unavailable", FaultClass::Overloaded, message).after(1_000)
+            }
+            EngineError::SchemaViolated { .. } => {
+                let message = format!(
+                    "{message}. Nothing of it is delivered, and what the provider billed is charged; send a clearer request, or use another model"
+                );
+                Self::new(502, "schema_violated", FaultClass::Malformed, message).for_good()
             }
             EngineError::Busy => {
                 let message = format!("{message}; try again later");

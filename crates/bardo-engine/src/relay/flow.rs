@@ -1,10 +1,10 @@
 use bardo_types::fault::Fault;
-use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::output::{Output, Progress};
 use super::pass::Pass;
 use super::translate::Translate;
+use crate::source::Piece;
 use crate::tab::Tab;
 
 /// One direction of work: relayed or translated.
@@ -31,13 +31,19 @@ impl Flow {
         }
     }
 
-    pub(super) fn take(&mut self, frame: http_body::Frame<Bytes>, tab: &mut Tab) {
-        let Ok(data) = frame.into_data() else { return };
+    pub(super) fn take(&mut self, piece: Piece, tab: &mut Tab) {
         let before = self.progress.events;
         let (progress, out) = (&mut self.progress, &mut self.out);
-        match &mut self.pump {
-            Pump::Pass(pass) => pass.data(data, progress, out, tab),
-            Pump::Translate(translate) => translate.data(&data, progress, out, tab),
+        match (&mut self.pump, piece) {
+            (Pump::Pass(pass), Piece::Data(data)) => pass.data(data, progress, out, tab),
+            (Pump::Translate(translate), Piece::Data(data)) => {
+                translate.data(&data, progress, out, tab);
+            }
+            (Pump::Translate(translate), Piece::Step(step)) => {
+                translate.step(step, progress, out, tab);
+            }
+            // A relay is made of bytes.
+            (Pump::Pass(_), Piece::Step(_)) => {}
         }
         if self.progress.events != before {
             self.last_data = Instant::now();

@@ -63,7 +63,7 @@ impl Pass {
         let (mut kept, mut at, mut from) = (0, 0, searched);
         let mut last = 0..0;
         let mut push = |piece: Bytes| {
-            if let Some(meter) = &mut tab.meter {
+            if let Some(meter) = tab.live_meter() {
                 meter.keep(piece.clone());
             }
             out.push(piece);
@@ -191,7 +191,7 @@ impl Pass {
             None | Some(Verdict::Drop) => {}
             Some(Verdict::Keep) => {
                 let event = whole();
-                if let Some(meter) = &mut tab.meter {
+                if let Some(meter) = tab.live_meter() {
                     meter.keep(event.clone());
                 }
                 self.note_last(event.clone());

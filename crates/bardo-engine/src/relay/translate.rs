@@ -69,6 +69,31 @@ impl Translate {
         }
     }
 
+    /// For an answer that was finished, checked and kept before: its steps are only written.
+    pub(crate) fn replay(upstream: Dialect, caller: Dialect, translation: &Translation) -> Self {
+        Self {
+            filter: None,
+            lift: None,
+            schema: None,
+            assembler: None,
+            keep: None,
+            ..Self::new(upstream, caller, translation, Box::new(|_| ()))
+        }
+    }
+
+    /// One step of an answer that is there already.
+    pub(super) fn step(
+        &mut self,
+        step: StreamEvent,
+        progress: &mut Progress,
+        out: &mut Output,
+        tab: &mut Tab,
+    ) {
+        progress.events += 1;
+        self.steps.push(step);
+        self.write(progress, out, tab);
+    }
+
     pub(super) fn data(
         &mut self,
         bytes: &[u8],
@@ -182,14 +207,14 @@ impl Translate {
                         StreamEvent::Start { .. } => {}
                         _ => progress.content = true,
                     }
-                    if let Some(meter) = &mut tab.meter {
+                    if let Some(meter) = tab.live_meter() {
                         meter.step(&step);
                     }
                     self.encoder.encode(step, "", &mut self.written);
                 }
             }
         }
-        tab.counted = self.finished && tab.receipt.usage.is_some();
+        tab.note_counted(self.finished && tab.receipt.usage.is_some());
         self.steps.clear();
         if !self.written.is_empty() {
             out.buffer().extend_from_slice(&self.written);

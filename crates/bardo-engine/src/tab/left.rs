@@ -16,7 +16,7 @@ impl Tab {
         let (who, accepted) = self.asked_of.as_ref()?;
         let now = Instant::now();
         let timings = &self.receipt.timings;
-        let time = if self.receipt.streamed {
+        let time = if self.receipt.streamed && !self.holds_back {
             timings.head.filter(|_| self.reasons_unseen)?;
             let until = timings.first_content.unwrap_or_else(|| self.elapsed());
             until.saturating_sub(timings.sent?)

@@ -1,5 +1,6 @@
 //! The engine in front of simulated providers.
 
+mod bound;
 mod failures;
 mod history;
 mod leaving;

@@ -1,0 +1,146 @@
+use bardo_types::chat::{ChatResponse, Choice, Finish, Part, Reasoning, StreamEvent, ToolInput};
+
+/// A whole answer as the steps of a stream: what [`bardo_types::chat::Assembler`] makes of them is
+/// the answer again. Sound has no steps and is left out.
+pub(crate) fn steps(response: ChatResponse) -> Vec<StreamEvent> {
+    let mut steps = vec![StreamEvent::Start {
+        id: response.id,
+        model: response.model,
+        created: response.created,
+        service_tier: response.service_tier,
+    }];
+    for (index, choice) in (0..).zip(response.choices) {
+        of_choice(index, choice, &mut steps);
+    }
+    steps.extend(response.usage.map(StreamEvent::Usage));
+    steps.push(StreamEvent::Done);
+    steps
+}
+
+fn of_choice(choice: u32, whole: Choice, steps: &mut Vec<StreamEvent>) {
+    let mut call = 0;
+    for part in whole.parts {
+        match part {
+            Part::Reasoning(reasoning) => thought(choice, reasoning, steps),
+            Part::Text(text) => {
+                if !text.text.is_empty() {
+                    let text = text.text;
+                    steps.push(StreamEvent::Text { choice, text });
+                }
+                let citations = text.citations.into_iter();
+                steps.extend(citations.map(|citation| StreamEvent::Citation { choice, citation }));
+                let opaque = text.opaque;
+                steps.push(StreamEvent::TextEnd { choice, opaque });
+            }
+            Part::Refusal(text) => steps.push(StreamEvent::Refusal { choice, text }),
+            Part::ToolCall(one) => {
+                let (fragment, custom) = match one.input {
+                    ToolInput::Json(json) => (json, false),
+                    ToolInput::Text(text) => (text, true),
+                };
+                steps.push(StreamEvent::ToolStart {
+                    choice,
+                    call,
+                    id: one.id,
+                    name: one.name,
+                    custom,
+                    opaque: one.opaque,
+                });
+                steps.push(StreamEvent::ToolInput {
+                    choice,
+                    call,
+                    fragment,
+                });
+                steps.push(StreamEvent::ToolEnd { choice, call });
+                call += 1;
+            }
+            Part::Server(block) => steps.push(StreamEvent::Server { choice, block }),
+            Part::Image(_)
+            | Part::Audio(_)
+            | Part::Document(_)
+            | Part::SearchResult(_)
+            | Part::ToolResult(_) => {}
+        }
+    }
+    let logprobs = whole.logprobs;
+    steps.extend(logprobs.map(|raw| StreamEvent::Logprobs { choice, raw }));
+    steps.push(StreamEvent::Finish {
+        choice,
+        reason: whole.finish.unwrap_or(Finish::Stop),
+        stop_sequence: whole.stop_sequence,
+        details: whole.details,
+    });
+}
+
+fn thought(choice: u32, reasoning: Reasoning, steps: &mut Vec<StreamEvent>) {
+    if !reasoning.text.is_empty() {
+        steps.push(StreamEvent::Reasoning {
+            choice,
+            text: reasoning.text,
+            summary: reasoning.summary,
+        });
+    }
+    let opaque = reasoning.opaque;
+    steps.push(StreamEvent::ReasoningEnd { choice, opaque });
+}
+
+#[cfg(test)]
+mod tests {
+    use bardo_types::chat::{Assembler, Opaque, Text, ToolCall};
+    use bardo_types::usage::Usage;
+
+    use super::*;
+
+    #[test]
+    fn the_steps_of_an_answer_make_the_answer_again() {
+        let thinking = Reasoning {
+            text: "Hm.".to_owned(),
+            summary: true,
+            opaque: Some(Opaque::AnthropicSignature("s".to_owned())),
+        };
+        let sealed = Reasoning {
+            opaque: Some(Opaque::AnthropicRedacted("r".to_owned())),
+            ..Reasoning::default()
+        };
+        let custom = ToolCall {
+            input: ToolInput::Text("ls".to_owned()),
+            ..ToolCall::new("c2", "shell", "")
+        };
+        let first = Choice {
+            parts: vec![
+                Part::Reasoning(thinking),
+                Part::Reasoning(sealed),
+                Text::new("One.").into(),
+                Text::new("Two.").into(),
+                Part::ToolCall(ToolCall::new("c1", "look", r#"{"at":1}"#)),
+                Part::ToolCall(custom),
+                Text::new("Three.").into(),
+            ],
+            finish: Some(Finish::ToolCalls),
+            ..Choice::default()
+        };
+        let second = Choice {
+            parts: vec![Part::Refusal("No.".to_owned())],
+            finish: Some(Finish::Refusal),
+            stop_sequence: Some("END".to_owned()),
+            ..Choice::default()
+        };
+        let whole = ChatResponse {
+            id: Some("a".to_owned()),
+            model: Some("m".to_owned()),
+            created: Some(7),
+            service_tier: Some("default".to_owned()),
+            choices: vec![first, second],
+            usage: Some(Usage {
+                fresh_input: 3,
+                output: 4,
+                ..Usage::default()
+            }),
+        };
+        let mut assembler = Assembler::default();
+        for step in steps(whole.clone()) {
+            assembler.push(step);
+        }
+        assert_eq!(assembler.finish().expect("a whole stream"), whole);
+    }
+}
