@@ -86,12 +86,13 @@ impl Engine {
                     .await;
             }
         };
-        let second = match sent.tab().pays_for_another() {
-            true => {
-                self.again(admitted, &shaped, (&first, &errors), started)
+        let pays = sent.tab().pays_for_another();
+        let second = match first.response.as_ref().filter(|_| pays) {
+            Some(answer) => {
+                self.again(admitted, &shaped, (answer, &errors), started)
                     .await
             }
-            false => None,
+            None => None,
         };
         let second = second.map(|(shaped, taken)| Second {
             verdict: bond.judge(taken.response.as_ref()),
@@ -138,12 +139,12 @@ impl Engine {
         &self,
         admitted: &Admitted,
         shaped: &Shaped,
-        (first, errors): (&Taken, &[String]),
+        (answer, errors): (&ChatResponse, &[String]),
         started: Instant,
     ) -> Option<(Shaped, Taken)> {
         let set = shaped.setup.as_ref()?;
         let request = asked(admitted, shaped)?;
-        let repaired = repair_request(&request, &text(first.response.as_ref()?), errors);
+        let repaired = repair_request(&request, &text(answer), errors);
         let mut mended = crate::shape::mended(admitted, &set.candidate, repaired).ok()?;
         let deadlines = admitted.world.deadlines;
         let left = deadlines.total.saturating_sub(started.elapsed());
