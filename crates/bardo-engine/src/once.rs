@@ -78,3 +78,14 @@ fn is_unknown(error: &EngineError) -> bool {
         | EngineError::Busy => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compiles where the work on an answer may go on in another thread than it began in.
+    #[expect(dead_code, reason = "it is checked by being compiled")]
+    fn answering_may_change_threads(engine: Arc<Engine>, admitted: Admitted) -> impl Future + Send {
+        engine.answer_once(admitted, None)
+    }
+}

@@ -241,9 +241,3 @@ fn a_request_is_carried_out_at_most_once_by_all_histories() {
         }
     }
 }
-
-/// Compiles where the work on an answer may go on in another thread than it began in.
-#[expect(dead_code, reason = "it is checked by being compiled")]
-fn answering_may_change_threads(engine: Arc<Engine>, admitted: Admitted) -> impl Future + Send {
-    engine.answer_once(admitted, None)
-}
