@@ -1,6 +1,6 @@
-//! Who calls. Every credential that is present has to be good, and all have to be of one caller
-//! (C-152): the first authenticator that recognizes a credential decides on it, and one that is
-//! wrong is refused, never skipped.
+//! Who calls. Every credential that is present has to be good, and all have to be of one caller:
+//! the first authenticator that recognizes a credential decides on it, and one that is wrong is
+//! refused, never skipped.
 //!
 //! What is known is answered at once; only what a store or a computation has to be asked for is
 //! answered by a future.
@@ -324,8 +324,7 @@ pub(crate) fn presented_id(headers: &HeaderMap) -> Option<String> {
     })
 }
 
-/// `Authorization: Bearer` and `x-api-key`; Anthropic's SDKs send either, or both (reference sheet
-/// `anthropic.md` §1).
+/// `Authorization: Bearer` and `x-api-key`; Anthropic's SDKs send either, or both.
 fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let bearer = headers
         .get_all(AUTHORIZATION)

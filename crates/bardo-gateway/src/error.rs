@@ -1,5 +1,4 @@
-//! The one place where failures become HTTP (translation §5). Each code has a page in
-//! `docs/errors/`.
+//! The one place where failures become HTTP. Each code has a page in `docs/errors/`.
 
 mod denied;
 mod refusal;
@@ -208,7 +207,7 @@ impl Problem {
         )
     }
 
-    /// What the books would have said is not known, which is no "no" (quality P-26).
+    /// What the books would have said is not known, which is no "no".
     pub(crate) fn store_unavailable(error: &impl std::fmt::Display) -> Self {
         tracing::warn!(%error, "the store does not answer");
         let message = "the ledger is unavailable; nothing was sent or charged; try again later";

@@ -131,7 +131,7 @@ pub(crate) const fn code(kind: RefusalKind) -> &'static str {
     }
 }
 
-/// The body of `POST /v1/route/explain` (decisions §11), with a few members more.
+/// The body of `POST /v1/route/explain`, with a few members more.
 pub(crate) fn body(view: &View<'_>) -> Value {
     let explanation = view.explanation;
     let candidates: Vec<Value> = explanation
@@ -342,7 +342,7 @@ fn quality_words(quality: Quality, cost_sensitivity: f64) -> &'static str {
         Quality::Minimum => "any model, free ones too",
         Quality::Low => "a small model or better",
         Quality::Medium => "a strong model or better",
-        // The floor of the table of qualities: decisions §11.
+        // Where cost matters, `High` is met by a strong model, as in `bardo_types::intent::Quality`.
         Quality::High if cost_sensitivity <= 0.3 => "a frontier model",
         Quality::High => "a strong model or better, as cost matters",
         Quality::Maximum => "a frontier model",

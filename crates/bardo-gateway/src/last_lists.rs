@@ -1,5 +1,5 @@
 //! The last good list of models of each backend, stored in the data folder. A gateway that starts
-//! while a provider is unreachable knows its models and prices (REG-01).
+//! while a provider is unreachable knows its models and prices.
 
 use std::fs;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! The list of models, in the shape the caller's SDK reads (decisions §2).
+//! The list of models, in the shape the caller's SDK reads.
 
 use bardo_router::Roster;
 use bardo_types::model::ModelEntry;

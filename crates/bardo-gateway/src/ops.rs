@@ -35,7 +35,7 @@ const BODY_MAX: usize = 64 << 10;
 /// The longest wait for the store when the health is requested.
 const READY_PATIENCE: Duration = Duration::from_millis(500);
 
-/// The running configuration, also after a failed reload (quality P-32).
+/// The running configuration, also after a failed reload.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Status {
     /// The config file, if any.

@@ -12,7 +12,7 @@ use serde_json::Number;
 
 use crate::config::{BACKENDS, BankrConfig, Config, ModeName, usd};
 
-/// The default budget for the searches of a cycle (BUDGET-10).
+/// The default budget for the searches of a cycle.
 const USUAL_BUDGET: MicroUsd = MicroUsd::new(50_000);
 
 /// The routing policy of the owner, from a checked configuration.

@@ -1,4 +1,4 @@
-//! Keys of the store: each spends an account's money, within its scopes (AUTH-01).
+//! Keys of the store: each spends an account's money, within its scopes.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! Tokens of Privy: `Bearer privy_<jwt>` (C-151). Their holder draws on the prepaid account of its
-//! subject.
+//! Tokens of Privy: `Bearer privy_<jwt>`. Their holder draws on the prepaid account of its subject.
 
 mod key_set;
 mod source;

@@ -1,5 +1,5 @@
-//! Other names of settings, from before there was one for each (C-220). They are put right before
-//! anything is merged, so that a setting of a file and the same one of the environment meet.
+//! Other names of settings, from before there was one for each. They are put right before anything
+//! is merged, so that a setting of a file and the same one of the environment meet.
 
 use serde_json::{Map, Value};
 

@@ -1,6 +1,6 @@
 //! What events there are, and which of them a reader wants.
 
-/// Every event that this gateway tells, by its one name (C-190).
+/// Every event that this gateway tells, by its one name.
 pub(crate) const NAMES: [&str; 18] = [
     "inference.start",
     "provider.feature_negotiated",

@@ -1,4 +1,4 @@
-//! What the owner of an agent should know, said once per change and not per call (decisions §11).
+//! What the owner of an agent should know, said once per change and not per call.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -1,4 +1,4 @@
-//! The verbs: what they print, and with which status they end (decisions §2).
+//! The verbs: what they print, and with which status they end.
 
 use std::process::Output;
 

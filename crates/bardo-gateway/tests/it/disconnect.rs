@@ -1,4 +1,4 @@
-//! A caller who leaves takes the provider's work along, in every phase (quality P-29).
+//! A caller who leaves takes the provider's work along, in every phase.
 
 use std::io::Write as _;
 use std::sync::Mutex;

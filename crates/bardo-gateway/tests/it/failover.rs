@@ -1,5 +1,5 @@
 //! Another backend is asked only before the first content byte, and only where the one before
-//! surely did not carry the request out (quality P-07, P-21, P-23, P-30).
+//! surely did not carry the request out.
 
 use serde_json::{Value, json};
 

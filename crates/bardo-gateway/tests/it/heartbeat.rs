@@ -1,4 +1,4 @@
-//! Silence towards the caller is broken by comments, on event boundaries alone (quality P-28).
+//! Silence towards the caller is broken by comments, on event boundaries alone.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
 //! Providers that send what no provider should: each is bounded, none is taken for an answer, and
-//! the gateway goes on (quality F1).
+//! the gateway goes on.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};

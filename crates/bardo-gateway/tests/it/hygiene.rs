@@ -1,5 +1,5 @@
 //! What must not get through: callers' credentials upstream, providers' headers and keys
-//! downstream, addresses from bodies anywhere (quality P-37, P-38, P-40).
+//! downstream, addresses from bodies anywhere.
 
 use serde_json::{Value, json};
 

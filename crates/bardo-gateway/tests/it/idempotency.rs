@@ -1,4 +1,4 @@
-//! One `Idempotency-Key`, one request carried out (quality P-07; `docs/retries.md`).
+//! One `Idempotency-Key`, one request carried out (`docs/retries.md`).
 
 use std::sync::Mutex;
 use std::sync::mpsc::channel;

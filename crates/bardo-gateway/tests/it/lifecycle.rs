@@ -1,4 +1,4 @@
-//! From start to stop: readiness, draining, a second signal (quality P-31, P-33).
+//! From start to stop: readiness, draining, a second signal.
 
 use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, Sender, channel};

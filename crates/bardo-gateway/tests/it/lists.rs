@@ -1,5 +1,5 @@
 //! The lists of models that providers give: what makes no sense is left out and told, and the last
-//! good one is there at the next start (REG-01).
+//! good one is there at the next start.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

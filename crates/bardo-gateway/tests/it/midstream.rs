@@ -1,5 +1,5 @@
 //! A stream that fails after its first content: an error event in the caller's dialect, never a
-//! clean ending, nothing torn (decisions §3, quality P-21).
+//! clean ending, nothing torn.
 
 use serde_json::{Value, json};
 

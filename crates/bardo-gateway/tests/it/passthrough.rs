@@ -1,5 +1,4 @@
-//! The same dialect in and out: bytes go through as they are, in both directions (translation
-//! principle 1, quality P-17, P-18, P-19, P-22).
+//! One dialect in and out: bytes go through unchanged, in both directions.
 
 use serde_json::{Value, json};
 

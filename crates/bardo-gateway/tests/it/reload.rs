@@ -1,5 +1,4 @@
-//! New settings without a restart: checked as a whole, swapped as a whole, told truthfully
-//! (quality P-32).
+//! New settings without a restart: checked as a whole, swapped as a whole, told truthfully.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,4 @@
-//! The same backend again: only what is surely free, not before the time it named, and seldom
-//! (quality P-07, P-30; `docs/retries.md`).
+//! Retries at one backend: only requests that are surely free, not before the time that it named, and seldom (`docs/retries.md`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

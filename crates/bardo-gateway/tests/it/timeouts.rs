@@ -1,4 +1,4 @@
-//! Each phase of a call has its own limit (decisions §3, quality P-27).
+//! Each phase of a call has its own limit.
 
 use std::sync::Mutex;
 use std::sync::mpsc;

@@ -1,4 +1,4 @@
-//! A caller that stops reading and keeps its connection (quality P-29).
+//! A caller that stops reading and keeps its connection.
 
 use std::sync::Mutex;
 use std::sync::mpsc::channel;

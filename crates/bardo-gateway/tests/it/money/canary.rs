@@ -1,5 +1,4 @@
-//! Keys and prompts appear in nothing that the gateway writes, at the most talkative level
-//! (quality P-38, Q6).
+//! Keys and prompts appear in nothing that the gateway writes, at the most talkative level.
 
 use std::path::Path;
 

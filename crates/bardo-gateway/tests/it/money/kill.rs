@@ -1,5 +1,5 @@
-//! `kill -9` at random moments under load (quality M2): what a caller saw completed is charged
-//! once, nothing is charged twice, and the books open again at once.
+//! `kill -9` at random moments under load: what a caller saw completed is charged once, nothing is
+//! charged twice, and the books open again at once.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;

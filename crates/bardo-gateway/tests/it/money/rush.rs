@@ -1,4 +1,4 @@
-//! Many at once on a small balance (quality P-01, M4).
+//! Many at once on a small balance.
 
 use std::sync::{Arc, Condvar, Mutex};
 

@@ -1,5 +1,5 @@
-//! A store that fails, fills up, is locked, slow or gone (quality M3, P-26): money work is refused
-//! or carried out, nothing is corrupt, reads go on, and a valid key is never called invalid.
+//! A store that fails, fills up, is locked, slow or gone: money work is refused or carried out,
+//! nothing is corrupt, reads go on, and a valid key is never called invalid.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};

@@ -1,5 +1,4 @@
-//! However many ask at once: what is sent on is paid for, and nobody's balance goes below nothing
-//! (quality P-01).
+//! However many ask at once: what is sent on is paid for, and nobody's balance goes below nothing.
 
 use std::sync::{Arc, Condvar, Mutex};
 
