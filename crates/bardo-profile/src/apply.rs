@@ -64,9 +64,9 @@ pub struct Applied {
     pub visible_thinking: bool,
     /// Messages or tools were changed too, not the settings alone.
     pub touched_conversation: bool,
-    /// This model must not be asked at all, and why: nothing was changed then (C-067).
+    /// This model must not be asked at all, and why: nothing was changed then.
     pub refused: Option<Degradation>,
-    /// What of a locked profile had to give way to the model, in words (C-105).
+    /// What of a locked profile had to give way to the model, in words.
     pub warnings: Vec<String>,
 }
 
@@ -132,7 +132,7 @@ impl<'a> Setup<'a> {
 
     fn run(&mut self) {
         let said = self.wanted.locked.then(|| self.unsay());
-        // Without `..`, so that a new field is not forgotten (C-098). `tee_mode` was asked above.
+        // Without `..`, so that a new field is not forgotten. `tee_mode` was asked above.
         let InferenceProfile {
             temperature: _,
             top_p: _,
@@ -200,7 +200,7 @@ impl<'a> Setup<'a> {
     }
 
     /// Adds system blocks after the prompt that there is, so that what was cached of it stays
-    /// cached (C-099).
+    /// cached.
     fn append_words(&mut self) {
         for words in std::mem::take(&mut self.words) {
             let leading = self.request.leading_system();

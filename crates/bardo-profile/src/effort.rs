@@ -1,4 +1,4 @@
-//! What an effort stands for in tokens (`data/thinking.toml`, PROFILE-08).
+//! What an effort stands for in tokens (`data/thinking.toml`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -40,7 +40,7 @@ pub enum Schedule {
         calls: u32,
     },
     /// From the row's own down to `low` along half a cosine, once per cycle, each cycle starting
-    /// cooler by `reanneal` (C-102).
+    /// cooler by `reanneal`.
     Cosine {
         /// That of the last call of a cycle.
         low: f64,

@@ -63,7 +63,7 @@ pub struct Row {
     pub temperature: Option<Temperature>,
     /// How the temperature moves from call to call.
     pub schedule: Option<Schedule>,
-    /// Where a model takes either thinking or a temperature, it thinks (C-088).
+    /// Where a model takes either thinking or a temperature, it thinks.
     pub reasoning_first: bool,
     /// The document of the request whose text the answer will mostly repeat.
     pub predicts: Option<String>,

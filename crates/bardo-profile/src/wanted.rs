@@ -9,7 +9,7 @@ use crate::overlay::{changed_fields, checked, overlay};
 use crate::schedule::Place;
 use crate::table::{ProfileTable, Row};
 
-/// The first part of keys for prompt caches where the owner names no other (PROFILE-34).
+/// The first part of keys for prompt caches where the owner names no other.
 pub const CACHE_KEY_PREFIX: &str = "golem";
 
 /// The temperature that mortality draws others towards.
@@ -28,7 +28,7 @@ pub struct Sources<'a> {
     pub quality: Quality,
 }
 
-/// What becomes of `min_p` where a model does not take it (C-092).
+/// What becomes of `min_p` where a model does not take it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MinPFallback {
     /// `top_p = 1 − min_p` where no `top_p` is set.
@@ -45,9 +45,9 @@ pub struct Wanted {
     pub profile: InferenceProfile,
     /// The row of the table that they come from.
     pub row: Option<String>,
-    /// The caller's own parameters do not count (C-105).
+    /// The caller's own parameters do not count.
     pub locked: bool,
-    /// Where thinking and sampling exclude each other, thinking stays (C-088).
+    /// Where thinking and sampling exclude each other, thinking stays.
     pub reasoning_first: bool,
     /// The document of the request whose text the answer will mostly repeat.
     pub predicts: Option<String>,
@@ -61,9 +61,9 @@ pub struct Wanted {
 
 /// Puts together what everybody says; `None` where nobody says anything.
 ///
-/// In rising order of weight (C-106): the row of the table, the owner's configuration, the caller's
-/// hints; but a locked row is not changed by anybody (C-105). What the body of the request itself
-/// says stands above all of these but a locked row, which is [`crate::apply`]'s part.
+/// In rising order of weight: the row of the table, the owner's configuration, the caller's hints;
+/// but a locked row is not changed by anybody. What the body of the request itself says stands
+/// above all of these but a locked row, which is [`crate::apply`]'s part.
 #[must_use]
 pub fn wanted(sources: &Sources<'_>) -> Option<Wanted> {
     let mut warnings = Vec::new();
@@ -148,7 +148,7 @@ fn row_of<'a>(
     (name, row)
 }
 
-/// The key under which the calls of one part of an agent share a prompt cache (PROFILE-32).
+/// The key under which the calls of one part of an agent share a prompt cache.
 #[must_use]
 pub fn golem_cache_key(golem_id: &str, subsystem: &str) -> String {
     format!("{CACHE_KEY_PREFIX}-{golem_id}-{subsystem}")
@@ -169,7 +169,7 @@ fn cache_key(row: &Row, subsystem: &Subsystem, hints: &RouteHints) -> Option<Str
     Some(key.trim_end_matches('-').to_owned())
 }
 
-/// Draws a temperature towards the analytical as life runs out (C-104). It never rises, and neither
+/// Draws a temperature towards the analytical as life runs out. It never rises, and neither
 /// protected nor creative parts are touched.
 fn grow_old(profile: &mut InferenceProfile, sources: &Sources<'_>) {
     let Some(vitality) = sources.hints.vitality.map(UnitInterval::get) else {
@@ -194,7 +194,7 @@ fn spare_thinking(profile: &mut InferenceProfile, named: Option<Effort>, hints: 
     }
 }
 
-/// An effort where nobody names one, and somebody says how good the answer has to be (C-094).
+/// An effort where nobody names one, and somebody says how good the answer has to be.
 fn derive_effort(profile: &mut InferenceProfile, sources: &Sources<'_>) {
     let asked = sources.subsystem.is_some() || sources.hints.intent.quality.is_some();
     if profile.reasoning_effort.is_some() || !asked {

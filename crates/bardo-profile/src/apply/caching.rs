@@ -30,8 +30,7 @@ fn is_marked(request: &ChatRequest) -> bool {
 }
 
 impl Setup<'_> {
-    /// Costs more where it is not taken, and changes nothing else, so nothing is recorded
-    /// (PROFILE-16).
+    /// Costs more where it is not taken, and changes nothing else, so nothing is recorded.
     pub(super) fn cache_key(&mut self, wanted: Option<&str>) {
         if let Some(key) = wanted
             && self.members.prompt_cache_key
@@ -102,7 +101,7 @@ impl Setup<'_> {
     }
 
     /// Hands in the likely answer. It makes the answer faster, not cheaper: what of it does not
-    /// come true is paid for (C-100).
+    /// come true is paid for.
     pub(super) fn predict(&mut self, wanted: Option<&str>) {
         if self.request.prediction.is_some() {
             return;

@@ -10,7 +10,7 @@ const MOST_UNKNOWN: u64 = 8_192;
 
 impl Setup<'_> {
     /// Limits the answer where its caller does not. Thinking counts towards the same limit, so
-    /// where the model thinks, room for it is added (C-111).
+    /// where the model thinks, room for it is added.
     pub(super) fn limit(&mut self, answer: Option<u64>) {
         let Some(answer) = answer else { return };
         if self.request.max_output_tokens.is_some() {

@@ -1,4 +1,4 @@
-//! Parameters of a caller that a locked profile does not let stand (C-105).
+//! Parameters of a caller that a locked profile does not let stand.
 
 use bardo_types::chat::{OutputFormat, ReasoningRequest, Sampling};
 use bardo_types::json::RawJson;

@@ -152,7 +152,7 @@ impl Setup<'_> {
             return;
         }
         let sampling = &mut self.request.sampling;
-        // Greedy is greedy under either name (C-091).
+        // Greedy is greedy under either name.
         let open = own_temperature || sampling.temperature.is_none();
         if wanted == 1 && sampling.top_p.is_none() && open {
             sampling.temperature = Some(number(0));
@@ -165,7 +165,7 @@ impl Setup<'_> {
         self.caps.temperature_or_top_p || self.members.temperature_or_top_p
     }
 
-    /// Some models take a temperature or a `top_p` (C-089). What the caller said stays.
+    /// Some models take a temperature or a `top_p`. What the caller said stays.
     fn one_of_two(&mut self, own_temperature: bool, own_top_p: bool) {
         let applies = self.takes_one_of_two();
         let sampling = &mut self.request.sampling;

@@ -7,7 +7,7 @@ use bardo_types::profile::ResponseSchema;
 use super::Setup;
 use crate::schema::{SchemaCheck, SchemaMode};
 
-/// What the words for a schema begin with (PROFILE-14).
+/// What the words for a schema begin with.
 const RESPOND_ONLY: &str = "Respond ONLY with valid JSON matching this schema:";
 
 /// What the tool is for whose arguments are the answer.

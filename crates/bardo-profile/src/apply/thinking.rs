@@ -14,7 +14,7 @@ const RESERVE: u64 = 4_096;
 /// The longest answer of a model of which nobody says it.
 const MOST_UNKNOWN: u64 = 32_000;
 
-/// In words, for models without a knob (PROFILE-13).
+/// In words, for models without a knob.
 const TELL_NONE: &str = "Answer directly. Do not explain your reasoning.";
 const TELL_HIGH: &str = "Think through this step by step. Show your reasoning.";
 
@@ -72,7 +72,7 @@ impl Setup<'_> {
     }
 
     /// Why the model has to do without thinking: it takes either that or something that counts
-    /// more (C-088).
+    /// more.
     fn gives_way(&self, effort: Effort) -> Option<&'static str> {
         if self.wanted.locked {
             return None;
@@ -176,7 +176,7 @@ impl Setup<'_> {
         }
     }
 
-    /// A number of thinking tokens that fits below every limit (C-093).
+    /// A number of thinking tokens that fits below every limit.
     fn budget(&mut self, effort: Effort) {
         let wanted = Tokens::of(effort).budget;
         let most = match self.caps.max_output_tokens {

@@ -1,4 +1,4 @@
-//! PROFILE-08 and PROFILE-10: what efforts and fields become, by family and service.
+//! The settings and members of a request that efforts and fields become, by family and service.
 
 use bardo_profile::named_schema;
 use bardo_types::model::{Dialect, Effort, Service};
@@ -19,7 +19,7 @@ type Efforts = (
     [Value; 5],
 );
 
-/// PROFILE-08, as today's models take it. `Null`: nothing is sent.
+/// The setting for each effort and family of models. `Null`: nothing is sent.
 #[test]
 fn an_effort_reaches_each_family_in_its_own_words() {
     let glm_on = |effort: &str| json!({"reasoning_effort": effort});
@@ -193,7 +193,7 @@ fn an_effort_reaches_each_family_in_its_own_words() {
     }
 }
 
-/// PROFILE-10: which member each field becomes, `""` where there is none.
+/// The member that each field becomes, `""` where there is none.
 #[test]
 fn each_field_has_its_member_or_is_named_as_lost() {
     let columns = [
@@ -360,7 +360,7 @@ fn each_field_has_its_member_or_is_named_as_lost() {
                 "",
             ],
         ),
-        // Lost without a word: it costs more and changes nothing (PROFILE-16).
+        // Lost without a word: it costs more and changes nothing.
         (
             "",
             InferenceProfile {

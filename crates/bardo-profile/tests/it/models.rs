@@ -8,7 +8,7 @@ use bardo_types::model::{Capabilities, Dialect, Service};
 use bardo_types::privacy::SecurityClass;
 use bardo_types::subsystem::Subsystem;
 
-/// A part of an agent with a row of its own name and the attributes of decisions §11.
+/// A part of an agent with a row of its own name and the attributes of its row in the table of subsystems.
 pub(crate) fn subsystem(name: &str) -> Subsystem {
     Subsystem {
         name: name.to_owned(),

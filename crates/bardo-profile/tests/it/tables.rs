@@ -1,4 +1,4 @@
-//! PROFILE-18 to 21, each cell.
+//! Each cell of the tables of profiles.
 
 use bardo_profile::{ProfileTable, Schedule, Temperature, named_schema};
 use bardo_types::model::Effort;
@@ -327,7 +327,7 @@ fn schemas_are_closed_and_complete_and_say_what_they_promise() {
         read("death_testament")["properties"]["reflection"]["type"],
         "string"
     );
-    // What prefers citations carries its sources (decisions §11).
+    // What prefers citations carries its sources.
     for name in [
         "risk_assessment",
         "heartbeat_decision",
