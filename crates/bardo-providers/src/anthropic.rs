@@ -1,4 +1,4 @@
-//! api.anthropic.com: Messages (reference sheet `anthropic.md`).
+//! api.anthropic.com: Messages.
 
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};

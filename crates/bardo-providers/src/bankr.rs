@@ -1,5 +1,4 @@
-//! llm.bankr.bot: prepaid credit behind a key, both formats for all models (reference sheet
-//! `bankr.md`).
+//! llm.bankr.bot: prepaid credit behind a key, both formats for all models.
 
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};

@@ -1,6 +1,5 @@
 //! BlockRun, by either of its doors: blockrun.ai, paid per request by x402, and api.blockrun.ai,
-//! which takes an account's key and draws on its credit. Formats and models are the same (reference
-//! sheet `blockrun.md`).
+//! which takes an account's key and draws on its credit. Formats and models are the same.
 
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};

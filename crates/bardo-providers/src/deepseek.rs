@@ -1,4 +1,4 @@
-//! api.deepseek.com, in OpenAI format (reference sheet `gemini.md` §3).
+//! api.deepseek.com, in OpenAI format.
 
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};

@@ -13,8 +13,7 @@ use crate::compatible::compatible;
 use crate::provider::{Call, Operation, Provider, provider};
 use crate::transport::Origin;
 
-/// A base URL, taken apart once. Only configuration makes one: no request can name an address
-/// (quality P-37).
+/// A base URL, taken apart once. Only configuration makes one: no request can name an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseUrl {
     /// TLS or not.

@@ -1,4 +1,4 @@
-//! The Gemini API (reference sheet `gemini.md` §1).
+//! The description of Google's Gemini API.
 
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};

@@ -1,5 +1,4 @@
-//! A server of the owner's own in OpenAI format: Ollama, llama.cpp, vLLM, SGLang (reference sheet
-//! `gemini.md` §4).
+//! A server of the owner's own in OpenAI format: Ollama, llama.cpp, vLLM, SGLang.
 
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};

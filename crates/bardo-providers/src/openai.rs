@@ -1,4 +1,4 @@
-//! api.openai.com: Chat Completions and Responses (reference sheet `openai.md`).
+//! api.openai.com: Chat Completions and Responses.
 
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};

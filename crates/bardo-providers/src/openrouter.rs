@@ -1,4 +1,4 @@
-//! openrouter.ai (reference sheet `openrouter.md`).
+//! The description of OpenRouter, openrouter.ai.
 
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::provider::provider;
 
-/// Header of an offer, v2 (reference sheet `x402.md` §2).
+/// Header of an offer, v2.
 pub const PAYMENT_REQUIRED: HeaderName = HeaderName::from_static("payment-required");
 /// Header of a payment, v2.
 pub const PAYMENT_SIGNATURE: HeaderName = HeaderName::from_static("payment-signature");

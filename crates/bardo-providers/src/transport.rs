@@ -28,8 +28,7 @@ pub enum SendError {
     /// Nothing of the request reached the provider.
     #[error("could not connect")]
     NotSent(#[from] ConnectError),
-    /// The request may have been received and billed; it must not be repeated blindly
-    /// (quality P-07).
+    /// The request may have been received and billed; it must not be repeated blindly.
     #[error("the connection failed after the request was sent")]
     Unknown(#[source] hyper::Error),
     /// The connection had been idle and closed before any byte of an answer: most likely, the

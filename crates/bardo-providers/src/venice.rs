@@ -1,4 +1,4 @@
-//! api.venice.ai (reference sheet `venice.md`).
+//! The description of Venice, api.venice.ai.
 
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};

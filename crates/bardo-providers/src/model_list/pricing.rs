@@ -21,7 +21,7 @@ const MILLION_MAX: f64 = 10_000.0;
 const EACH_MAX: f64 = 100.0;
 
 /// Finds what no price can be, as far as the price is stated at all: no number, a negative one, or
-/// an absurd one (C-018).
+/// an absurd one.
 fn plausible<'a>(
     prices: impl IntoIterator<Item = Option<&'a RawJson>>,
     highest: f64,

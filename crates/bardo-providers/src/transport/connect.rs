@@ -29,8 +29,8 @@ impl Origin {
     /// The origin of a configured base URL.
     ///
     /// A host that the owner wrote as an address, or as `localhost`, is taken at its word. A name
-    /// that resolves to a private address is refused, because DNS is not the owner's to trust
-    /// (quality P-37), unless `allow_private` says that this name is meant to.
+    /// that resolves to a private address is refused, because DNS is not the owner's to trust,
+    /// unless `allow_private` says that this name is meant to.
     #[must_use]
     pub fn new(base: &BaseUrl, allow_private: bool) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
