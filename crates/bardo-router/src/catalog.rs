@@ -31,7 +31,7 @@ pub struct KnownModel {
     pub tier: Option<Tier>,
     /// Whether it makes embeddings.
     pub embeddings: bool,
-    /// How good it is, from 0 to 100; 0: nobody rated it (C-026).
+    /// How good it is, from 0 to 100; 0: nobody rated it.
     pub rating: u8,
     /// What whoever runs it can learn and keep, where that is the model's own, at most.
     pub security: SecurityClass,

@@ -1,4 +1,4 @@
-//! What a request would cost (C-024).
+//! What a request would cost.
 
 use bardo_types::feature::Feature;
 use bardo_types::model::{ModelEntry, Price};

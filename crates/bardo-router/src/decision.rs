@@ -58,7 +58,7 @@ pub struct Choice {
     pub candidate: Candidate,
     /// What it offers.
     pub features: FeatureSet,
-    /// What was required or preferred and is missing, in order of weight (C-009).
+    /// What was required or preferred and is missing, in order of weight.
     pub degraded: Vec<Feature>,
     /// The model is of a lower tier than the quality of the request asks for.
     pub below_quality: bool,

@@ -1,4 +1,4 @@
-//! What was wanted and is not there: one function for everybody (C-009).
+//! What was wanted and is not there: one function for everybody.
 
 use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::intent::Intent;

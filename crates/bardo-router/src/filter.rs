@@ -204,7 +204,7 @@ impl Sieve<'_> {
         self.route.iter().any(|name| names_backend(name, backend))
     }
 
-    /// Whether the backend's role is asked for (decisions §11, first ruling).
+    /// Whether the backend's role is asked for.
     fn role(&self, offer: &Offer, features: FeatureSet) -> Reasons {
         if !self.roles || offer.is_general() || self.is_on_route(offer) {
             return Reasons::NONE;

@@ -1,4 +1,4 @@
-//! How the end of an agent bends what its calls need (ROUTE-13, C-033…C-036).
+//! How the end of an agent bends what its calls need.
 
 use bardo_types::intent::Intent;
 use bardo_types::money::MicroUsd;
@@ -26,7 +26,7 @@ fn sensitize(intent: &mut Intent, by: f64) {
     intent.cost_sensitivity = (intent.cost_sensitivity + by).clamp(0.0, 1.0);
 }
 
-/// How an agent's revenue stands to its cost (C-036).
+/// How an agent's revenue stands to its cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Band {
     /// The revenue is more than twice the cost.

@@ -184,7 +184,7 @@ impl Need {
         self.ceiling = [self.ceiling, of_phase].into_iter().flatten().min();
     }
 
-    /// How well it has to be kept, and whether the table's floor yields (decisions §11).
+    /// How well it has to be kept, and whether the table's floor yields.
     fn protect(
         &mut self,
         hints: &RouteHints,
@@ -267,7 +267,7 @@ impl Need {
         wanted.minus(wanted.minus(NATIVE))
     }
 
-    /// Whether a free model will do by its quality (C-017).
+    /// Whether a free model will do by its quality.
     pub(crate) fn takes_free(&self) -> bool {
         self.intent.quality <= Quality::Low
     }
@@ -318,7 +318,7 @@ fn overlaid(mut intent: Intent, hints: &IntentHints) -> Intent {
     intent
 }
 
-/// Quality as a floor over tiers (decisions §11).
+/// Quality as a floor over tiers.
 fn least_tier(intent: &Intent) -> Tier {
     match intent.quality {
         Quality::Minimum | Quality::Low => Tier::Small,

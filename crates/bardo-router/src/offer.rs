@@ -12,7 +12,7 @@ use crate::request::Facts;
 use crate::roster::Candidate;
 use crate::services::{Role, ServiceRow};
 
-/// A price per million tokens above which a row is a mistake, in 10⁻⁶ USD (C-018).
+/// A price per million tokens above which a row is a mistake, in 10⁻⁶ USD.
 const ABSURD: u64 = 10_000_000_000;
 
 /// Tokens of an answer over which a flat price per call is spread at most.
@@ -42,7 +42,7 @@ pub(crate) struct Offer {
     /// Without the features of protection, which depend on the request.
     pub(crate) features: FeatureSet,
     pub(crate) security: SecurityClass,
-    /// The tier, where unknown the lowest (C-026).
+    /// The tier, where unknown the lowest.
     pub(crate) tier: Tier,
     /// From 0 to 1.
     pub(crate) quality: f64,
@@ -139,7 +139,7 @@ fn features(entry: &ModelEntry) -> FeatureSet {
         .with_if(capabilities.cache_marks, Feature::PromptCaching)
 }
 
-/// By the dated table, and where it says nothing, below what it says of others of the tier (C-026).
+/// By the dated table, and where it says nothing, below what it says of others of the tier.
 fn quality(entry: &ModelEntry) -> f64 {
     match (entry.rating, entry.tier) {
         (1.., _) => f64::from(entry.rating.min(100)) / 100.0,

@@ -8,15 +8,15 @@ use bardo_types::privacy::SecurityClass;
 /// How backends are chosen among those that may answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// The owner's order decides, as far as wishes are met alike (C-006).
+    /// The owner's order decides, as far as wishes are met alike.
     Ordered,
-    /// The score decides, and the order breaks ties (C-007).
+    /// The score decides, and the order breaks ties.
     #[default]
     Scored,
 }
 
-/// Weights of the score's terms at cost sensitivities 0 and 1; in between they lie on a line
-/// (ROUTE-19). Not negative; they are divided by their sum.
+/// Weights of the score's terms at cost sensitivities 0 and 1; in between they lie on a line. Not
+/// negative; they are divided by their sum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     /// Of what it costs.
@@ -27,7 +27,7 @@ pub struct Weights {
     pub latency: (f64, f64),
     /// Of how many wishes are met.
     pub features: (f64, f64),
-    /// Of how well the request is kept secret, where that is preferred and not required (C-025).
+    /// Of how well the request is kept secret, where that is preferred and not required.
     pub privacy: (f64, f64),
 }
 
@@ -43,12 +43,12 @@ impl Default for Weights {
     }
 }
 
-/// When Bankr is asked, and how much it may cost (BANKR-02, BANKR-04).
+/// When Bankr is asked, and how much it may cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BankrPolicy {
     /// What agents earn pays for their thoughts. Without it Bankr is chosen only by name.
     pub self_funding: bool,
-    /// The subsystems that it serves when the gateway chooses (C-022).
+    /// The subsystems that it serves when the gateway chooses.
     pub subsystems: Vec<String>,
     /// What the wallet holds of revenue, where that is known.
     pub revenue_balance: Option<MicroUsd>,
@@ -82,35 +82,35 @@ pub struct Policy {
     pub weights: Weights,
     /// What a blended million tokens costs where the cost term reaches zero.
     pub max_cost: MicroUsd,
-    /// A backend slower than the request allows is left out instead of put last (C-038).
+    /// A backend slower than the request allows is left out instead of put last.
     pub strict_latency: bool,
     /// Backends in order, by subsystem; replaces the general order for it.
     pub routes: BTreeMap<String, Vec<String>>,
-    /// Floors of protection by subsystem, which replace those of the table: owners may lower
-    /// theirs too (decisions §11, batch dreams), callers may only raise them.
+    /// Floors of protection by subsystem, which replace those of the table: owners may lower theirs
+    /// too, callers may only raise them.
     pub floors: BTreeMap<String, SecurityClass>,
     /// Requests with a floor fail where no backend can meet it, instead of going on visibly
-    /// degraded (C-013).
+    /// degraded.
     pub privacy_strict: bool,
     /// Models of `bardo/t1` and heartbeat_t1, `bardo/t2` and heartbeat_t2, as `<backend>/<model>`
-    /// or a model (TIERGATE-08).
+    /// or a model.
     pub t1: Option<String>,
     /// Model of `bardo/t2` and heartbeat_t2, in the form of `t1`.
     pub t2: Option<String>,
-    /// Free models may serve more than `Minimum` and `Low` (C-017).
+    /// Free models may serve more than `Minimum` and `Low`.
     pub free_models: bool,
     /// Local servers count as end-to-end encrypted where no attestation is asked.
     pub trusted_local: bool,
     /// Venice's staked compute is there to be used.
     pub diem_staked: bool,
     /// Models of OpenRouter that may be chosen without being named, beside those that the catalog
-    /// rates (C-019).
+    /// rates.
     pub openrouter_models: Vec<String>,
     /// OpenRouter's variants (`:nitro`, `:floor`) are used.
     pub variants: bool,
     /// Rules for the use of Bankr.
     pub bankr: BankrPolicy,
-    /// The most that the calls of a dying agent may cost each (C-039).
+    /// The most that the calls of a dying agent may cost each.
     pub death_reserve: Option<MicroUsd>,
 }
 

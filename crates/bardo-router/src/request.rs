@@ -6,7 +6,7 @@ use bardo_types::model::{Dialect, Effort};
 
 use crate::roster::Candidate;
 
-/// What the request itself shows, cheaply read (step 4 of decisions §3).
+/// What the request itself shows, cheaply read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// The dialect it came in.
@@ -72,7 +72,7 @@ pub struct Observation {
     pub error_permille: Option<u32>,
 }
 
-/// Whether a backend answers (HEALTH-02).
+/// Whether a backend answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum State {
     /// The backend answers.

@@ -200,7 +200,7 @@ impl Roster {
     /// The backends that can serve the model named in a request, in the owner's order.
     ///
     /// A `<backend>/<model>` pin binds; a name, in any spelling, goes to each backend that has the
-    /// model; backends that take any name come last (decisions §11, first ruling).
+    /// model; backends that take any name come last.
     ///
     /// # Errors
     /// When nobody serves it; see [`NoRoute`].
@@ -377,7 +377,7 @@ impl Roster {
         self.listed.iter().chain(&self.written)
     }
 
-    /// Listed models that are not chosen, because nobody could mean their price (C-018).
+    /// Listed models that are not chosen, because nobody could mean their price.
     #[must_use]
     pub fn quarantined(&self) -> usize {
         self.pool.quarantined

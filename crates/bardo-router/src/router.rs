@@ -27,7 +27,7 @@ use crate::roster::{Candidate, NoRoute, Roster};
 use crate::subsystems::Subsystems;
 use crate::walk::{Seen, Walk};
 
-/// The subsystem whose intent unknown ones get (ROUTE-11).
+/// The subsystem whose intent unknown ones get.
 const UNKNOWN_IS_LIKE: &str = "heartbeat_t1";
 /// The prefix of names that leave the choice of the model to the gateway.
 const AUTOMATIC: &str = "bardo/";
@@ -102,8 +102,8 @@ impl Router {
         near::nearest(&need::plain_name(name), names, SLIP)
     }
 
-    /// Whether an agent earns so little that its calls do without thinking (C-036); never for
-    /// parts that are protected.
+    /// Whether an agent earns so little that its calls do without thinking; never for parts that
+    /// are protected.
     #[must_use]
     pub fn saves_thinking(
         &self,

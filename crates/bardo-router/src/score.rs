@@ -1,4 +1,4 @@
-//! How candidates are rated (ROUTE-19, C-025).
+//! How candidates are rated.
 
 use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::intent::Intent;

@@ -8,7 +8,7 @@ use bardo_types::model::Service;
 use bardo_types::privacy::SecurityClass;
 use serde::Deserialize;
 
-/// When a service is chosen without being named (decisions §11, first ruling).
+/// When a service is chosen without being named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Role {

@@ -1,5 +1,5 @@
-//! The table of subsystems (`data/subsystems.toml`): what each part of an agent needs (ROUTE-09,
-//! C-032). Adding a part is adding a row.
+//! The table of subsystems (`data/subsystems.toml`): what each part of an agent needs. Adding a
+//! part is adding a row.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -218,7 +218,7 @@ impl Subsystems {
     }
 
     /// The row of a name; case, hyphens and underscores do not matter. `None`: nobody knows it, and
-    /// it gets the intent of `heartbeat_t1` with a warning (ROUTE-11).
+    /// it gets the intent of `heartbeat_t1` with a warning.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<Subsystem>> {
         // Most callers write the name as the table does, and a request should not pay for the

@@ -2,8 +2,7 @@
 
 use bardo_types::model::Service;
 
-/// A way in which `OpenRouter` orders the providers of one model (reference sheet, "Model id
-/// variants").
+/// A way in which `OpenRouter` orders the providers of one model: the suffixes of model ids in its documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
     /// The quickest provider first.

@@ -328,7 +328,7 @@ impl Walk<'_> {
     }
 
     /// A clamped term can make the worse of two look alike; whoever is beaten in everything never
-    /// leads those of its place (ROUTE-21).
+    /// leads those of its place.
     fn lead_with_the_undominated(&self, seen: &[Seen], may: &mut [usize]) {
         let Some(&first) = may.first() else { return };
         let (_, privacy) = self.weighing();

@@ -1,5 +1,5 @@
 //! What an owner says of models (`catalog.models`): it wins over the snapshot and over what
-//! backends list. So the table of quality is theirs to replace (C-026).
+//! backends list. So the table of quality is theirs to replace.
 
 use bardo_types::feature::FeatureSet;
 use bardo_types::model::{ModelEntry, Price, Tier};

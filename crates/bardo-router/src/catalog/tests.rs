@@ -66,7 +66,7 @@ fn families_offer_what_their_makers_document() {
         ] {
             assert!(offers(claude, feature), "{claude} {feature}");
         }
-        // A summary is not the trace (C-108).
+        // A summary is not the trace.
         assert!(!offers(claude, Feature::VisibleThinking));
     }
     assert!(!offers("claude-haiku-4-5", Feature::AdaptiveThinking));
@@ -79,7 +79,7 @@ fn families_offer_what_their_makers_document() {
     ] {
         assert!(offers(open, Feature::VisibleThinking), "{open}");
     }
-    // OpenAI predicts for these alone (C-100).
+    // OpenAI predicts for these alone.
     for model in catalog.models() {
         assert_eq!(
             model.capabilities.features.has(Feature::PredictedOutputs),

@@ -15,7 +15,7 @@ type IntentRow = (
     f64,
 );
 
-/// ROUTE-09, row by row.
+/// The table of subsystems, row by row.
 const INTENTS: [IntentRow; 12] = [
     ("heartbeat_t0", Minimum, &[], &[], Some(200), 1.0),
     ("heartbeat_t1", Low, &[], &[], Some(2_000), 0.8),
@@ -87,7 +87,7 @@ const INTENTS: [IntentRow; 12] = [
     ),
 ];
 
-/// PROFILE-18 to PROFILE-21: every name that has a row of parameters.
+/// Every name that has a row of parameters in the tables of profiles.
 const PROFILES: [&str; 21] = [
     "heartbeat_t1",
     "heartbeat_t2",

@@ -25,7 +25,7 @@ fn check(router: &Router, expected: &[(&str, &str)]) {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
-/// ROUTE-28, with what each route lacks of its wishes.
+/// The backend and model of each subsystem, with the missing preferred features.
 const BLOCKRUN_ONLY: [(&str, &str); 12] = [
     ("heartbeat_t0", "blockrun/gpt-oss-120b"),
     ("heartbeat_t1", "blockrun/gemini-3-flash"),
@@ -141,7 +141,7 @@ fn the_owners_order_alone_leads_to_the_same_routes() {
     }
 }
 
-/// ROUTE-09: the class of model and the backend that the table of intents names as typical.
+/// The class of model and the backend that the table of intents names as typical.
 #[test]
 fn the_typical_resolution_of_every_intent_is_reached_in_the_full_stack() {
     let router = Setup::FullStack.of_march_2026();

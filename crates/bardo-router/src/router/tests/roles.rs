@@ -183,7 +183,7 @@ fn the_owners_order_decides_where_scores_are_off() {
     first(&all, &ask, "openrouter/claude-opus");
     let all = router(vec![openrouter(), blockrun()], Policy::default());
     first(&all, &ask, "blockrun/claude-opus");
-    // Wishes come before the order (C-006).
+    // Wishes come before the order.
     ask.hints.intent.prefer = Some(vec![Feature::Citations]);
     let all = router(vec![openrouter(), blockrun()], ordered);
     first(&all, &ask, "blockrun/claude-opus");
