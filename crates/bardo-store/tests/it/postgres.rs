@@ -113,7 +113,7 @@ fn the_store_keeps_the_contract() {
     }
 }
 
-/// Quality P-01 with several processes: a balance for 37 is held 37 times.
+/// With several processes too, a balance for 37 is held 37 times.
 #[test]
 fn a_thousand_requests_at_each_of_three_processes_hold_what_is_there() {
     let url = server().database().unwrap();

@@ -151,7 +151,7 @@ fn redis_counts_as_one_process_does_to_the_unit() {
     outcome.unwrap();
 }
 
-/// Quality P-34: the limit does not multiply with the processes.
+/// The limit does not multiply with the number of processes.
 #[test]
 fn three_processes_let_in_no_more_than_the_limit() {
     let mut options = options(server());
