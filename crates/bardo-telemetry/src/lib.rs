@@ -3,7 +3,7 @@
 //!
 //! Every figure is derived from a [`Receipt`](bardo_types::receipt::Receipt) or from a fact that
 //! the gateway tells here; nothing is measured twice. Label values come from small closed sets:
-//! never a key, an account, a prompt, or a model name that only a caller wrote (quality P-35).
+//! never a key, an account, a prompt, or a model name that only a caller wrote.
 
 mod labels;
 mod metrics;
