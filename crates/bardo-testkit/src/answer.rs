@@ -1,6 +1,6 @@
 //! What a provider would say, in each dialect, with usage that is known beforehand.
 //!
-//! Written from the reference sheets and without our own codec, so that a misunderstanding there
+//! Written from the providers' documentation and without our own codec, so that a misunderstanding there
 //! cannot hide here.
 
 mod anthropic;

@@ -1,5 +1,5 @@
 //! Every fault, in every pair of dialects, streamed and whole: what its verdict says comes of it,
-//! in time, once, and visibly (quality F1).
+//! in time, once, and visibly.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

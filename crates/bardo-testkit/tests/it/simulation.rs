@@ -1,6 +1,5 @@
 //! A minute in the life of a gateway, many times over: five providers in changing weather, callers
-//! in every dialect who leave when they like, reloads in between. Whatever happens, the rules hold
-//! (quality F2).
+//! in every dialect who leave when they like, reloads in between. Whatever happens, the rules hold.
 
 mod rules;
 mod stage;

@@ -1,5 +1,5 @@
-//! Streams that outrun the money (quality P-03): they end with a billing error, the account is never
-//! overdrawn, and the provider is closed.
+//! Streams that outrun the money: they end with a billing error, the account is never overdrawn,
+//! and the provider is closed.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Providers that refuse everybody for a minute (quality F4, P-30): few attempts beyond the
-//! requests, none too few where there is nobody else, and all is well soon after.
+//! Providers that refuse everybody for a minute: few attempts beyond the requests, none too few
+//! where there is nobody else, and all is well soon after.
 
 use std::rc::Rc;
 use std::sync::Arc;
