@@ -3,8 +3,7 @@ use std::collections::HashSet;
 
 /// Something the caller asked for that the answer does not, or not fully, honor.
 ///
-/// Listed in the `x-bardo-degraded` header and in the receipt (decisions §1, translation
-/// principle 2).
+/// Listed in the `x-bardo-degraded` header and in the receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Degradation {
     /// Short stable name of the feature, e.g. `top_k`, `citations`, `forced_tool_choice`.

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The kind of a failure; decides status, error type and whether another attempt can help
-/// (translation §5).
+/// The kind of a failure; decides status, error type and whether another attempt can help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FaultClass {
     /// The request is wrong and will be wrong everywhere.

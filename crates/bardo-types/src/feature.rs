@@ -1,4 +1,4 @@
-//! What a caller can need of an answer and a backend can offer, as a closed vocabulary (C-012).
+//! What a caller can need of an answer and a backend can offer, as a closed vocabulary.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub enum Feature {
     Tee,
     /// Only the enclave can read the request.
     E2ee,
-    /// The whole reasoning can be read (R1 and its like, C-108).
+    /// The whole reasoning can be read (R1 and its like).
     VisibleThinking,
     /// A summary of the reasoning can be read.
     VisibleThinkingSummary,
@@ -144,8 +144,8 @@ impl Feature {
             .map(|(feature, _)| *feature)
     }
 
-    /// Whether its loss may never be traded for an answer (C-008): privacy and attestation bind
-    /// whatever the caller says of degraded answers, and so does what the request itself uses.
+    /// Whether its loss may never be traded for an answer: privacy and attestation bind whatever
+    /// the caller says of degraded answers, and so does what the request itself uses.
     #[must_use]
     pub const fn is_relaxable(self) -> bool {
         !matches!(

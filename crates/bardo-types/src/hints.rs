@@ -1,6 +1,6 @@
 //! What callers tell the gateway about a request beside the request: the body object `bardo` and
-//! the headers `X-Bardo-*` (C-003, decisions §2). Untrusted: hints move the caller's own routing,
-//! cache scope and money alone.
+//! the headers `X-Bardo-*`. Untrusted: hints move the caller's own routing, cache scope and money
+//! alone.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub struct RouteHints {
     pub phase: Option<Phase>,
     /// The ratio of its revenue to its cost; not negative.
     pub sustainability: Option<f64>,
-    /// Which call of its session or cycle this is, from 1 (C-103).
+    /// Which call of its session or cycle this is, from 1.
     pub call_index: Option<u32>,
     /// How many calls the cycle has, for schedules.
     pub call_count: Option<u32>,

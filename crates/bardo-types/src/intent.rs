@@ -1,11 +1,11 @@
-//! What a thought needs (ROUTE-02): pure data, attached by a subsystem or derived from a request.
+//! What a thought needs: pure data, attached by a subsystem or derived from a request.
 
 use serde::{Deserialize, Serialize};
 
 use crate::feature::Feature;
 
-/// How good the answer has to be (ROUTE-04). As a floor over the tiers of models: any, small,
-/// strong, frontier (strong where cost matters), frontier (decisions §11).
+/// How good the answer has to be. As a floor over the tiers of models: any, small, strong, frontier
+/// (strong where cost matters), frontier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Quality {
@@ -48,7 +48,7 @@ impl Quality {
         .find(|quality| quality.as_str().eq_ignore_ascii_case(name))
     }
 
-    /// One level less; `Low` and `Minimum` stay (C-035).
+    /// One level less; `Low` and `Minimum` stay.
     #[must_use]
     pub const fn lowered(self) -> Self {
         match self {
@@ -71,13 +71,13 @@ pub struct Intent {
     pub prefer: Vec<Feature>,
     /// How good it has to be.
     pub quality: Quality,
-    /// How long the first byte of a stream, or a whole answer, may take (C-038); `None`: any time.
+    /// How long the first byte of a stream, or a whole answer, may take; `None`: any time.
     pub max_latency_ms: Option<u64>,
     /// From 0, cost does not matter, to 1, nothing else does. Finite and within bounds.
     pub cost_sensitivity: f64,
     /// Staked compute of Venice may pay.
     pub diem_available: bool,
-    /// Little thinking is wanted; an effort, not a feature (C-012).
+    /// Little thinking is wanted; an effort, not a feature.
     pub low_effort: bool,
 }
 

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 /// One JSON value kept as the exact text it was written in.
 ///
 /// Number spelling (`1.0` against `1`), key order and 64-bit integers survive, because provider
-/// prompt caches and signatures depend on bytes (translation principle 1).
+/// prompt caches and signatures depend on bytes.
 #[derive(Debug, Clone)]
 pub struct RawJson(Box<RawValue>);
 

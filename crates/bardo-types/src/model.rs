@@ -1,4 +1,4 @@
-//! What a model is, can do and costs: catalog data, never branches in code (decisions §1).
+//! What a model is, can do and costs: catalog data, never branches in code.
 
 use serde::{Deserialize, Serialize};
 
@@ -149,7 +149,7 @@ impl Effort {
         .find(|effort| effort.as_str() == name)
     }
 
-    /// The effort that a thinking budget stands for (translation §1, "budget_tokens -> effort").
+    /// The effort that a thinking budget stands for.
     #[must_use]
     pub const fn of_budget(tokens: u64) -> Self {
         match tokens {
@@ -233,7 +233,7 @@ pub enum ReasoningFormat {
 }
 
 /// What a model can do. A model that no catalog names gets [`Capabilities::default`]: like the
-/// newest of its family, so that new models work the day they appear (translation §7, 32).
+/// newest of its family, so that new models work the day they appear.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Capabilities {
@@ -245,7 +245,7 @@ pub struct Capabilities {
     pub sampling: bool,
     /// Refuses sampling other than the default while it thinks (Claude 4.x).
     pub thinking_fixes_sampling: bool,
-    /// Takes `temperature` or `top_p`, not both (C-089).
+    /// Takes `temperature` or `top_p`, not both.
     pub temperature_or_top_p: bool,
     /// The highest temperature, in thousandths.
     pub max_temperature_milli: u32,
@@ -467,7 +467,7 @@ impl Price {
     }
 }
 
-/// The tier of a model (decisions §11).
+/// The tier of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
@@ -520,7 +520,7 @@ pub struct ModelEntry {
     pub created: u64,
     /// Whether it makes embeddings instead of answers.
     pub embeddings: bool,
-    /// How good it is, by the dated table of the catalog, 0 to 100; 0: nobody rated it (C-026).
+    /// How good it is, by the dated table of the catalog, 0 to 100; 0: nobody rated it.
     pub rating: u8,
     /// What whoever runs it there can learn and keep, at most.
     pub security: SecurityClass,

@@ -1,4 +1,4 @@
-//! Exact money: integers only, rounded up once, at the charge (decisions §4).
+//! Exact money: integers only, rounded up once, at the charge.
 
 use std::fmt;
 
@@ -198,8 +198,8 @@ impl ExactCost {
         self.charge_with(BasisPoints::ZERO)
     }
 
-    /// The cost and `spread` on top of it, rounded up to 10⁻⁶ USD once, at the end (C-161);
-    /// `None` when it does not fit.
+    /// The cost and `spread` on top of it, rounded up to 10⁻⁶ USD once, at the end; `None` when it
+    /// does not fit.
     #[must_use]
     pub fn charge_with(self, spread: BasisPoints) -> Option<MicroUsd> {
         let scaled = self.0.checked_mul(10_000 + u128::from(spread.0))?;

@@ -1,4 +1,4 @@
-//! How close to its end an agent lives (GOLEM-11).
+//! How close to its end an agent lives.
 
 /// The behavioural phase of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +37,7 @@ impl Phase {
         }
     }
 
-    /// Reads a name, in any case; `declining` is another word for desperate (C-037).
+    /// Reads a name, in any case; `declining` is another word for desperate.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         if name.eq_ignore_ascii_case("declining") {

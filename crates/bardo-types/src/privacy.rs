@@ -1,4 +1,4 @@
-//! How well a request has to be kept secret, and which tasks ask for how much (decisions §11).
+//! How well a request has to be kept secret, and which tasks ask for how much.
 
 use serde::{Deserialize, Serialize};
 

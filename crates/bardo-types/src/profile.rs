@@ -1,12 +1,12 @@
-//! How a call wants its model set up (PROFILE-01…07): every field is optional, and what is absent
-//! is left to the provider.
+//! How a call wants its model set up: every field is optional, and what is absent is left to the
+//! provider.
 
 use serde::{Deserialize, Serialize};
 
 use crate::json::RawJson;
 use crate::model::Effort;
 
-/// Parameters of one call. Numbers are `f64`, so that 0.3 is written as 0.3 (C-109).
+/// Parameters of one call. Numbers are `f64`, so that 0.3 is written as 0.3.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InferenceProfile {
@@ -52,7 +52,7 @@ pub struct InferenceProfile {
     /// The provider may search the web.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web_search: Option<bool>,
-    /// Only attested hardware will do (C-067).
+    /// Only attested hardware will do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tee_mode: Option<bool>,
     /// The likely answer.

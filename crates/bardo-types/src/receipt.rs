@@ -48,8 +48,7 @@ impl Outcome {
 pub enum PaymentMode {
     /// The caller's account is charged cost and spread.
     Prepaid,
-    /// A key of the owner's own pays the provider; nothing is charged and there is no spread
-    /// (PAY-11).
+    /// A key of the owner's own pays the provider; nothing is charged and there is no spread.
     Direct,
     /// The operator is the caller: metered, not charged.
     Owner,

@@ -16,16 +16,15 @@ pub struct Subsystem {
     pub profile: Option<String>,
     /// The least protection of its requests.
     pub floor: SecurityClass,
-    /// Nothing that degrades applies to it: neither mortality, nor budgets, nor sustainability
-    /// (C-033, decisions §11).
+    /// Nothing that degrades applies to it: neither mortality, nor budgets, nor sustainability.
     pub protected: bool,
-    /// Neither its owner nor a caller changes its profile (C-105).
+    /// Neither its owner nor a caller changes its profile.
     pub locked: bool,
-    /// Its temperature is its purpose, and mortality does not cool it (C-033).
+    /// Its temperature is its purpose, and mortality does not cool it.
     pub creative: bool,
     /// A person waits for its answers.
     pub interactive: bool,
-    /// Its calls are gated by the tiers of the heartbeat (C-029).
+    /// Its calls are gated by the tiers of the heartbeat.
     pub heartbeat: bool,
     /// Backends to ask, in order, whatever the general order is, where the owner says nothing else.
     pub route: Vec<String>,

@@ -3,7 +3,7 @@
 use crate::model::Price;
 use crate::money::{ExactCost, PricePerMillion};
 
-/// Tokens of one answer in disjoint classes, so that each is priced once (quality P-05).
+/// Tokens of one answer in disjoint classes, so that each is priced once.
 ///
 /// `fresh_input + cache_read + cache_write_5m + cache_write_1h` is the whole prompt;
 /// `output` includes `reasoning`.

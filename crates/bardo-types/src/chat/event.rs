@@ -144,7 +144,6 @@ pub enum StreamEvent {
     },
     /// The stream ended as its protocol demands. Nothing follows.
     Done,
-    /// The stream failed. Nothing follows, and no clean ending may be shown (translation
-    /// principle 5).
+    /// The stream failed. Nothing follows, and no clean ending may be shown.
     Failed(Fault),
 }

@@ -239,8 +239,8 @@ pub enum CitationSource {
 /// Thinking of the model: text that may be shown, and state that only its maker reads.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reasoning {
-    /// The thinking, or a summary of it; may be empty while `opaque` is not (Anthropic
-    /// `display: omitted`), and must be kept then (translation §7, 23).
+    /// The thinking, or a summary of it; may be empty while `opaque` is not (Anthropic `display:
+    /// omitted`), and must be kept then.
     pub text: String,
     /// The text is a summary, not the thinking itself.
     pub summary: bool,
@@ -248,7 +248,7 @@ pub struct Reasoning {
     pub opaque: Option<Opaque>,
 }
 
-/// Provider state that must come back unchanged, tagged with who can read it (translation §6).
+/// Provider state that must come back unchanged, tagged with who can read it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Opaque {
     /// The `signature` of an Anthropic `thinking` block.

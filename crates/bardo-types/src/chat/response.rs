@@ -48,7 +48,7 @@ impl Choice {
 }
 
 /// Builds the whole answer from its steps: `assemble(stream) == buffered answer` is the property
-/// every codec is held to (translation principle 4).
+/// every codec is held to.
 #[derive(Debug, Default)]
 pub struct Assembler {
     response: ChatResponse,

@@ -35,7 +35,7 @@ pub struct Routing {
     pub requested: Vec<Feature>,
     /// What whoever answered offers.
     pub features: FeatureSet,
-    /// What was required or preferred and is missing, in order of weight (C-009).
+    /// What was required or preferred and is missing, in order of weight.
     pub degraded: Vec<Feature>,
     /// What the request was expected to cost, where that could be told.
     pub estimated_cost: Option<MicroUsd>,
