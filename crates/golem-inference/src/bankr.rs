@@ -1,4 +1,4 @@
-//! Watches Bankr's prepaid credit and tops it up, within caps (C-170).
+//! Watches Bankr's prepaid credit and tops it up, within caps.
 
 mod api;
 

@@ -47,7 +47,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// The longest that an answer may take, as at the gateway (C-039).
+    /// The longest that an answer may take, as at the gateway.
     pub const PATIENCE: Duration = Duration::from_mins(15);
 
     /// A client of the gateway at `endpoint`. Without a key it calls a gateway of this machine

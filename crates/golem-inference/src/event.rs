@@ -1,5 +1,5 @@
-//! What happened inside the agent, as data with stable names (C-190). What the gateway sees is in
-//! its own stream, `GET /v1/events`.
+//! What happened inside the agent, as data with stable names. What the gateway sees is in its own
+//! stream, `GET /v1/events`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

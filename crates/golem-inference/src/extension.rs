@@ -1,8 +1,8 @@
 //! What can be hooked into the life of an agent, and in which order.
 //!
-//! Extensions run by (layer, order of registration), lowest first, in every hook (C-030). Hooks of
-//! one call run one after the other; hooks of different calls may run at the same time, so an
-//! extension that remembers something keeps it behind a lock that it does not hold while it waits.
+//! Extensions run by (layer, order of registration), lowest first, in every hook. Hooks of one call
+//! run one after the other; hooks of different calls may run at the same time, so an extension that
+//! remembers something keeps it behind a lock that it does not hold while it waits.
 
 use std::sync::Arc;
 

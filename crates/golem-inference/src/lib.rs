@@ -3,7 +3,7 @@
 //! what came back is recorded.
 //!
 //! It deliberately does not choose backends, hold provider keys, apply profiles or retry: the
-//! gateway does each of these once, for everybody (C-001, C-002). What travels are hints.
+//! gateway does each of these once, for everybody. What travels are hints.
 //!
 //! Start from [`Runtime`] for an agent, from [`Client`] for the gateway's API alone, and from
 //! [`day`] for a whole life, which `bardo-gateway demo` plays. `docs/golem.md` tells it in order.

@@ -1,5 +1,5 @@
 //! Records what came back of what was asked for. It changes nothing: the gateway applies profiles,
-//! once, when it knows the backend; a second time here would apply them to a guess (C-002).
+//! once, when it knows the backend; a second time here would apply them to a guess.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,5 +1,5 @@
 //! Says what each thought needs: the tier of the tick, the owner's intents, how alive the agent is.
-//! It chooses no model and no backend; those are hints for whoever does (C-001).
+//! It chooses no model and no backend; those are hints for whoever does.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -32,8 +32,8 @@ impl ModelRouter {
         self
     }
 
-    /// Whether the gate of the heartbeat applies (C-029): to the heartbeat alone, however it is
-    /// spelled. All other parts think when they want to.
+    /// Whether the gate of the heartbeat applies: to the heartbeat alone, however it is spelled.
+    /// All other parts think when they want to.
     #[must_use]
     pub fn is_gated(subsystem: &str) -> bool {
         normal(subsystem).starts_with("heartbeat")
@@ -82,7 +82,7 @@ impl ModelRouter {
         });
     }
 
-    /// Tells where the thought went, and the owner what was lost, once per change (ROUTE-25).
+    /// Tells where the thought went, and the owner what was lost, once per change.
     fn tell(&self, context: &CallContext) {
         let Some(reply) = context.reply() else {
             return;
