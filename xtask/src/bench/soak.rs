@@ -1,5 +1,5 @@
 //! `cargo xtask soak`: a long load with callers who leave, money on, and what
-//! the gateway holds on to meanwhile (quality F10, P-24).
+//! the gateway holds on to meanwhile.
 
 use std::{
     cell::RefCell,
