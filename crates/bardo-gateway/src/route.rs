@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bug_59_every_usual_spelling_of_a_path_is_served() {
+    fn every_usual_spelling_of_a_path_is_served() {
         let expected = Route::Work {
             task: Task::Generate,
             dialect: Dialect::Anthropic,

@@ -366,7 +366,7 @@ fn sent_header(entry: &Value, wanted: &str) -> Option<String> {
 }
 
 #[test]
-fn bug_52_betas_travel_to_anthropic_even_unknown_ones_and_to_nobody_else() {
+fn betas_travel_to_anthropic_even_unknown_ones_and_to_nobody_else() {
     const BETAS: &str = "context-management-2025-06-27,nobody-knows-this-2027-01-01";
     let sandbox = Sandbox::start();
     let gateway = Gateway::start(&everything(&sandbox));
@@ -393,7 +393,7 @@ fn bug_52_betas_travel_to_anthropic_even_unknown_ones_and_to_nobody_else() {
 }
 
 #[test]
-fn bug_58_a_bearer_key_and_the_newest_version_mean_anthropic_and_add_no_sampling() {
+fn a_bearer_key_and_the_newest_version_mean_anthropic_and_add_no_sampling() {
     let sandbox = Sandbox::start();
     let gateway = Gateway::start(&everything(&sandbox));
     sandbox.forget();
