@@ -139,7 +139,7 @@ fn a_service_may_take_other_efforts_than_the_maker() {
 }
 
 #[test]
-fn bug_32_unknown_newer_models_are_like_the_newest_of_their_family() {
+fn unknown_newer_models_are_like_the_newest_of_their_family() {
     let catalog = Catalog::embedded();
     let newer = catalog.describe("claude-opus-6-1");
     assert_eq!(
