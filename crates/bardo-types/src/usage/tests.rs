@@ -70,7 +70,7 @@ fn tokens_that_a_later_snapshot_finds_in_the_cache_are_not_counted_twice() {
 }
 
 #[test]
-fn bug_36_each_class_is_priced_once_and_none_is_left_out() {
+fn each_class_is_priced_once_and_none_is_left_out() {
     let usage = Usage {
         fresh_input: 10,
         cache_read: 1000,
