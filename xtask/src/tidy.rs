@@ -4,6 +4,8 @@
 //! is tested on a tree of a few lines. A violation is one line that names the
 //! file and the fix.
 
+mod citations;
+mod doc_comments;
 mod fixtures;
 mod floors;
 mod layers;
@@ -106,6 +108,8 @@ fn check(tree: &Tree) -> Result<Vec<Violation>> {
     found.extend(floors::check(tree));
     found.extend(words::check(tree));
     found.extend(plain::check(tree));
+    found.extend(doc_comments::check(tree));
+    found.extend(citations::check(tree));
     found.sort();
     Ok(found)
 }
@@ -132,7 +136,13 @@ mod tests {
             ("crates/bardo-types/fixtures/lost.json", "{}"),
             ("crates/bardo-types/LAYERS", "vanished"),
             ("crates/bardo-types/src/utils.rs", &"//\n".repeat(700)),
-            ("crates/bardo-types/src/lib.rs", "#[ignore]\nfn a() {}\n"),
+            (
+                "crates/bardo-types/src/lib.rs",
+                concat!(
+                    "#[ignore]\n/// Why.\nfn a() { b(\"nobody\") } // C",
+                    "-001\n"
+                ),
+            ),
         ]);
         let found = check(&tree).unwrap();
         for part in [
@@ -143,6 +153,9 @@ mod tests {
             "lost.json",
             "vanished",
             "ignore",
+            "too short",
+            "hard to read",
+            "the repository lacks",
         ] {
             assert!(
                 found.iter().any(|v| v.to_string().contains(part)),
