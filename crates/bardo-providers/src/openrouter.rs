@@ -16,7 +16,7 @@ impl Provider for OpenRouter {
     }
 
     /// Claude is reached in its own format where the caller speaks it: cache marks and thinking
-    /// signatures survive without translation (sheet §9).
+    /// signatures survive without translation.
     fn dialects(&self, model: &ModelEntry) -> &'static [Dialect] {
         if model.vendor == "anthropic" {
             &[Dialect::Chat, Dialect::Anthropic]
@@ -40,7 +40,7 @@ impl Provider for OpenRouter {
         bearer(key, headers);
     }
 
-    /// Usage is always in the last chunk (sheet §6).
+    /// Usage is always in the last chunk.
     fn usage_on_request(&self) -> bool {
         false
     }

@@ -27,7 +27,7 @@ impl Provider for Venice {
     }
 
     /// Venice puts a prompt of its own before the caller's unless told not to; that changes the
-    /// answer and the cache prefix (sheet §3). A caller who sets `venice_parameters` decides.
+    /// answer and the cache prefix. A caller who sets `venice_parameters` decides.
     fn edits(&self, dialect: Dialect, body: &TopLevel<'_>) -> Vec<Edit> {
         if dialect == Dialect::Chat && body.get("venice_parameters").is_none() {
             vec![Edit::set(
