@@ -40,7 +40,7 @@ impl Config {
         ] {
             if !(0.0..=1.0).contains(&share) {
                 return Err(format!(
-                    "`upstream.{key}` is a share and must be between 0 and 1"
+                    "`upstream.{key}` must be between 0 and 1, not {share}"
                 ));
             }
         }
