@@ -42,7 +42,7 @@ pub(crate) fn handle(request: &Recorded, world: &World) -> Reply {
             world.reset();
             Reply::json(200, &json!({ "reset": true }))
         }
-        _ => problem(404, "no such control path"),
+        _ => problem(404, "unknown control path"),
     }
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn unknown_service(path: &str) -> Reply {
 fn queue(request: &Recorded, world: &World) -> Reply {
     let body = match request.json() {
         Ok(body) => body,
-        Err(error) => return problem(400, &format!("the body is not JSON: {error}")),
+        Err(error) => return problem(400, &format!("the body is not valid JSON: {error}")),
     };
     let service = body
         .get("service")
@@ -81,7 +81,7 @@ fn queue(request: &Recorded, world: &World) -> Reply {
             Reply::json(200, &json!({ "queued": true }))
         }
         Ok(_) => problem(400, "`fault` is missing"),
-        Err(error) => problem(400, &format!("`fault` is not understood: {error}")),
+        Err(error) => problem(400, &format!("`fault` is invalid: {error}")),
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Aborted;
 
 impl std::fmt::Display for Aborted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the sandbox broke off the connection on purpose")
+        f.write_str("the sandbox closed the connection on purpose")
     }
 }
 

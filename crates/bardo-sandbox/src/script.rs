@@ -294,7 +294,7 @@ fn scripted(facts: &Facts, world: &World) -> Result<Option<Turn>, String> {
     let script = match parsed.next() {
         Some(Ok(script)) => script,
         Some(Err(error)) => return Err(format!("the bardo-script is not JSON: {error}")),
-        None => return Err("nothing follows bardo-script:".to_owned()),
+        None => return Err("no JSON follows `bardo-script:`".to_owned()),
     };
     let steps = script
         .get("steps")
@@ -342,7 +342,7 @@ fn turn_of(step: &Value, index: usize, facts: &Facts, world: &World) -> Result<T
         None => Stop::End,
     };
     let faults = Faults::parse(fields.get("fault").unwrap_or(&Value::Null))
-        .map_err(|error| format!("the fault of the bardo-script is not understood: {error}"))?;
+        .map_err(|error| format!("the fault of the bardo-script is invalid: {error}"))?;
     Ok(Turn {
         think: text("think"),
         text: text("text"),
