@@ -1,4 +1,4 @@
-//! How a key is written: `bardo_sk_<id>_<secret>` (decisions §2), and how its secret is kept.
+//! How a key is written: `bardo_sk_<id>_<secret>`, and how its secret is kept.
 
 use bardo_types::ids::KeyId;
 use bardo_types::secret::Secret;
@@ -24,7 +24,7 @@ const SECRET_LENGTH: usize = 43;
 pub enum KeyKind {
     /// A secret key, `bardo_sk_`: can spend money.
     Spend,
-    /// `bardo_pk_`: reads balance, usage, receipts and models, and nothing else (C-150).
+    /// `bardo_pk_`: reads balance, usage, receipts and models, and nothing else.
     ReadOnly,
 }
 
@@ -164,8 +164,8 @@ fn base62(bytes: &[u8; 32]) -> String {
 /// Stands between the bcrypt hash and the digest of a stored secret.
 const DIGEST: &str = ";hmac-sha256=";
 
-/// The text that is stored for a secret: its bcrypt hash (AUTH-02), and a digest of it that is
-/// compared first. A secret has 256 random bits, so a fast digest gives nothing away.
+/// The text that is stored for a secret: its bcrypt hash, and a digest of it that is compared
+/// first. A secret has 256 random bits, so a fast digest gives nothing away.
 ///
 /// # Errors
 /// When the secret is longer than bcrypt reads, or the operating system gives no randomness.

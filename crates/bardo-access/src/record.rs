@@ -123,7 +123,7 @@ pub struct KeyRecord {
     pub kind: KeyKind,
     /// A name for people.
     pub name: String,
-    /// bcrypt of the secret part (AUTH-02).
+    /// bcrypt of the secret part.
     pub hash: String,
     /// What it is restricted to.
     pub scopes: Scopes,
