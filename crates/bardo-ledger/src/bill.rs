@@ -13,7 +13,7 @@ pub struct Bill {
     pub provider_cost: MicroUsd,
     /// The rest of the charge.
     pub spread: MicroUsd,
-    /// Cost and spread, rounded up once (C-161).
+    /// Cost and spread, rounded up once.
     pub charge: MicroUsd,
 }
 

@@ -16,8 +16,7 @@ pub enum CapScope {
     Session(AccountId, Arc<str>),
 }
 
-/// Over which time a cap counts. Windows are of UTC, so that they are the same everywhere
-/// (quality P-12).
+/// Over which time a cap counts. Windows are of UTC, so that they are the same everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Window {
     /// From one midnight to the next.

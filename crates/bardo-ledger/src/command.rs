@@ -98,7 +98,7 @@ pub enum End {
     /// Nothing is charged.
     Release,
     /// Nobody knows whether the provider bills: the hold stays, without expiry, until somebody
-    /// reconciles it (quality P-07).
+    /// reconciles it.
     Unknown,
 }
 
