@@ -9,7 +9,7 @@ pub use terms::{DefaultLimits, Limits};
 
 use bardo_types::ids::{AccountId, KeyId};
 
-/// Tokens per hour (UTC) that come before more is billed or refused.
+/// Tokens per hour (UTC) that an account may use before more is billed or refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
     /// Prompt and completion tokens per hour (UTC).
