@@ -21,7 +21,7 @@ pub struct Allowance {
 /// One request asks to be let in.
 #[derive(Debug, Clone)]
 pub struct LimitRequest {
-    /// Whose counters. Limits are per identity, not per connection (C-164).
+    /// Whose counters. Limits are per identity, not per connection.
     pub account: AccountId,
     /// Id of the key, if the caller has one.
     pub key: Option<KeyId>,
