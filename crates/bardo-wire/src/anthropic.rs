@@ -28,7 +28,6 @@ mod strip;
 mod thinking;
 mod tools;
 mod usage;
-mod write;
 
 pub use count::{decode_count_request, encode_count, encode_count_request};
 pub use decode::decode_request;

@@ -14,7 +14,6 @@ mod place;
 mod reply;
 mod upstream;
 mod wire;
-mod write;
 
 pub use answer::{decode_error, decode_response, stream_decoder};
 pub use decode::decode_request;

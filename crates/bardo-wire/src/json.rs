@@ -10,4 +10,4 @@ pub(crate) use lenient::{Count, Lenient, decimal};
 pub use object::{Str, explain};
 pub(crate) use object::{told, wire_object};
 pub use scan::{JsonError, Member, TopLevel, scan};
-pub(crate) use write::{write_json, write_text};
+pub(crate) use write::{Array, DataUrl, Object, Serde, ToJson, kept_object, object, write_text};

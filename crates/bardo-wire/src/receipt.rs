@@ -2,15 +2,16 @@
 //! closes a stream. Written by hand, member by member, so that a rename inside changes no promise.
 
 mod routing;
-mod write;
 
 use std::fmt::Display;
+use std::io::Write as _;
 use std::time::Duration;
 
+use bardo_types::money::MicroUsd;
 use bardo_types::receipt::{Attempt, Receipt};
 use bardo_types::usage::Usage;
 
-use self::write::{Object, Value as _, inner};
+use crate::json::{Object, ToJson, object as inner};
 
 /// What nearly every receipt fits in.
 const USUAL_BYTES: usize = 1_536;
@@ -42,6 +43,26 @@ pub fn figures(receipt: &Receipt) -> String {
     text(out)
 }
 
+/// Decimal USD with six digits, as text: numbers would come back as floats.
+impl ToJson for MicroUsd {
+    fn write(&self, out: &mut Vec<u8>) {
+        write!(out, "\"{self}\"").expect("memory takes whatever is written");
+    }
+}
+
+/// A number between bounds that are not money; `null` if it is not finite.
+struct Figure(f64);
+
+impl ToJson for Figure {
+    fn write(&self, out: &mut Vec<u8>) {
+        if self.0.is_finite() {
+            write!(out, "{}", self.0).expect("memory takes whatever is written");
+        } else {
+            ().write(out);
+        }
+    }
+}
+
 fn text(out: Vec<u8>) -> String {
     String::from_utf8(out).expect("JSON is UTF-8")
 }
@@ -49,119 +70,119 @@ fn text(out: Vec<u8>) -> String {
 fn write_figures(receipt: &Receipt, pending: bool, object: &mut Object<'_>) {
     let (usage, amounts) = (receipt.usage.as_ref(), &receipt.amounts);
     object
-        .member("request_id", receipt.request_id.as_str())
-        .member("model", &*receipt.model)
-        .member("provider", &*receipt.backend)
-        .member("input_tokens", usage.map(Usage::prompt))
-        .member("cache_read_tokens", usage.map(|usage| usage.cache_read))
-        .member("cache_write_tokens", usage.map(Usage::cache_write))
-        .member("output_tokens", usage.map(|usage| usage.output))
-        .member("reasoning_tokens", usage.and_then(|usage| usage.reasoning));
+        .set("request_id", receipt.request_id.as_str())
+        .set("model", &*receipt.model)
+        .set("provider", &*receipt.backend)
+        .set("input_tokens", usage.map(Usage::prompt))
+        .set("cache_read_tokens", usage.map(|usage| usage.cache_read))
+        .set("cache_write_tokens", usage.map(Usage::cache_write))
+        .set("output_tokens", usage.map(|usage| usage.output))
+        .set("reasoning_tokens", usage.and_then(|usage| usage.reasoning));
     object
-        .member("cost", receipt.cost())
-        .member("billed", receipt.is_billed())
-        .member("savings", receipt.savings())
-        .member("spread", amounts.spread)
-        .member("balance", amounts.balance)
+        .set("cost", receipt.cost())
+        .set("billed", receipt.is_billed())
+        .set("savings", receipt.savings())
+        .set("spread", amounts.spread)
+        .set("balance", amounts.balance)
         .list("degraded", &receipt.degraded, |lost, out| {
             (&*lost.feature).write(out);
         })
-        .member("cache", &*receipt.cache)
-        .member("estimated", receipt.estimated);
+        .set("cache", &*receipt.cache)
+        .set("estimated", receipt.estimated);
     if pending {
-        object.member("pending", true);
+        object.set("pending", true);
     }
 }
 
 fn whole(receipt: &Receipt, object: &mut Object<'_>) {
     let created = Utc(receipt.received_at_ms).to_string();
     object
-        .member("request_id", receipt.request_id.as_str())
-        .member("client_request_id", receipt.client_request_id.as_deref())
-        .member("created", created.as_str())
-        .member("created_ms", receipt.received_at_ms)
-        .member("status", receipt.outcome.as_str())
-        .member("dialect", receipt.dialect.as_str())
-        .member("stream", receipt.streamed)
-        .member("model_requested", &*receipt.model_requested)
-        .member("model", &*receipt.model)
-        .member("model_answered", receipt.model_answered.as_deref())
-        .member("provider", &*receipt.backend)
-        .member(
+        .set("request_id", receipt.request_id.as_str())
+        .set("client_request_id", receipt.client_request_id.as_deref())
+        .set("created", created.as_str())
+        .set("created_ms", receipt.received_at_ms)
+        .set("status", receipt.outcome.as_str())
+        .set("dialect", receipt.dialect.as_str())
+        .set("stream", receipt.streamed)
+        .set("model_requested", &*receipt.model_requested)
+        .set("model", &*receipt.model)
+        .set("model_answered", receipt.model_answered.as_deref())
+        .set("provider", &*receipt.backend)
+        .set(
             "upstream_request_id",
             receipt.upstream_request_id.as_deref(),
         )
-        .member("session", receipt.session.as_deref())
-        .member("subsystem", receipt.subsystem.as_deref())
-        .member("key", receipt.key.as_ref().map(|key| key.as_str()))
+        .set("session", receipt.session.as_deref())
+        .set("subsystem", receipt.subsystem.as_deref())
+        .set("key", receipt.key.as_ref().map(|key| key.as_str()))
         .list("attempts", &receipt.attempts, |attempt, out| {
             inner(out, |object| write_attempt(attempt, object));
         });
     match &receipt.usage {
-        Some(usage) => object.object("usage", |object| {
+        Some(usage) => object.nest("usage", |object| {
             write_usage(usage, receipt.estimated, object);
         }),
-        None => object.member("usage", None::<u64>),
+        None => object.set("usage", None::<u64>),
     };
     object
-        .object("cost", |object| write_cost(receipt, object))
-        .member("cache", &*receipt.cache)
+        .nest("cost", |object| write_cost(receipt, object))
+        .set("cache", &*receipt.cache)
         .list("degraded", &receipt.degraded, |lost, out| {
             inner(out, |object| {
                 object
-                    .member("feature", &*lost.feature)
-                    .member("detail", &*lost.detail);
+                    .set("feature", &*lost.feature)
+                    .set("detail", &*lost.detail);
             });
         })
         .list("optimizations", &receipt.optimizations, |name, out| {
             (&**name).write(out);
         });
     match receipt.routing.as_deref() {
-        Some(routing) => object.object("routing", |object| routing::write(routing, object)),
-        None => object.member("routing", None::<u64>),
+        Some(routing) => object.nest("routing", |object| routing::write(routing, object)),
+        None => object.set("routing", None::<u64>),
     };
-    object.object("timings_ms", |object| write_timings(receipt, object));
+    object.nest("timings_ms", |object| write_timings(receipt, object));
 }
 
 fn write_usage(usage: &Usage, estimated: bool, object: &mut Object<'_>) {
     object
-        .member("input_tokens", usage.prompt())
-        .member("fresh_input_tokens", usage.fresh_input)
-        .member("cache_read_tokens", usage.cache_read)
-        .member("cache_write_5m_tokens", usage.cache_write_5m)
-        .member("cache_write_1h_tokens", usage.cache_write_1h)
-        .member("output_tokens", usage.output)
-        .member("reasoning_tokens", usage.reasoning)
-        .member("audio_input_tokens", usage.audio_input)
-        .member("audio_output_tokens", usage.audio_output)
-        .member("web_searches", usage.web_searches)
-        .member("estimated", estimated);
+        .set("input_tokens", usage.prompt())
+        .set("fresh_input_tokens", usage.fresh_input)
+        .set("cache_read_tokens", usage.cache_read)
+        .set("cache_write_5m_tokens", usage.cache_write_5m)
+        .set("cache_write_1h_tokens", usage.cache_write_1h)
+        .set("output_tokens", usage.output)
+        .set("reasoning_tokens", usage.reasoning)
+        .set("audio_input_tokens", usage.audio_input)
+        .set("audio_output_tokens", usage.audio_output)
+        .set("web_searches", usage.web_searches)
+        .set("estimated", estimated);
 }
 
 fn write_cost(receipt: &Receipt, object: &mut Object<'_>) {
     let amounts = &receipt.amounts;
     object
-        .member("mode", receipt.mode.as_str())
-        .member("billed", receipt.is_billed())
-        .member("currency", "USD")
-        .member("provider_cost", amounts.provider_cost)
-        .member("spread", amounts.spread)
-        .member("spread_bps", u64::from(amounts.spread_rate.get()))
-        .member("charge", amounts.charge)
-        .member("shortfall", amounts.shortfall)
-        .member("list_price", amounts.baseline)
-        .member("savings", receipt.savings())
-        .member("balance", amounts.balance);
+        .set("mode", receipt.mode.as_str())
+        .set("billed", receipt.is_billed())
+        .set("currency", "USD")
+        .set("provider_cost", amounts.provider_cost)
+        .set("spread", amounts.spread)
+        .set("spread_bps", u64::from(amounts.spread_rate.get()))
+        .set("charge", amounts.charge)
+        .set("shortfall", amounts.shortfall)
+        .set("list_price", amounts.baseline)
+        .set("savings", receipt.savings())
+        .set("balance", amounts.balance);
 }
 
 fn write_timings(receipt: &Receipt, object: &mut Object<'_>) {
     let timings = &receipt.timings;
     object
-        .member("reserved", timings.reserved.map(ms))
-        .member("sent", timings.sent.map(ms))
-        .member("head", timings.head.map(ms))
-        .member("first_content", timings.first_content.map(ms))
-        .member("total", ms(timings.total));
+        .set("reserved", timings.reserved.map(ms))
+        .set("sent", timings.sent.map(ms))
+        .set("head", timings.head.map(ms))
+        .set("first_content", timings.first_content.map(ms))
+        .set("total", ms(timings.total));
 }
 
 fn write_attempt(attempt: &Attempt, object: &mut Object<'_>) {
@@ -172,15 +193,15 @@ fn write_attempt(attempt: &Attempt, object: &mut Object<'_>) {
         Some(_) => "failed",
     };
     object
-        .member("provider", &*attempt.backend)
-        .member("model", &*attempt.model)
-        .member("outcome", outcome)
-        .member("class", failure.map(|failure| failure.class.as_str()))
-        .member(
+        .set("provider", &*attempt.backend)
+        .set("model", &*attempt.model)
+        .set("outcome", outcome)
+        .set("class", failure.map(|failure| failure.class.as_str()))
+        .set(
             "status",
             failure.and_then(|failure| failure.status).map(u64::from),
         )
-        .member("ms", ms(attempt.duration));
+        .set("ms", ms(attempt.duration));
 }
 
 fn ms(duration: Duration) -> u64 {

@@ -24,7 +24,6 @@ mod stream_decoder;
 mod stream_encoder;
 mod tools;
 mod usage;
-mod writer;
 
 pub use answer::decode_response;
 pub use decode::decode_request;

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::citation;
 use crate::codec::BadRequest;
 use crate::envelope;
-use crate::json::{Str, wire_object};
+use crate::json::{Str, kept_object, wire_object};
 
 /// An object's members in order, values as written.
 #[derive(Debug, Default)]
@@ -31,24 +31,23 @@ impl<'a> Members<'a> {
 
     /// The object again, members in their order, with `replaced` in place of its namesake.
     pub(super) fn to_raw(&self, replaced: Option<(&str, &str)>) -> RawJson {
-        let mut out = Vec::new();
-        super::write::object(&mut out, |object| {
+        kept_object(|object| {
             let mut pending = replaced;
             for (key, value) in &self.0 {
                 match replaced {
                     Some((name, text)) if name == &**key => {
-                        object.raw(name, text);
+                        object.foreign(name, text);
                         pending = None;
                     }
-                    _ => object.raw(key, value.get()),
+                    _ => {
+                        object.foreign(key, value.get());
+                    }
                 }
             }
             if let Some((name, text)) = pending {
-                object.raw(name, text);
+                object.foreign(name, text);
             }
-        });
-        RawJson::parse(String::from_utf8(out).expect("built from text"))
-            .expect("built from JSON values")
+        })
     }
 }
 

@@ -4,8 +4,8 @@ use bardo_types::chat::{Opaque, Part, Reasoning, Text, ToolCall};
 use bardo_types::model::Dialect;
 
 use super::citation;
-use super::write::{Array, Object};
 use crate::envelope;
+use crate::json::{Array, Object};
 
 /// Marks an envelope whose state belongs to the call that follows.
 pub(super) const CALL_STATE: &str = "call";
@@ -55,16 +55,16 @@ pub(super) fn write_part(blocks: &mut Array<'_>, part: &Part, id_seed: &str, cal
 
 fn write_text(blocks: &mut Array<'_>, text: &Text) {
     if !text.text.is_empty() || !text.citations.is_empty() {
-        blocks.object(|block| {
-            block.field("type", "text");
-            block.field("text", &text.text);
+        blocks.nest(|block| {
+            block.set("type", "text");
+            block.set("text", &text.text);
             let citations: Vec<_> = text
                 .citations
                 .iter()
                 .filter_map(citation::to_wire)
                 .collect();
             if !citations.is_empty() {
-                block.field("citations", &citations);
+                block.set("citations", &citations);
             }
         });
     }
@@ -84,9 +84,9 @@ pub(super) fn write_text_state(blocks: &mut Array<'_>, text: &Part) {
 
 fn write_reasoning(blocks: &mut Array<'_>, reasoning: &Reasoning) {
     match &reasoning.opaque {
-        Some(Opaque::AnthropicRedacted(data)) => blocks.object(|block| {
-            block.field("type", "redacted_thinking");
-            block.field("data", data);
+        Some(Opaque::AnthropicRedacted(data)) => blocks.nest(|block| {
+            block.set("type", "redacted_thinking");
+            block.set("data", data);
         }),
         None if reasoning.text.is_empty() => {}
         opaque => write_thinking(blocks, &reasoning.text, &signature(opaque.as_ref())),
@@ -94,14 +94,14 @@ fn write_reasoning(blocks: &mut Array<'_>, reasoning: &Reasoning) {
 }
 
 fn write_thinking(blocks: &mut Array<'_>, text: &str, signature: &str) {
-    blocks.object(|block| thinking_members(block, text, signature));
+    blocks.nest(|block| thinking_members(block, text, signature));
 }
 
 /// The members of a thinking block.
 pub(super) fn thinking_members(block: &mut Object<'_>, text: &str, signature: &str) {
-    block.field("type", "thinking");
-    block.field("thinking", text);
-    block.field("signature", signature);
+    block.set("type", "thinking");
+    block.set("thinking", text);
+    block.set("signature", signature);
 }
 
 /// The id of a call, made up where the provider gave none.
@@ -117,17 +117,15 @@ fn write_call(blocks: &mut Array<'_>, call: &ToolCall, id_seed: &str, number: us
     if let Some(opaque) = &call.opaque {
         write_thinking(blocks, "", &bound_signature(opaque, CALL_STATE));
     }
-    blocks.object(|block| {
-        block.field("type", "tool_use");
-        block.field("id", &call_id(&call.id, id_seed, number));
-        block.field("name", &call.name);
-        match call.input.as_object() {
-            Some(input) => block.raw("input", input.as_str()),
-            None => block.raw("input", "{}"),
-        }
+    blocks.nest(|block| {
+        block.set("type", "tool_use");
+        block.set("id", &call_id(&call.id, id_seed, number));
+        block.set("name", &call.name);
+        let input = call.input.as_object();
+        block.raw("input", input.as_ref().map_or("{}", |input| input.as_str()));
         for (name, raw) in &call.extra {
             if CALL_MEMBERS.contains(&name.as_str()) {
-                block.raw(name, raw.as_str());
+                block.foreign(name, raw.as_str());
             }
         }
         if !call.extra.iter().any(|(name, _)| name == CALLER) {

@@ -3,8 +3,7 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
-use super::write::object;
-use crate::json::{Str, wire_object};
+use crate::json::{Str, object, wire_object};
 
 wire_object! {
     struct CitationWire<'a> {
@@ -69,19 +68,19 @@ pub(super) fn to_wire(citation: &Citation) -> Option<RawJson> {
     let mut out = Vec::new();
     match &citation.source {
         CitationSource::Url { url, title, .. } => object(&mut out, |wire| {
-            wire.field("type", "web_search_result_location");
-            wire.field("cited_text", cited_text);
-            wire.field("url", url);
-            wire.field("title", title);
-            wire.field("encrypted_index", "");
+            wire.set("type", "web_search_result_location");
+            wire.set("cited_text", cited_text);
+            wire.set("url", url);
+            wire.set("title", title);
+            wire.set("encrypted_index", "");
         }),
         CitationSource::Document { index, title } => object(&mut out, |wire| {
-            wire.field("type", "char_location");
-            wire.field("cited_text", cited_text);
-            wire.field("document_index", index);
-            wire.field("document_title", title);
-            wire.field("start_char_index", &0);
-            wire.field("end_char_index", &0);
+            wire.set("type", "char_location");
+            wire.set("cited_text", cited_text);
+            wire.set("document_index", index);
+            wire.set("document_title", title);
+            wire.raw("start_char_index", "0");
+            wire.raw("end_char_index", "0");
             wire.raw("file_id", "null");
         }),
         CitationSource::Other => return None,

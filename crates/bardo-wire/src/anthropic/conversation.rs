@@ -12,7 +12,7 @@ use bardo_types::model::Effort;
 use serde::de::IgnoredAny;
 
 use super::media;
-use super::write::{Array, Object};
+use crate::json::{Array, Object};
 
 pub(super) use build::build;
 pub(super) use marks::ephemeral;
@@ -160,8 +160,8 @@ impl<'a> Conversation<'a> {
     /// Writes the messages.
     pub(super) fn write_turns(&self, messages: &mut Array<'_>) {
         for turn in &self.turns {
-            messages.object(|message| {
-                message.field(
+            messages.nest(|message| {
+                message.set(
                     "role",
                     match turn.role {
                         Role::System => "system",
@@ -169,8 +169,8 @@ impl<'a> Conversation<'a> {
                         Role::Assistant => "assistant",
                     },
                 );
-                message.array("content", |blocks| write_blocks(blocks, &turn.blocks));
-                message.maybe("output_config", turn.output_config);
+                write_blocks(&mut message.array("content"), &turn.blocks);
+                message.set_some("output_config", turn.output_config);
             });
         }
     }
@@ -181,9 +181,9 @@ pub(super) fn write_blocks(array: &mut Array<'_>, blocks: &[Sent<'_>]) {
     for block in blocks {
         match &block.body {
             Body::Raw(raw) => array.raw(raw.as_str()),
-            body => array.object(|object| {
+            body => array.nest(|object| {
                 write_body(object, body);
-                object.maybe("cache_control", block.cache.as_deref());
+                object.set_some("cache_control", block.cache.as_deref());
             }),
         }
     }
@@ -192,15 +192,15 @@ pub(super) fn write_blocks(array: &mut Array<'_>, blocks: &[Sent<'_>]) {
 fn write_body(object: &mut Object<'_>, body: &Body<'_>) {
     match body {
         Body::Text { text, citations } => {
-            object.field("type", "text");
-            object.field("text", text);
+            object.set("type", "text");
+            object.set("text", text);
             if !citations.is_empty() {
-                object.field("citations", citations);
+                object.set("citations", citations);
             }
         }
         Body::Image(image) => {
-            object.field("type", "image");
-            object.object("source", |source| {
+            object.set("type", "image");
+            object.nest("source", |source| {
                 media::write_source(source, &image.source)
             });
         }
@@ -211,27 +211,22 @@ fn write_body(object: &mut Object<'_>, body: &Body<'_>) {
             cites,
         } => write_document(object, document, text.as_deref(), parts, *cites),
         Body::Search { result, cites } => {
-            object.field("type", "search_result");
-            object.field("source", &result.source);
-            object.field("title", &result.title);
-            object.array("content", |content| {
-                for text in &result.content {
-                    content.object(|block| {
-                        block.field("type", "text");
-                        block.field("text", &text.text);
-                    });
-                }
+            object.set("type", "search_result");
+            object.set("source", &result.source);
+            object.set("title", &result.title);
+            object.list("content", &result.content, |text, out| {
+                Object::new(out).set("type", "text").set("text", &text.text);
             });
             write_cites(object, *cites);
         }
         Body::Thinking { text, signature } => {
-            object.field("type", "thinking");
-            object.field("thinking", text);
-            object.field("signature", signature);
+            object.set("type", "thinking");
+            object.set("thinking", text);
+            object.set("signature", signature);
         }
         Body::Redacted(data) => {
-            object.field("type", "redacted_thinking");
-            object.field("data", data);
+            object.set("type", "redacted_thinking");
+            object.set("data", data);
         }
         Body::Call {
             id,
@@ -239,12 +234,12 @@ fn write_body(object: &mut Object<'_>, body: &Body<'_>) {
             call,
             extra,
         } => {
-            object.field("type", "tool_use");
-            object.field("id", id);
-            object.field("name", name);
+            object.set("type", "tool_use");
+            object.set("id", id);
+            object.set("name", name);
             write_input(object, &call.input);
             for (name, raw) in *extra {
-                object.raw(name, raw.as_str());
+                object.foreign(name, raw.as_str());
             }
         }
         Body::Result {
@@ -258,7 +253,7 @@ fn write_body(object: &mut Object<'_>, body: &Body<'_>) {
 
 fn write_cites(object: &mut Object<'_>, cites: bool) {
     if cites {
-        object.object("citations", |citations| citations.field("enabled", &true));
+        object.object("citations").set("enabled", true);
     }
 }
 
@@ -270,28 +265,28 @@ fn write_document(
     cites: bool,
 ) {
     let plain = |source: &mut Object<'_>, text: &str| {
-        source.field("type", "text");
-        source.field("media_type", "text/plain");
-        source.field("data", text);
+        source.set("type", "text");
+        source.set("media_type", "text/plain");
+        source.set("data", text);
     };
-    object.field("type", "document");
-    object.object("source", |source| match (&document.source, text) {
+    object.set("type", "document");
+    object.nest("source", |source| match (&document.source, text) {
         (_, Some(text)) => plain(source, text),
         (DocumentSource::Text(text), None) => plain(source, text),
         (DocumentSource::Media(media), None) => media::write_source(source, media),
         (DocumentSource::Parts(_), None) => {
-            source.field("type", "content");
-            source.array("content", |blocks| write_blocks(blocks, parts));
+            source.set("type", "content");
+            write_blocks(&mut source.array("content"), parts);
         }
     });
-    object.maybe("title", document.title.as_ref());
-    object.maybe("context", document.context.as_ref());
+    object.set_some("title", document.title.as_ref());
+    object.set_some("context", document.context.as_ref());
     write_cites(object, cites);
 }
 
 fn write_result(object: &mut Object<'_>, id: &str, parts: &[Sent<'_>], is_error: bool) {
-    object.field("type", "tool_result");
-    object.field("tool_use_id", id);
+    object.set("type", "tool_result");
+    object.set("tool_use_id", id);
     match parts {
         [] => {}
         [
@@ -299,18 +294,22 @@ fn write_result(object: &mut Object<'_>, id: &str, parts: &[Sent<'_>], is_error:
                 body: Body::Text { text, citations },
                 cache: None,
             },
-        ] if citations.is_empty() => object.field("content", text),
-        parts => object.array("content", |blocks| write_blocks(blocks, parts)),
+        ] if citations.is_empty() => {
+            object.set("content", text);
+        }
+        parts => write_blocks(&mut object.array("content"), parts),
     }
     if is_error {
-        object.field("is_error", &true);
+        object.set("is_error", &true);
     }
 }
 
 /// Writes a call's input, which has to be an object whatever the model once wrote.
 fn write_input(object: &mut Object<'_>, input: &ToolInput) {
     match input {
-        ToolInput::Text(text) => object.object("input", |input| input.field("input", text)),
+        ToolInput::Text(text) => {
+            object.object("input").set("input", text);
+        }
         ToolInput::Json(json) => {
             let json = json.trim();
             if json.is_empty() {
@@ -318,7 +317,7 @@ fn write_input(object: &mut Object<'_>, input: &ToolInput) {
             } else if is_object(json) {
                 object.raw("input", json);
             } else {
-                object.object("input", |input| input.field("input", json));
+                object.object("input").set("input", json);
             }
         }
     }

@@ -2,8 +2,9 @@
 
 use bardo_types::chat::ChatRequest;
 
-use super::{decode, encode, write};
+use super::{decode, encode};
 use crate::codec::{BadRequest, Encoded, Target};
+use crate::json::Object;
 
 /// Reads a caller's request to count tokens: a request without `max_tokens`.
 ///
@@ -25,6 +26,6 @@ pub fn encode_count_request(request: &ChatRequest, target: &Target) -> Result<En
 #[must_use]
 pub fn encode_count(tokens: u64) -> Vec<u8> {
     let mut out = Vec::new();
-    write::object(&mut out, |body| body.field("input_tokens", &tokens));
+    Object::new(&mut out).set("input_tokens", tokens);
     out
 }

@@ -9,9 +9,9 @@ use bardo_types::model::{Dialect, Service};
 use super::conversation::{self, Conversation, ephemeral, write_blocks};
 use super::lost::Lost;
 use super::tools::{self, Choice, Definition};
-use super::write::{self, Object};
 use super::{sampling, schema, thinking};
 use crate::codec::{BadRequest, Encoded, Target};
+use crate::json::{Object, object};
 use crate::kit::tool_names::{NameRule, ToolNames};
 
 /// Limit of the answer where neither the caller nor the catalog names one.
@@ -282,32 +282,32 @@ struct Plan<'a> {
 impl Plan<'_> {
     fn write(&self, lost: &mut Lost) -> Vec<u8> {
         let mut out = Vec::with_capacity(4096);
-        write::object(&mut out, |body| {
-            body.field("model", &self.target.model);
+        object(&mut out, |body| {
+            body.set("model", &self.target.model);
             if self.purpose == Purpose::Answer {
-                body.field("max_tokens", &self.max_tokens);
+                body.set("max_tokens", &self.max_tokens);
             }
             if !self.talk.system.is_empty() {
-                body.array("system", |blocks| write_blocks(blocks, &self.talk.system));
+                write_blocks(&mut body.array("system"), &self.talk.system);
             }
-            body.array("messages", |messages| self.talk.write_turns(messages));
+            self.talk.write_turns(&mut body.array("messages"));
             if !self.tools.is_empty() {
-                body.array("tools", |array| tools::write(array, &self.tools));
+                tools::write(&mut body.array("tools"), &self.tools);
             }
             if self.choice.is_some() {
-                body.object("tool_choice", |choice| {
+                body.nest("tool_choice", |choice| {
                     self.choice.write(choice);
                     self.extra_of("tool_choice.", choice);
                 });
             }
             if self.writes_thinking() {
-                body.object("thinking", |thinking| {
+                body.nest("thinking", |thinking| {
                     self.thinking.write(thinking);
                     self.extra_of("thinking.", thinking);
                 });
             }
             self.output_config(body);
-            body.maybe("cache_control", self.request.cache.automatic.as_ref());
+            body.set_some("cache_control", self.request.cache.automatic.as_ref());
             if self.purpose == Purpose::Answer {
                 self.settings(body, lost);
             }
@@ -333,7 +333,7 @@ impl Plan<'_> {
         if self.is_native() {
             for (name, raw) in &self.request.extra {
                 if let Some(name) = name.strip_prefix(prefix) {
-                    object.raw(name, raw.as_str());
+                    object.foreign(name, raw.as_str());
                 }
             }
         }
@@ -348,11 +348,11 @@ impl Plan<'_> {
         if effort.is_none() && self.format.schema.is_none() && !self.has_extra("output_config.") {
             return;
         }
-        body.object("output_config", |config| {
-            config.maybe("effort", effort.map(|effort| effort.as_str()));
+        body.nest("output_config", |config| {
+            config.set_some("effort", effort.map(|effort| effort.as_str()));
             if let Some(schema) = &self.format.schema {
-                config.object("format", |format| {
-                    format.field("type", "json_schema");
+                config.nest("format", |format| {
+                    format.set("type", "json_schema");
                     format.raw("schema", schema.as_str());
                 });
             }
@@ -364,9 +364,9 @@ impl Plan<'_> {
     fn settings(&self, body: &mut Object<'_>, lost: &mut Lost) {
         let request = self.request;
         let sampling = sampling::plan(request, self.target, self.thinking.is_on(), lost);
-        body.maybe("temperature", sampling.temperature.as_ref());
-        body.maybe("top_p", sampling.top_p.as_ref());
-        body.maybe("top_k", sampling.top_k.as_ref());
+        body.set_some("temperature", sampling.temperature.as_ref());
+        body.set_some("top_p", sampling.top_p.as_ref());
+        body.set_some("top_k", sampling.top_k.as_ref());
         let stop: Vec<&String> = request
             .stop
             .iter()
@@ -379,23 +379,27 @@ impl Plan<'_> {
             );
         }
         if !stop.is_empty() {
-            body.field("stop_sequences", &stop);
+            body.set("stop_sequences", &stop);
         }
         if request.end_user.is_some() || self.has_extra("metadata.") {
-            body.object("metadata", |metadata| {
-                metadata.maybe("user_id", request.end_user.as_ref());
+            body.nest("metadata", |metadata| {
+                metadata.set_some("user_id", request.end_user.as_ref());
                 self.extra_of("metadata.", metadata);
             });
         }
-        match (request.service_tier.as_deref(), self.is_native()) {
-            (Some(tier), true) => body.field("service_tier", tier),
-            (Some("auto"), false) => body.field("service_tier", "auto"),
-            (Some("default"), false) => body.field("service_tier", "standard_only"),
-            (Some(_), false) => lost.note("service_tier", "this provider does not have this tier"),
-            (None, _) => {}
-        }
+        let tier = match (request.service_tier.as_deref(), self.is_native()) {
+            (tier, true) => tier,
+            (Some("auto"), false) => Some("auto"),
+            (Some("default"), false) => Some("standard_only"),
+            (Some(_), false) => {
+                lost.note("service_tier", "this provider does not have this tier");
+                None
+            }
+            (None, false) => None,
+        };
+        body.set_some("service_tier", tier);
         if request.stream {
-            body.field("stream", &true);
+            body.set("stream", &true);
         }
         self.note_unknown(lost);
     }
@@ -438,7 +442,7 @@ impl Plan<'_> {
                     && (self.purpose == Purpose::Answer
                         || COUNTED_EXTRA.contains(&name.as_str())) =>
                 {
-                    body.raw(name, raw.as_str());
+                    body.foreign(name, raw.as_str());
                 }
                 _ if self.purpose == Purpose::Count => {}
                 _ => lost.field(name, "the provider's API does not have this member"),

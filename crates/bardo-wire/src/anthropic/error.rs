@@ -5,9 +5,9 @@ use bardo_types::model::Service;
 use serde_json::value::RawValue;
 
 use super::block::Members;
-use super::write;
 use crate::behind;
 use crate::codec::ErrorView;
+use crate::json::object;
 
 /// Longest message taken over from a provider, in bytes.
 const MESSAGE_MAX: usize = 2048;
@@ -41,22 +41,22 @@ pub(super) fn write_error(
     bardo_code: Option<&str>,
     request_id: Option<&str>,
 ) {
-    write::object(out, |body| {
-        body.field("type", "error");
-        body.object("error", |error| {
-            error.field("type", type_name(fault.class));
-            error.field("message", &shown_message(fault));
+    object(out, |body| {
+        body.set("type", "error");
+        body.nest("error", |error| {
+            error.set("type", type_name(fault.class));
+            error.set("message", &shown_message(fault));
             if fault.code.is_none() && fault.param.is_none() {
                 error.raw("details", "null");
             } else {
-                error.object("details", |details| {
-                    details.maybe("error_code", fault.code.as_ref());
-                    details.maybe("param", fault.param.as_ref());
+                error.nest("details", |details| {
+                    details.set_some("error_code", fault.code.as_ref());
+                    details.set_some("param", fault.param.as_ref());
                 });
             }
-            error.maybe("bardo_code", bardo_code);
+            error.set_some("bardo_code", bardo_code);
         });
-        body.maybe("request_id", request_id);
+        body.set_some("request_id", request_id);
     });
 }
 
@@ -139,7 +139,7 @@ fn string(members: &Members<'_>, name: &str) -> Option<String> {
     serde_json::from_str(members.get(name)?.get()).ok()
 }
 
-fn object<'a>(raw: &'a RawValue) -> Option<Members<'a>> {
+fn members<'a>(raw: &'a RawValue) -> Option<Members<'a>> {
     serde_json::from_str(raw.get()).ok()
 }
 
@@ -155,14 +155,14 @@ fn told_by_json(text: &str) -> Option<Told> {
     }
     let body: Members<'_> = serde_json::from_str(text).ok()?;
     let error = match body.get("error") {
-        Some(raw) => match object(raw) {
+        Some(raw) => match members(raw) {
             Some(error) => error,
             None => return told_by_json(raw.get()),
         },
         None => body,
     };
-    let details = error.get("details").and_then(object).unwrap_or_default();
-    let metadata = error.get("metadata").and_then(object).unwrap_or_default();
+    let details = error.get("details").and_then(members).unwrap_or_default();
+    let metadata = error.get("metadata").and_then(members).unwrap_or_default();
     let behind = error
         .get("metadata")
         .and_then(|raw| serde_json::from_str(raw.get()).ok());

@@ -8,8 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::lost::Lost;
-use super::write::Object;
 use crate::codec::BadRequest;
+use crate::json::Object;
 
 /// The picture formats the API takes.
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -122,17 +122,17 @@ pub(super) fn check_document(
 pub(super) fn write_source(object: &mut Object<'_>, source: &MediaSource) {
     match source {
         MediaSource::Base64 { media_type, data } => {
-            object.field("type", "base64");
-            object.field("media_type", normal_type(media_type));
-            object.field("data", data);
+            object.set("type", "base64");
+            object.set("media_type", normal_type(media_type));
+            object.set("data", data);
         }
         MediaSource::Url(url) => {
-            object.field("type", "url");
-            object.field("url", url);
+            object.set("type", "url");
+            object.set("url", url);
         }
         MediaSource::File(id) => {
-            object.field("type", "file");
-            object.field("file_id", id);
+            object.set("type", "file");
+            object.set("file_id", id);
         }
     }
 }

@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 
 use super::block::{Block, Place};
 use super::usage::{self, UsageWire};
-use super::{blocks_out, citation, error, finish, write};
+use super::{blocks_out, citation, error, finish};
 use crate::apology::{Extent, fault_in};
 use crate::codec::{DecodeContext, ReplyContext};
-use crate::json::{Lenient, Str, wire_object};
+use crate::json::{Lenient, Str, object, wire_object};
 
 wire_object! {
     struct ResponseWire<'a> {
@@ -133,32 +133,32 @@ pub fn encode_response(response: &ChatResponse, context: &ReplyContext) -> Vec<u
     let nothing = Choice::default();
     let choice = response.choices.first().unwrap_or(&nothing);
     let mut out = Vec::with_capacity(1024);
-    write::object(&mut out, |message| {
-        message.field("id", &message_id(response.id.as_deref(), context));
-        message.field("type", "message");
-        message.field("role", "assistant");
-        message.field("model", response.model.as_deref().unwrap_or(&context.model));
-        message.array("content", |blocks| {
-            let mut calls = 0;
-            for (index, part) in choice.parts.iter().enumerate() {
-                if let Some(before) = index.checked_sub(1) {
-                    blocks_out::write_text_state(blocks, &choice.parts[before]);
-                }
-                blocks_out::write_part(blocks, part, &context.id_seed, &mut calls);
+    object(&mut out, |message| {
+        message.set("id", &message_id(response.id.as_deref(), context));
+        message.set("type", "message");
+        message.set("role", "assistant");
+        message.set("model", response.model.as_deref().unwrap_or(&context.model));
+        let mut blocks = message.array("content");
+        let mut calls = 0;
+        for (index, part) in choice.parts.iter().enumerate() {
+            if let Some(before) = index.checked_sub(1) {
+                blocks_out::write_text_state(&mut blocks, &choice.parts[before]);
             }
-        });
+            blocks_out::write_part(&mut blocks, part, &context.id_seed, &mut calls);
+        }
+        blocks.end();
         let told = choice.finish.unwrap_or(bardo_types::chat::Finish::Stop);
         let reason = finish::of_choice(choice, told);
-        message.field("stop_reason", finish::name(reason));
-        message.field("stop_sequence", &choice.stop_sequence);
+        message.set("stop_reason", finish::name(reason));
+        message.set("stop_sequence", &choice.stop_sequence);
         message.raw(
             "stop_details",
             &stop_details(reason, choice.details.as_ref()),
         );
         message.raw("container", "null");
-        message.object("usage", |object| {
+        message.nest("usage", |object| {
             usage::write_counts(object, response.usage.as_ref().unwrap_or(&<_>::default()));
-            object.field(
+            object.set(
                 "service_tier",
                 usage::tier_name(response.service_tier.as_deref()),
             );

@@ -11,9 +11,9 @@ use serde::de::IgnoredAny;
 use super::block::Members;
 use super::blocks_out::{self, CALL_STATE, TEXT_STATE};
 use super::response::{message_id, stop_details};
-use super::write::{self, Object};
 use super::{citation, error, finish, usage};
 use crate::codec::{ErrorView, ReplyContext, StreamEncoder};
+use crate::json::{Object, object};
 
 /// An encoder of one Messages stream.
 #[must_use]
@@ -138,8 +138,8 @@ fn emit(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut Object<'_>)) {
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\ndata: ");
-    write::object(out, |event| {
-        event.field("type", name);
+    object(out, |event| {
+        event.set("type", name);
         fill(event);
     });
     out.extend_from_slice(b"\n\n");
@@ -157,19 +157,19 @@ impl Encoder {
             return;
         }
         emit(out, "message_start", |event| {
-            event.object("message", |message| {
-                message.field("id", &message_id(id, &self.context));
-                message.field("type", "message");
-                message.field("role", "assistant");
-                message.field("model", model.unwrap_or(&self.context.model));
+            event.nest("message", |message| {
+                message.set("id", &message_id(id, &self.context));
+                message.set("type", "message");
+                message.set("role", "assistant");
+                message.set("model", model.unwrap_or(&self.context.model));
                 message.raw("content", "[]");
                 message.raw("stop_reason", "null");
                 message.raw("stop_sequence", "null");
                 message.raw("stop_details", "null");
                 message.raw("container", "null");
-                message.object("usage", |object| {
+                message.nest("usage", |object| {
                     usage::write_counts(object, &self.usage);
-                    object.field(
+                    object.set(
                         "service_tier",
                         usage::tier_name(self.service_tier.as_deref()),
                     );
@@ -246,8 +246,8 @@ impl Encoder {
                     self.open_thinking(out);
                 }
                 self.delta(out, |delta| {
-                    delta.field("type", "thinking_delta");
-                    delta.field("thinking", &text);
+                    delta.set("type", "thinking_delta");
+                    delta.set("thinking", &text);
                 });
             }
             StreamEvent::ReasoningEnd { opaque, .. } => self.reasoning_end(opaque.as_ref(), out),
@@ -266,7 +266,7 @@ impl Encoder {
                 let wire = citation::to_wire(&citation);
                 if let (Some(wire), Open::Text) = (wire, &self.open) {
                     self.delta(out, |delta| {
-                        delta.field("type", "citations_delta");
+                        delta.set("type", "citations_delta");
                         delta.raw("citation", wire.as_str());
                     });
                 }
@@ -292,9 +292,9 @@ impl Encoder {
                 let id = blocks_out::call_id(&id, &self.context.id_seed, self.calls);
                 self.calls += 1;
                 self.block_start(out, |block| {
-                    block.field("type", "tool_use");
-                    block.field("id", &id);
-                    block.field("name", &name);
+                    block.set("type", "tool_use");
+                    block.set("id", &id);
+                    block.set("name", &name);
                     block.raw("input", "{}");
                     block.raw(blocks_out::CALLER, blocks_out::CALLED_BY_THE_MODEL);
                 });
@@ -340,8 +340,8 @@ impl Encoder {
         };
         input.push_str(&text);
         self.delta(out, |delta| {
-            delta.field("type", "input_json_delta");
-            delta.field("partial_json", &text);
+            delta.set("type", "input_json_delta");
+            delta.set("partial_json", &text);
         });
     }
 
@@ -351,14 +351,14 @@ impl Encoder {
         }
         if !matches!(self.open, Open::Text) {
             self.block_start(out, |block| {
-                block.field("type", "text");
-                block.field("text", "");
+                block.set("type", "text");
+                block.set("text", "");
             });
             self.open = Open::Text;
         }
         self.delta(out, |delta| {
-            delta.field("type", "text_delta");
-            delta.field("text", text);
+            delta.set("type", "text_delta");
+            delta.set("text", text);
         });
     }
 
@@ -372,8 +372,8 @@ impl Encoder {
         match opaque {
             Some(Opaque::AnthropicRedacted(data)) => {
                 self.block_start(out, |block| {
-                    block.field("type", "redacted_thinking");
-                    block.field("data", data);
+                    block.set("type", "redacted_thinking");
+                    block.set("data", data);
                 });
                 self.block_stop(out);
             }
@@ -390,8 +390,8 @@ impl Encoder {
     /// Ends the open thinking block with its signature.
     fn sign(&mut self, signature: &str, out: &mut Vec<u8>) {
         self.delta(out, |delta| {
-            delta.field("type", "signature_delta");
-            delta.field("signature", signature);
+            delta.set("type", "signature_delta");
+            delta.set("signature", signature);
         });
         self.open = Open::None;
         self.block_stop(out);
@@ -420,8 +420,8 @@ impl Encoder {
                 let start = members.to_raw(Some(("input", "{}")));
                 self.raw_block_start(start.as_str(), out);
                 self.delta(out, |delta| {
-                    delta.field("type", "input_json_delta");
-                    delta.field("partial_json", &input);
+                    delta.set("type", "input_json_delta");
+                    delta.set("partial_json", &input);
                 });
             }
             None => self.raw_block_start(block.raw.as_str(), out),
@@ -432,15 +432,15 @@ impl Encoder {
     fn block_start(&mut self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
         self.close_for_another(out);
         emit(out, "content_block_start", |event| {
-            event.field("index", &self.index);
-            event.object("content_block", fill);
+            event.set("index", &self.index);
+            event.nest("content_block", fill);
         });
     }
 
     fn raw_block_start(&mut self, block: &str, out: &mut Vec<u8>) {
         self.close_for_another(out);
         emit(out, "content_block_start", |event| {
-            event.field("index", &self.index);
+            event.set("index", &self.index);
             event.raw("content_block", block);
         });
     }
@@ -454,14 +454,14 @@ impl Encoder {
 
     fn delta(&self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
         emit(out, "content_block_delta", |event| {
-            event.field("index", &self.index);
-            event.object("delta", fill);
+            event.set("index", &self.index);
+            event.nest("delta", fill);
         });
     }
 
     fn block_stop(&mut self, out: &mut Vec<u8>) {
         emit(out, "content_block_stop", |event| {
-            event.field("index", &self.index);
+            event.set("index", &self.index);
         });
         self.index += 1;
     }
@@ -475,8 +475,8 @@ impl Encoder {
             Open::Call { custom, input, .. } => {
                 if custom && !input.is_empty() {
                     self.delta(out, |delta| {
-                        delta.field("type", "input_json_delta");
-                        delta.field("partial_json", "\"}");
+                        delta.set("type", "input_json_delta");
+                        delta.set("partial_json", "\"}");
                     });
                 }
                 self.block_stop(out);
@@ -496,13 +496,13 @@ impl Encoder {
             told => finish::with_calls(told, self.calls > 0, true),
         };
         emit(out, "message_delta", |event| {
-            event.object("delta", |delta| {
-                delta.field("stop_reason", finish::name(reason));
-                delta.field("stop_sequence", &stop_sequence);
+            event.nest("delta", |delta| {
+                delta.set("stop_reason", finish::name(reason));
+                delta.set("stop_sequence", &stop_sequence);
                 delta.raw("stop_details", &stop_details(reason, details.as_ref()));
                 delta.raw("container", "null");
             });
-            event.object("usage", |object| usage::write_counts(object, &self.usage));
+            event.nest("usage", |object| usage::write_counts(object, &self.usage));
         });
         out.extend_from_slice(trailer.as_bytes());
         emit(out, "message_stop", |_| {});

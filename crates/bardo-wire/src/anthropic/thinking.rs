@@ -4,7 +4,7 @@ use bardo_types::chat::{ReasoningRequest, ThinkingDisplay, ThinkingMode};
 use bardo_types::model::{Capabilities, Effort};
 
 use super::lost::Lost;
-use super::write::Object;
+use crate::json::Object;
 
 /// Smallest budget the API takes.
 const BUDGET_MIN: u64 = 1024;
@@ -42,21 +42,21 @@ impl Plan {
 
     /// Writes the `thinking` object.
     pub(super) fn write(&self, thinking: &mut Object<'_>) {
-        match self.mode {
-            Some(ThinkingMode::Adaptive) => thinking.field("type", "adaptive"),
-            Some(ThinkingMode::Budget(tokens)) => {
-                thinking.field("type", "enabled");
-                thinking.field("budget_tokens", &tokens);
-            }
-            Some(ThinkingMode::Disabled) => thinking.field("type", "disabled"),
-            Some(ThinkingMode::BetweenTools) => thinking.field("type", "between_tools"),
-            None => {}
+        let kind = self.mode.map(|mode| match mode {
+            ThinkingMode::Adaptive => "adaptive",
+            ThinkingMode::Budget(_) => "enabled",
+            ThinkingMode::Disabled => "disabled",
+            ThinkingMode::BetweenTools => "between_tools",
+        });
+        thinking.set_some("type", kind);
+        if let Some(ThinkingMode::Budget(tokens)) = self.mode {
+            thinking.set("budget_tokens", tokens);
         }
-        match self.display {
-            Some(ThinkingDisplay::Summarized) => thinking.field("display", "summarized"),
-            Some(ThinkingDisplay::Omitted) => thinking.field("display", "omitted"),
-            None => {}
-        }
+        let display = self.display.map(|display| match display {
+            ThinkingDisplay::Summarized => "summarized",
+            ThinkingDisplay::Omitted => "omitted",
+        });
+        thinking.set_some("display", display);
     }
 }
 

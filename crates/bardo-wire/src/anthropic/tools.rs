@@ -10,7 +10,7 @@ use bardo_types::model::{Capabilities, Dialect};
 use super::conversation::ephemeral;
 use super::lost::Lost;
 use super::schema;
-use super::write::{Array, Object};
+use crate::json::{Array, Object};
 use crate::kit::tool_names::ToolNames;
 use crate::responses::namespaces;
 
@@ -152,17 +152,17 @@ pub(super) fn write(array: &mut Array<'_>, definitions: &[Definition<'_>]) {
                 strict,
                 cache,
                 extra,
-            } => array.object(|tool| {
-                tool.field("name", name);
-                tool.maybe("description", *description);
+            } => array.nest(|tool| {
+                tool.set("name", name);
+                tool.set_some("description", *description);
                 tool.raw("input_schema", schema.as_str());
                 if *strict {
-                    tool.field("strict", &true);
+                    tool.set("strict", &true);
                 }
                 for (name, raw) in *extra {
-                    tool.raw(name, raw.as_str());
+                    tool.foreign(name, raw.as_str());
                 }
-                tool.maybe("cache_control", cache.as_deref());
+                tool.set_some("cache_control", cache.as_deref());
             }),
         }
     }
@@ -230,10 +230,10 @@ impl<'a> Choice<'a> {
 
     /// Writes the members of `tool_choice`.
     pub(super) fn write(&self, object: &mut Object<'_>) {
-        object.maybe("type", self.kind);
-        object.maybe("name", self.name);
+        object.set_some("type", self.kind);
+        object.set_some("name", self.name);
         if self.one_at_a_time && self.kind != Some("none") {
-            object.field("disable_parallel_tool_use", &true);
+            object.set("disable_parallel_tool_use", &true);
         }
     }
 }

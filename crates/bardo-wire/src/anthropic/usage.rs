@@ -1,8 +1,7 @@
 use bardo_types::usage::Usage;
 use serde_json::value::RawValue;
 
-use super::write::Object;
-use crate::json::{Count, Lenient, Str, decimal, wire_object};
+use crate::json::{Count, Lenient, Object, Str, decimal, wire_object};
 
 wire_object! {
     /// `usage`, in answers and in streams.
@@ -194,26 +193,26 @@ fn compaction(runs: &[IterationWire<'_>]) -> Option<Usage> {
 
 /// Writes the members of `usage` that both whole answers and streams have.
 pub(super) fn write_counts(object: &mut Object<'_>, usage: &Usage) {
-    object.field("input_tokens", &usage.fresh_input);
-    object.field("cache_creation_input_tokens", &usage.cache_write());
-    object.field("cache_read_input_tokens", &usage.cache_read);
-    object.object("cache_creation", |split| {
-        split.field("ephemeral_5m_input_tokens", &usage.cache_write_5m);
-        split.field("ephemeral_1h_input_tokens", &usage.cache_write_1h);
+    object.set("input_tokens", &usage.fresh_input);
+    object.set("cache_creation_input_tokens", &usage.cache_write());
+    object.set("cache_read_input_tokens", &usage.cache_read);
+    object.nest("cache_creation", |split| {
+        split.set("ephemeral_5m_input_tokens", &usage.cache_write_5m);
+        split.set("ephemeral_1h_input_tokens", &usage.cache_write_1h);
     });
-    object.field("output_tokens", &usage.output);
+    object.set("output_tokens", &usage.output);
     if let Some(thinking) = usage.reasoning {
-        object.object("output_tokens_details", |details| {
-            details.field("thinking_tokens", &thinking);
+        object.nest("output_tokens_details", |details| {
+            details.set("thinking_tokens", &thinking);
         });
     }
     match usage.web_searches {
-        Some(searches) => object.object("server_tool_use", |tools| {
-            tools.field("web_search_requests", &searches);
-            tools.field("web_fetch_requests", &0);
+        Some(searches) => object.nest("server_tool_use", |tools| {
+            tools.set("web_search_requests", searches);
+            tools.raw("web_fetch_requests", "0");
         }),
-        None => object.raw("server_tool_use", "null"),
-    }
+        None => object.set("server_tool_use", ()),
+    };
 }
 
 /// Anthropic's name for the tier that served an answer.

@@ -7,8 +7,8 @@ mod stream;
 use bardo_types::chat::{ChatResponse, Choice, Finish, Part};
 
 use super::reply::{reply_id, write_usage};
-use super::write::{Array, Object};
 use crate::codec::ReplyContext;
+use crate::json::{Array, Object, Serde};
 
 pub use super::reply::{encode_error, encode_stream_error};
 pub use request::decode_request;
@@ -49,12 +49,12 @@ fn write_choice(index: usize, choice: &Choice, out: &mut Array<'_>) {
         })
         .collect();
     let mut object = out.object();
-    object.set("text", &text).set("index", &index);
+    object.set("text", &text).set("index", index as u64);
     let legacy = choice
         .logprobs
         .as_ref()
         .map(|raw| logprobs::legacy(raw, 0).0);
-    object.set("logprobs", &legacy);
+    object.set("logprobs", Serde(&legacy));
     object.set("finish_reason", finish_reason(choice.finish));
 }
 

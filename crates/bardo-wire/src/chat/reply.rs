@@ -14,9 +14,8 @@ use bardo_types::model::Dialect;
 use super::answer::unwrapped;
 use super::decode::LEGACY_FUNCTIONS;
 use super::details;
-use super::write::{Array, Object};
 use crate::codec::ReplyContext;
-use crate::json::{Str, wire_object};
+use crate::json::{Array, Object, Str, wire_object};
 
 pub(super) use error::write_fault;
 pub use error::{encode_error, encode_stream_error};
@@ -111,7 +110,7 @@ fn write_choice(index: usize, choice: &Choice, context: &ReplyContext, out: &mut
         .collect();
     let legacy = wants_legacy_calls(context);
     let mut object = out.object();
-    object.set("index", &index);
+    object.set("index", index as u64);
     write_message(
         choice,
         &calls,
@@ -161,14 +160,14 @@ fn write_message(
         if let Part::Server(block) = part
             && block.dialect == Dialect::Chat
         {
-            message.raw(&block.kind, block.raw.as_str());
+            message.foreign(&block.kind, block.raw.as_str());
         }
         if let Part::Audio(audio) = part {
             message
                 .object("audio")
                 .set("id", &audio.id)
                 .set("data", &audio.data)
-                .set("expires_at", &0)
+                .raw("expires_at", "0")
                 .set("transcript", "");
         }
     }

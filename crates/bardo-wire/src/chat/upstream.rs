@@ -16,8 +16,8 @@ mod vendor;
 use bardo_types::chat::ChatRequest;
 use bardo_types::model::{Dialect, Service};
 
-use super::write::Object;
 use crate::codec::{BadRequest, Encoded, Target};
+use crate::json::Object;
 use crate::kit::tool_names::{NameRule, ToolNames};
 use losses::Losses;
 

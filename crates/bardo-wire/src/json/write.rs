@@ -1,17 +1,145 @@
-use std::fmt;
+//! The one JSON writer: absent members cost nothing, raw text goes out as it came.
 
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+
+use bardo_types::json::RawJson;
 use serde::Serialize;
-use serde::ser::{Impossible, Serializer};
+use serde_json::value::RawValue;
 
+use super::object::Str;
 use super::special::string_special;
 
-/// Appends any serializable value as JSON.
-///
-/// Texts, most of any body, are searched for escapes a word at a time; everything else goes to
-/// serde. The bytes are the same either way.
-pub(crate) fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    if value.serialize(TextOnly { out }).is_err() {
-        serde_json::to_writer(out, value).expect("writing plain data into memory cannot fail");
+/// A value that appends itself as JSON.
+pub(crate) trait ToJson {
+    fn write(&self, out: &mut Vec<u8>);
+}
+
+impl<T: ToJson + ?Sized> ToJson for &T {
+    fn write(&self, out: &mut Vec<u8>) {
+        (**self).write(out);
+    }
+}
+
+impl ToJson for str {
+    fn write(&self, out: &mut Vec<u8>) {
+        write_text(out, self);
+    }
+}
+
+/// Types that are written as the text they hold.
+macro_rules! texts {
+    ($($kind:ty),*) => { $(
+        impl ToJson for $kind {
+            fn write(&self, out: &mut Vec<u8>) {
+                write_text(out, self);
+            }
+        }
+    )* };
+}
+texts!(String, Cow<'_, str>, Str<'_>);
+
+impl ToJson for fmt::Arguments<'_> {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(b'"');
+        write!(Escaped(out), "{self}").expect("memory takes whatever is written");
+        out.push(b'"');
+    }
+}
+
+impl ToJson for bool {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(if *self { b"true" } else { b"false" });
+    }
+}
+
+impl ToJson for () {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"null");
+    }
+}
+
+impl ToJson for u64 {
+    fn write(&self, out: &mut Vec<u8>) {
+        let mut text = [0; 20];
+        let (mut at, mut rest) = (text.len(), *self);
+        loop {
+            at -= 1;
+            text[at] = b'0' + u8::try_from(rest % 10).expect("a digit is below ten");
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        out.extend_from_slice(&text[at..]);
+    }
+}
+
+impl ToJson for u32 {
+    fn write(&self, out: &mut Vec<u8>) {
+        u64::from(*self).write(out);
+    }
+}
+
+impl ToJson for RawJson {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.as_str().as_bytes());
+    }
+}
+
+impl ToJson for RawValue {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.get().as_bytes());
+    }
+}
+
+impl<T: ToJson> ToJson for Option<T> {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Some(value) => value.write(out),
+            None => ().write(out),
+        }
+    }
+}
+
+impl<T: ToJson> ToJson for [T] {
+    fn write(&self, out: &mut Vec<u8>) {
+        let mut list = Array::new(out);
+        for item in self {
+            item.write(list.item());
+        }
+    }
+}
+
+impl<T: ToJson> ToJson for Vec<T> {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.as_slice().write(out);
+    }
+}
+
+/// A value that serde knows how to write.
+pub(crate) struct Serde<T>(pub(crate) T);
+
+impl<T: Serialize> ToJson for Serde<T> {
+    fn write(&self, out: &mut Vec<u8>) {
+        serde_json::to_writer(out, &self.0).expect("plain data is always written");
+    }
+}
+
+/// A `data:` URL that is written without being put together first.
+pub(crate) struct DataUrl<'a> {
+    pub(crate) media_type: &'a str,
+    pub(crate) data: &'a str,
+}
+
+impl ToJson for DataUrl<'_> {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.reserve(self.media_type.len() + self.data.len() + 16);
+        out.extend_from_slice(b"\"data:");
+        escape(out, self.media_type);
+        out.extend_from_slice(b";base64,");
+        escape(out, self.data);
+        out.push(b'"');
     }
 }
 
@@ -19,6 +147,12 @@ pub(crate) fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
 pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
     out.reserve(text.len() + 2);
     out.push(b'"');
+    escape(out, text);
+    out.push(b'"');
+}
+
+/// Appends what stands between the quotes of a JSON string.
+fn escape(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     while let Some(at) = string_special(rest) {
         out.extend_from_slice(&rest[..at]);
@@ -43,142 +177,187 @@ pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
         rest = &rest[at + 1..];
     }
     out.extend_from_slice(rest);
-    out.push(b'"');
 }
 
-/// Writes a value if it is a text, and refuses anything else without having written.
-struct TextOnly<'a> {
-    out: &'a mut Vec<u8>,
-}
+struct Escaped<'a>(&'a mut Vec<u8>);
 
-#[derive(Debug)]
-struct NotText;
-
-impl fmt::Display for NotText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a text")
-    }
-}
-
-impl std::error::Error for NotText {}
-
-impl serde::ser::Error for NotText {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Self
-    }
-}
-
-/// Refuses each kind of plain value.
-macro_rules! refuse {
-    ($($method:ident($kind:ty))*) => {
-        $( fn $method(self, _: $kind) -> Result<(), NotText> { Err(NotText) } )*
-    };
-}
-
-impl Serializer for TextOnly<'_> {
-    type Ok = ();
-    type Error = NotText;
-    type SerializeSeq = Impossible<(), NotText>;
-    type SerializeTuple = Impossible<(), NotText>;
-    type SerializeTupleStruct = Impossible<(), NotText>;
-    type SerializeTupleVariant = Impossible<(), NotText>;
-    type SerializeMap = Impossible<(), NotText>;
-    type SerializeStruct = Impossible<(), NotText>;
-    type SerializeStructVariant = Impossible<(), NotText>;
-
-    fn serialize_str(self, text: &str) -> Result<(), NotText> {
-        write_text(self.out, text);
+impl fmt::Write for Escaped<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        escape(self.0, text);
         Ok(())
     }
+}
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), NotText> {
-        value.serialize(self)
+/// An object being written; its end closes it.
+pub(crate) struct Object<'a> {
+    out: &'a mut Vec<u8>,
+    begun: bool,
+}
+
+impl<'a> Object<'a> {
+    pub(crate) fn new(out: &'a mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self { out, begun: false }
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        value: &T,
-    ) -> Result<(), NotText> {
-        value.serialize(self)
+    fn comma(&mut self) {
+        if std::mem::replace(&mut self.begun, true) {
+            self.out.push(b',');
+        }
     }
 
-    refuse! {
-        serialize_bool(bool) serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64)
-        serialize_u8(u8) serialize_u16(u16) serialize_u32(u32) serialize_u64(u64) serialize_f32(f32)
-        serialize_f64(f64) serialize_char(char) serialize_bytes(&[u8]) serialize_unit_struct(&'static str)
+    /// Writes a name of ours, which needs no escapes, and hands out the place of its value.
+    pub(crate) fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
+        self.comma();
+        self.out.push(b'"');
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.extend_from_slice(b"\":");
+        self.out
     }
 
-    fn serialize_none(self) -> Result<(), NotText> {
-        Err(NotText)
+    /// Writes a member.
+    pub(crate) fn set(&mut self, key: &'static str, value: impl ToJson) -> &mut Self {
+        value.write(self.key(key));
+        self
     }
 
-    fn serialize_unit(self) -> Result<(), NotText> {
-        Err(NotText)
+    /// Writes a member where there is a value.
+    pub(crate) fn set_some(&mut self, key: &'static str, value: Option<impl ToJson>) -> &mut Self {
+        match value {
+            Some(value) => self.set(key, value),
+            None => self,
+        }
     }
 
-    fn serialize_unit_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-    ) -> Result<(), NotText> {
-        Err(NotText)
+    /// Writes a member whose value is JSON text already.
+    pub(crate) fn raw(&mut self, key: &'static str, json: &str) -> &mut Self {
+        self.key(key).extend_from_slice(json.as_bytes());
+        self
     }
 
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &T,
-    ) -> Result<(), NotText> {
-        Err(NotText)
+    /// Writes a member whose name came with a request or an answer, and whose value is JSON text.
+    pub(crate) fn foreign(&mut self, key: &str, json: &str) -> &mut Self {
+        self.comma();
+        write_text(self.out, key);
+        self.out.push(b':');
+        self.out.extend_from_slice(json.as_bytes());
+        self
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, NotText> {
-        Err(NotText)
+    /// Writes members that were kept as they came.
+    pub(crate) fn members(&mut self, members: &[(String, RawJson)]) {
+        for (key, json) in members {
+            self.foreign(key, json.as_str());
+        }
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, NotText> {
-        Err(NotText)
+    /// Writes a run of members that is JSON text already, without braces.
+    pub(crate) fn spread(&mut self, members: &str) {
+        self.comma();
+        self.out.extend_from_slice(members.as_bytes());
     }
 
-    fn serialize_tuple_struct(
-        self,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleStruct, NotText> {
-        Err(NotText)
+    /// Begins an object as a member.
+    pub(crate) fn object(&mut self, key: &'static str) -> Object<'_> {
+        Object::new(self.key(key))
     }
 
-    fn serialize_tuple_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleVariant, NotText> {
-        Err(NotText)
+    /// Writes an object as a member.
+    pub(crate) fn nest(
+        &mut self,
+        key: &'static str,
+        fill: impl FnOnce(&mut Object<'_>),
+    ) -> &mut Self {
+        fill(&mut self.object(key));
+        self
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, NotText> {
-        Err(NotText)
+    /// Begins an array as a member.
+    pub(crate) fn array(&mut self, key: &'static str) -> Array<'_> {
+        Array::new(self.key(key))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, NotText> {
-        Err(NotText)
+    /// Writes an array as a member, an item at a time.
+    pub(crate) fn list<T>(
+        &mut self,
+        key: &'static str,
+        items: impl IntoIterator<Item = T>,
+        mut write: impl FnMut(T, &mut Vec<u8>),
+    ) -> &mut Self {
+        let mut list = self.array(key);
+        for item in items {
+            write(item, list.item());
+        }
+        list.end();
+        self
     }
 
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeStructVariant, NotText> {
-        Err(NotText)
+    /// Closes the object before the end of its scope.
+    pub(crate) fn end(self) {}
+}
+
+impl Drop for Object<'_> {
+    fn drop(&mut self) {
+        self.out.push(b'}');
     }
+}
+
+/// An array being written; its end closes it.
+pub(crate) struct Array<'a> {
+    out: &'a mut Vec<u8>,
+    begun: bool,
+}
+
+impl<'a> Array<'a> {
+    pub(crate) fn new(out: &'a mut Vec<u8>) -> Self {
+        out.push(b'[');
+        Self { out, begun: false }
+    }
+
+    /// Hands out the place of the next item.
+    pub(crate) fn item(&mut self) -> &mut Vec<u8> {
+        if std::mem::replace(&mut self.begun, true) {
+            self.out.push(b',');
+        }
+        self.out
+    }
+
+    /// Begins an object as the next item.
+    pub(crate) fn object(&mut self) -> Object<'_> {
+        Object::new(self.item())
+    }
+
+    /// Writes an object as the next item.
+    pub(crate) fn nest(&mut self, fill: impl FnOnce(&mut Object<'_>)) {
+        fill(&mut self.object());
+    }
+
+    /// Writes an item that is JSON text already.
+    pub(crate) fn raw(&mut self, json: &str) {
+        self.item().extend_from_slice(json.as_bytes());
+    }
+
+    /// Closes the array before the end of its scope.
+    pub(crate) fn end(self) {}
+}
+
+impl Drop for Array<'_> {
+    fn drop(&mut self) {
+        self.out.push(b']');
+    }
+}
+
+/// Appends an object from its first brace to its last.
+pub(crate) fn object(out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+    fill(&mut Object::new(out));
+}
+
+/// Builds one object as kept JSON.
+pub(crate) fn kept_object(fill: impl FnOnce(&mut Object<'_>)) -> RawJson {
+    let mut out = Vec::new();
+    object(&mut out, fill);
+    let text = String::from_utf8(out).expect("the writer writes UTF-8");
+    RawJson::parse(text).expect("the writer writes JSON")
 }
 
 #[cfg(test)]
@@ -186,11 +365,11 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::write_json;
+    use super::{Serde, ToJson};
 
-    fn written(value: &impl serde::Serialize) -> String {
+    fn written(value: &impl ToJson) -> String {
         let mut out = b"before".to_vec();
-        write_json(&mut out, value);
+        value.write(&mut out);
         String::from_utf8(out)
             .unwrap()
             .strip_prefix("before")
@@ -208,12 +387,17 @@ mod tests {
             json!(["a", {"b": []}]),
             json!({"k": 7}),
         ] {
-            assert_eq!(written(&value), value.to_string());
+            assert_eq!(written(&Serde(&value)), value.to_string());
         }
         assert_eq!(written(&Some("x")), "\"x\"");
         assert_eq!(written(&None::<&str>), "null");
         let raw = bardo_types::json::RawJson::parse(r#"{"a":1.0}"#).unwrap();
         assert_eq!(written(&raw), r#"{"a":1.0}"#);
+        assert_eq!(
+            written(&[0, 7, u64::MAX].as_slice()),
+            "[0,7,18446744073709551615]"
+        );
+        assert_eq!(written(&format_args!("{}\"{}", "é\n", 1)), "\"é\\n\\\"1\"");
     }
 
     proptest! {

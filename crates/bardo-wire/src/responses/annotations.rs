@@ -7,8 +7,7 @@ use bardo_types::chat::{Citation, CitationSource};
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 
-use super::writer;
-use crate::json::{Str, wire_object};
+use crate::json::{Str, kept_object, wire_object};
 
 wire_object! {
     /// Any kind of annotation.
@@ -59,20 +58,20 @@ pub(super) fn write(citation: &Citation, before: u64, length: u64) -> Option<Raw
             let within = |offset: &Option<u64>, default: u64| {
                 offset.map_or(default, |offset| offset.saturating_sub(before).min(length))
             };
-            Some(writer::object(|object| {
-                object.string("type", "url_citation");
-                object.number("start_index", within(start, 0));
-                object.number("end_index", within(end, length));
-                object.string("url", url);
-                object.string("title", title);
+            Some(kept_object(|object| {
+                object.set("type", "url_citation");
+                object.set("start_index", within(start, 0));
+                object.set("end_index", within(end, length));
+                object.set("url", url);
+                object.set("title", title);
             }))
         }
-        CitationSource::Document { index, title } => Some(writer::object(|object| {
+        CitationSource::Document { index, title } => Some(kept_object(|object| {
             let name = title.clone().unwrap_or_else(|| format!("document {index}"));
-            object.string("type", "file_citation");
-            object.string("file_id", &format!("document_{index}"));
-            object.string("filename", &name);
-            object.number("index", *index);
+            object.set("type", "file_citation");
+            object.set("file_id", &format!("document_{index}"));
+            object.set("filename", &name);
+            object.set("index", *index);
         })),
         CitationSource::Other => None,
     }

@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 
 use super::output::characters;
 use super::usage::{ToolUsage, WireUsage};
-use super::{annotations, failures, namespaces, reasoning_item, usage, writer};
+use super::{annotations, failures, namespaces, reasoning_item, usage};
 use crate::codec::DecodeContext;
-use crate::json::{Lenient, Str, wire_object};
+use crate::json::{Lenient, Str, kept_object, wire_object};
 
 wire_object! {
     /// A response object.
@@ -188,9 +188,9 @@ pub(super) fn server_block(kind: &str, raw: &RawValue) -> ServerBlock {
 /// Probabilities in the form that Chat Completions gave them.
 pub(super) fn logprobs(entries: &[&RawValue]) -> Option<RawJson> {
     (!entries.is_empty()).then(|| {
-        writer::object(|object| {
-            object.serialize("content", &entries);
-            object.null("refusal");
+        kept_object(|object| {
+            object.set("content", &entries);
+            object.set("refusal", ());
         })
     })
 }

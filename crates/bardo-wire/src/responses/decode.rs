@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::shapes::{Body, Input, Item, ReasoningConfig, TextConfig};
-use super::{history, refusal, tools, writer};
+use super::{history, refusal, tools};
 use crate::codec::BadRequest;
-use crate::json::Str;
+use crate::json::{Str, kept_object};
 
 /// The kind of item that brings tools.
 pub(super) const ADDITIONAL_TOOLS: &str = "additional_tools";
@@ -120,7 +120,7 @@ fn number(param: &str, value: Option<&RawValue>) -> Result<Option<RawJson>, BadR
 /// Keeps what has no neutral meaning under the member's own name, for the same dialect.
 fn leftover(key: &str, members: Vec<(String, RawJson)>, request: &mut ChatRequest) {
     if !members.is_empty() {
-        let rest = writer::object(|object| object.members(&members));
+        let rest = kept_object(|object| object.members(&members));
         request.extra.push((key.to_owned(), rest));
     }
 }

@@ -8,10 +8,9 @@ use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Effort, Service};
 
 use super::decode::{INCLUDE_LOGPROBS, INCLUDE_STATE};
-use super::writer::ObjectWriter;
 use super::{encode_items, ids, tools};
 use crate::codec::{BadRequest, Encoded, Target};
-use crate::json::{Str, wire_object};
+use crate::json::{Object, Str, wire_object};
 use crate::kit::tool_names::{NameRule, ToolNames};
 
 /// Why cache marks of another kind are left out.
@@ -40,17 +39,17 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
     let names = ToolNames::plan(request, NameRule::of(Dialect::Responses));
     let mut degraded = Losses::default();
     let mut out = Vec::with_capacity(4096);
-    let mut body = ObjectWriter::new(&mut out);
-    body.string("model", &target.model);
+    let mut body = Object::new(&mut out);
+    body.set("model", &target.model);
     let system = instructions(request, same);
     if !system.is_empty() {
-        body.string("instructions", &joined(system));
+        body.set("instructions", &joined(system));
     }
     encode_items::encode(
         request,
         system.len(),
         &names,
-        body.value("input"),
+        body.key("input"),
         &mut degraded,
     )?;
     tools::encode(request, target, &names, &mut body, &mut degraded)?;
@@ -63,7 +62,7 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
     if same {
         for (key, raw) in &request.extra {
             if !WOVEN.contains(&key.as_str()) {
-                body.raw(key, raw.as_str());
+                body.foreign(key, raw.as_str());
             }
         }
     } else {
@@ -71,7 +70,7 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
             degraded.lose_field(key, "this API does not have this field");
         }
     }
-    body.bool("stream", request.stream);
+    body.set("stream", request.stream);
     body.end();
     Ok(Encoded {
         body: out,
@@ -114,7 +113,7 @@ fn limits(
     request: &ChatRequest,
     target: &Target,
     same: bool,
-    body: &mut ObjectWriter<'_>,
+    body: &mut Object<'_>,
     degraded: &mut Losses,
 ) {
     if let Some(limit) = request.max_output_tokens {
@@ -125,20 +124,22 @@ fn limits(
                 "this provider does not accept a limit below 16 tokens",
             );
         }
-        body.number("max_output_tokens", sent);
+        body.set("max_output_tokens", sent);
     }
     for (key, value) in [
         ("temperature", &request.sampling.temperature),
         ("top_p", &request.sampling.top_p),
     ] {
         match value {
-            Some(value) if same || target.capabilities.sampling => body.raw(key, value.as_str()),
+            Some(value) if same || target.capabilities.sampling => {
+                body.raw(key, value.as_str());
+            }
             Some(_) => degraded.lose(key, "this model does not support this sampling setting"),
             None => {}
         }
     }
     if let Some(top) = request.logprobs.and_then(|wanted| wanted.top) {
-        body.number("top_logprobs", u64::from(top));
+        body.set("top_logprobs", u64::from(top));
     }
 }
 
@@ -156,7 +157,7 @@ fn reasoning(
     request: &ChatRequest,
     target: &Target,
     same: bool,
-    body: &mut ObjectWriter<'_>,
+    body: &mut Object<'_>,
     degraded: &mut Losses,
 ) {
     let wanted = wanted_effort(&request.reasoning);
@@ -182,43 +183,45 @@ fn reasoning(
     if effort.is_none() && summary.is_none() && rest.is_none() {
         return;
     }
-    let mut object = ObjectWriter::new(body.value("reasoning"));
-    object.string_if("effort", effort.map(Effort::as_str));
-    object.string_if("summary", summary);
+    let mut object = body.object("reasoning");
+    object.set_some("effort", effort.map(Effort::as_str));
+    object.set_some("summary", summary);
     weave(&mut object, rest);
     object.end();
 }
 
-fn text(request: &ChatRequest, same: bool, body: &mut ObjectWriter<'_>) {
+fn text(request: &ChatRequest, same: bool, body: &mut Object<'_>) {
     let rest = woven(request, same, "text");
     if request.output == OutputFormat::Text && request.verbosity.is_none() && rest.is_none() {
         return;
     }
-    let mut object = ObjectWriter::new(body.value("text"));
+    let mut object = body.object("text");
     format(&request.output, &mut object);
-    object.string_if("verbosity", request.verbosity.map(|level| level.as_str()));
+    object.set_some("verbosity", request.verbosity.map(|level| level.as_str()));
     weave(&mut object, rest);
     object.end();
 }
 
 /// Writes `format`, unless the answer is plain text.
-pub(super) fn format(output: &OutputFormat, object: &mut ObjectWriter<'_>) {
+pub(super) fn format(output: &OutputFormat, object: &mut Object<'_>) {
     match output {
         OutputFormat::Text => {}
-        OutputFormat::JsonObject => object.raw("format", r#"{"type":"json_object"}"#),
+        OutputFormat::JsonObject => {
+            object.raw("format", r#"{"type":"json_object"}"#);
+        }
         OutputFormat::JsonSchema {
             name,
             description,
             schema,
             strict,
         } => {
-            let mut format = ObjectWriter::new(object.value("format"));
-            format.string("type", "json_schema");
-            format.string("name", name.as_deref().unwrap_or("answer"));
-            format.string_if("description", description.as_deref());
+            let mut format = object.object("format");
+            format.set("type", "json_schema");
+            format.set("name", name.as_deref().unwrap_or("answer"));
+            format.set_some("description", description.as_deref());
             format.raw("schema", schema.as_str());
             if let Some(strict) = strict {
-                format.bool("strict", *strict);
+                format.set("strict", *strict);
             }
             format.end();
         }
@@ -230,7 +233,7 @@ fn thinks(target: &Target) -> bool {
     target.capabilities.thinking.any() || !target.capabilities.efforts.is_empty()
 }
 
-fn include(request: &ChatRequest, target: &Target, same: bool, body: &mut ObjectWriter<'_>) {
+fn include(request: &ChatRequest, target: &Target, same: bool, body: &mut Object<'_>) {
     let mut wanted: Vec<String> = woven(request, same, "include")
         .and_then(|raw| raw.read().ok())
         .unwrap_or_default();
@@ -241,7 +244,7 @@ fn include(request: &ChatRequest, target: &Target, same: bool, body: &mut Object
         wanted.push(INCLUDE_LOGPROBS.to_owned());
     }
     if !wanted.is_empty() {
-        body.serialize("include", &wanted);
+        body.set("include", &wanted);
     }
 }
 
@@ -250,33 +253,30 @@ fn identity(
     request: &ChatRequest,
     target: &Target,
     same: bool,
-    body: &mut ObjectWriter<'_>,
+    body: &mut Object<'_>,
     degraded: &mut Losses,
 ) {
     // These keep nothing, and one of them refuses to be asked.
     let forgetful = matches!(target.service, Service::BlockRun | Service::Venice);
-    match request.store {
-        Some(true) if forgetful => {
-            body.bool("store", false);
-            degraded.lose("store", "this provider does not store answers");
-        }
-        Some(store) => body.bool("store", store),
-        None if !same || forgetful => body.bool("store", false),
-        None => {}
+    if request.store == Some(true) && forgetful {
+        degraded.lose("store", "this provider does not store answers");
     }
-    body.raw_if("metadata", request.metadata.as_ref());
+    let unasked = (!same || forgetful).then_some(false);
+    let store = request.store.map(|store| store && !forgetful);
+    body.set_some("store", store.or(unasked));
+    body.set_some("metadata", request.metadata.as_ref());
     if let Some(tier) = request.service_tier.as_deref() {
         let tier = match (request.dialect, tier) {
             (Dialect::Anthropic, "standard_only") => "default",
             (_, tier) => tier,
         };
-        body.string("service_tier", tier);
+        body.set("service_tier", tier);
     }
     let user = request.end_user.as_deref().map(ids::key);
-    body.string_if("safety_identifier", user.as_deref());
+    body.set_some("safety_identifier", user.as_deref());
     let key = request.cache.key.as_deref().map(ids::key);
-    body.string_if("prompt_cache_key", key.as_deref());
-    body.raw_if("prompt_cache_options", request.cache.options.as_ref());
+    body.set_some("prompt_cache_key", key.as_deref());
+    body.set_some("prompt_cache_options", request.cache.options.as_ref());
 }
 
 /// Names what this API has no member for.
@@ -331,7 +331,7 @@ fn woven<'a>(request: &'a ChatRequest, same: bool, key: &str) -> Option<&'a RawJ
 }
 
 /// Writes the members of an object that was kept.
-pub(super) fn weave(object: &mut ObjectWriter<'_>, rest: Option<&RawJson>) {
+pub(super) fn weave(object: &mut Object<'_>, rest: Option<&RawJson>) {
     wire_object! {
         struct Members<'a> {}
     }
@@ -339,6 +339,6 @@ pub(super) fn weave(object: &mut ObjectWriter<'_>, rest: Option<&RawJson>) {
     let members: Members<'_> = rest.read().unwrap_or_default();
     for (key, raw) in &members.extra {
         let key: &Str<'_> = key;
-        object.raw(key, raw.get());
+        object.foreign(key, raw.get());
     }
 }

@@ -12,9 +12,9 @@ use bardo_types::model::Dialect;
 
 use super::encode::CACHE_MARKS;
 use super::output::OWN_ID;
-use super::writer::{ArrayWriter, ObjectWriter};
 use super::{ids, namespaces};
 use crate::codec::BadRequest;
+use crate::json::{Array, DataUrl, Object};
 use crate::kit::tool_names::ToolNames;
 
 /// Why thinking that is not OpenAI's own is left out.
@@ -37,7 +37,7 @@ pub(super) fn encode(
         same: request.dialect == Dialect::Responses,
         own_files: matches!(request.dialect, Dialect::Responses | Dialect::Chat),
         names,
-        items: ArrayWriter::new(out),
+        items: Array::new(out),
         degraded,
     };
     for message in &request.messages[..skip] {
@@ -98,7 +98,7 @@ struct Encoder<'a> {
     /// File ids of the request are OpenAI's.
     own_files: bool,
     names: &'a ToolNames,
-    items: ArrayWriter<'a>,
+    items: Array<'a>,
     degraded: &'a mut Losses,
 }
 
@@ -171,18 +171,16 @@ impl Encoder<'_> {
             ..
         } = self;
         let mut message = items.object();
-        message.string("type", "message");
-        message.string("role", role);
+        message.set("type", "message");
+        message.set("role", role);
         let mut content = ContentWriter {
             own_files: *own_files,
-            list: ArrayWriter::new(message.value("content")),
+            list: message.array("content"),
             degraded,
         };
         for part in parts {
             content.part(part, path)?;
         }
-        content.list.end();
-        message.end();
         Ok(())
     }
 
@@ -193,17 +191,19 @@ impl Encoder<'_> {
         } else {
             "function_call_output"
         };
-        item.string("type", kind);
-        item.string("call_id", &ids::call_id(&result.call_id));
+        item.set("type", kind);
+        item.set("call_id", &ids::call_id(&result.call_id));
         match result.parts.as_slice() {
-            [] => item.string("output", &failed(result.is_error, "")),
+            [] => {
+                item.set("output", failed(result.is_error, ""));
+            }
             [Part::Text(text)] if text.cache.is_none() => {
-                item.string("output", &failed(result.is_error, &text.text));
+                item.set("output", &failed(result.is_error, &text.text));
             }
             parts => {
                 let mut content = ContentWriter {
                     own_files: self.own_files,
-                    list: ArrayWriter::new(item.value("output")),
+                    list: item.array("output"),
                     degraded: self.degraded,
                 };
                 if result.is_error {
@@ -212,7 +212,6 @@ impl Encoder<'_> {
                 for part in parts {
                     content.part(part, path)?;
                 }
-                content.list.end();
             }
         }
         item.end();
@@ -254,29 +253,29 @@ impl Encoder<'_> {
         }
         let (mut marked, mut signed) = (false, false);
         let mut message = self.items.object();
-        message.string("type", "message");
-        message.string("role", "assistant");
-        let mut content = ArrayWriter::new(message.value("content"));
+        message.set("type", "message");
+        message.set("role", "assistant");
+        let mut content = message.array("content");
         for part in words.drain(..) {
             let mut object = content.object();
             match part {
                 Part::Text(text) => {
                     marked |= text.cache.is_some();
                     signed |= text.opaque.is_some();
-                    object.string("type", "output_text");
-                    object.string("text", &text.text);
+                    object.set("type", "output_text");
+                    object.set("text", &text.text);
                     let own = |citation: &Citation| match &citation.raw {
                         Some((Dialect::Responses, raw)) => Some(raw.clone()),
                         _ => None,
                     };
                     let annotations: Vec<RawJson> = text.citations.iter().filter_map(own).collect();
                     if !annotations.is_empty() {
-                        object.serialize("annotations", &annotations);
+                        object.set("annotations", &annotations);
                     }
                 }
                 Part::Refusal(refusal) => {
-                    object.string("type", "refusal");
-                    object.string("refusal", refusal);
+                    object.set("type", "refusal");
+                    object.set("refusal", refusal);
                 }
                 _ => {}
             }
@@ -307,16 +306,16 @@ impl Encoder<'_> {
             ToolInput::Json(text) => ("function_call", "arguments", text.as_str()),
             ToolInput::Text(text) => ("custom_tool_call", "input", text.as_str()),
         };
-        item.string("type", kind);
-        item.string("call_id", &ids::call_id(&call.id));
+        item.set("type", kind);
+        item.set("call_id", &ids::call_id(&call.id));
         let namespace = namespaces::of_call(call).filter(|_| self.same);
         let own = namespace.and_then(|namespace| namespaces::within(&namespace, &call.name));
-        item.string("name", own.unwrap_or_else(|| self.names.sent(&call.name)));
-        item.string(key, input);
+        item.set("name", own.unwrap_or_else(|| self.names.sent(&call.name)));
+        item.set(key, input);
         if self.same {
             for (key, raw) in &call.extra {
                 if key != "id" || !raw.as_str().contains(OWN_ID) {
-                    item.raw(key, raw.as_str());
+                    item.foreign(key, raw.as_str());
                 }
             }
         }
@@ -352,9 +351,9 @@ impl Encoder<'_> {
             } else {
                 "function_call_output"
             };
-            item.string("type", kind);
-            item.string("call_id", &ids::call_id(&call.id));
-            item.string("output", "Error: the tool gave no result.");
+            item.set("type", kind);
+            item.set("call_id", &ids::call_id(&call.id));
+            item.set("output", "Error: the tool gave no result.");
             item.end();
             self.lose(
                 "missing_tool_result",
@@ -381,7 +380,7 @@ fn is_content_kind(kind: &str) -> bool {
 /// Writes content parts of a message or of a tool's output.
 struct ContentWriter<'a> {
     own_files: bool,
-    list: ArrayWriter<'a>,
+    list: Array<'a>,
     degraded: &'a mut Losses,
 }
 
@@ -413,8 +412,8 @@ impl ContentWriter<'_> {
 
     fn text(&mut self, text: &str, mark: Option<&CacheMark>) {
         let mut object = self.list.object();
-        object.string("type", "input_text");
-        object.string("text", text);
+        object.set("type", "input_text");
+        object.set("text", text);
         let lost = write_mark(&mut object, mark);
         object.end();
         self.note(lost);
@@ -442,13 +441,17 @@ impl ContentWriter<'_> {
             self.own_file(path)?;
         }
         let mut object = self.list.object();
-        object.string("type", "input_image");
-        object.string("detail", image.detail.as_deref().unwrap_or("auto"));
+        object.set("type", "input_image");
+        object.set("detail", image.detail.as_deref().unwrap_or("auto"));
         match &image.source {
-            MediaSource::File(id) => object.string("file_id", id),
-            MediaSource::Url(url) => object.string("image_url", url),
+            MediaSource::File(id) => {
+                object.set("file_id", id);
+            }
+            MediaSource::Url(url) => {
+                object.set("image_url", url);
+            }
             MediaSource::Base64 { media_type, data } => {
-                data_url(object.value("image_url"), media_type, data);
+                object.set("image_url", DataUrl { media_type, data });
             }
         }
         let lost = write_mark(&mut object, image.cache.as_ref());
@@ -488,14 +491,18 @@ impl ContentWriter<'_> {
             self.own_file(path)?;
         }
         let mut object = self.list.object();
-        object.string("type", "input_file");
+        object.set("type", "input_file");
         match source {
-            MediaSource::File(id) => object.string("file_id", id),
-            MediaSource::Url(url) => object.string("file_url", url),
+            MediaSource::File(id) => {
+                object.set("file_id", id);
+            }
+            MediaSource::Url(url) => {
+                object.set("file_url", url);
+            }
             MediaSource::Base64 { media_type, data } => {
                 let name = document.title.as_deref().unwrap_or("document.pdf");
-                object.string("filename", name);
-                data_url(object.value("file_data"), media_type, data);
+                object.set("filename", name);
+                object.set("file_data", DataUrl { media_type, data });
             }
         }
         let lost = write_mark(&mut object, document.cache.as_ref());
@@ -513,10 +520,10 @@ impl ContentWriter<'_> {
 
     fn audio(&mut self, audio: &Audio) {
         let mut object = self.list.object();
-        object.string("type", "input_audio");
-        let mut inner = ObjectWriter::new(object.value("input_audio"));
-        inner.string("data", &audio.data);
-        inner.string("format", &audio.format);
+        object.set("type", "input_audio");
+        let mut inner = object.object("input_audio");
+        inner.set("data", &audio.data);
+        inner.set("format", &audio.format);
         inner.end();
         object.end();
     }
@@ -539,31 +546,12 @@ impl ContentWriter<'_> {
 }
 
 /// Writes a breakpoint; answers whether a mark of another kind was left out.
-fn write_mark(object: &mut ObjectWriter<'_>, mark: Option<&CacheMark>) -> bool {
+fn write_mark(object: &mut Object<'_>, mark: Option<&CacheMark>) -> bool {
     match mark {
         Some(mark) if is_breakpoint(mark) => {
             object.raw("prompt_cache_breakpoint", mark.0.as_str());
             false
         }
         mark => mark.is_some(),
-    }
-}
-
-/// Writes a data URL as a JSON string. Base64 and media types need no escapes; anything else goes
-/// through the escaper.
-fn data_url(out: &mut Vec<u8>, media_type: &str, data: &str) {
-    let plain = |text: &str| {
-        text.bytes()
-            .all(|b| (0x20..0x7f).contains(&b) && b != b'"' && b != b'\\')
-    };
-    if plain(media_type) && plain(data) {
-        out.reserve(data.len() + media_type.len() + 16);
-        out.extend_from_slice(b"\"data:");
-        out.extend_from_slice(media_type.as_bytes());
-        out.extend_from_slice(b";base64,");
-        out.extend_from_slice(data.as_bytes());
-        out.push(b'"');
-    } else {
-        super::writer::string(out, &format!("data:{media_type};base64,{data}"));
     }
 }

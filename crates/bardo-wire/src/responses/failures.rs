@@ -5,10 +5,9 @@ use bardo_types::model::Service;
 use serde_json::value::RawValue;
 
 use super::reply::Status;
-use super::writer::{self, ObjectWriter};
 use crate::behind;
 use crate::codec::{ErrorView, Observed};
-use crate::json::{Count, Str, wire_object};
+use crate::json::{Count, Object, Str, kept_object, wire_object};
 
 /// Longest message that is quoted from a provider.
 const LONGEST_MESSAGE: usize = 2048;
@@ -67,13 +66,13 @@ pub(super) fn stream_code(fault: &Fault) -> &'static str {
 pub fn encode_error(view: &ErrorView<'_>) -> Vec<u8> {
     let fault = view.fault;
     let mut out = Vec::new();
-    let mut body = ObjectWriter::new(&mut out);
-    let mut error = ObjectWriter::new(body.value("error"));
-    error.string("message", &fault.message);
-    error.string("type", error_type(fault.class));
-    error.serialize("param", &fault.param);
-    error.serialize("code", &error_code(fault));
-    error.string("bardo_code", view.bardo_code);
+    let mut body = Object::new(&mut out);
+    let mut error = body.object("error");
+    error.set("message", &fault.message);
+    error.set("type", error_type(fault.class));
+    error.set("param", &fault.param);
+    error.set("code", &error_code(fault));
+    error.set("bardo_code", view.bardo_code);
     error.end();
     body.end();
     out
@@ -89,15 +88,15 @@ pub fn encode_stream_error(view: &ErrorView<'_>) -> Vec<u8> {
 
 fn failure(view: &ErrorView<'_>, frame: &super::reply::Frame, number: u64) -> Vec<u8> {
     let mut out = b"event: response.failed\ndata: ".to_vec();
-    let mut event = ObjectWriter::new(&mut out);
-    event.string("type", "response.failed");
-    event.number("sequence_number", number);
+    let mut event = Object::new(&mut out);
+    event.set("type", "response.failed");
+    event.set("sequence_number", number);
     let status = Status::Failed {
         code: stream_code(view.fault),
         message: &view.fault.message,
     };
-    frame.write(status, &[], None, event.value("response"));
-    event.string("bardo_code", view.bardo_code);
+    frame.write(status, &[], None, event.key("response"));
+    event.set("bardo_code", view.bardo_code);
     event.end();
     out.extend_from_slice(b"\n\n");
     out
@@ -350,9 +349,9 @@ pub(super) fn malformed(what: &'static str) -> Fault {
 /// The body of `POST /v1/responses/input_tokens`.
 #[must_use]
 pub fn input_tokens(count: u64) -> Vec<u8> {
-    let body = writer::object(|object| {
-        object.string("object", "response.input_tokens");
-        object.number("input_tokens", count);
+    let body = kept_object(|object| {
+        object.set("object", "response.input_tokens");
+        object.set("input_tokens", count);
     });
     body.as_str().as_bytes().to_vec()
 }

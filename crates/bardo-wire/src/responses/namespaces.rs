@@ -8,8 +8,7 @@ use bardo_types::chat::{ChatRequest, Tool, ToolCall};
 use bardo_types::json::RawJson;
 use serde_json::value::RawValue;
 
-use super::writer;
-use crate::json::{Str, wire_object};
+use crate::json::{Str, kept_object, wire_object};
 
 /// The member of a function's `extra` that says which namespace it is from.
 const KEY: &str = "namespace";
@@ -57,11 +56,11 @@ pub(super) fn functions(
 ) -> Option<Vec<Tool>> {
     let namespace: Namespace<'_> = serde_json::from_str(raw.get()).ok()?;
     let name = namespace.name.as_deref()?;
-    let head = writer::object(|object| {
-        object.string("type", "namespace");
-        object.string("name", name);
+    let head = kept_object(|object| {
+        object.set("type", "namespace");
+        object.set("name", name);
         for (key, raw) in &namespace.extra {
-            object.raw(key, raw.get());
+            object.foreign(key, raw.get());
         }
     });
     let tools = namespace.tools.as_ref()?;

@@ -6,10 +6,9 @@ use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
 use super::namespaces::{self, Called};
-use super::writer::{self, ArrayWriter};
 use super::{annotations, reasoning_item};
 use crate::codec::ReplyContext;
-use crate::json::{Str, wire_object};
+use crate::json::{Array, Str, kept_object, wire_object};
 
 /// What follows the kind in ids of items that the gateway made, so that they are never taken for
 /// ids that OpenAI knows.
@@ -22,30 +21,30 @@ pub(super) fn item_id(kind: &str, seed: &str, index: usize) -> String {
 
 /// The part of a message that holds words.
 pub(super) fn text_part(text: &str, annotations: &[RawJson], logprobs: &[RawJson]) -> RawJson {
-    writer::object(|object| {
-        object.string("type", "output_text");
-        object.string("text", text);
-        object.serialize("annotations", &annotations);
-        object.serialize("logprobs", &logprobs);
+    kept_object(|object| {
+        object.set("type", "output_text");
+        object.set("text", text);
+        object.set("annotations", &annotations);
+        object.set("logprobs", &logprobs);
     })
 }
 
 /// The part of a message that holds a refusal.
 pub(super) fn refusal_part(refusal: &str) -> RawJson {
-    writer::object(|object| {
-        object.string("type", "refusal");
-        object.string("refusal", refusal);
+    kept_object(|object| {
+        object.set("type", "refusal");
+        object.set("refusal", refusal);
     })
 }
 
 /// A message of the model.
 pub(super) fn message(id: &str, status: &str, content: &[RawJson]) -> RawJson {
-    writer::object(|object| {
-        object.string("id", id);
-        object.string("type", "message");
-        object.string("status", status);
-        object.string("role", "assistant");
-        object.serialize("content", &content);
+    kept_object(|object| {
+        object.set("id", id);
+        object.set("type", "message");
+        object.set("status", status);
+        object.set("role", "assistant");
+        object.set("content", &content);
     })
 }
 
@@ -57,14 +56,14 @@ pub(super) fn function_call(
     called: &Called,
     arguments: &str,
 ) -> RawJson {
-    writer::object(|object| {
-        object.string("id", id);
-        object.string("type", "function_call");
-        object.string("status", status);
-        object.string("arguments", arguments);
-        object.string("call_id", call_id);
-        object.string("name", &called.name);
-        object.string_if("namespace", called.namespace.as_deref());
+    kept_object(|object| {
+        object.set("id", id);
+        object.set("type", "function_call");
+        object.set("status", status);
+        object.set("arguments", arguments);
+        object.set("call_id", call_id);
+        object.set("name", &called.name);
+        object.set_some("namespace", called.namespace.as_deref());
     })
 }
 
@@ -76,13 +75,13 @@ pub(super) fn custom_call(
     name: &str,
     input: &str,
 ) -> RawJson {
-    writer::object(|object| {
-        object.string("id", id);
-        object.string("type", "custom_tool_call");
-        object.string("status", status);
-        object.string("call_id", call_id);
-        object.string("input", input);
-        object.string("name", name);
+    kept_object(|object| {
+        object.set("id", id);
+        object.set("type", "custom_tool_call");
+        object.set("status", status);
+        object.set("call_id", call_id);
+        object.set("input", input);
+        object.set("name", name);
     })
 }
 
@@ -265,7 +264,7 @@ impl Builder<'_> {
 
 /// Writes items as an array.
 pub(super) fn write_items(items: &[RawJson], out: &mut Vec<u8>) {
-    let mut list = ArrayWriter::new(out);
+    let mut list = Array::new(out);
     for item in items {
         list.raw(item.as_str());
     }

@@ -8,9 +8,8 @@ use bardo_types::chat::{Opaque, Part, Reasoning, Text};
 use bardo_types::json::RawJson;
 
 use super::output::OWN_ID;
-use super::writer::{self, ArrayWriter, ObjectWriter};
 use crate::envelope;
-use crate::json::{Str, wire_object};
+use crate::json::{Array, Object, Str, kept_object, wire_object};
 
 wire_object! {
     /// A reasoning item, in either direction.
@@ -155,14 +154,11 @@ fn of_parts(reasoning: &Reasoning, summary: bool, id: &str) -> RawJson {
         let text = with_text.then_some(reasoning.text.as_str());
         envelope::seal(opaque, text.filter(|text| !text.is_empty()))
     });
-    writer::object(|object| {
+    kept_object(|object| {
         open(object, id);
         words_of(object, &reasoning.text, summary);
-        match &sealed {
-            Some(sealed) => object.string("encrypted_content", sealed),
-            None => object.null("encrypted_content"),
-        }
-        object.string("status", "completed");
+        object.set("encrypted_content", &sealed);
+        object.set("status", "completed");
     })
 }
 
@@ -188,43 +184,43 @@ pub(super) fn of_text_state(opaque: &Opaque, text: &str, id: &str) -> RawJson {
 }
 
 fn of_state(sealed: &str, id: &str) -> RawJson {
-    writer::object(|object| {
+    kept_object(|object| {
         open(object, id);
         words_of(object, "", false);
-        object.string("encrypted_content", sealed);
-        object.string("status", "completed");
+        object.set("encrypted_content", sealed);
+        object.set("status", "completed");
     })
 }
 
 /// An item that has only begun.
 pub(super) fn begun(id: &str) -> RawJson {
-    writer::object(|object| {
+    kept_object(|object| {
         open(object, id);
         words_of(object, "", false);
-        object.null("encrypted_content");
-        object.string("status", "in_progress");
+        object.set("encrypted_content", ());
+        object.set("status", "in_progress");
     })
 }
 
-fn open(object: &mut ObjectWriter<'_>, id: &str) {
-    object.string("id", id);
-    object.string("type", "reasoning");
+fn open(object: &mut Object<'_>, id: &str) {
+    object.set("id", id);
+    object.set("type", "reasoning");
 }
 
-fn words_of(object: &mut ObjectWriter<'_>, text: &str, summary: bool) {
+fn words_of(object: &mut Object<'_>, text: &str, summary: bool) {
     let list = |out: &mut Vec<u8>, kind: &str, text: &str| {
-        let mut list = ArrayWriter::new(out);
+        let mut list = Array::new(out);
         if !text.is_empty() {
             let mut part = list.object();
-            part.string("type", kind);
-            part.string("text", text);
+            part.set("type", kind);
+            part.set("text", text);
             part.end();
         }
         list.end();
     };
     let (shown, thought) = if summary { (text, "") } else { ("", text) };
-    list(object.value("summary"), "summary_text", shown);
+    list(object.key("summary"), "summary_text", shown);
     if !thought.is_empty() {
-        list(object.value("content"), "reasoning_text", thought);
+        list(object.key("content"), "reasoning_text", thought);
     }
 }

@@ -5,9 +5,9 @@ use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Effort};
 use bardo_types::usage::Usage;
 
-use super::writer::ObjectWriter;
 use super::{encode, output, tools, usage};
 use crate::codec::ReplyContext;
+use crate::json::Object;
 
 /// How an answer stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,11 +82,11 @@ impl Frame {
         counted: Option<&Usage>,
         out: &mut Vec<u8>,
     ) {
-        let mut object = ObjectWriter::new(out);
-        object.string("id", &self.id);
-        object.string("object", "response");
-        object.number("created_at", self.created);
-        object.string(
+        let mut object = Object::new(out);
+        object.set("id", &self.id);
+        object.set("object", "response");
+        object.set("created_at", self.created);
+        object.set(
             "status",
             match status {
                 Status::InProgress => "in_progress",
@@ -95,35 +95,30 @@ impl Frame {
                 Status::Failed { .. } => "failed",
             },
         );
-        object.string("model", &self.model);
+        object.set("model", &self.model);
         if let Status::Failed { code, message } = status {
-            let mut error = ObjectWriter::new(object.value("error"));
-            error.string("code", code);
-            error.string("message", message);
-            error.end();
+            let mut error = object.object("error");
+            error.set("code", code).set("message", message);
         } else {
-            object.null("error");
+            object.set("error", ());
         }
         if let Status::Incomplete { reason } = status {
-            let mut details = ObjectWriter::new(object.value("incomplete_details"));
-            details.string("reason", reason);
-            details.end();
+            object.object("incomplete_details").set("reason", reason);
         } else {
-            object.null("incomplete_details");
+            object.set("incomplete_details", ());
         }
-        output::write_items(items, object.value("output"));
+        output::write_items(items, object.key("output"));
         match counted {
-            Some(counted) => usage::write(counted, object.value("usage")),
-            None => object.null("usage"),
+            Some(counted) => usage::write(counted, object.key("usage")),
+            None => {
+                object.set("usage", ());
+            }
         }
-        object.string(
+        object.set(
             "service_tier",
             self.service_tier.as_deref().map_or("default", known_tier),
         );
-        // The echo is a run of members without braces.
-        out.push(b',');
-        out.extend_from_slice(self.echo.as_bytes());
-        out.push(b'}');
+        object.spread(&self.echo);
     }
 }
 
@@ -138,67 +133,63 @@ fn known_tier(tier: &str) -> &str {
 /// Members of a response object that repeat the request, without braces.
 fn echo(request: &ChatRequest) -> String {
     let mut out = Vec::with_capacity(1024);
-    let mut object = ObjectWriter::new(&mut out);
+    let mut object = Object::new(&mut out);
     let kept = |key: &str| {
         let found = request.extra.iter().find(|(name, _)| name == key);
         found.map(|(_, raw)| raw)
     };
-    match instructions(request) {
-        Some(text) => object.string("instructions", &text),
-        None => object.null("instructions"),
-    }
+    object.set("instructions", instructions(request));
     let or = |raw: Option<&RawJson>, default: &'static str| -> String {
         raw.map_or(default, RawJson::as_str).to_owned()
     };
     object.raw("background", &or(kept("background"), "false"));
-    match request.max_output_tokens {
-        Some(limit) => object.number("max_output_tokens", limit),
-        None => object.null("max_output_tokens"),
-    }
+    object.set("max_output_tokens", request.max_output_tokens);
     object.raw("max_tool_calls", &or(kept("max_tool_calls"), "null"));
     object.raw("metadata", &or(request.metadata.as_ref(), "{}"));
-    object.bool(
+    object.set(
         "parallel_tool_calls",
         request.parallel_tool_calls.unwrap_or(true),
     );
     let previous = kept("previous_response_id");
     object.raw("previous_response_id", &or(previous, "null"));
-    object.serialize("prompt_cache_key", &request.cache.key);
+    object.set("prompt_cache_key", &request.cache.key);
     object.raw(
         "prompt_cache_options",
         &or(request.cache.options.as_ref(), "null"),
     );
-    let mut reasoning = ObjectWriter::new(object.value("reasoning"));
-    reasoning.serialize("effort", &request.reasoning.effort.map(Effort::as_str));
-    reasoning.serialize("summary", &request.reasoning.summary);
+    let mut reasoning = object.object("reasoning");
+    reasoning.set("effort", &request.reasoning.effort.map(Effort::as_str));
+    reasoning.set("summary", &request.reasoning.summary);
     reasoning.end();
-    object.serialize("safety_identifier", &request.end_user);
-    object.bool("store", request.store.unwrap_or(true));
+    object.set("safety_identifier", &request.end_user);
+    object.set("store", request.store.unwrap_or(true));
     object.raw(
         "temperature",
         &or(request.sampling.temperature.as_ref(), "1.0"),
     );
-    let mut text = ObjectWriter::new(object.value("text"));
+    let mut text = object.object("text");
     if request.output == bardo_types::chat::OutputFormat::Text {
         text.raw("format", r#"{"type":"text"}"#);
     } else {
         encode::format(&request.output, &mut text);
     }
-    text.string(
+    text.set(
         "verbosity",
         request.verbosity.map_or("medium", |level| level.as_str()),
     );
     text.end();
     match kept("tool_choice") {
-        Some(raw) => object.raw("tool_choice", raw.as_str()),
-        None => tools::echo_choice(request, object.value("tool_choice")),
+        Some(raw) => {
+            object.set("tool_choice", raw);
+        }
+        None => tools::echo_choice(request, object.key("tool_choice")),
     }
-    tools::echo(request, object.value("tools"));
+    tools::echo(request, object.key("tools"));
     let top = request.logprobs.and_then(|wanted| wanted.top).unwrap_or(0);
-    object.number("top_logprobs", u64::from(top));
+    object.set("top_logprobs", u64::from(top));
     object.raw("top_p", &or(request.sampling.top_p.as_ref(), "1.0"));
     object.raw("truncation", &or(kept("truncation"), "\"disabled\""));
-    object.null("user");
+    object.set("user", ());
     object.end();
     let text = String::from_utf8(out).expect("the writers write UTF-8");
     text[1..text.len() - 1].to_owned()

@@ -13,8 +13,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::writer;
-use crate::json::{Str, wire_object};
+use crate::json::{Str, kept_object, wire_object};
 
 wire_object! {
     /// `POST /v1/responses`.
@@ -99,18 +98,18 @@ wire_object! {
 impl ContentPart<'_> {
     /// A part of a kind that has no neutral meaning, put together again.
     pub(super) fn rebuilt(&self) -> RawJson {
-        writer::object(|object| {
-            object.string_if("type", self.kind.as_deref());
-            object.string_if("text", self.text.as_deref());
-            object.string_if("refusal", self.refusal.as_deref());
-            object.string_if("image_url", self.image_url.as_deref());
-            object.string_if("detail", self.detail.as_deref());
-            object.string_if("file_id", self.file_id.as_deref());
-            object.string_if("file_url", self.file_url.as_deref());
-            object.string_if("file_data", self.file_data.as_deref());
-            object.string_if("filename", self.filename.as_deref());
+        kept_object(|object| {
+            object.set_some("type", self.kind.as_deref());
+            object.set_some("text", self.text.as_deref());
+            object.set_some("refusal", self.refusal.as_deref());
+            object.set_some("image_url", self.image_url.as_deref());
+            object.set_some("detail", self.detail.as_deref());
+            object.set_some("file_id", self.file_id.as_deref());
+            object.set_some("file_url", self.file_url.as_deref());
+            object.set_some("file_data", self.file_data.as_deref());
+            object.set_some("filename", self.filename.as_deref());
             for (key, raw) in &self.extra {
-                object.raw(key, raw.get());
+                object.foreign(key, raw.get());
             }
         })
     }
@@ -250,9 +249,9 @@ impl<'a> Item<'a> {
 
     /// The whole item put together again, its members in their order.
     pub(super) fn rebuilt(&self) -> RawJson {
-        writer::object(|object| {
+        kept_object(|object| {
             for (key, raw) in &self.members {
-                object.raw(key, raw.get());
+                object.foreign(key, raw.get());
             }
         })
     }

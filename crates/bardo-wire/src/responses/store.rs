@@ -6,10 +6,9 @@ use bardo_types::json::RawJson;
 use memchr::memmem;
 
 use super::output;
-use super::writer::{self, ArrayWriter};
 use crate::codec::{BadRequest, ReplyContext};
 use crate::envelope;
-use crate::json::{TopLevel, scan};
+use crate::json::{Array, TopLevel, kept_object, scan};
 use crate::splice::{Edit, splice};
 
 /// The answer that a request goes on from, if it names one.
@@ -45,10 +44,10 @@ fn items_of(top: &TopLevel<'_>) -> Result<Vec<RawJson>, BadRequest> {
         return Ok(Vec::new());
     };
     if let Ok(text) = serde_json::from_str::<String>(input) {
-        return Ok(vec![writer::object(|object| {
-            object.string("type", "message");
-            object.string("role", "user");
-            object.string("content", &text);
+        return Ok(vec![kept_object(|object| {
+            object.set("type", "message");
+            object.set("role", "user");
+            object.set("content", &text);
         })]);
     }
     serde_json::from_str(input)
@@ -73,7 +72,7 @@ pub fn prepend_items(body: &[u8], earlier_items: &[RawJson]) -> Result<Vec<u8>, 
     let top = top_level(body)?;
     let own = items_of(&top)?;
     let mut out = Vec::with_capacity(body.len());
-    let mut list = ArrayWriter::new(&mut out);
+    let mut list = Array::new(&mut out);
     for item in earlier_items {
         list.raw(item.as_str());
     }

@@ -10,9 +10,9 @@ use bardo_types::usage::Usage;
 
 use super::output::{self, item_id};
 use super::reply::{self, Frame, Status};
-use super::writer::ObjectWriter;
 use super::{failures, namespaces, reasoning_item};
 use crate::codec::{ErrorView, ReplyContext, StreamEncoder};
+use crate::json::Object;
 
 mod blocks;
 mod calls;
@@ -62,13 +62,13 @@ struct Events {
 
 impl Events {
     /// Writes one event; `rest` adds the members after `type` and `sequence_number`.
-    fn write(&mut self, kind: &str, out: &mut Vec<u8>, rest: impl FnOnce(&mut ObjectWriter<'_>)) {
+    fn write(&mut self, kind: &str, out: &mut Vec<u8>, rest: impl FnOnce(&mut Object<'_>)) {
         out.extend_from_slice(b"event: ");
         out.extend_from_slice(kind.as_bytes());
         out.extend_from_slice(b"\ndata: ");
-        let mut data = ObjectWriter::new(out);
-        data.string("type", kind);
-        data.number("sequence_number", self.sequence);
+        let mut data = Object::new(out);
+        data.set("type", kind);
+        data.set("sequence_number", self.sequence);
         rest(&mut data);
         data.end();
         out.extend_from_slice(b"\n\n");
@@ -80,7 +80,7 @@ impl Events {
         let place = self.items.len();
         self.items.push(None);
         self.write("response.output_item.added", out, |event| {
-            event.number("output_index", place as u64);
+            event.set("output_index", place as u64);
             event.raw("item", item.as_str());
         });
         place
@@ -89,7 +89,7 @@ impl Events {
     /// Closes an item.
     fn done(&mut self, place: usize, item: RawJson, out: &mut Vec<u8>) {
         self.write("response.output_item.done", out, |event| {
-            event.number("output_index", place as u64);
+            event.set("output_index", place as u64);
             event.raw("item", item.as_str());
         });
         self.items[place] = Some(item);
@@ -169,7 +169,7 @@ impl Encoder {
     fn begin(&mut self, frame: Frame, out: &mut Vec<u8>) {
         for kind in ["response.created", "response.in_progress"] {
             self.events.write(kind, out, |event| {
-                frame.write(Status::InProgress, &[], None, event.value("response"));
+                frame.write(Status::InProgress, &[], None, event.key("response"));
             });
         }
         self.frame = Some(frame);
@@ -389,9 +389,9 @@ impl Encoder {
         } = self;
         if let Some(frame) = frame {
             events.write(kind, out, |event| {
-                frame.write(status, &items, usage.as_ref(), event.value("response"));
+                frame.write(status, &items, usage.as_ref(), event.key("response"));
                 if let Some(code) = bardo_code {
-                    event.string("bardo_code", code);
+                    event.set("bardo_code", code);
                 }
             });
         }

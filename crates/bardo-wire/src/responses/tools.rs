@@ -9,9 +9,8 @@ use bardo_types::model::{Dialect, Service};
 use serde_json::value::RawValue;
 
 use super::namespaces;
-use super::writer::{ArrayWriter, ObjectWriter};
 use crate::codec::{BadRequest, Target};
-use crate::json::{Str, wire_object};
+use crate::json::{Array, Object, Str, kept_object, wire_object};
 use crate::kit::tool_names::ToolNames;
 
 wire_object! {
@@ -209,7 +208,7 @@ fn resolved(choice: &ToolChoice, tools: &[Tool]) -> ToolChoice {
 
 /// Writes one tool the way this API defines it.
 fn write(tool: &Tool, name: &str, strict: Option<bool>, nested: bool, out: &mut Vec<u8>) {
-    let mut object = ObjectWriter::new(out);
+    let mut object = Object::new(out);
     match tool {
         Tool::Function {
             description,
@@ -217,9 +216,9 @@ fn write(tool: &Tool, name: &str, strict: Option<bool>, nested: bool, out: &mut 
             extra,
             ..
         } => {
-            object.string("type", "function");
+            object.set("type", "function");
             if nested {
-                let mut inner = ObjectWriter::new(object.value("function"));
+                let mut inner = object.object("function");
                 function(
                     &mut inner,
                     name,
@@ -244,9 +243,9 @@ fn write(tool: &Tool, name: &str, strict: Option<bool>, nested: bool, out: &mut 
             format,
             ..
         } => {
-            object.string("type", "custom");
-            object.string("name", name);
-            object.string_if("description", description.as_deref());
+            object.set("type", "custom");
+            object.set("name", name);
+            object.set_some("description", description.as_deref());
             if let Some(format) = format {
                 object.raw("format", flat_format(format).as_str());
             }
@@ -258,21 +257,17 @@ fn write(tool: &Tool, name: &str, strict: Option<bool>, nested: bool, out: &mut 
 }
 
 fn function(
-    object: &mut ObjectWriter<'_>,
+    object: &mut Object<'_>,
     name: &str,
     description: Option<&str>,
     schema: Option<&RawJson>,
     strict: Option<bool>,
 ) {
-    object.string("name", name);
-    object.string_if("description", description);
-    match schema {
-        Some(schema) => object.raw("parameters", schema.as_str()),
-        None => object.raw("parameters", r#"{"type":"object","properties":{}}"#),
-    }
-    if let Some(strict) = strict {
-        object.bool("strict", strict);
-    }
+    object.set("name", name);
+    object.set_some("description", description);
+    let parameters = schema.map_or(r#"{"type":"object","properties":{}}"#, RawJson::as_str);
+    object.raw("parameters", parameters);
+    object.set_some("strict", strict);
 }
 
 /// Chat Completions nests a grammar one level deeper than this API does.
@@ -294,10 +289,10 @@ fn flat_format(format: &RawJson) -> RawJson {
         return format.clone();
     };
     let inner: Grammar<'_> = serde_json::from_str(grammar.get()).unwrap_or_default();
-    super::writer::object(|object| {
-        object.string("type", "grammar");
+    kept_object(|object| {
+        object.set("type", "grammar");
         for (key, raw) in &inner.extra {
-            object.raw(key, raw.get());
+            object.foreign(key, raw.get());
         }
     })
 }
@@ -305,8 +300,8 @@ fn flat_format(format: &RawJson) -> RawJson {
 /// Writes tools one by one, namespaces together again.
 fn write_list(
     tools: &[&Tool],
-    list: &mut ArrayWriter<'_>,
-    mut write_one: impl FnMut(&Tool, &mut ArrayWriter<'_>),
+    list: &mut Array<'_>,
+    mut write_one: impl FnMut(&Tool, &mut Array<'_>),
 ) {
     let together = |a: &&Tool, b: &&Tool| {
         let head = namespaces::of(a);
@@ -320,7 +315,7 @@ fn write_list(
         };
         let mut namespace = list.object();
         super::encode::weave(&mut namespace, Some(head));
-        let mut inner = ArrayWriter::new(namespace.value("tools"));
+        let mut inner = namespace.array("tools");
         for tool in group {
             write_one(&namespaces::inner(tool, &name), &mut inner);
         }
@@ -332,7 +327,7 @@ fn write_list(
 /// Writes the tools as a caller defined them, for the response object.
 pub(super) fn echo(request: &ChatRequest, out: &mut Vec<u8>) {
     let tools: Vec<&Tool> = request.tools.iter().collect();
-    let mut list = ArrayWriter::new(out);
+    let mut list = Array::new(out);
     write_list(&tools, &mut list, |tool, list| match tool {
         Tool::Server { dialect, raw, .. } if *dialect == Dialect::Responses => {
             list.raw(raw.as_str());
@@ -357,7 +352,7 @@ pub(super) fn encode(
     request: &ChatRequest,
     target: &Target,
     names: &ToolNames,
-    body: &mut ObjectWriter<'_>,
+    body: &mut Object<'_>,
     degraded: &mut Losses,
 ) -> Result<(), BadRequest> {
     let same = request.dialect == Dialect::Responses;
@@ -388,7 +383,7 @@ pub(super) fn encode(
     if kept.is_empty() {
         return Ok(());
     }
-    let mut list = ArrayWriter::new(body.value("tools"));
+    let mut list = body.array("tools");
     let nested = target.service == Service::Venice;
     let sent = |tool: &Tool| names.sent(tool.name().unwrap_or_default()).to_owned();
     write_list(&kept, &mut list, |tool, list| match tool {
@@ -414,7 +409,7 @@ pub(super) fn encode(
     }
     choice(request, target, names, same, body, degraded);
     if let Some(parallel) = request.parallel_tool_calls {
-        body.bool("parallel_tool_calls", parallel);
+        body.set("parallel_tool_calls", parallel);
     }
     Ok(())
 }
@@ -436,7 +431,7 @@ fn choice(
     target: &Target,
     names: &ToolNames,
     same: bool,
-    body: &mut ObjectWriter<'_>,
+    body: &mut Object<'_>,
     degraded: &mut Losses,
 ) {
     let Some(choice) = &request.tool_choice else {
@@ -445,14 +440,14 @@ fn choice(
     if same && let Some((_, raw)) = request.extra.iter().find(|(key, _)| key == "tool_choice") {
         body.raw("tool_choice", raw.as_str());
     } else if choice.forces() && !target.capabilities.forced_tool_choice {
-        body.string("tool_choice", "auto");
+        body.set("tool_choice", "auto");
         degraded.lose(
             "forced_tool_choice",
             "this model cannot be forced to call a tool",
         );
     } else {
         let sent = |name: &str| names.sent(name).to_owned();
-        write_choice(choice, request, sent, body.value("tool_choice"));
+        write_choice(choice, request, sent, body.key("tool_choice"));
     }
 }
 
@@ -477,10 +472,10 @@ fn write_choice(
                     tools.entry(name).or_insert(tool);
                 }
             }
-            let mut object = ObjectWriter::new(out);
-            object.string("type", "allowed_tools");
-            object.string("mode", if *required { "required" } else { "auto" });
-            let mut list = ArrayWriter::new(object.value("tools"));
+            let mut object = Object::new(out);
+            object.set("type", "allowed_tools");
+            object.set("mode", if *required { "required" } else { "auto" });
+            let mut list = object.array("tools");
             for name in names {
                 let tool = tools.get(name.as_str()).copied();
                 write_named(name, tool, &sent, list.item());
@@ -492,23 +487,23 @@ fn write_choice(
 }
 
 fn write_named(name: &str, tool: Option<&Tool>, sent: &impl Fn(&str) -> String, out: &mut Vec<u8>) {
-    let mut object = ObjectWriter::new(out);
+    let mut object = Object::new(out);
     match tool {
         Some(Tool::Server { kind, .. }) => {
-            object.string("type", kind);
+            object.set("type", kind);
             if kind == "mcp" {
-                object.string("server_label", name);
+                object.set("server_label", name);
             } else if kind != name {
-                object.string("name", name);
+                object.set("name", name);
             }
         }
         Some(Tool::Custom { .. }) => {
-            object.string("type", "custom");
-            object.string("name", &sent(name));
+            object.set("type", "custom");
+            object.set("name", &sent(name));
         }
         _ => {
-            object.string("type", "function");
-            object.string("name", &sent(name));
+            object.set("type", "function");
+            object.set("name", &sent(name));
         }
     }
     object.end();

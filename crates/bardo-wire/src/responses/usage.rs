@@ -3,8 +3,7 @@
 use bardo_types::usage::{Usage, prompt_classes};
 use serde_json::value::RawValue;
 
-use super::writer::ObjectWriter;
-use crate::json::{Count, Lenient, Str, decimal, wire_object};
+use crate::json::{Count, Lenient, Object, Str, decimal, wire_object};
 
 wire_object! {
     /// `usage` of a response object.
@@ -97,16 +96,16 @@ pub(super) fn searches(told: Option<&ToolUsage<'_>>, items: &[&RawValue]) -> Opt
 
 /// Writes `usage` with every member that SDKs demand.
 pub(super) fn write(usage: &Usage, out: &mut Vec<u8>) {
-    let mut object = ObjectWriter::new(out);
-    object.number("input_tokens", usage.prompt());
-    let mut input = ObjectWriter::new(object.value("input_tokens_details"));
-    input.number("cached_tokens", usage.cache_read);
-    input.number("cache_write_tokens", usage.cache_write());
+    let mut object = Object::new(out);
+    object.set("input_tokens", usage.prompt());
+    let mut input = object.object("input_tokens_details");
+    input.set("cached_tokens", usage.cache_read);
+    input.set("cache_write_tokens", usage.cache_write());
     input.end();
-    object.number("output_tokens", usage.output);
-    let mut output = ObjectWriter::new(object.value("output_tokens_details"));
-    output.number("reasoning_tokens", usage.reasoning.unwrap_or(0));
+    object.set("output_tokens", usage.output);
+    let mut output = object.object("output_tokens_details");
+    output.set("reasoning_tokens", usage.reasoning.unwrap_or(0));
     output.end();
-    object.number("total_tokens", usage.total());
+    object.set("total_tokens", usage.total());
     object.end();
 }

@@ -5,9 +5,9 @@ use bardo_types::json::RawJson;
 use bardo_types::usage::Usage;
 
 use super::super::reply::{encode_stream_error, reply_id, write_fault, write_usage};
-use super::super::write::Object;
 use super::{finish_reason, logprobs};
 use crate::codec::{ErrorView, ReplyContext, StreamEncoder};
+use crate::json::{Object, Serde};
 
 /// An encoder for a streamed answer.
 #[must_use]
@@ -112,7 +112,7 @@ impl Encoder {
         Object::new(out)
             .set("text", text)
             .set("index", &number)
-            .set("logprobs", &probabilities)
+            .set("logprobs", Serde(&probabilities))
             .set(
                 "finish_reason",
                 &finish.map(|reason| finish_reason(Some(reason))),

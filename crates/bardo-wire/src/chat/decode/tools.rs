@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::super::wire::{Body, ToolFunction, WireTool};
 use super::{extra, raw};
 use crate::codec::BadRequest;
-use crate::json::{Str, wire_object};
+use crate::json::{Str, kept_object, wire_object};
 
 /// Marks a request that declares `functions`, so that its answer comes as `function_call`.
 pub(in super::super) const LEGACY_FUNCTIONS: &str = "functions";
@@ -79,15 +79,7 @@ fn read_tool(index: usize, tool: WireTool<'_>) -> Result<Tool, BadRequest> {
 
 /// An object of members that are kept as written.
 pub(super) fn object_of(members: &[(String, RawJson)]) -> RawJson {
-    let mut json = Vec::new();
-    {
-        let mut object = super::super::write::Object::new(&mut json);
-        for (name, value) in members {
-            object.raw(name, value.as_str());
-        }
-    }
-    let json = String::from_utf8(json).expect("JSON is written as UTF-8");
-    RawJson::parse(json).expect("an object of JSON values is JSON")
+    kept_object(|object| object.members(members))
 }
 
 fn read_function(

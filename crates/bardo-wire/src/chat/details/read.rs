@@ -3,14 +3,12 @@
 use std::borrow::Cow;
 
 use bardo_types::chat::{Opaque, Reasoning};
-use bardo_types::json::RawJson;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::super::write::Object;
 use super::{Block, Detail, GEMINI, OPENAI, merge};
 use crate::envelope;
-use crate::json::Str;
+use crate::json::{Object, Str, kept_object};
 
 /// Summaries of an OpenAI item, waiting for the entry with its encrypted state.
 #[derive(Default)]
@@ -105,21 +103,17 @@ fn openai_item(detail: &Detail<'_>, summaries: &mut Summaries<'_>) -> Reasoning 
     let opaque = match envelope::open(data) {
         Some(opened) => opened.opaque,
         None => {
-            let mut json = Vec::new();
-            {
-                let mut item = Object::new(&mut json);
+            let item = kept_object(|item| {
                 item.set("type", "reasoning")
-                    .set_some("id", detail.id.as_deref());
-                {
-                    let mut parts = item.array("summary");
-                    for text in &texts {
-                        parts.object().set("type", "summary_text").set("text", text);
-                    }
-                }
-                item.set("encrypted_content", data);
-            }
-            let json = String::from_utf8(json).expect("JSON is written as UTF-8");
-            Opaque::OpenAiReasoning(RawJson::parse(json).expect("what was written is JSON"))
+                    .set_some("id", detail.id.as_deref())
+                    .list("summary", &texts, |text, out| {
+                        Object::new(out)
+                            .set("type", "summary_text")
+                            .set("text", text);
+                    })
+                    .set("encrypted_content", data);
+            });
+            Opaque::OpenAiReasoning(item)
         }
     };
     Reasoning {

@@ -4,10 +4,9 @@ use bardo_types::chat::{Opaque, Reasoning};
 use bardo_types::json::RawJson;
 use serde_json::{Map, Value};
 
-use super::super::write::{Array, value};
 use super::{ANTHROPIC, GEMINI, OPENAI};
 use crate::envelope;
-use crate::json::{Str, wire_object};
+use crate::json::{Array, Serde, Str, ToJson, wire_object};
 
 /// Writes the entries for `reasoning`, counting `index` up; plain thinking without state of its
 /// own writes none.
@@ -23,7 +22,7 @@ pub(in super::super) fn write(reasoning: &Reasoning, index: &mut u64, out: &mut 
             out.object()
                 .set("type", "reasoning.text")
                 .set("text", text)
-                .set("index", index)
+                .set("index", *index)
                 .set("format", ANTHROPIC)
                 .set("signature", signature);
         }
@@ -33,7 +32,7 @@ pub(in super::super) fn write(reasoning: &Reasoning, index: &mut u64, out: &mut 
                 out.object()
                     .set("type", "reasoning.text")
                     .set("text", text)
-                    .set("index", index)
+                    .set("index", *index)
                     .set("format", GEMINI);
                 *index += 1;
             }
@@ -46,7 +45,7 @@ pub(in super::super) fn write(reasoning: &Reasoning, index: &mut u64, out: &mut 
                 out.object()
                     .set("type", "reasoning.summary")
                     .set("summary", summary.text.as_deref().unwrap_or(""))
-                    .set("index", index)
+                    .set("index", *index)
                     .set_some("id", id)
                     .set("format", OPENAI);
                 *index += 1;
@@ -102,7 +101,7 @@ pub(in super::super) fn write_end(
             *index += 1;
         }
         Some(Opaque::ReasoningDetail(raw)) => match without_words(raw, kind, words) {
-            Some(rest) => value(out.item(), &rest),
+            Some(rest) => Serde(rest).write(out.item()),
             None => {
                 out.raw(raw.as_str());
                 *index += 1;

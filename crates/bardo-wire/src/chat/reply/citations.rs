@@ -3,7 +3,7 @@
 use bardo_types::chat::{Citation, CitationSource, Text};
 use bardo_types::model::Dialect;
 
-use super::super::write::Array;
+use crate::json::Array;
 
 /// The annotations of all texts of a message, which are joined into one.
 pub(super) fn write_all(texts: &[&Text], out: &mut Array<'_>) {

@@ -2,8 +2,8 @@
 
 use bardo_types::fault::{Fault, FaultClass};
 
-use super::super::write::Object;
 use crate::codec::ErrorView;
+use crate::json::Object;
 
 /// The whole body of an error answer.
 #[must_use]

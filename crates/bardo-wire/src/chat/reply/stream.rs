@@ -6,13 +6,13 @@ use bardo_types::model::Dialect;
 use bardo_types::usage::Usage;
 
 use super::super::details;
-use super::super::write::{Array, Object, value};
 use super::{
     BLOCK_GAP, citations, encode_stream_error, explanation, finish_reason, hides_thinking,
     reply_id, service_tier, unwrapped, wants_legacy_calls, write_fault, write_signature,
     write_usage,
 };
 use crate::codec::{ErrorView, ReplyContext, StreamEncoder};
+use crate::json::{Array, Object};
 
 /// An encoder for a streamed answer.
 #[must_use]
@@ -246,7 +246,7 @@ impl Encoder {
         choice.has_thought = true;
         let index = choice.detail_index;
         self.chunk(number, out, |delta| {
-            value(delta.key("reasoning_content"), &format_args!("{gap}{text}"));
+            delta.set("reasoning_content", format_args!("{gap}{text}"));
             delta
                 .array("reasoning_details")
                 .object()
@@ -315,7 +315,7 @@ impl Encoder {
         if block.dialect == Dialect::Chat {
             self.close(number, out);
             self.chunk(number, out, |delta| {
-                delta.raw(&block.kind, block.raw.as_str());
+                delta.foreign(&block.kind, block.raw.as_str());
             });
         }
     }

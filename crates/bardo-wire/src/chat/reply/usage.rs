@@ -2,7 +2,7 @@
 
 use bardo_types::usage::Usage;
 
-use super::super::write::Object;
+use crate::json::Object;
 
 pub(in super::super) fn write(usage: &Usage, object: &mut Object<'_>) {
     object

@@ -6,13 +6,13 @@ use bardo_types::chat::{Message, Opaque, Part, ToolCall, ToolInput};
 use bardo_types::model::{Dialect, Service};
 
 use super::super::reply::write_signature;
-use super::super::write::{Array, Object};
 use super::Job;
 use super::call_id::call_id;
 use super::losses::Losses;
 use super::pieces::{self, Piece};
 use super::reasoning;
 use super::vendor::Vendor;
+use crate::json::{Array, Object};
 
 /// Writes a turn and answers with its calls, which want results.
 pub(super) fn write<'a>(
@@ -109,7 +109,7 @@ fn write_call(job: &Job<'_>, call: &ToolCall, lost: &mut Losses, entry: &mut Obj
     }
     if job.request.dialect == Dialect::Chat {
         for (member, value) in &call.extra {
-            entry.raw(member, value.as_str());
+            entry.foreign(member, value.as_str());
         }
     }
 }

@@ -6,9 +6,9 @@ use bardo_types::model::{Dialect, Effort, Service};
 use serde_json::{Map, Value};
 
 use super::super::decode::LEGACY_FUNCTIONS;
-use super::super::write::Object;
 use super::Job;
 use super::losses::Losses;
+use crate::json::{Object, Serde};
 
 /// Members that one or two services know and others may refuse.
 const OWNED: &[(&str, &[Service])] = &[
@@ -54,7 +54,7 @@ pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
         } else if !is_known(job, name) {
             lost.lose_field(name, "the provider does not support this member");
         } else if !is_written(job, name) {
-            object.raw(name, value.as_str());
+            object.foreign(name, value.as_str());
         }
     }
     if job.service() == Service::Venice {
@@ -113,5 +113,5 @@ fn write_venice(job: &Job<'_>, object: &mut Object<'_>) {
             .entry("enable_web_search")
             .or_insert_with(|| Value::from(word));
     }
-    object.set("venice_parameters", &parameters);
+    object.set("venice_parameters", Serde(&parameters));
 }

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use bardo_types::chat::{Message, Part, Role};
 use bardo_types::model::Service;
 
-use super::super::write::Array;
 use super::Job;
 use super::assistant;
 use super::losses::Losses;
 use super::pieces::{self, Piece};
 use super::results::{self, Results};
+use crate::json::Array;
 
 /// Writes all messages; `notes` are instructions of the gateway's own that stand in for what the
 /// target cannot be asked otherwise.

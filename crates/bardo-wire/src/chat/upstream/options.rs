@@ -6,12 +6,12 @@ use bardo_types::chat::{OutputFormat, ReasoningRequest, Role, ThinkingDisplay, T
 use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Effort, Service};
 
-use super::super::write::Object;
 use super::Job;
 use super::losses::Losses;
 use super::pieces::plain_mark;
 use super::tools;
 use crate::codec::BadRequest;
+use crate::json::Object;
 use crate::kit::tool_names::digest;
 
 /// Longest id of an end user that OpenAI takes.

@@ -9,9 +9,9 @@ use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Service};
 use serde_json::{Map, Value};
 
-use super::super::write::{Array, DataUrl, Object, value};
 use super::Job;
 use super::losses::Losses;
+use crate::json::{Array, DataUrl, Object, write_text};
 
 /// One entry of `content`.
 pub(super) enum Piece<'a> {
@@ -242,9 +242,9 @@ pub(super) fn write(
     }
     if is_text && !marked {
         match pieces {
-            [Piece::Text(text, _)] => return value(out, &**text),
+            [Piece::Text(text, _)] => return write_text(out, text),
             _ if !job.takes_text_parts() || joint.is_empty() => {
-                return value(out, &joined(pieces, joint));
+                return write_text(out, &joined(pieces, joint));
             }
             _ => {}
         }
@@ -306,7 +306,7 @@ fn write_piece(job: &Job<'_>, piece: &Piece<'_>, lost: &mut Losses, list: &mut A
     }
 }
 
-fn set_media(object: &mut Object<'_>, member: &str, source: &MediaSource) {
+fn set_media(object: &mut Object<'_>, member: &'static str, source: &MediaSource) {
     match source {
         MediaSource::Base64 { media_type, data } => {
             object.set(member, &DataUrl { media_type, data })

@@ -4,11 +4,11 @@ use bardo_types::chat::{Message, Opaque, Part, Reasoning, ThinkingMode};
 use bardo_types::model::{Effort, Service};
 
 use super::super::details;
-use super::super::write::Object;
 use super::Job;
 use super::assistant::STATE_LOST;
 use super::losses::Losses;
 use super::vendor::Vendor;
+use crate::json::Object;
 
 /// What of a turn's thinking is sent back.
 #[derive(Default)]

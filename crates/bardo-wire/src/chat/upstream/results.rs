@@ -7,11 +7,11 @@ use std::collections::{HashMap, VecDeque};
 use bardo_types::chat::{Message, Part, Role, ToolCall, ToolResult};
 use bardo_types::model::Dialect;
 
-use super::super::write::Array;
 use super::Job;
 use super::call_id::call_id;
 use super::losses::Losses;
 use super::pieces::{self, Piece};
+use crate::json::Array;
 
 /// The results of a conversation, each to be handed out once.
 pub(super) struct Results<'a> {

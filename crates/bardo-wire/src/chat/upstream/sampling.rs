@@ -1,12 +1,11 @@
 //! How words are drawn, as far as the target lets itself be told.
 
 use bardo_types::chat::ThinkingMode;
-use bardo_types::json::RawJson;
 use bardo_types::model::{Effort, Service};
 
-use super::super::write::Object;
 use super::Job;
 use super::losses::Losses;
+use crate::json::Object;
 
 /// One knob: its name, the value that changes nothing, and which services have it.
 struct Knob {
@@ -139,9 +138,6 @@ fn write_logprobs(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
         lost.lose("logprobs", "the model does not report token probabilities");
         return;
     }
-    object.set("logprobs", &true);
-    let top = wanted
-        .top
-        .map(|top| RawJson::parse(top.to_string()).expect("a number is JSON"));
-    object.raw_some("top_logprobs", top.as_ref());
+    object.set("logprobs", true);
+    object.set_some("top_logprobs", wanted.top.map(u64::from));
 }

@@ -6,10 +6,10 @@ use bardo_types::chat::{Tool, ToolChoice};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Service, ToolFormat};
 
-use super::super::write::{Array, Object};
 use super::Job;
 use super::losses::Losses;
 use super::pieces;
+use crate::json::{Array, Object};
 use crate::responses::namespaces;
 
 /// Arguments of a custom tool that goes as a function.
@@ -136,7 +136,7 @@ fn write_tool(job: &Job<'_>, tool: &Tool, lost: &mut Losses, list: &mut Array<'_
                 write_strict(job, *strict, lost, &mut function);
                 for (member, value) in extra {
                     if job.request.dialect == Dialect::Chat {
-                        function.raw(member, value.as_str());
+                        function.foreign(member, value.as_str());
                     } else if !namespaces::is_head(member, value) {
                         lost.lose_field(
                             member,

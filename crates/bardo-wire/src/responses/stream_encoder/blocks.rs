@@ -2,7 +2,7 @@ use bardo_types::chat::{Citation, Opaque};
 use bardo_types::json::RawJson;
 
 use super::Events;
-use crate::responses::writer::ObjectWriter;
+use crate::json::Object;
 use crate::responses::{output, reasoning_item};
 
 /// A reasoning item whose words are on their way.
@@ -30,9 +30,9 @@ struct MessagePart {
 }
 
 /// Members that say where a delta belongs.
-pub(super) fn at(event: &mut ObjectWriter<'_>, place: usize, id: &str) {
-    event.string("item_id", id);
-    event.number("output_index", place as u64);
+pub(super) fn at(event: &mut Object<'_>, place: usize, id: &str) {
+    event.set("item_id", id);
+    event.set("output_index", place as u64);
 }
 
 impl Thinking {
@@ -71,16 +71,23 @@ impl Thinking {
         };
         events.write(&format!("{kind}{step}"), out, |event| {
             at(event, self.place, &self.id);
-            event.number(index, 0);
-            let mut object = ObjectWriter::new(event.value("part"));
-            object.string("type", part);
-            object.string("text", text);
+            event.set(index, 0_u64);
+            let mut object = event.object("part");
+            object.set("type", part);
+            object.set("text", text);
             object.end();
         });
     }
 
     /// `…_text.delta` and `…_text.done`.
-    fn words(&self, step: &str, key: &str, text: &str, events: &mut Events, out: &mut Vec<u8>) {
+    fn words(
+        &self,
+        step: &str,
+        key: &'static str,
+        text: &str,
+        events: &mut Events,
+        out: &mut Vec<u8>,
+    ) {
         let (kind, index) = if self.summary {
             ("response.reasoning_summary_text.", "summary_index")
         } else {
@@ -88,8 +95,8 @@ impl Thinking {
         };
         events.write(&format!("{kind}{step}"), out, |event| {
             at(event, self.place, &self.id);
-            event.number(index, 0);
-            event.string(key, text);
+            event.set(index, 0_u64);
+            event.set(key, text);
         });
     }
 
@@ -133,9 +140,9 @@ impl Message {
         }
     }
 
-    fn at_part(&self, event: &mut ObjectWriter<'_>) {
+    fn at_part(&self, event: &mut Object<'_>) {
         at(event, self.place, &self.id);
-        event.number("content_index", self.content.len() as u64);
+        event.set("content_index", self.content.len() as u64);
     }
 
     pub(super) fn say(
@@ -169,7 +176,7 @@ impl Message {
         };
         events.write(kind, out, |event| {
             self.at_part(event);
-            event.string("delta", text);
+            event.set("delta", text);
             if !refusal {
                 event.raw("logprobs", "[]");
             }
@@ -185,7 +192,7 @@ impl Message {
         if part.refusal {
             events.write("response.refusal.done", out, |event| {
                 self.at_part(event);
-                event.string("refusal", &part.text);
+                event.set("refusal", &part.text);
             });
             let done = output::refusal_part(&part.text);
             self.close_part(done, events, out);
@@ -197,14 +204,14 @@ impl Message {
         for (index, annotation) in annotations.iter().enumerate() {
             events.write("response.output_text.annotation.added", out, |event| {
                 self.at_part(event);
-                event.number("annotation_index", index as u64);
+                event.set("annotation_index", index as u64);
                 event.raw("annotation", annotation.as_str());
             });
         }
         events.write("response.output_text.done", out, |event| {
             self.at_part(event);
-            event.string("text", &part.text);
-            event.serialize("logprobs", &part.logprobs);
+            event.set("text", &part.text);
+            event.set("logprobs", &part.logprobs);
         });
         let done = output::text_part(&part.text, &annotations, &part.logprobs);
         self.close_part(done, events, out);

@@ -100,7 +100,7 @@ impl Call {
         };
         events.write(kind, out, |event| {
             at(event, self.place, &self.item_id);
-            event.string("delta", fragment);
+            event.set("delta", fragment);
         });
     }
 
@@ -131,9 +131,9 @@ impl Call {
         events.write(kind, out, |event| {
             at(event, self.place, &self.item_id);
             if self.form == Form::Function {
-                event.string("name", &self.called.name);
+                event.set("name", &self.called.name);
             }
-            event.string(key, &self.input);
+            event.set(key, &self.input);
         });
         let status = if self.form == Form::Function {
             output::call_status(&self.input)
