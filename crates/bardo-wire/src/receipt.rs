@@ -85,7 +85,7 @@ fn write_figures(receipt: &Receipt, pending: bool, object: &mut Object<'_>) {
         .set("spread", amounts.spread)
         .set("balance", amounts.balance)
         .list("degraded", &receipt.degraded, |lost, out| {
-            (&*lost.feature).write(out);
+            (*lost.feature).write(out);
         })
         .set("cache", &*receipt.cache)
         .set("estimated", receipt.estimated);
@@ -135,7 +135,7 @@ fn whole(receipt: &Receipt, object: &mut Object<'_>) {
             });
         })
         .list("optimizations", &receipt.optimizations, |name, out| {
-            (&**name).write(out);
+            (**name).write(out);
         });
     match receipt.routing.as_deref() {
         Some(routing) => object.nest("routing", |object| routing::write(routing, object)),

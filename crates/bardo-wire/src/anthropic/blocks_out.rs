@@ -119,7 +119,7 @@ fn write_call(blocks: &mut Array<'_>, call: &ToolCall, id_seed: &str, number: us
     }
     blocks.nest(|block| {
         block.set("type", "tool_use");
-        block.set("id", &call_id(&call.id, id_seed, number));
+        block.set("id", call_id(&call.id, id_seed, number));
         block.set("name", &call.name);
         let input = call.input.as_object();
         block.raw("input", input.as_ref().map_or("{}", |input| input.as_str()));

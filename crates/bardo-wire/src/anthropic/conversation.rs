@@ -300,7 +300,7 @@ fn write_result(object: &mut Object<'_>, id: &str, parts: &[Sent<'_>], is_error:
         parts => write_blocks(&mut object.array("content"), parts),
     }
     if is_error {
-        object.set("is_error", &true);
+        object.set("is_error", true);
     }
 }
 

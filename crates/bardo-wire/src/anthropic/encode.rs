@@ -285,7 +285,7 @@ impl Plan<'_> {
         object(&mut out, |body| {
             body.set("model", &self.target.model);
             if self.purpose == Purpose::Answer {
-                body.set("max_tokens", &self.max_tokens);
+                body.set("max_tokens", self.max_tokens);
             }
             if !self.talk.system.is_empty() {
                 write_blocks(&mut body.array("system"), &self.talk.system);
@@ -399,7 +399,7 @@ impl Plan<'_> {
         };
         body.set_some("service_tier", tier);
         if request.stream {
-            body.set("stream", &true);
+            body.set("stream", true);
         }
         self.note_unknown(lost);
     }

@@ -45,7 +45,7 @@ pub(super) fn write_error(
         body.set("type", "error");
         body.nest("error", |error| {
             error.set("type", type_name(fault.class));
-            error.set("message", &shown_message(fault));
+            error.set("message", shown_message(fault));
             if fault.code.is_none() && fault.param.is_none() {
                 error.raw("details", "null");
             } else {

@@ -134,7 +134,7 @@ pub fn encode_response(response: &ChatResponse, context: &ReplyContext) -> Vec<u
     let choice = response.choices.first().unwrap_or(&nothing);
     let mut out = Vec::with_capacity(1024);
     object(&mut out, |message| {
-        message.set("id", &message_id(response.id.as_deref(), context));
+        message.set("id", message_id(response.id.as_deref(), context));
         message.set("type", "message");
         message.set("role", "assistant");
         message.set("model", response.model.as_deref().unwrap_or(&context.model));

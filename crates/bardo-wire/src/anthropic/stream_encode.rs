@@ -158,7 +158,7 @@ impl Encoder {
         }
         emit(out, "message_start", |event| {
             event.nest("message", |message| {
-                message.set("id", &message_id(id, &self.context));
+                message.set("id", message_id(id, &self.context));
                 message.set("type", "message");
                 message.set("role", "assistant");
                 message.set("model", model.unwrap_or(&self.context.model));
@@ -432,7 +432,7 @@ impl Encoder {
     fn block_start(&mut self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
         self.close_for_another(out);
         emit(out, "content_block_start", |event| {
-            event.set("index", &self.index);
+            event.set("index", self.index);
             event.nest("content_block", fill);
         });
     }
@@ -440,7 +440,7 @@ impl Encoder {
     fn raw_block_start(&mut self, block: &str, out: &mut Vec<u8>) {
         self.close_for_another(out);
         emit(out, "content_block_start", |event| {
-            event.set("index", &self.index);
+            event.set("index", self.index);
             event.raw("content_block", block);
         });
     }
@@ -454,14 +454,14 @@ impl Encoder {
 
     fn delta(&self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
         emit(out, "content_block_delta", |event| {
-            event.set("index", &self.index);
+            event.set("index", self.index);
             event.nest("delta", fill);
         });
     }
 
     fn block_stop(&mut self, out: &mut Vec<u8>) {
         emit(out, "content_block_stop", |event| {
-            event.set("index", &self.index);
+            event.set("index", self.index);
         });
         self.index += 1;
     }

@@ -157,7 +157,7 @@ pub(super) fn write(array: &mut Array<'_>, definitions: &[Definition<'_>]) {
                 tool.set_some("description", *description);
                 tool.raw("input_schema", schema.as_str());
                 if *strict {
-                    tool.set("strict", &true);
+                    tool.set("strict", true);
                 }
                 for (name, raw) in *extra {
                     tool.foreign(name, raw.as_str());
@@ -233,7 +233,7 @@ impl<'a> Choice<'a> {
         object.set_some("type", self.kind);
         object.set_some("name", self.name);
         if self.one_at_a_time && self.kind != Some("none") {
-            object.set("disable_parallel_tool_use", &true);
+            object.set("disable_parallel_tool_use", true);
         }
     }
 }

@@ -193,17 +193,17 @@ fn compaction(runs: &[IterationWire<'_>]) -> Option<Usage> {
 
 /// Writes the members of `usage` that both whole answers and streams have.
 pub(super) fn write_counts(object: &mut Object<'_>, usage: &Usage) {
-    object.set("input_tokens", &usage.fresh_input);
-    object.set("cache_creation_input_tokens", &usage.cache_write());
-    object.set("cache_read_input_tokens", &usage.cache_read);
+    object.set("input_tokens", usage.fresh_input);
+    object.set("cache_creation_input_tokens", usage.cache_write());
+    object.set("cache_read_input_tokens", usage.cache_read);
     object.nest("cache_creation", |split| {
-        split.set("ephemeral_5m_input_tokens", &usage.cache_write_5m);
-        split.set("ephemeral_1h_input_tokens", &usage.cache_write_1h);
+        split.set("ephemeral_5m_input_tokens", usage.cache_write_5m);
+        split.set("ephemeral_1h_input_tokens", usage.cache_write_1h);
     });
-    object.set("output_tokens", &usage.output);
+    object.set("output_tokens", usage.output);
     if let Some(thinking) = usage.reasoning {
         object.nest("output_tokens_details", |details| {
-            details.set("thinking_tokens", &thinking);
+            details.set("thinking_tokens", thinking);
         });
     }
     match usage.web_searches {

@@ -20,11 +20,11 @@ pub fn encode_response(response: &ChatResponse, context: &ReplyContext) -> Vec<u
     let mut out = Vec::with_capacity(512);
     {
         let mut body = Object::new(&mut out);
-        body.set("id", &reply_id(response.id.as_deref(), "cmpl-", context))
+        body.set("id", reply_id(response.id.as_deref(), "cmpl-", context))
             .set("object", "text_completion")
-            .set("created", &response.created.unwrap_or(context.created))
+            .set("created", response.created.unwrap_or(context.created))
             .set("model", response.model.as_deref().unwrap_or(&context.model))
-            .set("system_fingerprint", &());
+            .set("system_fingerprint", ());
         {
             let mut choices = body.array("choices");
             for (index, choice) in response.choices.iter().enumerate() {

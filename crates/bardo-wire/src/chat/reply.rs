@@ -30,12 +30,12 @@ pub fn encode_response(response: &ChatResponse, context: &ReplyContext) -> Vec<u
         let mut body = Object::new(&mut out);
         body.set(
             "id",
-            &reply_id(response.id.as_deref(), "chatcmpl-", context),
+            reply_id(response.id.as_deref(), "chatcmpl-", context),
         )
         .set("object", "chat.completion")
-        .set("created", &response.created.unwrap_or(context.created))
+        .set("created", response.created.unwrap_or(context.created))
         .set("model", response.model.as_deref().unwrap_or(&context.model))
-        .set("system_fingerprint", &());
+        .set("system_fingerprint", ());
         if let Some(tier) = service_tier(response.service_tier.as_deref()) {
             body.set("service_tier", tier);
         }
@@ -120,7 +120,7 @@ fn write_choice(index: usize, choice: &Choice, context: &ReplyContext, out: &mut
     );
     match &choice.logprobs {
         Some(logprobs) => object.raw("logprobs", logprobs.as_str()),
-        None => object.set("logprobs", &()),
+        None => object.set("logprobs", ()),
     };
     object.set(
         "finish_reason",
@@ -147,7 +147,7 @@ fn write_message(
     let refusal = refusal_text(choice);
     message.set("role", "assistant");
     if content.is_empty() && (!calls.is_empty() || refusal.is_some()) {
-        message.set("content", &());
+        message.set("content", ());
     } else {
         message.set("content", &content);
     }
@@ -176,7 +176,7 @@ fn write_message(
             message
                 .object("function_call")
                 .set("name", &call.name)
-                .set("arguments", &arguments(call));
+                .set("arguments", arguments(call));
         }
         Some(_) => {
             let mut list = message.array("tool_calls");

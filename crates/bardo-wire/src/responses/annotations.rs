@@ -69,7 +69,7 @@ pub(super) fn write(citation: &Citation, before: u64, length: u64) -> Option<Raw
         CitationSource::Document { index, title } => Some(kept_object(|object| {
             let name = title.clone().unwrap_or_else(|| format!("document {index}"));
             object.set("type", "file_citation");
-            object.set("file_id", &format!("document_{index}"));
+            object.set("file_id", format!("document_{index}"));
             object.set("filename", &name);
             object.set("index", *index);
         })),

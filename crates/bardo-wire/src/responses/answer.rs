@@ -189,7 +189,7 @@ pub(super) fn server_block(kind: &str, raw: &RawValue) -> ServerBlock {
 pub(super) fn logprobs(entries: &[&RawValue]) -> Option<RawJson> {
     (!entries.is_empty()).then(|| {
         kept_object(|object| {
-            object.set("content", &entries);
+            object.set("content", entries);
             object.set("refusal", ());
         })
     })

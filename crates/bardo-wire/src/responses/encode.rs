@@ -43,7 +43,7 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
     body.set("model", &target.model);
     let system = instructions(request, same);
     if !system.is_empty() {
-        body.set("instructions", &joined(system));
+        body.set("instructions", joined(system));
     }
     encode_items::encode(
         request,

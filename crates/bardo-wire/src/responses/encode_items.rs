@@ -192,13 +192,13 @@ impl Encoder<'_> {
             "function_call_output"
         };
         item.set("type", kind);
-        item.set("call_id", &ids::call_id(&result.call_id));
+        item.set("call_id", ids::call_id(&result.call_id));
         match result.parts.as_slice() {
             [] => {
                 item.set("output", failed(result.is_error, ""));
             }
             [Part::Text(text)] if text.cache.is_none() => {
-                item.set("output", &failed(result.is_error, &text.text));
+                item.set("output", failed(result.is_error, &text.text));
             }
             parts => {
                 let mut content = ContentWriter {
@@ -307,7 +307,7 @@ impl Encoder<'_> {
             ToolInput::Text(text) => ("custom_tool_call", "input", text.as_str()),
         };
         item.set("type", kind);
-        item.set("call_id", &ids::call_id(&call.id));
+        item.set("call_id", ids::call_id(&call.id));
         let namespace = namespaces::of_call(call).filter(|_| self.same);
         let own = namespace.and_then(|namespace| namespaces::within(&namespace, &call.name));
         item.set("name", own.unwrap_or_else(|| self.names.sent(&call.name)));
@@ -352,7 +352,7 @@ impl Encoder<'_> {
                 "function_call_output"
             };
             item.set("type", kind);
-            item.set("call_id", &ids::call_id(&call.id));
+            item.set("call_id", ids::call_id(&call.id));
             item.set("output", "Error: the tool gave no result.");
             item.end();
             self.lose(

@@ -71,7 +71,7 @@ pub fn encode_error(view: &ErrorView<'_>) -> Vec<u8> {
     error.set("message", &fault.message);
     error.set("type", error_type(fault.class));
     error.set("param", &fault.param);
-    error.set("code", &error_code(fault));
+    error.set("code", error_code(fault));
     error.set("bardo_code", view.bardo_code);
     error.end();
     body.end();

@@ -24,8 +24,8 @@ pub(super) fn text_part(text: &str, annotations: &[RawJson], logprobs: &[RawJson
     kept_object(|object| {
         object.set("type", "output_text");
         object.set("text", text);
-        object.set("annotations", &annotations);
-        object.set("logprobs", &logprobs);
+        object.set("annotations", annotations);
+        object.set("logprobs", logprobs);
     })
 }
 
@@ -44,7 +44,7 @@ pub(super) fn message(id: &str, status: &str, content: &[RawJson]) -> RawJson {
         object.set("type", "message");
         object.set("status", status);
         object.set("role", "assistant");
-        object.set("content", &content);
+        object.set("content", content);
     })
 }
 

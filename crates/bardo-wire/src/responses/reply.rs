@@ -158,7 +158,7 @@ fn echo(request: &ChatRequest) -> String {
         &or(request.cache.options.as_ref(), "null"),
     );
     let mut reasoning = object.object("reasoning");
-    reasoning.set("effort", &request.reasoning.effort.map(Effort::as_str));
+    reasoning.set("effort", request.reasoning.effort.map(Effort::as_str));
     reasoning.set("summary", &request.reasoning.summary);
     reasoning.end();
     object.set("safety_identifier", &request.end_user);

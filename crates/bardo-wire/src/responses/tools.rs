@@ -499,11 +499,11 @@ fn write_named(name: &str, tool: Option<&Tool>, sent: &impl Fn(&str) -> String, 
         }
         Some(Tool::Custom { .. }) => {
             object.set("type", "custom");
-            object.set("name", &sent(name));
+            object.set("name", sent(name));
         }
         _ => {
             object.set("type", "function");
-            object.set("name", &sent(name));
+            object.set("name", sent(name));
         }
     }
     object.end();

@@ -77,11 +77,11 @@ impl Encoder {
     fn begin(&mut self, id: Option<&str>, model: Option<&str>, created: Option<u64>) {
         let mut head = b"data: ".to_vec();
         Object::new(&mut head)
-            .set("id", &reply_id(id, "cmpl-", &self.context))
+            .set("id", reply_id(id, "cmpl-", &self.context))
             .set("object", "text_completion")
-            .set("created", &created.unwrap_or(self.context.created))
+            .set("created", created.unwrap_or(self.context.created))
             .set("model", model.unwrap_or(&self.context.model))
-            .set("system_fingerprint", &());
+            .set("system_fingerprint", ());
         // The object goes on with its choices.
         head.pop();
         head.extend_from_slice(b",\"choices\":[");
@@ -111,11 +111,11 @@ impl Encoder {
         out.extend_from_slice(&self.head);
         Object::new(out)
             .set("text", text)
-            .set("index", &number)
+            .set("index", number)
             .set("logprobs", Serde(&probabilities))
             .set(
                 "finish_reason",
-                &finish.map(|reason| finish_reason(Some(reason))),
+                finish.map(|reason| finish_reason(Some(reason))),
             );
         out.extend_from_slice(if self.context.request.include_usage {
             b"],\"usage\":null}\n\n"

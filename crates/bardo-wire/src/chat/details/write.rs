@@ -72,14 +72,14 @@ pub(in super::super) fn write_end(
         Some(Opaque::AnthropicSignature(signature)) => {
             out.object()
                 .set("type", kind)
-                .set("index", &words)
+                .set("index", words)
                 .set("format", ANTHROPIC)
                 .set("signature", signature);
         }
         Some(Opaque::GeminiSignature(data)) => {
             out.object()
                 .set("type", kind)
-                .set("index", &words)
+                .set("index", words)
                 .set("format", GEMINI);
             encrypted(out, data, None, GEMINI, *index);
             *index += 1;
@@ -93,7 +93,7 @@ pub(in super::super) fn write_end(
             if summary && item.id.is_some() {
                 out.object()
                     .set("type", kind)
-                    .set("index", &words)
+                    .set("index", words)
                     .set_some("id", item.id.as_deref())
                     .set("format", OPENAI);
             }
@@ -160,7 +160,7 @@ fn encrypted(out: &mut Array<'_>, data: &str, id: Option<&str>, format: &str, in
     out.object()
         .set("type", "reasoning.encrypted")
         .set("data", data)
-        .set("index", &index)
+        .set("index", index)
         .set_some("id", id)
         .set("format", format);
 }

@@ -46,6 +46,6 @@ pub(super) fn write(citation: &Citation, start: u64, end: u64, out: &mut Array<'
         .object("url_citation")
         .set("url", url)
         .set("title", title)
-        .set("start_index", &start)
-        .set("end_index", &end);
+        .set("start_index", start)
+        .set("end_index", end);
 }

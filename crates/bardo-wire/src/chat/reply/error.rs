@@ -34,7 +34,7 @@ pub(in super::super) fn write_fault(
         .set("message", &fault.message)
         .set("type", kind)
         .set("param", &fault.param)
-        .set("code", &code)
+        .set("code", code)
         .set("bardo_code", bardo_code);
 }
 

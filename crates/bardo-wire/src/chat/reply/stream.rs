@@ -117,11 +117,11 @@ impl Encoder {
         {
             let mut object = Object::new(&mut head);
             object
-                .set("id", &reply_id(id.as_deref(), "chatcmpl-", &self.context))
+                .set("id", reply_id(id.as_deref(), "chatcmpl-", &self.context))
                 .set("object", "chat.completion.chunk")
-                .set("created", &created.unwrap_or(self.context.created))
+                .set("created", created.unwrap_or(self.context.created))
                 .set("model", model.as_deref().unwrap_or(&self.context.model))
-                .set("system_fingerprint", &());
+                .set("system_fingerprint", ());
             if let Some(tier) = service_tier(tier.as_deref()) {
                 object.set("service_tier", tier);
             }
@@ -146,7 +146,7 @@ impl Encoder {
                 delta
                     .set("role", "assistant")
                     .set("content", "")
-                    .set("refusal", &());
+                    .set("refusal", ());
             });
         }
         &mut self.choices[index]
@@ -167,13 +167,13 @@ impl Encoder {
         out.extend_from_slice(&self.head);
         {
             let mut choice = Object::new(out);
-            choice.set("index", &number);
+            choice.set("index", number);
             fill(&mut choice.object("delta"));
             match logprobs {
                 Some(raw) => choice.raw("logprobs", raw.as_str()),
-                None => choice.set("logprobs", &()),
+                None => choice.set("logprobs", ()),
             };
-            choice.set("finish_reason", &finish);
+            choice.set("finish_reason", finish);
         }
         out.extend_from_slice(if self.context.request.include_usage {
             b"],\"usage\":null}\n\n"
@@ -252,7 +252,7 @@ impl Encoder {
                 .object()
                 .set("type", details::words_kind(summary))
                 .set(if summary { "summary" } else { "text" }, text)
-                .set("index", &index);
+                .set("index", index);
         });
     }
 
@@ -448,7 +448,7 @@ impl Encoder {
         self.chunk(number, out, |delta| {
             let mut list = delta.array("tool_calls");
             let mut entry = list.object();
-            entry.set("index", &call);
+            entry.set("index", call);
             fill(&mut entry);
         });
     }

@@ -63,7 +63,7 @@ pub(super) fn write<'a>(
         {
             object.set("content", "");
         } else {
-            object.set("content", &());
+            object.set("content", ());
         }
     } else {
         pieces::write(job, &texts, "", lost, object.key("content"));
@@ -87,7 +87,7 @@ pub(super) const STATE_LOST: &str =
 
 fn write_call(job: &Job<'_>, call: &ToolCall, lost: &mut Losses, entry: &mut Object<'_>) {
     let name = job.names.sent(&call.name);
-    entry.set("id", &call_id(&call.id));
+    entry.set("id", call_id(&call.id));
     match &call.input {
         ToolInput::Text(text) if job.service() == Service::OpenAi => {
             entry.set("type", "custom");

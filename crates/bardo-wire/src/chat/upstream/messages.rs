@@ -71,7 +71,7 @@ fn write_leading(job: &Job<'_>, notes: &[String], lost: &mut Losses, list: &mut 
     if !notes.is_empty() {
         list.object()
             .set("role", system_role(job, false))
-            .set("content", &notes.join("\n\n"));
+            .set("content", notes.join("\n\n"));
     }
 }
 

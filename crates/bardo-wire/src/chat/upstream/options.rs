@@ -59,8 +59,8 @@ pub(super) fn write(
     write_format(job, object);
     write_notes(job, lost, object);
     if job.request.stream {
-        object.set("stream", &true);
-        object.object("stream_options").set("include_usage", &true);
+        object.set("stream", true);
+        object.object("stream_options").set("include_usage", true);
     }
     Ok(())
 }
@@ -83,7 +83,7 @@ fn write_limit(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
         _ if job.target.capabilities.max_completion_tokens => "max_completion_tokens",
         _ => "max_tokens",
     };
-    object.set(member, &limit);
+    object.set(member, limit);
 }
 
 fn write_n(job: &Job<'_>, object: &mut Object<'_>) -> Result<(), BadRequest> {
@@ -93,7 +93,7 @@ fn write_n(job: &Job<'_>, object: &mut Object<'_>) -> Result<(), BadRequest> {
             "this provider gives one answer per request; remove `n` or choose another provider",
         )),
         Some(n) if n > 1 => {
-            object.set("n", &n);
+            object.set("n", n);
             Ok(())
         }
         _ => Ok(()),
@@ -202,16 +202,16 @@ fn write_openrouter(
     let mut reasoning = object.object("reasoning");
     match (budget, effort) {
         (Some(budget), _) => {
-            reasoning.set("max_tokens", &budget);
+            reasoning.set("max_tokens", budget);
         }
         (None, Some(Effort::None)) => {
-            reasoning.set("enabled", &false);
+            reasoning.set("enabled", false);
         }
         (None, Some(effort)) => {
             reasoning.set("effort", effort.as_str());
         }
         (None, None) if adaptive => {
-            reasoning.set("enabled", &true);
+            reasoning.set("enabled", true);
         }
         (None, None) => {}
     }
@@ -224,7 +224,7 @@ fn write_venice(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses, object
     let thinking = job.target.capabilities.thinking;
     let takes_none = job.target.capabilities.efforts.contains(&Effort::None);
     if effort == Some(Effort::None) && !takes_none && (thinking.disabled || !thinking.any()) {
-        object.object("reasoning").set("enabled", &false);
+        object.object("reasoning").set("enabled", false);
     } else if let Some(effort) = nearest(job, effort, lost) {
         object.set("reasoning_effort", effort.as_str());
     }
@@ -253,7 +253,7 @@ fn write_local(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses, object:
     if effort == Some(Effort::None) && capabilities.thinking.disabled {
         object
             .object("chat_template_kwargs")
-            .set("enable_thinking", &false);
+            .set("enable_thinking", false);
     } else if let Some(effort) = nearest(job, effort, lost) {
         object.set("reasoning_effort", effort.as_str());
     }
@@ -282,7 +282,7 @@ fn write_format(job: &Job<'_>, object: &mut Object<'_>) {
             format.set("type", "json_schema");
             let mut inner = format.object("json_schema");
             inner
-                .set("name", &schema_name(name.as_deref()))
+                .set("name", schema_name(name.as_deref()))
                 .set_some("description", description.as_deref())
                 .raw("schema", schema.as_str());
             // Venice takes no schema that is not strict.
@@ -386,7 +386,7 @@ fn write_notes(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
                 object.raw("cache_control", &plain_mark(automatic, lost));
             }
             Service::BlockRun => {
-                object.set("prompt_cache", &true);
+                object.set("prompt_cache", true);
             }
             _ => lost.lose(
                 "cache_control",

@@ -83,7 +83,7 @@ impl<'a> Results<'a> {
             let mut message = list.object();
             message
                 .set("role", "tool")
-                .set("tool_call_id", &call_id(&call.id));
+                .set("tool_call_id", call_id(&call.id));
             match result {
                 Some(result) => write_content(job, result, lost, message.key("content")),
                 None => {

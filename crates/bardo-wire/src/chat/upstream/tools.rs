@@ -35,7 +35,7 @@ pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
             "the provider cannot limit the model to one tool call at a time",
         ),
         Some(parallel) if job.service() != Service::DeepSeek => {
-            object.set("parallel_tool_calls", &parallel);
+            object.set("parallel_tool_calls", parallel);
         }
         _ => {}
     }
@@ -167,7 +167,7 @@ fn write_strict(job: &Job<'_>, strict: Option<bool>, lost: &mut Losses, function
         return;
     };
     if !has_bare_tools(job) {
-        function.set("strict", &strict);
+        function.set("strict", strict);
     } else if strict {
         lost.lose(
             "strict_tools",
