@@ -16,6 +16,7 @@ pub mod headers;
 pub mod json;
 mod kit;
 pub mod marks;
+mod quirks;
 pub mod receipt;
 pub mod settings;
 pub mod splice;

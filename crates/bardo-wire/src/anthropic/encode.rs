@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bardo_types::chat::{ChatRequest, OutputFormat, Part, ToolChoice, Verbosity};
 use bardo_types::json::RawJson;
-use bardo_types::model::{Dialect, Service};
+use bardo_types::model::Dialect;
 
 use super::conversation::{self, Conversation, ephemeral, write_blocks};
 use super::lost::Lost;
@@ -13,15 +13,13 @@ use super::{sampling, schema, thinking};
 use crate::codec::{BadRequest, Encoded, Target};
 use crate::json::{Object, object};
 use crate::kit::tool_names::{NameRule, ToolNames};
+use crate::quirks::Quirks;
 
 /// Limit of the answer where neither the caller nor the catalog names one.
 const MAX_TOKENS_UNKNOWN: u64 = 32_000;
 
 /// Members of a count request that only the beta knows and that still change the count.
 const COUNTED_EXTRA: [&str; 2] = ["context_management", "mcp_servers"];
-
-/// OpenRouter's own members, which it takes in every dialect.
-const OPENROUTER_EXTRA: [&str; 5] = ["models", "provider", "plugins", "session_id", "trace"];
 
 /// What the request is written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -430,15 +428,15 @@ impl Plan<'_> {
     /// Members without a neutral meaning: this dialect's own go back, others are named as lost.
     fn extra(&self, body: &mut Object<'_>, lost: &mut Lost) {
         let writes_thinking = self.writes_thinking();
+        let own = Quirks::of(self.target.service).messages_members;
         for (name, raw) in &self.request.extra {
-            let known_at_openrouter = self.target.service == Service::OpenRouter
-                && OPENROUTER_EXTRA.contains(&name.as_str());
+            let known = self.is_native() || own.contains(&name.as_str());
             let nested = name.split_once('.').map(|(outer, _)| outer);
             match nested {
                 Some("output_config" | "metadata") if self.is_native() => {}
                 Some("thinking") if self.is_native() && writes_thinking => {}
                 Some("tool_choice") if self.is_native() && self.choice.is_some() => {}
-                None if (self.is_native() || known_at_openrouter)
+                None if known
                     && (self.purpose == Purpose::Answer
                         || COUNTED_EXTRA.contains(&name.as_str())) =>
                 {

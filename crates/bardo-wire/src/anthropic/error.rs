@@ -109,6 +109,10 @@ fn class_of_type(name: &str) -> Option<FaultClass> {
 /// Reads a provider's error body, whatever it is made of.
 #[must_use]
 pub fn decode_error(status: u16, body: &[u8], _service: Service) -> Fault {
+    read(status, body)
+}
+
+fn read(status: u16, body: &[u8]) -> Fault {
     let told = std::str::from_utf8(body)
         .ok()
         .and_then(|text| told_by_json(text.trim()))
@@ -121,7 +125,7 @@ pub fn decode_error(status: u16, body: &[u8], _service: Service) -> Fault {
 
 /// The failure that an `error` event, or an error member of a whole answer, tells of.
 pub(super) fn fault_in_stream(data: &[u8]) -> Fault {
-    decode_error(200, data, Service::Anthropic)
+    read(200, data)
 }
 
 /// What an error body says, before it is judged.
@@ -259,7 +263,7 @@ pub fn is_binding_error(status: u16, body: &[u8]) -> bool {
     if status != 400 {
         return false;
     }
-    let fault = decode_error(status, body, Service::Anthropic);
+    let fault = read(status, body);
     let message = fault.message.to_ascii_lowercase();
     message.contains("bound to a different conversation")
         || (message.contains("thinking")

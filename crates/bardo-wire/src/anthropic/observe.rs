@@ -1,7 +1,6 @@
 //! A cheap look at traffic that is relayed unchanged.
 
 use bardo_types::fault::{Fault, FaultClass};
-use bardo_types::model::Service;
 use memchr::memmem;
 use serde_json::value::RawValue;
 
@@ -132,7 +131,7 @@ pub fn observe_response(body: &[u8]) -> Observed {
     let mut seen = Observed::default();
     match serde_json::from_slice::<MessageWire<'_>>(body) {
         Ok(message) if message.error.is_some() || message.kind.as_deref() == Some("error") => {
-            seen.fault = Some(error::decode_error(200, body, Service::Anthropic));
+            seen.fault = Some(error::fault_in_stream(body));
         }
         Ok(message) => {
             seen.fault = apology(&message);

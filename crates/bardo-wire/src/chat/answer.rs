@@ -12,6 +12,7 @@ use bardo_types::model::Service;
 
 use crate::apology::Extent;
 use crate::codec::{DecodeContext, StreamDecoder};
+use crate::quirks::Quirks;
 use crate::sse::SseEvent;
 
 pub(super) use calls::unwrapped;
@@ -196,8 +197,7 @@ impl StreamDecoder for Decoder {
         if self.over {
             return;
         }
-        // Some local servers close after the finish reason and send no `[DONE]`.
-        if self.context.target.service == Service::Local {
+        if Quirks::of(self.context.target.service).no_terminal {
             return self.end_whole(out);
         }
         self.fail(cut(), out);

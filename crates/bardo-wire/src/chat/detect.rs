@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::envelope;
 use crate::json::{Str, TopLevel};
+use crate::quirks::Quirks;
 
 /// Tells the dialect of a body that came without a telling path: `prompt` means legacy
 /// completions; a version header, a top-level `system`, tool blocks or tools with `input_schema`
@@ -37,21 +38,19 @@ pub fn holds_foreign_thinking(body: &[u8], service: Service) -> bool {
         let after = rest.strip_prefix(name).map(<[u8]>::trim_ascii_start);
         after.is_some_and(|after| after.starts_with(b":"))
     };
-    let holds = |names: &[&[u8]]| {
-        memmem::find_iter(body, START).any(|at| {
-            let rest = &body[at + START.len()..];
-            names.iter().any(|name| is_member(rest, name))
-        })
+    let holds = |name: &[u8]| {
+        memmem::find_iter(body, START).any(|at| is_member(&body[at + START.len()..], name))
     };
-    match service {
-        Service::OpenAi => {
-            holds(&[b"content\"", b"details\""])
-                && in_messages(body, |message| message.content || message.details)
-        }
-        Service::DeepSeek => holds(&[b"details\""]) && in_messages(body, |message| message.details),
-        // These pass on what they do not know to whoever made it.
-        _ => envelope::is_within(body),
+    let refused = Quirks::of(service).refused_thinking;
+    if refused.is_empty() {
+        return envelope::is_within(body);
     }
+    let refuses = |member: &str| refused.contains(&member);
+    let (content, details) = (refuses("reasoning_content"), refuses("reasoning_details"));
+    (content && holds(b"content\"") || details && holds(b"details\""))
+        && in_messages(body, |message| {
+            content && message.content || details && message.details
+        })
 }
 
 /// Whether a message of the history has such members: tools and their arguments may be named like

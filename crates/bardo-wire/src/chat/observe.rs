@@ -16,6 +16,9 @@ use crate::codec::Observed;
 use crate::json::scan;
 use crate::sse::SseEvent;
 
+/// Named in a failure that has no words of its own: an observer does not know the service.
+const UNNAMED: Service = Service::OpenAi;
+
 static USAGE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"usage\""));
 static COST: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"cost\""));
 static TIMINGS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"timings\""));
@@ -126,7 +129,7 @@ fn has_value(finder: &Finder<'_>, data: &[u8]) -> bool {
 /// has been made and is billed.
 fn unknown_fault(data: &[u8]) -> Fault {
     match std::str::from_utf8(data) {
-        Ok(text) if is_json(text) => fault_of(text, Service::OpenAi),
+        Ok(text) if is_json(text) => fault_of(text, UNNAMED),
         _ => Fault::new(
             FaultClass::Malformed,
             "the provider's answer is not valid JSON of its protocol",
@@ -168,13 +171,13 @@ fn look(chunk: &Chunk<'_>, data: &[u8], seen: &mut Observed) {
             None => {}
         }
         if let Some(error) = choice.error {
-            seen.fault = Some(fault_of(error.get(), Service::OpenAi));
+            seen.fault = Some(fault_of(error.get(), UNNAMED));
         }
     }
     let is_error_object = chunk.object.get() == Some("error");
     if let Some(error) = chunk.error {
         seen.fault = Some(if error.get().starts_with('{') {
-            fault_of(error.get(), Service::OpenAi)
+            fault_of(error.get(), UNNAMED)
         } else {
             unknown_fault(data)
         });

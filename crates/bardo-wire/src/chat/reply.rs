@@ -28,14 +28,11 @@ pub fn encode_response(response: &ChatResponse, context: &ReplyContext) -> Vec<u
     let mut out = Vec::with_capacity(1024);
     {
         let mut body = Object::new(&mut out);
-        body.set(
-            "id",
-            reply_id(response.id.as_deref(), "chatcmpl-", context),
-        )
-        .set("object", "chat.completion")
-        .set("created", response.created.unwrap_or(context.created))
-        .set("model", response.model.as_deref().unwrap_or(&context.model))
-        .set("system_fingerprint", ());
+        body.set("id", reply_id(response.id.as_deref(), "chatcmpl-", context))
+            .set("object", "chat.completion")
+            .set("created", response.created.unwrap_or(context.created))
+            .set("model", response.model.as_deref().unwrap_or(&context.model))
+            .set("system_fingerprint", ());
         if let Some(tier) = service_tier(response.service_tier.as_deref()) {
             body.set("service_tier", tier);
         }

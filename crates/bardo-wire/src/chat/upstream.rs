@@ -14,11 +14,12 @@ mod tools;
 mod vendor;
 
 use bardo_types::chat::ChatRequest;
-use bardo_types::model::{Dialect, Service};
+use bardo_types::model::Dialect;
 
 use crate::codec::{BadRequest, Encoded, Target};
 use crate::json::Object;
 use crate::kit::tool_names::{NameRule, ToolNames};
+use crate::quirks::Quirks;
 use losses::Losses;
 
 /// Writes a request for an upstream of this dialect.
@@ -58,13 +59,8 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn service(&self) -> Service {
-        self.target.service
-    }
-
-    /// Whether content may be an array of text parts; elsewhere texts are joined.
-    fn takes_text_parts(&self) -> bool {
-        matches!(self.service(), Service::OpenAi | Service::OpenRouter)
+    fn quirks(&self) -> &'static Quirks {
+        Quirks::of(self.target.service)
     }
 }
 

@@ -5,13 +5,14 @@ use bardo_types::chat::{
     ChatRequest, Message, OutputFormat, Part, ReasoningRequest, Role, ThinkingDisplay, ThinkingMode,
 };
 use bardo_types::json::RawJson;
-use bardo_types::model::{Dialect, Effort, Service};
+use bardo_types::model::{Dialect, Effort};
 
 use super::decode::{INCLUDE_LOGPROBS, INCLUDE_STATE};
 use super::{encode_items, ids, tools};
 use crate::codec::{BadRequest, Encoded, Target};
 use crate::json::{Object, Str, wire_object};
 use crate::kit::tool_names::{NameRule, ToolNames};
+use crate::quirks::Quirks;
 
 /// Why cache marks of another kind are left out.
 pub(super) const CACHE_MARKS: &str =
@@ -256,8 +257,7 @@ fn identity(
     body: &mut Object<'_>,
     degraded: &mut Losses,
 ) {
-    // These keep nothing, and one of them refuses to be asked.
-    let forgetful = matches!(target.service, Service::BlockRun | Service::Venice);
+    let forgetful = Quirks::of(target.service).forgetful;
     if request.store == Some(true) && forgetful {
         degraded.lose("store", "this provider does not store answers");
     }

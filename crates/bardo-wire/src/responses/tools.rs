@@ -5,13 +5,14 @@ use std::collections::{HashMap, HashSet};
 use bardo_types::Losses;
 use bardo_types::chat::{ChatRequest, Tool, ToolChoice};
 use bardo_types::json::RawJson;
-use bardo_types::model::{Dialect, Service};
+use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
 use super::namespaces;
 use crate::codec::{BadRequest, Target};
 use crate::json::{Array, Object, Str, kept_object, wire_object};
 use crate::kit::tool_names::ToolNames;
+use crate::quirks::Quirks;
 
 wire_object! {
     /// Any tool definition.
@@ -384,7 +385,7 @@ pub(super) fn encode(
         return Ok(());
     }
     let mut list = body.array("tools");
-    let nested = target.service == Service::Venice;
+    let nested = Quirks::of(target.service).nested_functions;
     let sent = |tool: &Tool| names.sent(tool.name().unwrap_or_default()).to_owned();
     write_list(&kept, &mut list, |tool, list| match tool {
         Tool::Server { raw, .. } => list.raw(raw.as_str()),

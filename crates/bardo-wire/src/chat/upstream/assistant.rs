@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bardo_types::chat::{Message, Opaque, Part, ToolCall, ToolInput};
-use bardo_types::model::{Dialect, Service};
+use bardo_types::model::Dialect;
 
 use super::super::reply::write_signature;
 use super::Job;
@@ -34,8 +34,8 @@ pub(super) fn write<'a>(
                 }
                 texts.push(Piece::Text(Cow::Borrowed(&text.text), text.cache.as_ref()));
             }
-            Part::Refusal(words) if job.service() == Service::OpenAi => refusal = Some(words),
-            Part::Audio(sound) if sound.id.is_some() && job.service() == Service::OpenAi => {
+            Part::Refusal(words) if job.quirks().own_answers => refusal = Some(words),
+            Part::Audio(sound) if sound.id.is_some() && job.quirks().own_answers => {
                 audio = sound.id.as_deref();
             }
             Part::Audio(_) => lost.lose("audio", "audio of earlier answers cannot be sent back"),
@@ -57,10 +57,8 @@ pub(super) fn write<'a>(
         .set("role", "assistant")
         .set_some("name", message.name.as_deref());
     if texts.is_empty() {
-        // Some local servers fail on `null`.
-        if job.service() == Service::Local
-            || calls.is_empty() && refusal.is_none() && audio.is_none()
-        {
+        let says_nothing = calls.is_empty() && refusal.is_none() && audio.is_none();
+        if says_nothing || !job.quirks().null_content {
             object.set("content", "");
         } else {
             object.set("content", ());
@@ -89,7 +87,7 @@ fn write_call(job: &Job<'_>, call: &ToolCall, lost: &mut Losses, entry: &mut Obj
     let name = job.names.sent(&call.name);
     entry.set("id", call_id(&call.id));
     match &call.input {
-        ToolInput::Text(text) if job.service() == Service::OpenAi => {
+        ToolInput::Text(text) if job.quirks().custom_tools => {
             entry.set("type", "custom");
             entry.object("custom").set("name", name).set("input", text);
         }
@@ -127,8 +125,7 @@ fn write_state(job: &Job<'_>, opaque: Option<&Opaque>, lost: &mut Losses, entry:
         return;
     };
     let takes_it = matches!(opaque, Opaque::GeminiSignature(_))
-        && job.service() != Service::OpenAi
-        && job.service() != Service::DeepSeek
+        && job.quirks().call_signatures
         && matches!(Vendor::of(&job.target.model), Vendor::Google | Vendor::Any);
     if takes_it {
         write_signature(Some(opaque), entry);

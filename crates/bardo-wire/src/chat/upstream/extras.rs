@@ -2,47 +2,14 @@
 
 use bardo_types::chat::{OutputFormat, ThinkingMode};
 use bardo_types::json::RawJson;
-use bardo_types::model::{Dialect, Effort, Service};
+use bardo_types::model::{Dialect, Effort};
 use serde_json::{Map, Value};
 
 use super::super::decode::LEGACY_FUNCTIONS;
 use super::Job;
 use super::losses::Losses;
 use crate::json::{Object, Serde};
-
-/// Members that one or two services know and others may refuse.
-const OWNED: &[(&str, &[Service])] = &[
-    ("venice_parameters", &[Service::Venice]),
-    ("provider", &[Service::OpenRouter]),
-    ("models", &[Service::OpenRouter]),
-    ("plugins", &[Service::OpenRouter]),
-    ("route", &[Service::OpenRouter]),
-    ("transforms", &[Service::OpenRouter]),
-    ("session_id", &[Service::OpenRouter]),
-    ("usage", &[Service::OpenRouter]),
-    ("include_reasoning", &[Service::OpenRouter]),
-    ("top_a", &[Service::OpenRouter]),
-    ("trace", &[Service::OpenRouter]),
-    ("debug", &[Service::OpenRouter]),
-    ("privacy", &[Service::Bankr]),
-    ("prompt_cache", &[Service::BlockRun]),
-    ("search_parameters", &[Service::BlockRun]),
-    ("fallbacks", &[Service::Venice]),
-    ("min_temp", &[Service::Venice]),
-    ("max_temp", &[Service::Venice]),
-    ("chat_template_kwargs", &[Service::Local]),
-    ("enable_thinking", &[Service::Local]),
-    ("stop_token_ids", &[Service::Local, Service::Venice]),
-    ("moderation", &[Service::OpenAi]),
-    (
-        "web_search_options",
-        &[Service::OpenAi, Service::OpenRouter],
-    ),
-    (
-        "prompt_cache_retention",
-        &[Service::OpenAi, Service::Venice],
-    ),
-];
+use crate::quirks::EndUser;
 
 pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     for (name, value) in &job.request.extra {
@@ -51,13 +18,13 @@ pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
         }
         if job.request.dialect != Dialect::Chat {
             lost.lose_field(name, "Chat Completions does not have this member");
-        } else if !is_known(job, name) {
+        } else if !job.quirks().knows(name) {
             lost.lose_field(name, "the provider does not support this member");
         } else if !is_written(job, name) {
             object.foreign(name, value.as_str());
         }
     }
-    if job.service() == Service::Venice {
+    if job.quirks().venice_parameters {
         write_venice(job, object);
     } else if job.request.web_search == Some(true) {
         lost.lose(
@@ -65,13 +32,6 @@ pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
             "the provider does not search the web by itself",
         );
     }
-}
-
-fn is_known(job: &Job<'_>, name: &str) -> bool {
-    OWNED
-        .iter()
-        .find(|(owned, _)| *owned == name)
-        .is_none_or(|(_, services)| services.contains(&job.service()))
 }
 
 /// Whether a member was or will be written from its slot, so that it must not come twice.
@@ -87,7 +47,9 @@ fn is_written(job: &Job<'_>, name: &str) -> bool {
         "reasoning_effort" => {
             job.request.reasoning.effort.is_some() || job.request.reasoning.mode.is_some()
         }
-        "user" => job.service() != Service::OpenAi && job.request.end_user.is_some(),
+        "user" => {
+            job.quirks().end_user != EndUser::SafetyIdentifier && job.request.end_user.is_some()
+        }
         "prompt_cache" => job.request.cache.automatic.is_some(),
         _ => false,
     }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use bardo_types::chat::{Message, Part, Role};
-use bardo_types::model::Service;
 
 use super::Job;
 use super::assistant;
@@ -47,8 +46,7 @@ pub(super) fn write(job: &Job<'_>, notes: &[String], lost: &mut Losses, out: &mu
 
 fn write_leading(job: &Job<'_>, notes: &[String], lost: &mut Losses, list: &mut Array<'_>) {
     let leading = job.request.leading_system();
-    // Templates of local models take one system message, at the start.
-    if job.service() == Service::Local {
+    if job.quirks().one_system_message {
         let mut all = Vec::new();
         for message in leading {
             collect_all(job, message, lost, &mut all);
@@ -75,10 +73,10 @@ fn write_leading(job: &Job<'_>, notes: &[String], lost: &mut Losses, list: &mut 
     }
 }
 
-/// Reasoning models of OpenAI want `developer`; nobody else knows it for sure.
+/// The role of instructions.
 fn system_role(job: &Job<'_>, developer: bool) -> &'static str {
     let wants_developer = developer || job.target.capabilities.max_completion_tokens;
-    if job.service() == Service::OpenAi && wants_developer {
+    if job.quirks().developer_role && wants_developer {
         "developer"
     } else {
         "system"

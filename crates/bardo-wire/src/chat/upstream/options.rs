@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bardo_types::chat::{OutputFormat, ReasoningRequest, Role, ThinkingDisplay, ThinkingMode};
 use bardo_types::json::RawJson;
-use bardo_types::model::{Dialect, Effort, Service};
+use bardo_types::model::{Dialect, Effort};
 
 use super::Job;
 use super::losses::Losses;
@@ -13,9 +13,12 @@ use super::tools;
 use crate::codec::BadRequest;
 use crate::json::Object;
 use crate::kit::tool_names::digest;
+use crate::quirks::{AutomaticCache, EndUser, OutputLimit, Reasoning};
 
 /// Longest id of an end user that OpenAI takes.
 const END_USER_LIMIT: usize = 64;
+/// Why a member is left out.
+const UNKNOWN: &str = "the provider does not support this member";
 
 /// Instructions in words for what the target cannot be asked by a member.
 pub(super) fn notes(job: &Job<'_>, lost: &mut Losses) -> Vec<String> {
@@ -45,7 +48,7 @@ pub(super) fn notes(job: &Job<'_>, lost: &mut Losses) -> Vec<String> {
 }
 
 fn takes_schema(job: &Job<'_>) -> bool {
-    job.target.capabilities.structured_output && job.service() != Service::DeepSeek
+    job.target.capabilities.structured_output && job.quirks().json_schema
 }
 
 pub(super) fn write(
@@ -77,18 +80,18 @@ fn write_limit(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
         );
         limit = most;
     }
-    let member = match job.service() {
-        Service::Venice => "max_completion_tokens",
-        Service::Local | Service::DeepSeek | Service::Compatible => "max_tokens",
-        _ if job.target.capabilities.max_completion_tokens => "max_completion_tokens",
-        _ => "max_tokens",
+    let by_model = job.target.capabilities.max_completion_tokens;
+    let member = match job.quirks().output_limit {
+        OutputLimit::MaxCompletionTokens => "max_completion_tokens",
+        OutputLimit::ByModel if by_model => "max_completion_tokens",
+        OutputLimit::ByModel | OutputLimit::MaxTokens => "max_tokens",
     };
     object.set(member, limit);
 }
 
 fn write_n(job: &Job<'_>, object: &mut Object<'_>) -> Result<(), BadRequest> {
     match job.request.n {
-        Some(n) if n > 1 && job.service() == Service::DeepSeek => Err(BadRequest::new(
+        Some(n) if n > 1 && !job.quirks().several_answers => Err(BadRequest::new(
             "n",
             "this provider gives one answer per request; remove `n` or choose another provider",
         )),
@@ -133,12 +136,12 @@ fn write_reasoning(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
         (None, Some(ThinkingMode::Budget(budget))) => Some(Effort::of_budget(budget)),
         (None, _) => None,
     };
-    match job.service() {
-        Service::OpenRouter => write_openrouter(job, &wanted, effort, lost, object),
-        Service::Venice => write_venice(job, effort, lost, object),
-        Service::DeepSeek => write_deepseek(&wanted, effort, object),
-        Service::Local => write_local(job, effort, lost, object),
-        _ => {
+    match job.quirks().reasoning {
+        Reasoning::Object => write_object(job, &wanted, effort, lost, object),
+        Reasoning::EffortAndSwitch => write_switch(job, effort, lost, object),
+        Reasoning::Thinking => write_thinking(&wanted, effort, object),
+        Reasoning::TemplateSwitch => write_template_switch(job, effort, lost, object),
+        Reasoning::Effort => {
             if let Some(effort) = nearest(job, effort, lost) {
                 object.set("reasoning_effort", effort.as_str());
             }
@@ -168,7 +171,7 @@ fn nearest(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses) -> Option<E
     taken
 }
 
-fn write_openrouter(
+fn write_object(
     job: &Job<'_>,
     wanted: &ReasoningRequest,
     effort: Option<Effort>,
@@ -220,7 +223,7 @@ fn write_openrouter(
         .set_some("exclude", exclude.then_some(&true));
 }
 
-fn write_venice(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses, object: &mut Object<'_>) {
+fn write_switch(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses, object: &mut Object<'_>) {
     let thinking = job.target.capabilities.thinking;
     let takes_none = job.target.capabilities.efforts.contains(&Effort::None);
     if effort == Some(Effort::None) && !takes_none && (thinking.disabled || !thinking.any()) {
@@ -230,8 +233,8 @@ fn write_venice(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses, object
     }
 }
 
-/// DeepSeek thinks unless told not to, and knows three efforts.
-fn write_deepseek(wanted: &ReasoningRequest, effort: Option<Effort>, object: &mut Object<'_>) {
+/// Models of this form think unless told not to, and know three efforts.
+fn write_thinking(wanted: &ReasoningRequest, effort: Option<Effort>, object: &mut Object<'_>) {
     let Some(effort) = effort else {
         if wanted.mode.is_some() {
             object.object("thinking").set("type", "enabled");
@@ -248,7 +251,12 @@ fn write_deepseek(wanted: &ReasoningRequest, effort: Option<Effort>, object: &mu
     object.set_some("reasoning_effort", name);
 }
 
-fn write_local(job: &Job<'_>, effort: Option<Effort>, lost: &mut Losses, object: &mut Object<'_>) {
+fn write_template_switch(
+    job: &Job<'_>,
+    effort: Option<Effort>,
+    lost: &mut Losses,
+    object: &mut Object<'_>,
+) {
     let capabilities = &job.target.capabilities;
     if effort == Some(Effort::None) && capabilities.thinking.disabled {
         object
@@ -285,8 +293,7 @@ fn write_format(job: &Job<'_>, object: &mut Object<'_>) {
                 .set("name", schema_name(name.as_deref()))
                 .set_some("description", description.as_deref())
                 .raw("schema", schema.as_str());
-            // Venice takes no schema that is not strict.
-            let strict = if job.service() == Service::Venice {
+            let strict = if job.quirks().strict_schema {
                 Some(true)
             } else {
                 *strict
@@ -320,75 +327,66 @@ fn schema_name(name: Option<&str>) -> String {
 /// Who asks, notes of the caller, latency class, storage and prompt-cache hints.
 fn write_notes(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     let request = job.request;
-    let service = job.service();
-    let is_openai = service == Service::OpenAi;
-    let is_router = service == Service::OpenRouter;
+    let quirks = job.quirks();
     if let Some(user) = request.end_user.as_deref() {
         let user = if user.len() > END_USER_LIMIT {
             Cow::Owned(digest(user, 32))
         } else {
             Cow::Borrowed(user)
         };
-        match service {
-            Service::OpenAi => object.set("safety_identifier", &user),
-            // Venice throws it away, so it is not told.
-            Service::Venice => object,
-            _ => object.set("user", &user),
+        match quirks.end_user {
+            EndUser::SafetyIdentifier => object.set("safety_identifier", &user),
+            EndUser::Dropped => object,
+            EndUser::User => object.set("user", &user),
         };
     }
-    let mut pass = |member: &'static str, json: Option<&RawJson>, takes: bool| {
-        if let Some(json) = json {
-            if takes {
-                object.raw(member, json.as_str());
-            } else {
-                lost.lose(member, "the provider does not support this member");
-            }
-        }
-    };
-    let same_family = request.dialect != Dialect::Anthropic;
-    pass(
-        "metadata",
-        request.metadata.as_ref(),
-        same_family && (is_openai || is_router),
-    );
-    pass(
-        "prediction",
-        request.prediction.as_ref(),
-        is_openai || is_router,
-    );
-    pass("audio", request.audio.as_ref(), is_openai || is_router);
-    let modalities = request
-        .modalities
-        .as_ref()
-        .filter(|raw| raw.as_str() != "[\"text\"]");
-    pass("modalities", modalities, is_openai || is_router);
+    // Anthropic's `metadata` is another thing.
+    let metadata = request.metadata.as_ref();
+    let foreign = request.dialect == Dialect::Anthropic;
+    if foreign && metadata.is_some() {
+        lost.lose("metadata", UNKNOWN);
+    }
+    let modalities = request.modalities.as_ref();
     let key = request.cache.key.as_deref().map(RawJson::string);
-    let takes_key = is_openai || is_router || service == Service::Venice;
-    pass("prompt_cache_key", key.as_ref(), takes_key);
-    pass(
-        "prompt_cache_options",
-        request.cache.options.as_ref(),
-        is_openai || is_router,
-    );
     let verbosity = request
         .verbosity
         .map(|wordy| RawJson::string(wordy.as_str()));
-    let takes_verbosity = takes_key || service == Service::BlockRun;
-    pass("verbosity", verbosity.as_ref(), takes_verbosity);
     let tier = service_tier(request.service_tier.as_deref(), request.dialect);
-    pass("service_tier", tier.as_ref(), is_openai || is_router);
-    let store = request.store.filter(|store| *store || is_openai);
-    let store = store.map(|store| RawJson::parse(store.to_string()).expect("a boolean is JSON"));
-    pass("store", store.as_ref(), is_openai);
+    for (member, json) in [
+        ("metadata", metadata.filter(|_| !foreign)),
+        ("prediction", request.prediction.as_ref()),
+        ("audio", request.audio.as_ref()),
+        (
+            "modalities",
+            modalities.filter(|raw| raw.as_str() != "[\"text\"]"),
+        ),
+        ("prompt_cache_key", key.as_ref()),
+        ("prompt_cache_options", request.cache.options.as_ref()),
+        ("verbosity", verbosity.as_ref()),
+        ("service_tier", tier.as_ref()),
+    ] {
+        match json {
+            Some(json) if quirks.takes(member) => {
+                object.set(member, json);
+            }
+            Some(_) => lost.lose(member, UNKNOWN),
+            None => {}
+        }
+    }
+    if quirks.takes("store") {
+        object.set_some("store", request.store);
+    } else if request.store == Some(true) {
+        lost.lose("store", UNKNOWN);
+    }
     if let Some(automatic) = &request.cache.automatic {
-        match service {
-            Service::OpenRouter => {
+        match quirks.automatic_cache {
+            AutomaticCache::CacheControl => {
                 object.raw("cache_control", &plain_mark(automatic, lost));
             }
-            Service::BlockRun => {
+            AutomaticCache::PromptCache => {
                 object.set("prompt_cache", true);
             }
-            _ => lost.lose(
+            AutomaticCache::Unknown => lost.lose(
                 "cache_control",
                 "the provider does not support prompt-cache marks; it caches by its own rules",
             ),

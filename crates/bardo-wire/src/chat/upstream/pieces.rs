@@ -6,12 +6,13 @@ use bardo_types::chat::{
     Audio, CacheMark, Document, DocumentSource, Image, MediaSource, Part, SearchResult,
 };
 use bardo_types::json::RawJson;
-use bardo_types::model::{Dialect, Service};
+use bardo_types::model::Dialect;
 use serde_json::{Map, Value};
 
 use super::Job;
 use super::losses::Losses;
 use crate::json::{Array, DataUrl, Object, write_text};
+use crate::quirks::{CacheMarks, Files};
 
 /// One entry of `content`.
 pub(super) enum Piece<'a> {
@@ -142,20 +143,15 @@ fn document_pieces<'a>(
 }
 
 fn takes_file(job: &Job<'_>, source: &MediaSource) -> bool {
-    let service = job.service();
-    if !job.target.capabilities.documents
-        || matches!(
-            service,
-            Service::Local | Service::DeepSeek | Service::Compatible
-        )
-    {
+    let files = job.quirks().files;
+    if !job.target.capabilities.documents || files == Files::Never {
         return false;
     }
     match source {
         MediaSource::Base64 { .. } => true,
-        MediaSource::Url(_) => service == Service::OpenRouter,
+        MediaSource::Url(_) => files == Files::InlineOrUrl,
         MediaSource::File(_) => {
-            service == Service::OpenAi
+            files == Files::InlineOrId
                 && matches!(job.request.dialect, Dialect::Chat | Dialect::Responses)
         }
     }
@@ -205,17 +201,15 @@ pub(super) fn cache_member<'a>(
 ) -> Option<(&'static str, Cow<'a, str>)> {
     let raw = mark.0.as_str();
     let is_breakpoint = raw.contains("\"mode\"");
-    match job.service() {
-        Service::OpenAi if is_breakpoint => Some(("prompt_cache_breakpoint", raw.into())),
-        Service::OpenAi if job.target.capabilities.cache_marks => {
+    match job.quirks().cache_marks {
+        CacheMarks::Breakpoint if is_breakpoint => Some(("prompt_cache_breakpoint", raw.into())),
+        CacheMarks::Breakpoint if job.target.capabilities.cache_marks => {
             Some(("prompt_cache_breakpoint", "{\"mode\":\"explicit\"}".into()))
         }
-        Service::OpenRouter | Service::Venice | Service::BlockRun if is_breakpoint => {
+        CacheMarks::CacheControl if is_breakpoint => {
             Some(("cache_control", "{\"type\":\"ephemeral\"}".into()))
         }
-        Service::OpenRouter | Service::Venice | Service::BlockRun => {
-            Some(("cache_control", plain_mark(&mark.0, lost)))
-        }
+        CacheMarks::CacheControl => Some(("cache_control", plain_mark(&mark.0, lost))),
         _ => {
             lost.lose(
                 "cache_control",
@@ -243,7 +237,7 @@ pub(super) fn write(
     if is_text && !marked {
         match pieces {
             [Piece::Text(text, _)] => return write_text(out, text),
-            _ if !job.takes_text_parts() || joint.is_empty() => {
+            _ if !job.quirks().text_parts || joint.is_empty() => {
                 return write_text(out, &joined(pieces, joint));
             }
             _ => {}

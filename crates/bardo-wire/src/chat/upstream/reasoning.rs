@@ -1,7 +1,7 @@
 //! Thinking of earlier turns, where the target wants it back (translation §6).
 
 use bardo_types::chat::{Message, Opaque, Part, Reasoning, ThinkingMode};
-use bardo_types::model::{Effort, Service};
+use bardo_types::model::Effort;
 
 use super::super::details;
 use super::Job;
@@ -9,6 +9,7 @@ use super::assistant::STATE_LOST;
 use super::losses::Losses;
 use super::vendor::Vendor;
 use crate::json::Object;
+use crate::quirks::EarlierThinking;
 
 /// What of a turn's thinking is sent back.
 #[derive(Default)]
@@ -52,14 +53,13 @@ pub(super) fn plan<'a>(
     let mut thinking = Thinking::default();
     let mut texts = String::new();
     let vendor = Vendor::of(&job.target.model);
-    let takes_details = matches!(job.service(), Service::OpenRouter | Service::Venice);
-    let member = match (job.service(), vendor) {
-        (Service::OpenAi | Service::Anthropic, _) => None,
-        (Service::DeepSeek | Service::Local | Service::Compatible, _) => Some("reasoning_content"),
+    let quirks = job.quirks();
+    let member = match (quirks.earlier_thinking, vendor) {
+        (EarlierThinking::Every(member), _) => Some(member),
         // These makers read their own state and nothing else.
         (_, Vendor::Anthropic | Vendor::OpenAi | Vendor::Google) => None,
-        (Service::OpenRouter, _) => Some("reasoning"),
-        _ => Some("reasoning_content"),
+        (EarlierThinking::OpenModels(member), _) => Some(member),
+        (EarlierThinking::Unknown, _) => None,
     };
     for part in &message.parts {
         let Part::Reasoning(reasoning) = part else {
@@ -69,12 +69,14 @@ pub(super) fn plan<'a>(
             .opaque
             .as_ref()
             .and_then(details::as_thought_signature);
-        if signature.is_some() && job.service() == Service::Venice {
+        if signature.is_some() && quirks.thought_signature {
             thinking.thought_signature = signature;
             continue;
         }
         match &reasoning.opaque {
-            Some(opaque) if takes_details && signature.is_none() && vendor.reads(opaque) => {
+            Some(opaque)
+                if quirks.reasoning_details && signature.is_none() && vendor.reads(opaque) =>
+            {
                 thinking.details.push(reasoning);
             }
             opaque => {
@@ -88,7 +90,7 @@ pub(super) fn plan<'a>(
     }
     // Without calls, services of this kind ignore the thinking of earlier turns.
     if let Some(member) = member.filter(|_| calls) {
-        let demanded = job.service() == Service::DeepSeek && !is_off(job);
+        let demanded = quirks.demands_thinking && !is_off(job);
         if demanded || !texts.is_empty() {
             thinking.text = Some((member, texts));
         }

@@ -124,8 +124,7 @@ fn write_content(job: &Job<'_>, result: &ToolResult, lost: &mut Losses, out: &mu
     if texts.is_empty() {
         texts.push(Piece::Text(Cow::Borrowed(""), result.cache.as_ref()));
     }
-    // Venice takes nothing but strings here.
-    if job.service() == bardo_types::model::Service::Venice {
+    if job.quirks().string_results {
         let text = pieces::joined(&texts, "\n");
         texts = vec![Piece::Text(Cow::Owned(text), None)];
     }

@@ -1,57 +1,40 @@
 //! How words are drawn, as far as the target lets itself be told.
 
 use bardo_types::chat::ThinkingMode;
-use bardo_types::model::{Effort, Service};
+use bardo_types::model::Effort;
 
 use super::Job;
 use super::losses::Losses;
 use crate::json::Object;
 
-/// One knob: its name, the value that changes nothing, and which services have it.
+/// One knob: its name, and the value that changes nothing.
 struct Knob {
     name: &'static str,
     neutral: Option<f64>,
     /// Whether reasoning models refuse it.
     draws: bool,
-    /// Services that have the knob; `None`: all.
-    only: Option<&'static [Service]>,
+    /// Whether every service has it.
+    common: bool,
 }
 
-const OPEN: &[Service] = &[Service::OpenRouter, Service::Venice, Service::Local];
-const SEEDED: &[Service] = &[
-    Service::OpenAi,
-    Service::OpenRouter,
-    Service::Venice,
-    Service::Local,
-    Service::Bankr,
-    Service::BlockRun,
-    Service::Google,
-    Service::Compatible,
-];
-
-const fn knob(
-    name: &'static str,
-    neutral: Option<f64>,
-    draws: bool,
-    only: Option<&'static [Service]>,
-) -> Knob {
+const fn knob(name: &'static str, neutral: Option<f64>, draws: bool, common: bool) -> Knob {
     Knob {
         name,
         neutral,
         draws,
-        only,
+        common,
     }
 }
 
-const TEMPERATURE: Knob = knob("temperature", Some(1.0), true, None);
-const TOP_P: Knob = knob("top_p", Some(1.0), true, None);
-const TOP_K: Knob = knob("top_k", None, true, Some(OPEN));
-const MIN_P: Knob = knob("min_p", Some(0.0), true, Some(OPEN));
-const PRESENCE: Knob = knob("presence_penalty", Some(0.0), true, None);
-const FREQUENCY: Knob = knob("frequency_penalty", Some(0.0), true, None);
-const REPETITION: Knob = knob("repetition_penalty", Some(1.0), true, Some(OPEN));
-const SEED: Knob = knob("seed", None, false, Some(SEEDED));
-const LOGIT_BIAS: Knob = knob("logit_bias", None, true, Some(SEEDED));
+const TEMPERATURE: Knob = knob("temperature", Some(1.0), true, true);
+const TOP_P: Knob = knob("top_p", Some(1.0), true, true);
+const TOP_K: Knob = knob("top_k", None, true, false);
+const MIN_P: Knob = knob("min_p", Some(0.0), true, false);
+const PRESENCE: Knob = knob("presence_penalty", Some(0.0), true, true);
+const FREQUENCY: Knob = knob("frequency_penalty", Some(0.0), true, true);
+const REPETITION: Knob = knob("repetition_penalty", Some(1.0), true, false);
+const SEED: Knob = knob("seed", None, false, false);
+const LOGIT_BIAS: Knob = knob("logit_bias", None, true, false);
 
 pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     let sampling = &job.request.sampling;
@@ -87,19 +70,19 @@ pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
 
 /// Why a knob cannot be sent.
 fn refusal(job: &Job<'_>, knob: &Knob) -> Option<&'static str> {
-    if knob.only.is_some_and(|only| !only.contains(&job.service())) {
+    if !knob.common && !job.quirks().takes(knob.name) {
         return Some("the provider does not support this setting");
     }
     if knob.draws && !job.target.capabilities.sampling {
         return Some("the model does not support sampling settings");
     }
-    if knob.draws && job.service() == Service::DeepSeek && thinks(job) {
+    if knob.draws && job.quirks().thinks_unsampled && thinks(job) {
         return Some("the model ignores this setting while it thinks");
     }
     None
 }
 
-/// Whether DeepSeek will think: it does unless told not to.
+/// Whether the model will think, if it does so unless told not to.
 fn thinks(job: &Job<'_>) -> bool {
     let wanted = &job.request.reasoning;
     let capabilities = &job.target.capabilities;
@@ -116,11 +99,7 @@ fn write_stop(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
         lost.lose("stop", "the model does not support stop texts");
         return;
     }
-    let most = match job.service() {
-        Service::Local => usize::MAX,
-        Service::DeepSeek => 16,
-        _ => 4,
-    };
+    let most = job.quirks().stop_texts;
     if stop.len() > most {
         lost.lose(
             "stop",

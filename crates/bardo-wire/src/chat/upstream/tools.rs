@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use bardo_types::chat::{Tool, ToolChoice};
 use bardo_types::json::RawJson;
-use bardo_types::model::{Dialect, Service, ToolFormat};
+use bardo_types::model::{Dialect, ToolFormat};
 
 use super::Job;
 use super::losses::Losses;
@@ -30,11 +30,11 @@ pub(super) fn write(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
     }
     write_choice(job, lost, object);
     match job.request.parallel_tool_calls {
-        Some(false) if job.service() == Service::DeepSeek => lost.lose(
+        Some(false) if !job.quirks().parallel_tool_calls => lost.lose(
             "parallel_tool_calls",
             "the provider cannot limit the model to one tool call at a time",
         ),
-        Some(parallel) if job.service() != Service::DeepSeek => {
+        Some(parallel) if job.quirks().parallel_tool_calls => {
             object.set("parallel_tool_calls", parallel);
         }
         _ => {}
@@ -51,7 +51,7 @@ fn sent<'a>(job: &Job<'a>, lost: &mut Losses) -> Vec<&'a Tool> {
         return Vec::new();
     }
     let allowed: Option<HashSet<&str>> = match &job.request.tool_choice {
-        Some(ToolChoice::Allowed { names, .. }) if job.service() != Service::OpenAi => {
+        Some(ToolChoice::Allowed { names, .. }) if !job.quirks().custom_tools => {
             Some(names.iter().map(String::as_str).collect())
         }
         _ => None,
@@ -85,7 +85,7 @@ fn write_tool(job: &Job<'_>, tool: &Tool, lost: &mut Losses, list: &mut Array<'_
         } => {
             let mut entry = list.object();
             let name = job.names.sent(name);
-            if job.service() == Service::OpenAi {
+            if job.quirks().custom_tools {
                 entry.set("type", "custom");
                 let mut custom = entry.object("custom");
                 custom
@@ -128,7 +128,7 @@ fn write_tool(job: &Job<'_>, tool: &Tool, lost: &mut Losses, list: &mut Array<'_
                     Some(schema) => {
                         function.raw("parameters", schema.as_str());
                     }
-                    None if has_bare_tools(job) => {
+                    None if job.quirks().bare_tools => {
                         function.raw("parameters", r#"{"type":"object","properties":{}}"#);
                     }
                     None => {}
@@ -154,19 +154,11 @@ fn write_tool(job: &Job<'_>, tool: &Tool, lost: &mut Losses, list: &mut Array<'_
     }
 }
 
-/// Whether the target takes tools in the plain format alone: with a schema, and without `strict`.
-fn has_bare_tools(job: &Job<'_>) -> bool {
-    matches!(
-        job.service(),
-        Service::Local | Service::DeepSeek | Service::Compatible
-    )
-}
-
 fn write_strict(job: &Job<'_>, strict: Option<bool>, lost: &mut Losses, function: &mut Object<'_>) {
     let Some(strict) = strict else {
         return;
     };
-    if !has_bare_tools(job) {
+    if !job.quirks().bare_tools {
         function.set("strict", strict);
     } else if strict {
         lost.lose(
@@ -238,7 +230,7 @@ fn write_choice(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
             named.set("type", kind);
             named.object(kind).set("name", job.names.sent(name));
         }
-        ToolChoice::Allowed { required, .. } if job.service() != Service::OpenAi => {
+        ToolChoice::Allowed { required, .. } if !job.quirks().custom_tools => {
             object.set("tool_choice", mode(*required));
         }
         ToolChoice::Allowed { required, names } => {
@@ -261,7 +253,7 @@ fn write_choice(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
 /// The names of the tools that are sent as custom ones.
 fn custom_tools<'a>(job: &Job<'a>) -> HashSet<&'a str> {
     let custom = |tool: &'a Tool| match tool {
-        Tool::Custom { name, .. } if job.service() == Service::OpenAi => Some(name.as_str()),
+        Tool::Custom { name, .. } if job.quirks().custom_tools => Some(name.as_str()),
         _ => None,
     };
     job.request.tools.iter().filter_map(custom).collect()
