@@ -1,3 +1,5 @@
 //! What the dialects share: names of tools, and shapes that several of them write alike.
 
+pub(crate) mod openai;
+pub(crate) mod text_or_list;
 pub(crate) mod tool_names;

@@ -1,6 +1,5 @@
 //! Content blocks as callers and providers write them.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use bardo_types::chat::{
@@ -9,13 +8,14 @@ use bardo_types::chat::{
 };
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::citation;
 use crate::codec::BadRequest;
 use crate::envelope;
 use crate::json::{Str, kept_object, wire_object};
+use crate::kit::text_or_list::{Listed, TextOrList};
 
 /// An object's members in order, values as written.
 #[derive(Debug, Default)]
@@ -73,37 +73,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 }
 
 /// Content that is a string or a list of blocks.
-#[derive(Debug)]
-pub(super) enum Content<'a> {
-    Text(Cow<'a, str>),
-    Blocks(Vec<Block<'a>>),
-}
+pub(super) type Content<'a> = TextOrList<'a, Block<'a>>;
 
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ContentVisitor;
-        impl<'de> Visitor<'de> for ContentVisitor {
-            type Value = Content<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string or a list of content blocks")
-            }
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Content::Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content::Text(Cow::Owned(text.to_owned())))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                let mut blocks = Vec::new();
-                while let Some(block) = list.next_element()? {
-                    blocks.push(block);
-                }
-                Ok(Content::Blocks(blocks))
-            }
-        }
-        deserializer.deserialize_any(ContentVisitor)
-    }
+impl Listed for Block<'_> {
+    const NAME: &'static str = "content blocks";
 }
 
 /// The block types that every dialect has a word for.
@@ -496,14 +469,7 @@ pub(super) fn extra(rest: Members<'_>) -> Vec<(String, RawJson)> {
 
 /// The parts of string-or-blocks content.
 pub(super) fn parts(content: Content<'_>, place: Place<'_>) -> Result<Vec<Part>, BadRequest> {
-    match content {
-        Content::Text(text) => Ok(vec![Text::new(text).into()]),
-        Content::Blocks(blocks) => blocks
-            .into_iter()
-            .enumerate()
-            .map(|(index, block)| block.into_part(Place::Within(&place, index)))
-            .collect(),
-    }
+    content.into_parts(|index, block| block.into_part(Place::Within(&place, index)))
 }
 
 fn media(source: Source<'_>, place: Place<'_>) -> Result<MediaSource, BadRequest> {

@@ -170,19 +170,13 @@ fn messages(
 ) -> Result<Vec<Message>, BadRequest> {
     let wire = wire.ok_or_else(|| required("messages"))?;
     let mut messages = Vec::with_capacity(wire.len() + 1);
-    match system {
-        Some(Content::Text(text)) if !text.is_empty() => {
-            messages.push(Message::new(Role::System, vec![Text::new(text).into()]));
-        }
-        Some(Content::Blocks(blocks)) if !blocks.is_empty() => {
-            let parts = blocks
-                .into_iter()
-                .enumerate()
-                .map(|(index, block)| block.into_part(Place::System(index)))
-                .collect::<Result<_, _>>()?;
-            messages.push(Message::new(Role::System, parts));
-        }
-        _ => {}
+    let is_empty = |content: &Content<'_>| match content {
+        Content::Text(text) => text.is_empty(),
+        Content::List(blocks) => blocks.is_empty(),
+    };
+    if let Some(system) = system.filter(|system| !is_empty(system)) {
+        let parts = system.into_parts(|index, block| block.into_part(Place::System(index)))?;
+        messages.push(Message::new(Role::System, parts));
     }
     for (index, message) in wire.into_iter().enumerate() {
         let role = match message.role.as_deref() {
@@ -197,7 +191,7 @@ fn messages(
         };
         let parts = match message.content {
             Some(Content::Text(text)) => vec![Text::new(text).into()],
-            Some(Content::Blocks(blocks)) => content(blocks, index)?,
+            Some(Content::List(blocks)) => content(blocks, index)?,
             None => return Err(required(&format!("messages[{index}].content"))),
         };
         messages.push(Message {

@@ -8,7 +8,7 @@ mod tools;
 pub(super) use messages::thought_signature;
 pub(super) use tools::LEGACY_FUNCTIONS;
 
-use bardo_types::chat::{ChatRequest, Logprobs, Sampling};
+use bardo_types::chat::{ChatRequest, Logprobs};
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
@@ -64,17 +64,10 @@ fn request(mut wire: Body<'_>) -> Result<ChatRequest, BadRequest> {
             None => None,
         },
     };
-    request.sampling = sampling(&wire)?;
-    request.stop = wire.stop.0;
-    request.n = read_n(wire.n)?;
+    wire.read_shared(&mut request)?;
     request.logprobs = wire.logprobs.unwrap_or(false).then_some(Logprobs {
         top: wire.top_logprobs,
     });
-    request.stream = wire.stream.unwrap_or(false);
-    request.include_usage = wire
-        .stream_options
-        .and_then(|options| options.include_usage)
-        .unwrap_or(false);
     request.metadata = raw(wire.metadata);
     request.service_tier = wire.service_tier.map(Str::into_string);
     request.prediction = raw(wire.prediction);
@@ -113,57 +106,6 @@ pub(super) fn token_limit(param: &str, limit: i64) -> Result<Option<u64>, BadReq
         )),
         Ok(limit) => Ok(Some(limit)),
         Err(_) => Ok(None),
-    }
-}
-
-pub(super) fn read_n(n: Option<u32>) -> Result<Option<u32>, BadRequest> {
-    match n {
-        Some(0) => Err(BadRequest::new("n", "`n` is 0; it must be at least 1")),
-        Some(n) if n > 128 => Err(BadRequest::new(
-            "n",
-            "`n` is too large; it must be at most 128",
-        )),
-        n => Ok(n),
-    }
-}
-
-fn sampling(wire: &Body<'_>) -> Result<Sampling, BadRequest> {
-    Ok(Sampling {
-        temperature: number("temperature", wire.temperature)?,
-        top_p: number("top_p", wire.top_p)?,
-        top_k: number("top_k", wire.top_k)?,
-        min_p: number("min_p", wire.min_p)?,
-        presence_penalty: number("presence_penalty", wire.presence_penalty)?,
-        frequency_penalty: number("frequency_penalty", wire.frequency_penalty)?,
-        repetition_penalty: number("repetition_penalty", wire.repetition_penalty)?,
-        seed: number("seed", wire.seed)?,
-        logit_bias: logit_bias(wire.logit_bias)?,
-    })
-}
-
-/// Keeps a number as written.
-pub(super) fn number(param: &str, value: Option<&RawValue>) -> Result<Option<RawJson>, BadRequest> {
-    let is_number = |raw: &RawValue| {
-        raw.get()
-            .starts_with(|c: char| c == '-' || c.is_ascii_digit())
-    };
-    match value {
-        Some(raw) if !is_number(raw) => Err(BadRequest::new(
-            param,
-            format!("`{param}` must be a number"),
-        )),
-        value => Ok(raw(value)),
-    }
-}
-
-/// Keeps the map from tokens to numbers as written.
-pub(super) fn logit_bias(value: Option<&RawValue>) -> Result<Option<RawJson>, BadRequest> {
-    match value {
-        Some(raw) if !raw.get().starts_with('{') => Err(BadRequest::new(
-            "logit_bias",
-            "`logit_bias` must be an object of token ids and numbers",
-        )),
-        value => Ok(raw(value)),
     }
 }
 

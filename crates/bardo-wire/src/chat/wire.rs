@@ -1,36 +1,19 @@
 //! The request as it stands on the wire.
 
-use std::borrow::Cow;
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::json::{Str, wire_object};
+use crate::kit::openai::{ToolFunction, openai_body};
+use crate::kit::text_or_list::{Listed, TextOrList};
 
-wire_object! {
+openai_body! {
     /// The body of `POST /v1/chat/completions`, with the extensions of the services that share
     /// the dialect.
     pub(super) struct Body<'a> {
-        "model" => model: Option<Str<'a>>,
         "messages" => messages: Option<Vec<WireMessage<'a>>>,
         "max_completion_tokens" => max_completion_tokens: Option<i64>,
-        "max_tokens" => max_tokens: Option<i64>,
-        "n" => n: Option<u32>,
-        "stream" => stream: Option<bool>,
-        "stream_options" => stream_options: Option<StreamOptions<'a>>,
-        "temperature" => temperature: Option<&'a RawValue>,
-        "top_p" => top_p: Option<&'a RawValue>,
-        "top_k" => top_k: Option<&'a RawValue>,
-        "min_p" => min_p: Option<&'a RawValue>,
-        "presence_penalty" => presence_penalty: Option<&'a RawValue>,
-        "frequency_penalty" => frequency_penalty: Option<&'a RawValue>,
-        "repetition_penalty" => repetition_penalty: Option<&'a RawValue>,
-        "seed" => seed: Option<&'a RawValue>,
-        "logit_bias" => logit_bias: Option<&'a RawValue>,
         "logprobs" => logprobs: Option<bool>,
         "top_logprobs" => top_logprobs: Option<u8>,
-        "stop" => stop: StringOrList,
         "tools" => tools: Option<Vec<WireTool<'a>>>,
         "tool_choice" => tool_choice: Option<&'a RawValue>,
         "parallel_tool_calls" => parallel_tool_calls: Option<bool>,
@@ -51,13 +34,6 @@ wire_object! {
         "prompt_cache_options" => prompt_cache_options: Option<&'a RawValue>,
         "cache_control" => cache_control: Option<&'a RawValue>,
         "safety_identifier" => safety_identifier: Option<Str<'a>>,
-        "user" => user: Option<Str<'a>>,
-    }
-}
-
-wire_object! {
-    pub(super) struct StreamOptions<'a> {
-        "include_usage" => include_usage: Option<bool>,
     }
 }
 
@@ -83,7 +59,7 @@ wire_object! {
 wire_object! {
     pub(super) struct WireMessage<'a> {
         "role" => role: Option<Str<'a>>,
-        "content" => content: Content<'a>,
+        "content" => content: Option<Content<'a>>,
         "name" => name: Option<Str<'a>>,
         "tool_calls" => tool_calls: Option<Vec<WireToolCall<'a>>>,
         "tool_call_id" => tool_call_id: Option<Str<'a>>,
@@ -146,15 +122,6 @@ wire_object! {
 }
 
 wire_object! {
-    pub(super) struct ToolFunction<'a> {
-        "name" => name: Option<Str<'a>>,
-        "description" => description: Option<Str<'a>>,
-        "parameters" => parameters: Option<&'a RawValue>,
-        "strict" => strict: Option<bool>,
-    }
-}
-
-wire_object! {
     pub(super) struct ToolCustom<'a> {
         "name" => name: Option<Str<'a>>,
         "description" => description: Option<Str<'a>>,
@@ -162,72 +129,9 @@ wire_object! {
     }
 }
 
-/// Message content: nothing, a string, or parts.
-#[derive(Debug, Default)]
-pub(super) enum Content<'a> {
-    #[default]
-    Absent,
-    Text(Cow<'a, str>),
-    Parts(Vec<WirePart<'a>>),
-}
+/// Message content.
+pub(super) type Content<'a> = TextOrList<'a, WirePart<'a>>;
 
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ContentVisitor;
-        impl<'de> Visitor<'de> for ContentVisitor {
-            type Value = Content<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string or an array of content parts")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Content<'de>, E> {
-                Ok(Content::Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Content<'de>, E> {
-                Ok(Content::Text(Cow::Owned(text.to_owned())))
-            }
-            fn visit_unit<E>(self) -> Result<Content<'de>, E> {
-                Ok(Content::Absent)
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content<'de>, A::Error> {
-                let mut parts = Vec::with_capacity(seq.size_hint().unwrap_or(2));
-                while let Some(part) = seq.next_element()? {
-                    parts.push(part);
-                }
-                Ok(Content::Parts(parts))
-            }
-        }
-        deserializer.deserialize_any(ContentVisitor)
-    }
-}
-
-/// `stop`, and the prompt of legacy completions: a string, a list of strings, or nothing.
-#[derive(Debug, Default)]
-pub(super) struct StringOrList(pub(super) Vec<String>);
-
-impl<'de> Deserialize<'de> for StringOrList {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ListVisitor;
-        impl<'de> Visitor<'de> for ListVisitor {
-            type Value = StringOrList;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string or an array of strings")
-            }
-            fn visit_str<E>(self, text: &str) -> Result<StringOrList, E> {
-                Ok(StringOrList(vec![text.to_owned()]))
-            }
-            fn visit_unit<E>(self) -> Result<StringOrList, E> {
-                Ok(StringOrList::default())
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<StringOrList, A::Error> {
-                let mut texts = Vec::new();
-                while let Some(text) = seq.next_element()? {
-                    texts.push(text);
-                }
-                Ok(StringOrList(texts))
-            }
-        }
-        deserializer.deserialize_any(ListVisitor)
-    }
+impl Listed for WirePart<'_> {
+    const NAME: &'static str = "content parts";
 }

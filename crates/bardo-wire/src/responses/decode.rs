@@ -43,7 +43,7 @@ pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
         Some(Input::Text(text)) => request
             .messages
             .push(Message::new(Role::User, vec![Part::Text(Text::new(text))])),
-        Some(Input::Items(items)) => {
+        Some(Input::List(items)) => {
             request.tools = added_tools(&items)?;
             history::messages(items, &mut request.messages)?;
         }

@@ -15,6 +15,7 @@ use super::output::OWN_ID;
 use super::{ids, namespaces};
 use crate::codec::BadRequest;
 use crate::json::{Array, DataUrl, Object};
+use crate::kit::openai::InputAudio;
 use crate::kit::tool_names::ToolNames;
 
 /// Why thinking that is not OpenAI's own is left out.
@@ -520,11 +521,7 @@ impl ContentWriter<'_> {
 
     fn audio(&mut self, audio: &Audio) {
         let mut object = self.list.object();
-        object.set("type", "input_audio");
-        let mut inner = object.object("input_audio");
-        inner.set("data", &audio.data);
-        inner.set("format", &audio.format);
-        inner.end();
+        InputAudio::write(audio, &mut object);
         object.end();
     }
 

@@ -16,6 +16,7 @@ use super::shapes::{Content, ContentPart, Item};
 use super::{annotations, namespaces, reasoning_item};
 use crate::codec::BadRequest;
 use crate::json::Str;
+use crate::kit::openai::media_source;
 
 /// Appends the messages that `items` stand for.
 pub(super) fn messages(
@@ -232,19 +233,12 @@ fn speaks_for_the_caller(kind: &str) -> bool {
 
 /// Content parts, or one text.
 fn parts(content: Content<'_>, member: &str) -> Result<Vec<Part>, Problem> {
-    match content {
-        Content::Text(text) => Ok(vec![Text::new(text).into()]),
-        Content::Parts(list) => list
-            .into_iter()
-            .enumerate()
-            .map(|(index, part)| {
-                content_part(part).map_err(|problem| Problem {
-                    member: format!("{member}[{index}].{}", problem.member),
-                    ..problem
-                })
-            })
-            .collect(),
-    }
+    content.into_parts(|index, part| {
+        content_part(part).map_err(|problem| Problem {
+            member: format!("{member}[{index}].{}", problem.member),
+            ..problem
+        })
+    })
 }
 
 fn content_part(part: ContentPart<'_>) -> Result<Part, Problem> {
@@ -265,7 +259,7 @@ fn content_part(part: ContentPart<'_>) -> Result<Part, Problem> {
         }
         Some("input_image") => {
             let source = match (part.image_url, part.file_id) {
-                (Some(url), _) => media(url.into_string()),
+                (Some(url), _) => media_source(url.into_string()),
                 (None, Some(id)) => MediaSource::File(id.into_string()),
                 (None, None) => {
                     return Err(Problem::new(
@@ -306,7 +300,7 @@ fn content_part(part: ContentPart<'_>) -> Result<Part, Problem> {
 fn file(part: ContentPart<'_>, cache: Option<CacheMark>) -> Result<Part, Problem> {
     let title = part.filename.map(Str::into_string);
     let source = match (part.file_data, part.file_url, part.file_id) {
-        (Some(data), _, _) => match media(data.into_string()) {
+        (Some(data), _, _) => match media_source(data.into_string()) {
             // Base64 without the `data:` in front; only the name tells the type then.
             MediaSource::Url(data) => MediaSource::Base64 {
                 media_type: type_of_name(title.as_deref()).to_owned(),
@@ -344,21 +338,6 @@ fn type_of_name(name: Option<&str>) -> &'static str {
         Some("html") => "text/html",
         _ => "application/pdf",
     }
-}
-
-/// Takes a data URL apart; anything else is an address.
-fn media(url: String) -> MediaSource {
-    let inline = url.strip_prefix("data:").and_then(|rest| {
-        let (head, data) = rest.split_once(',')?;
-        let media_type = head.strip_suffix(";base64")?;
-        // Parameters such as a charset belong to no other dialect's media type.
-        let media_type = media_type.split(';').next().unwrap_or(media_type);
-        Some(MediaSource::Base64 {
-            media_type: media_type.to_owned(),
-            data: data.to_owned(),
-        })
-    });
-    inline.unwrap_or(MediaSource::Url(url))
 }
 
 fn mark(raw: &RawValue) -> Option<CacheMark> {

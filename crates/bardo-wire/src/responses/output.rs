@@ -3,12 +3,12 @@
 use bardo_types::chat::{ChatResponse, Choice, Citation, Finish, Part, ToolCall, ToolInput};
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
-use serde_json::value::RawValue;
 
 use super::namespaces::{self, Called};
 use super::{annotations, reasoning_item};
 use crate::codec::ReplyContext;
 use crate::json::{Array, Str, kept_object, wire_object};
+use crate::kit::openai::Logprobs;
 
 /// What follows the kind in ids of items that the gateway made, so that they are never taken for
 /// ids that OpenAI knows.
@@ -115,11 +115,6 @@ pub(super) fn call_status(arguments: &str) -> &'static str {
 
 /// The entries of a `logprobs` object in the form of Chat Completions.
 pub(super) fn logprob_entries(raw: &RawJson) -> Vec<RawJson> {
-    wire_object! {
-        struct Logprobs<'a> {
-            "content" => content: Option<Vec<&'a RawValue>>,
-        }
-    }
     let logprobs: Logprobs<'_> = raw.read().unwrap_or_default();
     let content = logprobs.content.unwrap_or_default();
     content.into_iter().map(RawJson::from).collect()

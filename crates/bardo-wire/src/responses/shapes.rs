@@ -4,16 +4,17 @@
 //! bytes of a conversation; every other member stays raw, so that items of kinds that nobody here
 //! knows can be put together again.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
 use bardo_types::json::RawJson;
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::json::{Str, kept_object, wire_object};
+use crate::kit::openai::InputAudio;
+use crate::kit::text_or_list::{Listed, TextOrList};
 
 wire_object! {
     /// `POST /v1/responses`.
@@ -87,14 +88,6 @@ wire_object! {
     }
 }
 
-wire_object! {
-    /// `input_audio` of a part.
-    pub(super) struct InputAudio<'a> {
-        "data" => data: Option<Str<'a>>,
-        "format" => format: Option<Str<'a>>,
-    }
-}
-
 impl ContentPart<'_> {
     /// A part of a kind that has no neutral meaning, put together again.
     pub(super) fn rebuilt(&self) -> RawJson {
@@ -116,61 +109,18 @@ impl ContentPart<'_> {
 }
 
 /// `input`: a question, or items.
-#[derive(Debug)]
-pub(super) enum Input<'a> {
-    Text(Cow<'a, str>),
-    Items(Vec<Item<'a>>),
-}
+pub(super) type Input<'a> = TextOrList<'a, Item<'a>>;
 
 /// `content` or `output`: words, or parts.
-#[derive(Debug)]
-pub(super) enum Content<'a> {
-    Text(Cow<'a, str>),
-    Parts(Vec<ContentPart<'a>>),
+pub(super) type Content<'a> = TextOrList<'a, ContentPart<'a>>;
+
+impl Listed for Item<'_> {
+    const NAME: &'static str = "input items";
 }
 
-/// Reads a string as `text`, a list as `list`.
-macro_rules! string_or_list {
-    ($name:ident, $list:ident, $element:ident, $expecting:literal) => {
-        impl<'de: 'a, 'a> Deserialize<'de> for $name<'a> {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Either;
-                impl<'de> Visitor<'de> for Either {
-                    type Value = $name<'de>;
-
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($expecting)
-                    }
-                    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<$name<'de>, E> {
-                        Ok($name::Text(Cow::Borrowed(text)))
-                    }
-                    fn visit_str<E: Error>(self, text: &str) -> Result<$name<'de>, E> {
-                        Ok($name::Text(Cow::Owned(text.to_owned())))
-                    }
-                    fn visit_seq<A: SeqAccess<'de>>(
-                        self,
-                        mut seq: A,
-                    ) -> Result<$name<'de>, A::Error> {
-                        let mut list = Vec::new();
-                        while let Some(element) = seq.next_element::<$element<'de>>()? {
-                            list.push(element);
-                        }
-                        Ok($name::$list(list))
-                    }
-                }
-                deserializer.deserialize_any(Either)
-            }
-        }
-    };
+impl Listed for ContentPart<'_> {
+    const NAME: &'static str = "content parts";
 }
-
-string_or_list!(Input, Items, Item, "a string or a list of input items");
-string_or_list!(
-    Content,
-    Parts,
-    ContentPart,
-    "a string or a list of content parts"
-);
 
 /// So many members are compared one by one; an item has seldom more.
 const FEW_MEMBERS: usize = 32;

@@ -4,6 +4,7 @@ use bardo_types::usage::{Usage, prompt_classes};
 use serde_json::value::RawValue;
 
 use crate::json::{Count, Lenient, Object, Str, decimal, wire_object};
+use crate::kit::openai::{InputDetails, OutputDetails};
 
 wire_object! {
     /// `usage` of a response object.
@@ -17,24 +18,6 @@ wire_object! {
     }
 }
 
-wire_object! {
-    /// `input_tokens_details`.
-    pub(super) struct InputDetails<'a> {
-        "cached_tokens" => cached: Count,
-        "cache_write_tokens" => written: Count,
-        "cache_creation_input_tokens" => created: Count,
-        "audio_tokens" => audio: Count,
-    }
-}
-
-wire_object! {
-    /// `output_tokens_details`.
-    pub(super) struct OutputDetails<'a> {
-        "reasoning_tokens" => reasoning: Count,
-        "audio_tokens" => audio: Count,
-    }
-}
-
 impl WireUsage<'_> {
     /// The counts in disjoint classes.
     pub(super) fn neutral(&self) -> Usage {
@@ -42,7 +25,10 @@ impl WireUsage<'_> {
         let output = self.output_details.0.as_ref();
         let read = input.map_or(0, |details| details.cached.get());
         let written = input.map_or(0, |details| {
-            details.written.0.unwrap_or_else(|| details.created.get())
+            details
+                .written
+                .0
+                .unwrap_or_else(|| details.cache_creation.get())
         });
         let (fresh, read, written) = prompt_classes(
             self.input_tokens.get(),

@@ -4,14 +4,15 @@ use bardo_types::usage::{Usage, prompt_classes};
 use serde_json::value::RawValue;
 
 use crate::json::{Count, Lenient, decimal, wire_object};
+use crate::kit::openai::{InputDetails, OutputDetails};
 
 wire_object! {
     struct WireUsage<'a> {
         "prompt_tokens" => prompt: Count,
         "completion_tokens" => completion: Count,
         "total_tokens" => total: Count,
-        "prompt_tokens_details" => prompt_details: Lenient<PromptDetails<'a>>,
-        "completion_tokens_details" => completion_details: Lenient<CompletionDetails<'a>>,
+        "prompt_tokens_details" => prompt_details: Lenient<InputDetails<'a>>,
+        "completion_tokens_details" => completion_details: Lenient<OutputDetails<'a>>,
         "prompt_cache_hit_tokens" => cache_hit: Count,
         "prompt_cache_miss_tokens" => cache_miss: Count,
         "cache_read_input_tokens" => cache_read: Count,
@@ -25,28 +26,9 @@ wire_object! {
 }
 
 wire_object! {
-    struct PromptDetails<'a> {
-        "cached_tokens" => cached: Count,
-        "cache_write_tokens" => written: Count,
-        "cached_creation_tokens" => cached_creation: Count,
-        "cache_creation_input_tokens" => cache_creation: Count,
-        "audio_tokens" => audio: Count,
-    }
-}
-
-wire_object! {
     /// Cache writes by duration, where a service tells them as Anthropic does.
     struct CacheSplit<'a> {
         "ephemeral_1h_input_tokens" => one_hour: Count,
-    }
-}
-
-wire_object! {
-    struct CompletionDetails<'a> {
-        "reasoning_tokens" => reasoning: Count,
-        "audio_tokens" => audio: Count,
-        "accepted_prediction_tokens" => accepted: Count,
-        "rejected_prediction_tokens" => rejected: Count,
     }
 }
 

@@ -1,38 +1,23 @@
 //! A body with `prompt`.
 
-use bardo_types::chat::{ChatRequest, Logprobs, Message, Role, Sampling, Text};
+use bardo_types::chat::{ChatRequest, Logprobs, Message, Role, Text};
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
-use super::super::decode::{extra, logit_bias, number, read_n, required_model, token_limit, utf8};
+use super::super::decode::{extra, required_model, token_limit, utf8};
 use super::super::place;
-use super::super::wire::{StreamOptions, StringOrList};
 use crate::codec::BadRequest;
-use crate::json::{Str, wire_object};
+use crate::json::Str;
+use crate::kit::openai::openai_body;
+use crate::kit::text_or_list::TextOrList;
 
-wire_object! {
+openai_body! {
     struct Body<'a> {
-        "model" => model: Option<Str<'a>>,
         "prompt" => prompt: Option<&'a RawValue>,
         "suffix" => suffix: Option<Str<'a>>,
         "echo" => echo: Option<bool>,
         "best_of" => best_of: Option<u32>,
-        "max_tokens" => max_tokens: Option<i64>,
-        "n" => n: Option<u32>,
-        "stream" => stream: Option<bool>,
-        "stream_options" => stream_options: Option<StreamOptions<'a>>,
-        "temperature" => temperature: Option<&'a RawValue>,
-        "top_p" => top_p: Option<&'a RawValue>,
-        "top_k" => top_k: Option<&'a RawValue>,
-        "min_p" => min_p: Option<&'a RawValue>,
-        "presence_penalty" => presence_penalty: Option<&'a RawValue>,
-        "frequency_penalty" => frequency_penalty: Option<&'a RawValue>,
-        "repetition_penalty" => repetition_penalty: Option<&'a RawValue>,
-        "seed" => seed: Option<&'a RawValue>,
-        "logit_bias" => logit_bias: Option<&'a RawValue>,
         "logprobs" => logprobs: Option<u8>,
-        "stop" => stop: StringOrList,
-        "user" => user: Option<Str<'a>>,
     }
 }
 
@@ -43,8 +28,10 @@ wire_object! {
 /// prompts, tokens instead of text, `suffix`, `echo`, or `best_of` beyond `n`.
 pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
     let text = utf8(body)?;
-    let wire: Body<'_> = serde_json::from_str(text).map_err(|error| place::refuse(text, &error))?;
-    let mut request = ChatRequest::new(Dialect::Completions, required_model(wire.model)?);
+    let mut wire: Body<'_> =
+        serde_json::from_str(text).map_err(|error| place::refuse(text, &error))?;
+    let mut request = ChatRequest::new(Dialect::Completions, required_model(wire.model.take())?);
+    wire.read_shared(&mut request)?;
     request.messages.push(Message::new(
         Role::User,
         vec![Text::new(prompt(wire.prompt)?).into()],
@@ -61,7 +48,6 @@ pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
             "`echo` is not supported: this endpoint uses chat models; put the prompt before the answer yourself",
         ));
     }
-    request.n = read_n(wire.n)?;
     if wire.best_of.unwrap_or(1) > request.n.unwrap_or(1) {
         return Err(BadRequest::new(
             "best_of",
@@ -72,26 +58,9 @@ pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
         Some(limit) => token_limit("max_tokens", limit)?,
         None => None,
     };
-    request.sampling = Sampling {
-        temperature: number("temperature", wire.temperature)?,
-        top_p: number("top_p", wire.top_p)?,
-        top_k: number("top_k", wire.top_k)?,
-        min_p: number("min_p", wire.min_p)?,
-        presence_penalty: number("presence_penalty", wire.presence_penalty)?,
-        frequency_penalty: number("frequency_penalty", wire.frequency_penalty)?,
-        repetition_penalty: number("repetition_penalty", wire.repetition_penalty)?,
-        seed: number("seed", wire.seed)?,
-        logit_bias: logit_bias(wire.logit_bias)?,
-    };
     request.logprobs = wire.logprobs.map(|top| Logprobs {
         top: (top > 0).then_some(top),
     });
-    request.stop = wire.stop.0;
-    request.stream = wire.stream.unwrap_or(false);
-    request.include_usage = wire
-        .stream_options
-        .and_then(|options| options.include_usage)
-        .unwrap_or(false);
     request.end_user = wire.user.map(Str::into_string);
     request.extra.extend(extra(wire.extra));
     Ok(request)
@@ -102,8 +71,8 @@ fn prompt(raw: Option<&RawValue>) -> Result<String, BadRequest> {
     let Some(raw) = raw else {
         return refuse("`prompt` is missing; send the text to answer");
     };
-    match serde_json::from_str::<StringOrList>(raw.get()) {
-        Ok(StringOrList(mut texts)) => match (texts.pop(), texts.is_empty()) {
+    match serde_json::from_str::<TextOrList<'_, String>>(raw.get()).map(TextOrList::into_texts) {
+        Ok(mut texts) => match (texts.pop(), texts.is_empty()) {
             (Some(text), true) => Ok(text),
             (None, _) => refuse("`prompt` is an empty array; send the text to answer"),
             (Some(_), false) => refuse(

@@ -12,18 +12,12 @@ use super::tools::object_of;
 use super::{extra, raw};
 use crate::codec::BadRequest;
 use crate::json::{Str, wire_object};
+use crate::kit::openai::{InputAudio, media_source};
 
 wire_object! {
     struct ImageUrl<'a> {
         "url" => url: Option<Str<'a>>,
         "detail" => detail: Option<Str<'a>>,
-    }
-}
-
-wire_object! {
-    struct InputAudio<'a> {
-        "data" => data: Option<Str<'a>>,
-        "format" => format: Option<Str<'a>>,
     }
 }
 
@@ -123,22 +117,6 @@ fn read_file(raw: &RawValue, cache: Option<CacheMark>) -> Option<Document> {
         citations: false,
         cache,
     })
-}
-
-/// A `data:` URL in base64 becomes its bytes; any other URL stays one.
-fn media_source(url: String) -> MediaSource {
-    let inline = url
-        .strip_prefix("data:")
-        .and_then(|rest| rest.split_once(','))
-        .and_then(|(head, data)| {
-            let media_type = head.strip_suffix(";base64")?;
-            let media_type = media_type.split(';').next().unwrap_or(media_type);
-            Some((media_type.to_owned(), data.to_owned()))
-        });
-    match inline {
-        Some((media_type, data)) => MediaSource::Base64 { media_type, data },
-        None => MediaSource::Url(url),
-    }
 }
 
 /// A part of a type that has no neutral meaning, put together again as it came.

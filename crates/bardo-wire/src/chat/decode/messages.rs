@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use bardo_types::chat::{
-    Audio, CacheMark, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolInput, ToolResult,
+    Audio, CacheMark, Message, Opaque, Part, Reasoning, Role, ToolCall, ToolInput, ToolResult,
 };
 use serde_json::value::RawValue;
 
@@ -140,7 +140,7 @@ impl Reader {
 const LEGACY_ID: &str = "call_legacy_";
 
 fn plain(index: usize, role: Role, wire: WireMessage<'_>) -> Result<Message, BadRequest> {
-    if matches!(wire.content, Content::Absent) {
+    if wire.content.is_none() {
         return Err(BadRequest::new(
             format!("messages[{index}].content"),
             "`content` is missing; send a string or an array of parts",
@@ -152,16 +152,13 @@ fn plain(index: usize, role: Role, wire: WireMessage<'_>) -> Result<Message, Bad
     })
 }
 
-fn parts(index: usize, content: Content<'_>) -> Result<Vec<Part>, BadRequest> {
-    match content {
-        Content::Absent => Ok(Vec::new()),
-        Content::Text(text) => Ok(vec![Text::new(text).into()]),
-        Content::Parts(parts) => parts
-            .into_iter()
-            .enumerate()
-            .map(|(place, part)| read_part(part, &|| format!("messages[{index}].content[{place}]")))
-            .collect(),
-    }
+fn parts(index: usize, content: Option<Content<'_>>) -> Result<Vec<Part>, BadRequest> {
+    let Some(content) = content else {
+        return Ok(Vec::new());
+    };
+    content.into_parts(|place, part| {
+        read_part(part, &|| format!("messages[{index}].content[{place}]"))
+    })
 }
 
 fn assistant(index: usize, wire: WireMessage<'_>) -> Result<Message, BadRequest> {

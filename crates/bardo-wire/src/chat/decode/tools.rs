@@ -5,10 +5,11 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
-use super::super::wire::{Body, ToolFunction, WireTool};
+use super::super::wire::{Body, WireTool};
 use super::{extra, raw};
 use crate::codec::BadRequest;
 use crate::json::{Str, kept_object, wire_object};
+use crate::kit::openai::ToolFunction;
 
 /// Marks a request that declares `functions`, so that its answer comes as `function_call`.
 pub(in super::super) const LEGACY_FUNCTIONS: &str = "functions";

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::Job;
 use super::losses::Losses;
 use crate::json::{Array, DataUrl, Object, write_text};
+use crate::kit::openai::InputAudio;
 use crate::quirks::{CacheMarks, Files};
 
 /// One entry of `content`.
@@ -287,12 +288,7 @@ fn write_piece(job: &Job<'_>, piece: &Piece<'_>, lost: &mut Losses, list: &mut A
                 set_media(&mut inner, "file_data", source);
             }
         }
-        Piece::Audio(audio) => {
-            part.set("type", "input_audio");
-            part.object("input_audio")
-                .set("data", &audio.data)
-                .set("format", &audio.format);
-        }
+        Piece::Audio(audio) => InputAudio::write(audio, &mut part),
         Piece::Raw(_) => {}
     }
     if let Some((member, json)) = piece.mark().and_then(|mark| cache_member(job, mark, lost)) {
