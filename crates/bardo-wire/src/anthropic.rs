@@ -5,38 +5,36 @@
 //! documents in assistant turns) is written only where a model's capabilities allow it, or never.
 //! Start from [`decode_request`] for callers and [`encode_request`] for providers.
 
-mod block;
+mod answer;
 mod blocks_out;
 mod call_ids;
 mod citation;
 mod conversation;
 mod count;
-mod decode;
-mod encode;
 mod error;
 mod finish;
 mod lost;
 mod media;
 mod observe;
 mod path;
-mod response;
+mod request;
 mod sampling;
 mod schema;
-mod stream_decode;
-mod stream_encode;
+mod shapes;
+mod stream;
 mod strip;
 mod thinking;
 mod tools;
 mod usage;
 
+pub use answer::decode::{decode_response, encode_response};
 pub use count::{decode_count_request, encode_count, encode_count_request};
-pub use decode::decode_request;
-pub use encode::encode_request;
 pub use error::{decode_error, encode_error, encode_stream_error, is_binding_error};
 pub use observe::{observe, observe_response};
-pub use response::{decode_response, encode_response};
-pub use stream_decode::stream_decoder;
-pub use stream_encode::stream_encoder;
+pub use request::decode::decode_request;
+pub use request::encode::encode_request;
+pub use stream::decode::stream_decoder;
+pub use stream::encode::stream_encoder;
 pub use strip::strip_thinking;
 pub(crate) use usage::Tally;
 

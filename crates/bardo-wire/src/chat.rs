@@ -5,23 +5,28 @@
 
 mod answer;
 pub mod completions;
-mod decode;
 mod details;
 mod detect;
+mod error;
 mod left_out;
 mod observe;
 mod place;
-mod reply;
-mod upstream;
-mod wire;
+mod request;
+mod shapes;
+mod stream;
+mod tools;
+mod usage;
 
-pub use answer::{decode_error, decode_response, stream_decoder};
-pub use decode::decode_request;
+pub use answer::decode::{decode_response, stream_decoder};
+pub use answer::encode::encode_response;
 pub use detect::{detect_completions_body, holds_foreign_thinking};
+pub use error::decode::decode_error;
+pub use error::encode::{encode_error, encode_stream_error};
 pub use left_out::members_left_out;
 pub use observe::{observe, observe_response, usage_only_chunk};
-pub use reply::{encode_error, encode_response, encode_stream_error, stream_encoder};
-pub use upstream::encode_request;
+pub use request::decode::decode_request;
+pub use request::encode::encode_request;
+pub use stream::encode::stream_encoder;
 
 #[cfg(test)]
 mod tests;

@@ -5,28 +5,25 @@
 //! terminal event. Buffered answers go through the same state machine as streams, so the two
 //! cannot disagree.
 
-mod body;
-mod contents;
 mod count;
-mod decode;
 mod embeddings;
 mod error;
-mod generation;
 mod grounding;
 mod media;
 mod observe;
 mod outcome;
 mod partial;
 mod request;
+mod shapes;
+mod stream;
 mod tools;
-mod wire;
 
 pub use count::{decode_count, encode_count_request};
-pub use decode::{decode_response, stream_decoder};
 pub use embeddings::{decode_embeddings, encode_embeddings};
 pub use error::decode_error;
 pub use observe::{observe, observe_response};
-pub use request::encode_request;
+pub use request::encode::encode_request;
+pub use stream::decode::{decode_response, stream_decoder};
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! What the dialects share: names of tools, and shapes that several of them write alike.
 
+pub(crate) mod namespaces;
 pub(crate) mod openai;
 pub(crate) mod text_or_list;
 pub(crate) mod tool_names;

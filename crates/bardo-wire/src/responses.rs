@@ -6,37 +6,30 @@
 
 mod annotations;
 mod answer;
-mod decode;
-mod encode;
-mod encode_items;
-mod failures;
-mod history;
+mod error;
 mod ids;
-pub(crate) mod namespaces;
 mod observe;
 mod output;
 mod reasoning_item;
-mod refusal;
-mod reply;
+mod request;
 mod shapes;
 mod store;
-mod stream_decoder;
-mod stream_encoder;
+mod stream;
 mod tools;
 mod usage;
 
-pub use answer::decode_response;
-pub use decode::decode_request;
-pub use encode::encode_request;
-pub use failures::{decode_error, encode_error, encode_stream_error, end_stream, input_tokens};
+pub use answer::decode::decode_response;
+pub use answer::encode::{encode_response, response_id};
+pub use error::{decode_error, encode_error, encode_stream_error, end_stream, input_tokens};
 pub use observe::{observe, observe_response};
-pub use reply::{encode_response, response_id};
+pub use request::decode::decode_request;
+pub use request::encode::encode_request;
 pub use store::{
     conversation_id, holds_own_marks, input_items, output_items_of, prepend_items,
     previous_response_id,
 };
-pub use stream_decoder::stream_decoder;
-pub use stream_encoder::stream_encoder;
+pub use stream::decode::stream_decoder;
+pub use stream::encode::stream_encoder;
 
 #[cfg(test)]
 mod tests;

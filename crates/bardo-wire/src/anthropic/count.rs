@@ -2,7 +2,7 @@
 
 use bardo_types::chat::ChatRequest;
 
-use super::{decode, encode};
+use crate::anthropic::request::{decode, encode};
 use crate::codec::{BadRequest, Encoded, Target};
 use crate::json::Object;
 

@@ -4,7 +4,7 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Service;
 use serde_json::value::RawValue;
 
-use super::block::Members;
+use crate::anthropic::shapes::Members;
 use crate::behind;
 use crate::codec::ErrorView;
 use crate::json::object;

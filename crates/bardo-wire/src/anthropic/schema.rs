@@ -6,7 +6,7 @@ use bardo_types::json::RawJson;
 use memchr::memmem;
 use serde_json::{Map, Value, json};
 
-use super::block::Members;
+use crate::anthropic::shapes::Members;
 
 /// Keywords that old drafts spell in a way the current one refuses. A text without them is sent
 /// as it is, without being parsed.

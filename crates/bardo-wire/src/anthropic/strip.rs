@@ -3,7 +3,7 @@
 use memchr::memmem;
 use serde_json::value::RawValue;
 
-use super::block::Members;
+use crate::anthropic::shapes::Members;
 use crate::json::{Str, scan, wire_object};
 use crate::splice::{Edit, splice};
 

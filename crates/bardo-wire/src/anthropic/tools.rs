@@ -11,8 +11,8 @@ use super::conversation::ephemeral;
 use super::lost::Lost;
 use super::schema;
 use crate::json::{Array, Object};
+use crate::kit::namespaces;
 use crate::kit::tool_names::ToolNames;
-use crate::responses::namespaces;
 
 /// A tool ready to be written.
 pub(super) enum Definition<'a> {

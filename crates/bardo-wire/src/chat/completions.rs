@@ -6,11 +6,12 @@ mod stream;
 
 use bardo_types::chat::{ChatResponse, Choice, Finish, Part};
 
-use super::reply::{reply_id, write_usage};
+use crate::chat::answer::encode::reply_id;
+use crate::chat::usage::encode::write as write_usage;
 use crate::codec::ReplyContext;
 use crate::json::{Array, Object, Serde};
 
-pub use super::reply::{encode_error, encode_stream_error};
+pub use super::error::encode::{encode_error, encode_stream_error};
 pub use request::decode_request;
 pub use stream::stream_encoder;
 

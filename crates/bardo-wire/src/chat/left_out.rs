@@ -3,7 +3,7 @@
 use bardo_types::{Degradation, Losses};
 use serde_json::value::RawValue;
 
-use super::wire::{WireMessage, WireTool};
+use crate::chat::shapes::request::{WireMessage, WireTool};
 use crate::json::{Str, wire_object};
 
 /// What clients hand back of an answer, and no provider reads.

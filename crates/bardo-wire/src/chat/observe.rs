@@ -10,8 +10,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::answer::{Chunk, Counts, fault_of, read_usage};
 use crate::apology::Extent;
+use crate::chat::error::decode::of_value as fault_of;
+use crate::chat::shapes::answer::Chunk;
+use crate::chat::usage::decode::{Counts, read as read_usage};
 use crate::codec::Observed;
 use crate::json::scan;
 use crate::sse::SseEvent;

@@ -106,8 +106,8 @@ fn render(levels: &[Level]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire::Body;
     use super::refuse;
+    use crate::chat::shapes::request::Body;
 
     #[track_caller]
     fn check(body: &str, param: &str) {

@@ -3,8 +3,8 @@ use bardo_types::fault::{Fault, FaultClass};
 use serde::Deserialize;
 
 use super::embeddings::resource_name;
-use super::wire::Count;
 use crate::codec::{BadRequest, Encoded, Target};
+use crate::gemini::shapes::answer::Count;
 
 /// Encodes a `countTokens` body for a whole request: system prompt and tools count too.
 ///

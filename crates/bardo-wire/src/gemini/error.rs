@@ -4,7 +4,7 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Service;
 use serde::Deserialize;
 
-use super::wire::Count;
+use crate::gemini::shapes::answer::Count;
 use crate::json::Str;
 
 /// The most of a provider's words that a fault quotes.

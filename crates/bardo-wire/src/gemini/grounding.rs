@@ -2,7 +2,7 @@
 
 use bardo_types::chat::{Citation, CitationSource};
 
-use super::wire::{CitationMetadata, Grounding, Source};
+use crate::gemini::shapes::answer::{CitationMetadata, Grounding, Source};
 
 /// What one candidate's text rests on. Offsets can be resolved only when the text is complete,
 /// so supports are kept until then.
@@ -72,7 +72,9 @@ impl Sources {
         }
         for support in grounding.grounding_supports.iter().flatten() {
             let segment = support.segment.as_ref();
-            let count = |pick: fn(&super::wire::Segment<'_>) -> Option<super::wire::Count>| {
+            let count = |pick: fn(
+                &crate::gemini::shapes::answer::Segment<'_>,
+            ) -> Option<crate::gemini::shapes::answer::Count>| {
                 segment.and_then(pick).map(|count| index(count.0))
             };
             for chunk in support.grounding_chunk_indices.iter().flatten() {

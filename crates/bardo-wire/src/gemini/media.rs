@@ -8,9 +8,9 @@ use bardo_types::chat::{
 };
 use bardo_types::model::{Capabilities, Dialect};
 
-use super::body::{Blob, FileData, Part, Plain};
-use super::request::Losses;
 use crate::codec::BadRequest;
+use crate::gemini::request::encode::Losses;
+use crate::gemini::shapes::request::{Blob, FileData, Part, Plain};
 
 /// Where a part is in the caller's body, for messages about it.
 #[derive(Clone, Copy)]

@@ -1,10 +1,10 @@
 use bardo_types::usage::Usage;
 use memchr::memmem;
 
-use super::decode::MAX_CANDIDATES;
 use super::outcome::{read_finish, read_usage};
-use super::wire::Chunk;
 use crate::codec::Observed;
+use crate::gemini::shapes::answer::Chunk;
+use crate::gemini::stream::decode::MAX_CANDIDATES;
 use crate::sse::SseEvent;
 
 /// Looks at one event of a relayed stream. Gemini has no terminal event, so `terminal` follows

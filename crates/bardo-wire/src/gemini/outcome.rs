@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::error::bounded;
-use super::wire::{
+use crate::gemini::shapes::answer::{
     LogprobsResult, ModalityCount, PromptFeedback, TokenProbability, UsageMetadata, compact,
 };
 use crate::json::Lenient;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::wire::PartialArg;
+use crate::gemini::shapes::answer::PartialArg;
 
 /// A path longer than this is no path into arguments.
 const MAX_STEPS: usize = 64;

@@ -9,10 +9,10 @@ use bardo_types::model::{Capabilities, Dialect};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::body::{CallingConfig, Declaration, ToolConfig, ToolSet};
-use super::request::Losses;
+use crate::gemini::request::encode::Losses;
+use crate::gemini::shapes::request::{CallingConfig, Declaration, ToolConfig, ToolSet};
+use crate::kit::namespaces;
 use crate::kit::tool_names::ToolNames;
-use crate::responses::namespaces;
 
 pub(super) fn encode<'a>(
     request: &'a ChatRequest,

@@ -7,7 +7,7 @@ use bardo_types::chat::{ChatRequest, Part, Tool, ToolCall, ToolChoice};
 use bardo_types::model::Dialect;
 use sha2::{Digest, Sha256};
 
-use crate::responses::namespaces;
+use crate::kit::namespaces;
 
 /// Bytes that a digest takes behind a cleaned name: an underscore and eight hex digits.
 const DIGEST_BYTES: usize = 9;

@@ -4,10 +4,11 @@ use bardo_types::usage::Usage;
 use memchr::memmem;
 use serde_json::value::RawValue;
 
+use super::usage;
 use super::usage::{ToolUsage, WireUsage};
-use super::{failures, usage};
 use crate::codec::Observed;
 use crate::json::{Count, Lenient, Str, wire_object};
+use crate::responses::error as failures;
 use crate::sse::SseEvent;
 
 wire_object! {

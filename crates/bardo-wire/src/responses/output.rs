@@ -4,10 +4,11 @@ use bardo_types::chat::{ChatResponse, Choice, Citation, Finish, Part, ToolCall, 
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 
-use super::namespaces::{self, Called};
 use super::{annotations, reasoning_item};
 use crate::codec::ReplyContext;
 use crate::json::{Array, Str, kept_object, wire_object};
+use crate::kit::namespaces;
+use crate::kit::namespaces::Called;
 use crate::kit::openai::Logprobs;
 
 /// What follows the kind in ids of items that the gateway made, so that they are never taken for

@@ -8,9 +8,9 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
-use super::namespaces;
 use crate::codec::{BadRequest, Target};
 use crate::json::{Array, Object, Str, kept_object, wire_object};
+use crate::kit::namespaces;
 use crate::kit::tool_names::ToolNames;
 use crate::quirks::Quirks;
 
@@ -315,7 +315,7 @@ fn write_list(
             continue;
         };
         let mut namespace = list.object();
-        super::encode::weave(&mut namespace, Some(head));
+        crate::responses::request::encode::weave(&mut namespace, Some(head));
         let mut inner = namespace.array("tools");
         for tool in group {
             write_one(&namespaces::inner(tool, &name), &mut inner);
@@ -406,7 +406,10 @@ pub(super) fn encode(
     });
     list.end();
     if request.tools.iter().any(has_cache_mark) {
-        degraded.lose("cache_control", super::encode::CACHE_MARKS);
+        degraded.lose(
+            "cache_control",
+            crate::responses::request::encode::CACHE_MARKS,
+        );
     }
     choice(request, target, names, same, body, degraded);
     if let Some(parallel) = request.parallel_tool_calls {

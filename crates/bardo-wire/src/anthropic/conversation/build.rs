@@ -11,11 +11,11 @@ use bardo_types::model::{Capabilities, Dialect, Effort};
 
 use super::marks::ephemeral;
 use super::{Body, Conversation, Sent, Turn, answers, is_object};
-use crate::anthropic::block::Members;
 use crate::anthropic::call_ids::CallIds;
 use crate::anthropic::citation;
 use crate::anthropic::lost::Lost;
 use crate::anthropic::media::{self, Place};
+use crate::anthropic::shapes::Members;
 use crate::codec::BadRequest;
 use crate::envelope;
 use crate::kit::tool_names::ToolNames;

@@ -4,8 +4,8 @@ use bardo_types::chat::{ChatRequest, Logprobs, Message, Role, Text};
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
-use super::super::decode::{extra, required_model, token_limit, utf8};
 use super::super::place;
+use crate::chat::request::decode::{extra, required_model, token_limit, utf8};
 use crate::codec::BadRequest;
 use crate::json::Str;
 use crate::kit::openai::openai_body;

@@ -4,8 +4,10 @@ use bardo_types::chat::{Finish, StreamEvent};
 use bardo_types::json::RawJson;
 use bardo_types::usage::Usage;
 
-use super::super::reply::{encode_stream_error, reply_id, write_fault, write_usage};
 use super::{finish_reason, logprobs};
+use crate::chat::answer::encode::reply_id;
+use crate::chat::error::encode::{encode_stream_error, write_fault};
+use crate::chat::usage::encode::write as write_usage;
 use crate::codec::{ErrorView, ReplyContext, StreamEncoder};
 use crate::json::{Object, Serde};
 

@@ -1,0 +1,3 @@
+//! Whole answers: from upstreams, and for callers.
+
+pub(super) mod decode;

@@ -1,0 +1,191 @@
+//! Whole answers, from providers and for callers.
+
+use bardo_types::chat::{ChatResponse, Choice, Part, ToolInput};
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::json::RawJson;
+use serde_json::value::RawValue;
+
+use crate::anthropic::shapes::{Block, Place};
+use crate::anthropic::usage;
+use crate::anthropic::usage::UsageWire;
+use crate::anthropic::{blocks_out, citation, error, finish};
+use crate::apology::{Extent, fault_in};
+use crate::codec::{DecodeContext, ReplyContext};
+use crate::json::{Lenient, Str, object, wire_object};
+
+wire_object! {
+    struct ResponseWire<'a> {
+        "type" => kind: Option<Str<'a>>,
+        "id" => id: Option<Str<'a>>,
+        "model" => model: Option<Str<'a>>,
+        "content" => content: Option<Vec<Block<'a>>>,
+        "stop_reason" => stop_reason: Option<Str<'a>>,
+        "stop_sequence" => stop_sequence: Option<Str<'a>>,
+        "stop_details" => stop_details: Option<&'a RawValue>,
+        "usage" => usage: Lenient<UsageWire<'a>>,
+        "error" => error: Option<&'a RawValue>,
+    }
+}
+
+fn malformed(detail: impl std::fmt::Display) -> Fault {
+    Fault::new(
+        FaultClass::Malformed,
+        format!("the provider's answer is not an Anthropic message: {detail}"),
+    )
+}
+
+/// Reads a provider's whole answer.
+///
+/// # Errors
+/// When the body tells of an error in spite of its status, or is not a message.
+pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatResponse, Fault> {
+    let wire: ResponseWire<'_> =
+        serde_json::from_slice(body).map_err(|error| malformed(crate::json::told(&error)))?;
+    if wire.error.is_some() || wire.kind.as_deref() == Some("error") {
+        return Err(error::decode_error(200, body, context.target.service));
+    }
+    let blocks = wire.content.ok_or_else(|| malformed("it has no content"))?;
+    let mut choice = Choice {
+        stop_sequence: wire.stop_sequence.map(Str::into_string),
+        details: wire.stop_details.map(RawJson::from),
+        ..Choice::default()
+    };
+    let mut written = 0;
+    for (index, block) in blocks.into_iter().enumerate() {
+        let part = block
+            .into_part(Place::Answer(index))
+            .map_err(|wrong| malformed(wrong.message))?;
+        if let Some(part) = settle(part, context, &mut written) {
+            choice.parts.push(part);
+        }
+    }
+    let usage = wire.usage.0.as_ref().map(UsageWire::counts);
+    if let [Part::Text(text)] = choice.parts.as_slice()
+        && usage.as_ref().is_none_or(|usage| usage.output == 0)
+        && let Some(fault) = fault_in(&text.text, Extent::Whole)
+    {
+        return Err(fault);
+    }
+    let told = finish::parse(wire.stop_reason.as_deref().unwrap_or_default());
+    choice.finish = Some(finish::of_choice(&choice, told));
+    Ok(ChatResponse {
+        id: wire.id.map(Str::into_string),
+        model: wire.model.map(Str::into_string),
+        created: None,
+        service_tier: wire
+            .usage
+            .0
+            .as_ref()
+            .and_then(|usage| usage.service_tier.0.as_deref())
+            .map(str::to_owned),
+        usage,
+        choices: vec![choice],
+    })
+}
+
+/// A part as the caller knows it: empty ones gone, tools by their own names. `written` counts the
+/// characters of the message's text so far.
+fn settle(part: Part, context: &DecodeContext, written: &mut u64) -> Option<Part> {
+    match part {
+        Part::Text(mut text) => {
+            if text.text.is_empty() && text.citations.is_empty() {
+                return None;
+            }
+            let from = *written;
+            *written += text.text.chars().count() as u64;
+            for source in &mut text.citations {
+                citation::place(source, from, *written);
+            }
+            Some(Part::Text(text))
+        }
+        Part::Reasoning(reasoning) if reasoning.text.is_empty() && reasoning.opaque.is_none() => {
+            None
+        }
+        Part::ToolCall(mut call) => {
+            call.name = context.original_tool_name(&call.name).to_owned();
+            call.extra.clear();
+            if context.request.is_custom_tool(&call.name)
+                && let ToolInput::Json(json) = &call.input
+            {
+                call.input = ToolInput::Text(unwrap_custom(json));
+            }
+            Some(Part::ToolCall(call))
+        }
+        other => Some(other),
+    }
+}
+
+/// The free text of a custom tool's input, which travels as `{"input": text}`.
+pub(in crate::anthropic) fn unwrap_custom(json: &str) -> String {
+    wire_object! {
+        struct Wrapped<'a> {
+            "input" => input: Option<Str<'a>>,
+        }
+    }
+    serde_json::from_str::<Wrapped<'_>>(json)
+        .ok()
+        .and_then(|wrapped| wrapped.input)
+        .map_or_else(|| json.to_owned(), Str::into_string)
+}
+
+/// Writes a whole answer for a caller.
+#[must_use]
+pub fn encode_response(response: &ChatResponse, context: &ReplyContext) -> Vec<u8> {
+    let nothing = Choice::default();
+    let choice = response.choices.first().unwrap_or(&nothing);
+    let mut out = Vec::with_capacity(1024);
+    object(&mut out, |message| {
+        message.set("id", message_id(response.id.as_deref(), context));
+        message.set("type", "message");
+        message.set("role", "assistant");
+        message.set("model", response.model.as_deref().unwrap_or(&context.model));
+        let mut blocks = message.array("content");
+        let mut calls = 0;
+        for (index, part) in choice.parts.iter().enumerate() {
+            if let Some(before) = index.checked_sub(1) {
+                blocks_out::write_text_state(&mut blocks, &choice.parts[before]);
+            }
+            blocks_out::write_part(&mut blocks, part, &context.id_seed, &mut calls);
+        }
+        blocks.end();
+        let told = choice.finish.unwrap_or(bardo_types::chat::Finish::Stop);
+        let reason = finish::of_choice(choice, told);
+        message.set("stop_reason", finish::name(reason));
+        message.set("stop_sequence", &choice.stop_sequence);
+        message.raw(
+            "stop_details",
+            &stop_details(reason, choice.details.as_ref()),
+        );
+        message.raw("container", "null");
+        message.nest("usage", |object| {
+            usage::write_counts(object, response.usage.as_ref().unwrap_or(&<_>::default()));
+            object.set(
+                "service_tier",
+                usage::tier_name(response.service_tier.as_deref()),
+            );
+        });
+    });
+    out
+}
+
+/// `stop_details` as JSON text; a refusal always has some.
+pub(in crate::anthropic) fn stop_details(
+    reason: bardo_types::chat::Finish,
+    details: Option<&RawJson>,
+) -> String {
+    match details {
+        Some(details) => details.as_str().to_owned(),
+        None if reason == bardo_types::chat::Finish::Refusal => {
+            r#"{"type":"refusal","category":null,"explanation":null}"#.to_owned()
+        }
+        None => "null".to_owned(),
+    }
+}
+
+/// The id of the message: Anthropic's own, else one of its form.
+pub(in crate::anthropic) fn message_id(id: Option<&str>, context: &ReplyContext) -> String {
+    match id {
+        Some(id) if id.starts_with("msg_") => id.to_owned(),
+        _ => format!("msg_{}", context.id_seed),
+    }
+}

@@ -1,0 +1,4 @@
+//! Streamed answers: from upstreams, and for callers.
+
+pub(super) mod decode;
+pub(super) mod encode;

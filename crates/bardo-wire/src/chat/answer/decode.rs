@@ -1,0 +1,211 @@
+//! An upstream's answer into neutral steps.
+
+mod calls;
+mod machine;
+
+use bardo_types::chat::{Assembler, ChatResponse, StreamEvent};
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::model::Service;
+
+use crate::apology::Extent;
+use crate::codec::{DecodeContext, StreamDecoder};
+use crate::quirks::Quirks;
+use crate::sse::SseEvent;
+
+use crate::chat::error::decode::of_value as fault_of;
+use crate::chat::shapes::answer::{Chunk, WireChoice};
+use crate::chat::usage::decode::read as read_usage;
+pub(in crate::chat) use calls::unwrapped;
+
+use machine::Machine;
+
+/// Reads a whole answer.
+///
+/// # Errors
+/// When the body tells of a failure in spite of its status, or is no answer at all.
+pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatResponse, Fault> {
+    let chunk = read_chunk(body, context.target.service)?;
+    let mut answer = Answer::default();
+    let mut steps = Vec::new();
+    answer.take(&chunk, true, context, &mut steps)?;
+    if !answer.machine.is_finished() {
+        return Err(incomplete());
+    }
+    answer.machine.finish(context, &mut steps);
+    steps.push(StreamEvent::Done);
+    let mut assembler = Assembler::default();
+    for step in steps {
+        assembler.push(step);
+    }
+    assembler.finish()
+}
+
+/// A decoder for a streamed answer.
+#[must_use]
+pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
+    Box::new(Decoder {
+        context,
+        answer: Answer::default(),
+        over: false,
+    })
+}
+
+/// Parses a body or an event; what tells of a failure is one.
+pub(in crate::chat) fn read_chunk(data: &[u8], service: Service) -> Result<Chunk<'_>, Fault> {
+    let malformed = |what: &'static str| Fault::new(FaultClass::Malformed, what);
+    let text = std::str::from_utf8(data)
+        .map_err(|_| malformed("the provider's answer is not UTF-8"))?
+        .trim();
+    if text.starts_with('[') {
+        return Err(fault_of(text, service));
+    }
+    let chunk: Chunk<'_> = serde_json::from_str(text)
+        .map_err(|_| malformed("the provider's answer is not valid JSON of its protocol"))?;
+    if let Some(error) = chunk.error {
+        let fault = fault_of(error.get(), service);
+        return Err(if error.get().starts_with('{') {
+            fault
+        } else {
+            // A bare string says less than the members beside it.
+            fault_of(text, service)
+        });
+    }
+    let has_answer = chunk.choices.is_some() || chunk.usage.is_some();
+    let tells_failure = chunk.message.is_some() || chunk.detail.is_some();
+    if chunk.object.get() == Some("error") || (!has_answer && tells_failure) {
+        return Err(fault_of(text, service));
+    }
+    Ok(chunk)
+}
+
+fn cut() -> Fault {
+    Fault::new(
+        FaultClass::Connection,
+        "the provider closed the stream before its end",
+    )
+}
+
+fn incomplete() -> Fault {
+    Fault::new(
+        FaultClass::Malformed,
+        "the provider's answer ended without a finish reason",
+    )
+}
+
+/// An answer while it comes in.
+#[derive(Default)]
+struct Answer {
+    machine: Machine,
+    started: bool,
+    /// Something was said.
+    content: bool,
+}
+
+impl Answer {
+    fn take(
+        &mut self,
+        chunk: &Chunk<'_>,
+        whole: bool,
+        context: &DecodeContext,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), Fault> {
+        let choices = chunk.choices.as_deref().unwrap_or_default();
+        if !self.content {
+            let extent = if whole { Extent::Whole } else { Extent::First };
+            if let Some(fault) = chunk.apology(extent) {
+                return Err(fault);
+            }
+            self.content = choices.iter().any(WireChoice::has_content);
+        }
+        // Some servers begin with a chunk that has neither id nor choices.
+        if !self.started && (!choices.is_empty() || chunk.id.get().is_some()) {
+            self.started = true;
+            out.push(StreamEvent::Start {
+                id: chunk.id.to_owned_text(),
+                model: chunk.model.to_owned_text(),
+                created: chunk.created.and_then(|raw| raw.get().parse().ok()),
+                service_tier: chunk.service_tier.to_owned_text(),
+            });
+        }
+        for (place, choice) in choices.iter().enumerate() {
+            self.machine.take(choice, place, whole, context, out)?;
+        }
+        if let Some(raw) = chunk.venice_parameters {
+            for citation in machine::venice_citations(raw) {
+                self.machine.cite(citation);
+            }
+        }
+        if let Some(usage) = read_usage(&chunk.counts()) {
+            out.push(StreamEvent::Usage(usage));
+        }
+        Ok(())
+    }
+}
+
+struct Decoder {
+    context: DecodeContext,
+    answer: Answer,
+    over: bool,
+}
+
+impl Decoder {
+    fn fail(&mut self, fault: Fault, out: &mut Vec<StreamEvent>) {
+        self.over = true;
+        out.push(StreamEvent::Failed(fault));
+    }
+
+    fn complete(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.answer.machine.is_finished() {
+            self.over = true;
+            self.answer.machine.finish(&self.context, out);
+            out.push(StreamEvent::Done);
+        } else {
+            self.fail(incomplete(), out);
+        }
+    }
+}
+
+impl StreamDecoder for Decoder {
+    fn event(&mut self, event: SseEvent<'_>, out: &mut Vec<StreamEvent>) {
+        let data = event.data.trim_ascii();
+        if self.over || data.is_empty() {
+            return;
+        }
+        if data == b"[DONE]" {
+            self.complete(out);
+            return;
+        }
+        let result = read_chunk(data, self.context.target.service)
+            .and_then(|chunk| self.answer.take(&chunk, false, &self.context, out));
+        if let Err(fault) = result {
+            // What was counted before the failure may be billed all the same.
+            if self.answer.started
+                && let Ok(chunk) = serde_json::from_slice::<Chunk<'_>>(data)
+            {
+                out.extend(read_usage(&chunk.counts()).map(StreamEvent::Usage));
+            }
+            self.fail(fault, out);
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.over {
+            return;
+        }
+        if Quirks::of(self.context.target.service).no_terminal {
+            return self.end_whole(out);
+        }
+        self.fail(cut(), out);
+    }
+
+    fn end_whole(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.over {
+            return;
+        }
+        if self.answer.machine.is_finished() {
+            self.complete(out);
+            return;
+        }
+        self.fail(cut(), out);
+    }
+}

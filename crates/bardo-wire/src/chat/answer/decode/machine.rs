@@ -1,0 +1,473 @@
+//! From deltas to neutral steps. A whole answer is one large delta, so that both ways of
+//! answering mean the same by construction (translation principle 4).
+
+use bardo_types::chat::{Citation, CitationSource, Finish, Opaque, ServerBlock, StreamEvent};
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::json::RawJson;
+use bardo_types::model::Dialect;
+use serde_json::value::RawValue;
+
+use super::calls::Calls;
+use crate::chat::details;
+use crate::chat::details::{Block, Detail};
+use crate::chat::shapes::answer::{Delta, Loose, WireChoice};
+use crate::codec::DecodeContext;
+use crate::json::{Str, wire_object};
+
+/// More answers than anybody may ask for; an index beyond is nonsense.
+const MAX_CHOICES: u32 = 128;
+
+/// More sources than anybody reads.
+const MAX_CITATIONS: usize = 1_024;
+
+/// What Venice writes where thinking is there but may not be read.
+const HIDDEN_REASONING: &str = "[Some reasoning content is encrypted]";
+
+/// The choices of one answer as they grow.
+#[derive(Default)]
+pub(super) struct Machine {
+    choices: Vec<Growing>,
+}
+
+#[derive(Default)]
+struct Growing {
+    open: Open,
+    calls: Calls,
+    /// Sources that name no place in the text, told before it ends.
+    citations: Vec<Citation>,
+    has_text: bool,
+    refused: bool,
+    finish: Option<Finish>,
+    stop_sequence: Option<String>,
+}
+
+#[derive(Default)]
+enum Open {
+    #[default]
+    Nothing,
+    /// `reasoning_content`, whose text is all there is.
+    Reasoning,
+    /// A block of `reasoning_details`, and whether it had words.
+    Details(Box<Block>, bool),
+    Text,
+}
+
+impl Machine {
+    /// Takes one choice of a chunk, or of a whole answer (`whole`).
+    pub(super) fn take(
+        &mut self,
+        wire: &WireChoice<'_>,
+        place: usize,
+        whole: bool,
+        context: &DecodeContext,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), Fault> {
+        let fallback = if whole {
+            u32::try_from(place).unwrap_or(0)
+        } else {
+            0
+        };
+        let number = wire.index.unwrap_or(fallback);
+        if number >= MAX_CHOICES {
+            return Err(Fault::new(
+                FaultClass::Malformed,
+                "the answer has a choice with too large an index",
+            ));
+        }
+        if let Some(error) = wire.error {
+            return Err(crate::chat::error::decode::of_value(
+                error.get(),
+                context.target.service,
+            ));
+        }
+        let index = number as usize;
+        while self.choices.len() <= index {
+            self.choices.push(Growing::default());
+        }
+        let choice = &mut self.choices[index];
+        let mut growth = Growth {
+            choice,
+            number,
+            whole,
+            context,
+            out,
+        };
+        let delta = if whole {
+            wire.message.as_ref().or(wire.delta.as_ref())
+        } else {
+            wire.delta.as_ref().or(wire.message.as_ref())
+        };
+        if let Some(delta) = delta {
+            growth.take(delta);
+        }
+        if growth.choice.calls.are_too_many() {
+            return Err(Fault::new(
+                FaultClass::Malformed,
+                "the answer has too many tool calls",
+            ));
+        }
+        if let Some(raw) = wire.logprobs {
+            growth.out.push(StreamEvent::Logprobs {
+                choice: number,
+                raw: raw.into(),
+            });
+        }
+        choice_end(wire, &mut self.choices[index], context)
+    }
+
+    /// Notes a source that the service tells beside the choices (Venice).
+    pub(super) fn cite(&mut self, citation: Citation) {
+        if self.choices.is_empty() {
+            self.choices.push(Growing::default());
+        }
+        let known = &mut self.choices[0].citations;
+        if known.len() < MAX_CITATIONS && !known.contains(&citation) {
+            known.push(citation);
+        }
+    }
+
+    /// Whether every choice said why it ended.
+    pub(super) fn is_finished(&self) -> bool {
+        !self.choices.is_empty() && self.choices.iter().all(|choice| choice.finish.is_some())
+    }
+
+    /// Closes all choices. Their reasons are told only here, when nothing can follow any more: a
+    /// call may come after its finish reason, and a broken stream must not look finished.
+    pub(super) fn finish(&mut self, context: &DecodeContext, out: &mut Vec<StreamEvent>) {
+        for (number, choice) in (0..).zip(&mut self.choices) {
+            let mut growth = Growth {
+                choice,
+                number,
+                whole: true,
+                context,
+                out,
+            };
+            growth.close();
+            growth.close_calls();
+            let reason = growth.reason();
+            let stop_sequence = growth.choice.stop_sequence.take();
+            growth.out.push(StreamEvent::Finish {
+                choice: number,
+                reason,
+                stop_sequence,
+                details: None,
+            });
+        }
+    }
+}
+
+/// Reads why a choice ended, where it did.
+fn choice_end(
+    wire: &WireChoice<'_>,
+    choice: &mut Growing,
+    context: &DecodeContext,
+) -> Result<(), Fault> {
+    let Some(reason) = wire.finish_reason.get() else {
+        return Ok(());
+    };
+    let finish = match reason.to_ascii_lowercase().as_str() {
+        "stop" | "end_turn" | "eos" | "eos_token" | "completed" => Finish::Stop,
+        "stop_sequence" => Finish::StopSequence,
+        "length" | "max_tokens" | "max_output_tokens" | "model_length" => Finish::Length,
+        "model_context_window_exceeded" => Finish::ContextWindow,
+        "tool_calls" | "tool_call" | "tool_use" | "function_call" => Finish::ToolCalls,
+        "content_filter" | "refusal" | "safety" | "prohibited_content" | "recitation"
+        | "blocklist" | "spii" => Finish::Refusal,
+        "pause_turn" => Finish::Pause,
+        "insufficient_system_resource" => {
+            return Err(Fault::new(
+                FaultClass::Overloaded,
+                "the provider ran out of resources before the answer was complete",
+            )
+            .with_code(reason));
+        }
+        "error" => {
+            return Err(Fault::new(
+                FaultClass::Server,
+                "the provider ended the answer with an error",
+            ));
+        }
+        _ => {
+            let shown: String = reason.chars().take(64).collect();
+            return Err(Fault::new(
+                FaultClass::Malformed,
+                format!("the answer ended with an unknown finish reason: `{shown}`"),
+            ));
+        }
+    };
+    if choice.finish.is_none() {
+        choice.finish = Some(finish);
+    }
+    if let Some(text) = wire.stop_reason.get()
+        && finish == Finish::Stop
+        && context.request.stop.iter().any(|stop| stop == text)
+    {
+        choice.finish = Some(Finish::StopSequence);
+        choice.stop_sequence = Some(text.to_owned());
+    }
+    Ok(())
+}
+
+/// One choice while something is added to it.
+struct Growth<'a> {
+    choice: &'a mut Growing,
+    number: u32,
+    whole: bool,
+    context: &'a DecodeContext,
+    out: &'a mut Vec<StreamEvent>,
+}
+
+impl Growth<'_> {
+    fn take(&mut self, delta: &Delta<'_>) {
+        self.take_reasoning(delta);
+        if let Some(signature) = delta.thought_signature.get() {
+            self.close();
+            self.out.push(StreamEvent::ReasoningEnd {
+                choice: self.number,
+                opaque: Some(details::thought_signature(signature)),
+            });
+        }
+        let text = delta.content.get();
+        if !text.is_empty() {
+            if !matches!(self.choice.open, Open::Text) {
+                self.close();
+                self.choice.open = Open::Text;
+            }
+            self.choice.has_text = true;
+            self.out.push(StreamEvent::Text {
+                choice: self.number,
+                text: text.to_owned(),
+            });
+        }
+        if let Some(text) = delta.refusal.get() {
+            self.close();
+            self.choice.refused = true;
+            self.out.push(StreamEvent::Refusal {
+                choice: self.number,
+                text: text.to_owned(),
+            });
+        }
+        for raw in delta.annotations.iter().flatten() {
+            if let Some(citation) = annotated(raw) {
+                self.out.push(StreamEvent::Citation {
+                    choice: self.number,
+                    citation,
+                });
+            }
+        }
+        for (kind, raw) in [("audio", delta.audio), ("images", delta.images)] {
+            if let Some(raw) = raw {
+                self.close();
+                self.out.push(StreamEvent::Server {
+                    choice: self.number,
+                    block: ServerBlock {
+                        dialect: Dialect::Chat,
+                        kind: kind.into(),
+                        raw: raw.into(),
+                    },
+                });
+            }
+        }
+        for (place, fragment) in delta.tool_calls.iter().flatten().enumerate() {
+            self.close();
+            let place = self.whole.then_some(place);
+            self.choice
+                .calls
+                .take(fragment, place, self.number, self.context, self.out);
+        }
+        if let Some(function) = &delta.function_call {
+            self.close();
+            self.choice
+                .calls
+                .take_legacy(function, self.number, self.context, self.out);
+        }
+    }
+
+    fn take_reasoning(&mut self, delta: &Delta<'_>) {
+        let raws = delta.reasoning_details.as_deref().unwrap_or_default();
+        let details: Vec<(Detail<'_>, &RawValue)> = raws
+            .iter()
+            .filter_map(|raw| Some((Detail::read(raw)?, *raw)))
+            .collect();
+        // Where details have the words, the plain member only repeats them.
+        if details
+            .iter()
+            .all(|(detail, _)| detail.words().0.is_empty())
+        {
+            self.take_plain_reasoning(&delta.reasoning_content, &delta.reasoning);
+        }
+        for (detail, raw) in details {
+            let goes_on = !self.whole
+                && matches!(&self.choice.open, Open::Details(block, _) if block.continues_with(&detail));
+            if !goes_on {
+                self.close();
+            }
+            let (text, summary) = detail.words();
+            if !text.is_empty() {
+                self.out.push(StreamEvent::Reasoning {
+                    choice: self.number,
+                    text: text.to_owned(),
+                    summary,
+                });
+            }
+            match &mut self.choice.open {
+                Open::Details(block, has_words) => {
+                    block.add(&detail, raw);
+                    *has_words |= !text.is_empty();
+                }
+                open => {
+                    *open = Open::Details(Box::new(Block::begin(&detail, raw)), !text.is_empty());
+                }
+            }
+        }
+    }
+
+    fn take_plain_reasoning(&mut self, content: &Loose<'_>, reasoning: &Loose<'_>) {
+        let Some(text) = content.get().or(reasoning.get()) else {
+            return;
+        };
+        if text.trim() == HIDDEN_REASONING {
+            return;
+        }
+        if !matches!(self.choice.open, Open::Reasoning) {
+            self.close();
+            self.choice.open = Open::Reasoning;
+        }
+        self.out.push(StreamEvent::Reasoning {
+            choice: self.number,
+            text: text.to_owned(),
+            summary: false,
+        });
+    }
+
+    /// Ends the open block of thinking or text.
+    fn close(&mut self) {
+        let choice = self.number;
+        match std::mem::take(&mut self.choice.open) {
+            Open::Nothing | Open::Text => {}
+            Open::Reasoning => self.out.push(StreamEvent::ReasoningEnd {
+                choice,
+                opaque: Some(Opaque::ReasoningContent),
+            }),
+            Open::Details(block, has_words) => {
+                let opaque = block.finish();
+                if has_words || opaque.is_some() {
+                    self.out.push(StreamEvent::ReasoningEnd { choice, opaque });
+                }
+            }
+        }
+    }
+
+    fn close_calls(&mut self) {
+        if self.choice.has_text {
+            for citation in std::mem::take(&mut self.choice.citations) {
+                self.out.push(StreamEvent::Citation {
+                    choice: self.number,
+                    citation,
+                });
+            }
+        }
+        self.choice
+            .calls
+            .end_all(self.number, self.context, self.out);
+    }
+
+    /// Calls outweigh what the provider says, unless the last one was cut off.
+    fn reason(&self) -> Finish {
+        let told = self.choice.finish.unwrap_or(Finish::Stop);
+        let calls = &self.choice.calls;
+        match told {
+            Finish::Refusal | Finish::Pause => told,
+            Finish::Length if !calls.last_is_complete() => told,
+            _ if !calls.is_empty() => Finish::ToolCalls,
+            Finish::ToolCalls => Finish::Stop,
+            Finish::Stop if self.choice.refused => Finish::Refusal,
+            _ => told,
+        }
+    }
+}
+
+wire_object! {
+    struct Annotation<'a> {
+        "type" => kind: Option<Str<'a>>,
+        "url_citation" => url_citation: Option<UrlCitation<'a>>,
+    }
+}
+
+wire_object! {
+    struct UrlCitation<'a> {
+        "url" => url: Option<Str<'a>>,
+        "title" => title: Option<Str<'a>>,
+        "content" => content: Option<Str<'a>>,
+        "start_index" => start: Option<u64>,
+        "end_index" => end: Option<u64>,
+    }
+}
+
+/// A source as an annotation tells it; one of another type than a URL is known by its raw form
+/// alone.
+fn annotated(raw: &RawValue) -> Option<Citation> {
+    let annotation: Annotation<'_> = serde_json::from_str(raw.get()).ok()?;
+    annotation.kind.as_ref()?;
+    let own = Some((Dialect::Chat, RawJson::from(raw)));
+    let Some((cited, url)) = annotation
+        .url_citation
+        .and_then(|mut cited| Some((cited.url.take()?, cited)))
+        .map(|(url, cited)| (cited, url))
+    else {
+        return Some(Citation {
+            source: CitationSource::Other,
+            cited_text: None,
+            raw: own,
+        });
+    };
+    Some(Citation {
+        source: CitationSource::Url {
+            url: url.into_string(),
+            title: cited.title.map(Str::into_string).unwrap_or_default(),
+            start: cited.start,
+            end: cited.end,
+        },
+        cited_text: cited.content.map(Str::into_string),
+        raw: own,
+    })
+}
+
+wire_object! {
+    struct VeniceParameters<'a> {
+        "web_search_citations" => citations: Option<Vec<VeniceCitation<'a>>>,
+    }
+}
+
+wire_object! {
+    struct VeniceCitation<'a> {
+        "title" => title: Option<Str<'a>>,
+        "url" => url: Option<Str<'a>>,
+        "content" => content: Option<Str<'a>>,
+    }
+}
+
+/// The sources of Venice's own search, which name no place in the text.
+pub(super) fn venice_citations(raw: &RawValue) -> Vec<Citation> {
+    let parameters: VeniceParameters<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+    parameters
+        .citations
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|cited| {
+            Some(Citation {
+                source: CitationSource::Url {
+                    url: cited.url?.into_string(),
+                    title: cited.title.map(Str::into_string).unwrap_or_default(),
+                    start: None,
+                    end: None,
+                },
+                cited_text: cited
+                    .content
+                    .map(Str::into_string)
+                    .filter(|text| !text.is_empty()),
+                raw: None,
+            })
+        })
+        .collect()
+}

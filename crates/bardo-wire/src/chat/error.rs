@@ -1,0 +1,4 @@
+//! Failures: from upstreams, and for callers.
+
+pub(super) mod decode;
+pub(super) mod encode;

@@ -1,3 +1,0 @@
-//! What a request loses on its way, once per feature.
-
-pub(super) use bardo_types::Losses;

@@ -1,0 +1,4 @@
+//! What was counted: from upstreams, and for callers.
+
+pub(super) mod decode;
+pub(super) mod encode;

@@ -1,0 +1,320 @@
+//! `generationConfig`: how words are drawn, how hard to think, what shape the answer has.
+
+use bardo_types::chat::{ChatRequest, OutputFormat, ThinkingDisplay, ThinkingMode};
+use bardo_types::json::RawJson;
+use bardo_types::model::{Capabilities, Dialect, Effort};
+use serde::{Deserialize, Serialize};
+
+use crate::gemini::request::encode::{Losses, thinks};
+
+/// Gemini takes no more stop texts than this.
+const MAX_STOPS: usize = 5;
+/// The largest budget that every model with budgets accepts.
+const MAX_BUDGET: i64 = 24_576;
+/// What a model thinks at least that cannot stop thinking.
+const MIN_BUDGET: i64 = 128;
+
+#[derive(Serialize, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::gemini) struct GenerationConfig<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<&'a RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<&'a RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<&'a RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stop_sequences: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    candidate_count: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<&'a RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<&'a RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<&'a RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_logprobs: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logprobs: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_mime_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_json_schema: Option<&'a RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<ThinkingConfig>,
+}
+
+#[derive(Serialize, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+struct ThinkingConfig {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_level: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_budget: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    include_thoughts: Option<bool>,
+}
+
+impl GenerationConfig<'_> {
+    pub(in crate::gemini) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+pub(in crate::gemini) fn encode<'a>(
+    request: &'a ChatRequest,
+    capabilities: &Capabilities,
+    notes: &mut Vec<String>,
+    losses: &mut Losses,
+) -> GenerationConfig<'a> {
+    let mut config = GenerationConfig {
+        thinking_config: thinking(request, capabilities, losses),
+        ..GenerationConfig::default()
+    };
+    sampling(request, capabilities, &mut config, losses);
+    shape(request, capabilities, &mut config, notes, losses);
+    config.max_output_tokens = request.max_output_tokens.map(|limit| {
+        // More than the model can write means the same as all it can write.
+        match capabilities.max_output_tokens {
+            0 => limit,
+            most => limit.min(most),
+        }
+    });
+    let stops = request.stop.iter().filter(|stop| !stop.is_empty());
+    config.stop_sequences = stops.map(String::as_str).collect();
+    if config.stop_sequences.len() > MAX_STOPS {
+        config.stop_sequences.truncate(MAX_STOPS);
+        losses.note(
+            "stop",
+            "Gemini accepts five stop texts; the others were removed",
+        );
+    }
+    config.candidate_count = request.n.filter(|&n| n > 1);
+    if let Some(wanted) = request.logprobs {
+        config.response_logprobs = Some(true);
+        config.logprobs = wanted.top.filter(|&top| top > 0);
+    }
+    config
+}
+
+fn sampling<'a>(
+    request: &'a ChatRequest,
+    capabilities: &Capabilities,
+    config: &mut GenerationConfig<'a>,
+    losses: &mut Losses,
+) {
+    let sampling = &request.sampling;
+    let adjustable = [
+        (&sampling.temperature, "temperature"),
+        (&sampling.top_p, "top_p"),
+        (&sampling.top_k, "top_k"),
+    ];
+    if capabilities.sampling {
+        config.temperature = sampling.temperature.as_ref();
+        config.top_p = sampling.top_p.as_ref();
+        config.top_k = sampling.top_k.as_ref();
+    } else {
+        for (value, name) in adjustable {
+            if value.is_some() {
+                losses.note(name, "this model does not support sampling settings");
+            }
+        }
+    }
+    config.presence_penalty = sampling.presence_penalty.as_ref();
+    config.frequency_penalty = sampling.frequency_penalty.as_ref();
+    config.seed = sampling
+        .seed
+        .as_ref()
+        .filter(|seed| seed.read::<i32>().is_ok());
+    if sampling.seed.is_some() && config.seed.is_none() {
+        losses.note("seed", "Gemini accepts seeds of 32 bits");
+    }
+    let biased = |bias: &RawJson| !matches!(bias.as_str(), "{}" | "null");
+    let absent = [
+        (sampling.min_p.is_some(), "min_p"),
+        (sampling.repetition_penalty.is_some(), "repetition_penalty"),
+        (
+            sampling.logit_bias.as_ref().is_some_and(biased),
+            "logit_bias",
+        ),
+    ];
+    for (asked, feature) in absent {
+        if asked {
+            losses.note(feature, "Gemini does not have this setting; it was removed");
+        }
+    }
+}
+
+fn shape<'a>(
+    request: &'a ChatRequest,
+    capabilities: &Capabilities,
+    config: &mut GenerationConfig<'a>,
+    notes: &mut Vec<String>,
+    losses: &mut Losses,
+) {
+    match &request.output {
+        OutputFormat::Text => {}
+        OutputFormat::JsonObject => config.response_mime_type = Some("application/json"),
+        OutputFormat::JsonSchema { schema, .. } if capabilities.structured_output => {
+            config.response_mime_type = Some("application/json");
+            config.response_json_schema = Some(schema);
+        }
+        OutputFormat::JsonSchema { schema, .. } => {
+            losses.note(
+                "structured_output",
+                "this model does not support a schema for its answer; it was instructed",
+            );
+            notes.push(format!(
+                "Answer with one JSON value and nothing else. It must satisfy this JSON schema:\n{}",
+                schema.as_str()
+            ));
+        }
+    }
+}
+
+/// What the request amounts to: off, a budget, an effort, or nothing said.
+#[derive(PartialEq)]
+enum Wish {
+    Unsaid,
+    Off,
+    Budget(u64),
+    Effort(Effort),
+    Free,
+}
+
+fn wish(request: &ChatRequest, capabilities: &Capabilities, losses: &mut Losses) -> Wish {
+    let effort = latest_effort(request).or(request.reasoning.effort);
+    match (request.reasoning.mode, effort) {
+        (Some(ThinkingMode::Disabled), _) | (_, Some(Effort::None)) => Wish::Off,
+        (Some(ThinkingMode::Budget(0)), None) => Wish::Off,
+        (Some(ThinkingMode::Budget(_)), Some(effort)) if !capabilities.thinking.budget => {
+            Wish::Effort(effort)
+        }
+        (Some(ThinkingMode::Budget(tokens)), _) => Wish::Budget(tokens),
+        (Some(ThinkingMode::BetweenTools), effort) => {
+            losses.note(
+                "thinking_mode",
+                "Gemini cannot limit thinking to the time between tool calls",
+            );
+            effort.map_or(Wish::Free, Wish::Effort)
+        }
+        (_, Some(effort)) => Wish::Effort(effort),
+        (Some(ThinkingMode::Adaptive), None) => Wish::Free,
+        (None, None) => Wish::Unsaid,
+    }
+}
+
+/// The effort that the latest system message with settings asks for.
+fn latest_effort(request: &ChatRequest) -> Option<Effort> {
+    #[derive(Deserialize)]
+    struct OutputConfig {
+        effort: Option<String>,
+    }
+    request
+        .messages
+        .iter()
+        .rev()
+        .filter_map(|message| message.output_config.as_ref())
+        .find_map(|raw| raw.read::<OutputConfig>().ok()?.effort)
+        .and_then(|effort| Effort::parse(&effort))
+}
+
+fn thinking(
+    request: &ChatRequest,
+    capabilities: &Capabilities,
+    losses: &mut Losses,
+) -> Option<ThinkingConfig> {
+    let wish = wish(request, capabilities, losses);
+    if !thinks(capabilities) {
+        if !matches!(wish, Wish::Unsaid | Wish::Off) {
+            losses.note("thinking", "this model does not think");
+        }
+        return None;
+    }
+    let mut config = ThinkingConfig::default();
+    if capabilities.thinking.budget {
+        config.thinking_budget = budget(&wish, capabilities, losses);
+    } else {
+        config.thinking_level = level(&wish, capabilities, losses);
+    }
+    let shown = match (request.reasoning.display, &wish) {
+        (Some(ThinkingDisplay::Omitted), _) | (_, Wish::Off) => false,
+        (Some(ThinkingDisplay::Summarized), _) => true,
+        (None, Wish::Unsaid) => match request.dialect {
+            // These callers get thinking only when they ask for it.
+            Dialect::Anthropic | Dialect::Completions => false,
+            Dialect::Responses => request.reasoning.summary.is_some(),
+            Dialect::Chat | Dialect::Gemini => true,
+        },
+        (None, _) => request.dialect != Dialect::Responses || request.reasoning.summary.is_some(),
+    };
+    config.include_thoughts = shown.then_some(true);
+    (config != ThinkingConfig::default()).then_some(config)
+}
+
+fn budget(wish: &Wish, capabilities: &Capabilities, losses: &mut Losses) -> Option<i64> {
+    match wish {
+        Wish::Unsaid => None,
+        Wish::Free => Some(-1),
+        Wish::Off if capabilities.thinking.disabled => Some(0),
+        Wish::Off => {
+            losses.note(
+                "thinking_off",
+                "this model cannot disable thinking; its lowest effort was set",
+            );
+            Some(MIN_BUDGET)
+        }
+        Wish::Budget(tokens) => {
+            let wanted = i64::try_from(*tokens).unwrap_or(i64::MAX);
+            if wanted > MAX_BUDGET {
+                losses.note(
+                    "thinking_budget",
+                    "the budget was reduced to the limit of Gemini",
+                );
+            }
+            Some(wanted.min(MAX_BUDGET))
+        }
+        // The budgets that Google's own OpenAI endpoint gives these efforts.
+        Wish::Effort(Effort::None) => Some(0),
+        Wish::Effort(Effort::Minimal | Effort::Low) => Some(1_024),
+        Wish::Effort(Effort::Medium) => Some(8_192),
+        Wish::Effort(Effort::High | Effort::Xhigh | Effort::Max) => Some(MAX_BUDGET),
+    }
+}
+
+fn level(wish: &Wish, capabilities: &Capabilities, losses: &mut Losses) -> Option<&'static str> {
+    let wanted = match wish {
+        Wish::Unsaid | Wish::Free => return None,
+        Wish::Off => Effort::None,
+        Wish::Budget(tokens) => {
+            losses.note(
+                "thinking_budget",
+                "this model has no thinking budget; the nearest level was set",
+            );
+            Effort::of_budget(*tokens)
+        }
+        Wish::Effort(effort) => *effort,
+    };
+    let Some(nearest) = capabilities.nearest_effort(wanted) else {
+        losses.note("effort", "this model has no settings for thinking");
+        return None;
+    };
+    if wanted == Effort::None {
+        losses.note(
+            "thinking_off",
+            "this model cannot disable thinking; its lowest effort was set",
+        );
+    } else if nearest != wanted && !(wanted == Effort::Max && nearest == Effort::Xhigh) {
+        losses.note("effort", "the nearest level of this model was set");
+    }
+    Some(match nearest {
+        Effort::None | Effort::Minimal => "MINIMAL",
+        Effort::Low => "LOW",
+        Effort::Medium => "MEDIUM",
+        Effort::High => "HIGH",
+        Effort::Xhigh | Effort::Max => "XHIGH",
+    })
+}

@@ -1,0 +1,324 @@
+//! A provider's whole answer to neutral parts, and what its stream shares with it.
+
+use bardo_types::chat::{
+    ChatResponse, Choice, Finish, Part, Reasoning, ServerBlock, Text, ToolCall, ToolInput,
+};
+use bardo_types::fault::Fault;
+use bardo_types::json::RawJson;
+use bardo_types::model::Dialect;
+use bardo_types::usage::Usage;
+use serde_json::value::RawValue;
+
+use crate::codec::DecodeContext;
+use crate::json::{Lenient, Str, kept_object, wire_object};
+use crate::kit::namespaces;
+use crate::responses::output::characters;
+use crate::responses::usage::{ToolUsage, WireUsage};
+use crate::responses::{annotations, error as failures, reasoning_item, usage};
+
+wire_object! {
+    /// A response object.
+    pub(in crate::responses) struct Answer<'a> {
+        "id" => id: Option<Str<'a>>,
+        "model" => model: Option<Str<'a>>,
+        "created_at" => created_at: Option<f64>,
+        "status" => status: Option<Str<'a>>,
+        "error" => error: Option<&'a RawValue>,
+        "incomplete_details" => incomplete: Option<Incomplete<'a>>,
+        "output" => output: Option<Vec<&'a RawValue>>,
+        "service_tier" => service_tier: Option<Str<'a>>,
+        "usage" => usage: Lenient<WireUsage<'a>>,
+        "tool_usage" => tool_usage: Lenient<ToolUsage<'a>>,
+    }
+}
+
+wire_object! {
+    /// `incomplete_details`.
+    pub(in crate::responses) struct Incomplete<'a> {
+        "reason" => reason: Option<Str<'a>>,
+    }
+}
+
+wire_object! {
+    /// An output item. Its `content` is typed for messages only.
+    pub(in crate::responses) struct OutputItem<'a> {
+        "type" => kind: Option<Str<'a>>,
+        "id" => id: Option<Str<'a>>,
+        "call_id" => call_id: Option<Str<'a>>,
+        "name" => name: Option<Str<'a>>,
+        "namespace" => namespace: Option<Str<'a>>,
+        "arguments" => arguments: Option<&'a RawValue>,
+        "input" => input: Option<&'a RawValue>,
+        "content" => content: Option<&'a RawValue>,
+    }
+}
+
+wire_object! {
+    /// A content part of a message.
+    pub(in crate::responses) struct OutputPart<'a> {
+        "type" => kind: Option<Str<'a>>,
+        "text" => text: Option<Str<'a>>,
+        "refusal" => refusal: Option<Str<'a>>,
+        "annotations" => annotations: Option<Vec<&'a RawValue>>,
+        "logprobs" => logprobs: Option<Vec<&'a RawValue>>,
+    }
+}
+
+impl OutputItem<'_> {
+    /// The caller's name for the tool that is called.
+    pub(in crate::responses) fn tool_name(&self, context: &DecodeContext) -> String {
+        let name = self.name.as_deref().unwrap_or_default();
+        match self.namespace.as_deref() {
+            Some(namespace) => namespaces::flat(namespace, name),
+            None => context.original_tool_name(name).to_owned(),
+        }
+    }
+}
+
+impl Answer<'_> {
+    /// The failure that the object tells of, if any.
+    pub(in crate::responses) fn failure(&self) -> Option<Fault> {
+        if let Some(error) = self.error.filter(|raw| raw.get() != "null") {
+            return Some(failures::of_error_object(error.get()));
+        }
+        match self.status.as_deref() {
+            Some("failed") => Some(failures::of_error_object("{}")),
+            Some("cancelled") => Some(Fault::new(
+                bardo_types::fault::FaultClass::Server,
+                "the provider cancelled the answer",
+            )),
+            Some("queued" | "in_progress") => {
+                Some(failures::malformed("the provider's answer is not finished"))
+            }
+            _ => None,
+        }
+    }
+
+    /// What was counted, searches included.
+    pub(in crate::responses) fn counted(&self) -> Option<Usage> {
+        let usage = self.usage.0.as_ref()?.neutral();
+        let items = self.output.as_deref().unwrap_or_default();
+        Some(Usage {
+            web_searches: usage::searches(self.tool_usage.0.as_ref(), items),
+            ..usage
+        })
+    }
+
+    pub(in crate::responses) fn created(&self) -> Option<u64> {
+        // Whole seconds; a fraction, where a server sends one, says nothing to anybody.
+        self.created_at
+            .filter(|seconds| *seconds >= 0.0)
+            .map(|seconds| seconds as u64)
+    }
+
+    /// Why the answer ended, apart from its calls.
+    pub(in crate::responses) fn finish(&self) -> Finish {
+        if self.status.as_deref() != Some("incomplete") {
+            return Finish::Stop;
+        }
+        let reason = self.incomplete.as_ref().and_then(|it| it.reason.as_deref());
+        match reason {
+            Some("content_filter") => Finish::Refusal,
+            Some("max_tool_calls" | "max_messages" | "steered") => Finish::Pause,
+            _ => Finish::Length,
+        }
+    }
+}
+
+/// What the kinds of parts in an answer say about its end.
+#[derive(Debug, Default, Clone)]
+pub(in crate::responses) struct Seen {
+    pub(in crate::responses) refused: bool,
+    /// The last call: its arguments, where they are JSON.
+    pub(in crate::responses) last_call: Option<Option<String>>,
+}
+
+impl Seen {
+    /// The end that callers are told: calls outrank a plain stop, a cut call does not count.
+    pub(in crate::responses) fn finish(&self, told: Finish) -> Finish {
+        match (&self.last_call, told) {
+            (Some(arguments), Finish::Length) => {
+                let whole = arguments
+                    .as_ref()
+                    .is_none_or(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok());
+                if whole {
+                    Finish::ToolCalls
+                } else {
+                    Finish::Length
+                }
+            }
+            (Some(_), _) => Finish::ToolCalls,
+            (None, Finish::Stop) if self.refused => Finish::Refusal,
+            (None, told) => told,
+        }
+    }
+
+    fn note(&mut self, part: &Part) {
+        match part {
+            Part::Refusal(_) => self.refused = true,
+            Part::ToolCall(call) => {
+                self.last_call = Some(match &call.input {
+                    ToolInput::Json(text) => Some(text.clone()),
+                    ToolInput::Text(_) => None,
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A string member, or the JSON of any other value, which some servers send as arguments.
+pub(in crate::responses) fn loose_text(raw: Option<&RawValue>) -> String {
+    match raw {
+        None => String::new(),
+        Some(raw) if raw.get() == "null" => String::new(),
+        Some(raw) => serde_json::from_str::<Str<'_>>(raw.get())
+            .map_or_else(|_| raw.get().to_owned(), Str::into_string),
+    }
+}
+
+/// A block of this dialect alone.
+pub(in crate::responses) fn server_block(kind: &str, raw: &RawValue) -> ServerBlock {
+    ServerBlock {
+        dialect: Dialect::Responses,
+        kind: kind.to_owned(),
+        raw: raw.into(),
+    }
+}
+
+/// Probabilities in the form that Chat Completions gave them.
+pub(in crate::responses) fn logprobs(entries: &[&RawValue]) -> Option<RawJson> {
+    (!entries.is_empty()).then(|| {
+        kept_object(|object| {
+            object.set("content", entries);
+            object.set("refusal", ());
+        })
+    })
+}
+
+/// Reads a whole answer.
+///
+/// # Errors
+/// When the body is no answer, or tells of a failure.
+pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatResponse, Fault> {
+    let answer: Answer<'_> = serde_json::from_slice(body)
+        .map_err(|_| failures::malformed("the provider's answer is not a response object"))?;
+    if let Some(fault) = answer.failure() {
+        return Err(fault);
+    }
+    let Some(output) = &answer.output else {
+        return Err(failures::malformed("the provider's answer has no `output`"));
+    };
+    let mut reader = Reader {
+        context,
+        choice: Choice::default(),
+        before: 0,
+        logprobs: Vec::new(),
+    };
+    for (index, raw) in output.iter().enumerate() {
+        reader.item(index, raw)?;
+    }
+    let mut choice = reader.choice;
+    choice.logprobs = logprobs(&reader.logprobs);
+    let mut seen = Seen::default();
+    for part in &choice.parts {
+        seen.note(part);
+    }
+    choice.finish = Some(seen.finish(answer.finish()));
+    Ok(ChatResponse {
+        created: answer.created(),
+        usage: answer.counted(),
+        id: answer.id.map(Str::into_string),
+        model: answer.model.map(Str::into_string),
+        service_tier: answer.service_tier.map(Str::into_string),
+        choices: vec![choice],
+    })
+}
+
+struct Reader<'a> {
+    context: &'a DecodeContext,
+    choice: Choice,
+    before: u64,
+    logprobs: Vec<&'a RawValue>,
+}
+
+/// The id of a call whose provider gave none.
+pub(in crate::responses) fn made_up_id(context: &DecodeContext, index: usize) -> String {
+    format!("call_{}_{index}", context.id_seed)
+}
+
+impl<'a> Reader<'a> {
+    fn item(&mut self, index: usize, raw: &'a RawValue) -> Result<(), Fault> {
+        let item: OutputItem<'a> = serde_json::from_str(raw.get()).map_err(|_| {
+            failures::malformed("the provider sent an output item that is not an object")
+        })?;
+        let kind = item.kind.as_deref().unwrap_or("message");
+        match kind {
+            "message" => {
+                let parts: Vec<OutputPart<'a>> = match item.content {
+                    Some(content) => serde_json::from_str(content.get()).map_err(|_| {
+                        failures::malformed("the provider sent a message without content parts")
+                    })?,
+                    None => Vec::new(),
+                };
+                for part in parts {
+                    self.part(part);
+                }
+            }
+            "function_call" | "custom_tool_call" => {
+                let name = item.tool_name(self.context);
+                let id = match item.call_id.or(item.id) {
+                    Some(id) => id.into_string(),
+                    None => made_up_id(self.context, index),
+                };
+                let input = if kind == "function_call" {
+                    ToolInput::Json(loose_text(item.arguments))
+                } else {
+                    ToolInput::Text(loose_text(item.input))
+                };
+                self.choice.parts.push(Part::ToolCall(ToolCall {
+                    input,
+                    ..ToolCall::new(id, name, "")
+                }));
+            }
+            "reasoning" => {
+                let reasoning: Reasoning = reasoning_item::of_upstream(raw.into());
+                self.choice.parts.push(Part::Reasoning(reasoning));
+            }
+            kind => {
+                let block = server_block(kind, raw);
+                self.choice.parts.push(Part::Server(block));
+            }
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, part: OutputPart<'a>) {
+        if let Some(refusal) = part.refusal {
+            let refusal = refusal.into_string();
+            // A refusal in pieces is one refusal, as it is in a stream.
+            if let Some(Part::Refusal(known)) = self.choice.parts.last_mut() {
+                known.push_str(&refusal);
+            } else if !refusal.is_empty() {
+                self.choice.parts.push(Part::Refusal(refusal));
+            }
+            return;
+        }
+        let text = part.text.map(Str::into_string).unwrap_or_default();
+        if text.is_empty() {
+            return;
+        }
+        let citations = part
+            .annotations
+            .unwrap_or_default()
+            .into_iter()
+            .map(|raw| annotations::read(raw.into(), self.before))
+            .collect();
+        self.before += characters(&text);
+        self.logprobs.extend(part.logprobs.unwrap_or_default());
+        self.choice.parts.push(Part::Text(Text {
+            citations,
+            ..Text::new(text)
+        }));
+    }
+}

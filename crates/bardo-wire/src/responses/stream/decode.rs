@@ -1,0 +1,392 @@
+//! A provider's stream of Responses events to neutral steps.
+//!
+//! Items are told apart by `output_index`. What deltas did not bring, the `done` events and the
+//! finished items do, each word once; an item that only the terminal event shows counts as well.
+
+use std::collections::BTreeMap;
+
+use bardo_types::chat::{Opaque, StreamEvent};
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::json::RawJson;
+use serde_json::value::RawValue;
+
+use crate::codec::{DecodeContext, StreamDecoder};
+use crate::json::{Str, wire_object};
+use crate::responses::answer::decode::{
+    Answer, OutputItem, OutputPart, Seen, logprobs, loose_text, made_up_id, server_block,
+};
+use crate::responses::output::characters;
+use crate::responses::{annotations, error as failures, reasoning_item};
+use crate::sse::SseEvent;
+
+wire_object! {
+    /// Any event.
+    struct Event<'a> {
+        "type" => kind: Option<Str<'a>>,
+        "response" => response: Option<&'a RawValue>,
+        "output_index" => output_index: Option<u64>,
+        "content_index" => content_index: Option<u64>,
+        "summary_index" => summary_index: Option<u64>,
+        "delta" => delta: Option<&'a RawValue>,
+        "text" => text: Option<Str<'a>>,
+        "refusal" => refusal: Option<Str<'a>>,
+        "arguments" => arguments: Option<&'a RawValue>,
+        "input" => input: Option<&'a RawValue>,
+        "item" => item: Option<&'a RawValue>,
+        "part" => part: Option<&'a RawValue>,
+        "annotation" => annotation: Option<&'a RawValue>,
+        "logprobs" => logprobs: Option<Vec<&'a RawValue>>,
+        "error" => error: Option<&'a RawValue>,
+    }
+}
+
+/// A decoder for one streamed answer.
+#[must_use]
+pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
+    Box::new(Decoder {
+        context,
+        started: false,
+        over: false,
+        items: BTreeMap::new(),
+        calls: 0,
+        before: 0,
+        seen: Seen::default(),
+    })
+}
+
+struct Decoder {
+    context: DecodeContext,
+    started: bool,
+    over: bool,
+    items: BTreeMap<u64, Item>,
+    calls: u32,
+    /// Characters in the text parts before the present one.
+    before: u64,
+    seen: Seen,
+}
+
+/// What came of an item so far.
+struct Item {
+    body: Body,
+    done: bool,
+}
+
+enum Body {
+    Message(MessageState),
+    Reasoning(ReasoningState),
+    Call(CallState),
+    /// Comes whole, when it is done.
+    Other,
+}
+
+#[derive(Default)]
+struct MessageState {
+    /// The part that is open, or was last.
+    part: u64,
+    /// Words of that part so far.
+    text: String,
+    /// Annotations of that part that were handed on.
+    cited: usize,
+    weighed: bool,
+    ended: bool,
+}
+
+#[derive(Default)]
+struct ReasoningState {
+    /// Whether the words handed on are a summary; `None` before the first.
+    summary: Option<bool>,
+    /// The entry of the summary that the last words belong to.
+    entry: u64,
+    text: String,
+}
+
+struct CallState {
+    number: u32,
+    custom: bool,
+    text: String,
+}
+
+impl Item {
+    fn of_kind(kind: &str) -> Self {
+        let body = match kind {
+            "message" => Body::Message(MessageState::default()),
+            "reasoning" => Body::Reasoning(ReasoningState::default()),
+            _ => Body::Other,
+        };
+        Self { body, done: false }
+    }
+}
+
+impl StreamDecoder for Decoder {
+    fn event(&mut self, event: SseEvent<'_>, out: &mut Vec<StreamEvent>) {
+        if self.over || event.data.is_empty() || event.data.starts_with(b"[DONE]") {
+            return;
+        }
+        match serde_json::from_slice::<Event<'_>>(event.data) {
+            Ok(wire) => {
+                let kind = wire.kind.as_deref().unwrap_or(event.name).to_owned();
+                self.take(&kind, &wire, event.data, out);
+            }
+            Err(_) => self.fail(
+                failures::malformed("the provider sent an event that is not a JSON object"),
+                out,
+            ),
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<StreamEvent>) {
+        self.fail(
+            Fault::new(
+                FaultClass::Connection,
+                "the provider closed the stream before the answer was complete",
+            ),
+            out,
+        );
+    }
+}
+
+impl Decoder {
+    fn fail(&mut self, fault: Fault, out: &mut Vec<StreamEvent>) {
+        if !std::mem::replace(&mut self.over, true) {
+            out.push(StreamEvent::Failed(fault));
+        }
+    }
+
+    fn take(&mut self, kind: &str, event: &Event<'_>, data: &[u8], out: &mut Vec<StreamEvent>) {
+        let place = event.output_index.unwrap_or(0);
+        match kind {
+            "response.created" | "response.in_progress" | "response.queued" => {
+                if let Some(answer) = answer(event) {
+                    self.start(&answer, out);
+                }
+            }
+            "response.completed" | "response.incomplete" | "response.done" => {
+                self.complete(kind, event, out);
+            }
+            "response.failed" | "response.cancelled" => {
+                let answer = answer(event);
+                // What was counted before the failure may be billed all the same.
+                let counted = answer.as_ref().and_then(Answer::counted);
+                if self.started {
+                    out.extend(counted.map(StreamEvent::Usage));
+                }
+                let told = answer.and_then(|answer| answer.failure());
+                self.fail(told.unwrap_or_else(|| failures::of_error_object("{}")), out);
+            }
+            "error" => self.fail(error_of(event, data), out),
+            "response.output_item.added" => {
+                if let Some(raw) = event.item {
+                    self.added(place, raw, out);
+                }
+            }
+            "response.output_item.done" => {
+                if let Some(raw) = event.item {
+                    self.done(place, raw, out);
+                }
+            }
+            "response.content_part.done" => {
+                if let Some(part) = event.part {
+                    let index = event.content_index.unwrap_or(0);
+                    self.part_done(place, index, part.get(), out);
+                }
+            }
+            _ if kind.starts_with("response.reasoning_") => self.reasoning(kind, event, place, out),
+            _ if kind.ends_with(".delta")
+                || kind.ends_with(".done")
+                || kind.ends_with(".added") =>
+            {
+                self.words(kind, event, place, out);
+            }
+            _ if event.error.is_some_and(|raw| raw.get() != "null") => {
+                self.fail(error_of(event, data), out);
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, answer: &Answer<'_>, out: &mut Vec<StreamEvent>) {
+        if std::mem::replace(&mut self.started, true) {
+            return;
+        }
+        let owned = |text: &Option<Str<'_>>| text.as_deref().map(str::to_owned);
+        out.push(StreamEvent::Start {
+            id: owned(&answer.id),
+            model: owned(&answer.model),
+            created: answer.created(),
+            service_tier: owned(&answer.service_tier),
+        });
+    }
+
+    fn complete(&mut self, kind: &str, event: &Event<'_>, out: &mut Vec<StreamEvent>) {
+        let Some(answer) = answer(event) else {
+            self.fail(
+                failures::malformed("the provider's last event has no response object"),
+                out,
+            );
+            return;
+        };
+        self.start(&answer, out);
+        if let Some(fault) = answer.failure() {
+            // What was told before the failure may be billed all the same.
+            out.extend(answer.counted().map(StreamEvent::Usage));
+            self.fail(fault, out);
+            return;
+        }
+        // Servers number items with gaps, so the n-th item here is the n-th that was announced.
+        let known: Vec<u64> = self.items.keys().copied().collect();
+        let mut fresh = known.last().map_or(0, |last| last.saturating_add(1));
+        for (index, raw) in answer.output.iter().flatten().enumerate() {
+            let place = known.get(index).copied().unwrap_or(fresh);
+            if index >= known.len() {
+                fresh = fresh.saturating_add(1);
+            }
+            self.done(place, raw, out);
+        }
+        self.end_calls(out);
+        if let Some(usage) = answer.counted() {
+            out.push(StreamEvent::Usage(usage));
+        }
+        let mut told = answer.finish();
+        if kind == "response.incomplete" && answer.status.is_none() {
+            told = bardo_types::chat::Finish::Length;
+        }
+        out.push(StreamEvent::Finish {
+            choice: 0,
+            reason: self.seen.finish(told),
+            stop_sequence: None,
+            details: None,
+        });
+        out.push(StreamEvent::Done);
+        self.over = true;
+    }
+
+    /// Ends calls whose item was never reported done.
+    fn end_calls(&mut self, out: &mut Vec<StreamEvent>) {
+        for item in self.items.values_mut().filter(|item| !item.done) {
+            item.done = true;
+            if let Body::Call(call) = &item.body {
+                self.seen.last_call = Some((!call.custom).then(|| call.text.clone()));
+                out.push(StreamEvent::ToolEnd {
+                    choice: 0,
+                    call: call.number,
+                });
+            }
+        }
+    }
+
+    /// The item at a place, begun as `kind` where no event announced it.
+    fn item(&mut self, place: u64, kind: &str) -> &mut Item {
+        self.items
+            .entry(place)
+            .or_insert_with(|| Item::of_kind(kind))
+    }
+
+    fn added(&mut self, place: u64, raw: &RawValue, out: &mut Vec<StreamEvent>) {
+        let Ok(item) = serde_json::from_str::<OutputItem<'_>>(raw.get()) else {
+            return;
+        };
+        let kind = item.kind.as_deref().unwrap_or_default();
+        if self.items.contains_key(&place) {
+            return;
+        }
+        if matches!(kind, "function_call" | "custom_tool_call") {
+            let custom = kind == "custom_tool_call";
+            let number = self.calls;
+            self.calls += 1;
+            let name = item.tool_name(&self.context);
+            let id = match item.call_id.or(item.id) {
+                Some(id) => id.into_string(),
+                None => made_up_id(&self.context, place as usize),
+            };
+            out.push(StreamEvent::ToolStart {
+                choice: 0,
+                call: number,
+                id,
+                name,
+                custom,
+                opaque: None,
+            });
+            let call = CallState {
+                number,
+                custom,
+                text: String::new(),
+            };
+            self.items.insert(
+                place,
+                Item {
+                    body: Body::Call(call),
+                    done: false,
+                },
+            );
+            self.seen.last_call = Some(Some(String::new()));
+        } else {
+            self.item(place, kind);
+        }
+    }
+
+    fn done(&mut self, place: u64, raw: &RawValue, out: &mut Vec<StreamEvent>) {
+        if self.items.get(&place).is_some_and(|item| item.done) {
+            return;
+        }
+        let Ok(item) = serde_json::from_str::<OutputItem<'_>>(raw.get()) else {
+            return;
+        };
+        self.added(place, raw, out);
+        let kind = item.kind.as_deref().unwrap_or_default();
+        match kind {
+            // What was announced as a call ends as one, whatever its item says at last.
+            _ if self.is_call(place) => self.call_done(place, &item, out),
+            "message" => {
+                let parts = item.content.map_or("[]", RawValue::get);
+                let parts: Vec<&RawValue> = serde_json::from_str(parts).unwrap_or_default();
+                for (index, part) in parts.into_iter().enumerate() {
+                    self.part_done(place, index as u64, part.get(), out);
+                }
+                self.end_text(place, out);
+            }
+            "reasoning" => self.reasoning_done(place, raw, out),
+            kind => out.push(StreamEvent::Server {
+                choice: 0,
+                block: server_block(kind, raw),
+            }),
+        }
+        if let Some(item) = self.items.get_mut(&place) {
+            item.done = true;
+        }
+    }
+
+    fn is_call(&self, place: u64) -> bool {
+        let item = self.items.get(&place);
+        item.is_some_and(|item| matches!(item.body, Body::Call(_)))
+    }
+
+    fn call_done(&mut self, place: u64, item: &OutputItem<'_>, out: &mut Vec<StreamEvent>) {
+        self.call_rest(place, item.arguments.or(item.input), out);
+        let Some(Item {
+            body: Body::Call(call),
+            ..
+        }) = self.items.get(&place)
+        else {
+            return;
+        };
+        self.seen.last_call = Some((!call.custom).then(|| call.text.clone()));
+        out.push(StreamEvent::ToolEnd {
+            choice: 0,
+            call: call.number,
+        });
+    }
+}
+
+mod pieces;
+
+fn answer<'a>(event: &Event<'a>) -> Option<Answer<'a>> {
+    serde_json::from_str(event.response?.get()).ok()
+}
+
+/// An `error` event: its members stand beside `type`, or under `error`.
+fn error_of(event: &Event<'_>, data: &[u8]) -> Fault {
+    match event.error.filter(|raw| raw.get() != "null") {
+        Some(error) => failures::of_error_object(error.get()),
+        None => failures::of_error_event(&String::from_utf8_lossy(data)),
+    }
+}
