@@ -44,7 +44,7 @@ pub(crate) struct Stores {
 pub(crate) enum Purpose {
     /// The process serves clients. On SQLite, it is the only server.
     Serve,
-    /// The process makes one change beside a server, and ends.
+    /// The process changes the store beside a running server, and ends.
     Tool,
 }
 

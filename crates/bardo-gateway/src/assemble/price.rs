@@ -4,7 +4,7 @@ use serde_json::Number;
 
 use crate::config::PriceConfig;
 
-/// The owner's price, exactly as written. Zero is a price; what is left out has none of its own.
+/// The owner's price, exactly as written. Zero is a price; an absent key has no price of its own.
 pub(super) fn read(config: &PriceConfig, place: &str) -> Result<Price, String> {
     let named = |key: &str, error: InvalidAmount| format!("`{place}.price.{key}`: {error}");
     let tokens = |key: &str, number: &Number| {

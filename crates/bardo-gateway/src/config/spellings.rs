@@ -32,8 +32,8 @@ const NAMES: &[(&str, &str)] = &[
 /// Gives every setting its one name.
 ///
 /// # Errors
-/// When a setting is there under two names with two values: whichever was meant, the other one is a
-/// misunderstanding, and with privacy that is no small thing.
+/// If a setting has two names with two values. One of them is a mistake, and a guess could weaken the
+/// privacy of requests.
 pub(super) fn canonical(settings: &mut Value) -> Result<(), String> {
     for &(written, called) in NAMES {
         let from: Vec<&str> = written.split('.').collect();
