@@ -1,4 +1,4 @@
-//! api.anthropic.com: Messages.
+//! The description of Anthropic, api.anthropic.com: the Messages API.
 
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};
