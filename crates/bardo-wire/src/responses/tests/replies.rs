@@ -386,7 +386,7 @@ fn a_custom_tool_gets_its_free_text_from_any_model() {
 }
 
 #[test]
-fn bug_20_a_failure_in_mid_stream_is_response_failed_and_nothing_else() {
+fn a_failure_in_mid_stream_is_response_failed_and_nothing_else() {
     let mut steps = steps_of(&foreign());
     steps.truncate(4);
     let fault = Fault::new(bardo_types::fault::FaultClass::Timeout, "too slow");
