@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Stop a target after this number of runs, or at the end of its time.
     #[arg(long)]
     runs: Option<u64>,
-    /// Only these targets; all of them when left out.
+    /// Only these targets; all of them by default.
     targets: Vec<String>,
 }
 

@@ -139,7 +139,7 @@ mod tests {
             (
                 "crates/bardo-types/src/lib.rs",
                 concat!(
-                    "#[ignore]\n/// Why.\nfn a() { b(\"nobody\") } // C",
+                    "#[ignore]\n/// Why.\nfn a() { b(\"nobody answers\") } // C",
                     "-001\n"
                 ),
             ),

@@ -297,6 +297,8 @@ fn rust(text: &str, has_help: bool) -> String {
             continue;
         }
         match kind {
+            // One word alone is a name.
+            Kind::Literal if !text[range.clone()].contains(' ') => {}
             Kind::Literal if is_for_developers(&text[..range.start]) => {}
             Kind::Literal => {
                 page.show(text, range.clone());
