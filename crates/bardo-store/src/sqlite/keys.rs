@@ -26,7 +26,7 @@ pub(super) enum Written {
     Exists,
     /// There is no such key.
     Unknown,
-    /// It has other scopes than the change was decided on.
+    /// The scopes of the key have changed since the change was decided.
     Overtaken,
 }
 
