@@ -116,5 +116,5 @@ fn range(stored: Option<[u64; 2]>) -> Result<Option<CapRange>, InvalidScopes> {
     let range = CapRange::new(MicroUsd::new(min), MicroUsd::new(max));
     range
         .map(Some)
-        .ok_or_else(|| InvalidScopes(format!("{min} to {max} is no range")))
+        .ok_or_else(|| InvalidScopes(format!("{min} to {max} is not a range")))
 }
