@@ -412,7 +412,7 @@ impl From<EngineError> for Problem {
             }
             EngineError::SchemaViolated { .. } => {
                 let message = format!(
-                    "{message}. Nothing of it is delivered, and what the provider billed is charged; send a clearer request, or use another model"
+                    "{message}. The answer is not delivered, and its cost is charged; send a clearer request, or use another model"
                 );
                 Self::new(502, "schema_violated", FaultClass::Malformed, message).for_good()
             }

@@ -144,7 +144,7 @@ impl Operator {
             is_empty = false;
             set_limit(&mut record.scopes, &name, value).ok_or_else(|| {
                 invalid(format!(
-                    "`{text}` is no limit of a living key. Limits are rpm, tpm, allowance, overage (with an \
+                    "`{text}` is not a limit that can be changed. Limits are rpm, tpm, allowance, overage (with an \
                      allowance), spend-session, spend-day, spend-month, spend-total, spend-day-range and \
                      spend-month-range; `none` removes one. To change models, backends or networks, create \
                      another key"
