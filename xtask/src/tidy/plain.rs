@@ -122,7 +122,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
         if path == DEFAULTS {
             found.extend(violations(path, &comments(text)));
         }
-        if DOCS && (path == "README.md" || path.starts_with("docs/")) && path.ends_with(".md") {
+        if DOCS && (!path.contains('/') || path.starts_with("docs/")) && path.ends_with(".md") {
             found.extend(violations(path, &markdown(text)));
         }
     }
