@@ -19,7 +19,7 @@ pub(super) enum KeysVerb {
     List(List),
     /// Show one key, without its secret.
     Show(Show),
-    /// Change the limits of a key. It keeps its text.
+    /// Change the limits of a key. The key itself stays the same.
     Set(Set),
     /// Revoke a key at once.
     Revoke(Revoke),
@@ -37,8 +37,7 @@ pub(super) struct Create {
     /// Account that pays for the key's requests [default: a new account].
     #[arg(long, value_name = "ACCOUNT", value_parser = super::account)]
     account: Option<AccountId>,
-    /// Restriction of the key: read-only, model=NAME, backend=NAME, ip=NETWORK, or a limit below
-    /// as rpm=N, tpm=N, allowance=TOKENS, spend-day=USD and so on. Repeat for several.
+    /// Restriction of the key: read-only, model=NAME, backend=NAME, ip=NETWORK, or one of the limits below, such as rpm=N, tpm=N, allowance=TOKENS or spend-day=USD. Repeat for several.
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
     #[command(flatten)]
@@ -63,28 +62,28 @@ struct Limits {
     /// Tokens per minute.
     #[arg(long, value_name = "N")]
     tpm: Option<String>,
-    /// Tokens per hour (UTC) that come before overage.
+    /// Tokens per hour (UTC) before overage begins.
     #[arg(long, value_name = "TOKENS")]
     allowance_tokens: Option<String>,
-    /// Beyond the allowance: bill requests, or block them until the hour ends.
+    /// Overage beyond the allowance: bill requests, or block them until the hour ends.
     #[arg(long, value_name = "bill|block")]
     overage: Option<String>,
-    /// Cap of spending per session.
+    /// Spending cap per session.
     #[arg(long, value_name = "USD")]
     spend_session: Option<String>,
-    /// Cap of spending per day (UTC).
+    /// Spending cap per day (UTC).
     #[arg(long, value_name = "USD")]
     spend_day: Option<String>,
-    /// Cap of spending per month (UTC).
+    /// Spending cap per month (UTC).
     #[arg(long, value_name = "USD")]
     spend_month: Option<String>,
-    /// Cap of spending in all.
+    /// Spending cap in total.
     #[arg(long, value_name = "USD")]
     spend_total: Option<String>,
-    /// Range in which the key itself may move its cap per day, such as 0.50..5.
+    /// Range in which the key may change its own cap per day, such as 0.50..5.
     #[arg(long, value_name = "MIN..MAX")]
     spend_day_range: Option<String>,
-    /// Range in which the key itself may move its cap per month.
+    /// Range in which the key may change its own cap per month.
     #[arg(long, value_name = "MIN..MAX")]
     spend_month_range: Option<String>,
 }
