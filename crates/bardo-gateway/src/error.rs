@@ -448,6 +448,8 @@ impl Problem {
     }
 }
 
+/// So long clients are told to wait where nothing names a time.
+const USUAL_WAIT_MS: u64 = 1_000;
 /// SDKs wait this long by themselves; longer waits are left to a person.
 const PATIENCE_MS: u64 = 60_000;
 
@@ -536,9 +538,12 @@ impl Problem {
             fault.class,
             FaultClass::Authentication | FaultClass::Permission | FaultClass::Payment
         );
+        let may_be_billed = unknown_outcome && !may_repeat;
         let should_retry =
-            (unknown_outcome && !may_repeat || account || attempts > 1 || is_final(status))
-                .then_some(false);
+            (may_be_billed || account || attempts > 1 || is_final(status)).then_some(false);
+        if matches!(status, 429 | 503 | 529) && !may_be_billed && !account {
+            fault.retry_after_ms.get_or_insert(USUAL_WAIT_MS);
+        }
         match fault.class {
             FaultClass::Authentication | FaultClass::Permission => {
                 fault.message = format!(

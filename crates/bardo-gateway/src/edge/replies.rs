@@ -119,8 +119,6 @@ pub(super) fn refuse(caller: &Caller, problem: &Problem) -> Reply {
             HeaderName::from_static("retry-after-ms"),
             HeaderValue::from(wait),
         );
-    } else if matches!(status, 429 | 503 | 529) && problem.should_retry != Some(false) {
-        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
     if let Some(retry) = problem.should_retry {
         let value = if retry { "true" } else { "false" };

@@ -124,3 +124,98 @@ fn a_refusal_names_what_is_missing_who_lacks_it_and_what_would_mend_it_in_every_
     let mine = Problem::refused("gpt-5.5", &refusal(RefusalKind::NotAllowed));
     assert_eq!((mine.status, mine.code), (404, "no_route"));
 }
+
+/// Everything that is answered with 429, 503 or 529.
+fn waiting() -> Vec<Problem> {
+    use crate::auth::Denied;
+    let throttled = Throttled {
+        limit: "requests",
+        retry_after_ms: 2_500,
+        state: Admission::default(),
+    };
+    let store = || bardo_ledger::StoreError::Unavailable("down".to_owned());
+    let budget = |retry_after_ms| EngineError::Budget {
+        scope: CapScope::Session(
+            bardo_types::ids::AccountId::parse("acct_1").unwrap(),
+            "s".into(),
+        ),
+        window: Window::Day,
+        limit: MicroUsd::ZERO,
+        used: MicroUsd::ZERO,
+        needed: MicroUsd::ZERO,
+        retry_after_ms,
+        limits: None,
+    };
+    let engine = [
+        EngineError::CircuitOpen {
+            model: "m".to_owned(),
+            backend: "b".to_owned(),
+            retry_after_ms: 3_000,
+        },
+        EngineError::Throttled(Box::new(throttled)),
+        EngineError::Store(store()),
+        EngineError::Busy,
+        budget(Some(60_000)),
+        budget(None),
+    ];
+    let retry_after_ms = 1_000;
+    let mut all = vec![
+        Problem::too_many_bodies(),
+        Problem::store_unavailable(&store()),
+        Problem::draining(),
+        Problem::denied(Denied::Busy { retry_after_ms }),
+        Problem::denied(Denied::Unavailable { retry_after_ms }),
+    ];
+    all.extend(engine.map(Problem::from));
+    for class in [
+        FaultClass::RateLimit,
+        FaultClass::Overloaded,
+        FaultClass::Payment,
+    ] {
+        for (attempts, unknown_outcome) in [(1, false), (3, false), (1, true)] {
+            all.push(Problem::from(EngineError::Upstream(Box::new(
+                UpstreamFailure {
+                    backend: "openrouter".into(),
+                    fault: Fault::new(class, "words").with_status(503),
+                    attempts,
+                    earlier: Vec::new(),
+                    unknown_outcome,
+                    may_repeat: false,
+                },
+            ))));
+        }
+    }
+    all
+}
+
+#[test]
+fn every_429_503_and_529_says_when_unless_waiting_does_not_help_or_could_be_billed_twice() {
+    let mut silent = Vec::new();
+    for problem in waiting() {
+        assert!(
+            matches!(problem.status, 429 | 503 | 529),
+            "{} {}",
+            problem.status,
+            problem.code
+        );
+        match problem.fault.retry_after_ms {
+            Some(wait) => assert!(wait > 0, "{}", problem.code),
+            None => {
+                assert_eq!(problem.should_retry, Some(false), "{}", problem.code);
+                silent.push(problem.code);
+            }
+        }
+    }
+    // A cap without an end, two unknown outcomes, and an account without credit.
+    assert_eq!(
+        silent,
+        [
+            "budget_exceeded",
+            "upstream_rate_limit",
+            "upstream_overloaded",
+            "upstream_out_of_funds",
+            "upstream_out_of_funds",
+            "upstream_out_of_funds",
+        ]
+    );
+}
