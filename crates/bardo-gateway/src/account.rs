@@ -1,5 +1,7 @@
 //! What a caller may read of its own account: balance, usage, receipts.
 
+pub(crate) mod caps;
+
 use bardo_engine::{Payer, Principal, World};
 use bardo_ledger::{Ledger, StoreError, UsageQuery, UsageRow};
 use bardo_router::Roster;

@@ -58,7 +58,7 @@ struct Reconcile {
 }
 
 /// An amount in USD, as text or as a number; read digit by digit, never through a float.
-struct Amount(MicroUsd);
+pub(crate) struct Amount(pub(crate) MicroUsd);
 
 impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

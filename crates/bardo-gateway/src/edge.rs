@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use bardo_access::{KeyStore, LimitStore};
 use bardo_engine::{Admitted, Claimed, Engine, Hints, Payer, Principal, Received, Task};
 use bardo_ledger::Ledger;
 use bardo_telemetry::Metrics;
@@ -65,6 +66,9 @@ pub(crate) struct Edge {
     pub(crate) policy: ArcSwap<Policy>,
     pub(crate) draining: AtomicBool,
     pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) keys: Arc<dyn KeyStore>,
+    /// Counters of rates.
+    pub(crate) counters: Arc<dyn LimitStore>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) bus: Bus,
     pub(crate) bodies: Budget,
@@ -180,6 +184,14 @@ impl Edge {
                     account::usage(&*self.ledger, &principal, query, now_ms, &world).await?;
                 Ok(json_reply(StatusCode::OK, usage))
             }
+            Route::Caps => {
+                let principal = self
+                    .authenticate(caller, &head.headers, Access::Read)
+                    .await?;
+                let caps = account::caps::show(&*self.keys, &principal).await?;
+                Ok(json_reply(StatusCode::OK, caps))
+            }
+            Route::ChangeCaps => self.change_caps(caller, &head.headers, body).await,
             Route::Receipt(id) => {
                 let principal = self
                     .authenticate(caller, &head.headers, Access::Read)
@@ -211,6 +223,23 @@ impl Edge {
             Route::Unknown => home::page(&head.method, head.uri.path(), &head.headers)
                 .ok_or_else(|| Problem::unknown_endpoint(&head.method, head.uri.path())),
         }
+    }
+
+    async fn change_caps(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+        body: Incoming,
+    ) -> Result<Reply, Problem> {
+        let principal = self.authenticate(caller, headers, Access::Spend).await?;
+        let limits = self.policy.load().limits.clone();
+        let mut room = self.bodies.room(limits.max_bodies);
+        let most = account::caps::BODY_MAX;
+        let body = body::read(headers, body, most, &limits, &mut room).await?;
+        let now_ms = SystemClock.now_ms();
+        let (keys, counters) = (&*self.keys, &*self.counters);
+        let caps = account::caps::change(keys, counters, &principal, &body, now_ms).await?;
+        Ok(json_reply(StatusCode::OK, caps))
     }
 
     async fn authenticate(

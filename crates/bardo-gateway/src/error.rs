@@ -239,6 +239,20 @@ impl Problem {
         Self::new(400, "invalid_request", FaultClass::BadRequest, message).param("events")
     }
 
+    /// Caps that the caller sent cannot be set.
+    pub(crate) fn bad_caps(message: String) -> Self {
+        Self::new(400, "invalid_request", FaultClass::BadRequest, message)
+    }
+
+    /// The caller has no caps that it may move.
+    pub(crate) fn no_caps(message: &str) -> Self {
+        Self::new(403, "key_scope", FaultClass::Permission, message)
+    }
+
+    pub(crate) fn caps_too_often(throttled: Throttled) -> Self {
+        Self::throttled(throttled, "caps change once a minute".to_owned())
+    }
+
     pub(crate) fn draining() -> Self {
         Self::new(
             503,

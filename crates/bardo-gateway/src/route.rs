@@ -26,6 +26,10 @@ pub(crate) enum Route {
     Balance,
     /// What it came to, by day.
     Usage,
+    /// The caps of the caller's key.
+    Caps,
+    /// New caps for the caller's key.
+    ChangeCaps,
     /// What happens, as it happens.
     Events,
     /// What happened to one request.
@@ -92,6 +96,9 @@ pub(crate) fn route(method: &Method, path: &str) -> Route {
         "balance" if is_read(method) => Route::Balance,
         "usage" if is_read(method) => Route::Usage,
         "events" if is_read(method) => Route::Events,
+        "caps" if is_read(method) => Route::Caps,
+        "caps" if method == Method::POST => Route::ChangeCaps,
+        "caps" => Route::WrongMethod("GET, POST"),
         "balance" | "usage" | "events" => Route::WrongMethod("GET"),
         other => named(method, other),
     }

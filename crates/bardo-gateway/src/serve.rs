@@ -183,9 +183,10 @@ fn edge(
 ) -> Result<Arc<Edge>, String> {
     let policy = policy(&loaded.config, stored.clone(), transport)?;
     let (metrics, bus) = (Arc::new(Metrics::new()), Bus::default());
+    let counters = stores::limits(&loaded.config.limits)?;
     let services = Services {
         ledger: Some(Arc::clone(&stores.ledger)),
-        limits: stores::limits(&loaded.config.limits)?,
+        limits: Arc::clone(&counters),
         clock: Arc::new(SystemClock),
         sink: Arc::new(Sink {
             metrics: Arc::clone(&metrics),
@@ -199,6 +200,8 @@ fn edge(
         policy: ArcSwap::from_pointee(policy),
         draining: AtomicBool::new(false),
         ledger: Arc::clone(&stores.ledger),
+        keys: Arc::clone(&stores.keys),
+        counters,
         metrics,
         bus,
     }))

@@ -125,3 +125,48 @@ fn limits_of_a_living_key_change_at_once_and_within_their_range() {
     till.one(&["keys", "revoke", &key.id]);
     assert_ne!(set(&["--rpm", "9"]).code, Some(0), "it is revoked");
 }
+
+#[test]
+fn a_program_moves_its_own_caps_within_the_range_of_its_owner_once_a_minute() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let key = till.key(&[
+        "--deposit-usd",
+        "5",
+        "--spend-day",
+        "0.003",
+        "--spend-day-range",
+        "0.001..1",
+    ]);
+    let plain = till.key(&[]);
+    let reader = till.key(&["--account", &key.account, "--scope", "read-only"]);
+    let gateway = till.open();
+    let post = |key: &Key, body: &Value| gateway.send(&key.sign(Request::json("/v1/caps", body)));
+    let shown = gateway.send(&key.get("/v1/caps")).json();
+    let day = json!({ "cap": "0.003000", "min": "0.001000", "max": "1.000000" });
+    assert_eq!(shown["day"], day, "{shown}");
+    assert_eq!(shown["month"]["max"], Value::Null, "{shown}");
+    assert_eq!(ask(&gateway, &key).status(), 200);
+    assert_eq!(ask(&gateway, &key).status(), 429, "the cap");
+    for (key, body, status) in [
+        (&key, json!({ "day": "1.01" }), 400),
+        (&key, json!({ "day": 0 }), 400),
+        (&key, json!({ "dya": 1 }), 400),
+        (&key, json!({}), 400),
+        (&key, json!({ "month": 1 }), 403),
+        (&plain, json!({ "day": 1 }), 403),
+        (&reader, json!({ "day": 1 }), 403),
+    ] {
+        let answer = post(key, &body);
+        assert_eq!(answer.status(), status, "{body}: {}", answer.text());
+    }
+    let moved = post(&key, &json!({ "day": "1" }));
+    assert_eq!(moved.status(), 200, "{}", moved.text());
+    assert_eq!(moved.json()["day"]["cap"], "1.000000");
+    assert_eq!(ask(&gateway, &key).status(), 200, "the new cap holds");
+    let again = post(&key, &json!({ "day": "0.5" }));
+    assert_eq!(again.status(), 429, "{}", again.text());
+    assert!(again.header("retry-after").is_some());
+    let listed = till.one(&["keys", "show", &key.id]);
+    assert_eq!(listed["scopes"]["spend"]["day"], "1.000000");
+}
