@@ -187,8 +187,12 @@ impl Hints {
         self.route.as_ref().map_or(&[], |route| &route.warnings)
     }
 
-    /// Takes the prompt-cache key of the header into the caller's profile, unless that has its own.
+    /// Takes the prompt-cache key of the header into the caller's profile, unless that has its own,
+    /// and the session to the hints that keys are made from.
     pub(crate) fn name_cache(&mut self) {
+        if let Some(route) = &mut self.route {
+            route.session = self.session.clone();
+        }
         let key = self.cache_key.take();
         if let Some(key) = key.as_deref().and_then(bounded) {
             let profile = self.route().profile.get_or_insert_default();

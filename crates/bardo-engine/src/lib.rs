@@ -10,6 +10,7 @@ mod arriving;
 mod aside;
 mod attempt;
 mod breaker;
+mod cache_key;
 mod count;
 mod dispatch;
 mod downgrade;

@@ -1,8 +1,6 @@
 //! Who answers a request (decisions §3, stage 5): the router is asked where the caller leaves
 //! anything to it, and what it decided is kept beside the candidates.
 
-use std::fmt::Write as _;
-
 use bardo_profile::{CACHE_KEY_PREFIX, Sources, Wanted, wanted};
 use bardo_router::{
     Candidate, Choice, Explanation, Facts, HealthView, Observation, Refusal, RefusalKind, Route,
@@ -17,8 +15,8 @@ use bardo_types::privacy::{SecurityClass, TaskClass};
 use bardo_types::profile::InferenceProfile;
 use bardo_types::subsystem::Subsystem;
 use bardo_wire::table;
-use sha2::{Digest as _, Sha256};
 
+use crate::cache_key::CacheKey;
 use crate::engine::Engine;
 use crate::entitle;
 use crate::error::EngineError;
@@ -206,23 +204,23 @@ impl Engine {
     }
 }
 
-/// What the owner says of all profiles, and what must not leave the gateway as it is: an agent's
-/// name in the key of a prompt cache, which is the same for the same agent and tells nobody which
-/// (C-082).
+/// Completes a profile by the owner's settings for all profiles, and seals the name of the agent in
+/// the key of its prompt cache.
 fn finish(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&InferenceProfile>) {
     search(wanted, question, owner);
     let setup = &question.world.setup;
     wanted.min_p_fallback = setup.min_p_fallback;
-    let named = wanted.profile.prompt_cache_key.as_mut();
-    if let Some(key) = named.filter(|key| key.starts_with(CACHE_KEY_PREFIX)) {
-        let account = question.principal.account.as_str();
-        let digest = Sha256::digest(format!("{account}\n{key}").as_bytes());
-        let mut sealed = format!("{}-", setup.cache_key_prefix);
-        for byte in &digest[..16] {
-            let _ = write!(sealed, "{byte:02x}");
+    let named = wanted.profile.prompt_cache_key.take();
+    wanted.profile.prompt_cache_key = match named {
+        Some(name) if name.starts_with(CACHE_KEY_PREFIX) => CacheKey {
+            prefix: &setup.cache_key_prefix,
+            account: question.principal.account.as_str(),
+            name: &name,
+            hints: question.hints,
         }
-        *key = sealed;
-    }
+        .sealed(&setup.cache_key_secret),
+        own => own,
+    };
 }
 
 /// A provider's search tells search engines what an agent thinks about, so it is the owner's to allow.

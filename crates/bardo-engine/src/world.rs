@@ -10,6 +10,7 @@ use bardo_router::{Candidate, Roster, Router};
 use bardo_types::model::Price;
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::profile::InferenceProfile;
+use bardo_types::secret::Secret;
 
 use crate::breaker::Breaker;
 
@@ -97,6 +98,8 @@ pub struct SetupPolicy {
     pub min_p_fallback: MinPFallback,
     /// The first part of keys for prompt caches.
     pub cache_key_prefix: String,
+    /// The secret under which these keys are made; empty: agents get none.
+    pub cache_key_secret: Secret,
     /// Whether profiles may let a provider search the web; `None`: where the owner's profile of the
     /// subsystem says so.
     pub web_search: Option<bool>,
@@ -109,6 +112,7 @@ impl Default for SetupPolicy {
         Self {
             min_p_fallback: MinPFallback::default(),
             cache_key_prefix: CACHE_KEY_PREFIX.to_owned(),
+            cache_key_secret: Secret::new(String::new()),
             web_search: None,
             web_search_budget: MicroUsd::new(50_000),
         }

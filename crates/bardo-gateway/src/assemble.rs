@@ -381,6 +381,7 @@ pub(crate) fn world(
                 config::MinPFallback::Drop => MinPFallback::Drop,
             },
             cache_key_prefix: config.inference.caching.prompt_cache_key_prefix.clone(),
+            cache_key_secret: config.inference.caching.secret.clone(),
             web_search: policy::web_search(config),
             web_search_budget: policy::web_search_budget(config),
         },

@@ -5,6 +5,7 @@ mod admin;
 mod assemble;
 mod auth;
 mod body;
+mod cache_secret;
 mod cli;
 mod config;
 mod control;

@@ -33,7 +33,7 @@ use crate::refresh::{self, Fetched};
 use crate::server::{self, Stop};
 use crate::sink::Sink;
 use crate::stores::Stores;
-use crate::{last_lists, ops, probe, simulation, stores, upkeep};
+use crate::{cache_secret, last_lists, ops, probe, simulation, stores, upkeep};
 
 /// A start waits this long for the prices of backends that callers are charged for.
 const FIRST_PRICES: Duration = Duration::from_millis(200);
@@ -84,13 +84,14 @@ fn serve(
     if args.sandbox {
         stores::refuse_real_store(&args.common)?;
     }
-    let loaded = load(args)?;
+    let mut loaded = load(args)?;
     let listeners = Listeners::bind(&loaded)?;
     let transport = Transport::new(loaded.config.upstream.connect_timeout.0);
     let catalog = Arc::new(Catalog::embedded());
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     assemble::tell_notices(&loaded.config);
     let (folder, stores) = stores::for_server(args, &loaded.config.store)?;
+    cache_secret::complete(&mut loaded.config, folder.path());
     let stored = StoredKeys::over(Arc::clone(&stores.keys));
     // A store that does not answer yet accepts no key either.
     let has_keys = || Ok(runtime()?.block_on(stored.exist()).unwrap_or(true));
@@ -514,6 +515,7 @@ impl Running {
             newer.config.server.listen = old.config.server.listen;
             newer.config.server.admin_listen = old.config.server.admin_listen;
             newer.config.check()?;
+            cache_secret::complete(&mut newer.config, &self.folder);
             if !newer.config.has_providers() {
                 return Err("no provider is configured".to_owned());
             }

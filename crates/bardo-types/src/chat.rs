@@ -7,6 +7,7 @@ mod event;
 mod message;
 mod request;
 mod response;
+mod size;
 mod tool;
 
 pub use event::{Finish, StreamEvent};
@@ -19,4 +20,5 @@ pub use request::{
     ThinkingDisplay, ThinkingMode, Verbosity,
 };
 pub use response::{Assembler, ChatResponse, Choice};
+pub use size::{IMAGE_BYTES, tokens_of_bytes};
 pub use tool::{Tool, ToolCall, ToolChoice, ToolInput, ToolResult};

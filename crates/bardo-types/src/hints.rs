@@ -46,6 +46,8 @@ pub struct RouteHints {
     pub tick: Option<u64>,
     /// Id of the agent.
     pub golem_id: Option<Arc<str>>,
+    /// The session of the caller that the request belongs to.
+    pub session: Option<Arc<str>>,
     /// A cheaper model than the named one will do.
     pub allow_downgrade: Option<bool>,
     /// An answer without what is required will do.

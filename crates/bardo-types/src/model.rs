@@ -295,6 +295,9 @@ pub struct Capabilities {
     pub max_completion_tokens: bool,
     /// Prompt caching is asked for with `cache_control` marks on blocks.
     pub cache_marks: bool,
+    /// The fewest tokens of a prompt's beginning that the model's maker caches; 0: unknown. A mark
+    /// on less has no effect.
+    pub cache_minimum_tokens: u64,
     /// Largest prompt plus answer, in tokens; 0: unknown.
     pub context_tokens: u64,
     /// Largest answer, in tokens; 0: unknown.
@@ -332,6 +335,7 @@ impl Default for Capabilities {
             reasoning_format: ReasoningFormat::Member,
             max_completion_tokens: false,
             cache_marks: false,
+            cache_minimum_tokens: 0,
             context_tokens: 0,
             max_output_tokens: 0,
         }
@@ -339,6 +343,13 @@ impl Default for Capabilities {
 }
 
 impl Capabilities {
+    /// Whether a mark behind so many tokens of a prompt can have an effect. Without a known minimum
+    /// it can.
+    #[must_use]
+    pub const fn caches(&self, tokens: u64) -> bool {
+        tokens >= self.cache_minimum_tokens
+    }
+
     /// The accepted effort nearest to `wanted`: itself, else the next lower that thinks, else the
     /// lowest accepted; `None` when the model has no such setting.
     #[must_use]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use bardo_engine::{EngineError, EventSink, Hints, Principal, Services, Task, World};
+use bardo_engine::{EngineError, EventSink, Hints, Principal, Services, SetupPolicy, Task, World};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
     BackendModels, BackendSpec, Catalog, ModelFilter, Policy, RefusalKind, RosterBuilder, Router,
@@ -328,4 +328,32 @@ async fn what_is_required_may_be_missing_where_the_caller_takes_that() {
     assert!(matches!(refused, EngineError::Refused { .. }), "{refused}");
     let answer = scene.ask(&body(true)).await.unwrap();
     assert_eq!(answer.head.degraded, "citations");
+}
+
+#[tokio::test]
+async fn an_agent_shares_a_prompt_cache_within_a_session_and_the_provider_learns_no_name() {
+    let scene = Scene::of(&[VENICE]);
+    let ask = async |session: &str, secret: &str| {
+        scene.bench.swap(|address| World {
+            setup: SetupPolicy {
+                cache_key_secret: Secret::new(secret.to_owned()),
+                ..SetupPolicy::default()
+            },
+            ..routed_world(address, &[VENICE])
+        });
+        let body = json!({
+            "model": "bardo/auto",
+            "messages": [{ "role": "user", "content": "Dream." }],
+            "bardo": { "subsystem": "dream_rem", "golem_id": "golem-7", "session_id": session },
+        });
+        scene.ask(&body).await.expect("an answer");
+        scene.sent().await["prompt_cache_key"].clone()
+    };
+    let first = ask("s1", "a secret").await;
+    let text = first.as_str().expect("a key");
+    assert!(text.starts_with("golem-") && text.len() == 32 && !text.contains("golem-7"));
+    assert_eq!(ask("s1", "a secret").await, first);
+    assert_ne!(ask("s2", "a secret").await, first);
+    assert_ne!(ask("s1", "another secret").await, first);
+    assert_eq!(ask("s1", "").await, Value::Null);
 }

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use super::{Common, Failure, environment, say};
 use crate::assemble::{self, LiveLists};
 use crate::sink::Nowhere;
-use crate::{config, explain, last_lists, request_id, serve, simulation, stores};
+use crate::{cache_secret, config, explain, last_lists, request_id, serve, simulation, stores};
 
 #[derive(Subcommand)]
 pub(super) enum RouteVerb {
@@ -254,7 +254,7 @@ fn decide(
     args: &ExplainArgs,
     body: &Value,
 ) -> Result<(Explained, Option<Arc<Subsystem>>), Failure> {
-    let loaded = if args.sandbox {
+    let mut loaded = if args.sandbox {
         // A dry run calls no backend, so none needs to exist.
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 9));
         config::embedded("sandbox", simulation::configuration(nowhere))
@@ -276,6 +276,9 @@ or with a configuration:
         LiveLists::new()
     } else {
         let folder = stores::data_folder(args.common.data_dir.as_deref());
+        if let Ok(folder) = &folder {
+            cache_secret::complete_if_stored(&mut loaded.config, folder);
+        }
         folder.map_or_else(
             |_| LiveLists::new(),
             |folder| last_lists::load(&folder, &backends, &catalog),

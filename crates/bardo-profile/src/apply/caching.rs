@@ -40,21 +40,26 @@ impl Setup<'_> {
         }
     }
 
-    /// Marks what stays the same from call to call: the tools and the system prompt. Encoders mark
-    /// by themselves for callers of dialects without marks; a caller of the Messages dialect that
-    /// sets none gets them here.
+    /// Marks what stays the same from call to call: the tools and the system prompt, where they
+    /// reach the model's minimum. Encoders mark by themselves for callers of dialects without marks;
+    /// a caller of the Messages dialect that sets none gets them here.
     pub(super) fn mark(&mut self, wanted: Option<bool>) {
         if wanted != Some(true) || !self.caps.cache_marks || is_marked(self.request) {
             return;
         }
         match self.members.cache {
-            Some(Marks::Request) => self.request.cache.automatic = Some(ephemeral()),
+            Some(Marks::Request) if self.caps.caches(self.request.prompt_tokens()) => {
+                self.request.cache.automatic = Some(ephemeral())
+            }
             Some(Marks::Caller) if self.request.dialect == Dialect::Anthropic => self.mark_static(),
             _ => {}
         }
     }
 
     fn mark_static(&mut self) {
+        let caps = self.caps;
+        let marks_tools = caps.caches(self.request.tools_tokens());
+        let marks_system = caps.caches(self.request.system_tokens());
         let system = self.request.leading_system().len();
         let last = self.request.messages[..system]
             .iter_mut()
@@ -73,6 +78,8 @@ impl Setup<'_> {
                 Tool::Function { cache, .. } => Some(cache),
                 _ => None,
             });
+        let last = last.filter(|_| marks_system);
+        let tool = tool.filter(|_| marks_tools);
         for slot in [last, tool].into_iter().flatten() {
             *slot = Some(CacheMark(ephemeral()));
             self.applied.touched_conversation = true;

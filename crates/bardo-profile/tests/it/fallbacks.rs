@@ -110,6 +110,24 @@ fn marks_keys_and_shown_thinking_go_where_they_are_taken() {
     let wanted = wish("operator", &RouteHints::default());
     let mut native = question(Anthropic);
     native.tools = vec![crate::pairs::lookup()];
+    let mut small = native.clone();
+    assert!(
+        !Case::of(OPUS_5_5)
+            .apply(&wanted, &mut small)
+            .touched_conversation
+    );
+    assert_eq!(small.messages, native.messages);
+    // The model caches from 512 tokens on; the tools alone do not reach it.
+    native.messages[0] = message(Role::System, &"You are an agent. ".repeat(100));
+    let mut only_system = native.clone();
+    Case::of(OPUS_5_5).apply(&wanted, &mut only_system);
+    assert!(matches!(
+        &only_system.tools[0],
+        Tool::Function { cache: None, .. }
+    ));
+    native
+        .tools
+        .extend((0..100).map(|_| crate::pairs::lookup()));
     let applied = Case::of(OPUS_5_5).apply(&wanted, &mut native);
     assert!(applied.touched_conversation);
     let marks = |request: &ChatRequest| {
@@ -123,7 +141,7 @@ fn marks_keys_and_shown_thinking_go_where_they_are_taken() {
     };
     assert_eq!(marks(&native), 1);
     assert!(matches!(
-        &native.tools[0],
+        &native.tools[100],
         Tool::Function { cache: Some(_), .. }
     ));
     // A caller that marks is left alone, and encoders mark for the others.
@@ -140,9 +158,12 @@ fn marks_keys_and_shown_thinking_go_where_they_are_taken() {
             .apply(&wanted, &mut chat)
             .touched_conversation
     );
-    let mut routed = question(Chat);
-    Case::of(at(Service::OpenRouter, Chat, "claude-opus-5-5")).apply(&wanted, &mut routed);
-    assert!(routed.cache.automatic.is_some());
+    for (words, is_marked) in [(1, false), (200, true)] {
+        let mut routed = question(Chat);
+        routed.messages[1] = message(Role::User, &"What now? ".repeat(words));
+        Case::of(at(Service::OpenRouter, Chat, "claude-opus-5-5")).apply(&wanted, &mut routed);
+        assert_eq!(routed.cache.automatic.is_some(), is_marked);
+    }
 
     let wanted = wish("death_reflect", &RouteHints::default());
     for (place, display, told) in [

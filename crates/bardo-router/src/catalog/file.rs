@@ -74,6 +74,7 @@ struct Row {
     mid_system: Option<bool>,
     context: Option<u64>,
     max_output: Option<u64>,
+    cache_minimum: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -207,6 +208,9 @@ impl Row {
         capabilities.mid_system = self.mid_system.unwrap_or(capabilities.mid_system);
         capabilities.context_tokens = self.context.unwrap_or(capabilities.context_tokens);
         capabilities.max_output_tokens = self.max_output.unwrap_or(capabilities.max_output_tokens);
+        capabilities.cache_minimum_tokens = self
+            .cache_minimum
+            .unwrap_or(capabilities.cache_minimum_tokens);
         capabilities.change_features(self.features, FeatureSet::EMPTY);
         if self.rating > RATING_MAX {
             return Err(CatalogError::Rating { model: model() });

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use bardo_types::money::{BasisPoints, MicroUsd};
+use bardo_types::secret::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ProfileConfig;
+use super::{ProfileConfig, secret};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -133,8 +134,13 @@ pub(crate) struct WeightsConfig {
 pub(crate) struct Caching {
     /// Mark stable parts of prompts for the provider's cache, if the profile enables it.
     pub(crate) auto_cache_control: bool,
-    /// Prefix of the prompt cache keys of agents: `<prefix>-<agent>-<subsystem>`.
+    /// Prefix of the prompt cache keys of agents: `<prefix>-<26 letters>`.
     pub(crate) prompt_cache_key_prefix: String,
+    /// Secret of the prompt cache keys of agents, at least 16 characters. Empty: a random one in the
+    /// data folder. Gateways that share clients need the same one.
+    #[serde(deserialize_with = "secret")]
+    #[schemars(with = "String")]
+    pub(crate) secret: Secret,
 }
 
 /// Models and dimensions of embeddings.

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use bardo_types::chat::Role;
+use bardo_types::chat::{DocumentSource, IMAGE_BYTES, Role, tokens_of_bytes};
 use bardo_types::json::RawJson;
+use bardo_types::model::Capabilities;
 
 use super::{Body, Conversation, Sent};
 use crate::anthropic::lost::Lost;
@@ -26,19 +27,26 @@ impl Conversation<'_> {
             .sum()
     }
 
-    /// Marks the end of the system prompt and of the last two user turns. The mark that was last
-    /// in one request is last but one in the next, so that each request finds the entry that the
-    /// one before it wrote.
-    pub(in crate::anthropic) fn mark_automatically(&mut self) {
-        mark_last(&mut self.system);
-        for turn in self
-            .turns
-            .iter_mut()
-            .rev()
-            .filter(|turn| turn.role == Role::User)
-            .take(2)
-        {
-            mark_last(&mut turn.blocks);
+    /// Marks the end of the system prompt, of `system` tokens with the tools before it, and of the
+    /// last two user turns, where the model caches so much. The mark that was last in one request is
+    /// last but one in the next, so that each request finds the entry that the one before it wrote.
+    pub(in crate::anthropic) fn mark_automatically(&mut self, system: u64, caps: &Capabilities) {
+        if caps.caches(system) {
+            mark_last(&mut self.system);
+        }
+        let mut behind: usize = self.turns.iter().map(|turn| sizes(&turn.blocks)).sum();
+        let mut marks = 2;
+        for turn in self.turns.iter_mut().rev() {
+            if turn.role == Role::User {
+                if caps.caches(system + tokens_of_bytes(behind)) {
+                    mark_last(&mut turn.blocks);
+                }
+                marks -= 1;
+            }
+            if marks == 0 {
+                return;
+            }
+            behind -= sizes(&turn.blocks);
         }
     }
 
@@ -57,6 +65,34 @@ impl Conversation<'_> {
             }
             excess = unmark(block, excess);
         }
+    }
+}
+
+/// Bytes of the content of blocks.
+fn sizes(blocks: &[Sent<'_>]) -> usize {
+    blocks.iter().map(size).sum()
+}
+
+fn size(block: &Sent<'_>) -> usize {
+    match &block.body {
+        Body::Text { text, .. } => text.len(),
+        Body::Image(_) => IMAGE_BYTES,
+        Body::Document {
+            document,
+            text,
+            parts,
+            ..
+        } => match (&document.source, text) {
+            (_, Some(text)) | (DocumentSource::Text(text), None) => text.len(),
+            (DocumentSource::Media(media), None) => media.bytes(),
+            (DocumentSource::Parts(_), None) => sizes(parts),
+        },
+        Body::Search { result, .. } => result.content.iter().map(|text| text.text.len()).sum(),
+        Body::Thinking { text, .. } => text.len(),
+        Body::Redacted(data) => data.len(),
+        Body::Call { name, call, .. } => name.len() + call.input.text().len(),
+        Body::Result { parts, .. } => sizes(parts),
+        Body::Raw(raw) => raw.as_str().len(),
     }
 }
 

@@ -171,7 +171,8 @@ fn tool_definitions<'a>(
     tools::definitions(request, &target.capabilities, names, only, lost)
 }
 
-/// Keeps the caller's cache marks within the limit, or sets some where there are none.
+/// Keeps the caller's cache marks within the limit. Where there are none, marks what reaches the
+/// model's minimum.
 fn cache_marks(
     request: &ChatRequest,
     target: &Target,
@@ -186,8 +187,11 @@ fn cache_marks(
         && target.capabilities.cache_marks
         && talk.marks() + of_tools + automatic == 0
     {
-        talk.mark_automatically();
-        if let Some(cache) = tools.iter_mut().rev().find_map(Definition::cache) {
+        let caps = &*target.capabilities;
+        talk.mark_automatically(request.system_tokens(), caps);
+        let marks_tools = caps.caches(request.tools_tokens());
+        let last = tools.iter_mut().rev().find_map(Definition::cache);
+        if let Some(cache) = last.filter(|_| marks_tools) {
             *cache = Some(Cow::Owned(ephemeral()));
         }
     } else {

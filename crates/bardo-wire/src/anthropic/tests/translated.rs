@@ -226,3 +226,29 @@ fn no_more_marks_than_the_api_takes() {
     assert_eq!(marked, [false, false, true, true, true, true]);
     assert_eq!(features(&encoded), ["cache_control"]);
 }
+
+#[test]
+fn a_prefix_is_marked_where_it_reaches_the_models_minimum() {
+    let mut caps = newest();
+    caps.cache_minimum_tokens = 1_000;
+    let say = |role, bytes| Message::new(role, vec![Text::new("a".repeat(bytes)).into()]);
+    let marked = |system: usize, turns: [usize; 3]| {
+        let mut request = hello();
+        request.dialect = Dialect::Chat;
+        request.messages = vec![
+            say(Role::System, system),
+            say(Role::User, turns[0]),
+            say(Role::Assistant, turns[1]),
+            say(Role::User, turns[2]),
+        ];
+        let sent = body(&encode_request(&request, &target(caps.clone())).unwrap());
+        let is_marked = |blocks: &Value| blocks[0].get("cache_control").is_some();
+        let of_turn = |turn: usize| is_marked(&sent["messages"][turn]["content"]);
+        [is_marked(&sent["system"]), of_turn(0), of_turn(2)]
+    };
+    // 3 bytes or more are a token.
+    assert_eq!(marked(2_900, [3, 3, 3]), [false; 3]);
+    assert_eq!(marked(3_000, [3, 3, 3]), [true; 3]);
+    assert_eq!(marked(1_500, [1_500, 3, 3]), [false, true, true]);
+    assert_eq!(marked(1_500, [600, 600, 600]), [false, false, true]);
+}

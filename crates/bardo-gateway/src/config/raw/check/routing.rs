@@ -96,6 +96,10 @@ fn numbers(config: &Config) -> Result<(), String> {
                 .into(),
         );
     }
+    let secret = &inference.caching.secret;
+    if !secret.is_empty() && secret.expose().len() < 16 {
+        return Err("`inference.caching.secret` must have at least 16 characters".into());
+    }
     Ok(())
 }
 
