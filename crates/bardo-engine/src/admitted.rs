@@ -15,6 +15,7 @@ use crate::header_lists::warnings_list;
 use crate::hints::Hints;
 use crate::received::{Principal, Task};
 use crate::routed::Routed;
+use crate::seeds::SeedTaken;
 use crate::size::Size;
 use crate::world::World;
 
@@ -46,6 +47,8 @@ pub struct Admitted {
     pub(crate) output_cap: Option<u64>,
     /// Said where backends or models were left out because the caller cannot pay for them.
     pub(crate) unfunded: Vec<Degradation>,
+    /// The part of its agent's seed that it has taken.
+    pub(crate) seed: Option<Arc<SeedTaken>>,
     pub(crate) size: OnceLock<Size>,
 }
 

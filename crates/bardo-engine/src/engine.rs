@@ -11,6 +11,7 @@ use crate::idempotency::Idempotency;
 use crate::memory::Memory;
 use crate::observed::Statistics;
 use crate::searches::Searches;
+use crate::seeds::{Credit, Seeds};
 use crate::services::Services;
 use crate::settler::Settler;
 use crate::world::World;
@@ -26,6 +27,8 @@ pub struct Engine {
     pub(crate) services: Arc<Services>,
     pub(crate) settler: Settler,
     pub(crate) searches: Searches,
+    pub(crate) seeds: Arc<Seeds>,
+    pub(crate) bankr_credit: Credit,
 }
 
 impl Engine {
@@ -42,13 +45,15 @@ impl Engine {
             services: Arc::new(services),
             settler: Settler::default(),
             searches: Searches::default(),
+            seeds: Arc::default(),
+            bankr_credit: Credit::default(),
         }
     }
 
     /// Starts to settle, on a runtime that outlives those that serve, what callers left behind.
     /// Without this their holds stay until they expire.
     pub fn start_settler(&self, runtime: &tokio::runtime::Handle) {
-        self.settler.start(runtime);
+        self.settler.start(runtime, self.transport.clone());
     }
 
     /// Answers when no request is under way any more and every one is settled. For the end of the

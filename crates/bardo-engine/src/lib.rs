@@ -5,6 +5,7 @@
 
 mod account;
 mod admitted;
+mod afterwards;
 mod answer;
 mod arriving;
 mod aside;
@@ -46,6 +47,8 @@ mod schema;
 mod scrub;
 mod search;
 mod searches;
+mod seed;
+mod seeds;
 mod services;
 mod settlement;
 mod settler;
@@ -78,5 +81,6 @@ pub use observed::{
 };
 pub use received::{Payer, Principal, Received, Task};
 pub use relay::ReplyStream;
+pub use seeds::{SeedSpent, Seeds};
 pub use services::{EventSink, Services, Unlimited};
 pub use world::{Billing, Deadlines, Resilience, SetupPolicy, Unpriced, World};

@@ -7,6 +7,7 @@ use bardo_router::{Candidate, Choice};
 use bardo_types::Degradation;
 use bardo_types::feature::Feature;
 use bardo_types::intent::Intent;
+use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::subsystem::Subsystem;
 
@@ -22,6 +23,8 @@ pub(crate) struct Routed {
     pub(crate) instead_of: Option<String>,
     pub(crate) warnings: Vec<String>,
     pub(crate) choices: Vec<Choice>,
+    /// The rest of the agent's seed, where it is the seed that pays.
+    pub(crate) seed: Option<MicroUsd>,
     /// How the model is to be set up, where anybody says so.
     pub(crate) wanted: Option<Wanted>,
 }

@@ -1,16 +1,18 @@
 //! Who answers a request (decisions §3, stage 5): the router is asked where the caller leaves
 //! anything to it, and what it decided is kept beside the candidates.
 
+use bardo_access::Tier;
 use bardo_profile::{CACHE_KEY_PREFIX, Sources, Wanted, wanted};
 use bardo_router::{
-    Candidate, Choice, Explanation, Facts, HealthView, Observation, Refusal, RefusalKind, Route,
-    RouteRequest, State, Variant, VariantFacts, variant,
+    BankrFunds, Candidate, Choice, Explanation, Facts, HealthView, Observation, Refusal,
+    RefusalKind, Route, RouteRequest, State, Variant, VariantFacts, variant,
 };
 use bardo_types::chat::ChatRequest;
 use bardo_types::feature::Feature;
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::{Intent, Quality};
 use bardo_types::model::{Dialect, Effort};
+use bardo_types::money::MicroUsd;
 use bardo_types::privacy::{SecurityClass, TaskClass};
 use bardo_types::profile::InferenceProfile;
 use bardo_types::subsystem::Subsystem;
@@ -143,7 +145,22 @@ impl Engine {
                 may(model) && hinted.is_none_or(may)
             },
             health: &health,
+            bankr: BankrFunds {
+                credit: self.bankr_credit.get(),
+                seed_left: self.seed_of(question),
+            },
+            tier: match &principal.payer {
+                Payer::Owner => None,
+                Payer::Prepaid(key) => key.tier.map(Tier::as_str),
+            },
         })
+    }
+
+    /// What is left of the seed that pays for an agent, where one does.
+    fn seed_of(&self, question: &Question<'_>) -> Option<MicroUsd> {
+        let hints = question.hints?;
+        let bootstraps = question.world.router.is_bootstrapping(hints);
+        bootstraps.then(|| self.seed_left(question.principal, hints.golem_id.as_deref()))
     }
 
     fn routed(&self, question: &Question<'_>, mut route: Route) -> Routed {
@@ -199,6 +216,7 @@ impl Engine {
             instead_of,
             warnings,
             choices,
+            seed: self.seed_of(question),
             wanted,
         }
     }

@@ -69,6 +69,8 @@ impl Engine {
             sliced: false,
             output_cap: None,
             unfunded,
+            seed: None,
+            seed: None,
             size,
         })
     }
@@ -99,6 +101,8 @@ impl Engine {
         match admitted.task {
             Task::Generate => {
                 self.allow_search(&mut admitted);
+                self.take_seed(&mut admitted)?;
+                self.take_seed(&mut admitted)?;
                 let reserved = self.reserve(received, &mut admitted).await?;
                 self.dispatch(&admitted, reserved).await
             }

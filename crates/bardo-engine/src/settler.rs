@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bardo_providers::transport::Transport;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::afterwards::{Afterwards, Estimate};
 use crate::lifecycle::Ended;
 use crate::settlement::Message;
 use crate::tab::Tab;
@@ -66,14 +68,15 @@ impl Settler {
     }
 
     /// Starts settling on `runtime`; once.
-    pub(crate) fn start(&self, runtime: &Handle) {
+    pub(crate) fn start(&self, runtime: &Handle, transport: Transport) {
         let receiver = self
             .receiver
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         if let Some(receiver) = receiver {
-            runtime.spawn(work(receiver, Arc::clone(&self.waiting)));
+            let afterwards = Afterwards::new(transport);
+            runtime.spawn(work(receiver, Arc::clone(&self.waiting), afterwards));
         }
     }
 
@@ -95,7 +98,7 @@ impl Settler {
     }
 }
 
-async fn work(mut queue: mpsc::Receiver<Message>, waiting: Arc<AtomicU64>) {
+async fn work(mut queue: mpsc::Receiver<Message>, waiting: Arc<AtomicU64>, afterwards: Afterwards) {
     let mut under_way = JoinSet::new();
     while let Some(message) = queue.recv().await {
         match message {
@@ -104,7 +107,7 @@ async fn work(mut queue: mpsc::Receiver<Message>, waiting: Arc<AtomicU64>) {
                 while under_way.len() >= AT_ONCE {
                     under_way.join_next().await;
                 }
-                under_way.spawn(settle(tab, counted));
+                under_way.spawn(settle(tab, counted, afterwards.clone()));
                 while under_way.try_join_next().is_some() {}
             }
             Message::Drained(done) => {
@@ -116,7 +119,7 @@ async fn work(mut queue: mpsc::Receiver<Message>, waiting: Arc<AtomicU64>) {
     while under_way.join_next().await.is_some() {}
 }
 
-async fn settle(tab: Box<Tab>, _counted: Waiting) {
+async fn settle(tab: Box<Tab>, _counted: Waiting, afterwards: Afterwards) {
     let mut ended = Ended::resume(tab).counted().await;
     let mut pause = FIRST_PAUSE;
     while let Err(error) = ended.settle().await {
@@ -127,6 +130,9 @@ async fn settle(tab: Box<Tab>, _counted: Waiting) {
         tracing::warn!(id = %tab.receipt.request_id, %error, "not settled yet; the settler will try again");
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+    if let Some(estimate) = Estimate::of(ended.tab()) {
+        afterwards.look_up(estimate);
     }
     ended.forget();
 }

@@ -11,9 +11,10 @@ use bardo_access::{Admission, LimitRequest};
 use bardo_ledger::hold::Slices;
 use bardo_ledger::{Charge, End, Ledger, Record, Settle, Settled, StoreError, bill};
 use bardo_profile::SchemaCheck;
+use bardo_providers::Endpoint;
 use bardo_router::Candidate;
 use bardo_types::fault::FaultClass;
-use bardo_types::model::{Dialect, Price};
+use bardo_types::model::{Dialect, Price, Service};
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::receipt::{
     Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, Receipt, SchemaOutcome, Timings,
@@ -30,6 +31,7 @@ use crate::failure::Failure;
 use crate::meter::Meter;
 use crate::observed::Statistics;
 use crate::received::{Payer, Task};
+use crate::seeds::SeedTaken;
 use crate::services::Services;
 use crate::settlement::Message;
 use crate::shape::Shaped;
@@ -104,6 +106,10 @@ pub(crate) struct Tab {
     pub(crate) broke: Option<FaultClass>,
     /// Who was asked last, and when it took the request.
     pub(crate) asked_of: Option<(Who, Accepted)>,
+    /// The backend that is asked.
+    pub(crate) answered_at: Option<Arc<Endpoint>>,
+    /// What the try took of its agent's seed.
+    seed: Option<Arc<SeedTaken>>,
     /// The model thinks without showing it.
     pub(crate) reasons_unseen: bool,
     /// Tokens that the provider made for a caller who left, besides what was delivered; `None`: it
@@ -195,6 +201,8 @@ impl Tab {
             cut_off: false,
             broke: None,
             asked_of: None,
+            answered_at: None,
+            seed: None,
             reasons_unseen: false,
             unseen: None,
             disbelieved: false,
@@ -243,6 +251,9 @@ impl Tab {
         self.holds_back = admitted.holds_back();
         let who = Who::new(&shaped.endpoint, &candidate.entry);
         self.asked_of = Some((who, shaped.accepted.clone()));
+        self.answered_at = Some(Arc::clone(&shaped.endpoint));
+        let is_seeded = shaped.endpoint.service == Service::Bankr;
+        self.seed = admitted.seed.clone().filter(|_| is_seeded);
         self.reasons_unseen = admitted.reasons_unseen(candidate)
             || self
                 .observed
@@ -388,6 +399,8 @@ impl Tab {
         };
         let list = self
             .list_price
+            // The maker's bill goes to the owner of the key, so the fee is no saving.
+            .filter(|_| usage.byok_fee.is_none())
             .and_then(|price| usage.cost(&price)?.charge());
         let amounts = &mut self.receipt.amounts;
         amounts.baseline = list;
@@ -553,6 +566,9 @@ impl Tab {
     }
 
     fn told(&mut self) {
+        if let Some(seed) = self.seed.take().filter(|_| self.is_owed()) {
+            seed.cost(self.receipt.amounts.provider_cost);
+        }
         let used = self.receipt.usage.as_ref().map_or(0, Usage::total);
         self.correct(used);
         self.observed

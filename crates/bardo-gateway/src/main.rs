@@ -4,6 +4,7 @@ mod account;
 mod admin;
 mod assemble;
 mod auth;
+mod bankr;
 mod body;
 mod cache_secret;
 mod cli;

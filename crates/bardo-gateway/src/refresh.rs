@@ -99,7 +99,8 @@ pub(crate) async fn fetch(
     catalog: &Arc<Catalog>,
     folder: PathBuf,
 ) -> Result<ModelList, NoList> {
-    let body = tokio::time::timeout(LIST_WAIT, get(transport, endpoint))
+    let path = endpoint.provider().list_path();
+    let body = tokio::time::timeout(LIST_WAIT, get(transport, endpoint, path))
         .await
         .map_err(|_| "no answer within 20 seconds")??;
     let list = endpoint
@@ -134,8 +135,17 @@ pub(crate) async fn ask(
     transport: &Transport,
     endpoint: &Endpoint,
 ) -> Result<Response<UpstreamBody>, NoList> {
+    request(transport, endpoint, endpoint.provider().list_path()).await
+}
+
+/// Requests a path below the address of a backend, with its key.
+async fn request(
+    transport: &Transport,
+    endpoint: &Endpoint,
+    path: &str,
+) -> Result<Response<UpstreamBody>, NoList> {
     let mut request = Request::new(Full::new(Bytes::new()));
-    let path = format!("{}{}", endpoint.base.path, endpoint.provider().list_path());
+    let path = format!("{}{path}", endpoint.base.path);
     *request.uri_mut() = path.parse().map_err(|_| "the address is invalid")?;
     let headers = request.headers_mut();
     headers.clone_from(endpoint.headers());
@@ -163,8 +173,13 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-async fn get(transport: &Transport, endpoint: &Endpoint) -> Result<Bytes, NoList> {
-    let response = ask(transport, endpoint).await?;
+/// The body that a backend answers with at a path below its address.
+pub(crate) async fn get(
+    transport: &Transport,
+    endpoint: &Endpoint,
+    path: &str,
+) -> Result<Bytes, NoList> {
+    let response = request(transport, endpoint, path).await?;
     match response.status().as_u16() {
         200..=299 => {}
         status @ (401 | 403) => return Err(NoList::KeyRefused(status)),

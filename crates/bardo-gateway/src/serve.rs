@@ -33,7 +33,7 @@ use crate::refresh::{self, Fetched};
 use crate::server::{self, Stop};
 use crate::sink::Sink;
 use crate::stores::Stores;
-use crate::{cache_secret, last_lists, ops, probe, simulation, stores, upkeep};
+use crate::{bankr, cache_secret, last_lists, ops, probe, simulation, stores, upkeep};
 
 /// A start waits this long for the prices of backends that callers are charged for.
 const FIRST_PRICES: Duration = Duration::from_millis(200);
@@ -143,6 +143,8 @@ fn serve(
     let runtime = runtime()?;
     let engine = Arc::clone(&running.edge.engine);
     engine.start_settler(runtime.handle());
+    bankr::store_seeds(&engine, folder.path());
+    runtime.spawn(bankr::watch(Arc::clone(&engine), running.transport.clone()));
     let patience = runtime.block_on(async {
         upkeep::start(&stores, folder.path(), loaded.config.store.keep_receipts.0);
         let admin = tokio::net::TcpListener::from_std(admin).map_err(|error| error.to_string())?;

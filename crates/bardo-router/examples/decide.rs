@@ -129,6 +129,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 allow_downgrade: false,
                 may_use: &|_| true,
                 health: &NoHealth,
+                bankr: bardo_router::BankrFunds::default(),
+                tier: None,
             };
             router.route(&request).map_err(|refusal| refusal.advice)?;
             let (median, p99) = time(|| {

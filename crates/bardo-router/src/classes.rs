@@ -16,6 +16,7 @@ use crate::request::Kind;
 struct File {
     tier: BTreeMap<String, Class>,
     kind: BTreeMap<String, Class>,
+    customer: BTreeMap<String, Customer>,
     phase: BTreeMap<String, PhaseRow>,
     latency: Latency,
 }
@@ -31,6 +32,12 @@ struct Class {
     ceiling: Option<Tier>,
     #[serde(default)]
     rows: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Customer {
+    cost_sensitivity: f64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -94,6 +101,13 @@ pub(crate) fn of_kind(kind: Kind) -> Intent {
         .map_or_else(Intent::default, Class::intent)
 }
 
+/// How much a customer of a product tier minds the cost, from 0 to 1, where its requests say nothing
+/// of it; `None`: as usual for the kind of the request.
+pub(crate) fn sensitivity_of(customer: &str) -> Option<f64> {
+    let row = table().customer.get(customer)?;
+    Some(row.cost_sensitivity)
+}
+
 /// What a request for `bardo/<tier>` needs; `None`: no such tier.
 pub(crate) fn of_tier(tier: &str) -> Option<Intent> {
     table().tier.get(tier).map(Class::intent)
@@ -144,6 +158,9 @@ mod tests {
         assert_eq!(tier_of_row("risk"), None);
         for phase in table().phase.keys() {
             assert!(Phase::parse(phase).is_some(), "{phase}");
+        }
+        for row in table().customer.values() {
+            assert!((0.0..=1.0).contains(&row.cost_sensitivity));
         }
         assert_eq!(ceiling(Phase::Stable), None);
         assert_eq!(ceiling(Phase::Terminal), Some(Tier::Small));

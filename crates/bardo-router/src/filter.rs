@@ -2,7 +2,7 @@
 
 use bardo_types::backend::BackendName;
 use bardo_types::feature::{Feature, FeatureSet};
-use bardo_types::model::{Capabilities, Service};
+use bardo_types::model::{Capabilities, Effort, Service};
 use bardo_types::privacy::SecurityClass;
 
 use crate::cost;
@@ -152,7 +152,7 @@ impl Sieve<'_> {
             .with_if(!self.is_vetted(offer), Reason::Unvetted)
             .with_if(facts.several && is_single(offer), Reason::OneAnswer)
             .with_if(
-                facts.effort.is_some() && !thinks(&offer.entry().capabilities),
+                self.thinks_hard() && !thinks(&offer.entry().capabilities),
                 Reason::Effort,
             )
             .union(self.role(offer, features))
@@ -163,6 +163,13 @@ impl Sieve<'_> {
             security,
             max_output,
         }
+    }
+
+    /// Whether the caller wants hard thinking, by its request or its hints.
+    fn thinks_hard(&self) -> bool {
+        let profile = self.request.hints.profile.as_deref();
+        let hinted = profile.and_then(|profile| profile.reasoning_effort);
+        self.request.facts.effort.is_some() || hinted.is_some_and(|effort| effort >= Effort::High)
     }
 
     fn is_unsealable(&self, offer: &Offer) -> bool {

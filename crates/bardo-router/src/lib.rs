@@ -36,11 +36,13 @@ pub use advice::owner_message;
 pub use catalog::{Catalog, CatalogError, KnownModel, OwnerModel, Resold};
 pub use decision::{Choice, Considered, Explanation, Refusal, RefusalKind, Route, Score};
 pub use kind::Shape;
-pub use mortality::Band;
+pub use mortality::{Band, SEED_OF_A_DAY};
 pub use name::normalize;
 pub use offer::Terms;
 pub use policy::{BankrPolicy, Mode, Policy, Weights};
-pub use request::{Facts, HealthView, Kind, NoHealth, Observation, RouteRequest, State};
+pub use request::{
+    BankrFunds, Facts, HealthView, Kind, NoHealth, Observation, RouteRequest, State,
+};
 pub use roster::{
     BackendModels, BackendSpec, Candidate, ModelFilter, NoRoute, Roster, RosterBuilder,
 };

@@ -86,8 +86,8 @@ impl Band {
     }
 }
 
-/// What a day of an agent costs at most that has not earned yet.
-const SEED_OF_A_DAY: MicroUsd = MicroUsd::new(100_000);
+/// What the calls of a day cost at most, of an agent that has not earned yet.
+pub const SEED_OF_A_DAY: MicroUsd = MicroUsd::new(100_000);
 
 /// Bends an intent by the band; whether only the cheapest model without thinking will do.
 pub(crate) fn economize(intent: &mut Intent, band: Band) -> bool {

@@ -13,9 +13,9 @@ use bardo_types::privacy::SecurityClass;
 use bardo_types::subsystem::Subsystem;
 
 use crate::classes;
-use crate::mortality::{self, Band};
+use crate::mortality::{self, Band, SEED_OF_A_DAY};
 use crate::policy::Policy;
-use crate::request::RouteRequest;
+use crate::request::{BankrFunds, RouteRequest};
 
 /// The features that a class of protection carries; the class is compared, not they.
 pub(crate) const PROTECTION: FeatureSet = FeatureSet::EMPTY
@@ -136,7 +136,7 @@ impl Need {
             ceiling: tier
                 .filter(|_| hints.subsystem.is_none())
                 .and_then(classes::ceiling_of_tier),
-            bankr: bankr_cap(policy, hints),
+            bankr: bankr_cap(policy, hints, request.bankr),
             cap: cap(request, row.as_deref(), policy),
             tier: Tier::Small,
             must: FeatureSet::EMPTY,
@@ -361,13 +361,28 @@ fn cap(request: &RouteRequest<'_>, row: Option<&Subsystem>, policy: &Policy) -> 
     hint.into_iter().chain(reserve).min_by_key(|cap| cap.most)
 }
 
-fn bankr_cap(policy: &Policy, hints: &RouteHints) -> Option<Cap> {
+/// How revenue stands to cost, for what Bankr may charge.
+pub(crate) fn bankr_band(policy: &Policy, hints: &RouteHints) -> Band {
     let ratio = hints.sustainability.or(policy.bankr.ratio);
-    let band = Band::of(ratio, policy.bankr.lifetime_revenue);
-    let earned = band.most(policy.bankr.revenue_balance).map(|most| Cap {
-        most,
-        key: "providers.bankr.revenue_balance_usd",
-    });
+    Band::of(ratio, policy.bankr.lifetime_revenue)
+}
+
+fn bankr_cap(policy: &Policy, hints: &RouteHints, funds: BankrFunds) -> Option<Cap> {
+    let band = bankr_band(policy, hints);
+    let own = policy.bankr.revenue_balance;
+    let earned = match band {
+        Band::Bootstrapping => Some(Cap {
+            most: funds.seed_left.unwrap_or(SEED_OF_A_DAY),
+            key: "providers.bankr.lifetime_revenue_usd",
+        }),
+        band => band.most(own.or(funds.credit)).map(|most| Cap {
+            most,
+            key: match own {
+                Some(_) => "providers.bankr.revenue_balance_usd",
+                None => "credit at Bankr",
+            },
+        }),
+    };
     let owners = policy.bankr.max_call.map(|most| Cap {
         most,
         key: "providers.bankr.max_call_usd",

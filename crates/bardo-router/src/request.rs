@@ -3,6 +3,7 @@
 use bardo_types::feature::FeatureSet;
 use bardo_types::hints::RouteHints;
 use bardo_types::model::{Dialect, Effort};
+use bardo_types::money::MicroUsd;
 
 use crate::roster::Candidate;
 
@@ -118,4 +119,17 @@ pub struct RouteRequest<'a> {
     pub may_use: &'a dyn Fn(&Candidate) -> bool,
     /// How the backends do.
     pub health: &'a dyn HealthView,
+    /// What is known of the money that pays Bankr.
+    pub bankr: BankrFunds,
+    /// The product tier of the caller's key (`free`, `pro`, …), where it has one.
+    pub tier: Option<&'a str>,
+}
+
+/// What is known of the money that pays Bankr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BankrFunds {
+    /// The credit of the account, where Bankr told it; the owner's configuration stands above it.
+    pub credit: Option<MicroUsd>,
+    /// What is left today of the seed of an agent that has not earned yet; `None`: all of it.
+    pub seed_left: Option<MicroUsd>,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bardo_types::feature::FeatureSet;
+use bardo_types::hints::RouteHints;
 use bardo_types::intent::Intent;
 use bardo_types::near;
 use bardo_types::privacy::SecurityClass;
@@ -120,6 +121,12 @@ impl Router {
             })
     }
 
+    /// Whether an agent has not earned yet, so that the seed of a day pays for it.
+    #[must_use]
+    pub fn is_bootstrapping(&self, hints: &RouteHints) -> bool {
+        need::bankr_band(&self.policy, hints) == Band::Bootstrapping
+    }
+
     /// Who answers a request, in order.
     ///
     /// # Errors
@@ -216,7 +223,7 @@ impl Router {
             (None, None, Target::Named(_)) => Intent::default(),
             (None, None, Target::Automatic | Target::Family(_)) => tier
                 .and_then(classes::of_tier)
-                .unwrap_or_else(|| classes::of_kind(request.facts.kind)),
+                .unwrap_or_else(|| of_caller(request)),
         };
         let mut need = Need::read(request, row, base, &self.policy, self.best_security(), tier);
         if let (Target::Named(name), Some(hinted)) = (target, hints.intent.model.as_deref())
@@ -458,6 +465,16 @@ impl Router {
             .or_else(|| row.map(|row| &row.route))
             .map_or(&[], Vec::as_slice)
     }
+}
+
+/// What a request needs whose caller says nothing of it: by what it seems to be, at the sensitivity
+/// to cost of its tier.
+fn of_caller(request: &RouteRequest<'_>) -> Intent {
+    let mut intent = classes::of_kind(request.facts.kind);
+    if let Some(sensitivity) = request.tier.and_then(classes::sensitivity_of) {
+        intent.cost_sensitivity = sensitivity;
+    }
+    intent
 }
 
 /// Backends of a named model: those that meet the floor before those that do not, each in the

@@ -309,6 +309,8 @@ fn ask<T>(call: &Call, then: impl FnOnce(&RouteRequest<'_>) -> T) -> T {
         allow_downgrade: false,
         may_use: &|candidate| candidate.backend != 7,
         health: call,
+        bankr: crate::request::BankrFunds::default(),
+        tier: None,
     })
 }
 
@@ -525,6 +527,8 @@ fn chosen(router: &Router, sensitivity: f64) -> Offer {
         allow_downgrade: false,
         may_use: &|_| true,
         health: &NoHealth,
+        bankr: crate::request::BankrFunds::default(),
+        tier: None,
     });
     let route = route.unwrap();
     router.roster().offer(route.choices[0].candidate.clone())

@@ -257,6 +257,8 @@ impl Ask<'_> {
             allow_downgrade: self.allow_downgrade,
             may_use: &|_| true,
             health: self.health,
+            bankr: crate::request::BankrFunds::default(),
+            tier: None,
         })
     }
 }

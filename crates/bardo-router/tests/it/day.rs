@@ -43,6 +43,8 @@ fn cost(router: &Router) -> (MicroUsd, Vec<String>) {
                 allow_downgrade: true,
                 may_use: &|_| true,
                 health: &Measured::all_well(router),
+                bankr: bardo_router::BankrFunds::default(),
+                tier: None,
             })
             .unwrap_or_else(|refusal| panic!("{subsystem}: {refusal:?}"));
         let candidate = &route.choices[0].candidate;

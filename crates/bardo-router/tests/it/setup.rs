@@ -261,6 +261,8 @@ pub(crate) fn route_by(
         allow_downgrade: true,
         may_use: &|_| true,
         health,
+        bankr: bardo_router::BankrFunds::default(),
+        tier: None,
     })
 }
 

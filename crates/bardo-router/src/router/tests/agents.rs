@@ -144,3 +144,29 @@ fn callers_without_hints_are_served_by_what_their_request_seems_to_be() {
     first(&caching, &ask, "blockrun/claude-opus");
     first(&all, &ask, "blockrun/claude-sonnet");
 }
+
+#[test]
+fn a_caller_without_hints_minds_the_cost_as_its_tier_does() {
+    let all = router(vec![blockrun()], Policy::default());
+    let sensitivity = |ask: &Ask<'_>, tier: Option<&str>| {
+        let route = ask.with(|request| all.route(&RouteRequest { tier, ..*request }));
+        route.unwrap().intent.cost_sensitivity
+    };
+    let mut ask = Ask::default();
+    // 0.6 is that of a conversation.
+    for (tier, expected) in [
+        (None, 0.6),
+        (Some("free"), 0.8),
+        (Some("pro"), 0.3),
+        (Some("golem"), 0.6),
+    ] {
+        assert!(
+            (sensitivity(&ask, tier) - expected).abs() < 1e-9,
+            "{tier:?}"
+        );
+    }
+    ask.hints.intent.cost_sensitivity = UnitInterval::new(0.1);
+    assert!((sensitivity(&ask, Some("free")) - 0.1).abs() < 1e-9);
+    let named = Ask::for_model("bardo/t1");
+    assert!((sensitivity(&named, Some("pro")) - 0.8).abs() < 1e-9);
+}

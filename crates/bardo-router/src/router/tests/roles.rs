@@ -1,6 +1,10 @@
 //! Who is chosen among those who may answer.
 
+use bardo_types::model::Effort;
+use bardo_types::profile::InferenceProfile;
+
 use super::*;
+use crate::request::BankrFunds;
 
 #[test]
 fn roles_bind_the_choice_and_another_backend_is_asked_next() {
@@ -312,6 +316,15 @@ fn several_answers_hard_thinking_and_predictions_are_seen() {
     let mut ask = Ask::default();
     ask.facts.effort = Some(bardo_types::model::Effort::High);
     first(&all, &ask, "blockrun/gpt-think");
+    let mut hinted = Ask::default();
+    let profile = |effort| InferenceProfile {
+        reasoning_effort: Some(effort),
+        ..InferenceProfile::default()
+    };
+    hinted.hints.profile = Some(Box::new(profile(Effort::High)));
+    first(&all, &hinted, "blockrun/gpt-think");
+    hinted.hints.profile = Some(Box::new(profile(Effort::Medium)));
+    first(&all, &hinted, "blockrun/claude-sonnet");
     let plain = router(vec![blockrun()], Policy::default());
     first(&plain, &ask, "blockrun/claude-sonnet");
     let only = router(
@@ -351,4 +364,52 @@ fn t1_is_small_and_vectors_come_from_models_that_make_them() {
     let mut ask = Ask::default();
     ask.facts.embeddings = true;
     check(&all, &ask, &["blockrun/text-embedding"]);
+}
+
+#[test]
+fn bankr_is_paid_from_its_credit_and_an_agent_that_starts_up_from_the_rest_of_its_seed() {
+    let policy = |balance: Option<u64>, lifetime: u64| Policy {
+        bankr: BankrPolicy {
+            self_funding: true,
+            subsystems: vec!["earner".into()],
+            revenue_balance: balance.map(MicroUsd::new),
+            lifetime_revenue: Some(MicroUsd::new(lifetime)),
+            ..BankrPolicy::default()
+        },
+        ..Policy::default()
+    };
+    let mut ask = Ask::of("earner");
+    ask.hints.intent.prefer = Some(vec![Feature::SelfFunding]);
+    let chosen = |policy: Policy, credit: Option<u64>, seed_left: Option<u64>| {
+        let router = router(everybody(), policy);
+        let route = ask.with(|request| {
+            router.route(&RouteRequest {
+                bankr: BankrFunds {
+                    credit: credit.map(MicroUsd::new),
+                    seed_left: seed_left.map(MicroUsd::new),
+                },
+                ..*request
+            })
+        });
+        names(&router, &route.unwrap())[0].to_owned()
+    };
+    // 2,000 tokens at $10 a million cost $0.02, a tenth of the credit.
+    let bankr = "bankr/claude-opus";
+    assert_eq!(chosen(policy(None, 1), Some(200_000), None), bankr);
+    assert_ne!(chosen(policy(None, 1), Some(199_999), None), bankr);
+    assert_eq!(
+        chosen(policy(None, 1), None, None),
+        bankr,
+        "unknown is no bound"
+    );
+    assert_eq!(chosen(policy(Some(200_000), 1), Some(1), None), bankr);
+    assert_ne!(chosen(policy(Some(1), 1), Some(200_000), None), bankr);
+    // The seed of a day has nothing to do with the credit.
+    assert_eq!(chosen(policy(None, 0), Some(1), None), bankr);
+    assert_eq!(chosen(policy(None, 0), Some(1), Some(20_000)), bankr);
+    assert_ne!(
+        chosen(policy(None, 0), Some(9_000_000), Some(19_999)),
+        bankr
+    );
+    assert_ne!(chosen(policy(None, 0), None, Some(0)), bankr);
 }
