@@ -2,13 +2,25 @@
 
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};
+use bardo_types::money::MicroUsd;
 use bardo_types::secret::Secret;
 use http::header::{HeaderMap, HeaderName};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::model_list::{ListError, ModelList, bankr_rows};
 use crate::provider::{Call, Operation, Provider, insert_secret, openai_path};
 
 pub(crate) struct Bankr;
+
+/// The credit of the wallet, in USD.
+#[derive(Deserialize)]
+struct Credits<'a> {
+    #[serde(borrow, default, rename = "effectiveBalanceUsd")]
+    effective: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "balanceUsd")]
+    balance: Option<&'a RawValue>,
+}
 
 impl Provider for Bankr {
     fn service(&self) -> Service {
@@ -32,7 +44,42 @@ impl Provider for Bankr {
         }
     }
 
+    fn credit_path(&self) -> Option<&'static str> {
+        Some("/credits")
+    }
+
+    /// Net of what is used and not yet deducted, where Bankr says so.
+    fn read_credit(&self, body: &[u8]) -> Option<MicroUsd> {
+        let credits: Credits<'_> = serde_json::from_slice(body).ok()?;
+        [credits.effective, credits.balance]
+            .into_iter()
+            .flatten()
+            .find_map(|raw| MicroUsd::from_usd_rounded_down(raw.get().trim_matches('"')))
+    }
+
     fn parse_list(&self, body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
         bankr_rows(body, catalog)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credit_is_read_net_of_what_is_not_deducted_yet() {
+        let credit = |body: &str| Bankr.read_credit(body.as_bytes()).map(MicroUsd::get);
+        let told = r#"{"object":"credit_balance","balanceUsd":9.15,"effectiveBalanceUsd":9.1234567,"undeductedCostUsd":0.03}"#;
+        assert_eq!(credit(told), Some(9_123_456));
+        assert_eq!(credit(r#"{"balanceUsd":"12.50"}"#), Some(12_500_000));
+        assert_eq!(credit(r#"{"effectiveBalanceUsd":-0.01}"#), Some(0));
+        for silent in [
+            r#"{"object":"credit_balance"}"#,
+            r#"{"balanceUsd":"much"}"#,
+            "[]",
+            "",
+        ] {
+            assert_eq!(credit(silent), None, "{silent}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};
+use bardo_types::money::MicroUsd;
 use bardo_types::secret::Secret;
 use bardo_wire::json::TopLevel;
 use bardo_wire::splice::Edit;
@@ -84,6 +85,31 @@ pub trait Provider: Send + Sync {
     /// Whether a call without a key is answered with an offer (HTTP 402) that a wallet can pay.
     fn sells_per_call(&self) -> bool {
         false
+    }
+
+    /// The path that says what it billed for an answer, by the id that it gave it; `None` where it
+    /// does not tell.
+    fn bill_path(&self, id: &str) -> Option<String> {
+        let _ = id;
+        None
+    }
+
+    /// What it billed, as [`Self::bill_path`] answers, rounded up; `None` where the body says nothing.
+    fn read_bill(&self, body: &[u8]) -> Option<MicroUsd> {
+        let _ = body;
+        None
+    }
+
+    /// The path of the credit of the account; `None` where it has none to tell.
+    fn credit_path(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The credit that can still be spent, as [`Self::credit_path`] answers, rounded down to whole
+    /// micro-USD; `None` where the body says nothing.
+    fn read_credit(&self, body: &[u8]) -> Option<MicroUsd> {
+        let _ = body;
+        None
     }
 
     /// Whether it lists its models at all.

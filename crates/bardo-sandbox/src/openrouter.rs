@@ -31,6 +31,9 @@ const FLAVOR: Flavor = Flavor {
     decorate,
 };
 
+/// Its share of what a maker bills for a call with a key of the customer's own.
+const BYOK_FEE: f64 = 0.05;
+
 /// Providers that a routing preference may name besides the model's author.
 const PROVIDERS: &[&str] = &[
     "amazon-bedrock",
@@ -347,10 +350,21 @@ fn decorate(object: &mut Map<String, Value>, context: &Context<'_>) {
     }
     let (prompt, completion) =
         models::find(model).map_or((0.0, 0.0), |row| models::cost(row, context.counts));
+    // A key whose name says so has a key of the maker's stored at OpenRouter.
+    let is_byok = context
+        .asked
+        .request
+        .bearer()
+        .is_some_and(|key| key.contains("byok"));
+    let (cost, upstream) = match is_byok {
+        true => ((prompt + completion) * BYOK_FEE, json!(prompt + completion)),
+        false => (prompt + completion, Value::Null),
+    };
     if let Some(usage) = object.get_mut("usage").filter(|usage| !usage.is_null()) {
-        usage["cost"] = json!(prompt + completion);
+        usage["cost"] = json!(cost);
+        usage["is_byok"] = json!(is_byok);
         usage["cost_details"] = json!({
-            "upstream_inference_cost": null,
+            "upstream_inference_cost": upstream,
             "upstream_inference_prompt_cost": prompt,
             "upstream_inference_completions_cost": completion,
         });
@@ -358,7 +372,8 @@ fn decorate(object: &mut Map<String, Value>, context: &Context<'_>) {
     let id = object["id"].as_str().unwrap_or_default();
     context.world.shelf.put(
         &format!("generation:{id}"),
-        json!({ "id": id, "model": model, "total_cost": prompt + completion,
+        json!({ "id": id, "model": model, "total_cost": cost, "is_byok": is_byok,
+            "upstream_inference_cost": upstream,
             "native_tokens_prompt": context.counts.input,
             "native_tokens_completion": context.counts.output,
             "native_tokens_cached": context.counts.cache_read,

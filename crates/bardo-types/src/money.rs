@@ -87,6 +87,24 @@ impl MicroUsd {
             .ok_or_else(|| InvalidAmount(decimal.to_owned()))
     }
 
+    /// Reads decimal USD as a provider writes it, with any number of digits, rounded up to 10⁻⁶ USD;
+    /// `None` where it is negative, too large or no number.
+    #[must_use]
+    pub fn from_usd_rounded_up(decimal: &str) -> Option<Self> {
+        let (whole, has_more) = parse_parts(decimal, 6)?;
+        whole.checked_add(u64::from(has_more)).map(Self)
+    }
+
+    /// Reads a balance in decimal USD as a provider writes it, rounded down to 10⁻⁶ USD; what is
+    /// negative is nothing. `None` where it is too large or no number.
+    #[must_use]
+    pub fn from_usd_rounded_down(decimal: &str) -> Option<Self> {
+        match decimal.strip_prefix('-') {
+            Some(debt) => parse_parts(debt, 6).map(|_| Self::ZERO),
+            None => parse_parts(decimal, 6).map(|(whole, _)| Self(whole)),
+        }
+    }
+
     /// An amount of this many 10⁻⁶ USD.
     #[must_use]
     pub const fn new(micro: u64) -> Self {
@@ -216,7 +234,16 @@ impl ExactCost {
     }
 }
 
+/// A decimal times ten to the power of `digits`, exactly or not at all.
 fn parse_scaled(decimal: &str, digits: usize) -> Option<u64> {
+    match parse_parts(decimal, digits)? {
+        (whole, false) => Some(whole),
+        (_, true) => None,
+    }
+}
+
+/// The whole part of a decimal times ten to the power of `digits`, and whether there is more.
+fn parse_parts(decimal: &str, digits: usize) -> Option<(u64, bool)> {
     let (mantissa, exponent) = match decimal.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
         None => (decimal, 0),
@@ -235,22 +262,19 @@ fn parse_scaled(decimal: &str, digits: usize) -> Option<u64> {
         i32::try_from(digits).ok()?.checked_add(exponent)? - i32::try_from(fraction.len()).ok()?;
     let value = all.trim_start_matches('0');
     if value.is_empty() {
-        return Some(0);
+        return Some((0, false));
     }
     if scale >= 0 {
         let factor = 10u64.checked_pow(u32::try_from(scale).ok()?)?;
-        value.parse::<u64>().ok()?.checked_mul(factor)
-    } else {
-        let cut = value.len().checked_sub(usize::try_from(-scale).ok()?)?;
-        let (kept, lost) = value.split_at(cut);
-        if lost.bytes().any(|b| b != b'0') {
-            return None;
-        }
-        if kept.is_empty() {
-            Some(0)
-        } else {
-            kept.parse().ok()
-        }
+        let whole = value.parse::<u64>().ok()?.checked_mul(factor)?;
+        return Some((whole, false));
+    }
+    let cut = usize::try_from(scale.unsigned_abs()).ok()?;
+    let (kept, lost) = value.split_at(value.len().saturating_sub(cut));
+    let has_more = lost.bytes().any(|b| b != b'0');
+    match kept {
+        "" => Some((0, has_more)),
+        kept => Some((kept.parse().ok()?, has_more)),
     }
 }
 
@@ -280,6 +304,28 @@ mod tests {
         assert_eq!(per_token("0.000004"), Some(4_000_000));
         assert_eq!(per_token("4e-6"), Some(4_000_000));
         assert_eq!(per_token("-1"), None);
+    }
+
+    #[test]
+    fn amounts_of_a_provider_are_rounded_up_to_whole_micro_usd() {
+        for (text, micro) in [
+            ("0", Some(0)),
+            ("0.00", Some(0)),
+            ("1.5e-6", Some(2)),
+            ("1.2345678901234567e-05", Some(13)),
+            ("0.000000000000000000000001", Some(1)),
+            ("0.001", Some(1_000)),
+            ("2", Some(2_000_000)),
+            ("-1", None),
+            ("", None),
+            ("1e40", None),
+        ] {
+            assert_eq!(
+                MicroUsd::from_usd_rounded_up(text).map(MicroUsd::get),
+                micro,
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! What a provider says it counted, in disjoint classes.
 
 use crate::model::Price;
-use crate::money::{ExactCost, PricePerMillion};
+use crate::money::{ExactCost, MicroUsd, PricePerMillion};
 
 /// Tokens of one answer in disjoint classes, so that each is priced once.
 ///
 /// `fresh_input + cache_read + cache_write_5m + cache_write_1h` is the whole prompt;
 /// `output` includes `reasoning`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Prompt tokens billed at the full input price.
     pub fresh_input: u64,
@@ -34,6 +34,33 @@ pub struct Usage {
     pub web_searches: Option<u64>,
     /// What the provider says it charged, as its own decimal text in USD.
     pub provider_cost_usd: Option<String>,
+    /// The fee of a reseller that called the maker with a key of its customer's own (OpenRouter
+    /// `is_byok`). It is all that the reseller bills: the maker bills the owner of the key.
+    pub byok_fee: Option<MicroUsd>,
+}
+
+/// All counts, and the fee where there is one.
+impl std::fmt::Debug for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Usage");
+        shown
+            .field("fresh_input", &self.fresh_input)
+            .field("cache_read", &self.cache_read)
+            .field("cache_write_5m", &self.cache_write_5m)
+            .field("cache_write_1h", &self.cache_write_1h)
+            .field("output", &self.output)
+            .field("reasoning", &self.reasoning)
+            .field("audio_input", &self.audio_input)
+            .field("audio_output", &self.audio_output)
+            .field("accepted_prediction", &self.accepted_prediction)
+            .field("rejected_prediction", &self.rejected_prediction)
+            .field("web_searches", &self.web_searches)
+            .field("provider_cost_usd", &self.provider_cost_usd);
+        if let Some(fee) = &self.byok_fee {
+            shown.field("byok_fee", fee);
+        }
+        shown.finish()
+    }
 }
 
 /// Prompt tokens by how they were read, where a service counts cached ones within the prompt:
@@ -105,6 +132,7 @@ impl Usage {
         newer(&mut self.accepted_prediction, later.accepted_prediction);
         newer(&mut self.rejected_prediction, later.rejected_prediction);
         newer(&mut self.web_searches, later.web_searches);
+        newer_fee(&mut self.byok_fee, later.byok_fee);
         if later.provider_cost_usd.is_some() {
             self.provider_cost_usd.clone_from(&later.provider_cost_usd);
         }
@@ -129,6 +157,11 @@ impl Usage {
         told(&mut self.accepted_prediction, other.accepted_prediction);
         told(&mut self.rejected_prediction, other.rejected_prediction);
         told(&mut self.web_searches, other.web_searches);
+        // One of two calls that was billed by its tokens makes both so.
+        self.byok_fee = self
+            .byok_fee
+            .zip(other.byok_fee)
+            .and_then(|(one, other)| one.checked_add(other));
         // Decimal texts are not added up; what was counted is.
         self.provider_cost_usd = None;
     }
@@ -138,9 +171,13 @@ impl Usage {
     /// Each token is priced once. Audio leaves the fresh prompt, and audio and reasoning leave the
     /// completion, only where they have prices of their own; a part that claims more tokens than
     /// its whole is cut to it. Cache classes without a price of their own fall back to one that is
-    /// not below the real one, see [`Price::cache_write_5m_or_more`].
+    /// not below the real one, see [`Price::cache_write_5m_or_more`]. Where the tokens were billed to
+    /// a key of the customer's own, the cost is the fee alone.
     #[must_use]
     pub fn cost(&self, price: &Price) -> Option<ExactCost> {
+        if let Some(fee) = self.byok_fee {
+            return ExactCost::ZERO.plus_each(fee, 1);
+        }
         let price = &price.for_prompt(self.prompt());
         let (audio_input, fresh) = part(self.fresh_input, self.audio_input, price.audio_input);
         let (audio_output, spoken) = part(self.output, self.audio_output, price.audio_output);
@@ -159,6 +196,12 @@ impl Usage {
                 self.web_searches.unwrap_or(0),
             )?
             .plus_each(price.request.unwrap_or_default(), 1)
+    }
+}
+
+fn newer_fee(old: &mut Option<MicroUsd>, new: Option<MicroUsd>) {
+    if new.is_some() {
+        *old = new;
     }
 }
 

@@ -6,7 +6,7 @@ mod scan;
 mod special;
 mod write;
 
-pub(crate) use lenient::{Count, Lenient, decimal};
+pub(crate) use lenient::{Count, Lenient, byok_fee, decimal};
 pub use object::{Str, explain};
 pub(crate) use object::{told, wire_object};
 pub use scan::{JsonError, Member, TopLevel, scan};

@@ -156,6 +156,7 @@ fn write_usage(usage: &Usage, estimated: bool, object: &mut Object<'_>) {
         .set("audio_input_tokens", usage.audio_input)
         .set("audio_output_tokens", usage.audio_output)
         .set("web_searches", usage.web_searches)
+        .set("byok", usage.byok_fee.is_some())
         .set("estimated", estimated);
 }
 

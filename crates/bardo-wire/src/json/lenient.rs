@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bardo_types::money::MicroUsd;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -80,6 +81,13 @@ pub(crate) fn decimal(raw: &RawValue) -> Option<String> {
     let text = raw.get().trim_matches('"');
     text.starts_with(|first: char| first.is_ascii_digit())
         .then(|| text.to_owned())
+}
+
+/// OpenRouter's fee for a call with its customer's own key; `None` where it used its own.
+pub(crate) fn byok_fee(is_byok: Option<&RawValue>, cost: Option<&RawValue>) -> Option<MicroUsd> {
+    let is_byok = is_byok.is_some_and(|flag| flag.get() == "true");
+    let fee = cost.filter(|_| is_byok).and_then(decimal)?;
+    MicroUsd::from_usd_rounded_up(&fee)
 }
 
 #[cfg(test)]

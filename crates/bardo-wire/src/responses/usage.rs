@@ -3,7 +3,7 @@
 use bardo_types::usage::{Usage, prompt_classes};
 use serde_json::value::RawValue;
 
-use crate::json::{Count, Lenient, Object, Str, decimal, wire_object};
+use crate::json::{Count, Lenient, Object, Str, byok_fee, decimal, wire_object};
 use crate::kit::openai::{InputDetails, OutputDetails};
 
 wire_object! {
@@ -15,6 +15,7 @@ wire_object! {
         "output_tokens_details" => output_details: Lenient<OutputDetails<'a>>,
         "total_tokens" => total_tokens: Count,
         "cost" => cost: Option<&'a RawValue>,
+        "is_byok" => is_byok: Option<&'a RawValue>,
     }
 }
 
@@ -45,6 +46,7 @@ impl WireUsage<'_> {
             audio_input: input.and_then(|details| details.audio.0),
             audio_output: output.and_then(|details| details.audio.0),
             provider_cost_usd: self.cost.and_then(decimal),
+            byok_fee: byok_fee(self.is_byok, self.cost),
             ..Usage::default()
         }
     }

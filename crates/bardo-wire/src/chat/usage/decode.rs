@@ -3,7 +3,7 @@
 use bardo_types::usage::{Usage, prompt_classes};
 use serde_json::value::RawValue;
 
-use crate::json::{Count, Lenient, decimal, wire_object};
+use crate::json::{Count, Lenient, byok_fee, decimal, wire_object};
 use crate::kit::openai::{InputDetails, OutputDetails};
 
 wire_object! {
@@ -20,6 +20,7 @@ wire_object! {
         "cache_creation" => split: Lenient<CacheSplit<'a>>,
         "reasoning_tokens" => reasoning: Count,
         "cost" => cost: Option<&'a RawValue>,
+        "is_byok" => is_byok: Option<&'a RawValue>,
         "server_tool_use_details" => server_tools: Lenient<ServerTools<'a>>,
         "server_tool_use" => server_tool_use: Lenient<ServerTools<'a>>,
     }
@@ -123,6 +124,7 @@ fn of_usage(wire: WireUsage<'_>, provider_cost_usd: Option<String>) -> Usage {
             .or_else(|| searches(wire.server_tool_use))
             .filter(|searches| *searches > 0),
         provider_cost_usd,
+        byok_fee: byok_fee(wire.is_byok, wire.cost),
     }
 }
 

@@ -21,6 +21,22 @@ fn check(text: &str, expected: Usage) {
 }
 
 #[test]
+fn a_call_with_the_customers_own_key_costs_the_resellers_fee_alone() {
+    let fee = |text: &str| {
+        let raw: &RawValue = serde_json::from_str(text).unwrap();
+        let usage = read(&usage_of(raw)).unwrap();
+        usage.byok_fee.map(|fee| fee.get())
+    };
+    let told = r#"{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"cost":0.0000475001,"is_byok":true,"cost_details":{"upstream_inference_cost":0.00095}}"#;
+    assert_eq!(fee(told), Some(48));
+    assert_eq!(fee(&told.replace("true", "false")), None);
+    assert_eq!(fee(&told.replace("true", "null")), None);
+    // Without the fee the price of the tokens has to do.
+    assert_eq!(fee(&told.replace("0.0000475001", "null")), None);
+    assert_eq!(fee(&told.replace("0.0000475001", "0")), Some(0));
+}
+
+#[test]
 fn openai_counts_cache_reads_and_writes_within_the_prompt() {
     check(
         r#"{"prompt_tokens":3936,"completion_tokens":20,"total_tokens":3956,"prompt_tokens_details":{"cached_tokens":3712,"cache_write_tokens":24,"audio_tokens":3},"completion_tokens_details":{"reasoning_tokens":5,"audio_tokens":null,"accepted_prediction_tokens":2,"rejected_prediction_tokens":1}}"#,
