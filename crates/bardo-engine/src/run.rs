@@ -70,7 +70,6 @@ impl Engine {
             output_cap: None,
             unfunded,
             seed: None,
-            seed: None,
             size,
         })
     }
@@ -101,7 +100,6 @@ impl Engine {
         match admitted.task {
             Task::Generate => {
                 self.allow_search(&mut admitted);
-                self.take_seed(&mut admitted)?;
                 self.take_seed(&mut admitted)?;
                 let reserved = self.reserve(received, &mut admitted).await?;
                 self.dispatch(&admitted, reserved).await

@@ -21,7 +21,7 @@ struct Answer<T> {
 /// What OpenRouter says of an answer afterwards.
 #[derive(Deserialize)]
 struct Generation<'a> {
-    /// In USD.
+    /// The cost of the answer, in USD.
     #[serde(borrow)]
     total_cost: &'a RawValue,
 }

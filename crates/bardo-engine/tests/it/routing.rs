@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex};
 use bardo_engine::{EngineError, EventSink, Hints, Principal, Services, SetupPolicy, Task, World};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
-    BackendModels, BackendSpec, Catalog, ModelFilter, Policy, RefusalKind, RosterBuilder, Router,
+    BackendModels, BackendSpec, BankrPolicy, Catalog, ModelFilter, Policy, RefusalKind,
+    RosterBuilder, Router,
 };
 use bardo_types::fault::Fault;
 use bardo_types::model::{Dialect, Service};
+use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::profile::InferenceProfile;
 use bardo_types::receipt::Receipt;
@@ -62,6 +64,7 @@ const VENICE: Backend = (
     "/venice/api/v1",
     &["deepseek-v4-pro", "zai-org-glm-5-2"],
 );
+const BANKR: Backend = (Service::Bankr, "bankr", "/bankr/v1", &["claude-sonnet-4-6"]);
 const ANTHROPIC: Backend = (
     Service::Anthropic,
     "direct/anthropic",
@@ -113,6 +116,10 @@ impl Scene {
 }
 
 fn routed_world(sandbox: SocketAddr, backends: &[Backend]) -> World {
+    ruled_world(sandbox, backends, Policy::default())
+}
+
+fn ruled_world(sandbox: SocketAddr, backends: &[Backend], policy: Policy) -> World {
     let mut roster = RosterBuilder::new(Arc::new(Catalog::embedded()));
     let mut endpoints = Vec::new();
     for (service, name, path, models) in backends {
@@ -135,7 +142,7 @@ fn routed_world(sandbox: SocketAddr, backends: &[Backend]) -> World {
         })));
     }
     World {
-        router: Router::new(roster.build(), Policy::default()),
+        router: Router::new(roster.build(), policy),
         endpoints,
         ..world(sandbox, true, None)
     }
@@ -356,4 +363,49 @@ async fn an_agent_shares_a_prompt_cache_within_a_session_and_the_provider_learns
     assert_ne!(ask("s2", "a secret").await, first);
     assert_ne!(ask("s1", "another secret").await, first);
     assert_eq!(ask("s1", "").await, Value::Null);
+}
+
+#[tokio::test]
+async fn the_seed_of_a_day_pays_for_an_agent_until_it_is_spent_and_a_restart_gives_no_other() {
+    let start = || {
+        let scene = Scene::of(&[BANKR, BLOCKRUN]);
+        scene.bench.swap(|address| {
+            let bankr = BankrPolicy {
+                self_funding: true,
+                lifetime_revenue: Some(MicroUsd::ZERO),
+                ..BankrPolicy::default()
+            };
+            let policy = Policy {
+                bankr,
+                ..Policy::default()
+            };
+            ruled_world(address, &[BANKR, BLOCKRUN], policy)
+        });
+        scene
+    };
+    let stored: Arc<Mutex<Vec<SeedSpent>>> = Arc::default();
+    let first = start();
+    let kept = Arc::clone(&stored);
+    let store = move |spent: &SeedSpent| kept.lock().expect("no panic").push(spent.clone());
+    first.bench.engine.seeds().store_by(store);
+    // 2,000 tokens at 15 USD a million: three answers and a little cost 0.09 of the 0.10 USD.
+    let answered = async |scene: &Scene, golem: &str| {
+        let text = script(json!([{ "text": "Well.", "usage": { "output": 2_000 } }]));
+        let mut body = prompt(Dialect::Chat, "bardo/auto", &text);
+        body["max_tokens"] = json!(2_000);
+        body["bardo"] = json!({ "subsystem": "autonomous", "golem_id": golem });
+        let answer = scene.ask(&body).await.expect("an answer");
+        answer.head.backend.to_string()
+    };
+    for _ in 0..3 {
+        assert_eq!(answered(&first, "g1").await, "bankr");
+    }
+    assert_eq!(answered(&first, "g1").await, "blockrun");
+    assert_eq!(answered(&first, "g2").await, "bankr", "each has its own");
+    let again = start();
+    let known = stored.lock().expect("no panic").clone();
+    assert_eq!(known.len(), 4);
+    again.bench.engine.seeds().load(known);
+    assert_eq!(answered(&again, "g1").await, "blockrun");
+    assert_eq!(answered(&again, "g2").await, "bankr");
 }

@@ -2,8 +2,10 @@
 //! everything; what the test holds is their order and their order of magnitude.
 
 use bardo_router::{RouteRequest, Router};
+use bardo_types::hints::RouteHints;
 use bardo_types::model::Service;
 use bardo_types::money::{ExactCost, MicroUsd};
+use bardo_types::unit::UnitInterval;
 
 use crate::setup::{Measured, Setup, facts, hints};
 
@@ -83,4 +85,67 @@ fn a_day_costs_what_the_sources_say_in_order_and_magnitude() {
     assert!(full < alone);
     assert!(dollars(125..=500).contains(&alone), "{alone}");
     assert!(dollars(75..=300).contains(&full), "{full}");
+}
+
+/// The model of one call of the day and its cost, for an agent that is so much alive.
+fn call(router: &Router, subsystem: &str, vitality: f64) -> (String, MicroUsd) {
+    let line = DAY.iter().find(|(name, ..)| *name == subsystem);
+    let &(_, _, prompt, cached, answer) = line.unwrap();
+    let facts = bardo_router::Facts {
+        prompt_tokens: prompt,
+        max_output_tokens: Some(answer),
+        ..facts()
+    };
+    let hints = RouteHints {
+        vitality: UnitInterval::new(vitality),
+        ..hints(subsystem)
+    };
+    let route = router.route(&RouteRequest {
+        model: "bardo/auto",
+        hints: &hints,
+        facts,
+        allow_downgrade: true,
+        may_use: &|_| true,
+        health: &Measured::all_well(router),
+        bankr: bardo_router::BankrFunds::default(),
+        tier: None,
+    });
+    let entry = &route.unwrap().choices[0].candidate.entry;
+    let price = entry.price.unwrap();
+    let cost = ExactCost::ZERO
+        .plus(price.input, prompt - cached)
+        .and_then(|cost| cost.plus(price.cache_read_or_more(), cached))
+        .and_then(|cost| cost.plus(price.output, answer))
+        .and_then(ExactCost::charge);
+    (entry.id.clone(), cost.unwrap())
+}
+
+#[test]
+fn a_call_of_each_tier_costs_what_its_band_says() {
+    let router = Setup::BlockrunOnly.of_march_2026();
+    // T1: 0.001 to 0.003 USD; T2: 0.01 to 0.25 USD.
+    for (subsystem, band) in [
+        ("heartbeat_t1", 1_000..=3_000),
+        ("heartbeat_t2", 10_000..=250_000),
+    ] {
+        for vitality in [1.0, 0.7, 0.4] {
+            let (model, cost) = call(&router, subsystem, vitality);
+            let place = format!("{subsystem} at {vitality}: {model} for ${cost}");
+            assert!(band.contains(&cost.get()), "{place}");
+        }
+    }
+}
+
+#[test]
+fn of_the_strong_ticks_of_a_life_four_in_five_are_sonnets_and_one_is_an_opus() {
+    let router = Setup::BlockrunOnly.of_march_2026();
+    // A life in five equal parts, from full vitality to the beginning of its end.
+    let models =
+        [1.0, 0.85, 0.7, 0.55, 0.4].map(|vitality| call(&router, "heartbeat_t2", vitality).0);
+    let count = |maker: &str| models.iter().filter(|model| model.contains(maker)).count();
+    assert_eq!((count("sonnet"), count("opus")), (4, 1), "{models:?}");
+    assert!(
+        models[0].contains("opus"),
+        "the healthy agent has the better one"
+    );
 }
