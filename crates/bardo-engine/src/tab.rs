@@ -159,6 +159,7 @@ impl Tab {
                 usage: None,
                 estimated: false,
                 mode: PaymentMode::Owner,
+                provider_payment: None,
                 amounts: Amounts {
                     provider_cost: None,
                     spread_rate: BasisPoints::ZERO,
@@ -225,6 +226,7 @@ impl Tab {
     pub(crate) fn ask(&mut self, admitted: &Admitted, candidate: &Candidate, shaped: &Shaped) {
         let receipt = &mut self.receipt;
         receipt.mode = admitted.principal.payment_mode(shaped.endpoint.direct);
+        receipt.provider_payment = Some(shaped.endpoint.payment);
         receipt.amounts.spread_rate = match receipt.mode {
             PaymentMode::Prepaid => admitted.rate(),
             PaymentMode::Owner | PaymentMode::Direct => BasisPoints::ZERO,

@@ -15,12 +15,14 @@ use bardo_router::{
     BackendModels, BackendSpec, Catalog, ModelFilter, OwnerModel, RosterBuilder, Router, Terms,
 };
 use bardo_types::model::{Dialect, ModelEntry, Price, Service};
+use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
+use bardo_types::receipt::ProviderPayment;
 use bardo_types::secret::Secret;
 
 pub(crate) use self::policy::{notices, policy, profiles, tell_notices};
 use crate::config::{
-    self, BACKENDS, Config, DirectKey, DirectProvider, LimitsConfig, OwnerModelConfig,
+    self, BACKENDS, BankrConfig, Config, DirectKey, DirectProvider, LimitsConfig, OwnerModelConfig,
     ProviderMode, ServiceConfig,
 };
 
@@ -48,6 +50,25 @@ impl Backend {
             (None, _) => self.security,
         };
         Self { security, ..self }
+    }
+
+    /// With another means of payment than the service usually has.
+    fn paid_by(mut self, payment: ProviderPayment) -> Self {
+        let endpoint = Arc::get_mut(&mut self.endpoint);
+        endpoint.expect("it was made just now").payment = payment;
+        self
+    }
+
+    /// Paid by staked DIEM: a call costs nothing, unless the owner gave a price.
+    fn paid_by_stake(self) -> Self {
+        let nothing = Price {
+            web_search: Some(MicroUsd::ZERO),
+            ..Price::default()
+        };
+        Self {
+            price: self.price.or(Some(nothing)),
+            ..self.paid_by(ProviderPayment::Diem)
+        }
     }
 
     /// Whether it is a server of the owner's that may be anywhere, so that private requests do not
@@ -105,14 +126,24 @@ pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
             }
             "venice" => {
                 let config = providers.venice.as_ref().map(ServiceConfig::from);
-                all.extend(service(Service::Venice, config)?);
+                let made = service(Service::Venice, config)?;
+                let staked = providers.venice.as_ref().is_some_and(|one| one.diem_staked);
+                all.extend(made.map(|backend| match staked {
+                    true => backend.paid_by_stake(),
+                    false => backend,
+                }));
             }
             "bankr" => {
                 let bankr = providers.bankr.as_ref();
                 let config = bankr
                     .filter(|bankr| !policy::lacks_key(bankr))
                     .map(ServiceConfig::from);
-                all.extend(service(Service::Bankr, config)?);
+                let made = service(Service::Bankr, config)?;
+                let is_wallet = bankr.is_some_and(BankrConfig::is_self_funding);
+                all.extend(made.map(|backend| match is_wallet {
+                    true => backend.paid_by(ProviderPayment::Wallet),
+                    false => backend,
+                }));
             }
             _ => {}
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bardo_types::backend::BackendName;
 use bardo_types::model::{Dialect, ModelEntry, Service};
+use bardo_types::receipt::ProviderPayment;
 use bardo_types::secret::Secret;
 use http::Uri;
 use http::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT};
@@ -109,10 +110,29 @@ pub struct Endpoint {
     pub origin: Arc<Origin>,
     /// The owner of the key pays the bill; nothing is charged.
     pub direct: bool,
+    /// How the provider is paid.
+    pub payment: ProviderPayment,
     provider: &'static dyn Provider,
     dialects: Option<Vec<Dialect>>,
     headers: HeaderMap,
     uris: Vec<(Operation, Dialect, Uri)>,
+}
+
+/// How a service is paid, unless the owner has another arrangement with it.
+const fn usual_payment(service: Service, keyless: bool) -> ProviderPayment {
+    match service {
+        Service::BlockRun if keyless => ProviderPayment::X402,
+        _ if keyless => ProviderPayment::Unpaid,
+        Service::BlockRun | Service::OpenRouter | Service::Venice | Service::Bankr => {
+            ProviderPayment::Prepaid
+        }
+        Service::OpenAi
+        | Service::Anthropic
+        | Service::Google
+        | Service::DeepSeek
+        | Service::Local
+        | Service::Compatible => ProviderPayment::ApiKey,
+    }
 }
 
 /// The vendor's name in that of its backend: `groq` of `direct/groq#2`.
@@ -141,6 +161,7 @@ impl Endpoint {
         );
         provider.authorize(&config.key, &mut headers);
         let mut endpoint = Self {
+            payment: usual_payment(config.service, config.key.is_empty()),
             name: config.name,
             service: config.service,
             base: config.base,

@@ -36,6 +36,13 @@ pub(crate) struct Money {
     pub(crate) kind: &'static str,
 }
 
+/// Labels of how a provider is paid.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Paid {
+    pub(crate) provider: String,
+    pub(crate) payment: &'static str,
+}
+
 /// Labels of one try.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Tried {

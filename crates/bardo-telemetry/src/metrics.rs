@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bardo_types::fault::FaultClass;
 use bardo_types::model::Dialect;
-use bardo_types::receipt::{Amounts, Outcome, PaymentMode, Receipt};
+use bardo_types::receipt::{Amounts, Outcome, PaymentMode, ProviderPayment, Receipt};
 use bardo_types::usage::Usage;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -18,7 +18,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
 use crate::labels::{
-    Build, Capped, Listing, Lost, Money, Refused, Request, Served, Standing, Taken, Tokens, Tried,
+    Build, Capped, Listing, Lost, Money, Paid, Refused, Request, Served, Standing, Taken, Tokens,
+    Tried,
 };
 
 /// Number of series that each thread remembers.
@@ -93,6 +94,9 @@ struct Series {
     requests: [Counter; 4],
     duration: Histogram,
     first_content: Histogram,
+    payment: Option<ProviderPayment>,
+    /// Requests by the means of payment; `None` where no backend was asked.
+    payments: Option<Counter>,
     tokens: [Counter; 4],
     money: [Counter; 6],
 }
@@ -102,6 +106,7 @@ impl Series {
         self.of == metrics
             && self.dialect == receipt.dialect
             && self.streamed == receipt.streamed
+            && self.payment == receipt.provider_payment
             && self.backend == receipt.backend
             && self.named == receipt.model
     }
@@ -143,6 +148,7 @@ pub struct Metrics {
     overhead: Histogram,
     tokens: Family<Tokens, Counter>,
     money: Family<Money, Counter>,
+    payments: Family<Paid, Counter>,
     attempts_failed: Family<Tried, Counter>,
     refused: Family<Refused, Counter>,
     degraded: Family<Lost, Counter>,
@@ -237,6 +243,11 @@ impl Metrics {
                 "Tokens that providers counted, in disjoint classes",
             ),
             money: family(all, "usd_micro", "Money in 10^-6 USD"),
+            payments: family(
+                all,
+                "provider_payments",
+                "Requests, by how their provider is paid",
+            ),
             attempts_failed: family(all, "attempts_failed", "Failed tries, by provider"),
             refused: family(
                 all,
@@ -321,6 +332,9 @@ impl Metrics {
                 series.count_tokens(usage);
             }
             series.count_money(receipt.mode, &receipt.amounts);
+            if let Some(payments) = &series.payments {
+                payments.inc();
+            }
         });
         if let Some(sent) = timings.sent {
             self.overhead.observe(sent.as_secs_f64());
@@ -408,6 +422,14 @@ impl Metrics {
             .map(outcome),
             duration: self.duration.get_or_create_owned(&served),
             first_content: self.first_content.get_or_create_owned(&served),
+            payment: receipt.provider_payment,
+            payments: receipt.provider_payment.map(|payment| {
+                let labels = Paid {
+                    provider: provider.clone(),
+                    payment: payment.as_str(),
+                };
+                self.payments.get_or_create_owned(&labels)
+            }),
             tokens: ["input", "cache_read", "cache_write", "output"].map(tokens),
             money: [
                 "provider_cost",

@@ -66,6 +66,38 @@ impl PaymentMode {
     }
 }
 
+/// Means by which a backend's provider is paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProviderPayment {
+    /// An API key of the owner; its provider sends the owner a bill.
+    ApiKey,
+    /// A payment per call, by x402.
+    X402,
+    /// Credits that the owner bought from the provider.
+    Prepaid,
+    /// Staked DIEM; a call costs nothing.
+    Diem,
+    /// A wallet that agents fill with what they earn.
+    Wallet,
+    /// No payment: a server of the owner's own.
+    Unpaid,
+}
+
+impl ProviderPayment {
+    /// Name in receipts and metric labels.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ApiKey => "api_key",
+            Self::X402 => "x402",
+            Self::Prepaid => "prepaid",
+            Self::Diem => "diem",
+            Self::Wallet => "wallet",
+            Self::Unpaid => "none",
+        }
+    }
+}
+
 /// One try at one backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
@@ -177,6 +209,8 @@ pub struct Receipt {
     pub estimated: bool,
     /// The party that pays for the request.
     pub mode: PaymentMode,
+    /// How the provider of `backend` is paid; `None` where no backend was asked.
+    pub provider_payment: Option<ProviderPayment>,
     /// What it costs.
     pub amounts: Amounts,
     /// `hash`, `semantic`, `miss` or `bypass`.

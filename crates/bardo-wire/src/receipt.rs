@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use bardo_types::money::MicroUsd;
-use bardo_types::receipt::{Attempt, Receipt};
+use bardo_types::receipt::{Attempt, ProviderPayment, Receipt};
 use bardo_types::usage::Usage;
 
 use crate::json::{Object, ToJson, object as inner};
@@ -164,6 +164,10 @@ fn write_cost(receipt: &Receipt, object: &mut Object<'_>) {
     let amounts = &receipt.amounts;
     object
         .set("mode", receipt.mode.as_str())
+        .set(
+            "provider_payment",
+            receipt.provider_payment.map(ProviderPayment::as_str),
+        )
         .set("billed", receipt.is_billed())
         .set("currency", "USD")
         .set("provider_cost", amounts.provider_cost)

@@ -34,6 +34,7 @@ fn receipt(attempts: Vec<Attempt>, outcome: Outcome) -> Receipt {
         usage: None,
         estimated: false,
         mode: PaymentMode::Owner,
+        provider_payment: None,
         amounts: Amounts {
             provider_cost: None,
             spread_rate: BasisPoints::ZERO,

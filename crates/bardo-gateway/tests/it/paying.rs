@@ -11,6 +11,7 @@ mod maker;
 mod openrouter;
 mod own_bill;
 mod play_money;
+mod provider_payment;
 mod refusals;
 pub(crate) mod till;
 mod unknown;

@@ -10,8 +10,8 @@ use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::phase::Phase;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
-    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, Receipt, Routing, SchemaOutcome,
-    SentProfile, Timings,
+    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, ProviderPayment, Receipt, Routing,
+    SchemaOutcome, SentProfile, Timings,
 };
 use bardo_types::usage::Usage;
 
@@ -58,6 +58,7 @@ fn receipt() -> Receipt {
         }),
         estimated: false,
         mode: PaymentMode::Prepaid,
+        provider_payment: Some(ProviderPayment::ApiKey),
         amounts: Amounts {
             provider_cost: Some(MicroUsd::new(1_000)),
             spread_rate: BasisPoints::new(2_000).unwrap(),

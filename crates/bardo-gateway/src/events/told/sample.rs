@@ -10,8 +10,8 @@ use bardo_types::model::{Dialect, Effort, Tier};
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
-    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, Receipt, Routing, SchemaOutcome,
-    SentProfile, Timings,
+    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, ProviderPayment, Receipt, Routing,
+    SchemaOutcome, SentProfile, Timings,
 };
 use bardo_types::usage::Usage;
 
@@ -91,6 +91,7 @@ pub(crate) fn sample() -> Receipt {
         }),
         estimated: false,
         mode: PaymentMode::Prepaid,
+        provider_payment: Some(ProviderPayment::ApiKey),
         amounts: Amounts {
             provider_cost: Some(MicroUsd::new(1_000)),
             spread_rate: BasisPoints::ZERO,
