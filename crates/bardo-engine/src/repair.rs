@@ -125,7 +125,7 @@ impl Engine {
                 tab.schema(&bond.check, Some(false), second.is_some());
                 tab.receipt.degraded.push(Degradation::new(
                     "response_schema",
-                    "the answer does not keep the schema",
+                    "the answer does not match the schema",
                 ));
                 self.hand_over(admitted, &shaped, bond, first, meter, sent)
                     .await
