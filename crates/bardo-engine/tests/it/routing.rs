@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use bardo_engine::{EngineError, EventSink, Hints, Principal, Services, SetupPolicy, Task, World};
+use bardo_engine::{
+    EngineError, EventSink, Hints, Principal, SeedSpent, Services, SetupPolicy, Task, World,
+};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
     BackendModels, BackendSpec, BankrPolicy, Catalog, ModelFilter, Policy, RefusalKind,
