@@ -80,6 +80,49 @@ pub enum GolemEvent {
         /// The reason of the failure.
         message: String,
     },
+    /// The model calls a tool.
+    #[serde(rename = "tool:start")]
+    ToolStart {
+        /// The part of the agent that asked.
+        subsystem: String,
+        /// Id of the call.
+        id: String,
+        /// Name of the tool.
+        tool: String,
+    },
+    /// A streamed answer is complete.
+    #[serde(rename = "stream:end")]
+    StreamEnd {
+        /// The part of the agent that asked.
+        subsystem: String,
+        /// Id of the answer's receipt.
+        request_id: String,
+        /// The model that answered.
+        model: String,
+        /// The backend that answered.
+        provider: String,
+        /// Reason of the end, e.g. `stop` or `tool_calls`.
+        finish_reason: Option<String>,
+    },
+    /// The session is over.
+    #[serde(rename = "session.end")]
+    SessionEnd {
+        /// Calls that were answered.
+        answered: u64,
+        /// Calls that were not answered.
+        failed: u64,
+        /// Calls that an extension held back.
+        skipped: u64,
+        /// Tokens of all prompts.
+        input_tokens: u64,
+        /// Tokens of all answers.
+        output_tokens: u64,
+        /// Cost of the answers whose cost is known.
+        #[serde(serialize_with = "decimal")]
+        cost_usd: MicroUsd,
+        /// Number of answers whose cost is not known.
+        without_cost: u64,
+    },
     /// The gateway chose.
     #[serde(rename = "provider.resolved")]
     ProviderResolved {

@@ -6,12 +6,15 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::call::CallSpec;
 use crate::client::{ClientError, Inference, Pending};
 use crate::event::{Events, GolemEvent};
 use crate::heartbeat::{Beat, Tier};
 use crate::negotiator::Negotiated;
 use crate::reply::Reply;
+use crate::session::SessionTotals;
 use crate::state::GolemState;
 
 /// Why a hook failed.
@@ -43,14 +46,40 @@ pub trait Extension: Send + Sync {
         done()
     }
 
+    /// A thought is put together: facts and documents go into [`CallContext::spec`] here, before any
+    /// other hook sees it.
+    fn on_context<'a>(&'a self, context: &'a mut CallContext) -> Hook<'a> {
+        let _ = context;
+        done()
+    }
+
     /// A thought is about to be sent; it may be changed, or kept back with [`CallContext::skip`].
     fn on_before_llm_call<'a>(&'a self, context: &'a mut CallContext) -> Hook<'a> {
         let _ = context;
         done()
     }
 
+    /// The request is about to be sent, and no extension changes the conversation any more: hints and
+    /// other members of the body go into [`CallContext::spec`] here.
+    fn on_before_provider_request<'a>(&'a self, context: &'a mut CallContext) -> Hook<'a> {
+        let _ = context;
+        done()
+    }
+
+    /// The model calls a tool. The call is read-only; the agent's own code carries it out.
+    fn on_tool_call<'a>(&'a self, context: &'a mut CallContext, call: &'a ToolCalled) -> Hook<'a> {
+        let _ = (context, call);
+        done()
+    }
+
     /// A thought was answered, or was not: [`CallContext::outcome`].
     fn on_after_llm_call<'a>(&'a self, context: &'a mut CallContext) -> Hook<'a> {
+        let _ = context;
+        done()
+    }
+
+    /// A turn is over: the model answered and calls no tool.
+    fn on_after_turn<'a>(&'a self, context: &'a mut CallContext) -> Hook<'a> {
         let _ = context;
         done()
     }
@@ -223,6 +252,32 @@ impl CallContext {
     }
 }
 
+/// A call of a tool, as the model wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCalled {
+    /// Id of the call, which its result names.
+    pub id: String,
+    /// Name of the tool.
+    pub name: String,
+    /// Arguments as JSON text. A model may write invalid JSON.
+    pub arguments: String,
+}
+
+impl ToolCalled {
+    /// Reads a call in OpenAI's format.
+    pub(crate) fn read(call: &Value) -> Self {
+        let text = |path: &str| {
+            let text = call.pointer(path).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        Self {
+            id: text("/id"),
+            name: text("/function/name"),
+            arguments: text("/function/arguments"),
+        }
+    }
+}
+
 /// On a tick.
 #[derive(Debug)]
 pub struct TickContext {
@@ -253,6 +308,8 @@ impl TickContext {
 pub struct EndContext {
     /// State of the agent.
     pub state: GolemState,
+    /// Sums over the calls of the session.
+    pub totals: SessionTotals,
     pub(crate) events: Events,
 }
 

@@ -33,6 +33,7 @@ pub mod receipt;
 pub mod reply;
 pub mod router;
 pub mod runtime;
+pub mod session;
 pub mod state;
 
 pub use call::{CallSpec, Message};

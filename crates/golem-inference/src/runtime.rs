@@ -9,11 +9,12 @@ use crate::client::{ClientError, Inference};
 use crate::event::{EventSink, Events, GolemEvent, Silence};
 use crate::extension::{
     CallContext, EndContext, Extension, Extensions, HookError, Registration, StartContext,
-    TickContext,
+    TickContext, ToolCalled,
 };
 use crate::heartbeat::{Beat, Counts, Heartbeat, Probe, Tier};
 use crate::negotiator::Negotiated;
 use crate::reply::Reply;
+use crate::session::SessionTotals;
 use crate::state::{GolemState, Mortality};
 
 /// What an agent is made of beside its extensions.
@@ -113,6 +114,7 @@ pub struct Runtime {
     providers: Vec<Registration>,
     heartbeat: Mutex<Heartbeat>,
     state: Mutex<GolemState>,
+    totals: Mutex<SessionTotals>,
     events: Events,
 }
 
@@ -151,6 +153,7 @@ impl Runtime {
             providers: context.providers,
             heartbeat: Mutex::new(setup.heartbeat),
             state: Mutex::new(context.state),
+            totals: Mutex::default(),
             events,
         })
     }
@@ -215,27 +218,37 @@ impl Runtime {
             events: self.events.clone(),
         };
         for extension in self.extensions.iter() {
+            let built = extension.on_context(&mut context).await;
+            built.map_err(|source| refused(extension, source))?;
+        }
+        for extension in self.extensions.iter() {
             let before = extension.on_before_llm_call(&mut context).await;
-            before.map_err(|source| CallError::Extension {
-                extension: extension.name().to_owned(),
-                source,
-            })?;
+            before.map_err(|source| refused(extension, source))?;
             if let Some(reason) = context.skipped.take() {
                 context.emit(GolemEvent::InferenceSkipped {
                     subsystem: context.spec.subsystem().to_owned(),
                     reason: reason.clone(),
                 });
+                self.with_totals(|totals| totals.skipped += 1);
                 return Ok(Called::Skipped(reason));
             }
         }
+        for extension in self.extensions.iter() {
+            let before = extension.on_before_provider_request(&mut context).await;
+            before.map_err(|source| refused(extension, source))?;
+        }
         let connection = self.connection(context.via.as_deref())?;
-        context.outcome = Some(connection.chat(&context.spec, on_text).await);
+        let outcome = connection.chat(&context.spec, on_text).await;
+        self.with_totals(|totals| totals.count(&outcome));
+        context.outcome = Some(outcome);
         self.report(&context);
+        self.hear_tools(&mut context).await;
         for extension in self.extensions.iter() {
             if let Err(error) = extension.on_after_llm_call(&mut context).await {
                 self.complain(extension, context.state.tick, &error);
             }
         }
+        self.end_turn(&mut context).await;
         match context.outcome {
             Some(Ok(reply)) => Ok(Called::Answered {
                 reply: Box::new(reply),
@@ -246,10 +259,53 @@ impl Runtime {
         }
     }
 
+    /// Tells the extensions of each tool that the model calls.
+    async fn hear_tools(&self, context: &mut CallContext) {
+        let calls = context.reply().map_or(&[][..], |reply| &reply.tool_calls);
+        let calls: Vec<ToolCalled> = calls.iter().map(ToolCalled::read).collect();
+        for call in &calls {
+            context.emit(GolemEvent::ToolStart {
+                subsystem: context.spec.subsystem().to_owned(),
+                id: call.id.clone(),
+                tool: call.name.clone(),
+            });
+            for extension in self.extensions.iter() {
+                if let Err(error) = extension.on_tool_call(context, call).await {
+                    self.complain(extension, context.state.tick, &error);
+                }
+            }
+        }
+    }
+
+    /// Tells of the end of a stream, and of the turn if the model calls no tool.
+    async fn end_turn(&self, context: &mut CallContext) {
+        let Some(reply) = context.reply() else { return };
+        let is_over = reply.tool_calls.is_empty();
+        if context.spec.stream {
+            context.emit(GolemEvent::StreamEnd {
+                subsystem: context.spec.subsystem().to_owned(),
+                request_id: reply.origin.request_id.clone(),
+                model: reply.origin.model.clone(),
+                provider: reply.origin.provider.clone(),
+                finish_reason: reply.finish_reason.clone(),
+            });
+        }
+        if !is_over {
+            return;
+        }
+        for extension in self.extensions.iter() {
+            if let Err(error) = extension.on_after_turn(context).await {
+                self.complain(extension, context.state.tick, &error);
+            }
+        }
+    }
+
     /// Ends the session.
     pub async fn end(&self) {
+        let totals = self.totals();
         let mut context = EndContext {
             state: self.state(),
+            totals: totals.clone(),
             events: self.events.clone(),
         };
         for extension in self.extensions.iter() {
@@ -257,6 +313,15 @@ impl Runtime {
                 self.complain(extension, context.state.tick, &error);
             }
         }
+        context.emit(GolemEvent::SessionEnd {
+            answered: totals.answered,
+            failed: totals.failed,
+            skipped: totals.skipped,
+            input_tokens: totals.usage.input,
+            output_tokens: totals.usage.output,
+            cost_usd: totals.cost,
+            without_cost: totals.without_cost.len() as u64,
+        });
     }
 
     /// Says how alive the agent is, from the next call on.
@@ -267,6 +332,12 @@ impl Runtime {
     /// Says what the market is like, from the next call on.
     pub fn set_regime(&self, regime: &str) {
         self.with_state(|state| state.regime = Some(regime.into()));
+    }
+
+    /// Sums over the calls of the session until now.
+    #[must_use]
+    pub fn totals(&self) -> SessionTotals {
+        self.with_totals(|totals| totals.clone())
     }
 
     /// The agent as it is.
@@ -330,6 +401,10 @@ impl Runtime {
         self.events.emit(tick, event);
     }
 
+    fn with_totals<T>(&self, change: impl FnOnce(&mut SessionTotals) -> T) -> T {
+        change(&mut self.totals.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn with_state<T>(&self, change: impl FnOnce(&mut GolemState) -> T) -> T {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -341,6 +416,13 @@ impl Runtime {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner),
         )
+    }
+}
+
+fn refused(extension: &dyn Extension, source: HookError) -> CallError {
+    CallError::Extension {
+        extension: extension.name().to_owned(),
+        source,
     }
 }
 
