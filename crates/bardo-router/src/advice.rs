@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
+use bardo_types::backend::BackendName;
 use bardo_types::feature::{Feature, FeatureSet};
 use serde::Deserialize;
 
 use crate::decision::{Choice, RefusalKind};
-use crate::filter::names_backend;
 use crate::need::Need;
 use crate::roster::BackendSpec;
 use crate::words::{listed, spoken};
@@ -47,7 +47,7 @@ fn best(missing: FeatureSet) -> Option<&'static Mend> {
 fn is_configured(provider: &str, backends: &[BackendSpec]) -> bool {
     backends
         .iter()
-        .any(|spec| names_backend(provider, &spec.name))
+        .any(|spec| BackendName::parse(&spec.name).is_meant_by(provider))
 }
 
 /// What would mend a refusal, in one or two sentences.
@@ -177,7 +177,8 @@ pub fn owner_message(subsystem: &str, model: &str, backend: &str, degraded: &[Fe
     }
     let missing: FeatureSet = degraded.iter().copied().collect();
     let what = listed(&names);
-    match best(missing).filter(|row| !names_backend(&row.provider, backend)) {
+    let used = BackendName::parse(backend);
+    match best(missing).filter(|row| !used.is_meant_by(&row.provider)) {
         Some(row) => format!(
             "{part} used {model} on {backend}: {what} unavailable; configure `{}`",
             row.key

@@ -38,11 +38,6 @@ pub(crate) struct Sieved {
     pub(crate) max_output: Option<u64>,
 }
 
-/// Whether a name in a list of the owner's means a backend.
-pub(crate) fn names_backend(listed: &str, backend: &str) -> bool {
-    BackendName::parse(backend).is_meant_by(listed)
-}
-
 /// Whether a candidate gives one answer per request: by its service, or because its own dialect
 /// knows nothing else.
 fn is_single(offer: &Offer) -> bool {
@@ -191,7 +186,12 @@ impl Sieve<'_> {
         entry.vendor.eq_ignore_ascii_case(family)
             || starts(&normalize(&entry.id))
             || starts(&entry.upstream_id)
-            || names_backend(family, &self.backends[offer.candidate.backend].name)
+            || self.name(offer).is_meant_by(family)
+    }
+
+    /// Name of a candidate's backend.
+    fn name(&self, offer: &Offer) -> BackendName<'_> {
+        BackendName::parse(&self.backends[offer.candidate.backend].name)
     }
 
     fn is_vetted(&self, offer: &Offer) -> bool {
@@ -207,8 +207,8 @@ impl Sieve<'_> {
 
     /// Whether the owner's order for the subsystem names the backend.
     fn is_on_route(&self, offer: &Offer) -> bool {
-        let backend = &self.backends[offer.candidate.backend].name;
-        self.route.iter().any(|name| names_backend(name, backend))
+        let backend = self.name(offer);
+        self.route.iter().any(|listed| backend.is_meant_by(listed))
     }
 
     /// Whether the backend's role is asked for.

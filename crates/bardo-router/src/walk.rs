@@ -4,12 +4,13 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use bardo_types::backend::BackendName;
 use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::intent::Intent;
 use bardo_types::privacy::SecurityClass;
 
 use crate::decision::Score;
-use crate::filter::{Sieved, names_backend};
+use crate::filter::Sieved;
 use crate::need::Need;
 use crate::offer::Offer;
 use crate::pareto::Point;
@@ -261,9 +262,10 @@ impl Walk<'_> {
             Mode::Scored => 0,
         };
         let place = |(index, spec): (usize, &BackendSpec)| {
+            let backend = BackendName::parse(&spec.name);
             self.route
                 .iter()
-                .position(|name| names_backend(name, &spec.name))
+                .position(|listed| backend.is_meant_by(listed))
                 .unwrap_or(self.route.len() + general(index))
         };
         self.backends.iter().enumerate().map(place).collect()

@@ -31,8 +31,9 @@ pub(super) fn prefix(name: &str) -> Option<(&str, &str)> {
 impl BackendSpec {
     /// Whether `prefix` before a model's slash means this backend.
     fn is_pinned_by(&self, prefix: &str) -> bool {
+        let name = BackendName::parse(&self.name);
         self.name == prefix
-            || prefix == "direct" && self.name.starts_with("direct/")
+            || name.key_of().is_some() && prefix == name.group()
             || self.short_name() == Some(prefix)
     }
 
@@ -192,10 +193,10 @@ impl Roster {
         let has = self.specs.iter().any(|spec| spec.name == name);
         // What a key of the owner's lists under this very name is a model after all.
         let lists = || {
-            self.lookup(model)
-                .into_iter()
-                .flatten()
-                .any(|found| self.specs[found.backend].name.starts_with("direct/"))
+            self.lookup(model).into_iter().flatten().any(|found| {
+                let name = &self.specs[found.backend].name;
+                BackendName::parse(name).key_of().is_some()
+            })
         };
         (is_key && !has && !lists()).then_some(name)
     }
