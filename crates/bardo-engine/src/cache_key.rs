@@ -10,6 +10,24 @@ use sha2::Sha256;
 const LENGTH: usize = 26;
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
+/// Which changes of an agent begin a new session epoch, beside that of its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EpochEvents {
+    /// Its phase changes.
+    pub phase: bool,
+    /// A cycle of its dreams begins.
+    pub cycle: bool,
+}
+
+impl Default for EpochEvents {
+    fn default() -> Self {
+        Self {
+            phase: true,
+            cycle: true,
+        }
+    }
+}
+
 /// What a key is made of.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CacheKey<'a> {
@@ -21,6 +39,8 @@ pub(crate) struct CacheKey<'a> {
     pub(crate) name: &'a str,
     /// The session, phase and cycle of the agent: its session epoch. A new one makes a new key.
     pub(crate) hints: Option<&'a RouteHints>,
+    /// What of them counts.
+    pub(crate) epoch: EpochEvents,
 }
 
 impl CacheKey<'_> {
@@ -35,7 +55,9 @@ impl CacheKey<'_> {
         let hints = self.hints;
         let session = hints.and_then(|hints| hints.session.as_deref());
         let phase = hints.and_then(|hints| hints.phase);
+        let phase = phase.filter(|_| self.epoch.phase);
         let cycle = hints.and_then(|hints| hints.cycle);
+        let cycle = cycle.filter(|_| self.epoch.cycle);
         for part in [
             self.account,
             self.name,
@@ -72,6 +94,7 @@ mod tests {
             account,
             name,
             hints: Some(hints),
+            epoch: EpochEvents::default(),
         };
         key.sealed(&Secret::new(secret.into())).unwrap()
     }
@@ -111,12 +134,46 @@ mod tests {
     }
 
     #[test]
+    fn an_owner_chooses_what_begins_an_epoch() {
+        let hints = |phase, cycle| RouteHints {
+            phase: Phase::parse(phase),
+            cycle: Some(cycle),
+            ..RouteHints::default()
+        };
+        let key = |phase, cycle, epoch| {
+            let key = CacheKey {
+                prefix: "golem",
+                account: "a",
+                name: "golem-g1-dream_rem",
+                hints: Some(&hints(phase, cycle)),
+                epoch,
+            };
+            key.sealed(&Secret::new("secret".into())).unwrap()
+        };
+        let only_cycles = EpochEvents {
+            phase: false,
+            cycle: true,
+        };
+        let first = key("stable", 1, only_cycles);
+        assert_eq!(first, key("terminal", 1, only_cycles));
+        assert_ne!(first, key("stable", 2, only_cycles));
+        let only_phases = EpochEvents {
+            phase: true,
+            cycle: false,
+        };
+        let first = key("stable", 1, only_phases);
+        assert_eq!(first, key("stable", 2, only_phases));
+        assert_ne!(first, key("terminal", 1, only_phases));
+    }
+
+    #[test]
     fn without_a_secret_there_is_no_key() {
         let key = CacheKey {
             prefix: "golem",
             account: "a",
             name: "golem-g1-risk",
             hints: None,
+            epoch: EpochEvents::default(),
         };
         assert_eq!(key.sealed(&Secret::new(String::new())), None);
     }

@@ -68,6 +68,7 @@ pub use admitted::Admitted;
 pub use answer::{Answer, AnswerBody};
 pub use bardo_access::DefaultLimits;
 pub use breaker::{Breaker, CircuitHealth, CircuitState};
+pub use cache_key::EpochEvents;
 pub use engine::Engine;
 pub use error::{EngineError, UpstreamFailure, code_of};
 pub use explain::Explained;

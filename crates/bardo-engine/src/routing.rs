@@ -235,6 +235,7 @@ fn finish(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&Inference
             account: question.principal.account.as_str(),
             name: &name,
             hints: question.hints,
+            epoch: setup.epoch_events,
         }
         .sealed(&setup.cache_key_secret),
         own => own,

@@ -13,6 +13,7 @@ use bardo_types::profile::InferenceProfile;
 use bardo_types::secret::Secret;
 
 use crate::breaker::Breaker;
+use crate::cache_key::EpochEvents;
 
 /// How long each phase of a call may take (decisions §3, section `upstream`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +101,8 @@ pub struct SetupPolicy {
     pub cache_key_prefix: String,
     /// The secret under which these keys are made; empty: agents get none.
     pub cache_key_secret: Secret,
+    /// Which changes of an agent make new keys.
+    pub epoch_events: EpochEvents,
     /// Whether profiles may let a provider search the web; `None`: where the owner's profile of the
     /// subsystem says so.
     pub web_search: Option<bool>,
@@ -113,6 +116,7 @@ impl Default for SetupPolicy {
             min_p_fallback: MinPFallback::default(),
             cache_key_prefix: CACHE_KEY_PREFIX.to_owned(),
             cache_key_secret: Secret::new(String::new()),
+            epoch_events: EpochEvents::default(),
             web_search: None,
             web_search_budget: MicroUsd::new(50_000),
         }

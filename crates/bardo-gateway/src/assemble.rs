@@ -413,6 +413,7 @@ pub(crate) fn world(
             },
             cache_key_prefix: config.inference.caching.prompt_cache_key_prefix.clone(),
             cache_key_secret: config.inference.caching.secret.clone(),
+            epoch_events: policy::epoch_events(config),
             web_search: policy::web_search(config),
             web_search_budget: policy::web_search_budget(config),
         },

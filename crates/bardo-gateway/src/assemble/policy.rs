@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bardo_engine::EpochEvents;
 use bardo_providers::BaseUrl;
 use bardo_router::{BankrPolicy, Mode, Policy, Subsystems, Weights};
 use bardo_types::backend::BackendName;
@@ -167,6 +168,15 @@ pub(crate) fn notices(config: &Config) -> Vec<String> {
                 .to_owned(),
         );
     }
+    let unknown = epoch_names(config)
+        .iter()
+        .filter(|name| ![PHASE, CYCLE].contains(&name.as_str()));
+    for name in unknown {
+        told.push(format!(
+            "`providers.venice.cache.session_epoch_advance_on` names `{name}`, which is not an event; \
+             events are `{PHASE}` and `{CYCLE}`"
+        ));
+    }
     told.extend(
         unused(config)
             .into_iter()
@@ -180,6 +190,34 @@ pub(crate) fn tell_notices(config: &Config) {
     for notice in notices(config) {
         tracing::warn!("{notice}");
     }
+    let direct = config.providers.direct.as_ref();
+    if direct.is_some_and(|direct| direct.keys.iter().any(|key| key.bill != Some(true))) {
+        tracing::info!(
+            "requests to backends on your own keys (`direct/...`) have no budget cap, and their content is not \
+             screened or logged; their safety is up to you"
+        );
+    }
+}
+
+/// Events that begin a new session epoch of an agent, by the name that a configuration gives them.
+const PHASE: &str = "phase_transition";
+const CYCLE: &str = "dream_cycle_start";
+
+/// The configured ones; both if none is configured.
+fn epoch_names(config: &Config) -> &[String] {
+    let venice = config.providers.venice.as_ref();
+    let cache = venice.and_then(|venice| venice.cache.as_ref());
+    cache.map_or(&[], |cache| &cache.session_epoch_advance_on)
+}
+
+/// Which changes of an agent make new prompt-cache keys.
+pub(crate) fn epoch_events(config: &Config) -> EpochEvents {
+    let names = epoch_names(config);
+    let has = |event: &str| names.is_empty() || names.iter().any(|name| name == event);
+    EpochEvents {
+        phase: has(PHASE),
+        cycle: has(CYCLE),
+    }
 }
 
 /// Settings that files of other programs have and that have no effect yet.
@@ -192,9 +230,7 @@ fn unused(config: &Config) -> Vec<&'static str> {
     };
     if let Some(venice) = &config.providers.venice {
         let cache = venice.cache.as_ref();
-        let cache = cache.is_some_and(|cache| {
-            cache.stable_kernel_ttl_s.is_some() || !cache.session_epoch_advance_on.is_empty()
-        });
+        let cache = cache.is_some_and(|cache| cache.stable_kernel_ttl_s.is_some());
         let media = venice.multimodal.as_ref();
         let media = media
             .is_some_and(|media| media.embeddings || media.tts_alerts || media.image_generation);
@@ -204,7 +240,7 @@ fn unused(config: &Config) -> Vec<&'static str> {
                 "providers.venice.default_privacy_tier",
             ),
             (!venice.characters.is_empty(), "providers.venice.characters"),
-            (cache, "providers.venice.cache"),
+            (cache, "providers.venice.cache.stable_kernel_ttl_s"),
             (media, "providers.venice.multimodal"),
             (venice.golem_id.is_some(), "providers.venice.golem_id"),
             (

@@ -185,7 +185,8 @@ impl BankrConfig {
 pub(crate) struct VeniceCache {
     /// Lifetime of the stable part of a prompt, in seconds.
     pub(crate) stable_kernel_ttl_s: Option<u64>,
-    /// Events that begin a new session.
+    /// Changes of an agent that make new prompt-cache keys: `dream_cycle_start`,
+    /// `phase_transition`. Both if empty.
     pub(crate) session_epoch_advance_on: Vec<String>,
 }
 
