@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::head::AnswerHead;
+use crate::head::{AnswerHead, Figures};
 
 use table::{Entry, Name, Outcome, Table};
 
@@ -61,6 +61,8 @@ pub struct Kept {
     pub streamed: bool,
     /// All of it.
     pub body: Bytes,
+    /// What a stream came to; a whole answer says so in its head.
+    pub figures: Option<Figures>,
 }
 
 /// A request that somebody else is carrying out.
@@ -207,8 +209,8 @@ impl Recorder {
         }
     }
 
-    /// The stream is over.
-    pub fn end(self) {
+    /// The stream is over, and came to these figures.
+    pub fn end(self, figures: Option<Figures>) {
         let Self {
             claimed,
             head,
@@ -218,6 +220,7 @@ impl Recorder {
             head,
             streamed: true,
             body: body.freeze(),
+            figures,
         }));
     }
 }

@@ -81,7 +81,7 @@ pub use observed::{
     Statistics,
 };
 pub use received::{Payer, Principal, Received, Task};
-pub use relay::ReplyStream;
+pub use relay::{HEARTBEAT, ReplyStream};
 pub use seeds::{SeedSpent, Seeds};
 pub use services::{EventSink, Services, Unlimited};
 pub use world::{Billing, Deadlines, Resilience, SetupPolicy, Unpriced, World};

@@ -44,6 +44,7 @@ impl Engine {
                     head,
                     streamed: false,
                     body: body.clone(),
+                    figures: None,
                 });
                 claimed.keep(kept);
                 None

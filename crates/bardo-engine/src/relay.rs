@@ -48,6 +48,9 @@ pub(crate) use translate::{Keep, Translate};
 const JOIN_MAX: usize = 64 << 10;
 /// How often a poll steps aside for more data that is already there.
 const JOIN_ROUNDS: u8 = 4;
+/// The comment that shows a caller that a silent connection is alive. It is a block of its own, so it
+/// may stand between any two events.
+pub const HEARTBEAT: Bytes = Bytes::from_static(b": heartbeat\n\n");
 /// The books get so long to confirm the figures; then the stream ends without them.
 const FIGURES_WAIT: Duration = Duration::from_secs(2);
 
@@ -365,7 +368,7 @@ impl ReplyStream {
             let next = self.next_deadline();
             self.timer.as_mut().reset(next);
             if beat {
-                return Poll::Ready(Some(Bytes::from_static(b": heartbeat\n\n")));
+                return Poll::Ready(Some(HEARTBEAT));
             }
         }
         Poll::Pending

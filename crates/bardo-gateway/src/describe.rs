@@ -169,6 +169,13 @@ fn cost(figures: &Figures, headers: &mut HeaderMap) {
 pub(crate) const TRAILERS: &str =
     "x-bardo-cost, x-bardo-cost-usd, x-bardo-savings, x-bardo-spread, x-bardo-balance";
 
+/// The names of the trailers of an answer whose head was sent before anything was known of it.
+pub(crate) const LATE_TRAILERS: &str = "x-bardo-cost, x-bardo-cost-usd, x-bardo-savings, \
+    x-bardo-spread, x-bardo-balance, x-bardo-model-requested, x-bardo-model, x-bardo-provider, \
+    x-bardo-degraded, x-bardo-warnings, x-bardo-tee, x-bardo-optimizations, \
+    x-bardo-upstream-request-id, x-bardo-cache, x-bardo-cost-estimate, x-bardo-billed, \
+    x-bardo-price, x-bardo-balance-warning";
+
 /// Whether the caller takes trailers.
 pub(crate) fn takes_trailers(headers: &HeaderMap) -> bool {
     let names = headers.get_all(http::header::TE).into_iter();
@@ -178,11 +185,9 @@ pub(crate) fn takes_trailers(headers: &HeaderMap) -> bool {
         .any(|name| name.trim().eq_ignore_ascii_case("trailers"))
 }
 
-/// The final figures of a stream.
-pub(crate) fn trailers(figures: &Figures) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    cost(figures, &mut headers);
-    headers
+/// Writes the final figures of a stream.
+pub(crate) fn trailers(figures: &Figures, headers: &mut HeaderMap) {
+    cost(figures, headers);
 }
 
 /// Says so where there is little money.

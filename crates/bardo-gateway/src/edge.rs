@@ -4,13 +4,17 @@ mod replies;
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bardo_access::{KeyStore, LimitStore};
-use bardo_engine::{Admitted, Claimed, Engine, Hints, Payer, Principal, Received, Task};
+use bardo_engine::{
+    Admitted, Answer, Claimed, Engine, EngineError, Hints, Payer, Principal, Received, Recorder,
+    Task,
+};
 use bardo_ledger::Ledger;
 use bardo_telemetry::Metrics;
 use bardo_types::clock::{Clock as _, SystemClock};
@@ -24,8 +28,7 @@ use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
 use self::replies::{
-    answered, event_stream, identify, json_reply, log_refusal, refuse, replayed, whole,
-    with_trailers,
+    answered, awaited, event_stream, identify, json_reply, log_refusal, refuse, replayed, whole,
 };
 use crate::account;
 use crate::auth::{Access, Call, Gate};
@@ -37,7 +40,7 @@ use crate::explain;
 use crate::home;
 use crate::models;
 use crate::repeat::{self, First};
-use crate::reply::ReplyBody;
+use crate::reply::{Behind, ReplyBody};
 use crate::request_id;
 use crate::route::{Route, percent_decoded, route};
 
@@ -78,6 +81,10 @@ pub(crate) struct Edge {
 const BODY_WITHOUT_FUNDS: usize = 1 << 20;
 
 type Reply = Response<ReplyBody>;
+
+/// An answer of the engine that is still being worked on.
+type Answering =
+    Pin<Box<dyn Future<Output = Result<(Answer, Option<Recorder>), EngineError>> + Send>>;
 
 /// What an answer to this caller needs besides its content.
 struct Caller {
@@ -282,7 +289,7 @@ impl Edge {
             caller.dialect = bardo_wire::chat::detect_completions_body(&top, versioned);
         }
         let first = match key {
-            None => First::Plain,
+            None => First::Fresh(None),
             Some(key) => {
                 let keys = self.engine.idempotency();
                 repeat::first(keys, &principal.account, &key, head.uri.path(), &body).await?
@@ -292,17 +299,12 @@ impl Edge {
             First::Replay(kept) => {
                 // Another key of the account may not be allowed what the first one was.
                 drop(self.admit(caller, task, headers, body, principal)?);
-                replayed(&kept, caller.dialect)
+                replayed(&kept, caller.dialect, Behind::of(headers))
             }
-            First::Plain => {
+            First::Fresh(claimed) => {
                 let admitted = self.admit(caller, task, headers, body, principal)?;
-                let reply = self.reply(caller, admitted, None, limits.heartbeat).await?;
-                with_trailers(headers, reply)
-            }
-            First::Keyed(claimed) => {
-                let admitted = self.admit(caller, task, headers, body, principal)?;
-                let heartbeat = limits.heartbeat;
-                self.reply(caller, admitted, Some(claimed), heartbeat)
+                let behind = Behind::of(headers);
+                self.reply(caller, admitted, claimed, limits.heartbeat, behind)
                     .await?
             }
         };
@@ -399,31 +401,22 @@ impl Edge {
         admitted: Admitted,
         claimed: Option<Claimed>,
         heartbeat: Duration,
+        behind: Behind,
     ) -> Result<Reply, Problem> {
         let streams = admitted.stream();
         // Boxed, so that the futures around it, which are moved, stay small.
-        let mut working: crate::reply::Working =
+        let mut working: Answering =
             Box::pin(Arc::clone(&self.engine).answer_once(admitted, claimed));
         if !streams {
             let (answer, _) = working.await.map_err(Problem::from)?;
-            return Ok(answered(answer, None, caller.dialect));
+            return Ok(answered(answer, None, caller.dialect, behind));
         }
         match tokio::time::timeout(heartbeat, &mut working).await {
             Ok(done) => {
                 let (answer, recorder) = done.map_err(Problem::from)?;
-                Ok(answered(answer, recorder, caller.dialect))
+                Ok(answered(answer, recorder, caller.dialect, behind))
             }
-            Err(_) => {
-                let body = ReplyBody::waiting(
-                    working,
-                    heartbeat,
-                    caller.dialect,
-                    Arc::clone(&caller.request_id),
-                );
-                let mut reply = Response::new(body);
-                event_stream(reply.headers_mut());
-                Ok(reply)
-            }
+            Err(_) => Ok(awaited(working, heartbeat, caller, behind)),
         }
     }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bardo_engine::HEARTBEAT;
 use bardo_types::ids::AccountId;
 use bytes::Bytes;
 use futures_util::Stream;
@@ -91,7 +92,7 @@ impl Bus {
                         _ = closed.wait_for(|closed| *closed) => return None,
                     };
                     let bytes = match next {
-                        Err(_) => Bytes::from_static(b": heartbeat\n\n"),
+                        Err(_) => HEARTBEAT,
                         Ok(Ok(event)) if event.account != account || !filter.takes(event.name) => {
                             continue;
                         }

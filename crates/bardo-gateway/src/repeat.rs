@@ -18,10 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a request is among those with the same key.
 pub(crate) enum First {
-    /// The request has no idempotency key.
-    Plain,
-    /// The first one.
-    Keyed(Claimed),
+    /// To be carried out: the first with its key, or one without a key.
+    Fresh(Option<Claimed>),
     /// Not the first, which has been answered.
     Replay(Arc<Kept>),
 }
@@ -52,7 +50,7 @@ pub(crate) async fn first(
     let until = Instant::now() + PATIENCE;
     loop {
         match keys.claim(account, key, path, body) {
-            Claim::Run(claimed) => return Ok(First::Keyed(claimed)),
+            Claim::Run(claimed) => return Ok(First::Fresh(Some(claimed))),
             Claim::Replay(kept) => return Ok(First::Replay(kept)),
             Claim::Wait(running) => tokio::time::timeout_at(until, running.ended())
                 .await

@@ -34,6 +34,7 @@ fn answer(bytes: usize) -> Option<Kept> {
         head: AnswerHead::default(),
         streamed: false,
         body: vec![b'x'; bytes].into(),
+        figures: None,
     })
 }
 
@@ -104,7 +105,7 @@ fn streams_are_not_waited_for_and_are_kept_as_they_went_out() {
     };
     recorder.data(b"data: 1\n\n");
     recorder.data(b"data: 2\n\n");
-    recorder.end();
+    recorder.end(None);
     let Claim::Replay(kept) = claim(&keys, "k") else {
         panic!("it is not replayed");
     };
@@ -125,7 +126,7 @@ fn an_answer_that_is_too_large_is_not_kept_and_not_made_again() {
     for _ in 0..=ANSWER_MAX / 1024 {
         recorder.data(&[b'x'; 1024]);
     }
-    recorder.end();
+    recorder.end(None);
     assert_eq!(name(&claim(&keys, "k")), "unknown");
     assert_eq!(keys.table().sizes(), (1, 0));
 }

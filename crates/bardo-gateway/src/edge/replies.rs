@@ -1,5 +1,8 @@
 //! Answers and refusals as HTTP replies.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use bardo_engine::{Answer, AnswerBody, Kept, Recorder};
 use bardo_types::model::Dialect;
 use bardo_wire::headers as names;
@@ -11,17 +14,24 @@ use http::{Response, StatusCode};
 
 use super::{Caller, Reply};
 use crate::auth::presented_id;
-use crate::describe::{TRAILERS, describe, limits, takes_trailers, warn_of};
+use crate::describe::{LATE_TRAILERS, TRAILERS, describe, limits, warn_of};
 use crate::error::Problem;
-use crate::reply::ReplyBody;
+use crate::reply::{self, Behind, Heartbeat, Replay, ReplyBody, Trailers};
 
-pub(super) fn answered(answer: Answer, recorder: Option<Recorder>, dialect: Dialect) -> Reply {
+pub(super) fn answered(
+    answer: Answer,
+    recorder: Option<Recorder>,
+    dialect: Dialect,
+    behind: Behind,
+) -> Reply {
     let Answer { head, body } = answer;
     let mut reply = match body {
         AnswerBody::Whole(bytes) => whole(bytes),
         AnswerBody::Stream(stream) => {
-            let mut reply = Response::new(ReplyBody::stream(stream, recorder));
+            let stream = reply::stream(stream, recorder, behind);
+            let mut reply = Response::new(ReplyBody::Stream(Heartbeat::Flowing(stream)));
             event_stream(reply.headers_mut());
+            announce(behind, TRAILERS, reply.headers_mut());
             reply
         }
     };
@@ -37,31 +47,57 @@ pub(super) fn whole(bytes: Bytes) -> Reply {
     reply
 }
 
+/// A stream that no provider has begun yet; its head is sent now, and what the head would have said
+/// goes behind it where the caller takes trailers.
+pub(super) fn awaited(
+    working: crate::edge::Answering,
+    every: Duration,
+    caller: &Caller,
+    behind: Behind,
+) -> Reply {
+    let (dialect, request_id) = (caller.dialect, Arc::clone(&caller.request_id));
+    let body = async move {
+        let (answer, recorder) = working
+            .await
+            .map_err(|error| Problem::from(error).event(dialect, &request_id))?;
+        match answer.body {
+            AnswerBody::Stream(stream) => {
+                let head = reply::late_head(answer.head, dialect);
+                Ok(reply::stream(stream, recorder, behind).with_late_head(head))
+            }
+            AnswerBody::Whole(bytes) => Err(bytes),
+        }
+    };
+    let body = Heartbeat::until(Box::pin(body), every);
+    let mut reply = Response::new(ReplyBody::Stream(body));
+    event_stream(reply.headers_mut());
+    announce(behind, LATE_TRAILERS, reply.headers_mut());
+    reply
+}
+
+/// Names the trailers that come behind a stream.
+fn announce(behind: Behind, names: &'static str, headers: &mut HeaderMap) {
+    if behind == Behind::Figures {
+        headers.insert(http::header::TRAILER, HeaderValue::from_static(names));
+    }
+}
+
 /// An answer given before, as it was given.
-pub(super) fn replayed(kept: &Kept, dialect: Dialect) -> Reply {
+pub(super) fn replayed(kept: &Kept, dialect: Dialect, behind: Behind) -> Reply {
     let mut reply = whole(kept.body.clone());
     if kept.streamed {
         event_stream(reply.headers_mut());
+        announce(behind, TRAILERS, reply.headers_mut());
+    }
+    if kept.streamed && behind == Behind::Figures {
+        let replay = Replay::new(kept.body.clone(), kept.figures);
+        *reply.body_mut() = ReplyBody::Replay(Trailers::new(replay, behind));
     }
     describe(&kept.head, dialect, reply.headers_mut());
     reply.headers_mut().insert(
         HeaderName::from_static(names::IDEMPOTENT_REPLAYED),
         HeaderValue::from_static("true"),
     );
-    reply
-}
-
-/// The final figures of a stream go behind it where the caller takes trailers.
-pub(super) fn with_trailers(asked: &HeaderMap, reply: Reply) -> Reply {
-    if !takes_trailers(asked) {
-        return reply;
-    }
-    let mut reply = reply.map(ReplyBody::with_trailers);
-    if matches!(reply.body(), ReplyBody::Trailed(_)) {
-        reply
-            .headers_mut()
-            .insert(http::header::TRAILER, HeaderValue::from_static(TRAILERS));
-    }
     reply
 }
 

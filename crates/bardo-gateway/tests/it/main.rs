@@ -17,6 +17,7 @@ mod explain;
 mod failover;
 mod figures;
 mod generated;
+mod grammar;
 mod guard;
 mod heartbeat;
 mod hostile;

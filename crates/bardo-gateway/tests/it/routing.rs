@@ -1,7 +1,7 @@
 //! Who answers where callers say what they need: hints, privacy, budgets and what an owner
 //! configures, on the built binary.
 
-mod bound;
+pub(crate) mod bound;
 mod budget;
 mod configuration;
 mod hints;

@@ -14,7 +14,7 @@ use crate::sse::{Block, Caller, blocks, events};
 const BROKEN: &str = "Swap all of it, and quickly.";
 
 /// An answer that keeps the schema of `risk`.
-fn assessment() -> String {
+pub(crate) fn assessment() -> String {
     let layer = json!({ "score": 0.2, "finding": "calm", "evidence": [] });
     let names = [
         "market",
@@ -169,7 +169,10 @@ fn halting(texts: &[&str]) -> (Scripted, Sender<()>) {
             format!("data: {chunk}\n\n")
         };
         let (one, other) = text.split_at(text.len() / 2);
-        turn.stream_head();
+        // A connection that is kept could be found closed by the second request.
+        turn.write(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n",
+        );
         turn.chunk(piece(one, Value::Null));
         let _ = turns.1.recv_timeout(PATIENCE);
         turn.chunk(piece(other, json!("stop")));

@@ -1,0 +1,153 @@
+//! Bytes on their way to a caller, recorded as they go and with figures behind them.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bardo_engine::{Figures, Recorder, ReplyStream};
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body::{Body, Frame};
+
+use super::Behind;
+use crate::describe::trailers;
+
+/// An answer that comes piece by piece.
+pub(crate) trait Pieces {
+    /// The next piece; `None` when it is over.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
+
+    /// What it came to, once it is over and settled.
+    fn figures(&self) -> Option<Figures>;
+}
+
+impl Pieces for Box<ReplyStream> {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.poll_next(cx)
+    }
+
+    fn figures(&self) -> Option<Figures> {
+        ReplyStream::figures(self).copied()
+    }
+}
+
+/// A stream that was given before, all of it.
+pub(crate) struct Replay {
+    body: Option<Bytes>,
+    figures: Option<Figures>,
+}
+
+impl Replay {
+    /// A replay of these bytes, which came to these figures.
+    pub(crate) fn new(body: Bytes, figures: Option<Figures>) -> Self {
+        Self {
+            body: Some(body).filter(|body| !body.is_empty()),
+            figures,
+        }
+    }
+}
+
+impl Pieces for Replay {
+    fn poll_piece(&mut self, _cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        Poll::Ready(self.body.take())
+    }
+
+    fn figures(&self) -> Option<Figures> {
+        self.figures
+    }
+}
+
+/// Keeps what goes by for whoever repeats the request under the same key.
+pub(crate) struct Record<S> {
+    inner: S,
+    recorder: Option<Box<Recorder>>,
+}
+
+impl<S> Record<S> {
+    /// Records `inner` where there is a recorder.
+    pub(crate) fn new(inner: S, recorder: Option<Recorder>) -> Self {
+        Self {
+            inner,
+            recorder: recorder.map(Box::new),
+        }
+    }
+}
+
+impl<S: Pieces> Pieces for Record<S> {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let next = std::task::ready!(self.inner.poll_piece(cx));
+        match &next {
+            Some(data) => {
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.data(data);
+                }
+            }
+            None => {
+                if let Some(recorder) = self.recorder.take() {
+                    recorder.end(self.inner.figures());
+                }
+            }
+        }
+        Poll::Ready(next)
+    }
+
+    fn figures(&self) -> Option<Figures> {
+        self.inner.figures()
+    }
+}
+
+/// Puts what is known at the end behind a stream, where its caller takes trailers.
+pub(crate) struct Trailers<S> {
+    inner: S,
+    behind: Behind,
+    /// What could not be said in the head, because the head was sent before.
+    late: Option<Box<HeaderMap>>,
+    over: bool,
+}
+
+impl<S> Trailers<S> {
+    /// Puts figures behind `inner` where they are asked for.
+    pub(crate) fn new(inner: S, behind: Behind) -> Self {
+        Self {
+            inner,
+            behind,
+            late: None,
+            over: false,
+        }
+    }
+
+    /// Adds what the head would have said.
+    pub(crate) fn with_late_head(self, head: HeaderMap) -> Self {
+        Self {
+            late: Some(Box::new(head)),
+            ..self
+        }
+    }
+}
+
+impl<S: Pieces + Unpin> Body for Trailers<S> {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.over {
+            return Poll::Ready(None);
+        }
+        if let Some(data) = std::task::ready!(self.inner.poll_piece(cx)) {
+            return Poll::Ready(Some(Ok(Frame::data(data))));
+        }
+        self.over = true;
+        if self.behind == Behind::Nothing {
+            return Poll::Ready(None);
+        }
+        let mut fields = self.late.take().map_or_else(HeaderMap::new, |late| *late);
+        if let Some(figures) = self.inner.figures() {
+            trailers(&figures, &mut fields);
+        }
+        let fields = Some(fields).filter(|fields| !fields.is_empty());
+        Poll::Ready(fields.map(|fields| Ok(Frame::trailers(fields))))
+    }
+}
