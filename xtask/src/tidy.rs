@@ -5,6 +5,7 @@
 //! file and the fix.
 
 mod citations;
+mod dialects;
 mod doc_comments;
 mod fixtures;
 mod floors;
@@ -103,6 +104,7 @@ fn check(tree: &Tree) -> Result<Vec<Violation>> {
     found.extend(layers::check(tree)?);
     found.extend(size::check(tree)?);
     found.extend(names::check(tree));
+    found.extend(dialects::check(tree));
     found.extend(pages::check(tree));
     found.extend(fixtures::check(tree));
     found.extend(floors::check(tree));
