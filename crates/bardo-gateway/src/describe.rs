@@ -5,11 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bardo_access::Admission;
 use bardo_engine::{AnswerHead, Figures};
+use bardo_types::calendar::rfc3339;
 use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
 use bardo_types::receipt::PaymentMode;
-use bardo_wire::receipt::Utc;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 /// Below this callers are warned.
@@ -224,7 +224,7 @@ pub(crate) fn limits(admission: &Admission, dialect: Dialect, headers: &mut Head
             show(headers, left, remaining.remaining);
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
             let now = now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(0));
-            show(headers, reset, Utc(now + remaining.reset_ms));
+            show(headers, reset, rfc3339(now + remaining.reset_ms));
         }
     }
     if let Some(allowance) = admission.allowance {

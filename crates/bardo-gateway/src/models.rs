@@ -1,6 +1,7 @@
 //! The list of models, in the shape the caller's SDK reads.
 
 use bardo_router::Roster;
+use bardo_types::calendar::rfc3339_seconds;
 use bardo_types::model::ModelEntry;
 use serde_json::{Value, json};
 
@@ -65,7 +66,7 @@ fn anthropic_row(entry: &ModelEntry) -> Value {
         "type": "model",
         "id": entry.id,
         "display_name": entry.display_name,
-        "created_at": rfc3339(entry.created),
+        "created_at": rfc3339_seconds(entry.created),
         "lifecycle": "active",
         "line": Value::Null,
         "max_input_tokens": limit(capabilities.context_tokens),
@@ -97,10 +98,4 @@ fn anthropic_row(entry: &ModelEntry) -> Value {
             },
         },
     })
-}
-
-/// Unix seconds as RFC 3339 in UTC.
-fn rfc3339(seconds: u64) -> String {
-    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
-    humantime::format_rfc3339_seconds(time).to_string()
 }

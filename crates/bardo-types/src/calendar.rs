@@ -79,16 +79,28 @@ impl std::fmt::Display for Date {
     }
 }
 
-/// A moment as RFC 3339 writes it, e.g. `2026-11-20T16:10:28.005Z`.
+/// Writes a moment given in Unix milliseconds as RFC 3339, e.g. `2026-11-20T16:10:28.005Z`.
 #[must_use]
 pub fn rfc3339(unix_ms: u64) -> String {
-    let date = Date::of_days(unix_ms / DAY_MS);
-    let ms = unix_ms % DAY_MS;
-    let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
-    format!(
-        "{date}T{hour:02}:{minute:02}:{second:02}.{:03}Z",
-        ms % 1_000
-    )
+    let clock = Clock(unix_ms / 1_000);
+    format!("{clock}.{:03}Z", unix_ms % 1_000)
+}
+
+/// Writes a moment given in Unix seconds as RFC 3339, e.g. `2026-11-20T16:10:28Z`.
+#[must_use]
+pub fn rfc3339_seconds(unix_seconds: u64) -> String {
+    format!("{}Z", Clock(unix_seconds))
+}
+
+/// Unix seconds as date and time of day.
+struct Clock(u64);
+
+impl std::fmt::Display for Clock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let date = Date::of_days(self.0 / (DAY_MS / 1_000));
+        let (hour, minute, second) = (self.0 / 3_600 % 24, self.0 / 60 % 60, self.0 % 60);
+        write!(f, "{date}T{hour:02}:{minute:02}:{second:02}")
+    }
 }
 
 #[cfg(test)]
@@ -130,8 +142,9 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_written_with_milliseconds() {
+    fn moments_are_written_with_milliseconds_or_without() {
         assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
         assert_eq!(rfc3339(1_795_190_999_007), "2026-11-20T16:09:59.007Z");
+        assert_eq!(rfc3339_seconds(1_795_190_999), "2026-11-20T16:09:59Z");
     }
 }

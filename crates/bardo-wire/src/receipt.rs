@@ -3,10 +3,10 @@
 
 mod routing;
 
-use std::fmt::Display;
 use std::io::Write as _;
 use std::time::Duration;
 
+use bardo_types::calendar::rfc3339;
 use bardo_types::money::MicroUsd;
 use bardo_types::receipt::{Attempt, ProviderPayment, Receipt};
 use bardo_types::usage::Usage;
@@ -95,7 +95,7 @@ fn write_figures(receipt: &Receipt, pending: bool, object: &mut Object<'_>) {
 }
 
 fn whole(receipt: &Receipt, object: &mut Object<'_>) {
-    let created = Utc(receipt.received_at_ms).to_string();
+    let created = rfc3339(receipt.received_at_ms);
     object
         .set("request_id", receipt.request_id.as_str())
         .set("client_request_id", receipt.client_request_id.as_deref())
@@ -211,38 +211,6 @@ fn write_attempt(attempt: &Attempt, object: &mut Object<'_>) {
 
 fn ms(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Unix milliseconds as RFC 3339 in UTC.
-#[derive(Debug, Clone, Copy)]
-pub struct Utc(pub u64);
-
-impl Display for Utc {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (seconds, millis) = (self.0 / 1000, self.0 % 1000);
-        let (days, rest) = (seconds / 86_400, seconds % 86_400);
-        // Days into years, months and days, with years that begin in March (Hinnant,
-        // "chrono-compatible low-level date algorithms").
-        let days = days + 719_468;
-        let (era, of_era) = (days / 146_097, days % 146_097);
-        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year + year / 4 - year / 100);
-        let shifted = (5 * of_year + 2) / 153;
-        let day = of_year - (153 * shifted + 2) / 5 + 1;
-        let month = if shifted < 10 {
-            shifted + 3
-        } else {
-            shifted - 9
-        };
-        let year = era * 400 + year + u64::from(month <= 2);
-        write!(
-            f,
-            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{millis:03}Z",
-            rest / 3600,
-            rest / 60 % 60,
-            rest % 60
-        )
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! What a receipt tells, as events. All of them derive from it, so no two places can disagree.
 
+use bardo_types::calendar::rfc3339;
 use bardo_types::feature::Feature;
 use bardo_types::model::Tier;
 use bardo_types::receipt::{Outcome, Receipt, Routing};
 use bardo_types::usage::Usage;
-use bardo_wire::receipt::Utc;
 use serde_json::{Map, Value, json};
 
 /// One event of a request, without the envelope.
@@ -65,7 +65,7 @@ pub(crate) fn started(receipt: &Receipt) -> (&'static str, String) {
 fn envelope(receipt: &Receipt, event: Value, at_ms: u64, sequence: u64) -> String {
     let routing = receipt.routing.as_deref();
     let mut whole = Map::new();
-    whole.insert("timestamp".into(), json!(Utc(at_ms).to_string()));
+    whole.insert("timestamp".into(), json!(rfc3339(at_ms)));
     if let Some(golem) = routing.and_then(|routing| routing.golem_id.as_deref()) {
         whole.insert("golem_id".into(), json!(golem));
     }

@@ -15,7 +15,7 @@ use bardo_types::receipt::{
 };
 use bardo_types::usage::Usage;
 
-use super::{Utc, comment, to_json};
+use super::{comment, rfc3339, to_json};
 
 fn receipt() -> Receipt {
     let attempt = |failure| Attempt {
@@ -156,7 +156,7 @@ fn what_the_callers_own_key_pays_is_an_amount_that_is_not_billed() {
 
 #[test]
 fn times_are_utc() {
-    let check = |ms, expected: &str| assert_eq!(Utc(ms).to_string(), expected);
+    let check = |ms, expected: &str| assert_eq!(rfc3339(ms), expected);
     check(0, "1970-01-01T00:00:00.000Z");
     check(951_782_399_999, "2000-02-28T23:59:59.999Z");
     check(951_782_400_000, "2000-02-29T00:00:00.000Z");
