@@ -27,7 +27,8 @@ mod thinking;
 mod tools;
 mod usage;
 
-pub use answer::decode::{decode_response, encode_response};
+pub use answer::decode::decode_response;
+pub use answer::encode::encode_response;
 pub use count::{decode_count_request, encode_count, encode_count_request};
 pub use error::{decode_error, encode_error, encode_stream_error, is_binding_error};
 pub use observe::{observe, observe_response};

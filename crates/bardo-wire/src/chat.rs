@@ -17,7 +17,7 @@ mod stream;
 mod tools;
 mod usage;
 
-pub use answer::decode::{decode_response, stream_decoder};
+pub use answer::decode::decode_response;
 pub use answer::encode::encode_response;
 pub use detect::{detect_completions_body, holds_foreign_thinking};
 pub use error::decode::decode_error;
@@ -26,6 +26,7 @@ pub use left_out::members_left_out;
 pub use observe::{observe, observe_response, usage_only_chunk};
 pub use request::decode::decode_request;
 pub use request::encode::encode_request;
+pub use stream::decode::stream_decoder;
 pub use stream::encode::stream_encoder;
 
 #[cfg(test)]

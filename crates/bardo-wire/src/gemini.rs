@@ -5,6 +5,7 @@
 //! terminal event. Buffered answers go through the same state machine as streams, so the two
 //! cannot disagree.
 
+mod answer;
 mod count;
 mod embeddings;
 mod error;
@@ -17,13 +18,15 @@ mod request;
 mod shapes;
 mod stream;
 mod tools;
+mod usage;
 
+pub use answer::decode::decode_response;
 pub use count::{decode_count, encode_count_request};
 pub use embeddings::{decode_embeddings, encode_embeddings};
 pub use error::decode_error;
 pub use observe::{observe, observe_response};
 pub use request::encode::encode_request;
-pub use stream::decode::{decode_response, stream_decoder};
+pub use stream::decode::stream_decoder;
 
 #[cfg(test)]
 mod tests;

@@ -1,3 +1,4 @@
 //! Whole answers: from upstreams, and for callers.
 
 pub(super) mod decode;
+pub(super) mod encode;

@@ -1,3 +1,4 @@
-//! Streamed answers for callers; those of upstreams are read by the same machine as whole ones.
+//! Streamed answers: from upstreams, and for callers.
 
+pub(super) mod decode;
 pub(super) mod encode;

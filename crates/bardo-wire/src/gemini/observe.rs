@@ -1,7 +1,8 @@
 use bardo_types::usage::Usage;
 use memchr::memmem;
 
-use super::outcome::{read_finish, read_usage};
+use super::outcome::read_finish;
+use super::usage::read_usage;
 use crate::codec::Observed;
 use crate::gemini::shapes::answer::Chunk;
 use crate::gemini::stream::decode::MAX_CANDIDATES;

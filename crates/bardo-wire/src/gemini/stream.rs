@@ -1,3 +1,3 @@
-//! Answers of upstreams, streamed or whole: one machine reads both.
+//! Streamed answers of upstreams.
 
 pub(super) mod decode;

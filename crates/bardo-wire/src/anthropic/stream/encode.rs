@@ -8,7 +8,7 @@ use bardo_types::model::Dialect;
 use bardo_types::usage::Usage;
 use serde::de::IgnoredAny;
 
-use crate::anthropic::answer::decode::{message_id, stop_details};
+use crate::anthropic::answer::encode::{message_id, stop_details};
 use crate::anthropic::blocks_out;
 use crate::anthropic::blocks_out::{CALL_STATE, TEXT_STATE};
 use crate::anthropic::shapes::Members;

@@ -8,9 +8,7 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Service;
 
 use crate::apology::Extent;
-use crate::codec::{DecodeContext, StreamDecoder};
-use crate::quirks::Quirks;
-use crate::sse::SseEvent;
+use crate::codec::DecodeContext;
 
 use crate::chat::error::decode::of_value as fault_of;
 use crate::chat::shapes::answer::{Chunk, WireChoice};
@@ -38,16 +36,6 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
         assembler.push(step);
     }
     assembler.finish()
-}
-
-/// A decoder for a streamed answer.
-#[must_use]
-pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
-    Box::new(Decoder {
-        context,
-        answer: Answer::default(),
-        over: false,
-    })
 }
 
 /// Parses a body or an event; what tells of a failure is one.
@@ -78,14 +66,7 @@ pub(in crate::chat) fn read_chunk(data: &[u8], service: Service) -> Result<Chunk
     Ok(chunk)
 }
 
-fn cut() -> Fault {
-    Fault::new(
-        FaultClass::Connection,
-        "the provider closed the stream before its end",
-    )
-}
-
-fn incomplete() -> Fault {
+pub(in crate::chat) fn incomplete() -> Fault {
     Fault::new(
         FaultClass::Malformed,
         "the provider's answer ended without a finish reason",
@@ -94,15 +75,26 @@ fn incomplete() -> Fault {
 
 /// An answer while it comes in.
 #[derive(Default)]
-struct Answer {
+pub(in crate::chat) struct Answer {
     machine: Machine,
-    started: bool,
+    pub(in crate::chat) started: bool,
     /// Something was said.
     content: bool,
 }
 
 impl Answer {
-    fn take(
+    /// Whether each choice said why it ended.
+    pub(in crate::chat) fn is_finished(&self) -> bool {
+        self.machine.is_finished()
+    }
+
+    /// Appends what closes the answer.
+    pub(in crate::chat) fn finish(&mut self, context: &DecodeContext, out: &mut Vec<StreamEvent>) {
+        self.machine.finish(context, out);
+    }
+
+    /// Takes one chunk, or the `whole` answer.
+    pub(in crate::chat) fn take(
         &mut self,
         chunk: &Chunk<'_>,
         whole: bool,
@@ -139,73 +131,5 @@ impl Answer {
             out.push(StreamEvent::Usage(usage));
         }
         Ok(())
-    }
-}
-
-struct Decoder {
-    context: DecodeContext,
-    answer: Answer,
-    over: bool,
-}
-
-impl Decoder {
-    fn fail(&mut self, fault: Fault, out: &mut Vec<StreamEvent>) {
-        self.over = true;
-        out.push(StreamEvent::Failed(fault));
-    }
-
-    fn complete(&mut self, out: &mut Vec<StreamEvent>) {
-        if self.answer.machine.is_finished() {
-            self.over = true;
-            self.answer.machine.finish(&self.context, out);
-            out.push(StreamEvent::Done);
-        } else {
-            self.fail(incomplete(), out);
-        }
-    }
-}
-
-impl StreamDecoder for Decoder {
-    fn event(&mut self, event: SseEvent<'_>, out: &mut Vec<StreamEvent>) {
-        let data = event.data.trim_ascii();
-        if self.over || data.is_empty() {
-            return;
-        }
-        if data == b"[DONE]" {
-            self.complete(out);
-            return;
-        }
-        let result = read_chunk(data, self.context.target.service)
-            .and_then(|chunk| self.answer.take(&chunk, false, &self.context, out));
-        if let Err(fault) = result {
-            // What was counted before the failure may be billed all the same.
-            if self.answer.started
-                && let Ok(chunk) = serde_json::from_slice::<Chunk<'_>>(data)
-            {
-                out.extend(read_usage(&chunk.counts()).map(StreamEvent::Usage));
-            }
-            self.fail(fault, out);
-        }
-    }
-
-    fn end(&mut self, out: &mut Vec<StreamEvent>) {
-        if self.over {
-            return;
-        }
-        if Quirks::of(self.context.target.service).no_terminal {
-            return self.end_whole(out);
-        }
-        self.fail(cut(), out);
-    }
-
-    fn end_whole(&mut self, out: &mut Vec<StreamEvent>) {
-        if self.over {
-            return;
-        }
-        if self.answer.machine.is_finished() {
-            self.complete(out);
-            return;
-        }
-        self.fail(cut(), out);
     }
 }

@@ -1,4 +1,6 @@
-use bardo_types::chat::{Assembler, ChatResponse, Finish, Opaque, ServerBlock, StreamEvent};
+//! Answers of Gemini, event by event.
+
+use bardo_types::chat::{Finish, Opaque, ServerBlock, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
@@ -7,31 +9,15 @@ use serde_json::value::RawValue;
 
 use crate::codec::{DecodeContext, StreamDecoder};
 use crate::gemini::grounding::Sources;
-use crate::gemini::outcome::{blocked, logprobs, read_finish, read_usage, refusal, server_part};
+use crate::gemini::outcome::{blocked, logprobs, read_finish, refusal, server_part};
 use crate::gemini::partial::PartialArgs;
 use crate::gemini::shapes::answer::{Candidate, Chunk, FunctionCall, Part, UsageMetadata, compact};
+use crate::gemini::usage::read_usage;
 use crate::json::Lenient;
 use crate::sse::SseEvent;
 
 /// The most candidates that a request can ask for, with room; an index above it is no index.
 pub(in crate::gemini) const MAX_CANDIDATES: u64 = 64;
-
-/// Decodes a buffered answer.
-///
-/// # Errors
-/// The fault that the body tells of: an error object in a 200, or an answer the protocol does
-/// not allow.
-pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatResponse, Fault> {
-    let mut decoder = Decoder::new(context.clone(), true);
-    let mut events = Vec::new();
-    decoder.take(body, &mut events);
-    decoder.end(&mut events);
-    let mut assembler = Assembler::default();
-    for event in events {
-        assembler.push(event);
-    }
-    assembler.finish()
-}
 
 /// A decoder for `streamGenerateContent?alt=sse`.
 #[must_use]
@@ -39,7 +25,8 @@ pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
     Box::new(Decoder::new(context, false))
 }
 
-struct Decoder {
+/// The state of one answer, streamed or whole.
+pub(in crate::gemini) struct Decoder {
     context: DecodeContext,
     buffered: bool,
     started: bool,
@@ -125,7 +112,7 @@ impl StreamDecoder for Decoder {
 }
 
 impl Decoder {
-    fn new(context: DecodeContext, buffered: bool) -> Self {
+    pub(in crate::gemini) fn new(context: DecodeContext, buffered: bool) -> Self {
         Self {
             context,
             buffered,
@@ -142,7 +129,8 @@ impl Decoder {
         out.push(StreamEvent::Failed(fault));
     }
 
-    fn take(&mut self, data: &[u8], out: &mut Vec<StreamEvent>) {
+    /// Takes one event, or the whole answer.
+    pub(in crate::gemini) fn take(&mut self, data: &[u8], out: &mut Vec<StreamEvent>) {
         if self.over {
             return;
         }

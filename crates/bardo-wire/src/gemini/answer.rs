@@ -1,0 +1,3 @@
+//! Whole answers of upstreams.
+
+pub(super) mod decode;
