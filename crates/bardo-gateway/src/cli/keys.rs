@@ -37,7 +37,8 @@ pub(super) struct Create {
     /// Account that pays for the key's requests [default: a new account].
     #[arg(long, value_name = "ACCOUNT", value_parser = super::account)]
     account: Option<AccountId>,
-    /// Restriction of the key: read-only, model=NAME, backend=NAME, ip=NETWORK, or one of the limits below, such as rpm=N, tpm=N, allowance=TOKENS or spend-day=USD. Repeat for several.
+    /// Restriction of the key: read-only, model=NAME, backend=NAME, ip=NETWORK, or one of the
+    /// limits below, such as rpm=N, tpm=N, allowance=TOKENS or spend-day=USD. Repeat for several.
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
     #[command(flatten)]
