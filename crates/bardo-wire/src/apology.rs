@@ -1,5 +1,4 @@
-//! Successes that are none: the text of an error where the answer should be, under status 200
-//! (quality P-23).
+//! Successes that are none: the text of an error where the answer should be, under status 200.
 //!
 //! A model may say any of this when it is asked to, so only a text that is nothing else is taken
 //! for an apology, and only where nobody counted a word of output.

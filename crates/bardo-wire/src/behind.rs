@@ -1,11 +1,11 @@
-//! What a router tells of the provider behind it that failed (reference sheet `openrouter.md`,
-//! Errors): its name, and its own words, quoted within bounds.
+//! What a router tells of the provider behind it that failed: its name, and its own words, quoted
+//! within bounds.
 
 use serde_json::Value;
 
 /// Longest quotation, in characters.
 const WORDS_MAX: usize = 600;
-/// Longest name.
+/// Longest name, in characters.
 const NAME_MAX: usize = 64;
 
 /// The router's words with those of the provider behind it, as `metadata` tells them.

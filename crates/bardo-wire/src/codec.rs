@@ -35,7 +35,7 @@ impl BadRequest {
         }
     }
 
-    /// The same refusal with a code that the caller's SDK knows.
+    /// This refusal with a code that the caller's SDK knows.
     #[must_use]
     pub fn with_code(self, code: &'static str) -> Self {
         Self {

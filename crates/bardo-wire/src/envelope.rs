@@ -1,4 +1,4 @@
-//! State of one provider inside the slot of another's dialect (translation §6).
+//! State of one provider inside the slot of another's dialect.
 //!
 //! A client that speaks Anthropic hands back a thinking block's `signature`, one that speaks
 //! Responses a reasoning item's `encrypted_content`. When the state in it is not that dialect's
@@ -60,7 +60,7 @@ pub fn seal(opaque: &Opaque, text: Option<&str>) -> String {
 /// What an envelope holds: the state, and the thinking text if it was put in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opened {
-    /// The state.
+    /// The provider's state.
     pub opaque: Opaque,
     /// The thinking text.
     pub text: Option<String>,

@@ -1,4 +1,4 @@
-//! Every header name of our own, written once (decisions §2).
+//! Every header name of our own, written once.
 
 /// Request id as OpenAI's SDKs read it.
 pub const X_REQUEST_ID: &str = "x-request-id";
@@ -27,7 +27,7 @@ pub const BARDO_REQUEST_ID: &str = "x-bardo-request-id";
 pub const OPTIMIZATIONS: &str = "x-bardo-optimizations";
 /// Cost in decimal USD, whoever pays; absent where no price is known.
 pub const COST: &str = "x-bardo-cost";
-/// The same as `x-bardo-cost`.
+/// Another name of `x-bardo-cost`, with the same value.
 pub const COST_USD: &str = "x-bardo-cost-usd";
 /// `no` where the account is not charged; absent where it is.
 pub const BILLED: &str = "x-bardo-billed";

@@ -56,7 +56,7 @@ pub(crate) struct Quirks {
     pub(crate) earlier_thinking: EarlierThinking,
     /// Wants `reasoning_content` with every turn that calls tools.
     pub(crate) demands_thinking: bool,
-    /// Takes `reasoning_details`.
+    /// Whether the service accepts `reasoning_details`.
     pub(crate) reasoning_details: bool,
     /// Has a member for Gemini's state of a message.
     pub(crate) thought_signature: bool,
@@ -78,9 +78,9 @@ pub(crate) struct Quirks {
 /// Files that a service takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Files {
-    /// None.
+    /// The service accepts no files.
     Never,
-    /// Inline.
+    /// Only inline data.
     Inline,
     /// Inline, or by an address.
     InlineOrUrl,
@@ -91,22 +91,22 @@ pub(crate) enum Files {
 /// Prompt-cache marks by a service's own name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CacheMarks {
-    /// None.
+    /// The service has no member for it.
     Unknown,
-    /// `prompt_cache_breakpoint`.
+    /// The member `prompt_cache_breakpoint`.
     Breakpoint,
-    /// `cache_control`.
+    /// The member `cache_control`.
     CacheControl,
 }
 
 /// How a service is asked to cache a prompt by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AutomaticCache {
-    /// It is not.
+    /// The service has no setting for it.
     Unknown,
     /// `cache_control` of the body.
     CacheControl,
-    /// `prompt_cache: true`.
+    /// The member `prompt_cache: true`.
     PromptCache,
 }
 
@@ -115,16 +115,16 @@ pub(crate) enum AutomaticCache {
 pub(crate) enum OutputLimit {
     /// As the model has it.
     ByModel,
-    /// `max_tokens`.
+    /// The member `max_tokens`.
     MaxTokens,
-    /// `max_completion_tokens`.
+    /// The member `max_completion_tokens`.
     MaxCompletionTokens,
 }
 
 /// The form in which thinking is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reasoning {
-    /// `reasoning_effort`.
+    /// The member `reasoning_effort`.
     Effort,
     /// `reasoning` with effort, budget and switch.
     Object,
@@ -139,7 +139,7 @@ pub(crate) enum Reasoning {
 /// The member that carries the words of earlier thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EarlierThinking {
-    /// None.
+    /// The service has no member for it.
     Unknown,
     /// This one, whoever made the model.
     Every(&'static str),
@@ -150,9 +150,9 @@ pub(crate) enum EarlierThinking {
 /// Where the id of the end user goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndUser {
-    /// `user`.
+    /// The member `user`.
     User,
-    /// `safety_identifier`.
+    /// The member `safety_identifier`.
     SafetyIdentifier,
     /// Nowhere: the service throws it away.
     Dropped,

@@ -1,5 +1,5 @@
 //! Edits of single top-level members in place: every other byte of a relayed body stays as the
-//! caller wrote it (translation principle 1).
+//! caller wrote it.
 
 use crate::json::TopLevel;
 
@@ -8,14 +8,14 @@ use crate::json::TopLevel;
 pub enum Edit {
     /// Replaces the value, or adds the member at the end.
     Set {
-        /// The member.
+        /// Key of the member.
         key: &'static str,
-        /// JSON text.
+        /// The value as JSON text.
         value: String,
     },
     /// Takes the member out.
     Remove {
-        /// The member.
+        /// Key of the member.
         key: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Server-sent events: framing only (quality P-17).
+//! Server-sent events: framing only.
 //!
 //! Bytes may arrive cut anywhere. CR, LF and CRLF end lines; comments, `event`, `data`, `id` and
 //! `retry` are understood; several `data` lines join with a newline; a BOM at the start is

@@ -27,7 +27,7 @@ pub(super) struct Conversation<'a> {
     pub(super) effort: Option<Effort>,
 }
 
-/// One message.
+/// One message of the conversation.
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
     pub(super) role: Role,
@@ -83,7 +83,7 @@ pub(super) enum Body<'a> {
 }
 
 impl<'a> Sent<'a> {
-    /// Plain words.
+    /// A text without citations or cache marks.
     pub(super) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self {
             body: Body::Text {
@@ -176,7 +176,7 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// Writes blocks.
+/// Writes a list of content blocks.
 pub(super) fn write_blocks(array: &mut Array<'_>, blocks: &[Sent<'_>]) {
     for block in blocks {
         match &block.body {

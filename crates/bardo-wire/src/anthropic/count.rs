@@ -1,4 +1,4 @@
-//! `/v1/messages/count_tokens`.
+//! The endpoint `/v1/messages/count_tokens`.
 
 use bardo_types::chat::ChatRequest;
 

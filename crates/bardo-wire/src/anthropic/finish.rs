@@ -41,7 +41,7 @@ pub(super) fn of_choice(choice: &Choice, told: Finish) -> Finish {
     with_calls(told, last.is_some(), whole)
 }
 
-/// Writes `stop_reason`.
+/// The value of `stop_reason`.
 pub(super) const fn name(finish: Finish) -> &'static str {
     match finish {
         Finish::Stop => "end_turn",

@@ -1,5 +1,4 @@
-//! `reasoning_details`: the slot of this dialect for thinking and the state bound to it
-//! (translation §6).
+//! `reasoning_details`: the slot of this dialect for thinking and the state bound to it.
 //!
 //! Entries in a format we map become neutral state that any dialect can carry; every other entry
 //! is kept as written, because it has to go back unmodified and in order.

@@ -15,7 +15,7 @@ pub enum JsonError {
         /// Offset of the first byte that does not fit.
         at: usize,
     },
-    /// Not UTF-8.
+    /// The text is not UTF-8.
     #[error("invalid UTF-8 at byte {at}")]
     Utf8 {
         /// Offset of the first bad byte.
@@ -43,7 +43,7 @@ pub enum JsonError {
 pub struct Member {
     /// The key with its quotes.
     pub key: Range<usize>,
-    /// The value.
+    /// Range of the value.
     pub value: Range<usize>,
 }
 

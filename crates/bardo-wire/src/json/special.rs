@@ -20,7 +20,8 @@ pub(super) fn string_special(bytes: &[u8]) -> Option<usize> {
     special_by_words(&long[at..]).map(|found| SHORT + at + found)
 }
 
-/// The same where it is known that there are no control bytes: see [`has_control`].
+/// The first quote or backslash in a text that is known to have no control bytes: see
+/// [`has_control`].
 pub(super) fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
     let (short, long) = bytes.split_at(bytes.len().min(SHORT));
     special_by_words(short)

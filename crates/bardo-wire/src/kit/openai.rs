@@ -67,7 +67,7 @@ macro_rules! openai_body {
 pub(crate) use openai_body;
 
 wire_object! {
-    /// `stream_options`.
+    /// The member `stream_options`.
     pub(crate) struct StreamOptions<'a> {
         "include_usage" => include_usage: Option<bool>,
     }

@@ -41,7 +41,7 @@ impl<T> TextOrList<'_, T> {
 }
 
 impl TextOrList<'_, String> {
-    /// All strings.
+    /// All texts as strings.
     pub(crate) fn into_texts(self) -> Vec<String> {
         match self {
             Self::Text(text) => vec![text.into_owned()],

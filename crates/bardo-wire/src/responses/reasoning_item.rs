@@ -1,4 +1,4 @@
-//! Reasoning items: the slot where state of every provider travels (translation §6).
+//! Reasoning items: the slot where state of every provider travels.
 //!
 //! OpenAI's own item goes as it is. State of others sits in `encrypted_content` as an envelope.
 //! Gemini also signs calls and texts; such a signature travels in a reasoning item of its own,

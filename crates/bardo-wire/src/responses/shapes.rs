@@ -17,7 +17,7 @@ use crate::kit::openai::InputAudio;
 use crate::kit::text_or_list::{Listed, TextOrList};
 
 wire_object! {
-    /// `POST /v1/responses`.
+    /// The body of `POST /v1/responses`.
     pub(super) struct Body<'a> {
         "model" => model: Option<Str<'a>>,
         "input" => input: Option<Input<'a>>,
@@ -43,7 +43,7 @@ wire_object! {
 }
 
 wire_object! {
-    /// `reasoning`.
+    /// The member `reasoning`.
     pub(super) struct ReasoningConfig<'a> {
         "effort" => effort: Option<Str<'a>>,
         "summary" => summary: Option<Str<'a>>,
@@ -52,7 +52,7 @@ wire_object! {
 }
 
 wire_object! {
-    /// `text`.
+    /// The member `text`.
     pub(super) struct TextConfig<'a> {
         "format" => format: Option<FormatConfig<'a>>,
         "verbosity" => verbosity: Option<Str<'a>>,
@@ -60,7 +60,7 @@ wire_object! {
 }
 
 wire_object! {
-    /// `text.format`.
+    /// The member `text.format`.
     pub(super) struct FormatConfig<'a> {
         "type" => kind: Option<Str<'a>>,
         "name" => name: Option<Str<'a>>,
@@ -122,7 +122,7 @@ impl Listed for ContentPart<'_> {
     const NAME: &'static str = "content parts";
 }
 
-/// So many members are compared one by one; an item has seldom more.
+/// Number of members up to which they are compared one by one; an item seldom has more.
 const FEW_MEMBERS: usize = 32;
 
 /// One input item.

@@ -60,7 +60,7 @@ wire_object! {
 }
 
 wire_object! {
-    /// `tool_usage.web_search`.
+    /// The member `tool_usage.web_search`.
     pub(super) struct WebSearch<'a> {
         "num_requests" => requests: Count,
     }

@@ -80,11 +80,11 @@ fn is_filled(list: &str) -> bool {
 enum Kind<'a> {
     /// `{"type":"function","function":{"name":…}}`, by its type.
     Nested(&'a str),
-    /// `{"type":…,"name":…}`.
+    /// A flat object, `{"type":…,"name":…}`.
     Typed(&'a str),
-    /// `{"name":…,"input_schema":{}}`.
+    /// An object with a schema, `{"name":…,"input_schema":{}}`.
     Schema,
-    /// `{"name":…}`.
+    /// The name alone, `{"name":…}`.
     Bare,
 }
 

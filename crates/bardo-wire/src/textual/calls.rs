@@ -15,11 +15,11 @@ pub(super) const CLOSE: &str = "</tool_call>";
 /// A piece of an answer with calls in its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallPiece {
-    /// Words.
+    /// Text between calls.
     Words(String),
-    /// A call.
+    /// A call of a tool.
     Call {
-        /// The tool.
+        /// Name of the tool.
         name: String,
         /// Its arguments as JSON text; text that does not parse when the call was cut off.
         arguments: String,

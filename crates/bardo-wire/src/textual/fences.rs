@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     Here,
-    /// It may, once more text is there.
+    /// The text may become a tag when more of it arrives.
     Perhaps,
     No,
 }

@@ -54,7 +54,7 @@ pub(super) fn read_call(text: &str, tools: &Declared<'_>, cut: bool) -> Option<(
     Some((name, arguments.written()))
 }
 
-/// `<tool_name>f</tool_name><parameters><city>Bern</city></parameters>`.
+/// Reads the oldest form, `<tool_name>f</tool_name><parameters><city>Bern</city></parameters>`.
 fn read_oldest(body: &str, tools: &Declared<'_>, cut: bool) -> Option<(String, String)> {
     let (name, rest) = body
         .strip_prefix("<tool_name>")?

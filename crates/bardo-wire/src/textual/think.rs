@@ -7,7 +7,7 @@ const CLOSE: &str = "</think>";
 /// Whether thinking begins with its tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opener {
-    /// Always.
+    /// The tag is always written.
     Written,
     /// Templates of models that always think put the tag into the prompt, so the answer may
     /// begin with thinking right away.
@@ -17,9 +17,9 @@ pub enum Opener {
 /// A piece of what a model said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ThinkPiece {
-    /// Thinking.
+    /// A piece of thinking.
     Thought(String),
-    /// The answer.
+    /// A piece of the answer.
     Words(String),
 }
 

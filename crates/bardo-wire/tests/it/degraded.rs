@@ -1,5 +1,5 @@
-//! Answers that are successes by their status alone (quality P-23): a relay and a translation take
-//! them for the failures that they are, so nobody is billed for them.
+//! Answers that are successes by their status alone: a relay and a translation take them for the
+//! failures that they are, so nobody is billed for them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Every call is answered in the next user turn, before anything else (translation §7, 42 and 46).
+//! Every call is answered in the next user turn, before anything else.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Prompt-cache marks.
+//! Marks for the prompt cache.
 
 use std::borrow::Cow;
 

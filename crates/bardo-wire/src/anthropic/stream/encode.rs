@@ -35,8 +35,8 @@ pub fn stream_encoder(context: ReplyContext) -> Box<dyn StreamEncoder> {
     })
 }
 
-/// One block is open at a time. While a call's input is unfinished, steps of other blocks wait,
-/// so that interleaved calls come out one after another (translation §4).
+/// One block is open at a time. While a call's input is unfinished, steps of other blocks wait, so
+/// that interleaved calls come out one after another.
 struct Encoder {
     context: ReplyContext,
     started: bool,

@@ -141,7 +141,7 @@ fn errors_have_every_key_that_clients_read() {
 }
 
 #[test]
-fn bug_34_a_signature_of_another_conversation_is_told_from_other_refusals() {
+fn a_signature_of_another_conversation_is_told_from_other_refusals() {
     let bound = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.";
     let tampered = "messages.1.content.0: Invalid `signature` in `thinking` block";
     for message in [bound, tampered] {

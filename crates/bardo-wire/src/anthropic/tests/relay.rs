@@ -59,7 +59,7 @@ fn content_begins_with_the_first_delta_and_not_before() {
 }
 
 #[test]
-fn bug_19_an_error_event_midway_is_seen_by_a_relay() {
+fn an_error_event_midway_is_seen_by_a_relay() {
     let seen = watch(&fixture("streams/error_midway.sse"));
     assert_eq!(seen.fault.unwrap().class, FaultClass::Overloaded);
     assert!(!seen.terminal);
@@ -78,7 +78,7 @@ fn stripped(body: &str, expected: Option<&str>) {
 }
 
 #[test]
-fn bug_34_stripping_takes_thinking_and_nothing_else() {
+fn stripping_takes_thinking_and_nothing_else() {
     stripped(
         r#"{ "x":1.0, "messages":[{"role":"user","content":"a"}, {"content":[{"type":"thinking","thinking":"t","signature":"s"}, {"type":"text", "text":"thinking"},{"data":"d","type":"redacted_thinking"}],"role":"assistant"},{"role":"user","content":[{"type":"text","text":"b"}]}] ,"thinking":{"type":"adaptive"}}"#,
         Some(

@@ -161,7 +161,7 @@ fn refusals_name_the_field() {
 }
 
 #[test]
-fn bug_56_a_count_needs_no_limit_and_sends_only_what_counts() {
+fn a_count_needs_no_limit_and_sends_only_what_counts() {
     let body = br#"{"model":"m","messages":[{"role":"user","content":"Hi"}],"system":"S"}"#;
     let request = decode_count_request(body).unwrap();
     assert_eq!(request.max_output_tokens, None);

@@ -1,4 +1,4 @@
-//! What a service says when it fails: objects, strings, arrays, pages of HTML (translation §5).
+//! What a service says when it fails: objects, strings, arrays, pages of HTML.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Failures as callers of this dialect expect them (translation §5).
+//! Failures as callers of this dialect expect them.
 
 use bardo_types::fault::{Fault, FaultClass};
 

@@ -32,7 +32,7 @@ pub(in crate::chat) struct Chunk<'a> {
     pub(in crate::chat) error: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(in crate::chat) cost: Option<&'a RawValue>,
-    /// llama.cpp.
+    /// Timings of llama.cpp.
     #[serde(borrow)]
     pub(in crate::chat) timings: Option<&'a RawValue>,
     /// Beside no choices, these two tell of a failure (small servers).

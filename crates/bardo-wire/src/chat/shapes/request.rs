@@ -129,7 +129,7 @@ wire_object! {
     }
 }
 
-/// Message content.
+/// The content of a message.
 pub(in crate::chat) type Content<'a> = TextOrList<'a, WirePart<'a>>;
 
 impl Listed for WirePart<'_> {

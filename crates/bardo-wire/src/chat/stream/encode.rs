@@ -367,7 +367,7 @@ impl Encoder {
     }
 }
 
-/// Calls.
+/// Tool calls in the stream.
 impl Encoder {
     fn tool(&mut self, event: StreamEvent, out: &mut Vec<u8>) {
         match event {

@@ -1,4 +1,4 @@
-//! Field bugs by their number in translation §7.
+//! Faults of real providers and clients, each with its test.
 
 use bardo_types::chat::{
     Finish, Image, MediaSource, Opaque, Part, Reasoning, ServerBlock, ToolCall, ToolResult,
@@ -36,20 +36,20 @@ fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn bug_02_arguments_in_the_first_fragment_are_not_lost() {
+fn arguments_in_the_first_fragment_are_not_lost() {
     let calls = calls_of("openai/parallel_tools");
     assert_eq!(calls[1], ("call_b".into(), r#"{"city":"Oslo"}"#.into()));
 }
 
 #[test]
-fn bug_03_an_empty_tool_list_beside_text_is_text() {
+fn an_empty_tool_list_beside_text_is_text() {
     let answer = answer_of("local/empty_tool_list");
     assert_eq!(answer.choices[0].parts, [text("AB")]);
     assert_eq!(answer.choices[0].finish, Some(Finish::Stop));
 }
 
 #[test]
-fn bug_04_calls_are_numbered_among_calls() {
+fn calls_are_numbered_among_calls() {
     let start = |call, id: &str| StreamEvent::ToolStart {
         choice: 0,
         call,
@@ -76,7 +76,7 @@ fn bug_04_calls_are_numbered_among_calls() {
 }
 
 #[test]
-fn bug_05_three_calls_stay_three() {
+fn three_calls_stay_three() {
     assert_eq!(
         calls_of("openai/parallel_tools"),
         pairs(&[
@@ -88,7 +88,7 @@ fn bug_05_three_calls_stay_three() {
 }
 
 #[test]
-fn bug_08_an_id_on_every_fragment_is_one_call() {
+fn an_id_on_every_fragment_is_one_call() {
     assert_eq!(
         calls_of("local/repeated_id"),
         pairs(&[("c0", r#"{"x":1}"#)])
@@ -96,7 +96,7 @@ fn bug_08_an_id_on_every_fragment_is_one_call() {
 }
 
 #[test]
-fn bug_09_interleaved_calls_are_sorted_out() {
+fn interleaved_calls_are_sorted_out() {
     assert_eq!(
         calls_of("local/interleaved"),
         pairs(&[("c0", r#"{"x":1}"#), ("c1", r#"{"y":2}"#)])
@@ -104,7 +104,7 @@ fn bug_09_interleaved_calls_are_sorted_out() {
 }
 
 #[test]
-fn bug_12_calls_without_an_index_are_told_apart() {
+fn calls_without_an_index_are_told_apart() {
     assert_eq!(
         calls_of("local/no_index"),
         pairs(&[("call_1", r#"{"x":1}"#), ("call_seed_0_1", "{}")])
@@ -119,7 +119,7 @@ fn bug_12_calls_without_an_index_are_told_apart() {
 }
 
 #[test]
-fn bug_13_no_arguments_are_an_empty_object() {
+fn no_arguments_are_an_empty_object() {
     let stream = streamed(
         vec![
             StreamEvent::ToolStart {
@@ -150,7 +150,7 @@ fn bug_13_no_arguments_are_an_empty_object() {
 }
 
 #[test]
-fn bug_14_stop_with_a_call_is_a_call_without_empty_text() {
+fn stop_with_a_call_is_a_call_without_empty_text() {
     let answer = answer_of("local/same_index");
     assert_eq!(answer.choices[0].finish, Some(Finish::ToolCalls));
     assert!(
@@ -162,7 +162,7 @@ fn bug_14_stop_with_a_call_is_a_call_without_empty_text() {
 }
 
 #[test]
-fn bug_15_text_and_a_call_end_as_a_call() {
+fn text_and_a_call_end_as_a_call() {
     let mut steps = vec![StreamEvent::Text {
         choice: 0,
         text: "x".into(),
@@ -192,7 +192,7 @@ fn a_cut_call_keeps_the_length_reason() {
 }
 
 #[test]
-fn bug_18_and_21_a_reset_is_no_clean_end() {
+fn a_reset_is_no_clean_end() {
     let context = decode_context(Service::OpenAi, "m");
     let whole = fixture("openai/text.sse");
     let finish = whole.len() - "data: [DONE]\n\n".len();
@@ -207,7 +207,7 @@ fn bug_18_and_21_a_reset_is_no_clean_end() {
 }
 
 #[test]
-fn bug_20_a_failure_in_a_stream_is_an_error_object() {
+fn a_failure_in_a_stream_is_an_error_object() {
     let fault = Fault::new(bardo_types::fault::FaultClass::Timeout, "too slow");
     let told = streamed(vec![StreamEvent::Failed(fault)], reply_context());
     let error: Value = serde_json::from_str(told.trim().strip_prefix("data: ").unwrap()).unwrap();
@@ -216,7 +216,7 @@ fn bug_20_a_failure_in_a_stream_is_an_error_object() {
 }
 
 #[test]
-fn bug_23_empty_thinking_keeps_its_signature() {
+fn empty_thinking_keeps_its_signature() {
     let signed = || thinking("", Opaque::AnthropicSignature("EqQBsig==".into()));
     let answer = answer_of("openrouter/empty_thinking");
     assert_eq!(answer.choices[0].parts, [signed(), text("42")]);
@@ -235,7 +235,7 @@ fn bug_23_empty_thinking_keeps_its_signature() {
 }
 
 #[test]
-fn bug_25_signed_details_of_a_caller_become_signed_thinking() {
+fn signed_details_of_a_caller_become_signed_thinking() {
     let body = json!({"model": "m", "messages": [
         {"role": "user", "content": "x"},
         {"role": "assistant", "content": "y", "reasoning_content": "deep", "reasoning_details": [
@@ -253,7 +253,7 @@ fn bug_25_signed_details_of_a_caller_become_signed_thinking() {
 }
 
 #[test]
-fn bug_27_unsigned_thinking_is_not_sent_to_claude() {
+fn unsigned_thinking_is_not_sent_to_claude() {
     let mut request = foreign();
     request.messages.push(assistant(vec![
         Part::Reasoning(Reasoning {
@@ -276,7 +276,7 @@ fn bug_27_unsigned_thinking_is_not_sent_to_claude() {
 }
 
 #[test]
-fn bug_28_thought_and_signature_in_two_deltas_are_one() {
+fn thought_and_signature_in_two_deltas_are_one() {
     let answer = answer_of("openrouter/claude_thinking");
     assert_eq!(
         answer.choices[0].parts[0],
@@ -288,7 +288,7 @@ fn bug_28_thought_and_signature_in_two_deltas_are_one() {
 }
 
 #[test]
-fn bug_30_gemini_signatures_return_on_their_call() {
+fn gemini_signatures_return_on_their_call() {
     let answer = answer_of("google/thought_signature");
     let mut request = foreign();
     request
@@ -309,7 +309,7 @@ fn bug_30_gemini_signatures_return_on_their_call() {
 }
 
 #[test]
-fn bug_31_deepseek_gets_its_reasoning_back_on_tool_turns() {
+fn deepseek_gets_its_reasoning_back_on_tool_turns() {
     let answer = answer_of("deepseek/tool_loop");
     let usage = answer.usage.clone().unwrap();
     assert_eq!((usage.cache_read, usage.reasoning), (64, Some(12)));
@@ -326,7 +326,7 @@ fn bug_31_deepseek_gets_its_reasoning_back_on_tool_turns() {
 }
 
 #[test]
-fn bug_35_anthropic_usage_is_one_prompt_here() {
+fn anthropic_usage_is_one_prompt_here() {
     let usage = bardo_types::usage::Usage {
         fresh_input: 10,
         cache_write_5m: 100,
@@ -353,7 +353,7 @@ fn bug_35_anthropic_usage_is_one_prompt_here() {
 }
 
 #[test]
-fn bug_42_tool_messages_come_first_and_together() {
+fn tool_messages_come_first_and_together() {
     let mut request = foreign();
     request.messages.push(assistant(vec![
         Part::ToolCall(ToolCall::new("a", "f", "{}")),
@@ -395,7 +395,7 @@ fn bug_42_tool_messages_come_first_and_together() {
 }
 
 #[test]
-fn bug_44_blocks_without_text_in_results_are_told_in_words() {
+fn blocks_without_text_in_results_are_told_in_words() {
     let mut request = foreign();
     request
         .messages
@@ -418,7 +418,7 @@ fn bug_44_blocks_without_text_in_results_are_told_in_words() {
 }
 
 #[test]
-fn bug_46_calls_without_results_are_answered_and_late_ones_moved() {
+fn calls_without_results_are_answered_and_late_ones_moved() {
     let mut request = foreign();
     request.tools.push(function("f"));
     request.messages.push(assistant(vec![

@@ -6,7 +6,7 @@ use bardo_types::model::{Effort, ThinkingModes};
 use super::requests::{able, foreign, function, plain, raw, sent, text, user};
 use super::*;
 
-/// One row of translation §1: a request, where it goes, what has to be in the body, what is lost.
+/// One row of the table of translations: a request, where it goes, what has to be in the body, what is lost.
 struct Row {
     name: &'static str,
     change: fn(&mut ChatRequest),

@@ -1,4 +1,4 @@
-//! What was counted, in every spelling that services of this dialect use (translation §3).
+//! What was counted, in every spelling that services of this dialect use.
 
 use bardo_types::usage::{Usage, prompt_classes};
 use serde_json::value::RawValue;
@@ -84,9 +84,9 @@ pub(in crate::chat) fn read(counts: &Counts<'_>) -> Option<Usage> {
 pub(in crate::chat) struct Counts<'a> {
     /// `usage`, beside the choices or within the last.
     pub(in crate::chat) usage: Option<&'a RawValue>,
-    /// Venice's `cost`.
+    /// Venice's member `cost`.
     pub(in crate::chat) cost: Option<&'a RawValue>,
-    /// llama.cpp's `timings`.
+    /// llama.cpp's member `timings`.
     pub(in crate::chat) timings: Option<&'a RawValue>,
 }
 

@@ -55,7 +55,7 @@ fn thoughts_then_text() {
 }
 
 #[test]
-fn bug_01_a_call_that_arrives_whole_keeps_its_arguments() {
+fn a_call_that_arrives_whole_keeps_its_arguments() {
     let answer = check("parallel_calls");
     let calls: Vec<_> = answer.choices[0]
         .parts
@@ -77,7 +77,7 @@ fn bug_01_a_call_that_arrives_whole_keeps_its_arguments() {
 }
 
 #[test]
-fn bug_14_calls_finish_with_tool_calls_though_gemini_says_stop() {
+fn calls_finish_with_tool_calls_though_gemini_says_stop() {
     assert_eq!(
         check("parallel_calls").choices[0].finish,
         Some(Finish::ToolCalls)
@@ -180,12 +180,12 @@ fn without_a_count_of_candidates_the_total_tells() {
 }
 
 #[test]
-fn bug_21_a_stream_that_just_ends_is_a_failure() {
+fn a_stream_that_just_ends_is_a_failure() {
     insta::assert_debug_snapshot!(stream("dies_midway"));
 }
 
 #[test]
-fn bug_17_a_stream_without_any_event_is_a_failure() {
+fn a_stream_without_any_event_is_a_failure() {
     let events = decode(&[b""], context());
     let [StreamEvent::Failed(fault)] = events.as_slice() else {
         panic!("{events:?}");
@@ -194,7 +194,7 @@ fn bug_17_a_stream_without_any_event_is_a_failure() {
 }
 
 #[test]
-fn bug_19_an_error_in_the_stream_ends_it() {
+fn an_error_in_the_stream_ends_it() {
     let events = stream("error_midway");
     let Some(StreamEvent::Failed(fault)) = events.last() else {
         panic!("{events:?}");
@@ -209,7 +209,7 @@ fn a_malformed_call_is_a_failure() {
 }
 
 #[test]
-fn bug_22_an_error_with_status_200_is_a_failure() {
+fn an_error_with_status_200_is_a_failure() {
     let body = br#"{"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED"}}"#;
     let fault = decode_response(body, &context()).unwrap_err();
     assert_eq!(fault.class, FaultClass::RateLimit);
@@ -219,7 +219,7 @@ fn bug_22_an_error_with_status_200_is_a_failure() {
 
 /// Section 3, the Gemini row.
 #[test]
-fn bug_41_output_includes_thoughts() {
+fn output_includes_thoughts() {
     let body = br#"{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}],
         "usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":600,"candidatesTokenCount":10,
         "thoughtsTokenCount":90,"toolUsePromptTokenCount":7,"totalTokenCount":1107,

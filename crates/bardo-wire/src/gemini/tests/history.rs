@@ -15,7 +15,7 @@ fn check(name: &str, request: &ChatRequest) {
 
 /// Results of a batch come first, together, in the order of their calls.
 #[test]
-fn bug_42_results_and_words_in_any_order() {
+fn results_and_words_in_any_order() {
     let request = chat(vec![
         user("Weather?"),
         says(
@@ -57,7 +57,7 @@ fn bug_42_results_and_words_in_any_order() {
 }
 
 #[test]
-fn bug_46_a_missing_result_becomes_an_error_and_a_stray_one_is_refused() {
+fn a_missing_result_becomes_an_error_and_a_stray_one_is_refused() {
     let mut request = chat(vec![
         user("Go"),
         says(
@@ -96,7 +96,7 @@ fn ids_that_repeat_in_every_turn_pair_within_their_turn() {
 }
 
 #[test]
-fn bug_44_a_tool_reference_in_a_result_is_not_empty() {
+fn a_tool_reference_in_a_result_is_not_empty() {
     let request = chat(vec![
         user("Go"),
         says(Role::Assistant, vec![call("a", "search_tools", "{}")]),
@@ -209,7 +209,7 @@ fn a_message_of_ours_that_came_back_with_its_signature_lost_nothing() {
 
 /// What Gemini wrote goes back as it came.
 #[test]
-fn bug_29_an_answer_returns_with_its_signatures() {
+fn an_answer_returns_with_its_signatures() {
     for name in ["parallel_calls", "thoughts_then_text", "code_execution"] {
         let answer = fixture(&format!("{name}.json"));
         let decoded = decode_response(&answer, &context()).unwrap();
@@ -233,7 +233,7 @@ fn bug_29_an_answer_returns_with_its_signatures() {
 
 /// Callers whose dialect has no slot on a call hand the signature back as a block before it.
 #[test]
-fn bug_29_a_signature_before_a_call_belongs_to_the_call() {
+fn a_signature_before_a_call_belongs_to_the_call() {
     let state = |text: &str| {
         Part::Reasoning(Reasoning {
             text: text.into(),

@@ -88,7 +88,7 @@ fn nothing_is_lost_where_nothing_was_asked() {
 }
 
 #[test]
-fn bug_47_nothing_of_a_schema_is_lost() {
+fn nothing_of_a_schema_is_lost() {
     let schema = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"const":{"const":1},"default":{"type":"number","exclusiveMinimum":0,"multipleOf":0.10,"default":1.0},"list":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/x"}}},"propertyNames":{"pattern":"^[a-z]+$"},"additionalProperties":false,"$defs":{"x":{"type":"string"}}}"##;
     let mut request = chat(vec![user("Hi")]);
     request.tools.push(Tool::Function {
@@ -106,7 +106,7 @@ fn bug_47_nothing_of_a_schema_is_lost() {
 }
 
 #[test]
-fn bug_13_a_tool_without_arguments() {
+fn a_tool_without_arguments() {
     let mut request = chat(vec![
         user("Hi"),
         says(Role::Assistant, vec![call("a", "now", "")]),

@@ -33,7 +33,7 @@ wire_object! {
 }
 
 wire_object! {
-    /// `incomplete_details`.
+    /// The member `incomplete_details`.
     pub(in crate::responses) struct Incomplete<'a> {
         "reason" => reason: Option<Str<'a>>,
     }

@@ -20,7 +20,7 @@ use crate::responses::{annotations, error as failures, reasoning_item};
 use crate::sse::SseEvent;
 
 wire_object! {
-    /// Any event.
+    /// An event of any type.
     struct Event<'a> {
         "type" => kind: Option<Str<'a>>,
         "response" => response: Option<&'a RawValue>,

@@ -45,7 +45,7 @@ fn inputs(response: &ChatResponse) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn bug_06_arguments_only_on_done_arrive_once() {
+fn arguments_only_on_done_arrive_once() {
     for (name, expected) in [
         ("arguments_only_when_done", "{\"city\":\"Basel\"}"),
         ("arguments_only_in_the_item", "{\"city\":\"Chur\"}"),
@@ -59,7 +59,7 @@ fn bug_06_arguments_only_on_done_arrive_once() {
 }
 
 #[test]
-fn bug_10_parallel_calls_count_from_zero() {
+fn parallel_calls_count_from_zero() {
     let numbers: Vec<(u32, String)> = steps(&read("answers/parallel_tools.sse"), 4096)
         .into_iter()
         .filter_map(|step| match step {
@@ -72,7 +72,7 @@ fn bug_10_parallel_calls_count_from_zero() {
 }
 
 #[test]
-fn bug_13_a_call_without_arguments_is_an_empty_object() {
+fn a_call_without_arguments_is_an_empty_object() {
     let response = from_stream("parallel_tools").unwrap();
     let Some(Part::ToolCall(call)) = response.choices[0].parts.last() else {
         panic!("the last part is a call");
@@ -81,7 +81,7 @@ fn bug_13_a_call_without_arguments_is_an_empty_object() {
 }
 
 #[test]
-fn bug_14_bug_15_words_and_a_call_end_as_tool_calls_without_empty_text() {
+fn words_and_a_call_end_as_tool_calls_without_empty_text() {
     let response = from_stream("parallel_tools").unwrap();
     let choice = &response.choices[0];
     assert_eq!(choice.finish, Some(Finish::ToolCalls));
@@ -90,7 +90,7 @@ fn bug_14_bug_15_words_and_a_call_end_as_tool_calls_without_empty_text() {
 }
 
 #[test]
-fn bug_16_a_failed_response_is_a_fault_with_the_providers_message() {
+fn a_failed_response_is_a_fault_with_the_providers_message() {
     let fault = from_stream("failed_quota").unwrap_err();
     assert_eq!(fault.class, bardo_types::fault::FaultClass::Payment);
     assert_eq!(fault.code.as_deref(), Some("insufficient_quota"));
@@ -99,7 +99,7 @@ fn bug_16_a_failed_response_is_a_fault_with_the_providers_message() {
 }
 
 #[test]
-fn bug_17_bug_21_a_stream_without_its_terminal_event_failed() {
+fn a_stream_without_its_terminal_event_failed() {
     let all = steps(&read("answers/ends_early.sse"), 100);
     let Some(StreamEvent::Failed(fault)) = all.last() else {
         panic!("the last step is a failure");
@@ -114,7 +114,7 @@ fn bug_17_bug_21_a_stream_without_its_terminal_event_failed() {
 }
 
 #[test]
-fn bug_22_an_error_in_a_200_is_an_error() {
+fn an_error_in_a_200_is_an_error() {
     let fault = decode_response(
         br#"{"error":{"code":503,"message":"no provider"},"output":[]}"#,
         &decode_context(),
@@ -125,7 +125,7 @@ fn bug_22_an_error_in_a_200_is_an_error() {
 }
 
 #[test]
-fn bug_37_cached_tokens_are_counted_apart() {
+fn cached_tokens_are_counted_apart() {
     let usage = from_whole("text").unwrap().usage.unwrap();
     assert_eq!((usage.fresh_input, usage.cache_read), (224, 3712));
     assert_eq!((usage.prompt(), usage.output), (3936, 20));

@@ -409,14 +409,14 @@ fn a_failure_in_mid_stream_is_response_failed_and_nothing_else() {
 }
 
 #[test]
-fn bug_17_a_failure_before_anything_still_begins_with_created() {
+fn a_failure_before_anything_still_begins_with_created() {
     let fault = Fault::new(bardo_types::fault::FaultClass::Connection, "gone");
     let events = checked(&encoded([StreamEvent::Failed(fault)]));
     assert_eq!(events.len(), 3);
 }
 
 #[test]
-fn bug_09_interleaved_calls_keep_their_own_arguments() {
+fn interleaved_calls_keep_their_own_arguments() {
     let start = |call: u32| StreamEvent::ToolStart {
         choice: 0,
         call,

@@ -88,7 +88,7 @@ fn text_becomes_thinking_words_and_calls() {
 }
 
 #[test]
-fn bug_14_a_call_alone_leaves_no_empty_text() {
+fn a_call_alone_leaves_no_empty_text() {
     let words = "\n<tool_call>{\"name\":\"f\"}</tool_call>\n";
     let choice = answer(words, Finish::Stop, &thinking_caller());
     assert_eq!(

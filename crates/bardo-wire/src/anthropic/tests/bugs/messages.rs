@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn bug_42_results_come_first_in_the_next_user_message() {
+fn results_come_first_in_the_next_user_message() {
     let mut request = hello();
     request.messages.extend([
         Message::new(
@@ -35,7 +35,7 @@ fn bug_42_results_come_first_in_the_next_user_message() {
 }
 
 #[test]
-fn bug_46_calls_without_results_are_answered_with_an_error() {
+fn calls_without_results_are_answered_with_an_error() {
     let mut request = hello();
     request.messages.extend([
         Message::new(
@@ -61,7 +61,7 @@ fn bug_46_calls_without_results_are_answered_with_an_error() {
 }
 
 #[test]
-fn bug_48_schemas_become_valid() {
+fn schemas_become_valid() {
     for (schema, expected) in [
         (None, json!({"type": "object", "properties": {}})),
         (Some("{}"), json!({"type": "object", "properties": {}})),
@@ -99,7 +99,7 @@ fn bug_48_schemas_become_valid() {
 }
 
 #[test]
-fn bug_51_a_schema_for_the_answer_is_flat() {
+fn a_schema_for_the_answer_is_flat() {
     let mut request = hello();
     let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}"#;
     request.output = OutputFormat::JsonSchema {
@@ -125,7 +125,7 @@ fn bug_51_a_schema_for_the_answer_is_flat() {
 }
 
 #[test]
-fn bug_54_cache_marks_stay_on_every_kind_of_block() {
+fn cache_marks_stay_on_every_kind_of_block() {
     let mark = || {
         Some(CacheMark(
             RawJson::parse(r#"{"type":"ephemeral","ttl":"1h"}"#).unwrap(),
@@ -212,7 +212,7 @@ fn marks(body: &Value) -> Vec<String> {
 }
 
 #[test]
-fn bug_55_breakpoints_are_set_once_and_stay_where_they_are() {
+fn breakpoints_are_set_once_and_stay_where_they_are() {
     let mut request = hello();
     request.messages.insert(0, say(Role::System, "A"));
     request.messages.insert(1, say(Role::System, "B"));
@@ -253,7 +253,7 @@ fn bug_55_breakpoints_are_set_once_and_stay_where_they_are() {
 }
 
 #[test]
-fn bug_60_server_tools_and_blocks_go_back_only_to_their_maker() {
+fn server_tools_and_blocks_go_back_only_to_their_maker() {
     let block = |dialect, kind: &str| {
         Part::Server(ServerBlock {
             dialect,

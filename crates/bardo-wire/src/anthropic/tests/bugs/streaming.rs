@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn bug_01_a_call_that_comes_whole_has_its_arguments() {
+fn a_call_that_comes_whole_has_its_arguments() {
     let steps = vec![
         tool(0, "a"),
         input(0, r#"{"city":"Paris"}"#),
@@ -22,7 +22,7 @@ fn bug_01_a_call_that_comes_whole_has_its_arguments() {
 }
 
 #[test]
-fn bug_02_input_given_in_the_start_of_a_block_is_not_lost() {
+fn input_given_in_the_start_of_a_block_is_not_lost() {
     let stream = concat!(
         "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n",
         "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"f\",\"input\":{\"x\":1}}}\n\n",
@@ -35,13 +35,13 @@ fn bug_02_input_given_in_the_start_of_a_block_is_not_lost() {
 }
 
 #[test]
-fn bug_03_empty_steps_write_nothing() {
+fn empty_steps_write_nothing() {
     let (blocks, _) = streamed(vec![text(""), text("Hi"), text(""), finish(Finish::Stop)]);
     assert_eq!(blocks, [json!({"type": "text", "text": "Hi"})]);
 }
 
 #[test]
-fn bug_04_calls_are_counted_among_calls_only() {
+fn calls_are_counted_among_calls_only() {
     let events = decode_stream(
         &fixture("streams/thinking_and_calls.sse"),
         usize::MAX,
@@ -58,7 +58,7 @@ fn bug_04_calls_are_counted_among_calls_only() {
 }
 
 #[test]
-fn bug_05_three_calls_are_three_blocks() {
+fn three_calls_are_three_blocks() {
     let mut steps = Vec::new();
     for (number, id) in [(0, "a"), (1, "b"), (2, "c")] {
         steps.push(tool(number, id));
@@ -76,7 +76,7 @@ fn bug_05_three_calls_are_three_blocks() {
 }
 
 #[test]
-fn bug_09_interleaved_calls_come_out_one_after_another() {
+fn interleaved_calls_come_out_one_after_another() {
     let (blocks, _) = streamed(vec![
         tool(0, "a"),
         tool(1, "b"),
@@ -101,7 +101,7 @@ fn bug_09_interleaved_calls_come_out_one_after_another() {
 }
 
 #[test]
-fn bug_09_a_complete_call_makes_way_at_once() {
+fn a_complete_call_makes_way_at_once() {
     let mut encoder = stream_encoder(reply());
     let mut out = Vec::new();
     for step in [
@@ -121,7 +121,7 @@ fn bug_09_a_complete_call_makes_way_at_once() {
 }
 
 #[test]
-fn bug_13_a_call_without_arguments_has_an_empty_object() {
+fn a_call_without_arguments_has_an_empty_object() {
     let (blocks, _) = streamed(vec![tool(0, "a"), input(0, ""), finish(Finish::ToolCalls)]);
     assert_eq!(blocks, [call("a", json!({}))]);
     let mut request = hello();
@@ -136,7 +136,7 @@ fn bug_13_a_call_without_arguments_has_an_empty_object() {
 }
 
 #[test]
-fn bug_14_a_call_is_reported_though_upstream_said_stop() {
+fn a_call_is_reported_though_upstream_said_stop() {
     let (blocks, reason) = streamed(vec![
         text(""),
         tool(0, "a"),
@@ -150,7 +150,7 @@ fn bug_14_a_call_is_reported_though_upstream_said_stop() {
 }
 
 #[test]
-fn bug_15_text_and_a_call_end_with_tool_use() {
+fn text_and_a_call_end_with_tool_use() {
     let (blocks, reason) = streamed(vec![
         text("Looking."),
         tool(0, "a"),
@@ -161,7 +161,7 @@ fn bug_15_text_and_a_call_end_with_tool_use() {
 }
 
 #[test]
-fn bug_16_a_failure_after_the_start_is_an_error_event() {
+fn a_failure_after_the_start_is_an_error_event() {
     let fault = Fault::new(FaultClass::RateLimit, "You exceeded your quota");
     for before in [
         vec![],
@@ -182,7 +182,7 @@ fn bug_16_a_failure_after_the_start_is_an_error_event() {
 }
 
 #[test]
-fn bug_17_a_stream_that_dies_before_content_fails() {
+fn a_stream_that_dies_before_content_fails() {
     let events = decode_stream(&fixture("streams/cut_before_content.sse"), 9, context());
     assert!(matches!(events.last(), Some(StreamEvent::Failed(_))));
     assert!(matches!(
@@ -192,7 +192,7 @@ fn bug_17_a_stream_that_dies_before_content_fails() {
 }
 
 #[test]
-fn bug_21_a_stream_without_its_last_event_fails() {
+fn a_stream_without_its_last_event_fails() {
     let events = decode_stream(
         &fixture("streams/cut_before_message_stop.sse"),
         9,
@@ -202,7 +202,7 @@ fn bug_21_a_stream_without_its_last_event_fails() {
 }
 
 #[test]
-fn bug_35_cache_reads_and_writes_are_part_of_the_prompt() {
+fn cache_reads_and_writes_are_part_of_the_prompt() {
     let body = br#"{"content":[],"stop_reason":"end_turn","usage":{"input_tokens":10,"cache_creation_input_tokens":100,"cache_read_input_tokens":1000,"output_tokens":5}}"#;
     let usage = decode_response(body, &context()).unwrap().usage.unwrap();
     assert_eq!(
@@ -212,7 +212,7 @@ fn bug_35_cache_reads_and_writes_are_part_of_the_prompt() {
 }
 
 #[test]
-fn bug_37_input_tokens_are_without_the_cached_ones() {
+fn input_tokens_are_without_the_cached_ones() {
     let response = ChatResponse {
         usage: Some(Usage {
             fresh_input: 224,
@@ -228,7 +228,7 @@ fn bug_37_input_tokens_are_without_the_cached_ones() {
 }
 
 #[test]
-fn bug_39_counts_that_come_late_are_in_message_delta() {
+fn counts_that_come_late_are_in_message_delta() {
     let events = grammatical(&encode_stream([
         start(),
         text("Hi"),
@@ -253,7 +253,7 @@ fn bug_39_counts_that_come_late_are_in_message_delta() {
 }
 
 #[test]
-fn bug_40_output_is_read_from_message_delta() {
+fn output_is_read_from_message_delta() {
     let events = decode_stream(
         &fixture("streams/cut_before_message_stop.sse"),
         50,

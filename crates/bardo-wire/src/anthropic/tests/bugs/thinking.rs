@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn bug_23_an_empty_thinking_block_with_a_signature_survives() {
+fn an_empty_thinking_block_with_a_signature_survives() {
     let response = decode_response(&fixture("answers/thinking_omitted.json"), &context()).unwrap();
     let expected = thought("", signed("EuYBCkQYAi=="));
     assert_eq!(response.choices[0].parts[0], expected);
@@ -41,7 +41,7 @@ fn tool_loop(thinking: Option<Part>) -> ChatRequest {
 }
 
 #[test]
-fn bug_24_manual_thinking_is_off_where_the_tool_loop_lost_its_thinking() {
+fn manual_thinking_is_off_where_the_tool_loop_lost_its_thinking() {
     let (body, lost) = encoded(&tool_loop(None), older());
     assert_eq!(body["thinking"], json!({"type": "disabled"}));
     assert_eq!(lost, ["thinking"]);
@@ -60,7 +60,7 @@ fn bug_24_manual_thinking_is_off_where_the_tool_loop_lost_its_thinking() {
 }
 
 #[test]
-fn bug_25_a_signed_block_from_a_caller_of_another_dialect_goes_up() {
+fn a_signed_block_from_a_caller_of_another_dialect_goes_up() {
     let (body, _) = encoded(&tool_loop(Some(thought("hmm", signed("sig")))), newest());
     assert_eq!(
         body["messages"][1]["content"][0],
@@ -69,7 +69,7 @@ fn bug_25_a_signed_block_from_a_caller_of_another_dialect_goes_up() {
 }
 
 #[test]
-fn bug_27_thinking_that_is_not_anthropics_is_dropped() {
+fn thinking_that_is_not_anthropics_is_dropped() {
     let foreign = [
         None,
         Some(Opaque::AnthropicSignature(String::new())),
@@ -108,7 +108,7 @@ fn bug_27_thinking_that_is_not_anthropics_is_dropped() {
 }
 
 #[test]
-fn bug_28_text_and_signature_of_thinking_become_one_block() {
+fn text_and_signature_of_thinking_become_one_block() {
     let (blocks, _) = streamed(vec![
         StreamEvent::Reasoning {
             choice: 0,
@@ -161,7 +161,7 @@ fn handed_back(parts: &[Part], steps: Vec<StreamEvent>) -> [Vec<Part>; 2] {
 }
 
 #[test]
-fn bug_29_state_bound_to_calls_and_texts_comes_back_in_its_place() {
+fn state_bound_to_calls_and_texts_comes_back_in_its_place() {
     let state = |text: &str| Some(Opaque::GeminiSignature(text.into()));
     let parts = vec![
         thought("plan", state("for thought")),
@@ -213,7 +213,7 @@ fn bug_29_state_bound_to_calls_and_texts_comes_back_in_its_place() {
 }
 
 #[test]
-fn bug_31_reasoning_that_must_be_echoed_comes_back() {
+fn reasoning_that_must_be_echoed_comes_back() {
     let states = [
         Some(Opaque::ReasoningContent),
         Some(Opaque::OpenAiReasoning(
@@ -241,7 +241,7 @@ fn bug_31_reasoning_that_must_be_echoed_comes_back() {
 }
 
 #[test]
-fn bug_32_a_budget_is_an_effort_where_the_model_takes_no_budget() {
+fn a_budget_is_an_effort_where_the_model_takes_no_budget() {
     let mut request = hello();
     request.reasoning.mode = Some(ThinkingMode::Budget(16_000));
     let (body, lost) = encoded(&request, newest());
@@ -251,7 +251,7 @@ fn bug_32_a_budget_is_an_effort_where_the_model_takes_no_budget() {
 }
 
 #[test]
-fn bug_33_leaving_out_sampling_leaves_thinking_in() {
+fn leaving_out_sampling_leaves_thinking_in() {
     let mut request = hello();
     request.reasoning.mode = Some(ThinkingMode::Adaptive);
     request.sampling.temperature = RawJson::parse("0.2").ok();
@@ -263,7 +263,7 @@ fn bug_33_leaving_out_sampling_leaves_thinking_in() {
 }
 
 #[test]
-fn bug_34_instructions_stay_out_of_what_signed_thinking_is_bound_to() {
+fn instructions_stay_out_of_what_signed_thinking_is_bound_to() {
     let mut request = tool_loop(Some(thought("t", signed("sig"))));
     request.messages.insert(0, say(Role::System, "Be kind."));
     request.tool_choice = Some(ToolChoice::Required);

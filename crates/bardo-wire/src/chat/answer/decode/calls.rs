@@ -1,4 +1,4 @@
-//! Calls from their fragments, which servers number and name in many ways (translation §7, 2–12).
+//! Calls from their fragments, which servers number and name in many ways.
 
 use bardo_types::chat::{Opaque, StreamEvent};
 use serde_json::value::RawValue;

@@ -1,5 +1,5 @@
-//! From deltas to neutral steps. A whole answer is one large delta, so that both ways of
-//! answering mean the same by construction (translation principle 4).
+//! From deltas to neutral steps. A whole answer is one large delta, so that both ways of answering
+//! mean the same by construction.
 
 use bardo_types::chat::{Citation, CitationSource, Finish, Opaque, ServerBlock, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};

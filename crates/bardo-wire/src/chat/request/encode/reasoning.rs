@@ -1,4 +1,4 @@
-//! Thinking of earlier turns, where the target wants it back (translation §6).
+//! Thinking of earlier turns, where the target wants it back.
 
 use bardo_types::Losses;
 use bardo_types::chat::{Message, Opaque, Part, Reasoning, ThinkingMode};

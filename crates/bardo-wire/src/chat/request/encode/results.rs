@@ -1,5 +1,4 @@
-//! Results of tools: one message per call, right behind the message that calls (translation §7,
-//! 42 and 46).
+//! Results of tools: one message per call, right behind the message that calls.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};

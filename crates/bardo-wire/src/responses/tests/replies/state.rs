@@ -21,7 +21,7 @@ fn replayed(output: &Value) -> Vec<Part> {
 }
 
 #[test]
-fn bug_23_state_of_every_provider_comes_back_as_it_was() {
+fn state_of_every_provider_comes_back_as_it_was() {
     let signed = Opaque::GeminiSignature("on text".into());
     let parts = vec![
         Part::Reasoning(Reasoning {

@@ -97,7 +97,7 @@ fn a_tool_loop_of_another_dialect_reads_as_reviewed() {
 }
 
 #[test]
-fn bug_42_outputs_come_first_and_together() {
+fn outputs_come_first_and_together() {
     let (body, _) = sent(&anthropic());
     let kinds: Vec<&str> = body["input"]
         .as_array()
@@ -121,7 +121,7 @@ fn bug_42_outputs_come_first_and_together() {
 }
 
 #[test]
-fn bug_44_a_block_nobody_knows_leaves_text_behind() {
+fn a_block_nobody_knows_leaves_text_behind() {
     let mut request = anthropic();
     let Part::ToolResult(result) = &mut request.messages[3].parts[1] else {
         panic!("a tool result");
@@ -137,7 +137,7 @@ fn bug_44_a_block_nobody_knows_leaves_text_behind() {
 }
 
 #[test]
-fn bug_46_a_call_without_its_result_gets_one_that_says_so() {
+fn a_call_without_its_result_gets_one_that_says_so() {
     let mut request = anthropic();
     request.messages[3].parts.remove(2);
     let (body, lost) = sent(&request);
