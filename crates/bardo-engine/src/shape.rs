@@ -8,13 +8,13 @@ use bardo_profile::{AnswerLift, Applied, SchemaCheck, SchemaMode};
 use bardo_providers::{Call, Endpoint, Operation};
 use bardo_router::Candidate;
 use bardo_types::Degradation;
-use bardo_types::chat::ChatRequest;
+use bardo_types::chat::{ChatRequest, ThinkingMode};
 use bardo_types::model::{Dialect, Service, ToolFormat};
 use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::{DecodeContext, ReplyContext, Target};
 use bardo_wire::json::scan;
 use bardo_wire::splice::{Edit, splice};
-use bardo_wire::{chat, marks, responses, table, textual};
+use bardo_wire::{anthropic, chat, marks, responses, table, textual};
 use bytes::Bytes;
 use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 
@@ -258,6 +258,12 @@ fn relayed(
         }
     }
     edits.extend(endpoint.provider().peculiarities(&top));
+    let renames_limit = candidate.entry.capabilities.max_completion_tokens
+        && endpoint.service == Service::OpenAi
+        && admitted.dialect == Dialect::Chat;
+    if renames_limit && edits.iter().all(|edit| edit.key() != "max_tokens") {
+        edits.extend(chat::limit_renamed(&top));
+    }
     if endpoint.service != Service::Anthropic {
         for edit in marks::without_scope(&top) {
             if edits.iter().all(|set| set.key() != edit.key()) {
@@ -297,9 +303,18 @@ fn relayed(
             Dialect::Responses => "max_output_tokens",
             _ => "max_tokens",
         };
-        edits.retain(|edit| edit.key() != key);
-        edits.push(Edit::set(key, cap.to_string()));
-        degraded.push(said);
+        let own = edits.iter().find_map(|edit| match edit {
+            Edit::Set { key: own, value } if *own == key => value.parse::<u64>().ok(),
+            _ => None,
+        });
+        if own.is_none_or(|own| cap < own) {
+            edits.retain(|edit| edit.key() != key);
+            edits.push(Edit::set(key, cap.to_string()));
+            degraded.push(said);
+            if admitted.dialect == Dialect::Anthropic {
+                anthropic::think_within(&top, &mut edits, cap);
+            }
+        }
     }
     let body = if edits.is_empty() {
         admitted.body.clone()
@@ -382,9 +397,16 @@ fn written_anew(
     mut request: Arc<ChatRequest>,
 ) -> Result<Translated, EngineError> {
     let applied = setup::of_request(admitted, candidate, endpoint, dialect, &mut request)?;
+    let own = request.max_output_tokens;
     let cap = admitted.output_cap(candidate);
+    let cap = cap.filter(|(cap, _)| own.is_none_or(|own| *cap < own));
     if let Some((cap, _)) = &cap {
-        Arc::make_mut(&mut request).max_output_tokens = Some(*cap);
+        let request = Arc::make_mut(&mut request);
+        request.max_output_tokens = Some(*cap);
+        if let Some(ThinkingMode::Budget(tokens)) = &mut request.reasoning.mode {
+            // As much is left for the answer.
+            *tokens = (*tokens).min(cap / 2);
+        }
     }
     let capabilities = Arc::new(candidate.entry.capabilities.clone());
     let target = Target {

@@ -182,6 +182,11 @@ pub fn splice(data: &[u8]) {
             Edit::Remove { key } => {
                 expected.shift_remove(*key);
             }
+            Edit::Rename { key, to } => {
+                if let Some(value) = expected.shift_remove(*key) {
+                    expected.insert((*to).to_owned(), value);
+                }
+            }
         }
     }
     let again = scan(&body).expect("a spliced body is still a body");

@@ -26,6 +26,7 @@ mod strip;
 mod thinking;
 mod tools;
 mod usage;
+mod within;
 
 pub use answer::decode::decode_response;
 pub use answer::encode::encode_response;
@@ -38,6 +39,7 @@ pub use stream::decode::stream_decoder;
 pub use stream::encode::stream_encoder;
 pub use strip::strip_thinking;
 pub(crate) use usage::Tally;
+pub use within::think_within;
 
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,14 @@ pub enum Edit {
         /// Key of the member.
         key: &'static str,
     },
+    /// Writes another name for the member; its place and its value stay. A body without the member
+    /// is not changed.
+    Rename {
+        /// The member.
+        key: &'static str,
+        /// Its new name, which no other member of the body has.
+        to: &'static str,
+    },
 }
 
 impl Edit {
@@ -43,7 +51,7 @@ impl Edit {
     #[must_use]
     pub fn key(&self) -> &'static str {
         match self {
-            Self::Set { key, .. } | Self::Remove { key } => key,
+            Self::Set { key, .. } | Self::Remove { key } | Self::Rename { key, .. } => key,
         }
     }
 }
@@ -54,12 +62,10 @@ pub fn splice(top: &TopLevel<'_>, edits: &[Edit]) -> Vec<u8> {
     let body = top.bytes();
     let added: usize = edits
         .iter()
-        .map(|edit| {
-            if let Edit::Set { value, key } = edit {
-                value.len() + key.len() + 4
-            } else {
-                0
-            }
+        .map(|edit| match edit {
+            Edit::Set { value, key } => value.len() + key.len() + 4,
+            Edit::Remove { .. } => 0,
+            Edit::Rename { to, .. } => to.len(),
         })
         .sum();
     let mut out = Vec::with_capacity(body.len() + added);
@@ -88,6 +94,14 @@ pub fn splice(top: &TopLevel<'_>, edits: &[Edit]) -> Vec<u8> {
                 };
                 out.extend_from_slice(&body[copied..from]);
                 copied = to;
+            }
+            Some(Edit::Rename { to, .. }) => {
+                out.extend_from_slice(&body[copied..member.key.start]);
+                out.push(b'"');
+                out.extend_from_slice(to.as_bytes());
+                out.push(b'"');
+                copied = member.key.end;
+                kept_before = true;
             }
             None => kept_before = true,
         }
@@ -134,6 +148,25 @@ mod tests {
             r#"{ "n":1.0, "model" : "a" ,"x":[ ]}"#,
             &[Edit::set_string("model", "b")],
             r#"{ "n":1.0, "model" : "b" ,"x":[ ]}"#,
+        );
+    }
+
+    #[test]
+    fn a_member_gets_another_name_and_nothing_else_moves() {
+        let rename = |key, to| Edit::Rename { key, to };
+        check(
+            r#"{ "n":1.0, "\u0061" : 5E1 ,"x":[ ]}"#,
+            &[rename("a", "b"), rename("none", "c")],
+            r#"{ "n":1.0, "b" : 5E1 ,"x":[ ]}"#,
+        );
+        check(
+            r#"{"a":1, "b":2, "c":3}"#,
+            &[
+                Edit::Remove { key: "a" },
+                rename("b", "d"),
+                rename("c", "e"),
+            ],
+            r#"{"d":2, "e":3}"#,
         );
     }
 

@@ -272,6 +272,40 @@ fn hints_are_taken_out_and_the_model_renamed_without_touching_the_rest() {
 }
 
 #[test]
+fn a_reasoning_model_of_openai_gets_max_tokens_by_its_new_name_and_nothing_else_moves() {
+    let upstream = Scripted::always(
+        r#"{"id":"x","object":"chat.completion","model":"gpt-5.5","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#,
+    );
+    let gateway = Gateway::start(&config(&[direct(
+        "openai",
+        &upstream.at("/v1"),
+        &["gpt-5.5", "gpt-4.1"],
+    )]));
+    let body = |model: &str, limit: &str| {
+        format!(
+            r#"{{{ODD}, {limit} , "model" :"{model}","messages":[{{"role":"user","content":"max_tokens"}}] }}"#
+        )
+    };
+    let (old, new) = (r#""max_tokens" : 5e1"#, r#""max_completion_tokens" : 5e1"#);
+    for (model, sent, expected) in [
+        ("gpt-5.5", old, new),
+        ("gpt-5.5", new, new),
+        (
+            "gpt-5.5",
+            r#""max_tokens":9,"max_completion_tokens" : 5e1"#,
+            new,
+        ),
+        ("gpt-4.1", old, old),
+    ] {
+        let sent = body(model, sent);
+        let answered = gateway.send(&Request::post("/v1/chat/completions", sent));
+        assert_eq!(answered.status(), 200, "{}", answered.text());
+        let got = upstream.got().pop().expect("a request");
+        assert_eq!(got.text(), body(model, expected));
+    }
+}
+
+#[test]
 fn unknown_events_comments_and_odd_framing_survive_in_streams() {
     let cases = [
         (

@@ -7,7 +7,7 @@ use super::lost::Lost;
 use crate::json::Object;
 
 /// Smallest budget the API takes.
-const BUDGET_MIN: u64 = 1024;
+pub(super) const BUDGET_MIN: u64 = 1024;
 
 /// What the request asks for, and what stands around it.
 pub(super) struct Wish<'a> {

@@ -130,10 +130,8 @@ fn a_change_of_one_setting_moves_its_own_members_alone() {
                 };
                 moved += edits.len();
                 for edit in &edits {
-                    let key = match edit {
-                        Edit::Set { key, .. } | Edit::Remove { key } => key,
-                    };
-                    assert!(may_move.contains(key), "{name}: {key} moved");
+                    let key = edit.key();
+                    assert!(may_move.contains(&key), "{name}: {key} moved");
                 }
                 // Done once, there is nothing left to do.
                 let out = splice(&top, &edits);
