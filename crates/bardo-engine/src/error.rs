@@ -114,27 +114,31 @@ pub enum EngineError {
         needed: MicroUsd,
         /// What there is.
         available: MicroUsd,
-        /// The limit of output that could be paid; `None` where the caller set no limit or nothing
-        /// could.
+        /// The limit of output, in tokens of one answer, that could be paid; `None`: none could.
         fits_max_tokens: Option<u64>,
         /// What is left of the caller's limits.
         limits: Option<Box<Admission>>,
     },
-    /// A cap of spending is reached.
+    /// A cap of spending has no room for the request.
     #[error(
-        "the spending cap of {limit} USD is reached: {used} USD are spent or held, and the request can cost up to {needed} USD"
+        "a spending cap of {limit} USD has no room: {used} USD are spent or held, and the request can cost up to {needed} USD"
     )]
     Budget {
         /// Whose cap.
         scope: CapScope,
         /// Over which time.
         window: Window,
-        /// The cap.
+        /// The cap, as far as this request may use it.
         limit: MicroUsd,
+        /// What is kept of the cap beyond that, for protected subsystems.
+        reserved: MicroUsd,
         /// What is spent and held of it.
         used: MicroUsd,
         /// What has to be held.
         needed: MicroUsd,
+        /// The limit of output, in tokens of one answer, for which there is room; `None`: there is
+        /// none for any.
+        fits_max_tokens: Option<u64>,
         /// Milliseconds until the window ends; `None`: it does not.
         retry_after_ms: Option<u64>,
         /// What is left of the caller's limits.

@@ -220,8 +220,7 @@ impl Engine {
                 } => {
                     let fits = max_tokens.map(|fits| fits / admitted.size().choices);
                     let refusal = refusal.unwrap_or(Refusal::Insufficient { needed, available });
-                    let limited = admitted.size().output.is_some();
-                    return Err(refused(refusal, needed, fits.filter(|_| limited), now_ms));
+                    return Err(refused(refusal, needed, fits, now_ms).of(key, admitted));
                 }
             };
             if plan.amount == MicroUsd::ZERO {
@@ -241,7 +240,7 @@ impl Engine {
                 Err(told) => {
                     ask.available = room(&told);
                     if ask.available >= plan.amount {
-                        return Err(refused(told, plan.amount, None, now_ms));
+                        return Err(refused(told, plan.amount, None, now_ms).of(key, admitted));
                     }
                     refusal = Some(told);
                 }
@@ -313,8 +312,10 @@ fn refused(
             scope,
             window,
             limit,
+            reserved: MicroUsd::ZERO,
             used,
             needed,
+            fits_max_tokens: fits_max_tokens.filter(|&fits| fits > 0),
             retry_after_ms: resets_at_ms.map(|at| at.saturating_sub(now_ms)),
             limits: None,
         },
@@ -323,6 +324,27 @@ fn refused(
         Refusal::Duplicate(_) | Refusal::NoHold(_) => {
             EngineError::Store(StoreError::Damaged(refusal.to_string()))
         }
+    }
+}
+
+impl EngineError {
+    /// The same, with what is kept of a cap that leaves this request no room.
+    fn of(mut self, key: &KeyRecord, admitted: &Admitted) -> Self {
+        if let Self::Budget {
+            scope,
+            window,
+            limit,
+            reserved,
+            ..
+        } = &mut self
+        {
+            let whole = caps_of(key, admitted);
+            let whole = whole
+                .iter()
+                .find(|cap| cap.scope == *scope && cap.window == *window);
+            *reserved = whole.map_or(MicroUsd::ZERO, |cap| cap.limit.saturating_sub(*limit));
+        }
+        self
     }
 }
 
@@ -383,6 +405,8 @@ impl Admitted {
                 Task::Generate => size.output_of_all().max(set_up),
                 Task::Embeddings | Task::CountTokens => Some(0),
             },
+            // A limit of a profile must not make an agent's most important requests fail first.
+            lowers: size.output.is_none() && set_up.is_some(),
             searches: size.searches.max(u64::from(self.searches())),
             // What is read to its end first is paid for as a whole answer is.
             streamed: self.stream && !self.holds_back(),

@@ -309,6 +309,7 @@ impl Problem {
     pub(crate) fn model_not_found(model: &str) -> Self {
         Self::from(EngineError::NoRoute(NoRoute::UnknownModel {
             model: model.to_owned(),
+            target: None,
             nearest: None,
         }))
     }
@@ -412,11 +413,27 @@ impl From<EngineError> for Problem {
             EngineError::Budget {
                 scope,
                 window,
+                limit,
+                reserved,
+                used,
+                needed,
+                fits_max_tokens,
                 retry_after_ms,
                 limits,
-                ..
             } => {
-                let message = format!("{}: {message}", cap_words(&scope, window));
+                let (name, resets) = cap_words(&scope, window);
+                let whole = MicroUsd::new(limit.get().saturating_add(reserved.get()));
+                let share = if reserved == MicroUsd::ZERO {
+                    String::new()
+                } else {
+                    format!(" (of which {reserved} are reserved for protected subsystems)")
+                };
+                let fits = fits_max_tokens.map_or_else(String::new, |fits| {
+                    format!("`max_tokens` of at most {fits} would fit. ")
+                });
+                let message = format!(
+                    "the cap `{name}` of {whole} USD{share} has no room: {used} USD are spent or held, and this request can cost up to {needed} USD. {fits}The cap {resets}"
+                );
                 Self::budget(message, retry_after_ms, limits)
             }
             EngineError::Store(error) => {
@@ -439,12 +456,12 @@ impl From<EngineError> for Problem {
 }
 
 /// Which cap it is, and when it is counted anew.
-fn cap_words(scope: &CapScope, window: Window) -> &'static str {
+fn cap_words(scope: &CapScope, window: Window) -> (&'static str, &'static str) {
     match (scope, window) {
-        (CapScope::Session(..), _) => "`spend-session`, which never resets",
-        (_, Window::Day) => "`spend-day`, which resets at midnight UTC",
-        (_, Window::Month) => "`spend-month`, which resets on the first of next month, UTC",
-        (_, Window::Total) => "`spend-total`, which never resets",
+        (CapScope::Session(..), _) => ("spend-session", "never resets"),
+        (_, Window::Day) => ("spend-day", "resets at midnight UTC"),
+        (_, Window::Month) => ("spend-month", "resets on the first of next month, UTC"),
+        (_, Window::Total) => ("spend-total", "never resets"),
     }
 }
 

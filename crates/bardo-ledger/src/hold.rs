@@ -42,8 +42,11 @@ pub struct Candidate {
 pub struct Ask<'a> {
     /// The prompt, rather too many than too few tokens; see [`prompt_tokens_upper`].
     pub prompt_tokens: u64,
-    /// The caller's limit to the answer.
+    /// The limit to the answer that the request carries.
     pub max_tokens: Option<u64>,
+    /// Whether that limit may be lowered to what the account can spend, because the caller did not
+    /// write it.
+    pub lowers: bool,
     /// How many searches the provider may run for it.
     pub searches: u64,
     /// Answered piece by piece.
@@ -120,7 +123,10 @@ pub fn size(ask: &Ask<'_>) -> Sizing {
         return Sizing::OutOfRange;
     };
     match (ask.max_tokens, ask.streamed) {
-        (Some(limit), _) => limited(ask, limit.min(longest)),
+        (Some(limit), _) => match limited(ask, limit.min(longest)) {
+            Sizing::Short { .. } if ask.lowers => lowered(ask, limit.min(longest)),
+            sizing => sizing,
+        },
         (None, true) if ask.candidates.iter().all(|one| !one.unseen) => first_slice(ask, longest),
         (None, true) => whole(ask, longest, SLICE_TOKENS),
         (None, false) => whole(ask, longest, MIN_SLICE_TOKENS),
@@ -129,6 +135,18 @@ pub fn size(ask: &Ask<'_>) -> Sizing {
 
 fn limited(ask: &Ask<'_>, limit: u64) -> Sizing {
     hold_or_short(ask, limit, Bound::Own)
+}
+
+/// A limit that the account does not bear whole and that nobody insists on: what is right for an
+/// answer without a limit, up to this one. Such a limit has room for thinking, so even a whole
+/// answer is worth more than a few tokens.
+fn lowered(ask: &Ask<'_>, limit: u64) -> Sizing {
+    let is_seen = ask.candidates.iter().all(|one| !one.unseen);
+    if ask.streamed && is_seen {
+        first_slice(ask, limit)
+    } else {
+        whole(ask, limit, SLICE_TOKENS)
+    }
 }
 
 fn first_slice(ask: &Ask<'_>, longest: u64) -> Sizing {

@@ -31,6 +31,7 @@ fn ask(candidates: &[Candidate], available: u64) -> Ask<'_> {
     Ask {
         prompt_tokens: 1_000,
         max_tokens: None,
+        lowers: false,
         searches: 0,
         streamed: true,
         candidates,
@@ -85,6 +86,41 @@ fn a_limit_of_the_caller_is_held_in_full_or_refused_with_what_would_fit() {
         let most = 3_000 + 64_000 * 15;
         assert_eq!(of(u64::MAX, 5_000_000), hold(most, 64_000, Bound::Own));
         assert_eq!(of(0, 5_000), hold(3_000, 0, Bound::Own));
+    }
+}
+
+#[test]
+fn a_limit_that_the_caller_did_not_write_is_lowered_to_what_the_account_pays() {
+    let of = |streamed, unseen, available| {
+        let candidates = [Candidate { unseen, ..strong() }];
+        size(&Ask {
+            max_tokens: Some(20_000),
+            lowers: true,
+            streamed,
+            ..ask(&candidates, available)
+        })
+    };
+    let whole = 3_000 + 20_000 * 15;
+    let (slice, least) = (3_000 + 4_096 * 15, 3_000 + 256 * 15);
+    for (streamed, unseen) in [(false, false), (false, true), (true, true), (true, false)] {
+        // What fits is held as a limit of the caller is.
+        assert_eq!(of(streamed, unseen, whole), hold(whole, 20_000, Bound::Own));
+        assert_eq!(
+            of(streamed, unseen, least - 1),
+            short(least, least - 1, Some(255))
+        );
+    }
+    assert_eq!(of(true, false, whole - 1), growing(slice, 4_096, 19_999));
+    for streamed in [false, true] {
+        // Room for thinking comes before a quarter of the account.
+        let of = |available| of(streamed, true, available);
+        assert_eq!(
+            of(whole - 1),
+            hold(3_000 + 4_850 * 15, 4_850, Bound::Imposed)
+        );
+        assert_eq!(of(slice), hold(slice, 4_096, Bound::Imposed));
+        assert_eq!(of(slice - 1), hold(slice - 15, 4_095, Bound::Imposed));
+        assert_eq!(of(least), hold(least, 256, Bound::Imposed));
     }
 }
 

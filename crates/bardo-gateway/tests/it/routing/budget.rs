@@ -181,3 +181,56 @@ fn risk_is_never_downgraded_and_has_a_share_of_the_day_to_itself() {
         sandbox.forget();
     }
 }
+
+/// A profile lets protected parts think for long, and what it allows is no limit of the caller's.
+#[test]
+fn a_protected_part_on_a_small_balance_gets_a_lower_limit_and_no_refusal() {
+    let sandbox = Sandbox::start();
+    let till = till(&sandbox);
+    let gateway = till.open();
+    for caller in [Caller::Chat, Caller::Responses] {
+        for (model, stream) in [(OPUS, false), (OPUS, true), ("bardo/auto", false)] {
+            let key = till.key(&[&["--deposit-usd", "0.5"][..], &GOLEM].concat());
+            let mut body = caller.request(model, "Hello", stream);
+            body["bardo"] = json!({ "subsystem": "risk" });
+            let answer = gateway.send(&key.ask(caller, &body));
+            assert_eq!(answer.status(), 200, "{caller:?} {model} {}", answer.text());
+            let degraded = header(&answer, "x-bardo-degraded");
+            assert!(
+                degraded.split(',').any(|name| name == "max_tokens"),
+                "{caller:?} {model} {degraded}"
+            );
+            if model == OPUS {
+                assert_eq!(header(&answer, "x-bardo-model"), OPUS);
+            }
+        }
+    }
+    till.verify();
+    // Where not even a short answer fits, the message names what the request can lower.
+    let key = till.key(&[&["--deposit-usd", "0.005"][..], &GOLEM].concat());
+    let mut body = Caller::Chat.request(OPUS, "Hello", false);
+    body["bardo"] = json!({ "subsystem": "risk" });
+    let answer = gateway.send(&key.ask(Caller::Chat, &body));
+    assert_eq!(answer.status(), 402, "{}", answer.text());
+}
+
+#[test]
+fn a_day_that_is_spent_is_told_with_its_reserve_and_the_limit_that_would_fit() {
+    let sandbox = Sandbox::start();
+    let till = till(&sandbox);
+    let gateway = till.open();
+    let key = with_day(&till, "0.08", &GOLEM);
+    let no = json!({ "allow_downgrade": false });
+    let answer = ask(&gateway, &key, Caller::Chat, &no);
+    check_refused(Caller::Chat, &answer);
+    let message = answer.json()["error"]["message"].clone();
+    let message = message.as_str().expect("a message");
+    for words in [
+        "the cap `spend-day` of 0.080000 USD (of which 0.012000 are reserved for protected subsystems) has no room",
+        "0.000000 USD are spent or held",
+        "`max_tokens` of at most ",
+        "The cap resets at midnight UTC",
+    ] {
+        assert!(message.contains(words), "{words}: {message}");
+    }
+}
