@@ -45,6 +45,9 @@ impl Read {
         );
         hints.check(is_agent)?;
         let model = read_model(&top)?;
+        if received.dialect == Dialect::Anthropic && received.task == Task::Generate {
+            require_limit(&top)?;
+        }
         let stream = read_flag(&top, "stream")?;
         let include_usage = stream && includes_usage(&top)?;
         let members = top.into_members();
@@ -149,6 +152,18 @@ fn read_model(top: &TopLevel<'_>) -> Result<String, BadRequest> {
         Ok(model) if !model.trim().is_empty() && model.len() <= 256 => Ok(model),
         Ok(_) => Err(BadRequest::new("model", "`model` must have 1 to 256 bytes")),
         Err(_) => Err(BadRequest::new("model", "`model` must be a string")),
+    }
+}
+
+/// Refuses a Messages request without its limit, which the dialect requires, before some backend
+/// is asked that happens to do without.
+fn require_limit(top: &TopLevel<'_>) -> Result<(), BadRequest> {
+    match top.get("max_tokens").map(str::trim) {
+        None | Some("null") => Err(BadRequest::new(
+            "max_tokens",
+            "`max_tokens` is required in Messages requests",
+        )),
+        Some(_) => Ok(()),
     }
 }
 

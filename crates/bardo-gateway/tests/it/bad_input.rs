@@ -187,6 +187,33 @@ fn members_of_the_wrong_type_are_named_when_translating() {
 }
 
 #[test]
+fn a_messages_request_without_its_limit_is_refused_before_any_backend_is_asked() {
+    let (sandbox, gateway) = start();
+    for model in [
+        "gpt-5.5",
+        "claude-sonnet-5-5",
+        "deepseek-v4-pro",
+        "bardo/auto",
+    ] {
+        for limit in [None, Some(Value::Null)] {
+            let mut body = Caller::Anthropic.request(model, "Hello", false);
+            let members = body.as_object_mut().expect("an object");
+            members.remove("max_tokens");
+            if let Some(limit) = limit {
+                members.insert("max_tokens".into(), limit);
+            }
+            let answer = post(&gateway, Caller::Anthropic, body.to_string());
+            assert_eq!(answer.status(), 400, "{model}: {}", answer.text());
+            let error = &answer.json()["error"];
+            assert_eq!(error["bardo_code"], "invalid_request", "{model}: {error}");
+            let message = error["message"].as_str().expect("a message");
+            assert!(message.contains("`max_tokens` is required"), "{message}");
+        }
+    }
+    assert!(sandbox.journal().is_empty(), "nobody was asked");
+}
+
+#[test]
 fn models_that_nobody_serves() {
     let (_, gateway) = start();
     for caller in Caller::ALL {
