@@ -3,7 +3,8 @@
 //!
 //! Both spell the same hints; the body wins. A value of the wrong type in the body is the caller's
 //! mistake and is refused. What protects (`security_class`, `task_class`, a profile, which may ask for
-//! `tee_mode`) is refused wherever it is not understood. Anything else that makes no sense (a phase
+//! `tee_mode`, `max_cost_usd`) is refused wherever it is not understood, and so is a name that is
+//! nearly one of [`NAMED_LIKE`]. Anything else that makes no sense (a phase
 //! of the moon, an unknown feature) is ignored with a warning: a faulty sensor must neither starve
 //! an agent nor make it spend.
 
@@ -101,9 +102,18 @@ const KNOWN: &[&str] = &[
     "batch",
 ];
 /// Hints that protect: what is not understood of them is refused.
-const PROTECTING: [&str; 3] = ["security_class", "task_class", "profile"];
-/// Those of them that a slip of the pen may have meant.
-const NAMED_LIKE: [&str; 2] = ["security_class", "task_class"];
+const PROTECTING: [&str; 4] = ["security_class", "task_class", "profile", "max_cost_usd"];
+/// Hints whose loss would cost privacy or money: an unknown name that is nearly one of them is
+/// refused.
+const NAMED_LIKE: [&str; 7] = [
+    "security_class",
+    "task_class",
+    "profile",
+    "max_cost_usd",
+    "subsystem",
+    "require",
+    "allow_downgrade",
+];
 /// Words for a class of protection among required features, long enough to tell a slip.
 const PROTECTION_WORDS: [&str; 3] = ["privacy", "private", "confidential"];
 
@@ -142,11 +152,9 @@ impl Hints {
     /// # Errors
     /// When a member has the wrong type; the error names it.
     pub fn body(&mut self, json: &str) -> Result<(), BadRequest> {
-        let members: Map<String, Value> = serde_json::from_str(json).map_err(|error| {
-            BadRequest::new(
-                "bardo",
-                format!("`bardo` must be an object of hints: {error}"),
-            )
+        let members: Map<String, Value> = serde_json::from_str(json).map_err(|_| {
+            let words = r#"`bardo` must be an object of hints, such as {"subsystem": "risk"}"#;
+            BadRequest::new("bardo", words)
         })?;
         for (name, value) in &members {
             match value {
@@ -227,6 +235,7 @@ impl Hints {
             "subsystem" => {
                 self.subsystem = bounded(given.text(name)?);
                 self.route().subsystem = self.subsystem.clone();
+                self.understood("subsystem");
             }
             "golem_id" => self.route().golem_id = bounded(given.text(name)?),
             "domain" => {
@@ -259,7 +268,10 @@ impl Hints {
                 self.route().intent.prefer = Some(self.features(&names));
             }
             "low_effort" => self.route().intent.low_effort = Some(given.flag(name)?),
-            "allow_downgrade" => self.route().allow_downgrade = Some(given.flag(name)?),
+            "allow_downgrade" => {
+                self.route().allow_downgrade = Some(given.flag(name)?);
+                self.understood("allow_downgrade");
+            }
             "accept_degraded" => self.route().accept_degraded = Some(given.flag(name)?),
             "profile" => self.profile(given)?,
             _ => return self.take_number(name, given),
@@ -280,6 +292,7 @@ impl Hints {
                 let text = given.decimal(name)?;
                 let most = size::micro_usd(text.trim()).ok_or_else(|| no_amount(name, &text))?;
                 self.route().max_cost_micro_usd = Some(most);
+                self.understood("max_cost_usd");
             }
             "stakes_usd" => {
                 self.route().stakes_micro_usd = self.usd(name, given)?;
@@ -307,7 +320,7 @@ impl Hints {
         self.warn(format!("`{name}` has no effect yet"));
     }
 
-    /// A name that is no hint. One that nearly asks for protection is refused.
+    /// A name that is no hint. One that is nearly a hint of [`NAMED_LIKE`] is refused.
     fn unknown(&mut self, name: &str, given: &Given<'_>) -> Result<(), BadRequest> {
         let place = given.place(&cut(name));
         if let Some(hint) = protects(name) {
@@ -473,13 +486,15 @@ fn cut(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
-/// The hint that protects and that a name is, or nearly is.
+/// The hint that a name is or nearly is, where losing it would cost privacy or money.
 fn protects(name: &str) -> Option<&'static str> {
     if let Some(known) = KNOWN.iter().find(|known| **known == name) {
         return PROTECTING.into_iter().find(|hint| hint == known);
     }
     let plain = name.to_ascii_lowercase().replace('-', "_");
     near::nearest(&plain, NAMED_LIKE, SLIP)
+        // The unit at the end is easily forgotten.
+        .or_else(|| near::nearest(&format!("{plain}_usd"), ["max_cost_usd"], SLIP))
 }
 
 fn no_hint(wrong: &str, right: &str) -> BadRequest {

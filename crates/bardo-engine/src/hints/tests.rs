@@ -131,9 +131,11 @@ fn a_wrong_type_is_refused_by_its_name() {
         ),
         (r#"{"profile":{"heat":1}}"#, "bardo.profile"),
         ("3", "bardo"),
+        ("\"risk\"", "bardo"),
     ] {
         let error = Hints::default().body(json).unwrap_err();
         assert_eq!(error.param, place, "{json}");
+        assert!(!error.message.contains("line 1"), "{}", error.message);
     }
     // A header cannot be answered for by the body's author, so it is ignored and said.
     let mut hints = Hints::default();
@@ -225,6 +227,8 @@ fn a_header_that_protects_is_refused_where_it_is_not_understood() {
         ("profile", r#"{"tee_mod": true}"#),
         ("securty-class", "tee"),
         ("require", "privcy"),
+        ("max-cost", "0.1"),
+        ("max-cost-usd", "cheap"),
     ] {
         let mut hints = Hints::default();
         hints.header(name, value);
@@ -242,19 +246,49 @@ fn a_header_that_protects_is_refused_where_it_is_not_understood() {
 }
 
 #[test]
+fn a_name_that_is_nearly_one_that_saves_privacy_or_money_is_refused_with_the_right_one() {
+    for (wrong, right) in [
+        ("subsytem", "subsystem"),
+        ("sub_system", "subsystem"),
+        ("max_cost", "max_cost_usd"),
+        ("max_cost_us", "max_cost_usd"),
+        ("maxCostUsd", "max_cost_usd"),
+        ("requires", "require"),
+        ("alow_downgrade", "allow_downgrade"),
+        ("profle", "profile"),
+    ] {
+        let error = Hints::default()
+            .body(&format!(r#"{{"{wrong}":"x"}}"#))
+            .unwrap_err();
+        assert_eq!(error.param, format!("bardo.{wrong}"));
+        let meant = format!("did you mean `{right}`?");
+        assert!(error.message.contains(&meant), "{}", error.message);
+        let mut hints = Hints::default();
+        hints.header(wrong, "x");
+        let error = hints.check(false).unwrap_err();
+        assert!(error.message.contains(&meant), "{}", error.message);
+    }
+    // The right name beside the wrong one is what counts.
+    let mut hints = Hints::default();
+    hints.header("subsytem", "risk");
+    hints.header("subsystem", "risk");
+    assert!(hints.check(true).is_ok());
+}
+
+#[test]
 fn a_member_that_is_nearly_a_hint_is_refused_to_the_strict() {
-    let hints = of_body(r#"{"subsytem":"risk"}"#);
+    let hints = of_body(r#"{"vitallity":1}"#);
     assert!(hints.check(false).is_ok());
     assert_eq!(
         warnings(&hints),
-        ["`subsytem` is not a hint and was ignored; did you mean `subsystem`?"]
+        ["`vitallity` is not a hint and was ignored; did you mean `vitality`?"]
     );
     let error = hints.check(true).unwrap_err();
-    assert_eq!(error.param, "bardo.subsytem");
-    assert!(error.message.contains("`subsystem`"), "{}", error.message);
+    assert_eq!(error.param, "bardo.vitallity");
+    assert!(error.message.contains("`vitality`"), "{}", error.message);
     // In a header it is said, and a name that is like no hint is only said everywhere.
     let mut hints = of_body(r#"{"mood":"fine"}"#);
-    hints.header("subsytem", "risk");
+    hints.header("vitallity", "1");
     assert!(hints.check(true).is_ok());
     assert_eq!(warnings(&hints).len(), 2);
 }

@@ -99,6 +99,8 @@ fn hints_of_the_wrong_type_are_refused_by_name() {
         ),
         (json!({ "task_class": "trad" }), "bardo.task_class"),
         (json!({ "securty_class": "tee" }), "bardo.securty_class"),
+        (json!({ "subsytem": "dream_rem" }), "bardo.subsytem"),
+        (json!({ "max_cost": 0.1 }), "bardo.max_cost"),
         (json!({ "subsystem": "rsik" }), "bardo.subsystem"),
         (json!({ "subsystem": "dreem_rm" }), "bardo.subsystem"),
         (
