@@ -22,6 +22,8 @@ pub(crate) struct Harness {
     /// The folder that it works in.
     pub(crate) folder: Option<String>,
     pub(crate) edits: Option<Edits>,
+    /// It wants one line for a commit.
+    pub(crate) subject: bool,
     /// The schema that the answer has to keep, where it is told in words.
     pub(crate) schema: Option<Value>,
 }
@@ -29,6 +31,9 @@ pub(crate) struct Harness {
 /// Marks of the two formats in the instructions that explain them.
 const SEARCH_REPLACE: &str = "*SEARCH/REPLACE";
 const WHOLE_FILE: &str = "entire content of the updated file";
+
+/// What instructions for a line of a commit name.
+const COMMIT: &str = "Git commit message";
 
 /// Where instructions begin that a program puts behind what the user wrote.
 const APPENDED: &[&str] = &[
@@ -62,6 +67,7 @@ impl Harness {
                 () => None,
             };
         }
+        self.subject |= text.contains(COMMIT) && text.contains("one-line");
         self.schema = told_schema(text).or(self.schema.take());
         for (open, close) in [("<cwd>", "</cwd>"), ("orking directory: ", "\n")] {
             let found = text.split_once(open);
@@ -109,7 +115,15 @@ pub(crate) fn written(text: &str) -> String {
     if is_manual || ADDED.iter().any(|start| text.starts_with(start)) {
         return String::new();
     }
-    text.to_owned()
+    unquoted(text).unwrap_or_else(|| text.to_owned())
+}
+
+/// A text without the quotation marks that a command line puts around all of it.
+fn unquoted(text: &str) -> Option<String> {
+    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+    let plain = inner.replace("\\\"", "");
+    let is_whole = !plain.contains('"') && !inner.ends_with('\\');
+    is_whole.then(|| inner.replace("\\\"", "\""))
 }
 
 /// Takes out elements such as `<system-reminder>…</system-reminder>` that begin a line. Names of
@@ -166,6 +180,13 @@ mod tests {
         assert_eq!(written(&manual), "");
         let mixed = "<system-reminder>\nhidden\n</system-reminder>\nFix <div> in a.html, please.";
         assert_eq!(written(mixed), "Fix <div> in a.html, please.");
+        for (quoted, own) in [
+            (r#""Change 5 to 6 in a.py""#, "Change 5 to 6 in a.py"),
+            (r#""Add a line \"x\" to a.py""#, r#"Add a line "x" to a.py"#),
+            (r#""a" and "b""#, r#""a" and "b""#),
+        ] {
+            assert_eq!(written(quoted), own);
+        }
         let reminded = "Change 5 to 6.\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery block must";
         assert_eq!(written(reminded), "Change 5 to 6.");
     }

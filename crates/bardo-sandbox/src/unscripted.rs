@@ -20,6 +20,9 @@ impl Tool {
 
 /// Answers by what was asked: works with the tools that are there, fills a schema, or talks.
 pub(crate) fn turn(facts: &Facts, world: &World) -> Turn {
+    if facts.harness.subject && facts.output == Output::Free && facts.tools.is_empty() {
+        return Turn::plain(subject(&facts.said));
+    }
     let (at, ask) = asked::last(&facts.said).unwrap_or_default();
     let act = work::act(facts, at, &ask);
     let mut turn = Turn::plain(String::new());
@@ -53,6 +56,28 @@ pub(crate) fn turn(facts: &Facts, world: &World) -> Turn {
         (Output::Free, None, None) => prose::answer(facts, &ask, turn.think_tokens(), world),
     });
     turn
+}
+
+/// A line for a commit of the files in the diffs that the conversation shows.
+fn subject(said: &[Said]) -> String {
+    const LONGEST: usize = 72;
+    let texts = said.iter().filter_map(|said| match said {
+        Said::User(text) => Some(text.as_str()),
+        Said::Assistant => None,
+    });
+    let named = |line: &str| line.strip_prefix("+++ b/").map(str::to_owned);
+    let mut files: Vec<String> = texts.flat_map(str::lines).filter_map(named).collect();
+    files.dedup();
+    let line = match files.as_slice() {
+        [] => "chore: change files".to_owned(),
+        [one] => format!("chore: change {one}"),
+        [one, others @ ..] => format!("chore: change {one} and {} more", others.len()),
+    };
+    if line.len() <= LONGEST {
+        line
+    } else {
+        "chore: change files".to_owned()
+    }
 }
 
 /// The calls of a turn: what the work needs, as far as the request allows it, and some call where

@@ -145,7 +145,7 @@ impl<'a> Composer<'a> {
             let citation = citation.or_else(|| cite_document(self.checked));
             self.push(match citation {
                 Some(citation) => json!({"type": "text", "text": text, "citations": [citation]}),
-                None => json!({"type": "text", "text": text, "citations": null}),
+                None => json!({"type": "text", "text": text}),
             });
         }
         let one_only = self
@@ -282,7 +282,7 @@ impl<'a> Composer<'a> {
         let text = format!("Sandbox answer from {next} after a refusal.");
         let declined = self.answer.output_tokens;
         self.answer.output_tokens = tokens::count(&text);
-        self.push(json!({"type": "text", "text": text, "citations": null}));
+        self.push(json!({"type": "text", "text": text}));
         "end_turn".clone_into(&mut self.answer.stop_reason);
         let iteration = |kind: &str, model: &str, output: u64| {
             let mut entry = self.answer.input.json();

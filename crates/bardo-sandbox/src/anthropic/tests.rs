@@ -465,3 +465,16 @@ fn times_are_rfc_3339() {
     assert_eq!(super::rfc3339(1_792_540_799), "2026-10-20T23:59:59Z");
     assert_eq!(super::rfc3339(1_709_164_800), "2024-02-29T00:00:00Z");
 }
+
+#[test]
+fn text_without_sources_has_no_member_for_them() {
+    let body = body_of(
+        "claude-sonnet-5-5",
+        scripted(json!([{"text": "no source"}])),
+    );
+    let reply = post(&body, &world()).body();
+    assert_eq!(
+        reply["content"],
+        json!([{"type": "text", "text": "no source"}])
+    );
+}

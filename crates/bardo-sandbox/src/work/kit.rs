@@ -20,7 +20,7 @@ const OLD: &[&str] = &["old_string", "old_str", "old_text", "oldString"];
 const NEW: &[&str] = &["new_string", "new_str", "new_text", "newString"];
 const CONTENT: &[&str] = &["content", "contents", "file_text", "text"];
 const COMMAND: &[&str] = &["cmd", "command"];
-const PATCH: &[&str] = &["input", "patch"];
+const PATCH: &[&str] = &["input", "patch", "patchText"];
 /// Lines around a change in a patch.
 const CONTEXT: usize = 3;
 /// What ends a file that a shell is given.

@@ -18,8 +18,40 @@ const FAILURES: &[&str] = &[
 
 /// The plain content of a result.
 pub(super) fn plain(result: &str) -> String {
-    let text = asked::without_elements(&inner(result));
+    let inner = inner(result);
+    if let Some(listed) = listed(&inner) {
+        return numbered(&listed).unwrap_or(listed);
+    }
+    let text = asked::without_elements(&inner);
     numbered(&text).unwrap_or(text)
+}
+
+/// The lines of a file that a tool gives back as an element beside the path, without the note on
+/// how many there are.
+fn listed(result: &str) -> Option<String> {
+    let rest = result.trim_start();
+    let rest = match rest.strip_prefix("<path>") {
+        Some(rest) => rest.split_once("<content>")?.1,
+        None => rest.strip_prefix("<file>")?,
+    };
+    let close = ["</content>", "</file>"]
+        .iter()
+        .filter_map(|mark| rest.rfind(mark))
+        .max();
+    let lines = rest[..close.unwrap_or(rest.len())].trim_matches('\n');
+    let noted = lines.rsplit_once('\n').filter(|(_, last)| {
+        let is_note = |start: &&str| last.starts_with(start);
+        [
+            "(End of file",
+            "(File has more lines",
+            "(Showing lines",
+            "(Output capped",
+        ]
+        .iter()
+        .any(|start| is_note(&start))
+    });
+    let lines = noted.map_or(lines, |(before, _)| before.trim_end_matches('\n'));
+    Some(format!("{lines}\n"))
 }
 
 /// Why a tool failed; `None` if it did not.
@@ -63,8 +95,9 @@ fn inner(result: &str) -> String {
 
 /// Lines without the numbers that a reading tool puts before each of them.
 fn numbered(text: &str) -> Option<String> {
-    let mut made = String::with_capacity(text.len());
+    let mut lines = Vec::new();
     let mut last: Option<u64> = None;
+    let mut mark = '\t';
     for line in text.trim_end_matches('\n').lines() {
         let start = line.trim_start();
         let end = start.find(|c: char| !c.is_ascii_digit())?;
@@ -73,11 +106,24 @@ fn numbered(text: &str) -> Option<String> {
             return None;
         }
         last = Some(number);
-        let rest = start[end..].strip_prefix(['→', '\t', '|', ':'])?;
-        made.push_str(rest);
-        made.push('\n');
+        let rest = &start[end..];
+        mark = rest.chars().next().filter(|c| "→\t|:".contains(*c))?;
+        lines.push(&rest[mark.len_utf8()..]);
     }
-    last.map(|_| made)
+    last?;
+    // Some put a blank behind the mark, of each line that has anything.
+    let blank = |line: &&str| line.is_empty() || line.starts_with(' ');
+    if "|:".contains(mark) && lines.iter().all(blank) {
+        lines = lines
+            .iter()
+            .map(|line| line.get(1..).unwrap_or_default())
+            .collect();
+    }
+    // Others count what stands behind the last end of a line as a line.
+    if "→\t".contains(mark) && lines.len() > 1 && lines.last() == Some(&"") {
+        lines.pop();
+    }
+    Some(lines.iter().map(|line| format!("{line}\n")).collect())
 }
 
 #[cfg(test)]
@@ -92,8 +138,16 @@ mod tests {
                 "def f():\n    return 5\n",
             ),
             (
-                "1\tone\n2\t\n\n<system-reminder>\nBe careful.\n</system-reminder>\n",
+                "1\tone\n2\t\n3\t\n\n<system-reminder>\nBe careful.\n</system-reminder>\n",
                 "one\n\n",
+            ),
+            (
+                "<path>/work/a.py</path>\n<type>file</type>\n<content>\n1: def f():\n2:     return 7\n3: \n\n(End of file - total 3 lines)\n</content>",
+                "def f():\n    return 7\n\n",
+            ),
+            (
+                "<file>\n00001| x = 1\n00002| y = 2\n\n(End of file - total 2 lines)\n</file>",
+                "x = 1\ny = 2\n",
             ),
             (
                 "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nx = 1\n",

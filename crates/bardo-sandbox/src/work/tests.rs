@@ -116,6 +116,51 @@ fn a_file_is_read_edited_and_reported_with_claude_codes_tools() {
     );
 }
 
+/// As OpenCode writes them: the prompt in quotation marks, the file in an element.
+#[test]
+fn a_file_is_read_edited_and_made_with_opencodes_tools() {
+    let tools = || {
+        vec![
+            function("bash", &["command", "description"]),
+            function("read", &["filePath"]),
+            function("edit", &["filePath", "oldString", "newString"]),
+            function("write", &["filePath", "content"]),
+        ]
+    };
+    let mut change = facts("\"Change 5 to 6 in harbor.py\"", tools());
+    let (calls, report) = run(&mut change, |name, _| {
+        match name {
+        "read" => "<path>/w/harbor.py</path>\n<type>file</type>\n<content>\n1: def harbor_opens():\n2:     return 5\n\n(End of file - total 2 lines)\n</content>".to_owned(),
+        _ => "Edit applied successfully.".to_owned(),
+    }
+    });
+    assert_eq!(
+        input(&calls, 1),
+        json!({ "filePath": "harbor.py", "oldString": "    return 5", "newString": "    return 6" })
+    );
+    assert!(report.starts_with("Done"), "{report}");
+
+    let mut create = facts("\"Create hello.txt saying Hello.\"\n", tools());
+    let (calls, report) = run(&mut create, |_, _| "Wrote file successfully.".to_owned());
+    assert_eq!(
+        input(&calls, 0),
+        json!({ "filePath": "hello.txt", "content": "Hello.\n" })
+    );
+    assert!(report.contains("hello.txt is there now"), "{report}");
+}
+
+#[test]
+fn a_line_for_a_commit_is_one_short_line() {
+    let diff = "# Diffs:\ndiff --git a/harbor.py b/harbor.py\n--- a/harbor.py\n+++ b/harbor.py\n@@ -1 +1 @@\n-x\n+y\n";
+    let mut facts = facts(diff, Vec::new());
+    facts.harness.note(
+        "You are an expert software engineer that generates concise, one-line Git commit \
+         messages based on the provided diffs.",
+    );
+    let turn = play(&facts);
+    assert_eq!(turn.text.as_deref(), Some("chore: change harbor.py"));
+}
+
 #[test]
 fn codex_gets_a_command_and_a_patch() {
     let mut facts = facts("Add a line \"x = 1\" to harbor.py", codex());

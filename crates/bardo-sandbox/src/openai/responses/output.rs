@@ -79,9 +79,8 @@ fn reasoning(asked: &Asked<'_>, think: &str, id: &str, world: &World) -> Value {
     let mut item = json!({ "id": id, "type": "reasoning", "summary": summary });
     let included = asked.body.get("include").and_then(Value::as_array);
     if included.is_some_and(|names| names.contains(&json!("reasoning.encrypted_content"))) {
-        let seal = world
-            .seals
-            .mint("reasoning", &[id.as_bytes()], think.as_bytes());
+        // Clients that let nothing be stored drop the id and send the content alone.
+        let seal = world.seals.mint("reasoning", &[], think.as_bytes());
         item["encrypted_content"] = json!(seal);
     }
     item

@@ -24,6 +24,13 @@ fn tool_loop() -> Value {
     })
 }
 
+/// The input with another item of reasoning behind the first message.
+fn complete_without_id(input: &Value, reasoning: Value) -> Value {
+    let mut items = input.as_array().expect("items").clone();
+    items[1] = reasoning;
+    json!(items)
+}
+
 #[test]
 fn a_stateless_tool_loop_replays_its_reasoning() {
     let world = world();
@@ -50,6 +57,13 @@ fn a_stateless_tool_loop_replays_its_reasoning() {
     body["input"] = json!(complete);
     let second = ask(&world, &body).body();
     assert_eq!(second["output"][0]["content"][0]["text"], "fine");
+    // A client that drops ids sends the sealed content alone.
+    let mut nameless = output[0].clone();
+    nameless.as_object_mut().expect("an item").remove("id");
+    let last = complete_without_id(&body["input"], nameless);
+    body["input"] = last;
+    let again = ask(&world, &body).body();
+    assert_eq!(again["output"][0]["content"][0]["text"], "fine", "{again}");
     for (input, message) in [
         (without_reasoning, "without its required 'reasoning' item"),
         (tampered, "could not be verified"),

@@ -411,12 +411,7 @@ fn reasoning_item(items: &[Value], at: usize, world: &World) -> Result<(), Probl
     }
     let id = item.get("id").and_then(Value::as_str).unwrap_or_default();
     match item.get("encrypted_content").and_then(Value::as_str) {
-        Some(sealed)
-            if world
-                .seals
-                .open("reasoning", &[id.as_bytes()], sealed)
-                .is_none() =>
-        {
+        Some(sealed) if world.seals.open("reasoning", &[], sealed).is_none() => {
             return Err(Problem::new(
                 400,
                 &format!(
