@@ -80,8 +80,8 @@ impl Engine {
         question: &Question<'_>,
     ) -> Result<Routed, EngineError> {
         let first = self.route(question);
-        let others = question.world.fallbacks.get(question.model);
-        let others = others.into_iter().flatten().filter_map(|other| {
+        let others = question.world.fallbacks_of(question.model);
+        let others = others.iter().filter_map(|other| {
             self.route(&Question {
                 model: other,
                 ..*question

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bardo_router::Candidate;
+use bardo_router::{Candidate, NoRoute};
 use bardo_types::fault::Fault;
 use tokio::time::Instant;
 
@@ -131,13 +131,24 @@ fn by_name(
     world: &World,
     model: &str,
 ) -> Result<Vec<Candidate>, EngineError> {
-    let mut candidates = world.roster().resolve(model)?;
+    let fallbacks = world.fallbacks_of(model);
+    let mut candidates = match world.roster().resolve(model) {
+        Ok(candidates) => candidates,
+        // What nobody serves can still have others that answer instead.
+        Err(NoRoute::UnknownModel { .. }) if serves_any(world, fallbacks) => Vec::new(),
+        Err(no_route) => return Err(no_route.into()),
+    };
     entitle::within_scopes(principal, world, model, &mut candidates);
-    for other in world.fallbacks.get(model).into_iter().flatten() {
+    for other in fallbacks {
         let mut others = world.roster().resolve(other).unwrap_or_default();
         entitle::within_scopes(principal, world, other, &mut others);
         candidates.extend(others);
     }
     entitle::payable(principal, world, model, &mut candidates)?;
     Ok(candidates)
+}
+
+fn serves_any(world: &World, models: &[String]) -> bool {
+    let mut models = models.iter();
+    models.any(|model| world.roster().resolve(model).is_ok())
 }

@@ -6,7 +6,7 @@ use bardo_access::DefaultLimits;
 use bardo_profile::{CACHE_KEY_PREFIX, MinPFallback};
 use bardo_providers::Endpoint;
 use bardo_providers::payment::Wallet;
-use bardo_router::{Candidate, Roster, Router};
+use bardo_router::{Candidate, NoRoute, Roster, Router};
 use bardo_types::model::Price;
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::profile::InferenceProfile;
@@ -134,7 +134,7 @@ pub struct World {
     pub setup: SetupPolicy,
     /// The backends, in the order of the roster's.
     pub endpoints: Vec<Arc<Endpoint>>,
-    /// Other models to try when no backend of the named one answers, by that name.
+    /// Other models to try when no backend of the named one answers, by that name in any spelling.
     pub fallbacks: HashMap<String, Vec<String>>,
     /// Phases and their limits.
     pub deadlines: Deadlines,
@@ -157,6 +157,31 @@ impl World {
     #[must_use]
     pub fn roster(&self) -> &Roster {
         self.router.roster()
+    }
+
+    /// The models that the owner named for when no backend of the named one answers: those of the
+    /// entry under this very name, else those of an entry for the same model in another spelling or
+    /// by an alias.
+    pub(crate) fn fallbacks_of(&self, model: &str) -> &[String] {
+        if let Some(others) = self.fallbacks.get(model) {
+            return others;
+        }
+        if self.fallbacks.is_empty() {
+            return &[];
+        }
+        let roster = self.roster();
+        // A prefix that means nothing does not become another model.
+        let is_misnamed = matches!(
+            roster.resolve(model),
+            Err(NoRoute::UnknownPrefix { .. } | NoRoute::UnknownBackend { .. })
+        );
+        if is_misnamed {
+            return &[];
+        }
+        let meaning = roster.meaning(model);
+        let same = |name: &&String| roster.meaning(name) == meaning;
+        let name = self.fallbacks.keys().filter(same).min();
+        name.map_or(&[], |name| &self.fallbacks[name])
     }
 
     /// The backend of a candidate.

@@ -4,10 +4,13 @@ use std::sync::LazyLock;
 
 use bardo_types::backend::BackendName;
 use bardo_types::feature::{Feature, FeatureSet};
+use bardo_types::privacy::SecurityClass;
 use serde::Deserialize;
 
 use crate::decision::{Choice, RefusalKind};
-use crate::need::Need;
+use crate::name::normalize;
+use crate::need::{Need, PROTECTION};
+use crate::offer::Offer;
 use crate::roster::BackendSpec;
 use crate::words::{listed, spoken};
 
@@ -50,11 +53,21 @@ fn is_configured(provider: &str, backends: &[BackendSpec]) -> bool {
         .any(|spec| BackendName::parse(&spec.name).is_meant_by(provider))
 }
 
+/// What a refusal is about, beside the needs of the request.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub(crate) backends: &'a [BackendSpec],
+    /// Every model of every backend.
+    pub(crate) pool: &'a [Offer],
+    /// The model that the caller named, in the request or in its hints.
+    pub(crate) model: Option<&'a str>,
+}
+
 /// What would mend a refusal, in one or two sentences.
 pub(crate) fn for_refusal(
     need: &Need,
     missing: &[String],
-    backends: &[BackendSpec],
+    known: Known<'_>,
     kind: RefusalKind,
 ) -> String {
     let features: FeatureSet = missing
@@ -62,9 +75,11 @@ pub(crate) fn for_refusal(
         .filter_map(|name| Feature::parse(name))
         .collect();
     let mut sentences = Vec::new();
-    if let Some(row) = best(features) {
-        sentences.push(if is_configured(&row.provider, backends) {
-            configured(row, need)
+    if features.has(Feature::E2ee) && need.class == SecurityClass::E2ee {
+        sentences.push(sealed(need).to_owned());
+    } else if let Some(row) = best(features) {
+        sentences.push(if is_configured(&row.provider, known.backends) {
+            configured(row, need, known)
         } else if kind == RefusalKind::Privacy {
             format!("add `{}`", row.key)
         } else {
@@ -83,7 +98,7 @@ pub(crate) fn for_refusal(
         sentences.push("shorten the prompt, or add a backend with a larger context".into());
     }
     let floor = need.wish == need.class
-        && need.class == bardo_types::privacy::SecurityClass::Private
+        && need.class == SecurityClass::Private
         && need
             .subsystem
             .as_ref()
@@ -98,7 +113,7 @@ pub(crate) fn for_refusal(
     }
     if kind == RefusalKind::Privacy
         && need.class == need.remembered
-        && need.class > bardo_types::privacy::SecurityClass::Standard
+        && need.class > SecurityClass::Standard
     {
         let class = need.class.as_str();
         sentences.push(format!(
@@ -113,13 +128,46 @@ pub(crate) fn for_refusal(
     sentences.join("; ")
 }
 
+/// What to do where only the caller and its model may read the request.
+fn sealed(need: &Need) -> &'static str {
+    if need.attested {
+        "no provider proves class `e2ee` by attestation in this version; require `tee` instead"
+    } else {
+        "no hosted provider meets `e2ee` in this version; require `tee` instead, or add a local server with `trusted_local: true`"
+    }
+}
+
+/// Whether an offer has the protection and the features that the request needs.
+fn would_do(offer: &Offer, need: &Need) -> bool {
+    let must = need.must.minus(PROTECTION);
+    offer.security >= need.class && must.minus(offer.features).is_empty()
+}
+
 /// What to do where the provider that has it is there already.
-fn configured(row: &Mend, need: &Need) -> String {
+fn configured(row: &Mend, need: &Need, known: Known<'_>) -> String {
     let provider = &row.provider;
-    match need.intent.model.as_deref() {
-        Some(model) => format!(
-            "`{provider}` is configured but cannot answer this request with `{model}`; name another model"
-        ),
+    let of_provider = |offer: &&Offer| {
+        names_backend(provider, &known.backends[offer.candidate.backend].name)
+            && would_do(offer, need)
+    };
+    match known.model {
+        Some(model) => {
+            let wanted = normalize(model);
+            let ids = known.pool.iter().filter(of_provider);
+            let ids = ids.map(|offer| offer.entry().id.as_str());
+            // The same model by the provider's own name for it.
+            let alike = ids.filter(|id| normalize(id).contains(&wanted));
+            let alike = alike.min_by_key(|id| (id.len(), *id));
+            let any = known.pool.iter().any(|offer| would_do(offer, need));
+            let instead = match (alike, any) {
+                (Some(id), _) => format!("name `{id}`, or send `bardo/auto`"),
+                (None, true) => "send `bardo/auto`, or name one of its models that can".to_owned(),
+                (None, false) => "name another model".to_owned(),
+            };
+            format!(
+                "`{provider}` is configured but cannot answer this request with `{model}`; {instead}"
+            )
+        }
         None => format!(
             "`{provider}` is configured but none of its models can answer this request; list one that can in its `models`"
         ),

@@ -7,15 +7,14 @@ use crate::decision::{Refusal, RefusalKind};
 use crate::need::Need;
 use crate::offer::Offer;
 use crate::reason::{Reason, Reasons};
-use crate::request::Facts;
-use crate::roster::{BackendSpec, NoRoute};
+use crate::roster::NoRoute;
 use crate::walk::Seen;
 use crate::words::Speaker;
 
 /// Of a name that nobody serves.
 pub(crate) fn of_name(no_route: &NoRoute) -> Refusal {
     let (kind, missing, advice) = match no_route {
-        NoRoute::UnknownModel { model, nearest } => (
+        NoRoute::UnknownModel { model, nearest, .. } => (
             RefusalKind::UnknownModel,
             model.clone(),
             nearest.as_ref().map_or_else(
@@ -63,12 +62,12 @@ pub(crate) fn not_allowed(model: &str, class: SecurityClass) -> Refusal {
 
 /// Of candidates of whom none is left.
 pub(crate) fn of(
-    backends: &[BackendSpec],
-    need: &Need,
-    facts: &Facts,
+    speaker: Speaker<'_>,
+    known: advice::Known<'_>,
     offers: &[Offer],
     seen: &[Seen],
 ) -> Refusal {
+    let (need, backends) = (speaker.need, known.backends);
     let allowed: Vec<&Seen> = seen
         .iter()
         .filter(|one| !one.reasons.has(Reason::NotAllowed))
@@ -84,7 +83,6 @@ pub(crate) fn of(
     } else {
         RefusalKind::Unsatisfiable
     };
-    let speaker = Speaker { need, facts };
     let lacks = backends
         .iter()
         .enumerate()
@@ -97,7 +95,7 @@ pub(crate) fn of(
             Some((spec.name.clone(), words.join("; ")))
         })
         .collect();
-    let advice = advice::for_refusal(need, &missing, backends, kind);
+    let advice = advice::for_refusal(need, &missing, known, kind);
     Refusal {
         kind,
         class: need.class,

@@ -92,10 +92,12 @@ pub struct Candidate {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoRoute {
     /// No configured backend has the model.
-    #[error("no configured backend serves the model `{model}`")]
+    #[error("{}", unknown_words(.model, .target.as_deref()))]
     UnknownModel {
         /// As the caller named it.
         model: String,
+        /// The name that it is an alias of; `None`: it is no alias.
+        target: Option<String>,
         /// The nearest name that is served.
         nearest: Option<String>,
     },
@@ -119,6 +121,15 @@ pub enum NoRoute {
         /// The nearest name that is served.
         nearest: Option<String>,
     },
+}
+
+fn unknown_words(model: &str, target: Option<&str>) -> String {
+    match target {
+        Some(target) => format!(
+            "no configured backend serves the model `{target}`; `{model}` is an alias of it"
+        ),
+        None => format!("no configured backend serves the model `{model}`"),
+    }
 }
 
 fn prefix_words(model: &str, prefix: &str, is_maker: bool) -> String {
@@ -205,17 +216,8 @@ impl Roster {
     /// # Errors
     /// When nobody serves it; see [`NoRoute`].
     pub fn resolve(&self, requested: &str) -> Result<Vec<Candidate>, NoRoute> {
-        let name = self
-            .aliases
-            .get(requested)
-            .map_or(requested, String::as_str);
-        // An alias of a backend or a maker stands before a slash as its name does.
-        let renamed = naming::prefix(name).and_then(|(prefix, model)| {
-            let meant = self.aliases.get(prefix)?;
-            let is_prefix = self.is_prefix(meant) && !self.by_name.contains_key(name);
-            is_prefix.then(|| format!("{meant}/{model}"))
-        });
-        let name = renamed.as_deref().unwrap_or(name);
+        let name = self.target(requested);
+        let name = &*name;
         if let Some(tier) = name.strip_prefix("bardo/") {
             return self.of_tier(tier, requested);
         }
@@ -241,6 +243,7 @@ impl Roster {
         if open.is_empty() {
             return Err(NoRoute::UnknownModel {
                 model: requested.to_owned(),
+                target: (name != requested).then(|| name.to_owned()),
                 nearest: self.nearest(name),
             });
         }
@@ -327,9 +330,12 @@ impl Roster {
             "auto" => Tier::Strong,
             "t2" => Tier::Frontier,
             _ => {
+                let known = ["t2", "t1", "auto"].into_iter();
+                let known = known.min_by_key(|known| edit_distance(tier, known));
                 return Err(NoRoute::UnknownModel {
                     model: requested.to_owned(),
-                    nearest: Some("bardo/auto".into()),
+                    target: None,
+                    nearest: known.map(|known| format!("bardo/{known}")),
                 });
             }
         };
@@ -350,6 +356,7 @@ impl Roster {
             .map(<[Candidate]>::to_vec)
             .ok_or_else(|| NoRoute::UnknownModel {
                 model: requested.to_owned(),
+                target: None,
                 nearest: None,
             })
     }
@@ -362,7 +369,18 @@ impl Roster {
             .filter(|(distance, _)| *distance <= normal.len().max(4) / 2)
             // Of names that are alike, the better model is rather meant.
             .min_by_key(|(distance, entry)| (*distance, Reverse(entry.rating)))
-            .map(|(_, entry)| entry.id.clone())
+            .map(|(_, entry)| entry)
+            .or_else(|| self.with_other_tag(&normal))
+            .map(|entry| entry.id.clone())
+    }
+
+    /// A model of a local server that differs from a name only in the tag behind the colon.
+    fn with_other_tag(&self, normal: &str) -> Option<&Arc<ModelEntry>> {
+        let plain = |name: &str| name.split_once(':').map(|(plain, _)| plain.to_owned());
+        let wanted = plain(normal).unwrap_or_else(|| normal.to_owned());
+        let is_alike =
+            |entry: &&Arc<ModelEntry>| plain(&normalize(&entry.id)).as_ref() == Some(&wanted);
+        self.listed.iter().find(is_alike)
     }
 
     /// Every model somebody serves, once, in the owner's order of backends.

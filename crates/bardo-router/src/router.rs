@@ -11,6 +11,7 @@ use bardo_types::near;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::subsystem::Subsystem;
 
+use crate::advice;
 use crate::classes;
 use crate::cost;
 use crate::decision::{Choice, Explanation, Refusal, Route};
@@ -27,6 +28,7 @@ use crate::request::{RouteRequest, State};
 use crate::roster::{Candidate, NoRoute, Roster};
 use crate::subsystems::Subsystems;
 use crate::walk::{Seen, Walk};
+use crate::words::Speaker;
 
 /// The subsystem whose intent unknown ones get.
 const UNKNOWN_IS_LIKE: &str = "heartbeat_t1";
@@ -359,13 +361,18 @@ impl Router {
         let order = in_owners_order(&need, &seen);
         let refusal = match no_route {
             Some(no_route) => Some(refusal::of_name(&no_route)),
-            None if order.is_empty() => Some(refusal::of(
-                self.roster.backends(),
-                &need,
-                &request.facts,
-                &offers,
-                &seen,
-            )),
+            None if order.is_empty() => {
+                let speaker = Speaker {
+                    need: &need,
+                    facts: &request.facts,
+                };
+                let known = advice::Known {
+                    backends: self.roster.backends(),
+                    pool: &self.roster.pool.offers,
+                    model: Some(name),
+                };
+                Some(refusal::of(speaker, known, &offers, &seen))
+            }
             None => None,
         };
         Decision {
@@ -421,9 +428,18 @@ impl Router {
             roles,
         }
         .order(&mut seen);
-        let refusal = order
-            .is_empty()
-            .then(|| refusal::of(self.roster.backends(), &need, &request.facts, offers, &seen));
+        let refusal = order.is_empty().then(|| {
+            let speaker = Speaker {
+                need: &need,
+                facts: &request.facts,
+            };
+            let known = advice::Known {
+                backends: self.roster.backends(),
+                pool: &self.roster.pool.offers,
+                model: need.intent.model.as_deref(),
+            };
+            refusal::of(speaker, known, offers, &seen)
+        });
         Decision {
             need,
             offers: Cow::Borrowed(offers),

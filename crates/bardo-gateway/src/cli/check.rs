@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bardo_providers::transport::Transport;
-use bardo_router::{Catalog, NoRoute};
+use bardo_router::{Catalog, NoRoute, Roster};
 use serde_json::json;
 
 use super::{Common, Failure, environment, say};
-use crate::assemble::{self, Backend, LiveLists};
+use crate::assemble::{self, LiveLists};
 use crate::auth::Privy;
 use crate::config::{self, Config};
 use crate::stores::Kind;
@@ -40,7 +40,10 @@ pub(super) fn check(common: &Common) -> Result<(), Failure> {
         .map(|backend| backend.endpoint.name.as_str())
         .collect();
     let mut notices = assemble::notices(config);
-    let unserved = unserved(config, &backends);
+    let catalog = Arc::new(Catalog::embedded());
+    let world = assemble::world(config, &backends, &catalog, &LiveLists::new(), false);
+    let unserved = unserved(config, world.roster());
+    notices.extend(odd_fallbacks(config, world.roster()));
     if config.catalog.live {
         notices.extend(unserved);
     } else if let Some(first) = unserved.first() {
@@ -66,9 +69,7 @@ pub(super) fn check(common: &Common) -> Result<(), Failure> {
 }
 
 /// Models that aliases and fallbacks name and that no backend is known to serve.
-fn unserved(config: &Config, backends: &[Backend]) -> Vec<String> {
-    let catalog = Arc::new(Catalog::embedded());
-    let world = assemble::world(config, backends, &catalog, &LiveLists::new(), false);
+fn unserved(config: &Config, roster: &Roster) -> Vec<String> {
     let inference = &config.inference;
     let aliases = inference.aliases.iter().map(|(alias, model)| {
         let place = format!("inference.aliases.{alias}");
@@ -81,17 +82,50 @@ fn unserved(config: &Config, backends: &[Backend]) -> Vec<String> {
     aliases
         .chain(fallbacks)
         .filter_map(|(place, model)| {
-            let missing = world.roster().resolve(model).err()?;
-            let hint = match &missing {
-                NoRoute::UnknownModel {
-                    nearest: Some(nearest),
-                    ..
-                } => format!("; did you mean `{nearest}`?"),
-                _ => String::new(),
-            };
+            let missing = roster.resolve(model).err()?;
+            let hint = nearest(&missing);
             Some(format!(
                 "`{place}` names `{model}`, which no configured backend is known to serve{hint}"
             ))
         })
         .collect()
+}
+
+/// Entries of fallbacks that match nothing, or other names than their owner may think.
+fn odd_fallbacks(config: &Config, roster: &Roster) -> Vec<String> {
+    let fallbacks = &config.inference.fallbacks;
+    let mut notices = Vec::new();
+    for (model, others) in fallbacks {
+        let place = format!("inference.fallbacks.{model}");
+        match roster.resolve(model) {
+            Ok(_) => {}
+            Err(missing @ NoRoute::UnknownModel { .. }) => {
+                let hint = nearest(&missing);
+                notices.push(format!(
+                    "`{place}`: no configured backend is known to serve `{model}`, so its requests go to the fallbacks at once{hint}"
+                ));
+            }
+            Err(missing) => notices.push(format!("`{place}` can never match: {missing}")),
+        }
+        let meaning = roster.meaning(model);
+        for other in others
+            .iter()
+            .filter(|other| roster.meaning(other) == meaning)
+        {
+            notices.push(format!(
+                "`{place}` names `{other}`, which is the same model by another name"
+            ));
+        }
+    }
+    notices
+}
+
+fn nearest(missing: &NoRoute) -> String {
+    match missing {
+        NoRoute::UnknownModel {
+            nearest: Some(nearest),
+            ..
+        } => format!("; did you mean `{nearest}`?"),
+        _ => String::new(),
+    }
 }

@@ -273,6 +273,21 @@ fn names_that_lead_nowhere_are_refused_or_noted() {
         let error = check_refuses(&with(inference.clone()));
         assert!(error.contains(words), "{inference}: {error}");
     }
+    let odd = check_notes(&with(json!({
+        "aliases": { "mine": "gpt-5.5" },
+        "fallbacks": {
+            "gtp-5.5": ["gpt-5.5"],
+            "nobody/gpt-5.5": ["gpt-5.5"],
+            "gpt-5-5": ["mine"],
+        },
+    })));
+    for words in [
+        "`inference.fallbacks.gtp-5.5`: no configured backend is known to serve `gtp-5.5`, so its requests go to the fallbacks at once; did you mean `gpt-5.5`?",
+        "`inference.fallbacks.nobody/gpt-5.5` can never match",
+        "`inference.fallbacks.gpt-5-5` names `mine`, which is the same model by another name",
+    ] {
+        assert!(odd.contains(words), "{words}: {odd}");
+    }
     let mut live = with(json!({
         "aliases": { "quick": "fast", "fast": "gpt-5.5" },
         "fallbacks": { "gpt-5.5": ["gemini-3-flash"] },

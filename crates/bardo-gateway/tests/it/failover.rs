@@ -302,6 +302,55 @@ fn the_hint_when_to_come_back_reaches_the_caller() {
 }
 
 #[test]
+fn a_fallback_is_for_the_model_in_every_spelling_and_by_every_alias() {
+    let sandbox = Sandbox::start();
+    let keys = config(&[
+        direct("openai", &sandbox.at("/openai/v1"), &[]),
+        direct("anthropic", &sandbox.at("/anthropic"), &[]),
+    ]);
+    let names = json!({
+        "aliases": { "sonnet": "claude-sonnet-5-5", "mine": "claude-sonnet-5-5" },
+        "fallbacks": {
+            "claude-sonnet-5-5": ["gpt-5.5"],
+            "mine": ["gpt-5.4-mini"],
+            "gpt-4-of-old": ["gpt-5.5"],
+        },
+    });
+    let gateway = Gateway::start(&with(keys, "inference", names));
+    sandbox.fault("anthropic", &json!({ "kind": "status", "status": 503 }));
+    for (model, other) in [
+        ("claude-sonnet-5-5", "gpt-5.5"),
+        ("claude-sonnet-5.5", "gpt-5.5"),
+        ("anthropic/claude-sonnet-5-5", "gpt-5.5"),
+        ("sonnet", "gpt-5.5"),
+        // An entry of its own comes first.
+        ("mine", "gpt-5.4-mini"),
+        // No backend has it.
+        ("gpt-4-of-old", "gpt-5.5"),
+    ] {
+        for hints in [None, Some(json!({ "quality": "low" }))] {
+            let mut body = Caller::Chat.request(model, "Hello", false);
+            if let Some(hints) = hints {
+                body["bardo"] = hints;
+            }
+            let answer = gateway.send(&Request::json(Caller::Chat.path(), &body));
+            assert_eq!(answer.status(), 200, "{model} {}", answer.text());
+            assert_eq!(answer.header("x-bardo-model"), Some(other), "{model}");
+        }
+    }
+    for (model, status) in [
+        ("openai/claude-sonnet-5-5", 404),
+        ("venice/claude-sonnet-5-5", 404),
+        ("claude-opus-5-5", 503),
+    ] {
+        let body = Caller::Chat.request(model, "Hello", false);
+        let answer = gateway.send(&Request::json(Caller::Chat.path(), &body));
+        assert_ne!(answer.status(), 200, "{model}");
+        assert_eq!(answer.status() == 404, status == 404, "{model}");
+    }
+}
+
+#[test]
 fn another_model_answers_where_the_owner_named_one() {
     let sandbox = Sandbox::start();
     let keys = config(&[

@@ -121,7 +121,11 @@ impl RosterBuilder {
                 roster
                     .pool
                     .add(Offer::new(candidate, row, roster.terms[index]));
-                roster.add(index, entry);
+                // Ollama means `name:latest` by a name without a tag.
+                let plain = entry.upstream_id.strip_suffix(":latest");
+                let plain = plain.filter(|_| spec.service == Service::Local);
+                let plain = plain.map(str::to_owned);
+                roster.add(index, entry, plain);
             }
             if spec.filter.has_wildcard() || unlisted {
                 roster.open.push(index);
@@ -240,7 +244,7 @@ impl Roster {
         }
     }
 
-    fn add(&mut self, backend: usize, entry: Arc<ModelEntry>) {
+    fn add(&mut self, backend: usize, entry: Arc<ModelEntry>, other_name: Option<String>) {
         let mut names = vec![
             entry.id.clone(),
             entry.upstream_id.clone(),
@@ -249,6 +253,10 @@ impl Roster {
         ];
         if let Some(known) = self.catalog.find(&entry.id) {
             names.push(normalize(&known.id));
+        }
+        if let Some(name) = other_name {
+            names.push(normalize(&name));
+            names.push(name);
         }
         for name in [&entry.id, &entry.upstream_id] {
             if let Some((maker, _)) = name.split_once('/') {

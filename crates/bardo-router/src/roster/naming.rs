@@ -1,6 +1,7 @@
 //! What a name of a model means: the backend or the maker before its slash, and the model behind
 //! it. A name with anything else before the slash means nothing here.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bardo_types::backend::BackendName;
@@ -77,6 +78,42 @@ impl Roster {
             None if vendors::maker(&entry.vendor).is_some() => one(&entry.vendor) == wanted,
             None => names.iter().all(|name| prefix(name).is_none()),
         }
+    }
+
+    /// What stands behind an alias of a whole name, or of what stands before its slash.
+    pub(super) fn target<'a>(&'a self, requested: &'a str) -> Cow<'a, str> {
+        let name = self.unaliased(requested);
+        // An alias of a backend or a maker stands before a slash as its name does.
+        let renamed = prefix(name).and_then(|(prefix, model)| {
+            let meant = self.aliases.get(prefix)?;
+            let is_prefix = self.is_prefix(meant) && !self.by_name.contains_key(name);
+            is_prefix.then(|| format!("{meant}/{model}"))
+        });
+        renamed.map_or(Cow::Borrowed(name), Cow::Owned)
+    }
+
+    /// What a name of a model means: two names give the same text if they are spellings or aliases
+    /// of the same model, with or without its maker. A backend that the name pins stays in the
+    /// text. Says nothing about who serves the model.
+    #[must_use]
+    pub fn meaning(&self, requested: &str) -> String {
+        let name = self.target(requested);
+        let name = &*name;
+        if name.starts_with("bardo/") {
+            return name.to_owned();
+        }
+        let pins = |prefix: &&str| self.specs.iter().any(|spec| spec.is_pinned_by(prefix));
+        let pin = name
+            .rmatch_indices('/')
+            .map(|(at, _)| &name[..at])
+            .find(pins)
+            .filter(|_| !self.by_name.contains_key(name));
+        let model = pin.map_or(name, |pin| &name[pin.len() + 1..]);
+        let served = self.find(model).and_then(|found| found.first());
+        let id = served.map_or(model, |candidate| candidate.entry.id.as_str());
+        let known = self.catalog.find(id).map(|known| known.id.as_str());
+        let id = normalize(known.unwrap_or(id));
+        pin.map_or_else(|| id.clone(), |pin| format!("{pin}/{id}"))
     }
 
     /// Who lists the model of that name: any spelling, of the maker before the slash where there is

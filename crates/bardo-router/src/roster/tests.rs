@@ -270,6 +270,7 @@ fn unlisted_names_go_to_open_backends_only() {
         refusal,
         NoRoute::UnknownModel {
             model: "gpt-5.6".into(),
+            target: None,
             nearest: Some("gpt-5.5".into())
         }
     );
@@ -287,7 +288,10 @@ fn tiers_pick_a_listed_model() {
         ],
     );
     assert!(roster.resolve("bardo/auto").is_ok());
-    assert!(roster.resolve("bardo/t9").is_err());
+    let Err(NoRoute::UnknownModel { nearest, .. }) = roster.resolve("bardo/t3") else {
+        unreachable!("there is no such tier");
+    };
+    assert_eq!(nearest.as_deref(), Some("bardo/t2"));
 }
 
 #[test]
@@ -314,6 +318,7 @@ fn once_openrouter_has_listed_its_models_a_mistyped_name_is_told_so() {
         refusal,
         NoRoute::UnknownModel {
             model: "gtp-5.5".into(),
+            target: None,
             nearest: Some("gpt-5.5".into())
         }
     );
@@ -481,4 +486,98 @@ fn all_models_of_one_vendor_are_not_all_models() {
         assert_eq!(filter.admits(name), admitted, "{name}");
     }
     assert!(ModelFilter::new(vec!["*".into()]).admits("google/gemini-3-flash"));
+}
+
+/// A local server that lists the models with their tags, as Ollama does.
+fn ollama(names: &[&str]) -> (BackendSpec, BackendModels) {
+    let catalog = Catalog::embedded();
+    let row = |name: &&str| catalog.describe(name).entry(name);
+    let (spec, _) = spec("local", Service::Local, &[]);
+    (spec, BackendModels::Live(names.iter().map(row).collect()))
+}
+
+#[test]
+fn a_name_without_a_tag_is_the_latest_of_a_local_server() {
+    let roster = roster(vec![ollama(&[
+        "llama3.2:latest",
+        "qwen3:8b",
+        "qwen3:latest",
+    ])]);
+    check(&roster, "llama3.2", &[("local", "llama3.2:latest")]);
+    check(&roster, "local/llama3.2", &[("local", "llama3.2:latest")]);
+    check(&roster, "llama3.2:latest", &[("local", "llama3.2:latest")]);
+    check(&roster, "qwen3", &[("local", "qwen3:latest")]);
+    check(&roster, "qwen3:8b", &[("local", "qwen3:8b")]);
+    // A tag that is there without another is meant by no name without it.
+    let tagged = self::roster(vec![ollama(&["qwen3-embedding-large:8b"])]);
+    let Err(NoRoute::UnknownModel { nearest, .. }) = tagged.resolve("qwen3-embedding-large") else {
+        unreachable!("it has another tag");
+    };
+    assert_eq!(nearest.as_deref(), Some("qwen3-embedding-large:8b"));
+    // Elsewhere a tag is a part of the name.
+    let (other, models) = ollama(&["llama3.2:latest"]);
+    let other = BackendSpec {
+        service: Service::Compatible,
+        ..other
+    };
+    assert!(
+        self::roster(vec![(other, models)])
+            .resolve("llama3.2")
+            .is_err()
+    );
+}
+
+#[test]
+fn an_alias_of_a_model_that_nobody_serves_names_what_it_stands_for() {
+    let mut builder = RosterBuilder::new(Arc::new(Catalog::embedded()));
+    let (spec, models) = ollama(&["qwen3:8b"]);
+    builder.backend(spec, models, None);
+    builder.alias("mine".into(), "llama3.2".into());
+    let refusal = builder.build().resolve("mine").unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "no configured backend serves the model `llama3.2`; `mine` is an alias of it"
+    );
+}
+
+#[test]
+fn spellings_and_aliases_of_a_model_mean_the_same_and_pins_stay() {
+    let mut builder = RosterBuilder::new(Arc::new(Catalog::embedded()));
+    for (spec, models) in [
+        spec("direct/anthropic", Service::Anthropic, &[]),
+        spec("openrouter", Service::OpenRouter, &[]),
+        ollama(&["llama3.2:latest"]),
+    ] {
+        builder.backend(spec, models, None);
+    }
+    builder.alias("sonnet".into(), "claude-sonnet-5.5".into());
+    let roster = builder.build();
+    let meaning = roster.meaning("claude-sonnet-5-5");
+    for name in [
+        "claude-sonnet-5.5",
+        "anthropic/claude-sonnet-5-5",
+        "Claude-Sonnet-5-5",
+        "sonnet",
+    ] {
+        assert_eq!(roster.meaning(name), meaning, "{name}");
+    }
+    assert_eq!(
+        roster.meaning("llama3.2"),
+        roster.meaning("llama3.2:latest")
+    );
+    let pinned = roster.meaning("openrouter/claude-sonnet-5.5");
+    assert_eq!(
+        pinned,
+        roster.meaning("openrouter/anthropic/claude-sonnet-5-5")
+    );
+    for other in [
+        "claude-sonnet-5",
+        "bardo/auto",
+        "never-heard-of",
+        "direct/claude-sonnet-5-5",
+    ] {
+        assert_ne!(roster.meaning(other), meaning, "{other}");
+        assert_ne!(roster.meaning(other), pinned, "{other}");
+    }
+    assert_ne!(pinned, meaning);
 }

@@ -25,6 +25,28 @@ fn refusals_name_what_is_missing_who_lacks_it_and_the_line_that_mends_it() {
 }
 
 #[test]
+fn a_refusal_advises_only_what_can_be_done() {
+    let all = router(vec![blockrun(), venice()], Policy::default());
+    let mut ask = Ask::default();
+    ask.hints.security_class = Some(SecurityClass::E2ee);
+    let sealed = ask.with(|request| all.route(request)).unwrap_err();
+    assert_eq!(
+        sealed.advice,
+        "no hosted provider meets `e2ee` in this version; require `tee` instead, or add a local server with `trusted_local: true`"
+    );
+    ask.hints.task_class = Some(bardo_types::privacy::TaskClass::SealedAuction);
+    ask.hints.security_class = None;
+    let auction = ask.with(|request| all.route(request)).unwrap_err();
+    assert_eq!(auction.advice, sealed.advice);
+    // A named model that no private backend has: what to send instead.
+    ask.hints.task_class = None;
+    ask.hints.security_class = Some(SecurityClass::Private);
+    ask.model = "gemini-flash";
+    let named = ask.with(|request| all.route(request)).unwrap_err();
+    assert!(named.advice.contains("`bardo/auto`"), "{}", named.advice);
+}
+
+#[test]
 fn an_explanation_says_why_of_everybody_and_which_line_would_mend_it() {
     let all = router(vec![blockrun(), openrouter()], Policy::default());
     let mut ask = Ask::of("sleep");
