@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
 
+use crate::book::Paid;
 use crate::caps::{Cap, CapScope, Window};
 
 /// Takes money out of reach before it is spent.
@@ -87,6 +88,24 @@ pub struct Charge {
     pub provider_cost: MicroUsd,
     /// The gateway's part of the charge.
     pub spread: MicroUsd,
+}
+
+impl Charge {
+    /// What is paid of the charge where only `reach` can be taken: the provider's part first. The
+    /// rest is the shortfall.
+    #[must_use]
+    pub fn within(&self, reach: MicroUsd) -> Paid {
+        let provider_cost = self.provider_cost.min(reach);
+        let spread = self.spread.min(reach.saturating_sub(provider_cost));
+        let missing = self.provider_cost.saturating_sub(provider_cost);
+        Paid {
+            provider_cost,
+            spread,
+            shortfall: missing
+                .checked_add(self.spread.saturating_sub(spread))
+                .unwrap_or(MicroUsd::MAX),
+        }
+    }
 }
 
 /// How a hold ends.

@@ -147,7 +147,7 @@ fn would_do(offer: &Offer, need: &Need) -> bool {
 fn configured(row: &Mend, need: &Need, known: Known<'_>) -> String {
     let provider = &row.provider;
     let of_provider = |offer: &&Offer| {
-        names_backend(provider, &known.backends[offer.candidate.backend].name)
+        BackendName::parse(&known.backends[offer.candidate.backend].name).is_meant_by(provider)
             && would_do(offer, need)
     };
     match known.model {

@@ -191,6 +191,13 @@ fn histograms(registry: &mut Registry, name: &str, help: &str) -> Histograms {
     family
 }
 
+fn overhead(all: &mut Registry) -> Histogram {
+    let overhead = Histogram::new(OVERHEAD);
+    let help = "Time from receiving a request to sending it to a provider, in seconds";
+    all.register("gateway_overhead_seconds", help, overhead.clone());
+    overhead
+}
+
 fn unpriced_models(registry: &mut Registry) -> Family<Listing, Gauge> {
     let help = "Models of a provider without a known price";
     family(registry, "models_unpriced", help)
@@ -218,9 +225,6 @@ impl Metrics {
         let mut registry = Registry::with_prefix("bardo");
         let all = &mut registry;
         tell_build(all);
-        let overhead = Histogram::new(OVERHEAD);
-        let help = "Time from receiving a request to sending it to a provider, in seconds";
-        all.register("gateway_overhead_seconds", help, overhead.clone());
         Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             models: Capped::default(),
@@ -236,7 +240,7 @@ impl Metrics {
                 "time_to_first_token_seconds",
                 "Time from receiving a request to its first content, in seconds",
             ),
-            overhead,
+            overhead: overhead(all),
             tokens: family(
                 all,
                 "tokens",

@@ -30,13 +30,13 @@ struct Wanted {
     month: Option<Amount>,
 }
 
-/// `GET /v1/caps`.
+/// Answers `GET /v1/caps` with the caps of the caller's key and their ranges.
 pub(crate) async fn show(keys: &dyn KeyStore, principal: &Principal) -> Result<Value, Problem> {
     let record = stored(keys, principal).await?;
     Ok(caps_json(&record))
 }
 
-/// `POST /v1/caps`.
+/// Answers `POST /v1/caps`: moves caps within their ranges.
 pub(crate) async fn change(
     keys: &dyn KeyStore,
     limits: &dyn LimitStore,

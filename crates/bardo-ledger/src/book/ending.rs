@@ -15,7 +15,7 @@ use super::account::Hold;
 use super::counters::HeldCap;
 use super::ended::Ended;
 use super::pair::Named;
-use super::settle::{Paid, Settlement, take};
+use super::settle::{Paid, Settlement};
 use super::{Account, Book};
 use crate::caps::{Cap, CapScope, Window};
 use crate::command::{Charge, End, HoldState, HoldView, Settle};
@@ -257,7 +257,7 @@ impl Book {
                 .counters
                 .room(&caps)
                 .map_or(available, |room| room.min(available));
-            take(charge, held.checked_add(beyond).unwrap_or(MicroUsd::MAX))
+            charge.within(held.checked_add(beyond).unwrap_or(MicroUsd::MAX))
         });
         let growth = paid.charged().saturating_sub(held);
         if growth > MicroUsd::ZERO {

@@ -6,7 +6,7 @@ use bardo_types::money::MicroUsd;
 use super::counters::CapCounter;
 use super::ending::Prepared;
 use super::{Account, Book};
-use crate::command::{Charge, HoldView, Settle, Settled};
+use crate::command::{HoldView, Settle, Settled};
 use crate::final_figures::FinalFigures;
 
 /// What a request came to.
@@ -105,19 +105,5 @@ impl Book {
             hold: None,
             counters: Vec::new(),
         }
-    }
-}
-
-/// Takes a charge out of at most `reach`: the backend's part first.
-pub(super) fn take(charge: &Charge, reach: MicroUsd) -> Paid {
-    let provider_cost = charge.provider_cost.min(reach);
-    let spread = charge.spread.min(reach.saturating_sub(provider_cost));
-    let missing = charge.provider_cost.saturating_sub(provider_cost);
-    Paid {
-        provider_cost,
-        spread,
-        shortfall: missing
-            .checked_add(charge.spread.saturating_sub(spread))
-            .unwrap_or(MicroUsd::MAX),
     }
 }

@@ -11,7 +11,7 @@ use super::rows::{self, AuditRow};
 #[derive(Debug)]
 pub(super) enum Write {
     New,
-    Amended(Amendment),
+    Amended(Box<Amendment>),
 }
 
 const COLUMNS: &str = "id, account, kind, name, hash, scopes, tier, spread, created_at_ms, \

@@ -244,7 +244,7 @@ impl KeyStore for SqliteStore {
     }
 
     fn update(&self, record: KeyRecord, how: Amendment) -> Future<'_, Result<(), KeyError>> {
-        Box::pin(self.write_key(record, keys::Write::Amended(how)))
+        Box::pin(self.write_key(record, keys::Write::Amended(Box::new(how))))
     }
 
     fn list<'a>(

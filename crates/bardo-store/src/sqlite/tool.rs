@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bardo_access::KeyRecord;
-use bardo_ledger::{
-    Balance, Charge, Deposit, End, HoldState, Paid, Refusal, Settle, Settled, StoreError,
-};
+use bardo_ledger::{Balance, Deposit, End, HoldState, Paid, Refusal, Settle, Settled, StoreError};
 use bardo_types::clock::Clock;
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
@@ -171,7 +169,7 @@ impl Tool {
                 }
                 (Some((held, HoldState::Unknown, caps)), end) => {
                     let paid = match end {
-                        End::Capture(charge) => clip(charge, held),
+                        End::Capture(charge) => charge.within(held),
                         End::Release | End::Unknown => Paid::default(),
                     };
                     self.reconcile(transaction, account, command, (held, paid), &caps)
@@ -277,19 +275,6 @@ fn find_hold(
             Ok((MicroUsd::new(row.get(0)?), state, caps))
         })
         .optional()
-}
-
-fn clip(charge: &Charge, held: MicroUsd) -> Paid {
-    let provider_cost = charge.provider_cost.min(held);
-    let spread = charge.spread.min(held.saturating_sub(provider_cost));
-    let missing = charge.provider_cost.saturating_sub(provider_cost);
-    Paid {
-        provider_cost,
-        spread,
-        shortfall: missing
-            .checked_add(charge.spread.saturating_sub(spread))
-            .unwrap_or(MicroUsd::MAX),
-    }
 }
 
 fn settled(paid: Paid, available: MicroUsd, repeated: bool) -> Settled {
