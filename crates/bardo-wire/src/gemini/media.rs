@@ -59,23 +59,12 @@ pub(super) fn image<'a>(
     image: &'a Image,
     place: Place,
     capabilities: &Capabilities,
-    losses: &mut Losses,
 ) -> Result<Part<'a>, BadRequest> {
     if !capabilities.images {
         return Err(BadRequest::new(
             place.to_string(),
             "this model does not accept images; remove the image or choose a model with vision",
         ));
-    }
-    if image
-        .detail
-        .as_deref()
-        .is_some_and(|detail| detail != "auto")
-    {
-        losses.note(
-            "image_detail",
-            "Gemini chooses the resolution of images itself",
-        );
     }
     media(&image.source, "image", place)
 }

@@ -438,3 +438,32 @@ fn a_schema_that_the_model_cannot_be_held_to_is_asked_for() {
     assert!(text.contains(r#"{\"type\":\"object\"}"#), "{text}");
     assert!(!text.contains("responseJsonSchema"), "{text}");
 }
+
+#[test]
+fn the_detail_that_all_images_share_is_the_resolution() {
+    let sent = |details: &[Option<&str>]| {
+        let images = details.iter().map(|detail| {
+            Part::Image(Image {
+                source: MediaSource::Base64 {
+                    media_type: "image/png".into(),
+                    data: "aGk=".into(),
+                },
+                detail: detail.map(str::to_owned),
+                cache: None,
+            })
+        });
+        let request = chat(vec![says(Role::User, images.collect())]);
+        let resolution = body(&request)["generationConfig"]["mediaResolution"].clone();
+        (
+            resolution,
+            lost(&request).contains(&"image_detail".to_owned()),
+        )
+    };
+    let low = json!("MEDIA_RESOLUTION_LOW");
+    let high = json!("MEDIA_RESOLUTION_HIGH");
+    assert_eq!(sent(&[Some("low"), Some("low")]), (low, false));
+    assert_eq!(sent(&[Some("high")]), (high, false));
+    assert_eq!(sent(&[None, Some("auto")]), (Value::Null, false));
+    assert_eq!(sent(&[Some("low"), Some("high")]), (Value::Null, true));
+    assert_eq!(sent(&[Some("low"), None]), (Value::Null, true));
+}

@@ -325,7 +325,7 @@ impl<'a> Builder<'a, '_> {
             Said::Text(text) => self.words(text, out),
             Said::Image(image) => {
                 note_mark(image.cache.as_ref(), self.losses);
-                out.push(media::image(image, place, capabilities, self.losses)?);
+                out.push(media::image(image, place, capabilities)?);
             }
             Said::Document(document) => {
                 note_mark(document.cache.as_ref(), self.losses);

@@ -1,6 +1,6 @@
 //! `generationConfig`: how words are drawn, how hard to think, what shape the answer has.
 
-use bardo_types::chat::{ChatRequest, OutputFormat, ThinkingDisplay, ThinkingMode};
+use bardo_types::chat::{ChatRequest, OutputFormat, Part, ThinkingDisplay, ThinkingMode};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect, Effort};
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,8 @@ pub(in crate::gemini) struct GenerationConfig<'a> {
     response_json_schema: Option<&'a RawJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking_config: Option<ThinkingConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media_resolution: Option<&'static str>,
 }
 
 #[derive(Serialize, Default, PartialEq)]
@@ -72,6 +74,7 @@ pub(in crate::gemini) fn encode<'a>(
 ) -> GenerationConfig<'a> {
     let mut config = GenerationConfig {
         thinking_config: thinking(request, capabilities, losses),
+        media_resolution: resolution(request, losses),
         ..GenerationConfig::default()
     };
     sampling(request, capabilities, &mut config, losses);
@@ -98,6 +101,38 @@ pub(in crate::gemini) fn encode<'a>(
         config.logprobs = wanted.top.filter(|&top| top > 0);
     }
     config
+}
+
+/// The resolution of all images, if the caller wants the same of each: Gemini has one setting for
+/// them.
+fn resolution(request: &ChatRequest, losses: &mut Losses) -> Option<&'static str> {
+    let mut wanted = None;
+    for message in &request.messages {
+        if !agree(&message.parts, &mut wanted) {
+            losses.note(
+                "image_detail",
+                "Gemini has one resolution for all images; it chooses it itself",
+            );
+            return None;
+        }
+    }
+    match wanted? {
+        "low" => Some("MEDIA_RESOLUTION_LOW"),
+        "high" | "original" => Some("MEDIA_RESOLUTION_HIGH"),
+        _ => None,
+    }
+}
+
+/// Whether all images want the same detail; `wanted` is that of the first.
+fn agree<'a>(parts: &'a [Part], wanted: &mut Option<&'a str>) -> bool {
+    parts.iter().all(|part| match part {
+        Part::Image(image) => {
+            let detail = image.detail.as_deref().unwrap_or("auto");
+            *wanted.get_or_insert(detail) == detail
+        }
+        Part::ToolResult(result) => agree(&result.parts, wanted),
+        _ => true,
+    })
 }
 
 fn sampling<'a>(
