@@ -479,7 +479,7 @@ impl Problem {
     }
 }
 
-/// So long clients are told to wait where nothing names a time.
+/// Milliseconds that clients wait before a retry if nothing names a time.
 const USUAL_WAIT_MS: u64 = 1_000;
 /// SDKs wait this long by themselves; longer waits are left to a person.
 const PATIENCE_MS: u64 = 60_000;
