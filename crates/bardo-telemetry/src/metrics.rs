@@ -203,6 +203,14 @@ fn unpriced_models(registry: &mut Registry) -> Family<Listing, Gauge> {
     family(registry, "models_unpriced", help)
 }
 
+/// Registers the histogram of the gateway's own time.
+fn overhead(registry: &mut Registry) -> Histogram {
+    let overhead = Histogram::new(OVERHEAD);
+    let help = "Time from receiving a request to sending it to a provider, in seconds";
+    registry.register("gateway_overhead_seconds", help, overhead.clone());
+    overhead
+}
+
 /// Registers which version this is.
 fn tell_build(registry: &mut Registry) {
     let help = "Always 1; the version is a label";
