@@ -191,13 +191,6 @@ fn histograms(registry: &mut Registry, name: &str, help: &str) -> Histograms {
     family
 }
 
-fn overhead(all: &mut Registry) -> Histogram {
-    let overhead = Histogram::new(OVERHEAD);
-    let help = "Time from receiving a request to sending it to a provider, in seconds";
-    all.register("gateway_overhead_seconds", help, overhead.clone());
-    overhead
-}
-
 fn unpriced_models(registry: &mut Registry) -> Family<Listing, Gauge> {
     let help = "Models of a provider without a known price";
     family(registry, "models_unpriced", help)

@@ -137,7 +137,7 @@ pub(super) fn document<'a>(
                         out.push(Part::text(text.text.as_str()));
                     }
                     bardo_types::chat::Part::Image(inner) => {
-                        out.push(image(inner, place, capabilities, losses)?);
+                        out.push(image(inner, place, capabilities)?);
                     }
                     _ => losses.note("documents", "only text and images of documents are sent"),
                 }
