@@ -26,15 +26,17 @@ const FAILURES: u32 = 5;
 const FILE: &str = "bankr.seed";
 const DAY_MS: u64 = 86_400_000;
 
-/// Looks the credit up as long as the process lives.
+/// Looks the credit up as long as the process lives, while revenue pays and no balance is configured.
 pub(crate) async fn watch(engine: Arc<Engine>, transport: Transport) {
     let mut failures = 0;
     loop {
         let world = engine.world();
+        let policy = &world.router.policy().bankr;
+        let is_wanted = policy.self_funding && policy.revenue_balance.is_none();
         let bankr = world
             .endpoints
             .iter()
-            .find(|endpoint| endpoint.provider().credit_path().is_some());
+            .find(|endpoint| is_wanted && endpoint.provider().credit_path().is_some());
         match bankr {
             None => engine.set_bankr_credit(None),
             Some(endpoint) => match credit(&transport, endpoint).await {
