@@ -1,6 +1,7 @@
 //! Who answers where callers say what they need: hints, privacy, budgets and what an owner
 //! configures, on the built binary.
 
+mod bankr;
 pub(crate) mod bound;
 mod budget;
 mod configuration;
