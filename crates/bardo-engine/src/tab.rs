@@ -167,6 +167,7 @@ impl Tab {
                     charge: MicroUsd::ZERO,
                     shortfall: MicroUsd::ZERO,
                     baseline: None,
+                    cache_savings: None,
                     balance: None,
                 },
                 // There is no response cache yet, so every answer bypasses it.
@@ -409,6 +410,7 @@ impl Tab {
         let Some(price) = self.price else {
             return;
         };
+        amounts.cache_savings = usage.cache_savings(&price);
         let hold = self.hold.unwrap_or_default();
         let Some(mut bill) = bill(usage, &price, amounts.spread_rate) else {
             amounts.charge = hold;

@@ -139,6 +139,9 @@ pub struct Amounts {
     /// The list price at the model's maker for the request as the caller wrote it; `None` where
     /// nobody published one.
     pub baseline: Option<MicroUsd>,
+    /// Part of the provider's price that its prompt cache saved; `None` where price or usage is
+    /// unknown.
+    pub cache_savings: Option<MicroUsd>,
     /// Of the account, after this request, where it is known.
     pub balance: Option<MicroUsd>,
 }

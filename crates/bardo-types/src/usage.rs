@@ -205,6 +205,24 @@ fn newer_fee(old: &mut Option<MicroUsd>, new: Option<MicroUsd>) {
     }
 }
 
+impl Usage {
+    /// Difference that the provider's prompt cache made to the cost: the cost of the same tokens
+    /// without a cache, less the cost. Zero where writing to the cache cost more than it saved;
+    /// `None` on overflow.
+    #[must_use]
+    pub fn cache_savings(&self, price: &Price) -> Option<MicroUsd> {
+        let uncached = Self {
+            fresh_input: self.prompt(),
+            cache_read: 0,
+            cache_write_5m: 0,
+            cache_write_1h: 0,
+            ..self.clone()
+        };
+        let cost = |usage: &Self| usage.cost(price)?.charge();
+        Some(cost(&uncached)?.saturating_sub(cost(self)?))
+    }
+}
+
 /// Divides `whole` into the tokens that have a price of their own and the rest.
 fn part(whole: u64, told: Option<u64>, own_price: Option<PricePerMillion>) -> (u64, u64) {
     let part = match own_price {

@@ -22,6 +22,7 @@ pub use self::http::Endpoint;
 pub(crate) use self::http::Http;
 pub use self::stream::{Delta, ReplyStream};
 use crate::call::CallSpec;
+use crate::partition::{self, Caps, KeyCaps};
 use crate::receipt::{Balance, Receipt, UsageReport};
 use crate::reply::{Origin, Reply};
 
@@ -117,6 +118,35 @@ impl Client {
     pub async fn usage(&self) -> Result<UsageReport, ClientError> {
         let raw = self.fetch("/v1/usage").await?;
         UsageReport::read(&raw).ok_or(ClientError::Malformed("a report of usage"))
+    }
+
+    /// The caps of the key, and the ranges in which it may move them.
+    ///
+    /// # Errors
+    /// When the key has no caps, or the gateway cannot be reached.
+    pub async fn caps(&self) -> Result<KeyCaps, ClientError> {
+        let raw = self.fetch("/v1/caps").await?;
+        KeyCaps::read(&raw).ok_or(ClientError::Malformed("caps"))
+    }
+
+    /// Moves the caps of the key as near to `wanted` as its owner's ranges allow. Nothing is sent
+    /// where no cap would change. The gateway takes one change a minute.
+    ///
+    /// # Errors
+    /// When the gateway refuses or cannot be reached.
+    pub async fn move_caps(&self, wanted: &Caps) -> Result<KeyCaps, ClientError> {
+        let present = self.caps().await?;
+        let [day, month] = wanted.within(&present);
+        let moved = [
+            day.filter(|_| day != present.day.cap),
+            month.filter(|_| month != present.month.cap),
+        ];
+        if moved == [None, None] {
+            return Ok(present);
+        }
+        let body = Bytes::from(partition::body(moved).to_string());
+        let request = self.request(Method::POST, "/v1/caps", body)?;
+        KeyCaps::read(&self.json(request).await?).ok_or(ClientError::Malformed("caps"))
     }
 
     /// What the gateway would choose for a call and why, as it says it; nobody is called and

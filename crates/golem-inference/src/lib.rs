@@ -29,6 +29,7 @@ pub mod extension;
 pub mod heartbeat;
 pub mod hints;
 pub mod negotiator;
+pub mod partition;
 pub mod receipt;
 pub mod reply;
 pub mod router;

@@ -42,6 +42,7 @@ fn receipt(attempts: Vec<Attempt>, outcome: Outcome) -> Receipt {
             charge: MicroUsd::ZERO,
             shortfall: MicroUsd::ZERO,
             baseline: None,
+            cache_savings: None,
             balance: None,
         },
         cache: "bypass".into(),

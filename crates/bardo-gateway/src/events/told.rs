@@ -42,6 +42,7 @@ pub(crate) fn told(receipt: &Receipt, owner_message: Option<&str>) -> Vec<(&'sta
             ));
         }
     }
+    tokens(receipt, &mut all);
     all.push(("inference.end", end(receipt)));
     let began = receipt.received_at_ms;
     let total = u64::try_from(receipt.timings.total.as_millis()).unwrap_or(u64::MAX);
@@ -209,6 +210,7 @@ fn cached(receipt: &Receipt, all: &mut Vec<Told>) {
                 "cached_tokens": usage.cache_read,
                 "written_tokens": usage.cache_write(),
                 "total_tokens": usage.prompt(),
+                "savings_usd": receipt.amounts.cache_savings.map(|saved| saved.to_string()),
             }),
         ));
     }
@@ -242,6 +244,25 @@ fn schema(receipt: &Receipt, routing: &Routing, all: &mut Vec<Told>) {
                 "schema_name": &*schema.name,
                 "valid": valid,
                 "repaired": schema.repaired,
+            }),
+        ));
+    }
+}
+
+/// The tokens of an answer, reasoning apart from the rest; the counts add up to its output.
+fn tokens(receipt: &Receipt, all: &mut Vec<Told>) {
+    let Some(usage) = &receipt.usage else {
+        return;
+    };
+    let reasoning = usage.reasoning.unwrap_or(0).min(usage.output);
+    let counts = [(reasoning, true), (usage.output - reasoning, false)];
+    for (count, is_reasoning) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        all.push((
+            "inference.token",
+            json!({
+                "subsystem": subsystem(receipt),
+                "token_count": count,
+                "is_reasoning": is_reasoning,
             }),
         ));
     }

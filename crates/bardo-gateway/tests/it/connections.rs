@@ -172,3 +172,60 @@ fn requests_that_two_readers_would_take_apart_differently_are_refused() {
     let health = gateway.send(&Request::get("/health/ready"));
     assert_eq!(health.json()["status"], Value::from("ok"));
 }
+
+/// A line may end with LF alone (RFC 9112, section 2.2). A reader in front that does the same sees
+/// the same one request; one that does not must refuse it.
+#[test]
+fn lines_that_end_with_lf_alone_frame_one_request() {
+    let upstream = Scripted::always(ANSWER);
+    let gateway = Gateway::start(&config(&[direct("openai", &upstream.at("/v1"), &["m"])]));
+    let body = Caller::Chat.request("m", "Hello", false).to_string();
+    let hidden =
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
+    let length = body.len();
+    let plain = format!(
+        "POST /v1/chat/completions HTTP/1.1\nhost: localhost\ncontent-type: application/json\ncontent-length: {length}\n\n{body}"
+    );
+    // Whether `\n` ends a line or is part of a value, no reader finds two requests in here.
+    let in_a_value = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nx-note: a\ncontent-length: {}\r\ncontent-length: {length}\r\n\r\n{body}{hidden}",
+        length + hidden.len()
+    );
+    let chunked = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-note: a\ntransfer-encoding: chunked\r\ncontent-length: {}\r\n\r\n0\r\n\r\n{hidden}",
+        5 + hidden.len()
+    );
+    for (request, answered) in [(plain, true), (in_a_value, false), (chunked, false)] {
+        let before = upstream.got().len();
+        let mut stream = connect(gateway.address);
+        stream.write_all(request.as_bytes()).expect("it is read");
+        let mut exchange = Exchange::new(stream);
+        if answered {
+            let answer = exchange.answer();
+            assert_eq!(answer.status(), 200, "{}", answer.text());
+        } else {
+            let head = exchange.try_head();
+            let status = head.as_ref().map(|head| head.status);
+            assert!(
+                status.is_none_or(|status| (400..500).contains(&status)),
+                "{status:?}"
+            );
+            exchange.rest();
+            exchange.again(b"");
+            assert!(exchange.try_head().is_none(), "a second answer");
+        }
+        assert_eq!(upstream.got().len() - before, usize::from(answered));
+    }
+}
+
+#[test]
+fn a_stream_tells_proxies_to_pass_it_on_at_once() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&config(&[direct("openai", &sandbox.at("/openai/v1"), &[])]));
+    for (stream, expected) in [(true, Some("no")), (false, None)] {
+        let body = Caller::Chat.request("gpt-5.5", "Hello", stream);
+        let answer = gateway.send(&Request::json("/v1/chat/completions", &body));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        assert_eq!(answer.header("x-accel-buffering"), expected, "{stream}");
+    }
+}

@@ -214,3 +214,24 @@ fn what_does_not_fit_has_no_cost() {
     };
     assert_eq!(usage.cost(&dear), None);
 }
+
+#[test]
+fn a_cache_saves_what_its_reads_cost_less_and_never_less_than_nothing() {
+    let price = Price {
+        cache_read: Some(per_million(1_000_000)),
+        cache_write_5m: Some(per_million(20_000_000)),
+        ..opus()
+    };
+    let usage = |cache_read, cache_write_5m| Usage {
+        fresh_input: 100,
+        cache_read,
+        cache_write_5m,
+        output: 10,
+        ..Usage::default()
+    };
+    let saved = |usage: Usage| usage.cache_savings(&price).unwrap().get();
+    let each = opus().input.micro() / 1_000_000;
+    assert_eq!(saved(usage(0, 0)), 0);
+    assert_eq!(saved(usage(1_000, 0)), 1_000 * (each - 1));
+    assert_eq!(saved(usage(0, 1_000)), 0, "writing cost more");
+}

@@ -66,6 +66,7 @@ fn receipt() -> Receipt {
             charge: MicroUsd::new(1_200),
             shortfall: MicroUsd::ZERO,
             baseline: Some(MicroUsd::new(1_500)),
+            cache_savings: Some(MicroUsd::new(40)),
             balance: Some(MicroUsd::new(9_998_800)),
         },
         cache: "bypass".into(),

@@ -1,6 +1,7 @@
 use bardo_types::money::MicroUsd;
 use bardo_types::secret::Secret;
 use golem_inference::client::{Delta, Endpoint};
+use golem_inference::partition::Caps;
 use golem_inference::reply::Cost;
 use golem_inference::{CallSpec, Client, ClientError, Message};
 use http::Method;
@@ -169,6 +170,32 @@ async fn receipts_balance_usage_and_explanations_are_fetched() {
     assert_eq!(explained["resolution"]["backend"], "venice");
     let missing = client.receipt("req_2").await.unwrap_err();
     assert!(matches!(missing, ClientError::Refused(refusal) if refusal.status == 404));
+}
+
+#[tokio::test]
+async fn caps_are_moved_within_the_owners_range_and_only_where_they_change() {
+    let stub = Stub::start(|asked| {
+        assert_eq!(asked.path, "/v1/caps");
+        let day = if asked.method == Method::POST { "0.5" } else { "1" };
+        let body = format!(
+            r#"{{"day":{{"cap":"{day}","min":"0.5","max":"2"}},"month":{{"cap":null,"min":null,"max":null}}}}"#
+        );
+        answer(200, &[], body)
+    })
+    .await;
+    let client = Client::new(stub.endpoint.clone(), None);
+    let usd = |text: &str| MicroUsd::from_usd(text).unwrap();
+    let caps = |day: &str| Caps {
+        day: usd(day),
+        month: usd("9"),
+    };
+    let moved = client.move_caps(&caps("0.1")).await.unwrap();
+    assert_eq!(moved.day.cap, Some(usd("0.5")));
+    let asked = stub.asked();
+    assert_eq!(asked.len(), 2);
+    assert_eq!(asked[1].body, serde_json::json!({ "day": "0.500000" }));
+    client.move_caps(&caps("1")).await.unwrap();
+    assert_eq!(stub.asked().len(), 3, "the cap is that already");
 }
 
 #[tokio::test]

@@ -99,6 +99,7 @@ pub(crate) fn sample() -> Receipt {
             charge: MicroUsd::new(1_000),
             shortfall: MicroUsd::ZERO,
             baseline: Some(MicroUsd::new(1_500)),
+            cache_savings: Some(MicroUsd::new(40)),
             balance: None,
         },
         cache: "hash".into(),

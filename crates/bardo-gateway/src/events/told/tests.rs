@@ -33,6 +33,8 @@ fn a_receipt_with_everything_tells_every_event_in_order() {
             "inference.schema_validated",
             "routing.warning",
             "owner.message",
+            "inference.token",
+            "inference.token",
             "inference.end",
         ]
     );
@@ -48,6 +50,27 @@ fn a_receipt_with_everything_tells_every_event_in_order() {
         );
     }
     insta::assert_json_snapshot!("events", all);
+}
+
+#[test]
+fn the_counts_of_tokens_add_up_to_the_output() {
+    for (reasoning, output) in [
+        (None, 7),
+        (Some(3), 7),
+        (Some(7), 7),
+        (Some(9), 7),
+        (None, 0),
+    ] {
+        let mut receipt = sample();
+        let usage = receipt.usage.as_mut().unwrap();
+        (usage.reasoning, usage.output) = (reasoning, output);
+        let all = events(&receipt, None);
+        let counts = all.iter().filter(|(name, _)| *name == "inference.token");
+        let sum: u64 = counts
+            .map(|(_, event)| event["token_count"].as_u64().unwrap())
+            .sum();
+        assert_eq!(sum, output, "{reasoning:?} of {output}");
+    }
 }
 
 #[test]
