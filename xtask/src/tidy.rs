@@ -16,6 +16,7 @@ mod plain;
 mod size;
 mod source;
 mod tree;
+mod unused;
 mod words;
 
 use std::{fmt, fs};
@@ -112,6 +113,7 @@ fn check(tree: &Tree) -> Result<Vec<Violation>> {
     found.extend(plain::check(tree));
     found.extend(doc_comments::check(tree));
     found.extend(citations::check(tree));
+    found.extend(unused::check(tree));
     found.sort();
     Ok(found)
 }

@@ -92,20 +92,11 @@ impl Meter {
         self.skimmed
     }
 
-    /// Between how many tokens that probably is: four bytes a token in prose, two in dense JSON
-    /// or hexadecimal.
-    #[must_use]
-    pub fn estimate_tokens(&mut self) -> (u64, u64) {
-        let bytes = self.estimate_bytes();
-        (bytes / 4, bytes.div_ceil(2))
-    }
-
     /// Counts all of it: words, thinking and calls, by the public tokenizer.
     ///
     /// Takes time in proportion to the length, and the tokenizer loads at the first use, so this
     /// is nothing for a thread that serves others.
-    #[must_use]
-    pub fn delivered_tokens(mut self) -> u64 {
+    fn delivered_tokens(mut self) -> u64 {
         self.fold();
         if let Some(mut reader) = self.reader.take() {
             reader.finish(&mut self.delivered);

@@ -84,8 +84,7 @@ impl Schedule {
 
 /// The temperature of a step of a cycle that runs from `high` at step 0 to `low` at step `total`.
 /// A cycle of one step or none stays at `high`, and steps past the end stay at `low`.
-#[must_use]
-pub fn dali_temperature(step: u32, total: u32, high: f64, low: f64) -> f64 {
+fn dali_temperature(step: u32, total: u32, high: f64, low: f64) -> f64 {
     if total <= 1 {
         return high;
     }

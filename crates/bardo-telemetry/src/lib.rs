@@ -8,4 +8,4 @@
 mod labels;
 mod metrics;
 
-pub use metrics::{BackendGauges, Gauges, LatencyGauge, Metrics, STATES};
+pub use metrics::{BackendGauges, Gauges, LatencyGauge, Metrics};

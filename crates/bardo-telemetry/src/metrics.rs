@@ -59,7 +59,7 @@ pub struct Gauges {
 /// How well the backends serve, read when somebody looks.
 #[derive(Debug, Clone, Default)]
 pub struct BackendGauges {
-    /// The name of each, and its state: one of [`STATES`].
+    /// The name of each, and its state: `healthy`, `degraded`, `down` or `unknown`.
     pub states: Vec<(String, &'static str)>,
     /// How long they take.
     pub latencies: Vec<LatencyGauge>,
@@ -81,7 +81,7 @@ pub struct LatencyGauge {
 }
 
 /// The states that a backend can be in.
-pub const STATES: [&str; 4] = ["healthy", "degraded", "down", "unknown"];
+const STATES: [&str; 4] = ["healthy", "degraded", "down", "unknown"];
 
 /// The series of one backend, model and dialect.
 struct Series {

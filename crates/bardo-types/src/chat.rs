@@ -16,7 +16,7 @@ pub use message::{
     Message, Opaque, Part, Reasoning, Role, SearchResult, ServerBlock, Text,
 };
 pub use request::{
-    CacheHints, ChatRequest, ImageDetail, Logprobs, OutputFormat, ReasoningRequest, Sampling,
+    CacheHints, ChatRequest, Logprobs, OutputFormat, ReasoningRequest, Sampling,
     ThinkingDisplay, ThinkingMode, Verbosity,
 };
 pub use response::{Assembler, ChatResponse, Choice};

@@ -93,8 +93,7 @@ impl Fault {
 
 impl FaultClass {
     /// Whether the provider failed, rather than refused.
-    #[must_use]
-    pub const fn is_providers(self) -> bool {
+    const fn is_providers(self) -> bool {
         matches!(
             self,
             Self::Server | Self::Overloaded | Self::Timeout | Self::Connection | Self::Malformed

@@ -86,7 +86,7 @@ impl LocalLimits {
     ///
     /// # Errors
     /// When a limit is reached; nothing is taken from any of them then.
-    pub fn admit_now(&self, request: &LimitRequest) -> Result<Admission, Throttled> {
+    fn admit_now(&self, request: &LimitRequest) -> Result<Admission, Throttled> {
         let now_ms = request.now_ms;
         let mut shard = self.shard(&request.account);
         shard.make_room(self.per_shard, now_ms);

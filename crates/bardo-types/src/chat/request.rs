@@ -249,9 +249,6 @@ impl Verbosity {
     }
 }
 
-/// OpenAI `image_url.detail`, kept as written because its values grow.
-pub type ImageDetail = String;
-
 /// Prompt-cache hints for the whole request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CacheHints {

@@ -5,8 +5,7 @@ use crate::feature::{Feature, FeatureSet};
 
 impl Capabilities {
     /// What the members themselves say of features: tools, images, documents, sound, schemas.
-    #[must_use]
-    pub fn features_by_member(&self) -> FeatureSet {
+    fn features_by_member(&self) -> FeatureSet {
         FeatureSet::EMPTY
             .with_if(self.tool_format != ToolFormat::Unsupported, Feature::Tools)
             .with_if(self.images, Feature::Vision)
