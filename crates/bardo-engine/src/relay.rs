@@ -9,7 +9,6 @@ mod flow;
 mod output;
 mod pass;
 mod slices;
-mod steps;
 mod translate;
 
 use std::pin::Pin;
@@ -41,7 +40,6 @@ pub(crate) use flow::Pump;
 use output::LINGER;
 pub(crate) use pass::Pass;
 use slices::{Cover, Growing};
-pub(crate) use steps::steps;
 pub(crate) use translate::{Keep, Translate};
 
 /// So much is joined before it is handed on.

@@ -20,12 +20,14 @@ use crate::error::EngineError;
 use crate::failure::Failure;
 use crate::lifecycle::{Life, Sent};
 use crate::meter::Meter;
-use crate::relay::{Collected, Pass, Pump, Translate, collect, steps};
-use crate::respond::{BOOKS_WAIT, conclude, finished};
+use crate::relay::{Collected, Pass, Pump, Translate, collect};
+use crate::respond::{BOOKS_WAIT, conclude};
 use crate::schema::{Bond, Verdict, asked, plain, text};
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped};
 use crate::source::Source;
+use crate::steps::steps;
+use crate::transform::Transforms;
 
 /// So many faults of an answer are named in an error.
 const FAULTS_SHOWN: usize = 3;
@@ -228,7 +230,7 @@ async fn taken(admitted: &Admitted, shaped: &Shaped, arriving: Arriving) -> Resu
     let deadlines = admitted.world.deadlines;
     let context = context(admitted, shaped);
     let finish = |response| match &shaped.mode {
-        Mode::Translate(translation) => finished(response, translation),
+        Mode::Translate(translation) => Transforms::of(translation).whole(response),
         Mode::Relay { .. } => response,
     };
     if admitted.stream {

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use bardo_ledger::StoreError;
 use bardo_providers::transport::UpstreamBody;
-use bardo_types::chat::ChatResponse;
 use bardo_types::fault::Fault;
 use bardo_types::model::Dialect;
 use bardo_wire::splice::{Edit, splice};
-use bardo_wire::{json, responses, table, textual};
+use bardo_wire::{json, responses, table};
 use bytes::Bytes;
 use http::Response;
 use tokio::time::Instant;
@@ -27,6 +26,7 @@ use crate::schema::Bond;
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, Translation};
 use crate::tab::Tab;
+use crate::transform::Transforms;
 
 /// The books get so long to confirm what has to be on disk before the caller gets anything.
 pub(crate) const BOOKS_WAIT: Duration = Duration::from_secs(5);
@@ -171,7 +171,7 @@ impl Engine {
         tab: &mut Tab,
     ) -> Result<Option<Bytes>, Fault> {
         let response = table::decode_response(shaped.dialect, bytes, &translation.decode)?;
-        let response = finished(response, translation);
+        let response = Transforms::of(translation).whole(response);
         if let Some(usage) = &response.usage {
             tab.count(usage);
         }
@@ -264,24 +264,8 @@ fn with_figures(body: Bytes, tab: &Tab) -> Bytes {
     splice(&top, &[Edit::set("usage", usage)]).into()
 }
 
-/// A provider's whole answer as its caller is to read it: calls and thinking out of the text, the
-/// arguments of an answering tool as the answer.
-pub(crate) fn finished(mut response: ChatResponse, translation: &Translation) -> ChatResponse {
-    if translation.textual {
-        response = textual::filter_response(response, &translation.decode);
-    }
-    if let Some(lift) = &translation.lift {
-        lift.whole(&mut response);
-    }
-    response
-}
-
 /// Looks at a body that is handed on as it came.
-pub(crate) fn relayed(
-    bytes: &[u8],
-    dialect: Dialect,
-    tab: &mut Tab,
-) -> Result<Option<Bytes>, Fault> {
+fn relayed(bytes: &[u8], dialect: Dialect, tab: &mut Tab) -> Result<Option<Bytes>, Fault> {
     let mut seen = table::observe_response(dialect, bytes);
     if let Some(fault) = seen.fault.take() {
         return Err(fault);

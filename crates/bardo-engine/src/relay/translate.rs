@@ -1,11 +1,10 @@
-use bardo_profile::{AnswerLift, SchemaCheck};
+use bardo_profile::SchemaCheck;
 use bardo_types::chat::{Assembler, ChatResponse, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
 use bardo_wire::codec::{ErrorView, StreamDecoder, StreamEncoder};
 use bardo_wire::sse::SseParser;
 use bardo_wire::table;
-use bardo_wire::textual::EventFilter;
 
 use super::output::{EVENT_MAX, Output, Progress};
 use super::pass::{own_code, told_without_events};
@@ -13,6 +12,7 @@ use crate::error::code_of;
 use crate::schema;
 use crate::shape::Translation;
 use crate::tab::Tab;
+use crate::transform::Transforms;
 
 /// A failure told without events is read up to here.
 const UNFRAMED_MAX: usize = 64 << 10;
@@ -27,14 +27,11 @@ pub(crate) struct Translate {
     /// What came before the first event, in case none ever comes.
     unframed: Vec<u8>,
     decoder: Box<dyn StreamDecoder>,
-    filter: Option<EventFilter>,
-    /// Makes the arguments of the answering tool the answer.
-    lift: Option<AnswerLift>,
+    transforms: Transforms,
     /// What the answer is held to.
     schema: Option<SchemaCheck>,
     encoder: Box<dyn StreamEncoder>,
     steps: Vec<StreamEvent>,
-    filtered: Vec<StreamEvent>,
     written: Vec<u8>,
     assembler: Option<Assembler>,
     keep: Option<Keep>,
@@ -54,14 +51,10 @@ impl Translate {
             parser: SseParser::new(EVENT_MAX),
             unframed: Vec::new(),
             decoder: table::stream_decoder(upstream, translation.decode.clone()),
-            filter: translation
-                .textual
-                .then(|| EventFilter::new(&translation.decode)),
-            lift: translation.lift.clone(),
+            transforms: Transforms::of(translation),
             schema: translation.schema.clone(),
             encoder: table::stream_encoder(caller, translation.reply.clone()),
             steps: Vec::new(),
-            filtered: Vec::new(),
             written: Vec::new(),
             assembler: Some(Assembler::default()),
             keep: Some(keep),
@@ -72,8 +65,7 @@ impl Translate {
     /// For an answer that was finished, checked and kept before: its steps are only written.
     pub(crate) fn replay(upstream: Dialect, caller: Dialect, translation: &Translation) -> Self {
         Self {
-            filter: None,
-            lift: None,
+            transforms: Transforms::none(),
             schema: None,
             assembler: None,
             keep: None,
@@ -162,18 +154,7 @@ impl Translate {
     }
 
     fn write(&mut self, progress: &mut Progress, out: &mut Output, tab: &mut Tab) {
-        if let Some(filter) = &mut self.filter {
-            for step in self.steps.drain(..) {
-                filter.push(step, &mut self.filtered);
-            }
-            std::mem::swap(&mut self.steps, &mut self.filtered);
-        }
-        if let Some(lift) = &mut self.lift {
-            for step in self.steps.drain(..) {
-                lift.step(step, &mut self.filtered);
-            }
-            std::mem::swap(&mut self.steps, &mut self.filtered);
-        }
+        self.transforms.steps(&mut self.steps);
         for step in self.steps.drain(..) {
             if progress.done || progress.fault.is_some() {
                 break;

@@ -18,7 +18,7 @@ pub(crate) type Working<B> = Pin<Box<dyn Future<Output = Result<B, Bytes>> + Sen
 pub(crate) enum Heartbeat<B> {
     /// No provider has begun.
     Waiting(Box<Waiting<B>>),
-    /// It is on its way.
+    /// The answer is on its way.
     Flowing(B),
     /// Nothing comes but this; empty when it was sent.
     Last(Bytes),

@@ -1,3 +1,5 @@
+//! A whole answer as the steps of a stream.
+
 use bardo_types::chat::{ChatResponse, Choice, Finish, Part, Reasoning, StreamEvent, ToolInput};
 
 /// A whole answer as the steps of a stream: what [`bardo_types::chat::Assembler`] makes of them is
