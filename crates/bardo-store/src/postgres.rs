@@ -30,6 +30,7 @@ use bardo_ledger::StoreError;
 use tokio_postgres::Row;
 
 use self::arguments::{Argument, Command};
+pub use self::failure::Unprepared;
 pub use self::options::{InvalidOptions, PostgresOptions};
 use self::pool::Pool;
 use self::records::Records;
@@ -87,9 +88,23 @@ impl PostgresStore {
     pub async fn connect(options: &PostgresOptions) -> Result<Self, StoreError> {
         let store =
             Self::new(options).map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        let pool = Arc::clone(&store.pool);
-        on(&store.thread, async move { pool.prepare().await }).await?;
+        store.prepare().await?;
         Ok(store)
+    }
+
+    /// Connects and brings the schema up to date. A server calls it at its start, so that a store
+    /// that can never work ends the start.
+    ///
+    /// # Errors
+    /// [`Unprepared::Refused`] when another try is of no use, [`Unprepared::Unreachable`] when the
+    /// database does not answer.
+    pub async fn prepare(&self) -> Result<(), Unprepared> {
+        let pool = Arc::clone(&self.pool);
+        let prepared = self.thread.spawn(async move { pool.prepare().await }).await;
+        prepared.unwrap_or_else(|_| {
+            let text = "it is shutting down".to_owned();
+            Err(Unprepared::Unreachable(StoreError::Unavailable(text)))
+        })
     }
 
     /// Waits until all receipts that were handed over are kept, and all releases are done.

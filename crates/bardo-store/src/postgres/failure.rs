@@ -24,6 +24,55 @@ impl Failure {
     }
 }
 
+/// Why there is no connection with an up-to-date schema.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Unprepared {
+    /// The database refuses: it does not exist, its password or its rights do not fit, or its schema
+    /// is one that this version does not know. Another try fails too, until somebody changes it.
+    #[error("{}", inner(.0))]
+    Refused(StoreError),
+    /// The database does not answer. Another try may work.
+    #[error("{}", inner(.0))]
+    Unreachable(StoreError),
+}
+
+impl Unprepared {
+    /// The failure of an attempt to connect or to bring the schema up to date.
+    pub(super) fn of(error: &Error) -> Self {
+        let code = error.as_db_error().map(|answer| answer.code().code());
+        let is_final = code.and_then(|code| code.get(..2)).is_some_and(|class| {
+            // Authorization, the name of the database, rights and names within it.
+            matches!(class, "28" | "3D" | "42")
+        });
+        match classify(error) {
+            Failure::Refused(error @ StoreError::Damaged(_)) => Self::Refused(error),
+            failure if is_final => Self::Refused(failure.into_error()),
+            failure => Self::Unreachable(failure.into_error()),
+        }
+    }
+
+    pub(super) fn error(&self) -> &StoreError {
+        match self {
+            Self::Refused(error) | Self::Unreachable(error) => error,
+        }
+    }
+}
+
+impl From<Unprepared> for StoreError {
+    fn from(unprepared: Unprepared) -> Self {
+        match unprepared {
+            Unprepared::Refused(error) | Unprepared::Unreachable(error) => error,
+        }
+    }
+}
+
+/// The text of an error without its kind.
+fn inner(error: &StoreError) -> &str {
+    match error {
+        StoreError::Unavailable(text) | StoreError::Damaged(text) => text,
+    }
+}
+
 pub(super) fn classify(error: &Error) -> Failure {
     let Some(answer) = error.as_db_error() else {
         return Failure::Lost(StoreError::Unavailable(describe(error)));

@@ -4,7 +4,7 @@ use bardo_ledger::StoreError;
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::failure::classify;
+use super::failure::Unprepared;
 
 /// The steps from an empty database to the present schema; `bardo.schema` counts those that were
 /// taken. A step that has been released is never edited.
@@ -22,7 +22,7 @@ const MIGRATIONS: &[&str] = &[
 const LOCK: i64 = 0x4252_444f;
 
 /// Takes the steps that are missing, all or none.
-pub(super) async fn migrate(client: &Client) -> Result<(), StoreError> {
+pub(super) async fn migrate(client: &Client) -> Result<(), Unprepared> {
     if version(client).await? == MIGRATIONS.len() {
         return Ok(());
     }
@@ -30,7 +30,7 @@ pub(super) async fn migrate(client: &Client) -> Result<(), StoreError> {
         client
             .batch_execute(sql)
             .await
-            .map_err(|error| classify(&error).into_error())
+            .map_err(|error| Unprepared::of(&error))
     };
     // Dropped before its end, the connection takes the transaction with it.
     run(&format!(
@@ -54,7 +54,7 @@ pub(super) async fn migrate(client: &Client) -> Result<(), StoreError> {
 }
 
 /// How many steps were taken; an error where there are more than this version knows.
-async fn version(client: &Client) -> Result<usize, StoreError> {
+async fn version(client: &Client) -> Result<usize, Unprepared> {
     let query = async |sql: &str| {
         client
             .query_typed_one(
@@ -62,7 +62,7 @@ async fn version(client: &Client) -> Result<usize, StoreError> {
                 &[] as &[(&(dyn tokio_postgres::types::ToSql + Sync), Type)],
             )
             .await
-            .map_err(|error| classify(&error).into_error())
+            .map_err(|error| Unprepared::of(&error))
     };
     let exists = query("SELECT to_regclass('bardo.schema') IS NOT NULL").await?;
     if !exists.get::<_, bool>(0) {
@@ -72,10 +72,10 @@ async fn version(client: &Client) -> Result<usize, StoreError> {
     let taken = usize::try_from(taken.get::<_, i64>(0)).unwrap_or(usize::MAX);
     if taken > MIGRATIONS.len() {
         let known = MIGRATIONS.len();
-        return Err(StoreError::Damaged(format!(
+        return Err(Unprepared::Refused(StoreError::Damaged(format!(
             "the schema has version {taken} and this program supports up to {known}; install a newer version of \
             bardo-gateway"
-        )));
+        ))));
     }
     Ok(taken)
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use bardo_types::secret::Secret;
 
+use super::tls::Target;
+
 /// How a [`super::PostgresStore`] connects, and what it keeps within bounds.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
@@ -33,6 +35,14 @@ pub struct PostgresOptions {
 }
 
 impl PostgresOptions {
+    /// Reads the URL and the certificates, and connects to nothing.
+    ///
+    /// # Errors
+    /// What [`super::PostgresStore::new`] would refuse.
+    pub fn check(&self) -> Result<(), InvalidOptions> {
+        Target::read(self).map(drop)
+    }
+
     /// The usual ones.
     #[must_use]
     pub fn new(url: Secret) -> Self {

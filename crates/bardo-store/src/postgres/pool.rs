@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 use tokio_postgres::{Client, Connection, Row, Socket};
 
 use super::arguments::Command;
-use super::failure::{Failure, classify};
+use super::failure::{Failure, Unprepared, classify};
 use super::migrate::migrate;
 use super::options::{InvalidOptions, PostgresOptions};
 use super::tls::{Target, Tls, VerifiedStream};
@@ -36,7 +36,7 @@ pub(super) struct Pool {
     idle: Mutex<Vec<Client>>,
     connections: Semaphore,
     queue: Semaphore,
-    away: Mutex<Option<(Instant, StoreError)>>,
+    away: Mutex<Option<(Instant, Unprepared)>>,
 }
 
 impl Pool {
@@ -55,14 +55,13 @@ impl Pool {
     }
 
     /// Connects and brings the schema up to date.
-    pub(super) async fn prepare(&self) -> Result<(), StoreError> {
+    pub(super) async fn prepare(&self) -> Result<(), Unprepared> {
         let work = async {
             let client = self.connect().await?;
             self.keep(client);
             Ok(())
         };
-        let late = StoreError::Unavailable("connecting took too long".to_owned());
-        timeout(PREPARE_MAX, work).await.unwrap_or(Err(late))
+        timeout(PREPARE_MAX, work).await.unwrap_or(Err(late()))
     }
 
     /// Carries out a command within the time that commands have.
@@ -136,15 +135,14 @@ impl Pool {
     }
 
     /// Opens a connection, unless that failed a moment ago.
-    async fn connect(&self) -> Result<Client, StoreError> {
+    async fn connect(&self) -> Result<Client, Unprepared> {
         if let Some((until, error)) = &*self.away()
             && Instant::now() < *until
         {
             return Err(error.clone());
         }
-        let late = StoreError::Unavailable("connecting took too long".to_owned());
         let opened = timeout(self.connect_timeout, self.open()).await;
-        let answer = opened.unwrap_or(Err(late));
+        let answer = opened.unwrap_or(Err(late()));
         self.note(answer.as_ref().err());
         let client = answer?;
         self.prepared
@@ -155,17 +153,19 @@ impl Pool {
     }
 
     /// Remembers whether connecting works, and tells the operator when that changes.
-    fn note(&self, failure: Option<&StoreError>) {
+    fn note(&self, failure: Option<&Unprepared>) {
         let mut away = self.away();
         match (failure, away.is_some()) {
-            (Some(error), false) => tracing::warn!(%error, "the database is unavailable"),
+            (Some(error), false) => {
+                tracing::warn!(error = %error.error(), "the database is unavailable")
+            }
             (None, true) => tracing::info!("the database is available again"),
             _ => {}
         }
         *away = failure.map(|error| (Instant::now() + PAUSE, error.clone()));
     }
 
-    async fn open(&self) -> Result<Client, StoreError> {
+    async fn open(&self) -> Result<Client, Unprepared> {
         let (client, connection) = self.open_with_connection().await?;
         tokio::spawn(async move {
             // Its error is that of the command that was under way.
@@ -179,20 +179,20 @@ impl Pool {
         client
             .batch_execute(&settings)
             .await
-            .map_err(|error| classify(&error).into_error())?;
+            .map_err(|error| Unprepared::of(&error))?;
         Ok(client)
     }
 
     /// A connection that somebody else drives, to hear of notices.
     pub(super) async fn open_with_connection(
         &self,
-    ) -> Result<(Client, Connection<Socket, VerifiedStream>), StoreError> {
+    ) -> Result<(Client, Connection<Socket, VerifiedStream>), Unprepared> {
         let tls: Tls = self.target.tls();
         self.target
             .config()
             .connect(tls)
             .await
-            .map_err(|error| classify(&error).into_error())
+            .map_err(|error| Unprepared::of(&error))
     }
 
     fn take(&self) -> Option<Client> {
@@ -213,7 +213,7 @@ impl Pool {
         self.idle.lock().expect("nothing panics while it is held")
     }
 
-    fn away(&self) -> MutexGuard<'_, Option<(Instant, StoreError)>> {
+    fn away(&self) -> MutexGuard<'_, Option<(Instant, Unprepared)>> {
         self.away.lock().expect("nothing panics while it is held")
     }
 }
@@ -221,6 +221,12 @@ impl Pool {
 async fn query(client: &Client, command: &Command) -> Result<Vec<Row>, tokio_postgres::Error> {
     let arguments: Vec<_> = command.arguments.iter().map(|each| each.sql()).collect();
     client.query_typed(command.sql, &arguments).await
+}
+
+fn late() -> Unprepared {
+    Unprepared::Unreachable(StoreError::Unavailable(
+        "connecting took too long".to_owned(),
+    ))
 }
 
 fn closed(_: tokio::sync::AcquireError) -> StoreError {

@@ -38,6 +38,12 @@ struct Open {
 
 impl Link {
     pub(super) fn new(options: &RedisOptions) -> Result<Self, InvalidRedis> {
+        if options.url.expose().starts_with("rediss:") {
+            return Err(InvalidRedis::Url(
+                "TLS (`rediss://`) is not supported; use `redis://` in a private network"
+                    .to_owned(),
+            ));
+        }
         let client = Client::open(options.url.expose())
             // The error's detail may repeat the URL.
             .map_err(|error| InvalidRedis::Url(error.category().to_owned()))?;
