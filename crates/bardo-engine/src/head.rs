@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bardo_access::Admission;
+use bardo_types::ids::RequestId;
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::TeeEvidence;
 use bardo_types::receipt::{PaymentMode, Receipt};
@@ -14,6 +15,8 @@ use crate::tab::Tab;
 /// What the headers of an answer say.
 #[derive(Debug, Clone, Default)]
 pub struct AnswerHead {
+    /// Id of the request, which its receipt has too; `None` for requests without a receipt.
+    pub request_id: Option<RequestId>,
     /// The model as the caller named it.
     pub model_requested: Arc<str>,
     /// The model that answers.
@@ -83,6 +86,7 @@ impl AnswerHead {
             (available, _) => available,
         };
         Self {
+            request_id: Some(receipt.request_id.clone()),
             model_requested: Arc::clone(&receipt.model_requested),
             model: Arc::clone(&receipt.model),
             backend: Arc::clone(&receipt.backend),

@@ -25,10 +25,13 @@ pub(crate) fn warnings_list(warnings: &[String]) -> String {
             list.push_str("; ");
         }
         // A caller's word may hold what a header must not.
-        list.extend(warning.chars().map(|c| match c {
-            ' '..='~' => c,
-            _ => '?',
-        }));
+        for c in warning.chars() {
+            match c {
+                ' '..='~' => list.push(c),
+                '→' => list.push_str("->"),
+                _ => list.push('?'),
+            }
+        }
     }
     list
 }
@@ -52,4 +55,21 @@ pub(crate) fn degraded_list(degraded: &[Degradation]) -> String {
         );
     }
     list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::warnings_list;
+
+    #[test]
+    fn a_header_of_warnings_is_ascii_and_keeps_its_arrows() {
+        let warnings = [
+            "temperature 0.1 → provider default (thinking)",
+            "`é` is no hint",
+        ];
+        assert_eq!(
+            warnings_list(&warnings.map(str::to_owned)),
+            "temperature 0.1 -> provider default (thinking); `?` is no hint"
+        );
+    }
 }

@@ -83,5 +83,7 @@ pub const PROMPT_CACHE_KEY: &str = "x-prompt-cache-key";
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// `true` when the answer was given before, under the same key.
 pub const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
+/// Id of the request that a replayed answer was given to: its receipt has this id.
+pub const REPLAYED_REQUEST_ID: &str = "x-bardo-replayed-request-id";
 /// How often the makers' SDKs have repeated this request already.
 pub const SDK_RETRY_COUNT: &str = "x-stainless-retry-count";

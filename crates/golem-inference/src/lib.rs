@@ -37,6 +37,7 @@ pub mod runtime;
 pub mod session;
 pub mod state;
 
+pub use bardo_types::secret::Secret;
 pub use call::{CallSpec, Message};
 pub use client::{Client, ClientError, Refusal};
 pub use extension::{Extension, Extensions};
