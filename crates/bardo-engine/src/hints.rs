@@ -9,6 +9,7 @@
 //! an agent nor make it spend.
 
 mod given;
+mod schema;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use serde_json::{Map, Value};
 
 use crate::size;
 use given::Given;
+pub use schema::hints_schema;
 
 /// What a caller tells about a request beside the request.
 #[derive(Debug, Clone, Default, PartialEq)]

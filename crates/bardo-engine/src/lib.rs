@@ -75,7 +75,7 @@ pub use engine::Engine;
 pub use error::{EngineError, UpstreamFailure, code_of};
 pub use explain::Explained;
 pub use head::{AnswerHead, Figures};
-pub use hints::Hints;
+pub use hints::{Hints, hints_schema};
 pub use idempotency::{Claim, Claimed, Idempotency, Kept, Recorder, Running};
 pub use meter::{Meter, prompt_tokens};
 pub use observed::{

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
 use bytes::Bytes;
 use http::{Method, StatusCode};
@@ -19,6 +18,8 @@ use crate::operator::{KeyChange, KeySpec, Operator, OperatorError, Resolution, U
 struct CreateKey {
     name: String,
     account: Option<String>,
+    /// Create the account if it does not exist.
+    create_account: bool,
     scopes: Vec<String>,
     tier: Option<String>,
     deposit_usd: Option<Amount>,
@@ -135,15 +136,10 @@ fn parse<'b, T: Deserialize<'b>>(body: &'b Bytes) -> Result<T, OperatorError> {
 
 async fn create_key(operator: &Operator, body: &Bytes) -> Result<Value, OperatorError> {
     let body: CreateKey = read(body)?;
-    let account = match &body.account {
-        Some(name) => Some(
-            AccountId::parse(name).map_err(|error| OperatorError::Invalid(error.to_string()))?,
-        ),
-        None => None,
-    };
     let spec = KeySpec {
         name: body.name,
-        account,
+        account: body.account,
+        unseen: Unseen::of(body.create_account),
         scopes: body.scopes,
         tier: body.tier,
         deposit: body.deposit_usd.map(|amount| amount.0),
@@ -172,12 +168,7 @@ async fn balance(operator: &Operator, name: &str) -> Result<Value, OperatorError
 
 async fn deposit(operator: &Operator, name: &str, body: &Bytes) -> Result<Value, OperatorError> {
     let body: DepositBody = parse(body)?;
-    let unseen = if body.create {
-        Unseen::Make
-    } else {
-        Unseen::Refuse
-    };
-    let account = operator.payee(name, unseen).await?;
+    let account = operator.payee(name, Unseen::of(body.create)).await?;
     operator.deposit(account, body.usd.0, body.reference).await
 }
 

@@ -71,6 +71,13 @@ impl Backend {
         }
     }
 
+    /// Whether requests to it cost money that no account pays. A local server without a price costs
+    /// nothing.
+    pub(crate) fn is_unbilled(&self) -> bool {
+        let is_free = self.spec.service == Service::Local && self.price.is_none();
+        self.endpoint.direct && !is_free
+    }
+
     /// Whether it is a server of the owner's that may be anywhere, so that private requests do not
     /// go there.
     fn is_open(&self) -> bool {

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 
 pub(crate) use self::failure::Failure;
 use crate::config::units::Span;
-use crate::config::{self, Config};
+use crate::config::{self, Config, Loaded};
 use crate::stores::Kind;
 use crate::{assemble, serve, simulation};
 
@@ -29,8 +28,7 @@ mod route;
 #[command(
     name = "bardo-gateway",
     version,
-    about = "Serve one LLM API in front of many providers",
-    disable_help_subcommand = true
+    about = "Serve one LLM API in front of many providers"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -46,7 +44,7 @@ enum Verb {
     /// Play an agent's day against simulated providers and print its bill.
     Demo(demo::DemoArgs),
     /// Validate the configuration and list its backends.
-    Check(Common),
+    Check(check::CheckArgs),
     /// Show the configuration or its JSON schema.
     Config {
         #[command(subcommand)]
@@ -90,6 +88,9 @@ enum ConfigVerb {
     Show(Common),
     /// Print the JSON schema of the configuration file.
     Schema {
+        /// Print the schema of hints instead: the object `bardo` in a request.
+        #[arg(long)]
+        hints: bool,
         /// Print errors as JSON; the schema is JSON anyway.
         #[arg(long)]
         json: bool,
@@ -109,6 +110,9 @@ struct ListArgs {
     /// List only models without a known price.
     #[arg(long)]
     unpriced: bool,
+    /// List the models of the simulated providers. Needs no configuration.
+    #[arg(long, conflicts_with = "config")]
+    sandbox: bool,
 }
 
 /// Options of all verbs.
@@ -191,10 +195,6 @@ fn duration(text: &str) -> Result<Duration, String> {
     text.parse::<Span>().map(|span| span.0)
 }
 
-fn account(text: &str) -> Result<AccountId, String> {
-    AccountId::parse(text).map_err(|error| error.to_string())
-}
-
 /// Writes one line to standard output. A closed pipe is no failure.
 pub(crate) fn say(line: impl AsRef<str>) {
     let mut out = std::io::stdout().lock();
@@ -263,15 +263,18 @@ pub(crate) fn run() -> ExitCode {
         Verb::Serve(args) => serve::run(&args),
         Verb::Sandbox(args) => simulation::run_alone(&args),
         Verb::Demo(args) => demo::run(&args),
-        Verb::Check(common) => check::check(&common),
+        Verb::Check(args) => check::check(&args),
         Verb::Config {
             verb: ConfigVerb::Show(common),
         } => show_settings(&common),
         Verb::Config {
-            verb: ConfigVerb::Schema { .. },
+            verb: ConfigVerb::Schema { hints, .. },
         } => {
-            let schema = schemars::schema_for!(Config);
-            say(serde_json::to_string_pretty(&schema).unwrap_or_default());
+            let schema = match hints {
+                true => bardo_engine::hints_schema(),
+                false => schemars::schema_for!(Config).to_value(),
+            };
+            say(format!("{schema:#}"));
             Ok(())
         }
         Verb::Models {
@@ -307,6 +310,17 @@ pub(crate) fn environment() -> Vec<(String, String)> {
         .collect()
 }
 
+/// The configuration of a verb: with `--sandbox` that of the simulated providers, which need not run.
+fn load(common: &Common, sandbox: bool) -> Result<Loaded, Failure> {
+    let loaded = if sandbox {
+        let nowhere = SocketAddr::from(([127, 0, 0, 1], 9));
+        config::embedded("sandbox", simulation::configuration(nowhere))
+    } else {
+        config::load(common.config.as_deref(), &environment())
+    };
+    Ok(loaded?)
+}
+
 fn show_settings(common: &Common) -> Result<(), Failure> {
     let loaded = config::load(common.config.as_deref(), &environment())?;
     for (key, value, source) in loaded.layers.effective() {
@@ -321,7 +335,7 @@ fn show_settings(common: &Common) -> Result<(), Failure> {
 
 fn list_models(args: &ListArgs) -> Result<(), Failure> {
     let common = &args.common;
-    let loaded = config::load(common.config.as_deref(), &environment())?;
+    let loaded = load(common, args.sandbox)?;
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     let catalog = std::sync::Arc::new(bardo_router::Catalog::embedded());
     let world = assemble::world(

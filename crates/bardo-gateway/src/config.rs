@@ -44,6 +44,20 @@ pub(crate) fn load(
     flag: Option<&Path>,
     environment: &[(String, String)],
 ) -> Result<Loaded, ConfigError> {
+    let (layers, file) = layered(flag, environment)?;
+    let config = build(&layers, file.as_deref(), environment)?;
+    Ok(Loaded {
+        config,
+        layers,
+        file,
+    })
+}
+
+/// The sources of settings, unresolved, and the file among them.
+fn layered(
+    flag: Option<&Path>,
+    environment: &[(String, String)],
+) -> Result<(Layers, Option<PathBuf>), ConfigError> {
     let file = find(flag, environment)?;
     let mut layers = Layers::default();
     layers.push(Layer::new(
@@ -56,12 +70,7 @@ pub(crate) fn load(
         None => layers.push(Layer::new("environment", layers::credentials(environment))),
     }
     layers.push(Layer::new("environment", layers::overrides(environment)));
-    let config = build(&layers, file.as_deref(), environment)?;
-    Ok(Loaded {
-        config,
-        layers,
-        file,
-    })
+    Ok((layers, file))
 }
 
 /// The section `store` alone, for verbs that act on the store: they need no provider's key, so
@@ -88,6 +97,15 @@ pub(crate) fn load_store(
         let reason = layers::explain(&path, &error.into_inner().to_string());
         located(file.as_deref(), &reason)
     })
+}
+
+/// The configuration for notices alone: references that cannot be resolved here stay as they are.
+/// `None` if it is invalid.
+pub(crate) fn peek(flag: Option<&Path>, environment: &[(String, String)]) -> Option<Config> {
+    let (layers, _) = layered(flag, environment).ok()?;
+    let mut merged = layers.merged();
+    let _ = layers::resolve_secrets(&mut merged, "", environment);
+    serde_json::from_value(merged).ok()
 }
 
 /// The section `store` of the defaults, for a sandbox.
@@ -163,7 +181,10 @@ fn parse(text: &str, extension: &str) -> Result<Value, String> {
             if text.trim().is_empty() {
                 return Ok(Value::Object(serde_json::Map::new()));
             }
-            serde_saphyr::from_str(text).map_err(|error| error.to_string())
+            serde_saphyr::from_str(text).map_err(|error| {
+                let text = error.to_string();
+                text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+            })
         }
         "toml" => toml::from_str(text).map_err(|error| error.to_string()),
         other => Err(format!(

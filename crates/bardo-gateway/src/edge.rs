@@ -68,6 +68,8 @@ pub(crate) struct Edge {
     pub(crate) engine: Arc<Engine>,
     pub(crate) policy: ArcSwap<Policy>,
     pub(crate) draining: AtomicBool,
+    /// Whether the store has answered since the process started.
+    pub(crate) store_reached: Arc<AtomicBool>,
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) keys: Arc<dyn KeyStore>,
     /// Counters of rates.
@@ -134,7 +136,7 @@ impl Edge {
         let answered = self.answer(&mut caller, found, &head, body).await;
         let mut reply = answered.unwrap_or_else(|problem| {
             self.metrics.refused(problem.code);
-            log_refusal(&caller, &head.headers, &problem);
+            log_refusal(&caller, &head, &problem);
             refuse(&caller, &problem)
         });
         if head.method == Method::HEAD {
@@ -261,7 +263,13 @@ impl Edge {
             access,
         };
         let verdict = self.policy.load().gate.admit(&call);
-        verdict.outcome().await.map_err(Problem::denied)
+        verdict.outcome().await.map_err(|denied| {
+            let problem = Problem::denied(denied);
+            match caller.sandbox {
+                true => problem.in_sandbox(),
+                false => problem,
+            }
+        })
     }
 
     async fn work(
@@ -389,8 +397,14 @@ impl Edge {
         body: Bytes,
         principal: Principal,
     ) -> Result<Admitted, Problem> {
+        let sent = body.clone();
         let received = received(caller, task, headers, body, principal);
-        self.engine.admit(received).map_err(Problem::from)
+        self.engine.admit(received).map_err(|error| Problem {
+            model: bardo_wire::json::scan(&sent)
+                .ok()
+                .and_then(|top| top.string("model")),
+            ..Problem::from(error)
+        })
     }
 
     /// Waits for a provider to begin. After a heartbeat's time the head of a stream is sent all the
@@ -420,14 +434,21 @@ impl Edge {
         }
     }
 
-    fn health(&self) -> Reply {
-        let draining = self.draining.load(Ordering::Relaxed);
-        let status = if draining {
-            StatusCode::SERVICE_UNAVAILABLE
+    /// Whether new requests are welcome, in a status and a word. A store that was never reached is
+    /// most likely a wrong setting, so the server is not ready before; one that is lost later leaves
+    /// it ready for all that needs no store.
+    pub(crate) fn readiness(&self) -> (StatusCode, &'static str) {
+        if self.draining.load(Ordering::Relaxed) {
+            (StatusCode::SERVICE_UNAVAILABLE, "draining")
+        } else if !self.store_reached.load(Ordering::Relaxed) {
+            (StatusCode::SERVICE_UNAVAILABLE, "store_not_reached")
         } else {
-            StatusCode::OK
-        };
-        let word = if draining { "draining" } else { "ok" };
+            (StatusCode::OK, "ok")
+        }
+    }
+
+    fn health(&self) -> Reply {
+        let (status, word) = self.readiness();
         json_reply(
             status,
             serde_json::json!({ "status": word, "version": env!("CARGO_PKG_VERSION") }),

@@ -1,6 +1,7 @@
 //! The one place where failures become HTTP. Each code has a page in `docs/errors/`.
 
 mod denied;
+mod lookup;
 mod refusal;
 
 use bardo_access::{Admission, Throttled};
@@ -82,6 +83,8 @@ pub(crate) struct Problem {
     pub(crate) should_retry: Option<bool>,
     /// Why a key was refused, for the log: callers are told less.
     pub(crate) reason: Option<&'static str>,
+    /// The model that the request names, for the log.
+    pub(crate) model: Option<String>,
     /// What is left of the caller's limits, where they were asked.
     pub(crate) limits: Option<Box<Admission>>,
     /// What the account has, where that was the reason.
@@ -97,6 +100,7 @@ impl Problem {
             fault: Box::new(Fault::new(class, message.into())),
             should_retry: is_final(status).then_some(false),
             reason: None,
+            model: None,
             limits: None,
             funds: None,
         }
@@ -158,18 +162,6 @@ impl Problem {
         )
     }
 
-    pub(crate) fn unknown_endpoint(method: &http::Method, path: &str) -> Self {
-        let message = format!(
-            "no endpoint `{method} {}`; use POST /v1/chat/completions, /v1/messages, /v1/responses, /v1/completions, \
-             /v1/embeddings, /v1/messages/count_tokens and GET /v1/models",
-            path.chars().take(200).collect::<String>()
-        );
-        let mut problem = Self::new(404, "unknown_endpoint", FaultClass::NotFound, message);
-        // Else the dialects would say that a model is missing.
-        problem.fault.code = Some("unknown_endpoint".into());
-        problem
-    }
-
     pub(crate) fn method_not_allowed(method: &http::Method, allowed: &str) -> Self {
         let message = format!("method `{method}` is not supported here; use {allowed}");
         Self::new(405, "method_not_allowed", FaultClass::BadRequest, message)
@@ -213,17 +205,6 @@ impl Problem {
         let message = "the ledger is unavailable; nothing was sent or charged; try again later";
         let mut problem = Self::new(503, "store_unavailable", FaultClass::Overloaded, message);
         problem.fault.retry_after_ms = Some(1_000);
-        problem
-    }
-
-    pub(crate) fn receipt_not_found(id: &str) -> Self {
-        let id: String = id.chars().take(128).collect();
-        let message = format!(
-            "no receipt `{id}` exists for this account; list requests with `GET /v1/usage`"
-        );
-        let mut problem = Self::new(404, "receipt_not_found", FaultClass::NotFound, message);
-        // Else the dialects would say that a model is missing.
-        problem.fault.code = Some("receipt_not_found".into());
         problem
     }
 
@@ -604,6 +585,7 @@ impl Problem {
             fault: Box::new(fault),
             should_retry,
             reason: None,
+            model: None,
             limits: None,
             funds: None,
         }

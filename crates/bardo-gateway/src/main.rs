@@ -32,6 +32,7 @@ mod server;
 mod simulation;
 mod sink;
 mod stores;
+mod unbilled;
 mod unread;
 mod upkeep;
 

@@ -61,7 +61,7 @@ impl From<Refusal> for OperatorError {
 }
 
 impl Operator {
-    /// The account to deposit into: one that exists, or a new one of this name.
+    /// The account of a name as [`Self::account`] finds it, or a new one of this name.
     pub(crate) async fn payee(
         &self,
         name: &str,
@@ -91,18 +91,29 @@ impl Operator {
             return Ok(record.account);
         }
         let account = AccountId::parse(name).map_err(|_| unknown())?;
-        match self.ledger.balance(&account).await? {
-            Some(_) => Ok(account),
-            None => Err(unknown()),
+        // An account without a deposit exists as soon as it has a key.
+        let exists = self.ledger.balance(&account).await?.is_some()
+            || !self.keys.list(Some(&account)).await?.is_empty();
+        match exists {
+            true => Ok(account),
+            false => Err(unknown()),
         }
     }
 }
 
 /// Whether an unknown name may create an account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Unseen {
+    #[default]
     Refuse,
     Make,
+}
+
+impl Unseen {
+    /// What a flag says that allows a new account.
+    pub(crate) const fn of(may_create: bool) -> Self {
+        if may_create { Self::Make } else { Self::Refuse }
+    }
 }
 
 /// A name as errors may show it: never the secret part of a key.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bardo_engine::{CircuitHealth, CircuitState};
 use bardo_telemetry::{Gauges, Metrics};
+use bardo_types::model::Service;
 use bardo_types::secret::Secret;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
@@ -25,6 +26,7 @@ use tokio::net::TcpListener;
 use crate::admin;
 use crate::edge::Edge;
 use crate::operator::Operator;
+use crate::unbilled;
 use backends::{Backends, circuit_state};
 
 /// The longest wait for the store when metrics are scraped.
@@ -42,6 +44,8 @@ pub(crate) struct Status {
     pub(crate) config_file: Option<String>,
     /// Short hash of the settings in force.
     pub(crate) config_hash: String,
+    /// Settings that changed since the start and that only a restart brings into force.
+    pub(crate) restart_required: Vec<&'static str>,
     /// Why the last reload was refused, if it was.
     pub(crate) reload_error: Option<String>,
     /// Backends whose list of models is live, and those whose last try failed.
@@ -87,7 +91,8 @@ impl Ops {
         let path = head.uri.path().to_owned();
         match path.as_str() {
             "/health/live" => return json_reply(StatusCode::OK, json!({ "status": "ok" })),
-            "/health/ready" | "/healthz" | "/health" | "/health/liveliness" => {
+            "/health/ready" | "/health/readiness" | "/healthz" | "/health"
+            | "/health/liveliness" => {
                 return self.ready().await;
             }
             _ => {}
@@ -170,7 +175,14 @@ impl Ops {
             );
         };
         match admin::answer(&self.operator, &head.method, path, &body.to_bytes()).await {
-            Some((status, value)) => json_reply(status, value),
+            Some((status, mut value)) => {
+                if value["key"].is_string()
+                    && let Some(notice) = unbilled::of_key(&value, &self.unbilled())
+                {
+                    value["notices"] = json!([notice]);
+                }
+                json_reply(status, value)
+            }
             None => json_reply(
                 StatusCode::NOT_FOUND,
                 json!({ "error": { "message": format!("unknown path {} {path}; see docs/operations.md", head.method) } }),
@@ -178,19 +190,28 @@ impl Ops {
         }
     }
 
-    /// Without the store, reads and direct backends keep working, so the gateway stays ready.
+    /// The backends that are not billed, without local servers.
+    fn unbilled(&self) -> Vec<String> {
+        let world = self.edge.engine.world();
+        let unbilled = world
+            .endpoints
+            .iter()
+            .filter(|endpoint| endpoint.direct && endpoint.service != Service::Local);
+        unbilled.map(|endpoint| endpoint.name.clone()).collect()
+    }
+
+    /// Without the store, direct backends keep working, so a gateway that has once reached it stays
+    /// ready.
     async fn ready(&self) -> Reply {
         let written = tokio::time::timeout(READY_PATIENCE, self.operator.ledger.flush());
         let store = match written.await {
             Ok(Ok(())) => "ok",
             Ok(Err(_)) | Err(_) => "unavailable",
         };
-        let draining = self.edge.draining.load(Ordering::Relaxed);
-        let (code, word) = if draining {
-            (StatusCode::SERVICE_UNAVAILABLE, "draining")
-        } else {
-            (StatusCode::OK, "ok")
-        };
+        if store == "ok" {
+            self.edge.store_reached.store(true, Ordering::Relaxed);
+        }
+        let (code, word) = self.edge.readiness();
         let backends = Backends::of(&self.edge.engine);
         let (mode, down) = backends.mode();
         let body = json!({ "status": word, "store": store, "mode": mode, "down": down });
@@ -240,7 +261,8 @@ impl Ops {
             "version": env!("CARGO_PKG_VERSION"),
             "sandbox": world.sandbox,
             "draining": self.edge.draining.load(Ordering::Relaxed),
-            "config": { "file": status.config_file, "hash": status.config_hash, "reload_error": status.reload_error },
+            "config": { "file": status.config_file, "hash": status.config_hash, "reload_error": status.reload_error,
+                "restart_required": status.restart_required },
             "providers": providers,
             "backends": Backends::of(&self.edge.engine).json(),
             "models": world.roster().listed().len(),

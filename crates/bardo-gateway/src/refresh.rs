@@ -99,6 +99,19 @@ pub(crate) async fn fetch(
     catalog: &Arc<Catalog>,
     folder: PathBuf,
 ) -> Result<ModelList, NoList> {
+    let (list, body) = read(transport, endpoint, catalog).await?;
+    // The disk is slow.
+    let endpoint = Arc::clone(endpoint);
+    tokio::task::spawn_blocking(move || last_lists::keep(&folder, &endpoint, &body));
+    Ok(list)
+}
+
+/// Fetches the list of models of one backend, with its text.
+pub(crate) async fn read(
+    transport: &Transport,
+    endpoint: &Endpoint,
+    catalog: &Catalog,
+) -> Result<(ModelList, Bytes), NoList> {
     let path = endpoint.provider().list_path();
     let body = tokio::time::timeout(LIST_WAIT, get(transport, endpoint, path))
         .await
@@ -107,10 +120,7 @@ pub(crate) async fn fetch(
         .provider()
         .parse_list(&body, catalog)
         .map_err(|error| NoList::Other(error.to_string()))?;
-    // The disk is slow.
-    let endpoint = Arc::clone(endpoint);
-    tokio::task::spawn_blocking(move || last_lists::keep(&folder, &endpoint, &body));
-    Ok(list)
+    Ok((list, body))
 }
 
 /// Logs the size of a list. Invalid rows are a mistake of the provider that may cost a model, so they

@@ -90,9 +90,8 @@ pub(crate) fn route(method: &Method, path: &str) -> Route {
         "route/explain" => Route::WrongMethod("POST"),
         "models" if is_read(method) => Route::Models,
         "models" => Route::WrongMethod("GET"),
-        "health/live" | "health/ready" | "healthz" | "health" | "health/liveliness" => {
-            Route::Health
-        }
+        "health/live" | "health/ready" | "healthz" | "health" | "health/liveliness"
+        | "health/readiness" => Route::Health,
         "balance" if is_read(method) => Route::Balance,
         "usage" if is_read(method) => Route::Usage,
         "events" if is_read(method) => Route::Events,

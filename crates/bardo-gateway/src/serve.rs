@@ -1,6 +1,7 @@
 //! `bardo-gateway serve`: from the command line to a running gateway, and down again.
 
 mod start;
+mod start_only;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use self::start::{Announced, Listeners, announce, load};
 pub(crate) use self::start::{cannot_listen, known_clients, no_provider};
+use self::start_only::StartOnly;
 use crate::assemble::{self, Backend, LiveLists};
 use crate::auth::{Credentials, Gate, Privy, StaticKeys, StoredKeys};
 use crate::body::Budget;
@@ -56,6 +58,8 @@ struct Running {
     folder: PathBuf,
     args_config: Option<PathBuf>,
     sandbox: bool,
+    /// The settings that a reload does not change.
+    started: StartOnly,
 }
 
 /// Runs until a signal ends it.
@@ -85,6 +89,7 @@ fn serve(
         stores::refuse_real_store(&args.common)?;
     }
     let mut loaded = load(args)?;
+    let started = StartOnly::of(&loaded);
     let listeners = Listeners::bind(&loaded)?;
     let transport = Transport::new(loaded.config.upstream.connect_timeout.0);
     let catalog = Arc::new(Catalog::embedded());
@@ -139,6 +144,7 @@ fn serve(
         folder: folder.path().to_owned(),
         args_config: args.common.config.clone(),
         sandbox: args.sandbox,
+        started,
     };
     let runtime = runtime()?;
     let engine = Arc::clone(&running.edge.engine);
@@ -173,6 +179,7 @@ fn serve(
     }
     // Background counts are dropped.
     runtime.shutdown_timeout(LAST_WORD);
+    tracing::info!("stopped");
     Ok(())
 }
 
@@ -202,6 +209,7 @@ fn edge(
         engine: Arc::new(Engine::new(world, transport.clone(), services)),
         policy: ArcSwap::from_pointee(policy),
         draining: AtomicBool::new(false),
+        store_reached: Arc::clone(&stores.reached),
         ledger: Arc::clone(&stores.ledger),
         keys: Arc::clone(&stores.keys),
         counters,
@@ -533,11 +541,17 @@ impl Running {
             Ok((newer, ..)) => {
                 status.config_hash = hash(newer);
                 status.reload_error = None;
+                status.restart_required = self.started.changed(newer);
             }
             Err(reason) => status.reload_error = Some(reason.clone()),
         }
         self.status.store(Arc::new(status));
         let (newer, backends, policy) = outcome?;
+        for setting in self.started.changed(&newer) {
+            tracing::warn!(
+                "`{setting}` changed and is read only at the start: the old value stays in force until a restart"
+            );
+        }
         assemble::tell_notices(&newer.config);
         self.edge.policy.store(Arc::new(policy));
         Ok((newer, backends))

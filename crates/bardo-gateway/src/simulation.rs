@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::auth::StoredKeys;
 use crate::cli::{Failure, SandboxArgs, say};
-use crate::operator::{KeySpec, Operator};
+use crate::operator::{KeySpec, Operator, Unseen};
 use crate::serve::{self, runtime};
 
 /// The balance of a new sandbox: 1,000 USD of play money.
@@ -175,7 +175,8 @@ async fn create(
 ) -> Result<(String, KeyRecord), Failure> {
     let spec = KeySpec {
         name: KEY_NAME.to_owned(),
-        account: Some(account.clone()),
+        account: Some(account.to_string()),
+        unseen: Unseen::Make,
         scopes: vec!["rpm=0".to_owned()],
         ..KeySpec::default()
     };
@@ -230,7 +231,7 @@ ANTHROPIC_BASE_URL={base} ANTHROPIC_API_KEY={key} python3 -c 'from anthropic imp
 ANTHROPIC_BASE_URL={base} ANTHROPIC_AUTH_TOKEN={key} claude -p "Hello!"
 
 # Codex (npm install -g @openai/codex)
-BARDO_API_KEY={key} codex exec --skip-git-repo-check -c model=gpt-5.5 -c model_provider=bardo -c 'model_providers.bardo={{name="bardo",base_url="{base}/v1",env_key="BARDO_API_KEY",wire_api="responses"}}' "Hello!"
+BARDO_KEY={key} codex exec --skip-git-repo-check -c model=gpt-5.5 -c model_provider=bardo -c 'model_providers.bardo={{name="bardo",base_url="{base}/v1",env_key="BARDO_KEY",wire_api="responses"}}' "Hello!"
 
 # Aider (pip install aider-chat)
 OPENAI_API_BASE={base}/v1 OPENAI_API_KEY={key} aider --model openai/claude-sonnet-5-5 --yes-always --no-git --message "Hello!"

@@ -7,10 +7,11 @@ mod kind;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use bardo_access::{KeyStore, LimitStore, LocalLimits};
+use bardo_access::{KeyRecord, KeyStore, LimitStore, LocalLimits};
 use bardo_ledger::{Ledger, StoreError};
-use bardo_store::postgres::{PostgresOptions, PostgresStore};
+use bardo_store::postgres::{PostgresOptions, PostgresStore, Unprepared};
 use bardo_store::redis::{RedisLimits, RedisOptions};
 use bardo_store::sqlite::{self, SqliteStore};
 use bardo_types::clock::SystemClock;
@@ -37,6 +38,8 @@ pub(crate) struct Stores {
     /// Other processes poke it after a change; Postgres notifies by itself.
     pub(crate) sqlite: Option<Arc<SqliteStore>>,
     postgres: Option<Arc<PostgresStore>>,
+    /// Whether the store has answered since the process started.
+    pub(crate) reached: Arc<AtomicBool>,
 }
 
 /// The purpose of a process.
@@ -93,6 +96,7 @@ impl Stores {
             keys: Arc::clone(&store) as Arc<dyn KeyStore>,
             sqlite: Some(store),
             postgres: None,
+            reached: Arc::new(AtomicBool::new(true)),
         })
     }
 
@@ -106,7 +110,27 @@ impl Stores {
             keys: Arc::clone(&store) as Arc<dyn KeyStore>,
             sqlite: None,
             postgres: Some(store),
+            reached: Arc::default(),
         })
+    }
+
+    /// Ends the start of a server whose store refuses it for good. A store that is away may come
+    /// back; until then the server serves all but the callers that need it.
+    fn prepare(&self) -> Result<(), Failure> {
+        let Some(postgres) = &self.postgres else {
+            return Ok(());
+        };
+        match runtime()?.block_on(postgres.prepare()) {
+            Ok(()) => self.reached.store(true, Ordering::Relaxed),
+            Err(reason @ Unprepared::Refused(_)) => {
+                return Err(Failure::new(
+                    "store_refused",
+                    format!("`store.url`: the database cannot be used: {reason}"),
+                ));
+            }
+            Err(Unprepared::Unreachable(error)) => tell_unavailable(&error),
+        }
+        Ok(())
     }
 
     /// Deletes receipts from before `before_ms`. Returns their number.
@@ -129,6 +153,23 @@ impl Stores {
             clock: Arc::new(SystemClock),
         }
     }
+}
+
+/// Says once what does not work while the store is away.
+pub(crate) fn tell_unavailable(error: &StoreError) {
+    tracing::error!(
+        %error,
+        "until the store answers, requests with keys of `keys create` get 503 and no request is billed"
+    );
+}
+
+/// Refuses a URL that `serve` would refuse. Connects to nothing.
+pub(crate) fn check(config: &StoreConfig) -> Result<(), String> {
+    if is_sqlite(config) {
+        return Ok(());
+    }
+    let checked = PostgresOptions::new(config.url.clone()).check();
+    checked.map_err(|error| format!("`store.url`: {error}"))
 }
 
 /// The counters of requests and tokens per minute: in this process, or in Redis for several.
@@ -171,6 +212,7 @@ pub(crate) fn for_server(
     let usual = usual.and_then(|folder| {
         let is_old = Kind::is_unmarked(folder.path())?;
         let stores = Stores::open(config, folder.path(), kind, Purpose::Serve)?;
+        stores.prepare()?;
         if is_old {
             warn_of_play_money(&stores)?;
         }
@@ -280,6 +322,20 @@ pub(crate) fn any_key(common: &Common, config: &StoreConfig) -> Result<bool, Fai
     let known = runtime()?.block_on(stores.keys.is_empty());
     // A store that does not answer yet accepts no key either.
     Ok(!known.unwrap_or(false))
+}
+
+/// The keys of the store, active or not; none if there is no store or it does not answer.
+pub(crate) fn all_keys(common: &Common, config: &StoreConfig) -> Vec<KeyRecord> {
+    let read = || {
+        let folder = data_folder(common.data_dir.as_deref())?;
+        if is_sqlite(config) && !folder.join(FILE).exists() {
+            return Ok(Vec::new());
+        }
+        let stores = Stores::open(config, &folder, Kind::Real, Purpose::Tool)?;
+        let keys = runtime()?.block_on(stores.keys.list(None));
+        Ok::<_, Failure>(keys.unwrap_or_default())
+    };
+    read().unwrap_or_default()
 }
 
 /// Opens the stores beside a running server, acts, and tells the server. Says which kind of store it

@@ -2,12 +2,13 @@
 //! processes.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bardo_types::clock::{Clock as _, SystemClock};
 
 use crate::control::Control;
-use crate::stores::Stores;
+use crate::stores::{Stores, tell_unavailable};
 
 /// How often expired holds are released.
 const EXPIRE: Duration = Duration::from_secs(5);
@@ -32,13 +33,25 @@ pub(crate) fn start(stores: &Stores, folder: &Path, keep_receipts: Duration) {
 
 async fn expire(stores: Stores) {
     let mut tick = tokio::time::interval(EXPIRE);
+    // The start has already said that a store was not reached.
+    let mut is_away = !stores.reached.load(Ordering::Relaxed);
     loop {
         tick.tick().await;
-        match stores.ledger.expire(SystemClock.now_ms()).await {
-            Ok(0) => {}
-            Ok(count) => tracing::info!(count, "released expired holds"),
-            Err(error) => tracing::warn!(%error, "cannot release expired holds"),
+        let expired = stores.ledger.expire(SystemClock.now_ms()).await;
+        match &expired {
+            Ok(count) if *count > 0 => tracing::info!(count, "released expired holds"),
+            Ok(_) => {}
+            // One line for the whole time, not one every few seconds.
+            Err(error) if !is_away => tell_unavailable(error),
+            Err(error) => tracing::debug!(%error, "cannot release expired holds"),
         }
+        if expired.is_ok() {
+            stores.reached.store(true, Ordering::Relaxed);
+            if is_away {
+                tracing::info!("the store answers");
+            }
+        }
+        is_away = expired.is_err();
     }
 }
 

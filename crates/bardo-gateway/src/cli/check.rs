@@ -5,34 +5,53 @@ use std::time::Instant;
 
 use bardo_providers::transport::Transport;
 use bardo_router::{Catalog, NoRoute, Roster};
+use bardo_types::clock::{Clock as _, SystemClock};
+use clap::Args;
 use serde_json::json;
 
-use super::{Common, Failure, environment, say};
+use super::{Common, Failure, say};
 use crate::assemble::{self, LiveLists};
 use crate::auth::Privy;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::stores::Kind;
-use crate::{serve, stores};
+use crate::{serve, stores, unbilled};
+
+/// Options of `check`.
+#[derive(Args)]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Check the configuration of `serve --sandbox`, which reads no file.
+    #[arg(long, conflicts_with = "config")]
+    sandbox: bool,
+}
 
 /// Refuses what `serve` refuses, and names what it ignores.
-pub(super) fn check(common: &Common) -> Result<(), Failure> {
-    let loaded = config::load(common.config.as_deref(), &environment())?;
+pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let common = &args.common;
+    let loaded = super::load(common, args.sandbox)?;
     if !loaded.config.has_providers() {
         return Err(serve::no_provider(&loaded));
     }
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     let config = &loaded.config;
+    stores::check(&config.store).map_err(|reason| loaded.refuse(&reason))?;
     stores::limits(&config.limits).map_err(|reason| loaded.refuse(&reason))?;
     if let Some(privy) = &config.auth.privy {
         let transport = Transport::new(config.upstream.connect_timeout.0);
         Privy::new(privy, transport, Instant::now()).map_err(|reason| loaded.refuse(&reason))?;
     }
-    if let Ok(folder) = stores::data_folder(common.data_dir.as_deref()) {
+    if !args.sandbox
+        && let Ok(folder) = stores::data_folder(common.data_dir.as_deref())
+    {
         Kind::Real.check(&folder)?;
     }
     serve::known_clients(config, || stores::any_key(common, &config.store))?;
     let file = loaded.file.as_ref().map_or_else(
-        || "no file; defaults and environment".into(),
+        || match args.sandbox {
+            true => "the configuration of `serve --sandbox`".into(),
+            false => "no file; defaults and environment".into(),
+        },
         |file| file.display().to_string(),
     );
     let names: Vec<&str> = backends
@@ -40,6 +59,15 @@ pub(super) fn check(common: &Common) -> Result<(), Failure> {
         .map(|backend| backend.endpoint.name.as_str())
         .collect();
     let mut notices = assemble::notices(config);
+    let keys = match args.sandbox {
+        true => Vec::new(),
+        false => stores::all_keys(common, &config.store),
+    };
+    notices.extend(unbilled::of_keys(
+        &keys,
+        SystemClock.now_ms(),
+        &unbilled::names(&backends),
+    ));
     let catalog = Arc::new(Catalog::embedded());
     let world = assemble::world(config, &backends, &catalog, &LiveLists::new(), false);
     let unserved = unserved(config, world.roster());

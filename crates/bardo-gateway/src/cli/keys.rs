@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use bardo_types::ids::AccountId;
+use bardo_types::calendar::rfc3339;
 use bardo_types::money::MicroUsd;
 use clap::{Args, Subcommand};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Common, Failure, say, show, table, text};
-use crate::operator::{KeyChange, KeySpec};
-use crate::stores;
+use crate::operator::{KeyChange, KeySpec, Unseen};
+use crate::stores::{self, Kind};
+use crate::unbilled;
 
 #[derive(Subcommand)]
 pub(super) enum KeysVerb {
@@ -34,9 +35,13 @@ pub(super) struct Create {
     /// Label for listings.
     #[arg(long, default_value = "")]
     name: String,
-    /// Account that pays for the key's requests [default: a new account].
-    #[arg(long, value_name = "ACCOUNT", value_parser = super::account)]
-    account: Option<AccountId>,
+    /// Account that pays for the key's requests, or the id of one of its keys [default: a new
+    /// account].
+    #[arg(long, value_name = "ACCOUNT")]
+    account: Option<String>,
+    /// Create the account that --account names if it does not exist.
+    #[arg(long, requires = "account")]
+    create_account: bool,
     /// Restriction of the key: read-only, model=NAME, backend=NAME, ip=NETWORK, or one of the
     /// limits below, such as rpm=N, tpm=N, allowance=TOKENS or spend-day=USD. Repeat for several.
     #[arg(long = "scope", value_name = "SCOPE")]
@@ -143,9 +148,9 @@ pub(super) struct Set {
 pub(super) struct List {
     #[command(flatten)]
     common: Common,
-    /// List only the keys of this account.
-    #[arg(long, value_name = "ACCOUNT", value_parser = super::account)]
-    account: Option<AccountId>,
+    /// List only the keys of this account, or of the account of this key.
+    #[arg(long, value_name = "ACCOUNT")]
+    account: Option<String>,
 }
 
 #[derive(Args)]
@@ -233,6 +238,7 @@ fn create(args: Create) -> Result<(), Failure> {
     let spec = KeySpec {
         name: args.name,
         account: args.account,
+        unseen: Unseen::of(args.create_account),
         scopes: args
             .scopes
             .into_iter()
@@ -242,9 +248,15 @@ fn create(args: Create) -> Result<(), Failure> {
         deposit: args.deposit_usd,
         expires_in: args.expires,
     };
-    let (key, kind) = stores::with_operator(&args.common, async |operator| {
+    let (mut key, kind) = stores::with_operator(&args.common, async |operator| {
         operator.create_key(spec).await
     })?;
+    if kind == Kind::Real
+        && let Some(notice) =
+            unbilled::of_key(&key, &unbilled::configured(args.common.config.as_deref()))
+    {
+        key["notices"] = json!([notice]);
+    }
     show(&args.common, kind, &key, created);
     match key["deposit_error"].as_str() {
         Some(error) => Err(Failure::new(
@@ -263,8 +275,11 @@ fn created(key: &Value) -> String {
     let balance = key["balance"]["available"]
         .as_str()
         .map_or_else(String::new, |usd| format!("\nbalance  {usd} USD"));
+    let notice = key["notices"][0]
+        .as_str()
+        .map_or_else(String::new, |notice| format!("\nnote: {notice}"));
     format!(
-        "key      {}\nid       {}\naccount  {}{balance}\n\nCopy the key now. It is not shown again: only its hash is stored.",
+        "key      {}\nid       {}\naccount  {}{balance}\n\nCopy the key now. It is not shown again: only its hash is stored.{notice}",
         text(key, "key"),
         text(key, "id"),
         text(key, "account"),
@@ -286,7 +301,7 @@ fn described(key: &Value) -> String {
 
 fn list(args: &List) -> Result<(), Failure> {
     let (keys, kind) = stores::with_operator(&args.common, async |operator| {
-        operator.list_keys(args.account.as_ref()).await
+        operator.list_keys(args.account.as_deref()).await
     })?;
     if args.common.json {
         for key in &keys {
@@ -298,7 +313,9 @@ fn list(args: &List) -> Result<(), Failure> {
         say("no keys; create one: bardo-gateway keys create");
         return Ok(());
     }
-    let heading = ["ID", "STATE", "KIND", "TIER", "ACCOUNT", "SCOPES", "NAME"];
+    let heading = [
+        "ID", "STATE", "KIND", "TIER", "CREATED", "EXPIRES", "ACCOUNT", "SCOPES", "NAME",
+    ];
     let mut rows = vec![heading.map(str::to_owned)];
     rows.extend(keys.iter().map(|key| {
         let cell = |member| text(key, member).to_owned();
@@ -307,6 +324,8 @@ fn list(args: &List) -> Result<(), Failure> {
             cell("state"),
             cell("kind"),
             cell("tier"),
+            moment(&key["created_at_ms"]),
+            moment(&key["expires_at_ms"]),
             cell("account"),
             scopes(&key["scopes"]),
             cell("name"),
@@ -314,6 +333,17 @@ fn list(args: &List) -> Result<(), Failure> {
     }));
     table(&rows).iter().for_each(say);
     Ok(())
+}
+
+/// A time to the minute, in UTC; `-` for none.
+fn moment(unix_ms: &Value) -> String {
+    unix_ms.as_u64().map_or_else(
+        || "-".to_owned(),
+        |ms| {
+            let whole = rfc3339(ms);
+            format!("{}Z", whole.get(..16).unwrap_or(&whole))
+        },
+    )
 }
 
 /// Scopes as `--scope` takes them; `-` where there are none.
@@ -358,7 +388,13 @@ fn scopes(scopes: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::scopes;
+    use super::{moment, scopes};
+
+    #[test]
+    fn times_are_shown_to_the_minute() {
+        assert_eq!(moment(&json!(1_795_000_000_000_u64)), "2026-11-18T11:06Z");
+        assert_eq!(moment(&json!(null)), "-");
+    }
 
     #[test]
     fn scopes_are_one_word_as_they_are_written() {

@@ -1,7 +1,6 @@
 //! `bardo-gateway route explain`: which backend serves a request, and why.
 
 use std::io::Read as _;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +13,16 @@ use bardo_types::subsystem::Subsystem;
 use bytes::Bytes;
 use clap::{Args, Subcommand};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
-use http::{Method, Request};
+use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Map, Value, json};
 
 use super::{Common, Failure, environment, say};
-use crate::assemble::{self, LiveLists};
+use crate::assemble::{self, Backend, LiveLists};
 use crate::sink::Nowhere;
-use crate::{cache_secret, config, explain, last_lists, request_id, serve, simulation, stores};
+use crate::{
+    cache_secret, config, explain, last_lists, refresh, request_id, serve, simulation, stores,
+};
 
 #[derive(Subcommand)]
 pub(super) enum RouteVerb {
@@ -42,13 +43,8 @@ pub(super) struct ExplainArgs {
     /// Address of a running server. It explains with the current health of its backends.
     #[arg(long, value_name = "URL")]
     pub(super) url: Option<String>,
-    /// API key for that server.
-    #[arg(
-        long,
-        value_name = "KEY",
-        env = "BARDO_API_KEY",
-        hide_env_values = true
-    )]
+    /// API key for that server [default: the variable BARDO_KEY or BARDO_API_KEY].
+    #[arg(long, value_name = "KEY")]
     pub(super) key: Option<String>,
     /// Use the simulated providers of `serve --sandbox`. Needs no configuration.
     #[arg(long, conflicts_with_all = ["url", "config"])]
@@ -230,13 +226,15 @@ pub(super) fn run(verb: RouteVerb) -> Result<(), Failure> {
         say(told.trim_end());
         return Ok(());
     }
-    let (explained, row) = runtime.block_on(async { decide(&args, &body) })?;
+    let (explained, row, lists) = runtime.block_on(decide(&args, &body))?;
     let is_refused = explained.explanation.outcome.is_err();
     let text = explain::shown(explained, row.as_deref(), |view| {
         if args.common.json {
-            explain::body(view).to_string()
+            let mut told = explain::body(view);
+            told["models_from"] = json!(lists.name());
+            told.to_string()
         } else {
-            explain::words(view, width())
+            format!("{}{}", lists.words(), explain::words(view, width()))
         }
     });
     say(text.trim_end());
@@ -249,15 +247,56 @@ pub(super) fn run(verb: RouteVerb) -> Result<(), Failure> {
     }
 }
 
+/// The source of the models and prices of a dry run.
+#[derive(Clone, Copy)]
+enum Lists {
+    /// The lists of the simulated providers, or those that a server has stored.
+    Backends,
+    /// The list in this program. A running server knows the lists of its backends.
+    Program,
+}
+
+impl Lists {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Backends => "backends",
+            Self::Program => "program",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Backends => "",
+            Self::Program => {
+                "Models and prices are from the list in this program. A running server loads\n\
+                 the lists of its backends and may choose otherwise: route explain --url URL\n\n"
+            }
+        }
+    }
+}
+
+/// The lists of simulated providers.
+async fn simulated(backends: &[Backend], catalog: &Arc<Catalog>) -> LiveLists {
+    let transport = Transport::new(Duration::from_secs(1));
+    let mut lists = LiveLists::new();
+    for backend in backends.iter().filter(|backend| !backend.closed) {
+        let endpoint = &backend.endpoint;
+        if let Ok((list, _)) = refresh::read(&transport, endpoint, catalog).await {
+            lists.insert(endpoint.name.clone(), list.models);
+        }
+    }
+    lists
+}
+
 /// Decides as a server that has just started with this configuration.
-fn decide(
+async fn decide(
     args: &ExplainArgs,
     body: &Value,
-) -> Result<(Explained, Option<Arc<Subsystem>>), Failure> {
+) -> Result<(Explained, Option<Arc<Subsystem>>, Lists), Failure> {
     let mut loaded = if args.sandbox {
-        // A dry run calls no backend, so none needs to exist.
-        let nowhere = SocketAddr::from(([127, 0, 0, 1], 9));
-        config::embedded("sandbox", simulation::configuration(nowhere))
+        // The dry run reads their lists alone.
+        let providers = simulation::start(true)?;
+        config::embedded("sandbox", simulation::configuration(providers))
     } else {
         config::load(args.common.config.as_deref(), &environment())
     }?;
@@ -272,7 +311,9 @@ or with a configuration:
     }
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     let catalog = Arc::new(Catalog::embedded());
-    let lists = if args.sandbox || !loaded.config.catalog.live {
+    let lists = if args.sandbox {
+        simulated(&backends, &catalog).await
+    } else if !loaded.config.catalog.live {
         LiveLists::new()
     } else {
         let folder = stores::data_folder(args.common.data_dir.as_deref());
@@ -283,6 +324,13 @@ or with a configuration:
             |_| LiveLists::new(),
             |folder| last_lists::load(&folder, &backends, &catalog),
         )
+    };
+    let is_listed =
+        |backend: &Backend| backend.closed || lists.contains_key(&backend.endpoint.name);
+    // Without live lists, a server knows no more than this program.
+    let source = match !loaded.config.catalog.live || backends.iter().all(is_listed) {
+        true => Lists::Backends,
+        false => Lists::Program,
     };
     let world = assemble::world(&loaded.config, &backends, &catalog, &lists, args.sandbox);
     let transport = Transport::new(Duration::from_secs(1));
@@ -302,7 +350,7 @@ or with a configuration:
     let explained = engine
         .explain(received)
         .map_err(|error| error.to_string())?;
-    Ok((explained, row))
+    Ok((explained, row, source))
 }
 
 /// Asks a running server, which knows the health of its backends.
@@ -326,7 +374,10 @@ async fn ask(url: &str, args: &ExplainArgs, body: &Value) -> Result<String, Stri
         false => "text/plain",
     };
     headers.insert(ACCEPT, HeaderValue::from_static(accept));
-    if let Some(key) = &args.key {
+    let variable = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
+    let key = args.key.clone();
+    let key = key.or_else(|| variable("BARDO_KEY").or_else(|| variable("BARDO_API_KEY")));
+    if let Some(key) = &key {
         let mut bearer = HeaderValue::from_str(&format!("Bearer {key}"))
             .map_err(|_| "the key has characters that are not allowed in a header".to_owned())?;
         bearer.set_sensitive(true);
@@ -345,12 +396,34 @@ async fn ask(url: &str, args: &ExplainArgs, body: &Value) -> Result<String, Stri
         let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
         match status.is_success() {
             true => Ok(text),
-            false => Err(refuse(format!("{status}: {text}"))),
+            false => Err(refuse(refusal(status, key.is_some(), &text))),
         }
     };
     tokio::time::timeout(Duration::from_secs(30), asked)
         .await
         .map_err(|_| refuse("no answer within 30 seconds".to_owned()))?
+}
+
+/// A server's refusal in words that name the option of this verb.
+fn refusal(status: StatusCode, has_key: bool, body: &str) -> String {
+    match (status, has_key) {
+        (StatusCode::UNAUTHORIZED, false) => {
+            "this server needs an API key; give it with --key KEY, or set the variable BARDO_KEY"
+                .to_owned()
+        }
+        (StatusCode::UNAUTHORIZED, true) => {
+            "this server refuses the API key of --key or of the variable BARDO_KEY: it is unknown, expired or \
+             revoked"
+                .to_owned()
+        }
+        _ => {
+            let told = serde_json::from_str::<Value>(body).ok();
+            let told = told
+                .as_ref()
+                .and_then(|body| body["error"]["message"].as_str());
+            format!("{status}: {}", told.unwrap_or(body))
+        }
+    }
 }
 
 fn read(path: &Path) -> Result<Value, String> {

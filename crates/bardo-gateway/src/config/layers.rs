@@ -280,6 +280,9 @@ fn resolve(text: &str, environment: &[(String, String)]) -> Result<Option<String
     if let Some(name) = text.strip_prefix("env:") {
         return variable(name).map(Some);
     }
+    if let Some(name) = text.strip_prefix("os.environ/") {
+        return Err(format!("this is the form of LiteLLM; write `env:{name}`"));
+    }
     if let Some(path) = text.strip_prefix("file:") {
         let read = std::fs::read_to_string(Path::new(path))
             .map_err(|error| format!("cannot read the file {path}: {error}"))?;
@@ -316,6 +319,15 @@ pub(crate) fn nearest<'a>(
         .map(|(_, name)| name)
 }
 
+/// Sections of LiteLLM's configuration.
+const LITELLM: &[&str] = &[
+    "model_list",
+    "litellm_settings",
+    "general_settings",
+    "router_settings",
+    "environment_variables",
+];
+
 /// Rewrites a message of serde, with a suggestion for a similar name.
 pub(crate) fn explain(path: &str, message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
@@ -333,7 +345,15 @@ pub(crate) fn explain(path: &str, message: &str) -> String {
         } else {
             "value"
         };
+        let section = path.strip_suffix(wrong).unwrap_or(path);
         let hint = match nearest(wrong, known.iter().copied(), 0.75) {
+            _ if LITELLM.contains(&wrong) => "; this is a setting of LiteLLM, and \
+                docs/migrating-from-litellm.md says what to write instead"
+                .to_owned(),
+            None if section.trim_end_matches('.') == "providers" => format!(
+                "; API keys of makers belong to `providers.direct.keys`; known are {}",
+                known.join(", ")
+            ),
             Some(name) => format!("; did you mean `{name}`?"),
             None => format!("; known are {}", known.join(", ")),
         };

@@ -57,6 +57,16 @@ fn refusals_name_key_value_and_fix() {
     );
     assert!(refusal("server: { admin_listen: '0.0.0.0:8403' }").contains("`server.admin_token`"));
     assert!(
+        refusal("providers: { venice: { api_key: os.environ/VENICE_KEY } }")
+            .contains("form of LiteLLM; write `env:VENICE_KEY`")
+    );
+    assert!(refusal("model_list: []").contains("docs/migrating-from-litellm.md"));
+    assert!(
+        refusal("providers: { openai: { api_key: k } }")
+            .contains("API keys of makers belong to `providers.direct.keys`")
+    );
+    assert!(!parse("a: [", "yaml").unwrap_err().starts_with("error:"));
+    assert!(
         refusal("providers: { venice: { api_key: 'env:NOPE' } }").contains("`NOPE` is not set")
     );
     assert!(

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
 };
+use http::request::Parts;
 use http::{Response, StatusCode};
 
 use super::{Caller, Reply};
@@ -94,6 +95,11 @@ pub(super) fn replayed(kept: &Kept, dialect: Dialect, behind: Behind) -> Reply {
         *reply.body_mut() = ReplyBody::Replay(Trailers::new(replay, behind));
     }
     describe(&kept.head, dialect, reply.headers_mut());
+    let first = kept.head.request_id.as_ref();
+    if let Some(first) = first.and_then(|id| HeaderValue::from_str(id.as_str()).ok()) {
+        let name = HeaderName::from_static(names::REPLAYED_REQUEST_ID);
+        reply.headers_mut().insert(name, first);
+    }
     reply.headers_mut().insert(
         HeaderName::from_static(names::IDEMPOTENT_REPLAYED),
         HeaderValue::from_static("true"),
@@ -125,20 +131,48 @@ pub(super) fn identify(caller: &Caller, headers: &mut HeaderMap) {
 
 /// Writes one line for a request that was refused. Failures of providers and stores have lines of
 /// their own.
-pub(super) fn log_refusal(caller: &Caller, headers: &HeaderMap, problem: &Problem) {
+pub(super) fn log_refusal(caller: &Caller, head: &Parts, problem: &Problem) {
     if problem.status >= 500 {
         return;
     }
+    let path = path_for_log(head.uri.path());
+    let model = problem.model.as_deref().map(for_log);
     tracing::info!(
         target: "bardo::requests",
         id = caller.id.as_str(),
         status = problem.status,
         code = problem.code,
         reason = problem.reason,
-        key = presented_id(headers),
+        method = %for_log(head.method.as_str()),
+        path,
+        model,
+        key = presented_id(&head.headers),
         peer = %caller.peer,
         "refused"
     );
+}
+
+/// The longest word of a caller in the log, in characters.
+const LOGGED: usize = 120;
+
+/// A caller's word as the log may hold it: cut, without control characters.
+fn for_log(text: &str) -> String {
+    let words = text.chars().take(LOGGED);
+    let mut shown: String = words.flat_map(char::escape_default).collect();
+    if text.chars().nth(LOGGED).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}
+
+/// A path as the log may hold it. A credential that was pasted into it is left out.
+fn path_for_log(path: &str) -> String {
+    let is_secret = |part: &str| part.starts_with("bardo_") || part.starts_with("sk-");
+    let parts = path.split('/').map(|part| match is_secret(part) {
+        true => "[redacted]",
+        false => part,
+    });
+    for_log(&parts.collect::<Vec<_>>().join("/"))
 }
 
 pub(super) fn refuse(caller: &Caller, problem: &Problem) -> Reply {
@@ -180,4 +214,21 @@ pub(super) fn json_reply(status: StatusCode, value: serde_json::Value) -> Reply 
     let mut reply = whole(value.to_string().into());
     *reply.status_mut() = status;
     reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{for_log, path_for_log};
+
+    #[test]
+    fn words_of_callers_are_cut_and_escaped_in_the_log() {
+        assert_eq!(for_log("gpt-5.5"), "gpt-5.5");
+        assert_eq!(for_log("a\nb\u{1b}[31m"), "a\\nb\\u{1b}[31m");
+        assert_eq!(for_log(&"x".repeat(500)).len(), 123);
+        assert_eq!(path_for_log("/v1/models/x"), "/v1/models/x");
+        assert_eq!(
+            path_for_log("/v1/models/sk-abc/x"),
+            "/v1/models/[redacted]/x"
+        );
+    }
 }

@@ -25,6 +25,16 @@ impl Problem {
         problem
     }
 
+    /// A refusal by the sandbox: `keys create` would make a key of a real store.
+    pub(crate) fn in_sandbox(mut self) -> Self {
+        if self.code == "invalid_key" {
+            self.fault.message = "Incorrect API key provided: this sandbox does not know the key; send the key that \
+                                  `serve --sandbox` printed at this start"
+                .into();
+        }
+        self
+    }
+
     fn of_denied(denied: Denied) -> Self {
         match denied {
             Denied::Missing => Self::new(

@@ -83,7 +83,11 @@ pub(crate) fn words(view: &View<'_>, width: usize) -> String {
             page.entry("-", 2, line);
         }
     }
-    let warnings = view.warnings();
+    // Losses of settings stand above, where the settings are.
+    let lost = view.applied.map_or(&[][..], |applied| &applied.degraded);
+    let is_told = |line: &str| lost.iter().any(|lost| line.ends_with(&*lost.detail));
+    let warnings = view.warnings().into_iter();
+    let warnings: Vec<_> = warnings.filter(|line| !is_told(line)).collect();
     if !warnings.is_empty() {
         page.heading("Warnings");
         for line in warnings {
@@ -198,7 +202,7 @@ fn why(
 ) -> String {
     match row {
         None => String::new(),
-        Some(row) if same(&row.intent) => format!(" (row {} of the table)", row.name),
+        Some(row) if same(&row.intent) => format!(" (from the table of subsystems: {})", row.name),
         Some(row) => format!(
             " (the table has {}; changed by hints or the state of the agent)",
             told(&row.intent)

@@ -8,7 +8,7 @@ use bardo_types::money::{BasisPoints, MicroUsd};
 use serde_json::{Value, json};
 
 use super::scopes::{check_ranges, read_scopes};
-use super::{Operator, OperatorError};
+use super::{Operator, OperatorError, Unseen};
 
 /// The last millisecond of the year 9999. Stores and calendars support no later one.
 const END_OF_TIME_MS: u64 = 253_402_300_799_999;
@@ -17,8 +17,10 @@ const END_OF_TIME_MS: u64 = 253_402_300_799_999;
 #[derive(Debug, Default)]
 pub(crate) struct KeySpec {
     pub(crate) name: String,
-    /// An account that exists; a new one otherwise.
-    pub(crate) account: Option<AccountId>,
+    /// An account or the id of one of its keys; `None`: a new account.
+    pub(crate) account: Option<String>,
+    /// Whether a name in `account` that is unknown creates an account.
+    pub(crate) unseen: Unseen,
     pub(crate) scopes: Vec<String>,
     pub(crate) tier: Option<String>,
     pub(crate) deposit: Option<MicroUsd>,
@@ -55,7 +57,7 @@ impl Operator {
             ));
         }
         let account = match spec.account {
-            Some(account) => account,
+            Some(name) => self.payer(&name, spec.unseen).await?,
             None => AccountId::parse(&format!("acct_{}", fresh_name()))
                 .map_err(|error| invalid(error.to_string()))?,
         };
@@ -88,6 +90,19 @@ impl Operator {
         Ok(shown)
     }
 
+    /// The account that pays for a new key.
+    async fn payer(&self, name: &str, unseen: Unseen) -> Result<AccountId, OperatorError> {
+        let found = self.payee(name, unseen).await;
+        found.map_err(|error| match error {
+            OperatorError::Unknown(name) => OperatorError::Invalid(format!(
+                "no key or account has the id `{name}`, so the new key would have no money. List keys with \
+                 their accounts: bardo-gateway keys list. To create this account, add --create-account \
+                 (admin API: `\"create_account\": true`)"
+            )),
+            other => other,
+        })
+    }
+
     /// Gives a record its id and secret, stores it, and returns it with the key's text.
     async fn issue(&self, mut record: KeyRecord) -> Result<Value, OperatorError> {
         let unmade = |error: KeyMakingError| OperatorError::Unavailable(error.to_string());
@@ -103,10 +118,14 @@ impl Operator {
     /// The keys, without their secrets.
     pub(crate) async fn list_keys(
         &self,
-        account: Option<&AccountId>,
+        account: Option<&str>,
     ) -> Result<Vec<Value>, OperatorError> {
         let now_ms = self.clock.now_ms();
-        let records = self.keys.list(account).await?;
+        let account = match account {
+            Some(name) => Some(self.account(name).await?),
+            None => None,
+        };
+        let records = self.keys.list(account.as_ref()).await?;
         Ok(records
             .iter()
             .map(|record| key_json(record, now_ms))

@@ -10,11 +10,31 @@ use super::{Operator, OperatorError};
 /// An invalid scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown scope `{0}`. Scopes are read-only, model=NAME, backend=NAME, ip=NETWORK, rpm=N, tpm=N, \
+    "{}. Scopes are read-only, model=NAME, backend=NAME, ip=NETWORK, rpm=N, tpm=N, \
      allowance=TOKENS, overage=bill or overage=block, spend-session=USD, spend-day=USD, \
-     spend-month=USD, spend-total=USD, spend-day-range=MIN..MAX, spend-month-range=MIN..MAX"
+     spend-month=USD, spend-total=USD, spend-day-range=MIN..MAX, spend-month-range=MIN..MAX",
+    problem(.0)
 )]
 pub(crate) struct ScopeError(String);
+
+/// What is wrong with the text of a scope.
+fn problem(text: &str) -> String {
+    let (name, _) = split(text);
+    let needs = match name.as_str() {
+        "model" | "models" | "backend" | "backends" | "provider" => "a name",
+        "ip" | "cidr" | "network" => "a network such as 10.0.0.0/8",
+        "rpm" | "requests-per-minute" | "tpm" | "tokens-per-minute" => "a whole number",
+        "allowance" | "allowance-tokens" => "a whole number of tokens",
+        "overage" => "`bill` or `block`, after an `allowance`",
+        "spend-session" | "spend-day" | "spend-month" | "spend-total" | "spend" => {
+            "an amount in USD such as 2.50"
+        }
+        "spend-day-range" | "spend-month-range" => "two amounts in USD such as 0.50..5",
+        "read-only" | "readonly" | "read" => "no value",
+        _ => return format!("unknown scope `{text}`"),
+    };
+    format!("invalid scope `{text}`: `{name}` needs {needs}")
+}
 
 /// Parts of scope texts: several in one text are separated by commas.
 fn parts(texts: &[String]) -> impl Iterator<Item = &str> {
@@ -216,6 +236,18 @@ mod tests {
         ] {
             assert_eq!(read(&[wrong]), Err(ScopeError(wrong.into())));
         }
+    }
+
+    #[test]
+    fn a_scope_with_a_wrong_value_says_what_it_needs() {
+        let said = |text: &str| read(&[text]).unwrap_err().to_string();
+        assert!(
+            said("spend-month=abc").starts_with(
+                "invalid scope `spend-month=abc`: `spend-month` needs an amount in USD"
+            )
+        );
+        assert!(said("rpm").contains("needs a whole number"));
+        assert!(said("everything").starts_with("unknown scope `everything`"));
     }
 
     #[test]

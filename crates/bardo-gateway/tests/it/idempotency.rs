@@ -53,6 +53,11 @@ fn the_answer_is_replayed_byte_for_byte_and_nobody_is_called() {
                     assert_eq!(again.header(name), first.header(name), "{name}");
                 }
                 assert_ne!(again.header("x-request-id"), first.header("x-request-id"));
+                // The receipt has the id of the first request.
+                assert_eq!(
+                    again.header("x-bardo-replayed-request-id"),
+                    first.header("x-bardo-request-id")
+                );
             }
             assert_eq!(sandbox.journal().len(), 1, "{caller:?} {stream}");
             // Without a key, or with another, it is another request.

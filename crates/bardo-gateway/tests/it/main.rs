@@ -29,6 +29,7 @@ mod lists;
 mod midstream;
 mod money;
 mod names;
+mod operators;
 mod passthrough;
 mod paying;
 mod reload;

@@ -8,6 +8,7 @@ mod drain;
 mod leaving;
 mod limits;
 mod maker;
+mod new_keys;
 mod openrouter;
 mod own_bill;
 mod play_money;

@@ -1,0 +1,114 @@
+//! The JSON schema of the body object `bardo`, from the list of hints that the parser reads.
+
+use bardo_types::phase::Phase;
+use serde_json::{Map, Value, json};
+
+use super::KNOWN;
+
+/// Hints that `intent` may hold too.
+const OF_INTENT: [&str; 7] = [
+    "model",
+    "require",
+    "prefer",
+    "quality",
+    "max_latency_ms",
+    "cost_sensitivity",
+    "low_effort",
+];
+
+/// The JSON schema of the object `bardo`.
+#[must_use]
+pub fn hints_schema() -> Value {
+    let members = |names: &mut dyn Iterator<Item = &'static str>| {
+        let rows = names.map(|name| (name.to_owned(), of(name)));
+        Value::Object(rows.collect::<Map<_, _>>())
+    };
+    let mut all = members(&mut KNOWN.iter().copied());
+    all["intent"] = json!({
+        "type": "object",
+        "properties": members(&mut OF_INTENT.into_iter()),
+    });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Hints",
+        "description": "The object `bardo` in the body of a request. All members are optional.",
+        "type": "object",
+        "properties": all,
+        "additionalProperties": false,
+    })
+}
+
+/// The schema of one hint; anything for hints without effect.
+fn of(name: &str) -> Value {
+    let amount = json!({ "type": ["number", "string"], "description": "An amount in USD." });
+    let count = json!({ "type": "integer", "minimum": 0 });
+    let share = json!({ "type": "number", "minimum": 0, "maximum": 1 });
+    let names = json!({ "type": "array", "items": { "type": "string" } });
+    match name {
+        "metadata" | "low_effort" | "allow_downgrade" | "accept_degraded" => {
+            json!({ "type": "boolean" })
+        }
+        "session_id" | "subsystem" | "golem_id" | "domain" | "model" | "task_class" => {
+            json!({ "type": "string" })
+        }
+        "security_class" => json!({ "enum": ["standard", "private", "tee", "e2ee"] }),
+        "quality" => json!({ "enum": ["minimum", "low", "medium", "high", "maximum"] }),
+        "phase" => json!({ "enum": Phase::ALL.map(Phase::as_str) }),
+        "require" | "prefer" => names,
+        "profile" | "intent" => json!({ "type": "object" }),
+        "vitality" | "cost_sensitivity" => share,
+        "sustainability" => json!({ "type": "number", "minimum": 0 }),
+        "max_cost_usd" | "stakes_usd" => amount,
+        "max_latency_ms" | "tick" | "call_index" | "call_count" | "cycle" => count,
+        _ => json!({ "description": "Accepted, and without effect in this version." }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::hints_schema;
+    use crate::Hints;
+
+    /// A value that a schema allows, and one that it does not.
+    fn samples(schema: &Value) -> (Value, Value) {
+        match schema["type"].as_str() {
+            Some("boolean") => (json!(true), json!("perhaps")),
+            Some("string") => (json!("portfolio"), json!(7)),
+            Some("array") => (json!(["tools"]), json!(7)),
+            Some("object") => (json!({}), json!("text")),
+            Some("integer") => (json!(1), json!("soon")),
+            Some("number") => (json!(0.5), json!("much")),
+            _ if schema["enum"].is_array() => (schema["enum"][1].clone(), json!(7)),
+            _ => (json!("0.25"), json!([])),
+        }
+    }
+
+    #[test]
+    fn the_parser_takes_what_the_schema_allows_and_refuses_the_rest() {
+        let schema = hints_schema();
+        let members = schema["properties"].as_object().unwrap();
+        assert!(members.len() > 30, "{members:?}");
+        for (name, schema) in members {
+            let is_idle = schema["description"]
+                .as_str()
+                .is_some_and(|text| text.contains("without effect"));
+            let (good, bad) = match name.as_str() {
+                "task_class" => (json!("trade"), json!(7)),
+                _ => samples(schema),
+            };
+            let read = |value: &Value| {
+                let mut hints = Hints::default();
+                let done = hints.body(&json!({ name: value }).to_string());
+                done.map(|()| hints.warnings().to_vec())
+            };
+            let warnings = read(&good).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            assert!(
+                warnings.iter().all(|text| text.contains("no effect")),
+                "{name}: {warnings:?}"
+            );
+            assert!(is_idle || read(&bad).is_err(), "{name}: {bad}");
+        }
+    }
+}
