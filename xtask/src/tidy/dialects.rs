@@ -1,4 +1,4 @@
-//! The same job has the same file name in every dialect of the wire.
+//! Checks that each job of a dialect has one file name in all dialects of the wire.
 
 use super::{Violation, tree::Tree};
 
