@@ -9,7 +9,7 @@ pub(crate) struct Quirks {
     /// Members of its own, which another service may refuse.
     pub(crate) own_members: &'static [&'static str],
     /// Members of OpenAI's dialect that not every service takes, each from a slot of the request.
-    pub(crate) takes: &'static [&'static str],
+    pub(crate) takes: &'static [&'static [&'static str]],
     /// Members that a body in Anthropic's dialect may carry beside that dialect's own.
     pub(crate) messages_members: &'static [&'static str],
     /// Whether content may be a list of text parts; elsewhere texts are joined.
@@ -158,10 +158,26 @@ pub(crate) enum EndUser {
     Dropped,
 }
 
+/// Settings of sampling that OpenAI has too.
+const SEEDS: &[&str] = &["seed", "logit_bias"];
+/// Settings of sampling that open models have.
+const DRAWS: &[&str] = &["top_k", "min_p", "repetition_penalty"];
+/// Later members of OpenAI's dialect.
+const HINTS: &[&str] = &[
+    "metadata",
+    "prediction",
+    "audio",
+    "modalities",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "verbosity",
+    "service_tier",
+];
+
 /// A service that passes OpenAI's dialect on to models of several makers.
 const RESELLER: Quirks = Quirks {
     own_members: &[],
-    takes: &["seed", "logit_bias"],
+    takes: &[SEEDS],
     messages_members: &[],
     text_parts: false,
     string_results: false,
@@ -206,19 +222,7 @@ const PLAIN: Quirks = Quirks {
 
 const OPENAI: Quirks = Quirks {
     own_members: &["moderation", "web_search_options", "prompt_cache_retention"],
-    takes: &[
-        "seed",
-        "logit_bias",
-        "metadata",
-        "prediction",
-        "audio",
-        "modalities",
-        "prompt_cache_key",
-        "prompt_cache_options",
-        "verbosity",
-        "service_tier",
-        "store",
-    ],
+    takes: &[SEEDS, HINTS, &["store"]],
     text_parts: true,
     developer_role: true,
     own_answers: true,
@@ -256,7 +260,7 @@ const DEEPSEEK: Quirks = Quirks {
 
 const LOCAL: Quirks = Quirks {
     own_members: &["chat_template_kwargs", "enable_thinking", "stop_token_ids"],
-    takes: &["top_k", "min_p", "repetition_penalty", "seed", "logit_bias"],
+    takes: &[SEEDS, DRAWS],
     one_system_message: true,
     null_content: false,
     stop_texts: usize::MAX,
@@ -280,21 +284,7 @@ const OPENROUTER: Quirks = Quirks {
         "debug",
         "web_search_options",
     ],
-    takes: &[
-        "top_k",
-        "min_p",
-        "repetition_penalty",
-        "seed",
-        "logit_bias",
-        "metadata",
-        "prediction",
-        "audio",
-        "modalities",
-        "prompt_cache_key",
-        "prompt_cache_options",
-        "verbosity",
-        "service_tier",
-    ],
+    takes: &[SEEDS, DRAWS, HINTS],
     messages_members: &["models", "provider", "plugins", "session_id", "trace"],
     text_parts: true,
     files: Files::InlineOrUrl,
@@ -315,15 +305,7 @@ const VENICE: Quirks = Quirks {
         "stop_token_ids",
         "prompt_cache_retention",
     ],
-    takes: &[
-        "top_k",
-        "min_p",
-        "repetition_penalty",
-        "seed",
-        "logit_bias",
-        "prompt_cache_key",
-        "verbosity",
-    ],
+    takes: &[SEEDS, DRAWS, &["prompt_cache_key", "verbosity"]],
     string_results: true,
     cache_marks: CacheMarks::CacheControl,
     nested_functions: true,
@@ -345,7 +327,7 @@ const BANKR: Quirks = Quirks {
 
 const BLOCKRUN: Quirks = Quirks {
     own_members: &["prompt_cache", "search_parameters"],
-    takes: &["seed", "logit_bias", "verbosity"],
+    takes: &[SEEDS, &["verbosity"]],
     cache_marks: CacheMarks::CacheControl,
     automatic_cache: AutomaticCache::PromptCache,
     forgetful: true,
@@ -371,7 +353,7 @@ impl Quirks {
 
     /// Whether a member of OpenAI's dialect that not every service takes is taken.
     pub(crate) fn takes(&self, member: &str) -> bool {
-        self.takes.contains(&member)
+        self.takes.iter().any(|group| group.contains(&member))
     }
 
     /// Whether a member without a neutral meaning may be sent: one that belongs to other services

@@ -8,9 +8,7 @@ use crate::anthropic::shapes::Members;
 use crate::behind;
 use crate::codec::ErrorView;
 use crate::json::object;
-
-/// Longest message taken over from a provider, in bytes.
-const MESSAGE_MAX: usize = 2048;
+use crate::kit::messages::{MESSAGE_LIMIT, bounded};
 
 /// Writes an error body for a caller.
 #[must_use]
@@ -190,7 +188,7 @@ fn told_by_json(text: &str) -> Option<Told> {
 
 /// A message for a body that is not JSON: a page of HTML helps nobody, plain words may.
 fn plain_message(status: u16, body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&body[..body.len().min(MESSAGE_MAX)]);
+    let text = String::from_utf8_lossy(&body[..body.len().min(MESSAGE_LIMIT)]);
     let text = text.trim();
     if text.is_empty() {
         format!("the provider answered with status {status} and no body")
@@ -241,18 +239,6 @@ fn refined(class: FaultClass, told: &Told) -> FaultClass {
         FaultClass::RateLimit if code == "enforced_spend_limit_reached" => FaultClass::Payment,
         other => other,
     }
-}
-
-fn bounded(mut message: String) -> String {
-    if message.len() > MESSAGE_MAX {
-        let mut end = MESSAGE_MAX - '…'.len_utf8();
-        while !message.is_char_boundary(end) {
-            end -= 1;
-        }
-        message.truncate(end);
-        message.push('…');
-    }
-    message
 }
 
 /// Whether a refusal says that signed thinking does not fit the conversation it was sent in.

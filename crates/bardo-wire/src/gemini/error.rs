@@ -6,9 +6,7 @@ use serde::Deserialize;
 
 use crate::gemini::shapes::answer::Count;
 use crate::json::Str;
-
-/// The most of a provider's words that a fault quotes.
-const MAX_MESSAGE: usize = 2048;
+use crate::kit::messages;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -182,7 +180,7 @@ fn retry_hint(message: &str) -> Option<u64> {
 
 /// The text without API keys, cut to what a fault may quote.
 pub(super) fn bounded(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len().min(MAX_MESSAGE));
+    let mut clean = String::with_capacity(text.len());
     let mut rest = text;
     // Google's own messages quote the key (`Consumer 'api_key:AIza…' has been suspended`).
     while let Some(found) = rest.find("AIza") {
@@ -195,12 +193,5 @@ pub(super) fn bounded(text: &str) -> String {
         rest = &key[end..];
     }
     clean.push_str(rest);
-    if clean.len() > MAX_MESSAGE {
-        let end = (0..=MAX_MESSAGE)
-            .rev()
-            .find(|&end| clean.is_char_boundary(end))
-            .unwrap_or(0);
-        clean.truncate(end);
-    }
-    clean
+    messages::cut(clean)
 }

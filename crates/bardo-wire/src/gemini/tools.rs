@@ -6,11 +6,11 @@ use std::collections::HashSet;
 use bardo_types::chat::{ChatRequest, Tool, ToolChoice};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::gemini::request::encode::Losses;
 use crate::gemini::shapes::request::{CallingConfig, Declaration, ToolConfig, ToolSet};
+use crate::kit::custom_tools::has_grammar;
 use crate::kit::namespaces;
 use crate::kit::tool_names::ToolNames;
 
@@ -130,7 +130,7 @@ fn declaration<'a>(
             description,
             format,
         } => {
-            if format.as_ref().is_some_and(is_grammar) {
+            if format.as_ref().is_some_and(has_grammar) {
                 losses.note(
                     "custom_tool_format",
                     "Gemini does not enforce the grammar of a tool's input",
@@ -147,19 +147,6 @@ fn declaration<'a>(
         }
         Tool::Server { .. } => None,
     }
-}
-
-fn is_grammar(format: &RawJson) -> bool {
-    #[derive(Deserialize)]
-    struct Format<'a> {
-        #[serde(borrow)]
-        r#type: Option<Cow<'a, str>>,
-    }
-    format
-        .read::<Format<'_>>()
-        .ok()
-        .and_then(|format| format.r#type)
-        .is_some_and(|kind| kind != "text")
 }
 
 fn calling<'a>(

@@ -7,10 +7,8 @@ use serde_json::value::RawValue;
 use crate::behind;
 use crate::codec::{ErrorView, Observed};
 use crate::json::{Count, Object, Str, kept_object, wire_object};
+use crate::kit::messages::cut;
 use crate::responses::answer::encode::Status;
-
-/// Longest message that is quoted from a provider.
-const LONGEST_MESSAGE: usize = 2048;
 
 /// The error `type` of OpenAI for a kind of failure.
 fn error_type(class: FaultClass) -> &'static str {
@@ -237,17 +235,6 @@ fn readable(text: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn bounded(mut message: String) -> String {
-    if message.len() > LONGEST_MESSAGE {
-        let end = (0..=LONGEST_MESSAGE)
-            .rev()
-            .find(|&end| message.is_char_boundary(end))
-            .unwrap_or(0);
-        message.truncate(end);
-    }
-    message
-}
-
 /// The kind that codes and words tell beyond the status.
 fn told_class(told: &Told) -> Option<FaultClass> {
     let names = [told.code.as_deref(), told.kind.as_deref()];
@@ -286,7 +273,7 @@ fn fault(told: Told, class: FaultClass, status: Option<u16>, otherwise: &str) ->
     let message = if told.message.is_empty() {
         otherwise.to_owned()
     } else {
-        bounded(told.message)
+        cut(told.message)
     };
     Fault {
         status,

@@ -6,7 +6,8 @@ use bardo_types::model::Dialect;
 
 use super::{annotations, reasoning_item};
 use crate::codec::ReplyContext;
-use crate::json::{Array, Str, kept_object, wire_object};
+use crate::json::{Array, kept_object};
+use crate::kit::custom_tools::unwrapped;
 use crate::kit::namespaces;
 use crate::kit::namespaces::Called;
 use crate::kit::openai::Logprobs;
@@ -84,21 +85,6 @@ pub(super) fn custom_call(
         object.set("input", input);
         object.set("name", name);
     })
-}
-
-/// The free text within the JSON that a model without custom tools was made to write.
-pub(super) fn unwrapped(arguments: &str) -> String {
-    wire_object! {
-        struct Wrapped<'a> {
-            "input" => input: Option<Str<'a>>,
-        }
-    }
-    match serde_json::from_str::<Wrapped<'_>>(arguments) {
-        Ok(Wrapped {
-            input: Some(input), ..
-        }) => input.into_string(),
-        _ => arguments.to_owned(),
-    }
 }
 
 /// The arguments of a call as this dialect shows them: never empty.
@@ -245,7 +231,7 @@ impl Builder<'_> {
         let item = match &call.input {
             ToolInput::Text(text) => custom(text),
             ToolInput::Json(text) if self.context.request.is_custom_tool(&call.name) => {
-                custom(&unwrapped(text))
+                custom(unwrapped(text).as_deref().unwrap_or(text))
             }
             ToolInput::Json(text) => {
                 let text = arguments(text);

@@ -66,6 +66,7 @@ impl Counts {
             rejected_prediction: self.rejected_prediction,
             web_searches: self.web_searches,
             provider_cost_usd: self.provider_cost_usd.clone(),
+            byok_fee: None,
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::anthropic::{citation, error, finish};
 use crate::apology::{Extent, fault_in};
 use crate::codec::DecodeContext;
 use crate::json::{Lenient, Str, wire_object};
+use crate::kit::custom_tools::unwrapped;
 
 wire_object! {
     struct ResponseWire<'a> {
@@ -106,23 +107,10 @@ fn settle(part: Part, context: &DecodeContext, written: &mut u64) -> Option<Part
             if context.request.is_custom_tool(&call.name)
                 && let ToolInput::Json(json) = &call.input
             {
-                call.input = ToolInput::Text(unwrap_custom(json));
+                call.input = ToolInput::Text(unwrapped(json).unwrap_or_else(|| json.clone()));
             }
             Some(Part::ToolCall(call))
         }
         other => Some(other),
     }
-}
-
-/// The free text of a custom tool's input, which travels as `{"input": text}`.
-pub(in crate::anthropic) fn unwrap_custom(json: &str) -> String {
-    wire_object! {
-        struct Wrapped<'a> {
-            "input" => input: Option<Str<'a>>,
-        }
-    }
-    serde_json::from_str::<Wrapped<'_>>(json)
-        .ok()
-        .and_then(|wrapped| wrapped.input)
-        .map_or_else(|| json.to_owned(), Str::into_string)
 }

@@ -5,12 +5,12 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::json::RawJson;
 use serde_json::value::RawValue;
 
-use crate::anthropic::answer::decode::unwrap_custom;
 use crate::anthropic::shapes::{Block, Kind};
 use crate::anthropic::usage::{Tally, UsageWire};
 use crate::anthropic::{citation, error, finish};
 use crate::codec::{DecodeContext, StreamDecoder};
 use crate::json::{Lenient, Str, wire_object};
+use crate::kit::custom_tools::unwrapped;
 use crate::sse::SseEvent;
 
 wire_object! {
@@ -397,7 +397,7 @@ impl Decoder {
             input
         };
         let fragment = if custom {
-            unwrap_custom(whole)
+            unwrapped(whole).unwrap_or_else(|| whole.to_owned())
         } else if input.trim().is_empty() {
             initial.to_owned()
         } else {

@@ -13,7 +13,6 @@ use crate::codec::DecodeContext;
 use crate::chat::error::decode::of_value as fault_of;
 use crate::chat::shapes::answer::{Chunk, WireChoice};
 use crate::chat::usage::decode::read as read_usage;
-pub(in crate::chat) use calls::unwrapped;
 
 use machine::Machine;
 

@@ -8,12 +8,12 @@ use bardo_types::chat::{
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 
-use crate::chat::answer::decode::unwrapped;
 use crate::chat::details;
 use crate::chat::tools::decode::LEGACY_FUNCTIONS;
 use crate::chat::usage::encode::write as write_usage;
 use crate::codec::ReplyContext;
 use crate::json::{Array, Object, Str, wire_object};
+use crate::kit::custom_tools::unwrapped;
 
 /// Writes a whole answer.
 #[must_use]

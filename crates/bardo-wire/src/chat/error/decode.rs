@@ -7,9 +7,7 @@ use bardo_types::model::Service;
 use serde_json::Value;
 
 use crate::behind;
-
-/// Longest message kept.
-const MESSAGE_LIMIT: usize = 2048;
+use crate::kit::messages::bounded;
 
 /// Reads the body of an answer whose status tells of a failure. Takes any bytes.
 #[must_use]
@@ -136,7 +134,7 @@ impl Told {
                 None => format!("{} reported a failure without a reason", service.as_str()),
             }
         } else {
-            bounded(&scrubbed(&self.message))
+            bounded(scrubbed(&self.message).into_owned())
         };
         Fault {
             class,
@@ -291,17 +289,6 @@ fn scrubbed(message: &str) -> Cow<'_, str> {
         })
         .collect();
     Cow::Owned(words.join(" "))
-}
-
-fn bounded(message: &str) -> String {
-    if message.len() <= MESSAGE_LIMIT {
-        return message.to_owned();
-    }
-    let end = (0..=MESSAGE_LIMIT - 3)
-        .rev()
-        .find(|end| message.is_char_boundary(*end))
-        .unwrap_or(0);
-    format!("{}…", &message[..end])
 }
 
 #[cfg(test)]

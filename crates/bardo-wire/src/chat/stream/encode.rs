@@ -5,7 +5,6 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use bardo_types::usage::Usage;
 
-use crate::chat::answer::decode::unwrapped;
 use crate::chat::answer::encode::{
     BLOCK_GAP, citations, explanation, finish_reason, hides_thinking, reply_id, service_tier,
     wants_legacy_calls, write_signature,
@@ -15,6 +14,7 @@ use crate::chat::error::encode::{encode_stream_error, write_fault};
 use crate::chat::usage::encode::write as write_usage;
 use crate::codec::{ErrorView, ReplyContext, StreamEncoder};
 use crate::json::{Array, Object};
+use crate::kit::custom_tools::unwrapped;
 
 /// An encoder for a streamed answer.
 #[must_use]

@@ -10,6 +10,7 @@ use bardo_types::model::{Dialect, ToolFormat};
 use crate::chat::request::encode::Job;
 use crate::chat::request::encode::pieces;
 use crate::json::{Array, Object};
+use crate::kit::custom_tools::has_grammar;
 use crate::kit::namespaces;
 
 /// Arguments of a custom tool that goes as a function.
@@ -166,17 +167,6 @@ fn write_strict(job: &Job<'_>, strict: Option<bool>, lost: &mut Losses, function
             "the provider does not enforce the schemas of tools",
         );
     }
-}
-
-fn has_grammar(format: &RawJson) -> bool {
-    #[derive(serde::Deserialize)]
-    struct Format {
-        #[serde(rename = "type")]
-        kind: Option<String>,
-    }
-    format
-        .read::<Format>()
-        .is_ok_and(|format| format.kind.as_deref() == Some("grammar"))
 }
 
 /// The format of a custom tool as this dialect nests it; the Responses dialect writes a grammar

@@ -1,9 +1,7 @@
 //! The shape of answers, borrowed from the bytes.
 
-use std::fmt;
-
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
+use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
 use crate::json::{self, Lenient, Str};
@@ -251,28 +249,7 @@ pub(in crate::gemini) struct Count(pub(in crate::gemini) u64);
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct CountVisitor;
-        impl Visitor<'_> for CountVisitor {
-            type Value = Count;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a count")
-            }
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Count, E> {
-                Ok(Count(value))
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Count, E> {
-                Ok(Count(u64::try_from(value).unwrap_or(0)))
-            }
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Count, E> {
-                // A float cast saturates, so the odd `1e30` cannot wrap.
-                Ok(Count(value as u64))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Count, E> {
-                text.parse().map(Count).map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_any(CountVisitor)
+        Ok(Self(json::Count::deserialize(deserializer)?.get()))
     }
 }
 

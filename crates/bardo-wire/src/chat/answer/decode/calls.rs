@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use crate::chat::request::decode::thought_signature;
 use crate::chat::shapes::answer::{FunctionDelta, ToolDelta, text_of};
 use crate::codec::DecodeContext;
-use crate::json::{Str, wire_object};
+use crate::kit::custom_tools::unwrapped;
 
 /// More calls than any answer makes. Each fragment looks for its call among all of them.
 const MAX_CALLS: usize = 1_024;
@@ -274,23 +274,6 @@ impl Call {
             call: narrow(number),
         });
     }
-}
-
-wire_object! {
-    struct WrappedInput<'a> {
-        "input" => input: Option<Str<'a>>,
-    }
-}
-
-/// The free text of a custom tool that was called as a function.
-pub(in crate::chat) fn unwrapped(arguments: &str) -> Option<String> {
-    if let Ok(wrapped) = serde_json::from_str::<WrappedInput<'_>>(arguments) {
-        return wrapped.input.map(Str::into_string);
-    }
-    // Where the model was cut off, the text so far is as good as a free text that was cut off.
-    let closed = format!("{arguments}\"}}");
-    let wrapped: WrappedInput<'_> = serde_json::from_str(&closed).ok()?;
-    wrapped.input.map(Str::into_string)
 }
 
 fn arguments(function: &FunctionDelta<'_>) -> Option<String> {

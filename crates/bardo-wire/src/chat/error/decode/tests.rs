@@ -156,5 +156,7 @@ fn keys_in_messages_are_masked_and_messages_bounded() {
         "Incorrect API key provided: [key]",
     );
     let long = decode_error(500, "ä".repeat(4000).as_bytes(), Service::Local);
-    assert!(long.message.len() <= MESSAGE_LIMIT && long.message.ends_with('…'));
+    assert!(
+        long.message.len() <= crate::kit::messages::MESSAGE_LIMIT && long.message.ends_with('…')
+    );
 }

@@ -1,5 +1,6 @@
 use super::Events;
 use super::blocks::at;
+use crate::kit::custom_tools::unwrapped;
 use crate::kit::namespaces::Called;
 use crate::responses::output;
 
@@ -116,7 +117,9 @@ impl Call {
                 self.delta(&self.input, events, out);
             }
             Form::Wrapped => {
-                self.input = output::unwrapped(&self.input);
+                if let Some(text) = unwrapped(&self.input) {
+                    self.input = text;
+                }
                 if !self.input.is_empty() {
                     self.delta(&self.input, events, out);
                 }

@@ -1,0 +1,35 @@
+//! Custom tools, which take free text, where a model has only functions.
+
+use bardo_types::json::RawJson;
+
+use crate::json::{Str, wire_object};
+
+wire_object! {
+    struct Wrapped<'a> {
+        "input" => input: Option<Str<'a>>,
+    }
+}
+
+/// The free text of a custom tool that was called as a function with `{"input": text}`.
+pub(crate) fn unwrapped(arguments: &str) -> Option<String> {
+    let read = |json: &str| {
+        let wrapped: Wrapped<'_> = serde_json::from_str(json).ok()?;
+        Some(wrapped.input.map(Str::into_string))
+    };
+    // Where the model was cut off, the text so far is as good as a free text that was cut off.
+    read(arguments).or_else(|| read(&format!("{arguments}\"}}")))?
+}
+
+/// Whether the format of a custom tool is more than any text.
+pub(crate) fn has_grammar(format: &RawJson) -> bool {
+    wire_object! {
+        struct Format<'a> {
+            "type" => kind: Option<Str<'a>>,
+        }
+    }
+    let kind = format
+        .read::<Format<'_>>()
+        .ok()
+        .and_then(|format| format.kind);
+    kind.is_some_and(|kind| &*kind != "text")
+}
