@@ -50,6 +50,9 @@ impl Read {
         }
         let stream = read_flag(&top, "stream")?;
         let include_usage = stream && includes_usage(&top)?;
+        if stream && received.task == Task::Generate {
+            hints.streamed();
+        }
         let members = top.into_members();
         Ok(Self {
             stream: stream && received.task == Task::Generate,

@@ -134,7 +134,7 @@ fn by_name(
     let fallbacks = world.fallbacks_of(model);
     let mut candidates = match world.roster().resolve(model) {
         Ok(candidates) => candidates,
-        // What nobody serves can still have others that answer instead.
+        // A name without any backend can still have models that answer instead.
         Err(NoRoute::UnknownModel { .. }) if serves_any(world, fallbacks) => Vec::new(),
         Err(no_route) => return Err(no_route.into()),
     };

@@ -137,7 +137,7 @@ fn limited(ask: &Ask<'_>, limit: u64) -> Sizing {
     hold_or_short(ask, limit, Bound::Own)
 }
 
-/// A limit that the account does not bear whole and that nobody insists on: what is right for an
+/// A limit that the account does not bear whole and that no caller asked for: what is right for an
 /// answer without a limit, up to this one. Such a limit has room for thinking, so even a whole
 /// answer is worth more than a few tokens.
 fn lowered(ask: &Ask<'_>, limit: u64) -> Sizing {

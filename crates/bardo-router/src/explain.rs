@@ -169,11 +169,7 @@ fn behind(decision: &Decision<'_>, first: &Seen, one: &Seen) -> String {
         return "tried later: it costs more than the first choice".into();
     }
     if total(one) < total(first) {
-        return format!(
-            "tried later: its score is {:.3}, the first choice has {:.3}",
-            total(one),
-            total(first)
-        );
+        return "tried later: its score is below the score of the first choice".into();
     }
     "tried later: its score equals the score of the first choice, whose backend comes first in ties"
         .into()

@@ -86,7 +86,12 @@ impl Speaker<'_> {
         let need = self.need;
         let capabilities = &offer.entry().capabilities;
         match reason {
-            Reason::NotAllowed => "not allowed for this key, or without a price".into(),
+            Reason::NotAllowed => match offer.entry().price {
+                Some(_) => "the scopes or the tier of this key exclude it".into(),
+                None => {
+                    "has no known price, or the scopes or the tier of this key exclude it".into()
+                }
+            },
             Reason::Security => format!(
                 "class `{}`, `{}` required",
                 one.security.as_str(),

@@ -216,7 +216,7 @@ fn cost(facts: &Facts, output: u64) -> String {
             price.cost(input, output)
         ),
         None if facts.service == "local" => format!("{tokens}, on a server of your own: no price."),
-        None => format!("{tokens}; no list price is known here."),
+        None => format!("{tokens}; this provider lists no price, so see the header x-bardo-cost."),
     }
 }
 

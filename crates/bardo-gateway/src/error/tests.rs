@@ -141,8 +141,10 @@ fn waiting() -> Vec<Problem> {
         ),
         window: Window::Day,
         limit: MicroUsd::ZERO,
+        reserved: MicroUsd::ZERO,
         used: MicroUsd::ZERO,
         needed: MicroUsd::ZERO,
+        fits_max_tokens: None,
         retry_after_ms,
         limits: None,
     };

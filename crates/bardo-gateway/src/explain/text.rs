@@ -194,7 +194,7 @@ fn needs(page: &mut Page, view: &View<'_>, row: Option<&Subsystem>) {
 
 const LABEL: usize = 12;
 
-/// The origin of a requirement: the table, or a hint.
+/// The origin of a requirement: the subsystem, or a hint.
 fn why(
     row: Option<&Subsystem>,
     same: impl Fn(&Intent) -> bool,
@@ -202,9 +202,10 @@ fn why(
 ) -> String {
     match row {
         None => String::new(),
-        Some(row) if same(&row.intent) => format!(" (from the table of subsystems: {})", row.name),
+        Some(row) if same(&row.intent) => format!(" (default of subsystem {})", row.name),
         Some(row) => format!(
-            " (the table has {}; changed by hints or the state of the agent)",
+            " (default of subsystem {}: {}; changed by hints or the state of the agent)",
+            row.name,
             told(&row.intent)
         ),
     }

@@ -117,7 +117,7 @@ fn what_is_not_known_is_not_claimed() {
     facts.model = "no-such-model".to_owned();
     let said = text(&facts);
     assert!(said.contains("a Anthropic Messages request") || said.contains("Anthropic Messages"));
-    assert!(said.contains("no list price is known here"), "{said}");
+    assert!(said.contains("this provider lists no price"), "{said}");
     assert!(!said.contains("translated"), "{said}");
     facts.service = "local";
     assert!(text(&facts).contains("a server of your own: no price"));

@@ -249,3 +249,19 @@ fn nothing_touches_what_is_protected() {
     assert_ne!(needs(&well), needs(&dying), "others feel it");
     assert_eq!(dying["routing"]["tier"], "small", "{dying}");
 }
+
+#[test]
+fn a_stream_says_that_it_carries_no_figures_in_its_usage() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&trio(&sandbox));
+    for caller in Caller::ALL {
+        for stream in [false, true] {
+            let mut body = caller.request("bardo/auto", "Hello", stream);
+            body["bardo"] = json!({ "metadata": true });
+            let answer = gateway.send(&Request::json(caller.path(), &body));
+            assert_eq!(answer.status(), 200, "{}", answer.text());
+            let header = answer.header("x-bardo-warnings").unwrap_or_default();
+            assert_eq!(header.contains("`metadata`"), stream, "{caller:?} {header}");
+        }
+    }
+}
