@@ -1,12 +1,12 @@
 //! The one place where failures become HTTP. Each code has a page in `docs/errors/`.
 
+mod budget;
 mod denied;
 mod lookup;
 mod refusal;
 
 use bardo_access::{Admission, Throttled};
 use bardo_engine::{EngineError, UpstreamFailure, code_of};
-use bardo_ledger::{CapScope, Window};
 use bardo_router::NoRoute;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
@@ -16,6 +16,8 @@ use bardo_wire::json::JsonError;
 use bardo_wire::table;
 use bytes::Bytes;
 use http::StatusCode;
+
+use self::budget::FullCap;
 
 /// Every code that `error.bardo_code` can show.
 pub(crate) const CODES: &[&str] = &[
@@ -402,20 +404,14 @@ impl From<EngineError> for Problem {
                 retry_after_ms,
                 limits,
             } => {
-                let (name, resets) = cap_words(&scope, window);
-                let whole = MicroUsd::new(limit.get().saturating_add(reserved.get()));
-                let share = if reserved == MicroUsd::ZERO {
-                    String::new()
-                } else {
-                    format!(" (of which {reserved} are reserved for protected subsystems)")
+                let cap = FullCap {
+                    limit,
+                    reserved,
+                    used,
+                    needed,
+                    fits_max_tokens,
                 };
-                let fits = fits_max_tokens.map_or_else(String::new, |fits| {
-                    format!("`max_tokens` of at most {fits} would fit. ")
-                });
-                let message = format!(
-                    "the cap `{name}` of {whole} USD{share} has no room: {used} USD are spent or held, and this request can cost up to {needed} USD. {fits}The cap {resets}"
-                );
-                Self::budget(message, retry_after_ms, limits)
+                Self::budget(cap.message(&scope, window), retry_after_ms, limits)
             }
             EngineError::Store(error) => {
                 tracing::error!(%error, "money cannot be moved");
@@ -433,16 +429,6 @@ impl From<EngineError> for Problem {
                 Self::new(503, "busy", FaultClass::Overloaded, message).after(1_000)
             }
         }
-    }
-}
-
-/// Which cap it is, and when it is counted anew.
-fn cap_words(scope: &CapScope, window: Window) -> (&'static str, &'static str) {
-    match (scope, window) {
-        (CapScope::Session(..), _) => ("spend-session", "never resets"),
-        (_, Window::Day) => ("spend-day", "resets at midnight UTC"),
-        (_, Window::Month) => ("spend-month", "resets on the first of next month, UTC"),
-        (_, Window::Total) => ("spend-total", "never resets"),
     }
 }
 
@@ -493,18 +479,6 @@ impl Problem {
             limits,
             ..problem.for_good()
         }
-    }
-
-    fn budget(
-        message: String,
-        retry_after_ms: Option<u64>,
-        limits: Option<Box<Admission>>,
-    ) -> Self {
-        let problem = Self::new(429, "budget_exceeded", FaultClass::RateLimit, message);
-        let mut problem = problem.for_good();
-        problem.fault.retry_after_ms = retry_after_ms;
-        problem.limits = limits;
-        problem
     }
 
     fn throttled(throttled: Throttled, message: String) -> Self {

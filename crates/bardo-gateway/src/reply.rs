@@ -38,7 +38,7 @@ pub(crate) enum ReplyBody {
 /// What a caller takes behind a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Behind {
-    /// No trailers at all.
+    /// No trailers follow.
     Nothing,
     /// The final figures, as trailers.
     Figures,

@@ -22,7 +22,7 @@ pub(crate) struct Harness {
     /// The folder that it works in.
     pub(crate) folder: Option<String>,
     pub(crate) edits: Option<Edits>,
-    /// It wants one line for a commit.
+    /// Whether the program wants one line for a commit.
     pub(crate) subject: bool,
     /// The schema that the answer has to keep, where it is told in words.
     pub(crate) schema: Option<Value>,

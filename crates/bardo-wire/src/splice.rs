@@ -21,7 +21,7 @@ pub enum Edit {
     /// Writes another name for the member; its place and its value stay. A body without the member
     /// is not changed.
     Rename {
-        /// The member.
+        /// Key of the member.
         key: &'static str,
         /// Its new name, which no other member of the body has.
         to: &'static str,

@@ -142,7 +142,7 @@ mod tests {
                 "one\n\n",
             ),
             (
-                "<path>/work/a.py</path>\n<type>file</type>\n<content>\n1: def f():\n2:     return 7\n3: \n\n(End of file - total 3 lines)\n</content>",
+                "<path>/src/a.py</path>\n<type>file</type>\n<content>\n1: def f():\n2:     return 7\n3: \n\n(End of file - total 3 lines)\n</content>",
                 "def f():\n    return 7\n\n",
             ),
             (
