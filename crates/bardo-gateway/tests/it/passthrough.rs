@@ -292,7 +292,7 @@ fn a_reasoning_model_of_openai_gets_max_tokens_by_its_new_name_and_nothing_else_
         ("gpt-5.5", new, new),
         (
             "gpt-5.5",
-            r#""max_tokens":9,"max_completion_tokens" : 5e1"#,
+            r#""max_completion_tokens" : 5e1,"max_tokens":9"#,
             new,
         ),
         ("gpt-4.1", old, old),

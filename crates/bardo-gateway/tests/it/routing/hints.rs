@@ -187,7 +187,7 @@ fn a_misspelt_hint_is_named_in_the_answer_and_refused_to_an_agent() {
     let gateway = till.open();
     let person = till.key(&["--deposit-usd", "5"]);
     let agent = till.key(&["--deposit-usd", "5", "--tier", "golem"]);
-    let wrong = json!({ "subsytem": "risk" });
+    let wrong = json!({ "vitallity": 1 });
     for caller in Caller::ALL {
         for stream in [false, true] {
             let mut body = caller.request("claude-haiku-4-5", "Hello", stream);
@@ -196,14 +196,14 @@ fn a_misspelt_hint_is_named_in_the_answer_and_refused_to_an_agent() {
             assert_eq!(answer.status(), 200, "{}", answer.text());
             let told = answer.header("x-bardo-warnings").unwrap_or_default();
             assert!(
-                told.contains("subsytem") && told.contains("`subsystem`"),
+                told.contains("vitallity") && told.contains("`vitality`"),
                 "{told:?}"
             );
             let refused = gateway.send(&agent.ask(caller, &body));
             assert_eq!(refused.status(), 400, "{}", refused.text());
             let text = refused.text();
             assert!(
-                text.contains("subsytem") && text.contains("`subsystem`"),
+                text.contains("vitallity") && text.contains("`vitality`"),
                 "{text}"
             );
         }
@@ -213,7 +213,7 @@ fn a_misspelt_hint_is_named_in_the_answer_and_refused_to_an_agent() {
     let counted = Request::json("/v1/messages/count_tokens", &count);
     let told = gateway.send(&person.sign(counted));
     let told = told.header("x-bardo-warnings").unwrap_or_default();
-    assert!(told.contains("subsytem"), "{told:?}");
+    assert!(told.contains("vitallity"), "{told:?}");
 }
 
 #[test]

@@ -332,10 +332,16 @@ fn a_privacy_refusal_is_short_and_names_the_line_that_mends_it() {
     providers.retain(|name, _| !matches!(name.as_str(), "venice" | "local"));
     config["privacy"] = json!({ "strict": true });
     let gateway = Gateway::start(&config);
-    for (hints, class) in [
-        (json!({ "security_class": "tee" }), "tee"),
-        (json!({ "task_class": "sealed_auction" }), "e2ee"),
-        (json!({ "subsystem": "dream" }), "private"),
+    let venice = "`providers.venice.api_key`";
+    for (hints, class, line) in [
+        (json!({ "security_class": "tee" }), "tee", venice),
+        // No hosted provider would mend it.
+        (
+            json!({ "task_class": "sealed_auction" }),
+            "e2ee",
+            "`trusted_local: true`",
+        ),
+        (json!({ "subsystem": "dream" }), "private", venice),
     ] {
         let answer = ask(&gateway, Caller::Chat, "bardo/auto", &hints);
         assert_eq!(answer.status(), 400, "{}", answer.text());
@@ -343,7 +349,7 @@ fn a_privacy_refusal_is_short_and_names_the_line_that_mends_it() {
         let message = message.as_str().expect("a message");
         assert!(message.len() < 400, "{message}");
         assert!(message.contains(&format!("`{class}`")), "{message}");
-        assert!(message.contains("`providers.venice.api_key`"), "{message}");
+        assert!(message.contains(line), "{message}");
     }
 }
 
