@@ -277,8 +277,8 @@ fn fault(told: Told, class: FaultClass, status: Option<u16>, otherwise: &str) ->
     };
     Fault {
         status,
-        code: told.code.or(told.kind).map(bounded),
-        param: told.param.map(bounded),
+        code: told.code.or(told.kind).map(cut),
+        param: told.param.map(cut),
         ..Fault::new(class, message)
     }
 }
