@@ -1,3 +1,4 @@
+use bardo_ledger::{CapScope, Window};
 use bardo_router::{Refusal, RefusalKind};
 
 use super::*;
