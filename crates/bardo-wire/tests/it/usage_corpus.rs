@@ -49,6 +49,8 @@ struct Counts {
     rejected_prediction: Option<u64>,
     web_searches: Option<u64>,
     provider_cost_usd: Option<String>,
+    /// In micro-USD.
+    byok_fee: Option<u64>,
 }
 
 impl Counts {
@@ -66,7 +68,7 @@ impl Counts {
             rejected_prediction: self.rejected_prediction,
             web_searches: self.web_searches,
             provider_cost_usd: self.provider_cost_usd.clone(),
-            byok_fee: None,
+            byok_fee: self.byok_fee.map(MicroUsd::new),
         }
     }
 }

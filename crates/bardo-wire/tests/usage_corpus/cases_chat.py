@@ -137,7 +137,7 @@ case("openrouter/with_comments_between", CLAUDE,
      sse=": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\n"
      + with_empty_delta('{"prompt_tokens":30,"completion_tokens":12,"total_tokens":42,"cost":3.6e-4}'))
 both("openrouter/own_key_behind_it", CLAUDE,
-     {"fresh_input": 30, "output": 12, "provider_cost_usd": "0.000018"},
+     {"fresh_input": 30, "output": 12, "provider_cost_usd": "0.000018", "byok_fee": 18},
      '{"prompt_tokens":30,"completion_tokens":12,"total_tokens":42,"cost":0.000018,"is_byok":true,"cost_details":{"upstream_inference_cost":0.00036}}',
      with_empty_delta)
 both("openrouter/searches", CLAUDE,

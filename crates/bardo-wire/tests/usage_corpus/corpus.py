@@ -31,6 +31,7 @@ CLASSES = (
     "rejected_prediction",
     "web_searches",
     "provider_cost_usd",
+    "byok_fee",
 )
 
 files = {}
@@ -38,7 +39,12 @@ cases = {}
 
 
 def pico(usage, price):
-    """The cost in 10^-12 USD. Prices are USD per million tokens, flat ones USD."""
+    """The cost in 10^-12 USD. Prices are USD per million tokens, flat ones USD.
+
+    With a key of the customer's own the cost is the reseller's fee, in 10^-6 USD.
+    """
+    if "byok_fee" in usage:
+        return usage["byok_fee"] * 10**6
     rates = dict(price)
     prompt = sum(usage.get(c, 0) for c in CLASSES[:4])
     long = rates.pop("long_context", None)
