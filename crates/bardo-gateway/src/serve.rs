@@ -128,10 +128,7 @@ fn serve(
     } = listeners;
     let (stop, stopping) = watch::channel(Stop::No);
     let server = &loaded.config.server;
-    let workers = match server.workers {
-        0 => std::thread::available_parallelism().map_or(2, usize::from),
-        workers => workers,
-    };
+    let workers = workers(server.workers);
     let threads = server::run(&edge, data, workers, server.read_timeout.0, &stopping);
     // The workers' receivers alone tell when the last of them is done.
     drop(stopping);
@@ -181,6 +178,14 @@ fn serve(
     runtime.shutdown_timeout(LAST_WORD);
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The number of worker threads; 0 in the configuration: one for each core.
+fn workers(configured: usize) -> usize {
+    match configured {
+        0 => std::thread::available_parallelism().map_or(2, usize::from),
+        workers => workers,
+    }
 }
 
 /// What answers clients.

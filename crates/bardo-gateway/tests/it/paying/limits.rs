@@ -52,7 +52,8 @@ fn an_account_has_the_allowance_that_the_configuration_gives_it_or_its_tier() {
     });
     let till = Till::new(config);
     let of = |account: &str, tier: &[&str]| {
-        till.key(&[&["--account", account, "--deposit-usd", "5"][..], tier].concat())
+        let named = ["--account", account, "--create-account"];
+        till.key(&[&named[..], &["--deposit-usd", "5"], tier].concat())
     };
     let golem = of("acct_large", &["--tier", "golem"]);
     let (one, two) = (
