@@ -98,7 +98,7 @@ fn nonsense_is_neutral_and_said() {
             "`telepathy` is not a feature",
         ),
         (r#"{"mood":"fine"}"#, "`mood` is not a hint and was ignored"),
-        (r#"{"stakes_usd":-1}"#, "stakes_usd is no amount"),
+        (r#"{"stakes_usd":-1}"#, "stakes_usd is not an amount"),
     ] {
         let hints = of_body(json);
         let said_here = warnings(&hints);
@@ -198,12 +198,12 @@ fn what_lies_outside_counts_as_the_nearest_end_and_is_said() {
         (
             r#"{"vitality":7}"#,
             1.0,
-            "vitality 7 is not between 0 and 1 and counts as 1",
+            "vitality 7 is not between 0 and 1; 1 is used",
         ),
         (
             r#"{"vitality":-0.5}"#,
             0.0,
-            "vitality -0.5 is not between 0 and 1 and counts as 0",
+            "vitality -0.5 is not between 0 and 1; 0 is used",
         ),
     ] {
         let hints = of_body(json);
