@@ -116,7 +116,7 @@ fn a_limit_that_the_caller_did_not_write_is_lowered_to_what_the_account_pays() {
         let of = |available| of(streamed, true, available);
         assert_eq!(
             of(whole - 1),
-            hold(3_000 + 4_850 * 15, 4_850, Bound::Imposed)
+            hold(3_000 + 4_849 * 15, 4_849, Bound::Imposed)
         );
         assert_eq!(of(slice), hold(slice, 4_096, Bound::Imposed));
         assert_eq!(of(slice - 1), hold(slice - 15, 4_095, Bound::Imposed));

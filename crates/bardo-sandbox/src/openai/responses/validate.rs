@@ -456,10 +456,17 @@ fn reasons(items: &[Value], world: &World) -> Result<(), Problem> {
         let Some(reason) = world.shelf.get(&format!("reason:{id}")) else {
             continue;
         };
-        let kind = kind(item);
-        if items.iter().any(|held| held.get("id") == Some(&reason)) {
+        // Sealed content stands for the item where a client drops ids.
+        let is_nameless = |held: &Value| {
+            kind(held) == "reasoning"
+                && held.get("id").is_none()
+                && held.get("encrypted_content").is_some()
+        };
+        let is_there = |held: &Value| held.get("id") == Some(&reason) || is_nameless(held);
+        if items.iter().any(is_there) {
             continue;
         }
+        let kind = kind(item);
         let reason = reason.as_str().unwrap_or_default();
         return Err(Problem::new(
             400,
