@@ -3,31 +3,27 @@
 use std::sync::Arc;
 
 use bardo_profile::Applied;
-use bardo_router::{Candidate, owner_message};
+use bardo_router::owner_message;
 use bardo_types::hints::RouteHints;
 use bardo_types::receipt::{Routing, SentProfile};
 use bardo_types::unit::UnitInterval;
 
-use crate::admitted::Admitted;
+use crate::call::Call;
+use crate::leg::Leg;
 use crate::routed::Routed;
-use crate::shape::Shaped;
 
 /// Of a request that a backend is asked for; `None` where its caller named a model and said no
 /// more.
-pub(crate) fn account(
-    admitted: &Admitted,
-    candidate: &Candidate,
-    shaped: &Shaped,
-) -> Option<Box<Routing>> {
-    let routed = admitted.routed.as_deref()?;
+pub(crate) fn account(call: &Call, leg: &Leg) -> Option<Box<Routing>> {
+    let routed = leg.routed.as_deref()?;
     let silent = RouteHints::default();
-    let hints = admitted.hints.route.as_deref().unwrap_or(&silent);
-    let choice = routed.choice(candidate);
-    let setup = shaped.setup.as_deref();
+    let hints = call.hints().route.as_deref().unwrap_or(&silent);
+    let (candidate, choice) = (&leg.candidate, leg.choice());
+    let applied = leg.settings.applied();
     let requested = routed.intent.require.iter().chain(&routed.intent.prefer);
     let mut warnings: Vec<String> = routed.all_warnings().cloned().collect();
-    if let Some(setup) = setup {
-        warnings.extend(setup.applied.warnings.iter().cloned());
+    if let Some(applied) = applied {
+        warnings.extend(applied.warnings.iter().cloned());
     }
     Some(Box::new(Routing {
         subsystem: routed
@@ -48,8 +44,8 @@ pub(crate) fn account(
             .unwrap_or_default(),
         estimated_cost: choice.and_then(|choice| choice.estimated_cost),
         warnings,
-        owner_message: owner_message_of(routed, candidate, shaped),
-        profile: setup.map(|setup| sent_profile(routed, &setup.applied)),
+        owner_message: owner_message_of(routed, leg),
+        profile: applied.map(|applied| sent_profile(routed, applied)),
         schema: None,
         golem_id: hints.golem_id.clone(),
         tick: hints.tick,
@@ -59,13 +55,13 @@ pub(crate) fn account(
 }
 
 /// What the agent's owner should know; nothing where nothing was lost.
-fn owner_message_of(routed: &Routed, candidate: &Candidate, shaped: &Shaped) -> Option<Arc<str>> {
+fn owner_message_of(routed: &Routed, leg: &Leg) -> Option<Arc<str>> {
     let row = routed.subsystem.as_ref()?;
-    let choice = routed.choice(candidate)?;
+    let choice = leg.choice()?;
     if choice.degraded.is_empty() {
         return None;
     }
-    let (model, backend) = (&candidate.entry.id, &shaped.endpoint.name);
+    let (model, backend) = (&leg.candidate.entry.id, &leg.endpoint.name);
     Some(owner_message(&row.name, model, backend, &choice.degraded).into())
 }
 

@@ -13,8 +13,8 @@ use http_body::Body as _;
 use http_body_util::{BodyExt as _, Full};
 use tokio::time::Instant;
 
-use crate::admitted::Admitted;
 use crate::arriving::{ANSWER_MAX, TOO_LARGE, is_page};
+use crate::call::Call;
 use crate::engine::Engine;
 use crate::failure::{Failure, Refusal};
 use crate::received::{Payer, Task};
@@ -31,31 +31,31 @@ impl Engine {
     /// Sends and answers a successful head, its body still coming; within the time that is left.
     pub(crate) async fn attempt(
         &self,
-        admitted: &Admitted,
+        call: &Call,
         shaped: &mut Shaped,
         left: Duration,
     ) -> Result<Response<UpstreamBody>, Failure> {
-        let deadlines = &admitted.world.deadlines;
+        let deadlines = &call.world().deadlines;
         // A whole answer's head comes when the model is done; how many tokens there are comes at
         // once.
-        let head = if admitted.stream || admitted.task == Task::CountTokens {
+        let head = if call.stream() || call.task() == Task::CountTokens {
             deadlines.header
         } else {
             deadlines.whole_header
         };
         let until = Instant::now() + head.min(left);
         let mut response = self
-            .send(shaped, &admitted.principal.payer, None, until)
+            .send(shaped, &call.principal().payer, None, until)
             .await?;
         if response.status() == StatusCode::PAYMENT_REQUIRED
             && is_offer(shaped.endpoint.service, &shaped.endpoint.key)
-            && let Some(wallet) = &admitted.world.wallet
+            && let Some(wallet) = &call.world().wallet
             && response.headers().contains_key(PAYMENT_REQUIRED)
         {
             match wallet.pay(response.headers()) {
                 Ok(payment) => {
                     response = self
-                        .send(shaped, &admitted.principal.payer, Some(payment), until)
+                        .send(shaped, &call.principal().payer, Some(payment), until)
                         .await?
                 }
                 Err(error) => {
@@ -78,7 +78,7 @@ impl Engine {
                     "the provider refused the signatures in the history, so earlier thinking was removed",
                 ));
                 let response = self
-                    .send(shaped, &admitted.principal.payer, None, until)
+                    .send(shaped, &call.principal().payer, None, until)
                     .await?;
                 self.head(shaped, response)
                     .await

@@ -4,8 +4,7 @@
 
 use std::sync::Arc;
 
-use bardo_providers::{Call, Operation};
-use bardo_router::Candidate;
+use bardo_providers::{self as providers, Operation};
 use bardo_types::chat::ChatRequest;
 use bardo_types::model::Dialect;
 use bardo_wire::codec::Target;
@@ -13,45 +12,50 @@ use bardo_wire::{anthropic, gemini, responses, table};
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::admitted::Admitted;
 use crate::answer::{Answer, AnswerBody};
 use crate::arriving::{Arriving, read_whole};
+use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::{EngineError, UpstreamFailure};
 use crate::fit::{holds_own_marks, refuse_threads};
 use crate::head::AnswerHead;
 use crate::header_lists::degraded_list;
-use crate::shape::{Decoded, Mode, Shaped, headers};
+use crate::leg::{Grant, Leg};
+use crate::plan::{Plan, Planned};
+use crate::shape::{Mode, Shaped, headers};
 use crate::tokenizer;
 use crate::unseen::Accepted;
 
 impl Engine {
-    pub(crate) async fn count(
-        self: &Arc<Self>,
-        admitted: &Admitted,
-    ) -> Result<Answer, EngineError> {
-        let mut decoded = Decoded::default();
+    /// Counts the tokens of a prompt. Nothing is held or charged for it.
+    ///
+    /// # Errors
+    /// When the request is malformed.
+    pub(crate) async fn count(self: &Arc<Self>, planned: Planned) -> Result<Answer, EngineError> {
+        let (limited, plan) = planned.into_parts();
+        let (call, life) = limited.into_parts();
+        let mut answer = self.counted(&call, &plan).await?;
+        answer.head.limits.clone_from(&life.tab().admission);
+        Ok(answer)
+    }
+
+    async fn counted(self: &Arc<Self>, call: &Call, plan: &Plan) -> Result<Answer, EngineError> {
         // Malformed requests are refused here, whoever counts.
-        let request = decoded.get(admitted, &self.memory)?;
-        let candidate = &admitted.candidates[0];
-        let endpoint = &admitted.world.endpoints[candidate.backend];
-        let dialect = endpoint.dialect_for(admitted.dialect, &candidate.entry);
-        refuse_threads(admitted, endpoint, dialect)?;
+        let request = call.request_body().request(&self.memory)?;
+        let leg = plan.first();
+        refuse_threads(call, &leg.endpoint, leg.dialect)?;
         let mut head = AnswerHead {
-            model_requested: admitted.model.clone(),
-            model: candidate.entry.id.as_str().into(),
-            backend: endpoint.name.as_str().into(),
+            model_requested: Arc::clone(call.model()),
+            model: leg.candidate.entry.id.as_str().into(),
+            backend: leg.endpoint.name.as_str().into(),
             cache: "bypass".into(),
-            warnings: admitted.warnings(),
+            warnings: plan.warnings(),
             ..AnswerHead::default()
         };
-        let lost = admitted.lost_protection(candidate);
+        let lost = leg.lost_protection();
         head.degraded = degraded_list(&lost);
-        if let Some(shaped) = self.shape_count(admitted, candidate, dialect, &request)? {
-            match self
-                .provider_count(admitted, candidate, shaped, &mut head)
-                .await
-            {
+        if let Some(shaped) = shape_count(call, leg, &request)? {
+            match self.provider_count(call, shaped, &mut head).await {
                 Ok(body) => {
                     return Ok(Answer {
                         head,
@@ -75,74 +79,17 @@ impl Engine {
         head.degraded = degraded_list(&[lost, vec![estimated]].concat());
         Ok(Answer {
             head,
-            body: AnswerBody::Whole(encode(admitted.dialect, tokens)),
+            body: AnswerBody::Whole(encode(call.dialect(), tokens)),
         })
-    }
-
-    fn shape_count(
-        &self,
-        admitted: &Admitted,
-        candidate: &Candidate,
-        dialect: Dialect,
-        request: &ChatRequest,
-    ) -> Result<Option<Shaped>, EngineError> {
-        let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
-        let call = Call {
-            operation: Operation::CountTokens,
-            dialect,
-            model: &candidate.entry.upstream_id,
-        };
-        let Some(target) = endpoint.target(&call) else {
-            return Ok(None);
-        };
-        let body: Bytes =
-            if dialect == admitted.dialect && !holds_own_marks(admitted, endpoint.service) {
-                let top = admitted.top();
-                let mut edits = vec![bardo_wire::splice::Edit::set_string(
-                    "model",
-                    &candidate.entry.upstream_id,
-                )];
-                if top.member("bardo").is_some() {
-                    edits.push(bardo_wire::splice::Edit::Remove { key: "bardo" });
-                }
-                bardo_wire::splice::splice(&top, &edits).into()
-            } else {
-                let target = Target {
-                    model: candidate.entry.upstream_id.clone(),
-                    service: endpoint.service,
-                    capabilities: Arc::new(candidate.entry.capabilities.clone()),
-                };
-                match dialect {
-                    Dialect::Anthropic => anthropic::encode_count_request(request, &target)?
-                        .body
-                        .into(),
-                    Dialect::Gemini => gemini::encode_count_request(request, &target)?.body.into(),
-                    Dialect::Chat | Dialect::Completions | Dialect::Responses => return Ok(None),
-                }
-            };
-        let headers = headers(admitted, &endpoint, dialect);
-        let mode = Mode::Relay { hide_usage: false };
-        Ok(Some(Shaped {
-            endpoint,
-            dialect,
-            target,
-            headers,
-            body,
-            degraded: Vec::new(),
-            mode,
-            setup: None,
-            accepted: Accepted::default(),
-        }))
     }
 
     async fn provider_count(
         self: &Arc<Self>,
-        admitted: &Admitted,
-        candidate: &Candidate,
+        call: &Call,
         mut shaped: Shaped,
         head: &mut AnswerHead,
     ) -> Result<Bytes, Box<UpstreamFailure>> {
-        let backend = admitted.world.endpoints[candidate.backend].name.clone();
+        let backend = shaped.endpoint.name.clone();
         let failed = |fault| {
             Box::new(UpstreamFailure {
                 backend: backend.clone(),
@@ -155,7 +102,7 @@ impl Engine {
         };
         let started = Instant::now();
         let response = self
-            .attempt(admitted, &mut shaped, admitted.world.deadlines.total)
+            .attempt(call, &mut shaped, call.world().deadlines.total)
             .await
             .map_err(|failure| failed(failure.fault))?;
         head.upstream_request_id = response
@@ -169,10 +116,10 @@ impl Engine {
             started,
             framed: true,
         };
-        let bytes = read_whole(arriving, admitted.world.deadlines)
+        let bytes = read_whole(arriving, call.world().deadlines)
             .await
             .map_err(|failure| failed(failure.fault))?;
-        if shaped.dialect == admitted.dialect {
+        if shaped.dialect == call.dialect() {
             let fault = table::observe_response(shaped.dialect, &bytes).fault;
             return fault.map_or(Ok(bytes), |fault| Err(failed(fault)));
         }
@@ -185,8 +132,63 @@ impl Engine {
                 ))
             })?,
         };
-        Ok(encode(admitted.dialect, tokens))
+        Ok(encode(call.dialect(), tokens))
     }
+}
+
+/// The count as the provider of a leg is asked for it; `None` where it answers none.
+fn shape_count(
+    call: &Call,
+    leg: &Arc<Leg>,
+    request: &ChatRequest,
+) -> Result<Option<Shaped>, EngineError> {
+    let (endpoint, candidate, dialect) = (&leg.endpoint, &leg.candidate, leg.dialect);
+    let operation = providers::Call {
+        operation: Operation::CountTokens,
+        dialect,
+        model: &candidate.entry.upstream_id,
+    };
+    let Some(target) = endpoint.target(&operation) else {
+        return Ok(None);
+    };
+    let body: Bytes = if dialect == call.dialect() && !holds_own_marks(call, endpoint.service) {
+        let top = call.top();
+        let mut edits = vec![bardo_wire::splice::Edit::set_string(
+            "model",
+            &candidate.entry.upstream_id,
+        )];
+        if top.member("bardo").is_some() {
+            edits.push(bardo_wire::splice::Edit::Remove { key: "bardo" });
+        }
+        bardo_wire::splice::splice(&top, &edits).into()
+    } else {
+        let target = Target {
+            model: candidate.entry.upstream_id.clone(),
+            service: endpoint.service,
+            capabilities: Arc::new(candidate.entry.capabilities.clone()),
+        };
+        match dialect {
+            Dialect::Anthropic => anthropic::encode_count_request(request, &target)?
+                .body
+                .into(),
+            Dialect::Gemini => gemini::encode_count_request(request, &target)?.body.into(),
+            Dialect::Chat | Dialect::Completions | Dialect::Responses => return Ok(None),
+        }
+    };
+    let headers = headers(call, endpoint, dialect);
+    let mode = Mode::Relay { hide_usage: false };
+    Ok(Some(Shaped {
+        endpoint: Arc::clone(endpoint),
+        dialect,
+        target,
+        headers,
+        body,
+        degraded: Vec::new(),
+        mode,
+        leg: Arc::clone(leg),
+        grant: Grant::default(),
+        accepted: Accepted::default(),
+    }))
 }
 
 fn read_count(body: &[u8]) -> Option<u64> {

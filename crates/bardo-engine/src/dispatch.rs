@@ -11,31 +11,37 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::privacy::SecurityClass;
 use tokio::time::Instant;
 
-use crate::admitted::Admitted;
 use crate::answer::{Answer, AnswerBody, Unanswered};
 use crate::breaker::{Gate, Permit, Who};
+use crate::call::Call;
 use crate::embed;
 use crate::engine::Engine;
 use crate::error::{EngineError, UpstreamFailure};
 use crate::failure::{Failure, Next};
+use crate::leg::Grant;
 use crate::lifecycle::{Life, Reserved, Sent};
+use crate::plan::Plan;
 use crate::received::Task;
+use crate::reserve::Funded;
 use crate::retry;
-use crate::shape::{Decoded, Shaped, shape};
+use crate::shape::{Shaped, shape};
 
 /// When to ask again where only backends of one class may answer and none of them says it.
 const FLOOR_RETRY_MS: u64 = 5_000;
 
 impl Engine {
-    /// Asks the candidates in order. Another backend is asked only where the one before surely did
-    /// not carry the request out (decisions §3, stage 10).
-    pub(crate) async fn dispatch(
-        self: &Arc<Self>,
-        admitted: &Admitted,
-        reserved: Life<Reserved>,
-    ) -> Result<Answer, EngineError> {
-        let mut walk = Walk::begin(self, admitted, reserved);
-        for index in 0..admitted.candidates.len() {
+    /// The stage: tries the legs of the plan in order. Another backend is asked only where the one
+    /// before surely did not carry the request out. The answer comes with its first content; from
+    /// then on it relays and settles itself.
+    ///
+    /// # Errors
+    /// When no backend answers.
+    pub(crate) async fn dispatch(self: &Arc<Self>, funded: Funded) -> Result<Answer, EngineError> {
+        let (call, mut plan, grant, life) = funded.into_parts();
+        let refusal = plan.take_refusal();
+        let mut walk = Walk::begin(self, &call, &plan, grant, life);
+        walk.refusal = refusal;
+        for index in 0..plan.legs().len() {
             if let Some(answer) = walk.candidate(index).await {
                 return Ok(answer);
             }
@@ -55,10 +61,11 @@ impl Engine {
 /// One request's way along its candidates.
 struct Walk<'a> {
     engine: &'a Arc<Engine>,
-    admitted: &'a Admitted,
+    call: &'a Call,
+    plan: &'a Plan,
+    grant: Grant,
     /// There as long as another backend may be asked.
     life: Option<Life<Reserved>>,
-    decoded: Decoded,
     started: Instant,
     attempts: u32,
     /// Tries of other backends that were well, which the budget was not asked for. Where none of
@@ -98,14 +105,21 @@ struct Open {
 }
 
 impl<'a> Walk<'a> {
-    fn begin(engine: &'a Arc<Engine>, admitted: &'a Admitted, reserved: Life<Reserved>) -> Self {
+    fn begin(
+        engine: &'a Arc<Engine>,
+        call: &'a Call,
+        plan: &'a Plan,
+        grant: Grant,
+        reserved: Life<Reserved>,
+    ) -> Self {
         let started = Instant::now();
         engine.health.count_request(started);
         Self {
             engine,
-            admitted,
+            call,
+            plan,
+            grant,
             life: Some(reserved),
-            decoded: Decoded::default(),
             started,
             attempts: 0,
             freely: 0,
@@ -122,19 +136,18 @@ impl<'a> Walk<'a> {
 
     /// What is left of the time for the whole request.
     fn left(&self) -> Duration {
-        let total = self.admitted.world.deadlines.total;
+        let total = self.call.world().deadlines.total;
         total.saturating_sub(self.started.elapsed())
     }
 
     fn may_ask(&self) -> bool {
         let attempts = usize::try_from(self.attempts).unwrap_or(usize::MAX);
-        !self.over && attempts < self.admitted.world.max_attempts && !self.left().is_zero()
+        !self.over && attempts < self.call.world().max_attempts && !self.left().is_zero()
     }
 
     fn who(&self, index: usize) -> Who {
-        let candidate = &self.admitted.candidates[index];
-        let endpoint = &self.admitted.world.endpoints[candidate.backend];
-        Who::new(endpoint, &candidate.entry)
+        let leg = &self.plan.legs()[index];
+        Who::new(&leg.endpoint, &leg.candidate.entry)
     }
 
     async fn candidate(&mut self, index: usize) -> Option<Answer> {
@@ -143,7 +156,7 @@ impl<'a> Walk<'a> {
         }
         let who = self.who(index);
         let permit = self.permit(index, &who)?;
-        let resilience = &self.admitted.world.resilience;
+        let resilience = &self.call.world().resilience;
         let now = Instant::now();
         // Backends that fail too are not all to be asked for every request that one has failed.
         let health = &self.engine.health;
@@ -159,7 +172,7 @@ impl<'a> Walk<'a> {
 
     /// Leave to ask this backend now; notes why not.
     fn permit(&mut self, index: usize, who: &Who) -> Option<Permit> {
-        let breaker = &self.admitted.world.resilience.breaker;
+        let breaker = &self.call.world().resilience.breaker;
         match self.engine.health.gate(who, breaker, Instant::now()) {
             Gate::Pass(permit) => Some(permit),
             Gate::Paused(wait, class) => {
@@ -179,7 +192,6 @@ impl<'a> Walk<'a> {
     }
 
     async fn ask(&mut self, index: usize, permit: Permit) -> Option<Answer> {
-        let candidate = &self.admitted.candidates[index];
         let shaped = match self.shaped(index) {
             Ok(shaped) => shaped,
             // Another backend may take what this one cannot.
@@ -190,13 +202,13 @@ impl<'a> Walk<'a> {
         };
         let reserved = self.life.take()?;
         self.attempts += 1;
-        let (engine, admitted) = (self.engine, self.admitted);
+        let (engine, call) = (self.engine, self.call);
         let backend = shaped.endpoint.name.clone();
-        let sent = reserved.sent(admitted, candidate, &shaped);
-        let answered = if admitted.task == Task::Embeddings {
-            Box::pin(engine.embed_at(admitted, shaped, sent, self.left())).await
+        let sent = reserved.sent(call, &shaped);
+        let answered = if call.task() == Task::Embeddings {
+            Box::pin(engine.embed_at(call, shaped, sent, self.left())).await
         } else {
-            Box::pin(engine.generate_at(admitted, shaped, sent, self.started)).await
+            Box::pin(engine.generate_at(call, shaped, sent, self.started)).await
         };
         match answered {
             Ok(mut answer) => {
@@ -226,13 +238,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn shaped(&mut self, index: usize) -> Result<Shaped, EngineError> {
-        let candidate = &self.admitted.candidates[index];
-        if self.admitted.task == Task::Embeddings {
-            embed::shape(self.admitted, candidate)
+    fn shaped(&self, index: usize) -> Result<Shaped, EngineError> {
+        let (call, leg, said) = (self.call, &self.plan.legs()[index], self.plan.said());
+        if call.task() == Task::Embeddings {
+            embed::shape(call, leg, said)
         } else {
-            let memory = &self.engine.memory;
-            shape(self.admitted, candidate, &mut self.decoded, memory)
+            shape(call, leg, self.grant, said, &self.engine.memory)
         }
     }
 
@@ -240,12 +251,12 @@ impl<'a> Walk<'a> {
         let now = Instant::now();
         let first = permit.failed(&failure, now);
         let Failure { fault, next } = failure;
-        self.engine.note_failure(self.admitted, &backend, &fault);
+        self.engine.note_failure(self.call, &backend, &fault);
         match next {
             Next::Never | Next::Unknown | Next::Stale => self.over = true,
             Next::Other => {}
             Next::Same { after } => {
-                let chance = retry::chance(&self.admitted.request_id);
+                let chance = retry::chance(self.call.request_id());
                 let at = now + retry::pause(after, chance);
                 if self.again.is_none_or(|known| at < known.at) {
                     self.again = Some(Again { index, at, first });
@@ -270,7 +281,7 @@ impl<'a> Walk<'a> {
     /// Where nobody was asked, because every backend wants to be left alone or has failed too often,
     /// one is asked all the same: one caller's failures are no answer to another.
     async fn last_resort(&mut self) -> Option<Answer> {
-        let breaker = &self.admitted.world.resilience.breaker;
+        let breaker = &self.call.world().resilience.breaker;
         let paused = self.paused.map(|(index, ..)| index);
         let open = self.open.map(|open| open.index);
         for index in [paused, open].into_iter().flatten() {
@@ -302,7 +313,7 @@ impl<'a> Walk<'a> {
     async fn once_more(&mut self) -> Option<Answer> {
         let again = self.again?;
         // An SDK that is repeating its request already is not to be multiplied.
-        if !self.may_ask() || self.admitted.hints.is_repeated {
+        if !self.may_ask() || self.call.hints().is_repeated {
             return None;
         }
         let now = Instant::now();
@@ -312,12 +323,12 @@ impl<'a> Walk<'a> {
         }
         // A heartbeat would send the head of a stream while it waits, and with it a 200: the
         // provider's status and its hint would be lost.
-        let heartbeat = self.admitted.world.deadlines.heartbeat;
+        let heartbeat = self.call.world().deadlines.heartbeat;
         let elapsed = self.started.elapsed();
-        if self.admitted.stream && elapsed < heartbeat && elapsed + wait >= heartbeat {
+        if self.call.stream() && elapsed < heartbeat && elapsed + wait >= heartbeat {
             return None;
         }
-        let permille = self.admitted.world.resilience.retry_budget_permille;
+        let permille = self.call.world().resilience.retry_budget_permille;
         if !self.engine.health.may_retry(now, permille, again.first) {
             return None;
         }
@@ -339,7 +350,7 @@ impl<'a> Walk<'a> {
             return error;
         }
         if let Some(mut failure) = self.last {
-            let routed = self.admitted.routed.as_ref();
+            let routed = self.plan.routed();
             let has_floor = routed.is_some_and(|r| r.security_class > SecurityClass::Standard);
             let status = failure.fault.status.unwrap_or(503);
             if has_floor && !failure.unknown_outcome && (status == 429 || status >= 500) {
@@ -347,10 +358,7 @@ impl<'a> Walk<'a> {
             }
             return EngineError::Upstream(Box::new(failure));
         }
-        let name = |index: usize| {
-            let backend = self.admitted.candidates[index].backend;
-            self.admitted.world.endpoints[backend].name.clone()
-        };
+        let name = |index: usize| self.plan.legs()[index].endpoint.name.clone();
         let ms = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
         if let Some((index, wait, class)) = self.paused {
             let message =
@@ -368,7 +376,7 @@ impl<'a> Walk<'a> {
         }
         if let Some(Open { index, wait, .. }) = self.open {
             return EngineError::CircuitOpen {
-                model: self.admitted.model.to_string(),
+                model: self.call.model().to_string(),
                 backend: name(index),
                 retry_after_ms: ms(wait),
             };
@@ -398,19 +406,18 @@ fn what_became(backend: &str, fault: &Fault) -> String {
 impl Engine {
     async fn generate_at(
         self: &Arc<Self>,
-        admitted: &Admitted,
+        call: &Call,
         mut shaped: Shaped,
         sent: Life<Sent>,
         started: Instant,
     ) -> Result<Answer, Unanswered> {
-        let total = admitted.world.deadlines.total;
+        let total = call.world().deadlines.total;
         let left = total.saturating_sub(started.elapsed());
-        let response = match self.attempt(admitted, &mut shaped, left).await {
+        let response = match self.attempt(call, &mut shaped, left).await {
             Ok(response) => response,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
         };
         // The limit is for the request, not for each of its tries.
-        self.respond(admitted, shaped, response, sent, started)
-            .await
+        self.respond(call, shaped, response, sent, started).await
     }
 }

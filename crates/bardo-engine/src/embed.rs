@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_providers::{Call, Operation};
-use bardo_router::Candidate;
+use bardo_providers::{self as providers, Operation};
+use bardo_types::Degradation;
 use bardo_types::model::Dialect;
 use bardo_types::usage::Usage;
 use bardo_wire::codec::BadRequest;
@@ -17,13 +17,14 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::admitted::Admitted;
 use crate::answer::{Answer, Unanswered};
 use crate::arriving::{Arriving, read_whole};
+use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::failure::Failure;
-use crate::lifecycle::{Life, Reserved, Sent};
+use crate::leg::{Grant, Leg};
+use crate::lifecycle::{Life, Sent};
 use crate::respond::conclude;
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, headers};
@@ -46,29 +47,14 @@ enum Input {
 }
 
 impl Engine {
-    pub(crate) async fn embed(
-        self: &Arc<Self>,
-        admitted: &Admitted,
-        reserved: Life<Reserved>,
-    ) -> Result<Answer, EngineError> {
-        if admitted.top().get("input").is_none() {
-            return Err(BadRequest::new(
-                "input",
-                "`input` is required; send a string or an array of strings",
-            )
-            .into());
-        }
-        self.dispatch(admitted, reserved).await
-    }
-
     pub(crate) async fn embed_at(
         &self,
-        admitted: &Admitted,
+        call: &Call,
         mut shaped: Shaped,
         mut sent: Life<Sent>,
         left: Duration,
     ) -> Result<Answer, Unanswered> {
-        let vectors = match self.vectors(admitted, &mut shaped, left).await {
+        let vectors = match self.vectors(call, &mut shaped, left).await {
             Ok(vectors) => vectors,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
         };
@@ -80,31 +66,26 @@ impl Engine {
                 ..Usage::default()
             });
         }
-        conclude(
-            sent,
-            vectors.upstream,
-            vectors.body,
-            admitted.hints.metadata,
-        )
-        .await
-        .map_err(Unanswered::Store)
+        conclude(sent, vectors.upstream, vectors.body, call.hints().metadata)
+            .await
+            .map_err(Unanswered::Store)
     }
 
     async fn vectors(
         &self,
-        admitted: &Admitted,
+        call: &Call,
         shaped: &mut Shaped,
         left: Duration,
     ) -> Result<Vectors, Failure> {
         let started = Instant::now();
-        let response = self.attempt(admitted, shaped, left).await?;
+        let response = self.attempt(call, shaped, left).await?;
         let body = response.into_body();
         let arriving = Arriving {
             source: body.into(),
             started,
             framed: true,
         };
-        let bytes = read_whole(arriving, admitted.world.deadlines).await?;
+        let bytes = read_whole(arriving, call.world().deadlines).await?;
         let told = |mut fault| {
             scrub(&mut fault, shaped.endpoint.key.expose());
             Failure::told(fault)
@@ -132,7 +113,7 @@ impl Engine {
         }
         let vectors = gemini::decode_embeddings(&bytes).map_err(told)?;
         Ok(Vectors {
-            body: encode(admitted, &vectors),
+            body: encode(call, &vectors),
             // This provider's answer has no counts.
             prompt: None,
             upstream: bytes,
@@ -140,40 +121,42 @@ impl Engine {
     }
 }
 
-/// The request as one backend gets it.
-pub(crate) fn shape(admitted: &Admitted, candidate: &Candidate) -> Result<Shaped, EngineError> {
-    let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
+/// Renders a leg: the request as its backend gets it.
+///
+/// # Errors
+/// When it has no input, or the backend cannot take it.
+pub(crate) fn shape(
+    call: &Call,
+    leg: &Arc<Leg>,
+    said: &[Degradation],
+) -> Result<Shaped, EngineError> {
+    let (endpoint, candidate) = (&leg.endpoint, &leg.candidate);
     let dialect = if endpoint.dialect_for(Dialect::Chat, &candidate.entry) == Dialect::Gemini {
         Dialect::Gemini
     } else {
         Dialect::Chat
     };
-    let call = Call {
+    let operation = providers::Call {
         operation: Operation::Embeddings,
         dialect,
         model: &candidate.entry.upstream_id,
     };
     let target = endpoint
-        .target(&call)
+        .target(&operation)
         .ok_or_else(|| EngineError::NoOperation {
-            model: admitted.model.to_string(),
+            model: call.model().to_string(),
             operation: "embeddings",
         })?;
-    let body = body(admitted, dialect, &candidate.entry.upstream_id)?;
-    let headers = headers(admitted, &endpoint, dialect);
     Ok(Shaped {
-        endpoint,
+        endpoint: Arc::clone(endpoint),
         dialect,
         target,
-        headers,
-        body,
-        degraded: [
-            admitted.lost_protection(candidate),
-            admitted.unfunded.clone(),
-        ]
-        .concat(),
+        headers: headers(call, endpoint, dialect),
+        body: body(call, dialect, &candidate.entry.upstream_id)?,
+        degraded: [&leg.lost_protection(), said].concat(),
         mode: Mode::Relay { hide_usage: false },
-        setup: None,
+        leg: Arc::clone(leg),
+        grant: Grant::default(),
         accepted: Accepted::default(),
     })
 }
@@ -209,8 +192,8 @@ fn is_error(body: &[u8]) -> bool {
     !serde_json::from_slice::<Shape>(body).is_ok_and(|shape| shape.data.is_some())
 }
 
-fn body(admitted: &Admitted, dialect: Dialect, model: &str) -> Result<Bytes, BadRequest> {
-    let top = admitted.top();
+fn body(call: &Call, dialect: Dialect, model: &str) -> Result<Bytes, BadRequest> {
+    let top = call.top();
     if dialect == Dialect::Chat {
         let mut edits = vec![Edit::set_string("model", model)];
         if top.member("bardo").is_some() {
@@ -218,7 +201,7 @@ fn body(admitted: &Admitted, dialect: Dialect, model: &str) -> Result<Bytes, Bad
         }
         return Ok(splice(&top, &edits).into());
     }
-    let wanted = wanted(admitted)?;
+    let wanted = wanted(call)?;
     let inputs = match wanted.input {
         Input::One(text) => vec![text],
         Input::Many(texts) => texts,
@@ -232,13 +215,13 @@ fn body(admitted: &Admitted, dialect: Dialect, model: &str) -> Result<Bytes, Bad
     Ok(gemini::encode_embeddings(model, &inputs, wanted.dimensions).into())
 }
 
-fn wanted(admitted: &Admitted) -> Result<Wanted, BadRequest> {
-    serde_json::from_slice(&admitted.body).map_err(|error| bardo_wire::json::explain(&error))
+fn wanted(call: &Call) -> Result<Wanted, BadRequest> {
+    serde_json::from_slice(call.body()).map_err(|error| bardo_wire::json::explain(&error))
 }
 
-fn encode(admitted: &Admitted, vectors: &[Vec<f32>]) -> Bytes {
+fn encode(call: &Call, vectors: &[Vec<f32>]) -> Bytes {
     let base64 =
-        wanted(admitted).is_ok_and(|wanted| wanted.encoding_format.as_deref() == Some("base64"));
+        wanted(call).is_ok_and(|wanted| wanted.encoding_format.as_deref() == Some("base64"));
     let data: Vec<serde_json::Value> = vectors
         .iter()
         .enumerate()
@@ -256,9 +239,9 @@ fn encode(admitted: &Admitted, vectors: &[Vec<f32>]) -> Bytes {
         })
         .collect();
     // The Gemini answer has no counts; a quarter of the bytes is the usual rough measure.
-    let tokens = admitted.top().get("input").map_or(0, str::len) / 4;
+    let tokens = call.top().get("input").map_or(0, str::len) / 4;
     let usage = json!({ "prompt_tokens": tokens, "total_tokens": tokens });
-    json!({ "object": "list", "data": data, "model": &*admitted.model, "usage": usage })
+    json!({ "object": "list", "data": data, "model": &**call.model(), "usage": usage })
         .to_string()
         .into()
 }

@@ -14,6 +14,7 @@ use crate::searches::Searches;
 use crate::seeds::{Credit, Seeds};
 use crate::services::Services;
 use crate::settler::Settler;
+use crate::stores::Stores;
 use crate::world::World;
 
 /// Answers requests.
@@ -29,6 +30,7 @@ pub struct Engine {
     pub(crate) searches: Searches,
     pub(crate) seeds: Arc<Seeds>,
     pub(crate) bankr_credit: Credit,
+    pub(crate) stores: Stores,
 }
 
 impl Engine {
@@ -47,7 +49,14 @@ impl Engine {
             searches: Searches::default(),
             seeds: Arc::default(),
             bankr_credit: Credit::default(),
+            stores: Stores::default(),
         }
+    }
+
+    /// The engine with stores that its look-ups ask.
+    #[must_use]
+    pub fn with_stores(self, stores: Stores) -> Self {
+        Self { stores, ..self }
     }
 
     /// Starts to settle, on a runtime that outlives those that serve, what callers left behind.

@@ -1,15 +1,34 @@
 //! Why a request would go where it would go, without asking anybody (`POST /v1/route/explain`).
 
-use bardo_profile::{Applied, Wanted};
-use bardo_router::Explanation;
-use bardo_types::Degradation;
+use std::sync::Arc;
 
+use bardo_profile::{Applied, Wanted};
+use bardo_router::{Candidate, Choice, Explanation, Route};
+use bardo_types::Degradation;
+use bardo_types::privacy::SecurityClass;
+
+use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::header_lists::degraded_list;
+use crate::leg::{Grant, Leg};
+use crate::plan::Plan;
 use crate::received::Received;
-use crate::routing::carry_citations;
-use crate::shape::{Decoded, shape};
+use crate::routing::Question;
+use crate::shape::shape;
+
+/// One backend of a plan.
+#[derive(Debug)]
+pub struct ExplainedLeg {
+    /// The name of the backend.
+    pub backend: String,
+    /// The id of the model.
+    pub model: String,
+    /// Tokens of one answer at most, where the request carries a limit.
+    pub output_limit: Option<u64>,
+    /// What the answer would be said to lack.
+    pub degraded: Vec<Degradation>,
+}
 
 /// A decision and all that led to it.
 #[derive(Debug)]
@@ -26,71 +45,141 @@ pub struct Explained {
     pub degraded: Vec<Degradation>,
     /// The same as the header would show it.
     pub degraded_list: String,
+    /// The backends in the order in which they are tried, as far as they can take the request.
+    pub legs: Vec<ExplainedLeg>,
     /// Why the chosen backend could not be sent the request after all.
     pub refused: Option<EngineError>,
 }
 
 impl Engine {
-    /// Decides as for an answer, and asks, holds and charges nothing.
+    /// Reads and plans a request as for an answer, and shows the plan. Nothing is asked, held or
+    /// charged.
     ///
     /// # Errors
-    /// When the body is malformed. That nobody may answer is part of the explanation.
+    /// When the body is malformed. That no backend may serve the request is part of the
+    /// explanation.
     pub fn explain(&self, received: Received) -> Result<Explained, EngineError> {
-        let world = self.world();
-        let again = Received {
-            forward: received.forward.clone(),
-            hints: received.hints.clone(),
-            principal: received.principal.clone(),
-            client_request_id: None,
-            body: received.body.clone(),
-            request_id: received.request_id.clone(),
-            task: received.task,
-            dialect: received.dialect,
-        };
-        let read = self.read(received, &world)?;
-        let neutral = read.neutral();
-        let mut explanation = self.explain_route(&read.question(&world, neutral.as_ref()));
-        if let Ok(route) = &mut explanation.outcome
-            && route.automatic
-        {
-            // As for an answer: so many are asked at most.
-            route.keep(world.max_attempts);
-        }
+        let call = self.read(received)?;
+        let mut seen = None;
+        let planned = self.plan_for(&call, &mut |router, request| {
+            let explanation = router.explain(request);
+            let outcome = explanation.outcome.clone();
+            seen = Some(explanation);
+            outcome
+        });
+        // A model that is named without any hint is planned without the router.
+        let explanation =
+            seen.unwrap_or_else(|| self.explain_route(&Question::of(&call, &self.memory)));
         let mut explained = Explained {
-            model: read.model.clone(),
+            model: call.model().to_string(),
             explanation,
             wanted: None,
             applied: None,
             degraded: Vec::new(),
             degraded_list: String::new(),
+            legs: Vec::new(),
             refused: None,
         };
-        match self.admit(again) {
-            Ok(admitted) => {
-                explained.wanted = admitted
-                    .routed
-                    .as_ref()
-                    .and_then(|routed| routed.wanted.clone());
-                if let (Some(wanted), Ok(route)) =
-                    (&explained.wanted, &mut explained.explanation.outcome)
-                {
-                    carry_citations(wanted, &mut route.choices);
-                }
-                let first = admitted.candidates.first();
-                let shaped = first
-                    .map(|first| shape(&admitted, first, &mut Decoded::default(), &self.memory));
-                match shaped {
-                    Some(Ok(shaped)) => {
-                        explained.applied = shaped.setup.map(|setup| setup.applied);
-                        explained.degraded_list = degraded_list(&shaped.degraded);
-                        explained.degraded = shaped.degraded;
-                    }
-                    Some(Err(error)) => explained.refused = Some(error),
-                    None => {}
-                }
-            }
+        match planned {
+            Ok(plan) => self.show(&call, plan, &mut explained),
             Err(error) => explained.refused = Some(error),
         }
         Ok(explained)
+    }
+
+    /// Puts what a plan comes to into an explanation: the legs that can take the request, in the
+    /// order in which they are tried.
+    fn show(&self, call: &Call, mut plan: Plan, explained: &mut Explained) {
+        explained.wanted = plan.routed().and_then(|routed| routed.wanted.clone());
+        let mut refused = plan.take_refusal();
+        let mut choices = Vec::new();
+        for leg in plan.legs() {
+            let shaped = match shape(call, leg, Grant::default(), plan.said(), &self.memory) {
+                Ok(shaped) => shaped,
+                Err(error) => {
+                    refused.get_or_insert(error);
+                    continue;
+                }
+            };
+            if choices.is_empty() {
+                explained.applied = leg.settings.applied().cloned();
+                explained.degraded_list = degraded_list(&shaped.degraded);
+                explained.degraded.clone_from(&shaped.degraded);
+            }
+            explained.legs.push(ExplainedLeg {
+                backend: leg.endpoint.name.clone(),
+                model: leg.candidate.entry.id.clone(),
+                output_limit: leg.output_bound,
+                degraded: shaped.degraded,
+            });
+            choices.push(choice(leg, &explained.explanation));
+        }
+        if choices.is_empty() {
+            explained.refused = refused;
+            choices = plan
+                .legs()
+                .iter()
+                .map(|leg| choice(leg, &explained.explanation))
+                .collect();
+        }
+        explained.explanation.outcome = Ok(route(&plan, choices, &explained.explanation));
+    }
+}
+
+/// What is shown of one leg.
+fn choice(leg: &Leg, explanation: &Explanation) -> Choice {
+    if let Some(choice) = leg.choice() {
+        return choice.clone();
+    }
+    let same = |candidate: &Candidate| {
+        candidate.backend == leg.candidate.backend
+            && Arc::ptr_eq(&candidate.entry, &leg.candidate.entry)
+    };
+    let route = explanation.outcome.as_ref().ok();
+    let known = route.and_then(|route| route.choices.iter().find(|one| same(&one.candidate)));
+    let seen = explanation
+        .considered
+        .iter()
+        .find(|one| same(&one.candidate));
+    known.cloned().unwrap_or_else(|| Choice {
+        candidate: leg.candidate.clone(),
+        features: seen.map(|seen| seen.features).unwrap_or_default(),
+        degraded: Vec::new(),
+        below_quality: false,
+        security: seen.map_or(leg.candidate.entry.security, |seen| seen.security),
+        tee: None,
+        sort: None,
+        estimated_cost: seen.and_then(|seen| seen.estimated_cost),
+        score: None,
+        max_output: None,
+    })
+}
+
+/// The route of a plan as explanations show it.
+fn route(plan: &Plan, choices: Vec<Choice>, explanation: &Explanation) -> Route {
+    match plan.routed() {
+        Some(routed) => Route {
+            choices,
+            intent: routed.intent.clone(),
+            subsystem: routed.subsystem.clone(),
+            security_class: routed.security_class,
+            wished_class: routed.wished_class,
+            automatic: routed.automatic,
+            instead_of: routed.instead_of.clone(),
+            warnings: routed.warnings.clone(),
+        },
+        None => {
+            let seen = explanation.outcome.as_ref().ok();
+            Route {
+                choices,
+                intent: explanation.intent.clone(),
+                subsystem: None,
+                security_class: SecurityClass::Standard,
+                wished_class: SecurityClass::Standard,
+                automatic: false,
+                instead_of: None,
+                warnings: seen.map(|route| route.warnings.clone()).unwrap_or_default(),
+            }
+        }
     }
 }

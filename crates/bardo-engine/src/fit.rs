@@ -5,25 +5,21 @@ use bardo_router::Candidate;
 use bardo_types::chat::{ChatRequest, Message, Part, Role, ToolChoice};
 use bardo_types::model::{Dialect, Service};
 use bardo_wire::codec::BadRequest;
-use bardo_wire::{chat, envelope, responses};
+use bardo_wire::{chat, envelope, responses, textual};
 
-use crate::admitted::Admitted;
+use crate::call::Call;
 use crate::error::EngineError;
-use crate::memory::Memory;
 
 /// Threads keep a conversation in Anthropic's own store; nobody else can go on from there. The
 /// code makes its SDKs send the whole conversation instead.
 pub(crate) fn refuse_threads(
-    admitted: &Admitted,
+    call: &Call,
     endpoint: &Endpoint,
     dialect: Dialect,
 ) -> Result<(), EngineError> {
     let keeps_threads = dialect == Dialect::Anthropic && endpoint.service == Service::Anthropic;
-    let asks = admitted.dialect == Dialect::Anthropic
-        && admitted
-            .top()
-            .get("thread")
-            .is_some_and(|json| json != "null");
+    let asks = call.dialect() == Dialect::Anthropic
+        && call.top().get("thread").is_some_and(|json| json != "null");
     if keeps_threads || !asks {
         return Ok(());
     }
@@ -37,20 +33,27 @@ pub(crate) fn refuse_threads(
 /// Whether the history holds what the gateway put there and this provider must not see: state in
 /// the gateway's own wrapping, or thinking in members that are not this provider's. Such a request
 /// is read and written anew even where the dialects match.
-pub(crate) fn holds_own_marks(admitted: &Admitted, service: Service) -> bool {
-    let body = &admitted.body;
-    match admitted.dialect {
+pub(crate) fn holds_own_marks(call: &Call, service: Service) -> bool {
+    let body = call.body();
+    match call.dialect() {
         Dialect::Responses => responses::holds_own_marks(body),
         Dialect::Chat => chat::holds_foreign_thinking(body, service),
         _ => envelope::is_within(body),
     }
 }
 
-/// Whether the request builds on an answer that only the gateway stored.
-pub(crate) fn goes_on_from_here(admitted: &Admitted, memory: &Memory) -> bool {
-    admitted.dialect == Dialect::Responses
-        && responses::previous_response_id(&admitted.top())
-            .is_some_and(|id| memory.has_items(admitted.principal.account.as_str(), &id))
+/// Whether a candidate gets the caller's bytes, with single members edited.
+pub(crate) fn is_relayed(
+    call: &Call,
+    candidate: &Candidate,
+    endpoint: &Endpoint,
+    dialect: Dialect,
+) -> bool {
+    dialect == call.dialect()
+        && !textual::EventFilter::needed(&candidate.entry.capabilities)
+        && !call.request_body().goes_on_from_here()
+        && !call.request_body().is_changed()
+        && !holds_own_marks(call, endpoint.service)
 }
 
 /// A model that cannot see must not answer as if nothing had been shown to it. What tools show is

@@ -9,12 +9,11 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use bardo_ledger::StoreError;
-use bardo_router::Candidate;
 use bardo_types::receipt::Outcome;
 use tokio::time::Instant;
 
-use crate::admitted::Admitted;
 use crate::aside::aside;
+use crate::call::Call;
 use crate::failure::Failure;
 use crate::settlement::Message;
 use crate::shape::Shaped;
@@ -125,14 +124,9 @@ impl Life<Received> {
 
 impl Life<Reserved> {
     /// A backend is about to be asked.
-    pub(crate) fn sent(
-        self,
-        admitted: &Admitted,
-        candidate: &Candidate,
-        shaped: &Shaped,
-    ) -> Life<Sent> {
+    pub(crate) fn sent(self, call: &Call, shaped: &Shaped) -> Life<Sent> {
         let mut tab = self.take();
-        tab.ask(admitted, candidate, shaped);
+        tab.ask(call, shaped);
         Life::at(tab)
     }
 

@@ -231,12 +231,6 @@ impl Memory {
         )
     }
 
-    /// Whether an earlier response of the same caller is known.
-    pub(crate) fn has_items(&self, principal: &str, response_id: &str) -> bool {
-        self.get(&format!("items\0{principal}\0{response_id}"), |_| Some(()))
-            .is_some()
-    }
-
     fn shard(&self, key: &str) -> std::sync::MutexGuard<'_, Shard> {
         let index = usize::try_from(self.hasher.hash_one(key) % SHARDS as u64)
             .expect("less than the number of shards");

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::admitted::Admitted;
 use crate::answer::{Answer, AnswerBody};
+use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::idempotency::{ANSWER_MAX, Claimed, Idempotency, Kept, Recorder};
@@ -21,14 +21,14 @@ impl Engine {
     /// See [`EngineError`].
     pub async fn answer_once(
         self: Arc<Self>,
-        admitted: Admitted,
+        call: Call,
         claimed: Option<Claimed>,
     ) -> Result<(Answer, Option<Recorder>), EngineError> {
         let Some(mut claimed) = claimed else {
-            return Ok((self.answer(admitted).await?, None));
+            return Ok((self.answer(call).await?, None));
         };
-        claimed.begin(admitted.stream());
-        let answer = match self.answer(admitted).await {
+        claimed.begin(call.stream());
+        let answer = match self.answer(call).await {
             Ok(answer) => answer,
             Err(error) => {
                 if !is_unknown(&error) {
@@ -86,7 +86,7 @@ mod tests {
 
     /// Compiles where the work on an answer may go on in another thread than it began in.
     #[expect(dead_code, reason = "it is checked by being compiled")]
-    fn answering_may_change_threads(engine: Arc<Engine>, admitted: Admitted) -> impl Future + Send {
-        engine.answer_once(admitted, None)
+    fn answering_may_change_threads(engine: Arc<Engine>, call: Call) -> impl Future + Send {
+        engine.answer_once(call, None)
     }
 }

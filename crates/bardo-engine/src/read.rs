@@ -1,145 +1,100 @@
 //! What a body says at its top level, and what its caller tells beside it.
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use bardo_access::Tier;
-use bardo_router::Facts;
-use bardo_types::chat::ChatRequest;
 use bardo_types::model::Dialect;
 use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::BadRequest;
-use bardo_wire::json::{Member, TopLevel, scan};
-use bardo_wire::responses;
+use bardo_wire::json::{TopLevel, scan};
 
+use crate::call::{Call, Top};
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::hints::Hints;
 use crate::memory::Memory;
 use crate::received::{Payer, Received, Task};
-use crate::routing::{self, Question};
-use crate::size::Size;
+use crate::request_body::RequestBody;
 use crate::world::World;
 
-/// A received request of which the top level was read.
-pub(crate) struct Read {
-    pub(crate) received: Received,
-    pub(crate) members: Vec<Member>,
-    pub(crate) hints: Hints,
-    pub(crate) model: String,
-    pub(crate) stream: bool,
-    pub(crate) include_usage: bool,
-    pub(crate) size: OnceLock<Size>,
-}
-
-impl Read {
-    /// Reads it in one pass.
-    pub(crate) fn of(mut received: Received) -> Result<Self, EngineError> {
-        let top = scan(&received.body)?;
-        let mut hints = std::mem::take(&mut received.hints);
-        if let Some(json) = top.get("bardo") {
-            hints.body(json)?;
-        }
-        hints.name_cache();
-        let is_agent = matches!(
-            &received.principal.payer,
-            Payer::Prepaid(key) if key.tier == Some(Tier::Golem)
-        );
-        hints.check(is_agent)?;
-        let model = read_model(&top)?;
-        if received.dialect == Dialect::Anthropic && received.task == Task::Generate {
-            require_limit(&top)?;
-        }
-        let stream = read_flag(&top, "stream")?;
-        let include_usage = stream && includes_usage(&top)?;
-        if stream && received.task == Task::Generate {
-            hints.streamed();
-        }
-        let members = top.into_members();
-        Ok(Self {
-            stream: stream && received.task == Task::Generate,
-            received,
-            members,
-            hints,
-            model,
-            include_usage,
-            size: OnceLock::new(),
-        })
-    }
-
-    /// Raises the floor of a request that goes on with what the gateway remembers to the class of
-    /// that: a stored response, thinking beside tool calls.
-    pub(crate) fn go_on(&mut self, memory: &Memory) {
-        let account = self.received.principal.account.as_str();
-        let top = TopLevel::over(&self.received.body, &self.members);
-        let stored = if self.received.dialect == Dialect::Responses {
-            responses::previous_response_id(&top)
-        } else {
-            None
-        };
-        let stored = stored.and_then(|id| memory.class_of_items(account, &id));
-        let of_calls = if memory.guards(account) {
-            let request = self.neutral();
-            request.map(|request| memory.class_of_calls(account, &request))
-        } else {
-            None
-        };
-        let class = stored.max(of_calls).unwrap_or_default();
-        if class > SecurityClass::Standard {
-            let route = self.hints.route.get_or_insert_default();
-            route.remembered_class = Some(class);
-        }
-    }
-
-    /// Refuses a part of an agent whose name is nearly that of one which the router knows.
+impl Engine {
+    /// Reads a request and refuses it where it is malformed. Does no I/O.
     ///
     /// # Errors
-    /// When it is.
-    pub(crate) fn check_subsystem(&self, world: &World) -> Result<(), BadRequest> {
-        let name = self.hints.subsystem.as_deref().unwrap_or_default();
-        if name.is_empty() || world.router.subsystem(name).is_some() {
-            return Ok(());
-        }
-        match world.router.subsystem_like(name) {
-            None => Ok(()),
-            Some(right) => {
-                let message =
-                    format!("`subsystem` is `{name}`, which is unknown; did you mean `{right}`?");
-                Err(BadRequest::new("bardo.subsystem", message))
-            }
-        }
+    /// When the body or the hints are malformed.
+    pub fn read(&self, received: Received) -> Result<Call, EngineError> {
+        let now_ms = self.services.clock.now_ms();
+        read(received, self.world(), &self.memory, now_ms)
     }
+}
 
-    /// Whether the caller leaves anything to the router.
-    pub(crate) fn is_open(&self) -> bool {
-        Question::is_open(&self.model, self.hints.route.as_deref())
+fn read(
+    mut received: Received,
+    world: Arc<World>,
+    memory: &Memory,
+    now_ms: u64,
+) -> Result<Call, EngineError> {
+    let top = scan(&received.body)?;
+    let hints = &mut received.hints;
+    if let Some(json) = top.get("bardo") {
+        hints.body(json)?;
     }
-
-    /// The request in neutral form, where it can be read.
-    pub(crate) fn neutral(&self) -> Option<ChatRequest> {
-        let received = &self.received;
-        routing::neutral(received.task, received.dialect, &received.body)
+    hints.name_cache();
+    let is_agent = matches!(
+        &received.principal.payer,
+        Payer::Prepaid(key) if key.tier == Some(Tier::Golem)
+    );
+    hints.check(is_agent)?;
+    let model = read_model(&top)?;
+    if received.dialect == Dialect::Anthropic && received.task == Task::Generate {
+        require_limit(&top)?;
     }
+    let stream = read_flag(&top, "stream")?;
+    let include_usage = stream && includes_usage(&top)?;
+    if stream && received.task == Task::Generate {
+        hints.streamed();
+    }
+    let members = top.into_members();
+    check_subsystem(hints.subsystem.as_deref().unwrap_or_default(), &world)?;
+    let request_body = RequestBody::new(
+        received.task,
+        received.dialect,
+        received.body.clone(),
+        members,
+        received.principal.account.as_str(),
+        memory,
+    );
+    go_on(&mut received.hints, &request_body, memory);
+    let top = Top {
+        request_body,
+        model,
+        stream: stream && received.task == Task::Generate,
+        include_usage,
+    };
+    Ok(Call::new(received, top, world, now_ms))
+}
 
-    /// What the router is asked about it.
-    pub(crate) fn question<'a>(
-        &'a self,
-        world: &'a World,
-        neutral: Option<&ChatRequest>,
-    ) -> Question<'a> {
-        let received = &self.received;
-        let size = self.size.get_or_init(|| {
-            let top = TopLevel::over(&received.body, &self.members);
-            Size::of(received.dialect, &top)
-        });
-        Question {
-            principal: &received.principal,
-            world,
-            task: received.task,
-            model: &self.model,
-            hints: self.hints.route.as_deref(),
-            facts: Facts {
-                embeddings: received.task == Task::Embeddings,
-                ..routing::shown(neutral, received.dialect, size, self.stream)
-            },
+/// Raises the floor of a request that goes on with what the gateway remembers to the class of that:
+/// a stored response, thinking beside tool calls.
+fn go_on(hints: &mut Hints, request_body: &RequestBody, memory: &Memory) {
+    let class = request_body.remembered_class(memory);
+    if class > SecurityClass::Standard {
+        let route = hints.route.get_or_insert_default();
+        route.remembered_class = Some(class);
+    }
+}
+
+/// Refuses a part of an agent whose name is nearly that of one which the router knows.
+fn check_subsystem(name: &str, world: &World) -> Result<(), BadRequest> {
+    if name.is_empty() || world.router.subsystem(name).is_some() {
+        return Ok(());
+    }
+    match world.router.subsystem_like(name) {
+        None => Ok(()),
+        Some(right) => {
+            let message =
+                format!("`subsystem` is `{name}`, which is unknown; did you mean `{right}`?");
+            Err(BadRequest::new("bardo.subsystem", message))
         }
     }
 }
@@ -202,30 +157,24 @@ fn includes_usage(top: &TopLevel<'_>) -> Result<bool, BadRequest> {
 #[cfg(test)]
 mod tests {
     use bardo_types::chat::{ChatResponse, Choice, Opaque, Part, ToolCall};
-    use bardo_types::ids::RequestId;
     use bardo_types::json::RawJson;
 
     use super::*;
-    use crate::received::Principal;
-
-    fn received(dialect: Dialect, body: &'static str) -> Received {
-        Received {
-            request_id: RequestId::parse("req_1").unwrap(),
-            client_request_id: None,
-            task: Task::Generate,
-            dialect,
-            body: body.into(),
-            forward: http::HeaderMap::new(),
-            hints: Hints::default(),
-            principal: Principal::owner("owner").unwrap(),
-        }
-    }
 
     #[track_caller]
     fn floor(memory: &Memory, dialect: Dialect, body: &'static str) -> Option<SecurityClass> {
-        let mut read = Read::of(received(dialect, body)).unwrap();
-        read.go_on(memory);
-        read.hints.route.and_then(|route| route.remembered_class)
+        let members = scan(body.as_bytes()).unwrap().into_members();
+        let request_body = RequestBody::new(
+            Task::Generate,
+            dialect,
+            body.into(),
+            members,
+            "owner",
+            memory,
+        );
+        let mut hints = Hints::default();
+        go_on(&mut hints, &request_body, memory);
+        hints.route.and_then(|route| route.remembered_class)
     }
 
     #[test]

@@ -21,9 +21,9 @@ use bardo_wire::receipt::comment;
 use bytes::Bytes;
 use tokio::time::{Instant, Sleep};
 
-use crate::admitted::Admitted;
 use crate::arriving::Arriving;
 use crate::breaker::Watch;
+use crate::call::Call;
 use crate::failure::Failure;
 use crate::head::Figures;
 use crate::lifecycle::{Ended, Flowing, Life, Sent};
@@ -94,7 +94,7 @@ impl ReplyStream {
     pub(crate) async fn begin(
         arriving: Arriving,
         pump: Pump,
-        admitted: &Admitted,
+        call: &Call,
         shaped: &Shaped,
         mut sent: Life<Sent>,
     ) -> Result<Self, (Failure, Life<Sent>)> {
@@ -103,7 +103,7 @@ impl ReplyStream {
             started,
             framed,
         } = arriving;
-        let deadlines = admitted.world.deadlines;
+        let deadlines = call.world().deadlines;
         let now = Instant::now();
         let first = (now + deadlines.first_token).min(started + deadlines.total);
         let mut reply = Self {

@@ -12,9 +12,9 @@ use bardo_wire::table;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::admitted::Admitted;
 use crate::answer::{Answer, Unanswered};
 use crate::arriving::{Arriving, is_framed, read_whole};
+use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::failure::Failure;
@@ -58,14 +58,14 @@ impl Engine {
     /// as degraded; or an error, where nobody may get it.
     pub(crate) async fn bound(
         self: &Arc<Self>,
-        admitted: &Admitted,
+        call: &Call,
         shaped: Shaped,
         bond: &Bond,
         arriving: Arriving,
         mut sent: Life<Sent>,
     ) -> Result<Answer, Unanswered> {
         let started = arriving.started;
-        let mut first = match taken(admitted, &shaped, arriving).await {
+        let mut first = match taken(call, &shaped, arriving).await {
             Ok(first) => first,
             Err(mut failure) => {
                 scrub(&mut failure.fault, shaped.endpoint.key.expose());
@@ -83,17 +83,12 @@ impl Engine {
                     tab.schema(&bond.check, Some(true), false);
                 }
                 let (shaped, meter) = (&shaped, meter);
-                return self
-                    .hand_over(admitted, shaped, bond, first, meter, sent)
-                    .await;
+                return self.hand_over(call, shaped, bond, first, meter, sent).await;
             }
         };
         let pays = sent.tab().pays_for_another();
         let second = match first.response.as_ref().filter(|_| pays) {
-            Some(answer) => {
-                self.again(admitted, &shaped, (answer, &errors), started)
-                    .await
-            }
+            Some(answer) => self.again(call, &shaped, (answer, &errors), started).await,
             None => None,
         };
         let second = second.map(|(shaped, taken)| Second {
@@ -111,7 +106,7 @@ impl Engine {
                 if tab.receipt.usage.is_none() {
                     meter = second.taken.meter.take();
                 }
-                self.hand_over(admitted, &second.shaped, bond, second.taken, meter, sent)
+                self.hand_over(call, &second.shaped, bond, second.taken, meter, sent)
                     .await
             }
             second if bond.is_strict => {
@@ -129,7 +124,7 @@ impl Engine {
                     "response_schema",
                     "the answer does not match the schema",
                 ));
-                self.hand_over(admitted, &shaped, bond, first, meter, sent)
+                self.hand_over(call, &shaped, bond, first, meter, sent)
                     .await
             }
         }
@@ -139,32 +134,31 @@ impl Engine {
     /// answer already.
     async fn again(
         &self,
-        admitted: &Admitted,
+        call: &Call,
         shaped: &Shaped,
         (answer, errors): (&ChatResponse, &[String]),
         started: Instant,
     ) -> Option<(Shaped, Taken)> {
-        let set = shaped.setup.as_ref()?;
-        let request = asked(admitted, shaped)?;
+        let request = asked(call, shaped)?;
         let repaired = repair_request(&request, &text(answer), errors);
-        let mut mended = crate::shape::mended(admitted, &set.candidate, repaired).ok()?;
-        let deadlines = admitted.world.deadlines;
+        let mut mended = crate::shape::mended(call, shaped, repaired).ok()?;
+        let deadlines = call.world().deadlines;
         let left = deadlines.total.saturating_sub(started.elapsed());
-        let response = self.attempt(admitted, &mut mended, left).await.ok()?;
+        let response = self.attempt(call, &mut mended, left).await.ok()?;
         let (head, body) = response.into_parts();
         let arriving = Arriving {
             source: body.into(),
             started,
             framed: is_framed(&head),
         };
-        let taken = taken(admitted, &mended, arriving).await.ok()?;
+        let taken = taken(call, &mended, arriving).await.ok()?;
         Some((mended, taken))
     }
 
     /// Hands over an answer that is there: as one, or as a stream of the caller's dialect.
     async fn hand_over(
         self: &Arc<Self>,
-        admitted: &Admitted,
+        call: &Call,
         shaped: &Shaped,
         bond: &Bond,
         taken: Taken,
@@ -177,12 +171,12 @@ impl Engine {
         let translated = match (&shaped.mode, response) {
             (Mode::Translate(translation), Some(mut response)) => {
                 plain(&bond.check, &mut response);
-                self.keeper(admitted, translation)(&response);
+                self.keeper(call, translation)(&response);
                 Some((translation, response))
             }
             _ => None,
         };
-        if !admitted.stream {
+        if !call.stream() {
             let upstream: Bytes = match <[Bytes; 1]>::try_from(bytes) {
                 Ok([one]) => one,
                 Err(many) => many.concat().into(),
@@ -190,10 +184,10 @@ impl Engine {
             let body = match translated {
                 None => upstream.clone(),
                 Some((translation, response)) => {
-                    table::encode_response(admitted.dialect, &response, &translation.reply).into()
+                    table::encode_response(call.dialect(), &response, &translation.reply).into()
                 }
             };
-            let within = admitted.hints.metadata;
+            let within = call.hints().metadata;
             return conclude(sent, upstream, body, within)
                 .await
                 .map_err(Unanswered::Store);
@@ -201,16 +195,16 @@ impl Engine {
         sent.tab_mut().complete(meter);
         let (source, pump) = match translated {
             Some((translation, response)) => {
-                let pump = Translate::replay(shaped.dialect, admitted.dialect, translation);
+                let pump = Translate::replay(shaped.dialect, call.dialect(), translation);
                 let source = Source::of_steps(steps(response));
                 (source, Pump::Translate(Box::new(pump)))
             }
             None => {
                 let hide_usage = matches!(shaped.mode, Mode::Relay { hide_usage: true });
                 let pass = Pass::new(
-                    admitted.dialect,
+                    call.dialect(),
                     shaped.endpoint.service,
-                    admitted.size().choices,
+                    call.size().choices,
                     hide_usage,
                 );
                 (Source::of_bytes(bytes), Pump::Pass(Box::new(pass)))
@@ -221,19 +215,19 @@ impl Engine {
             started: Instant::now(),
             framed: true,
         };
-        self.begun(admitted, shaped, arriving, pump, sent).await
+        self.begun(call, shaped, arriving, pump, sent).await
     }
 }
 
 /// Reads an answer to its end.
-async fn taken(admitted: &Admitted, shaped: &Shaped, arriving: Arriving) -> Result<Taken, Failure> {
-    let deadlines = admitted.world.deadlines;
-    let context = context(admitted, shaped);
+async fn taken(call: &Call, shaped: &Shaped, arriving: Arriving) -> Result<Taken, Failure> {
+    let deadlines = call.world().deadlines;
+    let context = context(call, shaped);
     let finish = |response| match &shaped.mode {
         Mode::Translate(translation) => Transforms::of(translation).whole(response),
         Mode::Relay { .. } => response,
     };
-    if admitted.stream {
+    if call.stream() {
         let collected = collect(arriving, shaped.dialect, context, deadlines).await?;
         let Collected {
             bytes,
@@ -274,21 +268,23 @@ async fn taken(admitted: &Admitted, shaped: &Shaped, arriving: Arriving) -> Resu
 }
 
 /// What a decoder has to know of the request.
-fn context(admitted: &Admitted, shaped: &Shaped) -> DecodeContext {
+fn context(call: &Call, shaped: &Shaped) -> DecodeContext {
     if let Mode::Translate(translation) = &shaped.mode {
         return translation.decode.clone();
     }
-    let entry = shaped.setup.as_ref().map(|set| &set.candidate.entry);
-    let unread = || Arc::new(ChatRequest::new(admitted.dialect, String::new()));
+    let entry = &shaped.leg.candidate.entry;
+    let unread = || Arc::new(ChatRequest::new(call.dialect(), String::new()));
     DecodeContext {
         target: Target {
-            model: entry.map_or_else(String::new, |entry| entry.upstream_id.clone()),
+            model: entry.upstream_id.clone(),
             service: shaped.endpoint.service,
-            capabilities: Arc::new(
-                entry.map_or_else(Default::default, |entry| entry.capabilities.clone()),
-            ),
+            capabilities: Arc::new(entry.capabilities.clone()),
         },
-        request: admitted.neutral.clone().unwrap_or_else(unread),
+        request: call
+            .request_body()
+            .known_neutral()
+            .cloned()
+            .unwrap_or_else(unread),
         renamed_tools: Vec::new(),
         id_seed: String::new(),
     }

@@ -13,9 +13,9 @@ use bytes::Bytes;
 use http::Response;
 use tokio::time::Instant;
 
-use crate::admitted::Admitted;
 use crate::answer::{Answer, AnswerBody, Unanswered};
 use crate::arriving::{Arriving, is_framed, read_whole, unreadable};
+use crate::call::Call;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::head::AnswerHead;
@@ -34,7 +34,7 @@ pub(crate) const BOOKS_WAIT: Duration = Duration::from_secs(5);
 impl Engine {
     pub(crate) async fn respond(
         self: &Arc<Self>,
-        admitted: &Admitted,
+        call: &Call,
         shaped: Shaped,
         response: Response<UpstreamBody>,
         mut sent: Life<Sent>,
@@ -57,30 +57,30 @@ impl Engine {
             started,
             framed: is_framed(&parts),
         };
-        let bond = Bond::of(admitted, &shaped);
-        if let Some(bond) = bond.filter(|bond| bond.is_strict || !admitted.stream) {
-            Box::pin(self.bound(admitted, shaped, &bond, arriving, sent)).await
-        } else if admitted.stream {
-            self.stream(admitted, shaped, arriving, sent).await
+        let bond = Bond::of(call, &shaped);
+        if let Some(bond) = bond.filter(|bond| bond.is_strict || !call.stream()) {
+            Box::pin(self.bound(call, shaped, &bond, arriving, sent)).await
+        } else if call.stream() {
+            self.stream(call, shaped, arriving, sent).await
         } else {
-            self.whole(admitted, shaped, arriving, sent).await
+            self.whole(call, shaped, arriving, sent).await
         }
     }
 
     async fn stream(
         self: &Arc<Self>,
-        admitted: &Admitted,
+        call: &Call,
         shaped: Shaped,
         arriving: Arriving,
         mut sent: Life<Sent>,
     ) -> Result<Answer, Unanswered> {
         let pump = match &shaped.mode {
             Mode::Relay { hide_usage } => {
-                sent.tab_mut().meter = Some(Meter::new(admitted.dialect));
+                sent.tab_mut().meter = Some(Meter::new(call.dialect()));
                 Pump::Pass(Box::new(Pass::new(
-                    admitted.dialect,
+                    call.dialect(),
                     shaped.endpoint.service,
-                    admitted.size().choices,
+                    call.size().choices,
                     *hide_usage,
                 )))
             }
@@ -88,25 +88,25 @@ impl Engine {
                 sent.tab_mut().meter = Some(Meter::new(shaped.dialect));
                 Pump::Translate(Box::new(Translate::new(
                     shaped.dialect,
-                    admitted.dialect,
+                    call.dialect(),
                     translation,
-                    self.keeper(admitted, translation),
+                    self.keeper(call, translation),
                 )))
             }
         };
-        self.begun(admitted, &shaped, arriving, pump, sent).await
+        self.begun(call, &shaped, arriving, pump, sent).await
     }
 
     /// Hands over a stream once its first content is there and its hold is on disk.
     pub(crate) async fn begun(
         &self,
-        admitted: &Admitted,
+        call: &Call,
         shaped: &Shaped,
         arriving: Arriving,
         pump: Pump,
         sent: Life<Sent>,
     ) -> Result<Answer, Unanswered> {
-        let begun = ReplyStream::begin(arriving, pump, admitted, shaped, sent).await;
+        let begun = ReplyStream::begin(arriving, pump, call, shaped, sent).await;
         let mut reply = match begun {
             Ok(reply) => reply,
             Err((mut failure, sent)) => {
@@ -131,26 +131,26 @@ impl Engine {
 
     async fn whole(
         self: &Arc<Self>,
-        admitted: &Admitted,
+        call: &Call,
         shaped: Shaped,
         arriving: Arriving,
         mut sent: Life<Sent>,
     ) -> Result<Answer, Unanswered> {
-        let bytes = match read_whole(arriving, admitted.world.deadlines).await {
+        let bytes = match read_whole(arriving, call.world().deadlines).await {
             Ok(bytes) => bytes,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
         };
         let tab = sent.tab_mut();
         let answered = match &shaped.mode {
-            Mode::Relay { .. } => relayed(&bytes, admitted.dialect, tab),
+            Mode::Relay { .. } => relayed(&bytes, call.dialect(), tab),
             Mode::Translate(translation) => {
-                self.translated(&bytes, admitted, &shaped, translation, tab)
+                self.translated(&bytes, call, &shaped, translation, tab)
             }
         };
         match answered {
             Ok(body) => {
                 let body = body.unwrap_or_else(|| bytes.clone());
-                let within = admitted.hints.metadata;
+                let within = call.hints().metadata;
                 conclude(sent, bytes, body, within)
                     .await
                     .map_err(Unanswered::Store)
@@ -165,7 +165,7 @@ impl Engine {
     fn translated(
         self: &Arc<Self>,
         bytes: &[u8],
-        admitted: &Admitted,
+        call: &Call,
         shaped: &Shaped,
         translation: &Translation,
         tab: &mut Tab,
@@ -178,22 +178,22 @@ impl Engine {
         if let Some(model) = &response.model {
             tab.answered_by(model);
         }
-        self.keeper(admitted, translation)(&response);
+        self.keeper(call, translation)(&response);
         Ok(Some(
-            table::encode_response(admitted.dialect, &response, &translation.reply).into(),
+            table::encode_response(call.dialect(), &response, &translation.reply).into(),
         ))
     }
 
     /// What remembers the answer's state for the caller's next request.
-    pub(crate) fn keeper(self: &Arc<Self>, admitted: &Admitted, translation: &Translation) -> Keep {
+    pub(crate) fn keeper(self: &Arc<Self>, call: &Call, translation: &Translation) -> Keep {
         let engine = Arc::clone(self);
-        let principal = admitted.principal.account.as_str().to_owned();
-        let stores = admitted.dialect == Dialect::Responses
-            && translation.reply.request.store != Some(false);
+        let principal = call.principal().account.as_str().to_owned();
+        let stores =
+            call.dialect() == Dialect::Responses && translation.reply.request.store != Some(false);
         let stored = stores.then(|| {
             (
-                admitted.body.clone(),
-                responses::previous_response_id(&admitted.top()),
+                call.body().clone(),
+                responses::previous_response_id(&call.top()),
                 translation.reply.clone(),
             )
         });

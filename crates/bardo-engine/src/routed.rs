@@ -12,7 +12,7 @@ use bardo_types::privacy::SecurityClass;
 use bardo_types::subsystem::Subsystem;
 
 /// What the router decided about a request, beside its candidates.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Routed {
     pub(crate) intent: Intent,
     pub(crate) subsystem: Option<Arc<Subsystem>>,
@@ -42,6 +42,12 @@ impl Routed {
             choice.candidate.backend == candidate.backend
                 && Arc::ptr_eq(&choice.candidate.entry, &candidate.entry)
         })
+    }
+
+    /// Whether the profile lets the provider search.
+    pub(crate) fn searches(&self) -> bool {
+        let wanted = self.wanted.as_ref();
+        wanted.is_some_and(|wanted| wanted.profile.web_search == Some(true))
     }
 
     /// Said where the model is not the one that the caller named.

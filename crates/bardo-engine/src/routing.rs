@@ -5,28 +5,28 @@ use bardo_access::Tier;
 use bardo_profile::{CACHE_KEY_PREFIX, Sources, Wanted, wanted};
 use bardo_router::{
     BankrFunds, Candidate, Choice, Explanation, Facts, HealthView, Observation, Refusal,
-    RefusalKind, Route, RouteRequest, State, Variant, VariantFacts, variant,
+    RefusalKind, Route, RouteRequest, Router, State, Variant, VariantFacts, variant,
 };
 use bardo_types::chat::ChatRequest;
 use bardo_types::feature::Feature;
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::{Intent, Quality};
-use bardo_types::model::{Dialect, Effort};
+use bardo_types::model::Effort;
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::{SecurityClass, TaskClass};
 use bardo_types::profile::InferenceProfile;
 use bardo_types::subsystem::Subsystem;
-use bardo_wire::table;
 
 use crate::cache_key::CacheKey;
+use crate::call::Call;
 use crate::engine::Engine;
 use crate::entitle;
 use crate::error::EngineError;
 use crate::facts::facts;
+use crate::memory::Memory;
 use crate::observed::BackendState;
 use crate::received::{Payer, Principal, Task};
 use crate::routed::Routed;
-use crate::size::Size;
 use crate::world::World;
 
 /// The prefix of names that leave the choice of the model to the gateway.
@@ -43,10 +43,35 @@ pub(crate) struct Question<'a> {
     pub(crate) facts: Facts,
 }
 
-impl Question<'_> {
-    /// Whether the caller leaves anything to the router.
-    pub(crate) fn is_open(model: &str, hints: Option<&RouteHints>) -> bool {
-        hints.is_some() || model.starts_with(AUTOMATIC)
+/// Asks the router: for a decision alone, or for all that led to it.
+pub(crate) type Ask<'a> = &'a mut dyn FnMut(&Router, &RouteRequest<'_>) -> Result<Route, Refusal>;
+
+/// Whether the caller leaves anything to the router.
+pub(crate) fn is_open(call: &Call) -> bool {
+    call.hints().route.is_some() || call.model().starts_with(AUTOMATIC)
+}
+
+impl<'a> Question<'a> {
+    /// The question of a call. The neutral form is decoded for it.
+    pub(crate) fn of(call: &'a Call, memory: &Memory) -> Self {
+        let facts = match call.request_body().neutral(memory) {
+            Some(request) => facts(request, &call.size(), call.stream()),
+            None => {
+                let silent = ChatRequest::new(call.dialect(), String::new());
+                facts(&silent, &call.size(), call.stream())
+            }
+        };
+        Self {
+            principal: call.principal(),
+            world: call.world(),
+            task: call.task(),
+            model: call.model(),
+            hints: call.hints().route.as_deref(),
+            facts: Facts {
+                embeddings: call.task() == Task::Embeddings,
+                ..facts
+            },
+        }
     }
 }
 
@@ -63,30 +88,32 @@ pub(crate) fn allows_downgrade(principal: &Principal, hints: Option<&RouteHints>
 
 impl Engine {
     /// Asks the router.
-    pub(crate) fn route(&self, question: &Question<'_>) -> Result<Routed, EngineError> {
+    pub(crate) fn route(
+        &self,
+        question: &Question<'_>,
+        ask: Ask<'_>,
+    ) -> Result<Routed, EngineError> {
         entitle::protection(question.principal, asked_class(question.hints))?;
-        let silent = RouteHints::default();
-        let decided = self.ask_router(question, &silent, |request| {
-            question.world.router.route(request)
-        });
+        let decided = self.ask_router(question, |request| ask(&question.world.router, request));
         let route = decided.map_err(|refusal| refused(question, refusal))?;
         Ok(self.routed(question, route))
     }
 
-    /// The same, and behind its choices those of the models that the owner named for when the
-    /// named one fails. They satisfy the same requirements.
+    /// Asks the router, and puts behind its choices those of the models that the owner named for
+    /// when the named one fails. They satisfy the same requirements.
     pub(crate) fn route_with_fallbacks(
         &self,
         question: &Question<'_>,
+        ask: Ask<'_>,
     ) -> Result<Routed, EngineError> {
-        let first = self.route(question);
+        let first = self.route(question, ask);
         let others = question.world.fallbacks_of(question.model);
         let others = others.iter().filter_map(|other| {
-            self.route(&Question {
+            let question = Question {
                 model: other,
                 ..*question
-            })
-            .ok()
+            };
+            self.route(&question, &mut Router::route).ok()
         });
         let mut all = first;
         for other in others {
@@ -98,18 +125,14 @@ impl Engine {
         all
     }
 
-    /// Asks the router and keeps everything that it looked at.
+    /// Everything that the router looks at for a question.
     pub(crate) fn explain_route(&self, question: &Question<'_>) -> Explanation {
-        let silent = RouteHints::default();
-        self.ask_router(question, &silent, |request| {
-            question.world.router.explain(request)
-        })
+        self.ask_router(question, |request| question.world.router.explain(request))
     }
 
     fn ask_router<T>(
         &self,
         question: &Question<'_>,
-        silent: &RouteHints,
         ask: impl FnOnce(&RouteRequest<'_>) -> T,
     ) -> T {
         let Question {
@@ -128,6 +151,7 @@ impl Engine {
                 ..hints.clone()
             }
         });
+        let silent = RouteHints::default();
         // A scope that leaves the choice to the gateway is not for a model that hints name.
         let hinted = hints.and_then(|hints| hints.intent.model.as_deref());
         let health = Seen {
@@ -137,7 +161,7 @@ impl Engine {
         };
         ask(&RouteRequest {
             model,
-            hints: sealed.as_ref().or(*hints).unwrap_or(silent),
+            hints: sealed.as_ref().or(*hints).unwrap_or(&silent),
             facts: *facts,
             allow_downgrade: allows_downgrade(principal, *hints),
             may_use: &|candidate| {
@@ -263,7 +287,7 @@ fn search(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&Inference
 
 /// Where the gateway's own table holds the answer to a schema, the schema has a place for sources,
 /// so citations are not lost (decisions §11).
-pub(crate) fn carry_citations(wanted: &Wanted, choices: &mut [Choice]) {
+fn carry_citations(wanted: &Wanted, choices: &mut [Choice]) {
     if wanted.row.is_some() && wanted.profile.response_schema.is_some() {
         for choice in choices {
             choice.degraded.retain(|lost| *lost != Feature::Citations);
@@ -304,32 +328,6 @@ fn wants_seal(world: &World, hints: &RouteHints) -> bool {
     };
     // A caller raises what its owner set and never lowers it.
     caller == Some(true) || owner() == Some(true)
-}
-
-/// A request in neutral form, to see what it uses; `None` where it cannot be read. Then the
-/// backend that it is relayed to may refuse it.
-pub(crate) fn neutral(task: Task, dialect: Dialect, body: &[u8]) -> Option<ChatRequest> {
-    match task {
-        Task::Generate => table::decode_request(dialect, body).ok(),
-        Task::CountTokens if dialect == Dialect::Anthropic => {
-            bardo_wire::anthropic::decode_count_request(body).ok()
-        }
-        Task::CountTokens => table::decode_request(dialect, body).ok(),
-        Task::Embeddings => None,
-    }
-}
-
-/// What a request shows of itself.
-pub(crate) fn shown(
-    request: Option<&ChatRequest>,
-    dialect: Dialect,
-    size: &Size,
-    stream: bool,
-) -> Facts {
-    match request {
-        Some(request) => facts(request, size, stream),
-        None => facts(&ChatRequest::new(dialect, String::new()), size, stream),
-    }
 }
 
 /// The health of backends as the engine sees it.

@@ -11,7 +11,7 @@ use bardo_profile::{SchemaCheck, SchemaMode};
 use bardo_types::chat::{ChatRequest, ChatResponse, Choice, OutputFormat, Part, Text};
 use bardo_types::profile::ResponseSchema;
 
-use crate::admitted::Admitted;
+use crate::call::Call;
 use crate::shape::{Mode, Shaped};
 use crate::tab::Tab;
 
@@ -35,12 +35,12 @@ pub(crate) enum Verdict {
 }
 
 impl Bond {
-    pub(crate) fn of(admitted: &Admitted, shaped: &Shaped) -> Option<Self> {
-        let set = shaped.setup.as_ref()?;
-        let is_strict = admitted.holds_back();
-        let unenforced = || is_strict.then(|| unenforced(admitted, shaped)).flatten();
+    pub(crate) fn of(call: &Call, shaped: &Shaped) -> Option<Self> {
+        let applied = shaped.leg.settings.applied()?;
+        let is_strict = shaped.leg.holds_back(call);
+        let unenforced = || is_strict.then(|| unenforced(call, shaped)).flatten();
         Some(Self {
-            check: set.applied.schema.clone().or_else(unenforced)?,
+            check: applied.schema.clone().or_else(unenforced)?,
             is_strict,
         })
     }
@@ -98,8 +98,8 @@ fn is_alone(json: &str, said: &str) -> bool {
 
 /// The schema of an answer that neither a provider nor a tool nor words hold to it: that of the
 /// request itself, or that of the profile where the history lets nothing be added.
-fn unenforced(admitted: &Admitted, shaped: &Shaped) -> Option<SchemaCheck> {
-    let request = asked(admitted, shaped);
+fn unenforced(call: &Call, shaped: &Shaped) -> Option<SchemaCheck> {
+    let request = asked(call, shaped);
     let schema = match request.as_ref().map(|request| &request.output) {
         Some(OutputFormat::JsonSchema { name, schema, .. }) => ResponseSchema {
             name: name.clone().unwrap_or_else(|| NAMELESS.to_owned()),
@@ -107,10 +107,7 @@ fn unenforced(admitted: &Admitted, shaped: &Shaped) -> Option<SchemaCheck> {
             strict: false,
         },
         Some(OutputFormat::JsonObject) => return None,
-        Some(OutputFormat::Text) | None => {
-            let wanted = admitted.routed.as_ref()?.wanted.as_ref()?;
-            wanted.profile.response_schema.clone()?
-        }
+        Some(OutputFormat::Text) | None => shaped.leg.wanted()?.profile.response_schema.clone()?,
     };
     let mode = SchemaMode::Native;
     Some(SchemaCheck { schema, mode })
@@ -124,17 +121,10 @@ pub(crate) fn note(check: &SchemaCheck, answer: &ChatResponse, tab: &mut Tab) {
 }
 
 /// The request as it was sent, in neutral form.
-pub(crate) fn asked(admitted: &Admitted, shaped: &Shaped) -> Option<Arc<ChatRequest>> {
+pub(crate) fn asked(call: &Call, shaped: &Shaped) -> Option<Arc<ChatRequest>> {
     match &shaped.mode {
         Mode::Translate(translation) => Some(Arc::clone(&translation.decode.request)),
-        Mode::Relay { .. } => {
-            let mut request = admitted.neutral.clone()?;
-            if request.extra.iter().any(|(name, _)| name == "bardo") {
-                let own = Arc::make_mut(&mut request);
-                own.extra.retain(|(name, _)| name != "bardo");
-            }
-            Some(request)
-        }
+        Mode::Relay { .. } => call.request_body().known_neutral().cloned(),
     }
 }
 

@@ -12,9 +12,6 @@ use tokio::time::Instant;
 const CYCLES_MAX: usize = 10_000;
 /// A cycle is over when nothing was heard of it for so long.
 const CYCLE: Duration = Duration::from_secs(24 * 3600);
-/// What a search costs where no list says it (BUDGET-10).
-pub(crate) const USUAL_FEE: MicroUsd = MicroUsd::new(10_000);
-
 /// What the searches of each cycle have cost.
 #[derive(Debug, Default)]
 pub(crate) struct Searches(Mutex<HashMap<String, Spent>>);

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use bardo_router::Candidate;
 use bardo_types::model::Service;
 use bardo_types::money::MicroUsd;
 use bardo_types::usage::Usage;
 
-use crate::admitted::Admitted;
+use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::leg::Leg;
+use crate::plan::Plan;
 use crate::received::Principal;
-use crate::seeds::{DAY_MS, Seeds};
+use crate::seeds::{DAY_MS, SeedTaken, Seeds};
 
 /// The name under which an agent's seed is counted.
 pub(crate) fn agent_of(principal: &Principal, golem: Option<&str>) -> String {
@@ -42,57 +43,49 @@ impl Engine {
 
     /// Takes what the request can cost from the seed of its agent, where that pays for it. Where
     /// calls under way have taken it meanwhile, the backend is left out.
-    pub(crate) fn take_seed(&self, admitted: &mut Admitted) -> Result<(), EngineError> {
-        let Some(left) = admitted.routed.as_ref().and_then(|routed| routed.seed) else {
-            return Ok(());
+    ///
+    /// # Errors
+    /// When no other backend is left.
+    pub(crate) fn take_seed(
+        &self,
+        call: &Call,
+        plan: Plan,
+    ) -> Result<(Plan, Option<Arc<SeedTaken>>), EngineError> {
+        let Some(left) = plan.routed().and_then(|routed| routed.seed) else {
+            return Ok((plan, None));
         };
-        let of_seed = |one: &Candidate| {
-            let endpoint = admitted.world.endpoint(one);
-            endpoint.service == Service::Bankr
+        let of_seed = |leg: &Leg| leg.endpoint.service == Service::Bankr;
+        let costs = plan.legs().iter().filter(|leg| of_seed(leg));
+        let Some(most) = costs.map(|leg| worst(call, leg)).max() else {
+            return Ok((plan, None));
         };
-        let costs = admitted.candidates.iter().filter(|one| of_seed(one));
-        let Some(most) = costs.map(|one| admitted.worst(one)).max() else {
-            return Ok(());
-        };
-        let golem = admitted
-            .hints
-            .route
-            .as_ref()
-            .and_then(|route| route.golem_id.as_deref());
-        let agent = agent_of(&admitted.principal, golem);
-        let day = admitted.received_at_ms / DAY_MS;
+        let route = call.hints().route.as_ref();
+        let golem = route.and_then(|route| route.golem_id.as_deref());
+        let agent = agent_of(call.principal(), golem);
+        let day = call.received_at_ms() / DAY_MS;
         // The router has bound the answer to what was left then.
         let amount = most.unwrap_or(left).min(left);
         if let Some(taken) = self.seeds.take(agent, day, amount) {
-            admitted.seed = Some(Arc::new(taken));
-            return Ok(());
+            return Ok((plan, Some(Arc::new(taken))));
         }
-        let others = admitted.candidates.iter().filter(|one| !of_seed(one));
-        let others: Vec<Candidate> = others.cloned().collect();
-        if others.is_empty() {
-            return Err(EngineError::Required {
-                feature: "self_funding".to_owned(),
-                detail: "calls under way have taken what is left today of the agent's seed"
-                    .to_owned(),
-            });
-        }
-        admitted.candidates = others;
-        Ok(())
+        let others = plan.kept(|leg| !of_seed(leg));
+        let others = others.ok_or_else(|| EngineError::Required {
+            feature: "self_funding".to_owned(),
+            detail: "calls under way have taken what is left today of the agent's seed".to_owned(),
+        })?;
+        Ok((others, None))
     }
 }
 
-impl Admitted {
-    /// What the request costs at most at a candidate; `None` where nobody knows.
-    fn worst(&self, candidate: &Candidate) -> Option<MicroUsd> {
-        let reckoned = self.reckoned(candidate)?;
-        let choice = self.routed.as_ref()?.choice(candidate)?;
-        let size = self.size();
-        let output = choice.max_output.or(size.output_of_all());
-        let usage = Usage {
-            fresh_input: size.prompt,
-            output: output.unwrap_or(reckoned.max_output),
-            ..Usage::default()
-        };
-        usage.cost(&reckoned.price)?.charge()
-    }
+/// What the request costs at most at a leg; `None` where nobody knows.
+fn worst(call: &Call, leg: &Leg) -> Option<MicroUsd> {
+    let reckoned = leg.reckoned(call)?;
+    let size = call.size();
+    let output = leg.choice()?.max_output.or(size.output_of_all());
+    let usage = Usage {
+        fresh_input: leg.prompt_bound,
+        output: output.unwrap_or(reckoned.max_output),
+        ..Usage::default()
+    };
+    usage.cost(&reckoned.price)?.charge()
 }

@@ -5,8 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bardo_profile::{AnswerLift, Applied, SchemaCheck, SchemaMode};
-use bardo_providers::{Call, Endpoint, Operation};
-use bardo_router::Candidate;
+use bardo_providers::{self as providers, Endpoint, Operation};
 use bardo_types::Degradation;
 use bardo_types::chat::{ChatRequest, ThinkingMode};
 use bardo_types::model::{Dialect, Service, ToolFormat};
@@ -14,18 +13,16 @@ use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::{DecodeContext, ReplyContext, Target};
 use bardo_wire::json::scan;
 use bardo_wire::splice::{Edit, splice};
-use bardo_wire::{anthropic, chat, marks, responses, table, textual};
+use bardo_wire::{anthropic, chat, marks, table, textual};
 use bytes::Bytes;
 use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 
-use crate::admitted::Admitted;
+use crate::call::Call;
 use crate::error::EngineError;
-use crate::fit::{
-    forces_a_tool, goes_on_from_here, holds_own_marks, refuse_threads, refuse_unseen_images,
-};
+use crate::fit::{forces_a_tool, is_relayed, refuse_threads, refuse_unseen_images};
+use crate::leg::{Grant, Leg, Settings};
 use crate::memory::Memory;
-use crate::received::Task;
-use crate::setup::{self, Setting, Setup};
+use crate::settings;
 use crate::unseen::Accepted;
 
 /// By this header simulated providers, and no others, learn the dialect of the caller.
@@ -40,8 +37,10 @@ pub(crate) struct Shaped {
     pub(crate) body: Bytes,
     pub(crate) degraded: Vec<Degradation>,
     pub(crate) mode: Mode,
-    /// How the model was set up, where a profile says so.
-    pub(crate) setup: Option<Box<Setup>>,
+    /// The leg that it was rendered from.
+    pub(crate) leg: Arc<Leg>,
+    /// How far its hold lets the answer go.
+    pub(crate) grant: Grant,
     /// When the backend took it.
     pub(crate) accepted: Accepted,
 }
@@ -73,111 +72,68 @@ pub(crate) struct Translation {
     pub(crate) class: SecurityClass,
 }
 
-/// The caller's request in neutral form, decoded at most once.
-#[derive(Default)]
-pub(crate) struct Decoded(Option<Arc<ChatRequest>>);
-
-impl Decoded {
-    pub(crate) fn get(
-        &mut self,
-        admitted: &Admitted,
-        memory: &Memory,
-    ) -> Result<Arc<ChatRequest>, EngineError> {
-        if let Some(request) = &self.0 {
-            return Ok(Arc::clone(request));
-        }
-        let mut request = match (admitted.task, earlier_items(admitted, memory)?) {
-            (_, Some(body)) => table::decode_request(admitted.dialect, &body)?,
-            (_, None) if admitted.neutral.is_some() => admitted
-                .neutral
-                .as_deref()
-                .cloned()
-                .expect("asked just now"),
-            (Task::CountTokens, None) if admitted.dialect == Dialect::Anthropic => {
-                bardo_wire::anthropic::decode_count_request(&admitted.body)?
-            }
-            (_, None) => table::decode_request(admitted.dialect, &admitted.body)?,
-        };
-        request.extra.retain(|(name, _)| name != "bardo");
-        memory.restore_calls(admitted.principal.account.as_str(), &mut request);
-        let request = Arc::new(request);
-        self.0 = Some(Arc::clone(&request));
-        Ok(request)
-    }
-}
-
-/// For a request that builds on a stored response: the body with that response's items in front.
-fn earlier_items(admitted: &Admitted, memory: &Memory) -> Result<Option<Vec<u8>>, EngineError> {
-    if admitted.dialect != Dialect::Responses {
-        return Ok(None);
-    }
-    let Some(id) = responses::previous_response_id(&admitted.top()) else {
-        return Ok(None);
-    };
-    let items = memory
-        .items(admitted.principal.account.as_str(), &id)
-        .ok_or(EngineError::UnknownResponse(id))?;
-    Ok(Some(responses::prepend_items(&admitted.body, &items)?))
-}
-
+/// Renders a leg: the request as its backend gets it.
+///
+/// # Errors
+/// When the backend cannot take the request, or would lose what the caller requires.
 pub(crate) fn shape(
-    admitted: &Admitted,
-    candidate: &Candidate,
-    decoded: &mut Decoded,
+    call: &Call,
+    leg: &Arc<Leg>,
+    grant: Grant,
+    said: &[Degradation],
     memory: &Memory,
 ) -> Result<Shaped, EngineError> {
-    let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
-    let dialect = endpoint.dialect_for(admitted.dialect, &candidate.entry);
-    let target = target(admitted, candidate, &endpoint, dialect)?;
-    refuse_threads(admitted, &endpoint, dialect)?;
-    let is_textual = textual::EventFilter::needed(&candidate.entry.capabilities);
-    let is_relayed = dialect == admitted.dialect
-        && !is_textual
-        && !holds_own_marks(admitted, endpoint.service)
-        && !goes_on_from_here(admitted, memory);
-    let setting = if is_relayed {
-        setup::by_edits(admitted, candidate, &endpoint)?
-    } else {
-        Setting::Translate
-    };
-    let (body, mut degraded, mode, applied) = match setting {
-        Setting::Edits(edits, applied) => {
-            let (body, degraded, mode) = relayed(admitted, candidate, &endpoint, edits);
-            (body, degraded, mode, applied)
+    let target = target(call, leg)?;
+    refuse_threads(call, &leg.endpoint, leg.dialect)?;
+    let rendered = match &leg.settings {
+        Settings::Edits(edits, _) => relayed(call, leg, grant, edits.clone()),
+        Settings::Untouched if is_relayed(call, &leg.candidate, &leg.endpoint, leg.dialect) => {
+            relayed(call, leg, grant, Vec::new())
         }
-        Setting::Translate => translated(admitted, candidate, &endpoint, dialect, decoded, memory)?,
+        Settings::Untouched => {
+            let request = call.request_body().request(memory)?;
+            translated(call, leg, grant, request, None)?
+        }
+        Settings::Rewritten(request, applied) => {
+            translated(call, leg, grant, Arc::clone(request), Some(applied))?
+        }
     };
+    let Rendered {
+        body,
+        mut degraded,
+        mode,
+    } = rendered;
+    let applied = leg.settings.applied();
     degraded.extend(applied.iter().flat_map(|applied| applied.degraded.clone()));
-    if let Some(routed) = &admitted.routed {
-        let lost = routed.lost(candidate);
-        degraded.splice(0..0, lost);
-    }
-    degraded.extend(admitted.unfunded.clone());
-    if let Some((feature, detail)) = insisted_on(admitted, &degraded) {
+    degraded.splice(0..0, leg.lost());
+    degraded.extend_from_slice(said);
+    if let Some((feature, detail)) = insisted_on(call, &degraded) {
         return Err(EngineError::Required { feature, detail });
     }
-    let headers = headers(admitted, &endpoint, dialect);
     Ok(Shaped {
-        endpoint,
-        dialect,
+        endpoint: Arc::clone(&leg.endpoint),
+        dialect: leg.dialect,
         target,
-        headers,
+        headers: headers(call, &leg.endpoint, leg.dialect),
         body,
         degraded,
         mode,
-        setup: applied.map(|applied| {
-            Box::new(Setup {
-                applied,
-                candidate: candidate.clone(),
-            })
-        }),
+        leg: Arc::clone(leg),
+        grant,
         accepted: Accepted::default(),
     })
 }
 
+/// A body in the form of its backend, what it lost, and how its answer gets back.
+struct Rendered {
+    body: Bytes,
+    degraded: Vec<Degradation>,
+    mode: Mode,
+}
+
 /// What was lost though the caller requires it, unless it takes a degraded answer too.
-fn insisted_on(admitted: &Admitted, lost: &[Degradation]) -> Option<(String, String)> {
-    let hints = &admitted.hints;
+fn insisted_on(call: &Call, lost: &[Degradation]) -> Option<(String, String)> {
+    let hints = call.hints();
     let route = hints.route.as_ref();
     if route.is_some_and(|route| route.accept_degraded == Some(true)) {
         return None;
@@ -189,70 +145,67 @@ fn insisted_on(admitted: &Admitted, lost: &[Degradation]) -> Option<(String, Str
     }
     // Of very many lost members not all are named; one that is required may be among the others.
     let more = lost.iter().find(|lost| lost.feature.starts_with("more["))?;
-    let top = admitted.top();
+    let top = call.top();
     let member = top.members().iter().map(|member| top.name(member));
     let found = member.into_iter().find(|name| required.contains(&**name))?;
     Some(told(&found, &more.detail))
 }
 
 /// Where a backend takes such a request.
-fn target(
-    admitted: &Admitted,
-    candidate: &Candidate,
-    endpoint: &Endpoint,
-    dialect: Dialect,
-) -> Result<http::Uri, EngineError> {
-    let call = Call {
-        operation: Operation::Generate {
-            stream: admitted.stream,
-        },
-        dialect,
-        model: &candidate.entry.upstream_id,
+fn target(call: &Call, leg: &Leg) -> Result<http::Uri, EngineError> {
+    let operation = Operation::Generate {
+        stream: call.stream(),
     };
-    endpoint
-        .target(&call)
+    leg.endpoint
+        .target(&providers::Call {
+            operation,
+            dialect: leg.dialect,
+            model: &leg.candidate.entry.upstream_id,
+        })
         .ok_or_else(|| EngineError::NoOperation {
-            model: admitted.model.to_string(),
+            model: call.model().to_string(),
             operation: "answers",
         })
 }
 
 /// A request that asks the same backend to mend what it answered.
+///
+/// # Errors
+/// When it cannot be set up or written as the first request was.
 pub(crate) fn mended(
-    admitted: &Admitted,
-    candidate: &Candidate,
+    call: &Call,
+    shaped: &Shaped,
     request: ChatRequest,
 ) -> Result<Shaped, EngineError> {
-    let endpoint = Arc::clone(&admitted.world.endpoints[candidate.backend]);
-    let dialect = endpoint.dialect_for(admitted.dialect, &candidate.entry);
-    let target = target(admitted, candidate, &endpoint, dialect)?;
-    let (body, degraded, mode, _) =
-        written_anew(admitted, candidate, &endpoint, dialect, Arc::new(request))?;
-    Ok(Shaped {
-        headers: headers(admitted, &endpoint, dialect),
-        endpoint,
-        dialect,
-        target,
+    let leg = &shaped.leg;
+    let (request, applied) = settings::again(call, leg, request)?;
+    let Rendered {
         body,
         degraded,
         mode,
-        setup: None,
+    } = written_anew(call, leg, shaped.grant, Arc::new(request), applied.as_ref())?;
+    Ok(Shaped {
+        endpoint: Arc::clone(&leg.endpoint),
+        dialect: leg.dialect,
+        target: shaped.target.clone(),
+        headers: headers(call, &leg.endpoint, leg.dialect),
+        body,
+        degraded,
+        mode,
+        leg: Arc::clone(leg),
+        grant: shaped.grant,
         accepted: Accepted::default(),
     })
 }
 
 /// The caller's bytes with as few members changed as possible, each change listed in
 /// `docs/relay.md`.
-fn relayed(
-    admitted: &Admitted,
-    candidate: &Candidate,
-    endpoint: &Endpoint,
-    settings: Vec<Edit>,
-) -> (Bytes, Vec<Degradation>, Mode) {
-    let top = admitted.top();
+fn relayed(call: &Call, leg: &Leg, grant: Grant, settings: Vec<Edit>) -> Rendered {
+    let (candidate, endpoint) = (&leg.candidate, &leg.endpoint);
+    let top = call.top();
     // What a provider always wants is in the settings already where they touch the same member.
     let mut edits = settings;
-    for edit in endpoint.provider().edits(admitted.dialect, &top) {
+    for edit in endpoint.provider().edits(call.dialect(), &top) {
         if edits.iter().all(|set| set.key() != edit.key()) {
             edits.push(edit);
         }
@@ -260,7 +213,7 @@ fn relayed(
     edits.extend(endpoint.provider().peculiarities(&top));
     let renames_limit = candidate.entry.capabilities.max_completion_tokens
         && endpoint.service == Service::OpenAi
-        && admitted.dialect == Dialect::Chat;
+        && call.dialect() == Dialect::Chat;
     if renames_limit && edits.iter().all(|edit| edit.key() != "max_tokens") {
         edits.extend(chat::limit_renamed(&top));
     }
@@ -271,15 +224,15 @@ fn relayed(
             }
         }
     }
-    if *admitted.model != candidate.entry.upstream_id {
+    if **call.model() != candidate.entry.upstream_id {
         edits.push(Edit::set_string("model", &candidate.entry.upstream_id));
     }
     if top.member("bardo").is_some() {
         edits.push(Edit::Remove { key: "bardo" });
     }
-    let ask_for_usage = admitted.dialect == Dialect::Chat
-        && admitted.stream
-        && !admitted.include_usage
+    let ask_for_usage = call.dialect() == Dialect::Chat
+        && call.stream()
+        && !call.include_usage()
         && endpoint.provider().usage_on_request();
     if ask_for_usage {
         edits.push(Edit::set(
@@ -287,13 +240,13 @@ fn relayed(
             with_usage(top.get("stream_options")),
         ));
     }
-    if let Some(edit) = preferences(admitted, candidate, endpoint, top.get("provider")) {
+    if let Some(edit) = preferences(leg, top.get("provider")) {
         edits.retain(|other| other.key() != edit.key());
         edits.push(edit);
     }
     let mut degraded = Vec::new();
-    if let Some((cap, said)) = admitted.output_cap(candidate) {
-        let key = match admitted.dialect {
+    if let Some((cap, said)) = leg.output_cap(grant) {
+        let key = match call.dialect() {
             Dialect::Chat
                 if candidate.entry.capabilities.max_completion_tokens
                     && endpoint.service != Service::Compatible =>
@@ -303,47 +256,36 @@ fn relayed(
             Dialect::Responses => "max_output_tokens",
             _ => "max_tokens",
         };
-        let own = edits.iter().find_map(|edit| match edit {
-            Edit::Set { key: own, value } if *own == key => value.parse::<u64>().ok(),
-            _ => None,
-        });
-        if own.is_none_or(|own| cap < own) {
-            edits.retain(|edit| edit.key() != key);
-            edits.push(Edit::set(key, cap.to_string()));
-            degraded.push(said);
-            if admitted.dialect == Dialect::Anthropic {
-                anthropic::think_within(&top, &mut edits, cap);
-            }
+        edits.retain(|edit| edit.key() != key);
+        edits.push(Edit::set(key, cap.to_string()));
+        degraded.push(said);
+        if call.dialect() == Dialect::Anthropic {
+            anthropic::think_within(&top, &mut edits, cap);
         }
     }
     let body = if edits.is_empty() {
-        admitted.body.clone()
+        call.body().clone()
     } else {
         splice(&top, &edits).into()
     };
-    (
+    Rendered {
         body,
         degraded,
-        Mode::Relay {
+        mode: Mode::Relay {
             hide_usage: ask_for_usage,
         },
-    )
+    }
 }
 
 /// What OpenRouter is told beside the request: in which order to ask the providers of a model that
 /// was chosen here, and, where the request should be kept private, to leave out those that keep what
 /// they read. It is never private for that.
-fn preferences(
-    admitted: &Admitted,
-    candidate: &Candidate,
-    endpoint: &Endpoint,
-    own: Option<&str>,
-) -> Option<Edit> {
-    if endpoint.service != Service::OpenRouter {
+fn preferences(leg: &Leg, own: Option<&str>) -> Option<Edit> {
+    if leg.endpoint.service != Service::OpenRouter {
         return None;
     }
-    let routed = admitted.routed.as_ref()?;
-    let sort = routed.choice(candidate)?.sort;
+    let routed = leg.routed.as_ref()?;
+    let sort = leg.choice()?.sort;
     let is_floor = routed.wished_class >= SecurityClass::Private;
     if sort.is_none() && !is_floor {
         return None;
@@ -369,37 +311,31 @@ fn with_usage(options: Option<&str>) -> String {
     serde_json::to_string(&options).expect("a map of JSON values always serializes")
 }
 
-/// A body in another form, what it lost, how its answer gets back, what the profile came to.
-type Translated = (Bytes, Vec<Degradation>, Mode, Option<Applied>);
-
 fn translated(
-    admitted: &Admitted,
-    candidate: &Candidate,
-    endpoint: &Endpoint,
-    dialect: Dialect,
-    decoded: &mut Decoded,
-    memory: &Memory,
-) -> Result<Translated, EngineError> {
-    let request = decoded.get(admitted, memory)?;
-    let mut translated = written_anew(admitted, candidate, endpoint, dialect, request)?;
+    call: &Call,
+    leg: &Leg,
+    grant: Grant,
+    request: Arc<ChatRequest>,
+    applied: Option<&Applied>,
+) -> Result<Rendered, EngineError> {
+    let mut rendered = written_anew(call, leg, grant, request, applied)?;
     // The same words, without what nobody knows: callers do not expect it where a relay is usual.
-    if admitted.dialect == Dialect::Chat && dialect == Dialect::Chat {
-        translated.1.extend(chat::members_left_out(&admitted.body));
+    if call.dialect() == Dialect::Chat && leg.dialect == Dialect::Chat {
+        let left_out = chat::members_left_out(call.body());
+        rendered.degraded.extend(left_out);
     }
-    Ok(translated)
+    Ok(rendered)
 }
 
 fn written_anew(
-    admitted: &Admitted,
-    candidate: &Candidate,
-    endpoint: &Endpoint,
-    dialect: Dialect,
+    call: &Call,
+    leg: &Leg,
+    grant: Grant,
     mut request: Arc<ChatRequest>,
-) -> Result<Translated, EngineError> {
-    let applied = setup::of_request(admitted, candidate, endpoint, dialect, &mut request)?;
-    let own = request.max_output_tokens;
-    let cap = admitted.output_cap(candidate);
-    let cap = cap.filter(|(cap, _)| own.is_none_or(|own| *cap < own));
+    applied: Option<&Applied>,
+) -> Result<Rendered, EngineError> {
+    let (candidate, endpoint, dialect) = (&leg.candidate, &leg.endpoint, leg.dialect);
+    let cap = leg.output_cap(grant);
     if let Some((cap, _)) = &cap {
         let request = Arc::make_mut(&mut request);
         request.max_output_tokens = Some(*cap);
@@ -429,18 +365,18 @@ fn written_anew(
         encoded
     };
     encoded.degraded.extend(cap.map(|(_, said)| said));
-    let id_seed = admitted
-        .request_id
+    let id_seed = call
+        .request_id()
         .as_str()
         .trim_start_matches("req_")
         .to_owned();
-    let schema = applied.as_ref().and_then(|applied| applied.schema.as_ref());
+    let schema = applied.and_then(|applied| applied.schema.as_ref());
     let translation = Translation {
         lift: schema
             .filter(|check| check.mode == SchemaMode::Tool)
             .map(AnswerLift::new),
         schema: schema.cloned(),
-        class: admitted.effective_class(candidate),
+        class: leg.effective_class(),
         textual: textual::EventFilter::needed(&capabilities),
         decode: DecodeContext {
             target,
@@ -457,16 +393,15 @@ fn written_anew(
     };
     let mut body: Bytes = as_the_vendor_wants(endpoint, encoded.body).into();
     if let Ok(top) = scan(&body)
-        && let Some(edit) = preferences(admitted, candidate, endpoint, top.get("provider"))
+        && let Some(edit) = preferences(leg, top.get("provider"))
     {
         body = splice(&top, &[edit]).into();
     }
-    Ok((
+    Ok(Rendered {
         body,
-        encoded.degraded,
-        Mode::Translate(Box::new(translation)),
-        applied,
-    ))
+        degraded: encoded.degraded,
+        mode: Mode::Translate(Box::new(translation)),
+    })
 }
 
 /// A body of ours without what the vendor refuses, and with its own names for the rest.
@@ -491,25 +426,25 @@ pub(crate) fn unix_now() -> u64 {
 }
 
 /// What travels on: an allow-list of the caller's headers, and ours (quality P-40).
-pub(crate) fn headers(admitted: &Admitted, endpoint: &Endpoint, dialect: Dialect) -> HeaderMap {
+pub(crate) fn headers(call: &Call, endpoint: &Endpoint, dialect: Dialect) -> HeaderMap {
     let mut headers = endpoint.headers().clone();
-    let accept = if admitted.stream {
+    let accept = if call.stream() {
         "text/event-stream"
     } else {
         "application/json"
     };
     headers.insert(ACCEPT, HeaderValue::from_static(accept));
     // Version and betas of the caller mean something only to Anthropic's own format.
-    let same = dialect == admitted.dialect;
-    for (name, value) in &admitted.forward {
+    let same = dialect == call.dialect();
+    for (name, value) in call.forward() {
         let anthropic_only = name.as_str().starts_with("anthropic-");
         if !anthropic_only || same && dialect == Dialect::Anthropic {
             headers.append(name, value.clone());
         }
     }
     // Simulated providers say in their answers what came in at the front. Nobody else is told.
-    if admitted.world.sandbox {
-        let asked = HeaderValue::from_static(admitted.dialect.as_str());
+    if call.world().sandbox {
+        let asked = HeaderValue::from_static(call.dialect().as_str());
         headers.insert(SANDBOX_FROM, asked);
     }
     endpoint.provider().complete(dialect, &mut headers);

@@ -12,7 +12,6 @@ use bardo_ledger::hold::Slices;
 use bardo_ledger::{Charge, End, Ledger, Record, Settle, Settled, StoreError, bill};
 use bardo_profile::SchemaCheck;
 use bardo_providers::Endpoint;
-use bardo_router::Candidate;
 use bardo_types::fault::FaultClass;
 use bardo_types::model::{Dialect, Price, Service};
 use bardo_types::money::{BasisPoints, MicroUsd};
@@ -25,11 +24,12 @@ use tokio::sync::mpsc::OwnedPermit;
 use tokio::time::Instant;
 
 use crate::account::account;
-use crate::admitted::Admitted;
 use crate::breaker::{Health, Who};
+use crate::call::Call;
 use crate::failure::Failure;
 use crate::meter::Meter;
 use crate::observed::Statistics;
+use crate::price::rate;
 use crate::received::{Payer, Task};
 use crate::seeds::SeedTaken;
 use crate::services::Services;
@@ -108,7 +108,9 @@ pub(crate) struct Tab {
     pub(crate) asked_of: Option<(Who, Accepted)>,
     /// The backend that is asked.
     pub(crate) answered_at: Option<Arc<Endpoint>>,
-    /// What the try took of its agent's seed.
+    /// What the request took of its agent's seed.
+    pub(crate) seed_taken: Option<Arc<SeedTaken>>,
+    /// The part of the seed that the backend which is asked draws on.
     seed: Option<Arc<SeedTaken>>,
     /// The model thinks without showing it.
     pub(crate) reasons_unseen: bool,
@@ -128,9 +130,9 @@ impl Tab {
         observed: Arc<Statistics>,
         health: Arc<Health>,
         permit: OwnedPermit<Message>,
-        admitted: &Admitted,
+        call: &Call,
     ) -> Self {
-        let key = match &admitted.principal.payer {
+        let key = match &call.principal().payer {
             Payer::Owner => None,
             Payer::Prepaid(key) => Some(key.id.clone()),
         };
@@ -140,22 +142,22 @@ impl Tab {
             health,
             permit: Some(permit),
             receipt: Receipt {
-                request_id: admitted.request_id.clone(),
-                client_request_id: admitted.client_request_id.clone(),
-                received_at_ms: admitted.received_at_ms,
-                account: admitted.principal.account.clone(),
+                request_id: call.request_id().clone(),
+                client_request_id: call.client_request_id().cloned(),
+                received_at_ms: call.received_at_ms(),
+                account: call.principal().account.clone(),
                 key,
-                session: admitted.hints.session.clone(),
-                subsystem: admitted.hints.subsystem.clone(),
-                dialect: admitted.dialect,
-                upstream_dialect: admitted.dialect,
-                model_requested: Arc::clone(&admitted.model),
-                model: Arc::clone(&admitted.model),
+                session: call.hints().session.clone(),
+                subsystem: call.hints().subsystem.clone(),
+                dialect: call.dialect(),
+                upstream_dialect: call.dialect(),
+                model_requested: Arc::clone(call.model()),
+                model: Arc::clone(call.model()),
                 model_answered: None,
                 backend: Arc::default(),
                 upstream_request_id: None,
                 attempts: Vec::new(),
-                streamed: admitted.stream,
+                streamed: call.stream(),
                 usage: None,
                 estimated: false,
                 mode: PaymentMode::Owner,
@@ -178,8 +180,8 @@ impl Tab {
                 outcome: Outcome::Aborted,
                 timings: Timings::default(),
             },
-            received: admitted.received_at,
-            asked: admitted.received_at,
+            received: call.received_at(),
+            asked: call.received_at(),
             price: None,
             searched: false,
             list_price: None,
@@ -191,9 +193,9 @@ impl Tab {
             persisting: None,
             meter: None,
             source: Source {
-                task: admitted.task,
-                dialect: admitted.dialect,
-                body: admitted.body.clone(),
+                task: call.task(),
+                dialect: call.dialect(),
+                body: call.body().clone(),
                 answer: None,
             },
             counted: false,
@@ -204,6 +206,7 @@ impl Tab {
             broke: None,
             asked_of: None,
             answered_at: None,
+            seed_taken: None,
             seed: None,
             reasons_unseen: false,
             unseen: None,
@@ -224,43 +227,39 @@ impl Tab {
     }
 
     /// A backend is asked.
-    pub(crate) fn ask(&mut self, admitted: &Admitted, candidate: &Candidate, shaped: &Shaped) {
+    pub(crate) fn ask(&mut self, call: &Call, shaped: &Shaped) {
+        let leg = &shaped.leg;
         let receipt = &mut self.receipt;
-        receipt.mode = admitted.principal.payment_mode(shaped.endpoint.direct);
-        receipt.provider_payment = Some(shaped.endpoint.payment);
+        receipt.mode = call.principal().payment_mode(leg.endpoint.direct);
+        receipt.provider_payment = Some(leg.endpoint.payment);
         receipt.amounts.spread_rate = match receipt.mode {
-            PaymentMode::Prepaid => admitted.rate(),
+            PaymentMode::Prepaid => rate(call.principal(), call.world()),
             PaymentMode::Owner | PaymentMode::Direct => BasisPoints::ZERO,
         };
         receipt.upstream_dialect = shaped.dialect;
-        receipt.backend = shaped.endpoint.name.as_str().into();
-        receipt.model = candidate.entry.id.as_str().into();
+        receipt.backend = leg.endpoint.name.as_str().into();
+        receipt.model = leg.candidate.entry.id.as_str().into();
         receipt.attempts.push(Attempt {
             backend: Arc::clone(&receipt.backend),
-            model: candidate.entry.upstream_id.as_str().into(),
+            model: leg.candidate.entry.upstream_id.as_str().into(),
             failure: None,
             duration: Duration::ZERO,
         });
-        self.receipt.routing = account(admitted, candidate, shaped);
-        self.price = admitted.price(candidate);
-        let setup = shaped.setup.as_ref();
-        self.searched = setup.is_some_and(|setup| setup.applied.searches);
-        self.list_price = admitted.world.roster().list_price(&admitted.model);
-        self.slices = None;
-        if self.receipt.mode != PaymentMode::Direct && admitted.sliced {
-            let reckoned = admitted.reckoned(candidate);
-            self.slices = reckoned.and_then(|reckoned| Slices::of(&reckoned));
-        }
-        self.holds_back = admitted.holds_back();
-        let who = Who::new(&shaped.endpoint, &candidate.entry);
+        receipt.routing = account(call, leg);
+        self.price = leg.price;
+        let applied = leg.settings.applied();
+        self.searched = applied.is_some_and(|applied| applied.searches);
+        self.list_price = call.world().roster().list_price(call.model());
+        let grows = self.receipt.mode != PaymentMode::Direct && shaped.grant.sliced;
+        let reckoned = leg.reckoned(call).filter(|_| grows);
+        self.slices = reckoned.and_then(|reckoned| Slices::of(&reckoned));
+        self.holds_back = leg.holds_back(call);
+        let who = Who::new(&leg.endpoint, &leg.candidate.entry);
         self.asked_of = Some((who, shaped.accepted.clone()));
-        self.answered_at = Some(Arc::clone(&shaped.endpoint));
-        let is_seeded = shaped.endpoint.service == Service::Bankr;
-        self.seed = admitted.seed.clone().filter(|_| is_seeded);
-        self.reasons_unseen = admitted.reasons_unseen(candidate)
-            || self
-                .observed
-                .reasons_unseen(&shaped.endpoint.name, &candidate.entry);
+        self.answered_at = Some(Arc::clone(&leg.endpoint));
+        let is_seeded = leg.endpoint.service == Service::Bankr;
+        self.seed = self.seed_taken.clone().filter(|_| is_seeded);
+        self.reasons_unseen = leg.reasons_unseen;
         self.asked = Instant::now();
         self.receipt.timings.sent = Some(self.asked - self.received);
         if self.receipt.attempts.len() == 1 {
@@ -573,6 +572,7 @@ impl Tab {
         if let Some(seed) = self.seed.take().filter(|_| self.is_owed()) {
             seed.cost(self.receipt.amounts.provider_cost);
         }
+        self.seed_taken = None;
         let used = self.receipt.usage.as_ref().map_or(0, Usage::total);
         self.correct(used);
         self.observed

@@ -14,6 +14,7 @@ use bardo_types::secret::Secret;
 
 use crate::breaker::Breaker;
 use crate::cache_key::EpochEvents;
+use crate::ports::Stages;
 
 /// How long each phase of a call may take (decisions §3, section `upstream`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,6 +151,8 @@ pub struct World {
     pub billing: Billing,
     /// Limits of callers whose key and tier set none.
     pub limits: DefaultLimits,
+    /// The screens and preparers of requests.
+    pub stages: Stages,
 }
 
 impl World {

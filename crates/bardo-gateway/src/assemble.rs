@@ -7,7 +7,9 @@ use bardo_access::Allowance;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bardo_engine::{Billing, Breaker, Deadlines, DefaultLimits, Resilience, SetupPolicy, World};
+use bardo_engine::{
+    Billing, Breaker, Deadlines, DefaultLimits, Resilience, SetupPolicy, Stages, World,
+};
 use bardo_profile::MinPFallback;
 use bardo_providers::payment::{SandboxWallet, Wallet};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
@@ -441,6 +443,7 @@ pub(crate) fn world(
             ..Billing::new(config.upstream.total_timeout.0)
         },
         limits: limits(&config.limits),
+        stages: Stages::default(),
     }
 }
 

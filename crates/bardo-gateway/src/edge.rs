@@ -12,8 +12,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bardo_access::{KeyStore, LimitStore};
 use bardo_engine::{
-    Admitted, Answer, Claimed, Engine, EngineError, Hints, Payer, Principal, Received, Recorder,
-    Task,
+    Answer, Call as EngineCall, Claimed, Engine, EngineError, Hints, Payer, Principal, Received,
+    Recorder, Task,
 };
 use bardo_ledger::Ledger;
 use bardo_telemetry::Metrics;
@@ -306,13 +306,14 @@ impl Edge {
         let mut reply = match first {
             First::Replay(kept) => {
                 // Another key of the account may not be allowed what the first one was.
-                drop(self.admit(caller, task, headers, body, principal)?);
+                let received = received(caller, task, headers, body, principal);
+                self.engine.check(received).map_err(Problem::from)?;
                 replayed(&kept, caller.dialect, Behind::of(headers))
             }
             First::Fresh(claimed) => {
-                let admitted = self.admit(caller, task, headers, body, principal)?;
+                let call = self.read(caller, task, headers, body, principal)?;
                 let behind = Behind::of(headers);
-                self.reply(caller, admitted, claimed, limits.heartbeat, behind)
+                self.reply(caller, call, claimed, limits.heartbeat, behind)
                     .await?
             }
         };
@@ -389,17 +390,17 @@ impl Edge {
         Ok(json_reply(StatusCode::OK, body))
     }
 
-    fn admit(
+    fn read(
         &self,
         caller: &Caller,
         task: Task,
         headers: &HeaderMap,
         body: Bytes,
         principal: Principal,
-    ) -> Result<Admitted, Problem> {
+    ) -> Result<EngineCall, Problem> {
         let sent = body.clone();
         let received = received(caller, task, headers, body, principal);
-        self.engine.admit(received).map_err(|error| Problem {
+        self.engine.read(received).map_err(|error| Problem {
             model: bardo_wire::json::scan(&sent)
                 .ok()
                 .and_then(|top| top.string("model")),
@@ -412,22 +413,26 @@ impl Edge {
     async fn reply(
         &self,
         caller: &Caller,
-        admitted: Admitted,
+        call: EngineCall,
         claimed: Option<Claimed>,
         heartbeat: Duration,
         behind: Behind,
     ) -> Result<Reply, Problem> {
-        let streams = admitted.stream();
+        let streams = call.stream();
+        let model = call.model().to_string();
+        let refused = |error| Problem {
+            model: Some(model),
+            ..Problem::from(error)
+        };
         // Boxed, so that the futures around it, which are moved, stay small.
-        let mut working: Answering =
-            Box::pin(Arc::clone(&self.engine).answer_once(admitted, claimed));
+        let mut working: Answering = Box::pin(Arc::clone(&self.engine).answer_once(call, claimed));
         if !streams {
-            let (answer, _) = working.await.map_err(Problem::from)?;
+            let (answer, _) = working.await.map_err(refused)?;
             return Ok(answered(answer, None, caller.dialect, behind));
         }
         match tokio::time::timeout(heartbeat, &mut working).await {
             Ok(done) => {
-                let (answer, recorder) = done.map_err(Problem::from)?;
+                let (answer, recorder) = done.map_err(refused)?;
                 Ok(answered(answer, recorder, caller.dialect, behind))
             }
             Err(_) => Ok(awaited(working, heartbeat, caller, behind)),

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use bardo_engine::{
     Answer, AnswerBody, Billing, Breaker, Deadlines, DefaultLimits, Engine, EngineError, EventSink,
-    Hints, Payer, Principal, Received, Resilience, Services, SetupPolicy, Task, Unlimited, World,
+    Hints, Payer, Principal, Received, Resilience, Services, SetupPolicy, Stages, Task, Unlimited,
+    World,
 };
 use bardo_ledger::Ledger;
 use bardo_providers::transport::Transport;
@@ -225,7 +226,7 @@ impl Scene {
     }
 
     async fn stay(&self, wish: &Wish, bytes: &mut Vec<u8>) -> End {
-        let admitted = match self.engine.admit(self.received(wish)) {
+        let admitted = match self.engine.read(self.received(wish)) {
             Ok(admitted) => admitted,
             Err(error) => return refused(&error),
         };
@@ -342,5 +343,6 @@ fn world(backends: &[Backend]) -> World {
             ..Billing::new(Patience::TOTAL)
         },
         limits: DefaultLimits::default(),
+        stages: Stages::default(),
     }
 }

@@ -85,7 +85,7 @@ async fn leaving_a_stream_before_its_head_gives_the_hold_back_and_a_whole_answer
             purse.bench.fault("openai", 0, silence).await;
             let mut body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
             body["stream"] = json!(stream);
-            let admitted = purse.bench.admit(Call {
+            let admitted = purse.bench.read(Call {
                 task: Task::Generate,
                 dialect: Dialect::Chat,
                 body: &body,

@@ -352,7 +352,7 @@ impl Purse {
         dialect: Dialect,
         body: &Value,
     ) -> Result<Answer, EngineError> {
-        let admitted = self.bench.admit(Call {
+        let admitted = self.bench.read(Call {
             task,
             dialect,
             body,

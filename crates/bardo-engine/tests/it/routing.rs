@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use bardo_engine::{
-    EngineError, EventSink, Hints, Principal, SeedSpent, Services, SetupPolicy, Task, World,
+    EngineError, EventSink, Explained, Hints, Principal, SeedSpent, Services, SetupPolicy, Task,
+    World,
 };
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
@@ -102,8 +103,14 @@ impl Scene {
             principal: Principal::owner("test").expect("an id"),
             hints: Hints::default(),
         };
-        let admitted = self.bench.admit(call)?;
-        read(Arc::clone(&self.bench.engine).answer(admitted).await?).await
+        let call = self.bench.read(call)?;
+        read(Arc::clone(&self.bench.engine).answer(call).await?).await
+    }
+
+    fn explain(&self, body: &Value) -> Explained {
+        let received = self.bench.received_request(Dialect::Chat, body);
+        let engine = &self.bench.engine;
+        engine.explain(received).expect("it is well formed")
     }
 
     fn last(&self) -> Receipt {
@@ -410,4 +417,114 @@ async fn the_seed_of_a_day_pays_for_an_agent_until_it_is_spent_and_a_restart_giv
     again.bench.engine.seeds().load(known);
     assert_eq!(answered(&again, "g1").await, "blockrun");
     assert_eq!(answered(&again, "g2").await, "bankr");
+}
+
+/// Venice with a model that its simulation has.
+const GLM: Backend = (
+    Service::Venice,
+    "venice",
+    "/venice/api/v1",
+    &["zai-org-glm-5-2"],
+);
+
+/// Requests that leave more and less to the gateway, each with what the caller says beside it.
+fn questions() -> Vec<Value> {
+    let schema = json!({ "type": "object", "properties": { "action": { "type": "string" } }, "required": ["action"], "additionalProperties": false });
+    let schema = json!({ "name": "act", "schema": schema, "strict": true });
+    let mut all = vec![
+        prompt(Dialect::Chat, "claude-haiku-4-5", "Hello"),
+        prompt(Dialect::Chat, "claude-opus-5-5", "Hello"),
+        asked("bardo/auto", json!({ "subsystem": "heartbeat_t1" })),
+        asked("bardo/auto", json!({ "subsystem": "heartbeat_t2" })),
+        asked(
+            "bardo/auto",
+            json!({ "subsystem": "dream", "vitality": 0.2 }),
+        ),
+        asked("bardo/auto", json!({ "subsystem": "risk" })),
+        asked(
+            "bardo/auto",
+            json!({ "subsystem": "heartbeat_t1", "max_cost_usd": 0.5 }),
+        ),
+        asked("claude-opus-5-5", json!({ "subsystem": "operator" })),
+        asked(
+            "claude-haiku-4-5",
+            json!({ "profile": { "response_schema": schema, "temperature": 0.2 } }),
+        ),
+    ];
+    let mut limited = prompt(Dialect::Chat, "claude-sonnet-5", "Hello");
+    limited["max_tokens"] = json!(300);
+    all.push(limited);
+    all
+}
+
+/// The limit of output of a request as a provider got it, in whatever dialect.
+fn output_limit(sent: &Value) -> Option<u64> {
+    let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+    names.iter().find_map(|name| sent[name].as_u64())
+}
+
+#[tokio::test]
+async fn what_an_explanation_shows_is_what_the_next_request_does() {
+    for body in questions() {
+        let scene = Scene::of(&[BLOCKRUN, ANTHROPIC, OPENROUTER, GLM]);
+        let explained = scene.explain(&body);
+        let legs = &explained.legs;
+        let choices = explained.explanation.outcome.expect("a route").choices;
+        let shown = choices.iter().map(|choice| &choice.candidate.entry.id);
+        assert!(shown.eq(legs.iter().map(|leg| &leg.model)), "{body}");
+
+        let answer = scene.ask(&body).await.expect("an answer");
+        let attempts = scene.last().attempts;
+        assert_eq!(attempts.len(), 1, "{body}: {attempts:?}");
+        assert_eq!(*answer.head.backend, *legs[0].backend, "{body}");
+        assert_eq!(*answer.head.model, *legs[0].model, "{body}");
+        assert_eq!(answer.head.degraded, explained.degraded_list, "{body}");
+        let sent = output_limit(&scene.sent().await);
+        if let Some(limit) = legs[0].output_limit {
+            assert_eq!(sent, Some(limit), "{body}");
+        }
+        // Anthropic's format has no requests without a limit.
+        let needs_limit = scene.last().upstream_dialect == Dialect::Anthropic;
+        assert!(
+            sent.is_none() || needs_limit || legs[0].output_limit.is_some(),
+            "{body}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn failover_goes_in_the_order_that_an_explanation_shows() {
+    for body in questions() {
+        let scene = Scene::of(&[BLOCKRUN, ANTHROPIC, OPENROUTER, GLM]);
+        let explained = scene.explain(&body);
+        let legs = &explained.legs;
+        for service in ["blockrun", "anthropic", "openrouter", "venice"] {
+            let unavailable = json!({ "kind": "status", "status": 503 });
+            scene.bench.fault(service, 20, unavailable).await;
+        }
+        assert!(!legs.is_empty(), "{body}: {:?}", explained.refused);
+        let error = scene.ask(&body).await.expect_err("nothing is up");
+        assert!(
+            matches!(error, EngineError::Upstream(_)),
+            "{body}: {error:?}"
+        );
+        let attempts = scene.last().attempts;
+        let tried: Vec<&str> = attempts.iter().map(|one| &*one.backend).collect();
+        let order: Vec<&str> = legs.iter().map(|leg| &*leg.backend).collect();
+        let distinct = tried.len().min(order.len());
+        assert_eq!(tried[..distinct], order[..distinct], "{body}");
+        assert_eq!(distinct, order.len().min(3), "{body}: {tried:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_is_named_without_hints_is_explained_as_it_is_served() {
+    let scene = Scene::of(&[OPENROUTER, BLOCKRUN]);
+    let body = prompt(Dialect::Chat, "claude-haiku-4-5", "Hello");
+    let explained = scene.explain(&body);
+    let order: Vec<&str> = explained.legs.iter().map(|leg| &*leg.backend).collect();
+    assert_eq!(order, ["openrouter", "blockrun"]);
+    let choices = explained.explanation.outcome.expect("a route").choices;
+    let shown: Vec<usize> = choices.iter().map(|one| one.candidate.backend).collect();
+    assert_eq!(shown, [0, 1]);
 }

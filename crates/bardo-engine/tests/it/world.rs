@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bardo_engine::{
-    Admitted, Answer, AnswerBody, AnswerHead, Billing, Deadlines, DefaultLimits, Engine,
-    EngineError, EventSink, Hints, Principal, Received, Resilience, Services, SetupPolicy, Task,
-    World,
+    Answer, AnswerBody, AnswerHead, Billing, Deadlines, DefaultLimits, Engine, EngineError,
+    EventSink, Hints, Principal, Received, Resilience, Services, SetupPolicy, Stages, Task, World,
 };
 use bardo_providers::transport::{Origin, Transport, UpstreamBody};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
@@ -138,12 +137,12 @@ impl Bench {
             principal: Principal::owner("test").expect("an id"),
             hints: Hints::default(),
         };
-        let admitted = self.admit(call)?;
-        read(Arc::clone(&self.engine).answer(admitted).await?).await
+        let call = self.read(call)?;
+        read(Arc::clone(&self.engine).answer(call).await?).await
     }
 
-    pub(crate) fn admit(&self, call: Call<'_>) -> Result<Admitted, EngineError> {
-        self.engine.admit(received(call))
+    pub(crate) fn read(&self, call: Call<'_>) -> Result<bardo_engine::Call, EngineError> {
+        self.engine.read(received(call))
     }
 
     /// A request of the operator, as it was received.
@@ -277,6 +276,7 @@ pub(crate) fn world_of(
         sandbox: true,
         billing: Billing::new(patience),
         limits: DefaultLimits::default(),
+        stages: Stages::default(),
     }
 }
 

@@ -1,0 +1,166 @@
+//! A request that was read and understood: what every later stage may look at and none may change.
+
+use std::sync::Arc;
+
+use bardo_types::ids::RequestId;
+use bardo_types::model::Dialect;
+use bardo_wire::json::TopLevel;
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use crate::hints::Hints;
+use crate::received::{Principal, Received, Task};
+use crate::request_body::RequestBody;
+use crate::size::Size;
+use crate::world::World;
+
+/// A request that is well formed. Nothing is known yet of where it goes.
+pub struct Call {
+    request_id: RequestId,
+    client_request_id: Option<Arc<str>>,
+    principal: Principal,
+    task: Task,
+    dialect: Dialect,
+    forward: http::HeaderMap,
+    request_body: RequestBody,
+    hints: Hints,
+    model: Arc<str>,
+    stream: bool,
+    include_usage: bool,
+    world: Arc<World>,
+    received_at: Instant,
+    received_at_ms: u64,
+}
+
+/// What reading a request found in its body.
+pub(crate) struct Top {
+    pub(crate) request_body: RequestBody,
+    pub(crate) model: String,
+    /// The caller wants the answer piece by piece.
+    pub(crate) stream: bool,
+    /// The caller asked for the usage at the end of a stream.
+    pub(crate) include_usage: bool,
+}
+
+impl Call {
+    /// A received request with what was found in its body, at a time by the wall clock.
+    pub(crate) fn new(received: Received, top: Top, world: Arc<World>, now_ms: u64) -> Self {
+        let Top {
+            request_body,
+            model,
+            stream,
+            include_usage,
+        } = top;
+        Self {
+            request_id: received.request_id,
+            client_request_id: received.client_request_id,
+            principal: received.principal,
+            task: received.task,
+            dialect: received.dialect,
+            forward: received.forward,
+            request_body,
+            hints: received.hints,
+            model: model.into(),
+            stream,
+            include_usage,
+            world,
+            received_at: Instant::now(),
+            received_at_ms: now_ms,
+        }
+    }
+
+    /// The call with another request_body, for stages that change what is asked.
+    pub(crate) fn with_body(self, change: impl FnOnce(RequestBody) -> RequestBody) -> Self {
+        Self {
+            request_body: change(self.request_body),
+            ..self
+        }
+    }
+
+    /// Whether the caller wants the answer piece by piece.
+    #[must_use]
+    pub fn stream(&self) -> bool {
+        self.stream
+    }
+
+    /// The id that was made for it.
+    pub(crate) fn request_id(&self) -> &RequestId {
+        &self.request_id
+    }
+
+    /// The caller's own id for it.
+    pub(crate) fn client_request_id(&self) -> Option<&Arc<str>> {
+        self.client_request_id.as_ref()
+    }
+
+    /// The caller and its payer.
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    /// An answer, vectors, or a count of tokens.
+    pub(crate) fn task(&self) -> Task {
+        self.task
+    }
+
+    /// The caller's dialect.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The caller's headers that may travel on.
+    pub(crate) fn forward(&self) -> &http::HeaderMap {
+        &self.forward
+    }
+
+    /// What is asked.
+    pub(crate) fn request_body(&self) -> &RequestBody {
+        &self.request_body
+    }
+
+    /// The caller's bytes.
+    pub(crate) fn body(&self) -> &Bytes {
+        self.request_body.body()
+    }
+
+    /// The caller's top-level members.
+    pub(crate) fn top(&self) -> TopLevel<'_> {
+        self.request_body.top()
+    }
+
+    /// The tokens and answers that the request tells of.
+    pub(crate) fn size(&self) -> Size {
+        self.request_body.size()
+    }
+
+    /// The hints of headers and body.
+    pub(crate) fn hints(&self) -> &Hints {
+        &self.hints
+    }
+
+    /// The model as the caller named it.
+    #[must_use]
+    pub fn model(&self) -> &Arc<str> {
+        &self.model
+    }
+
+    /// Whether the caller asked for the usage at the end of a stream.
+    pub(crate) fn include_usage(&self) -> bool {
+        self.include_usage
+    }
+
+    /// The configuration and catalogs that hold for this request.
+    pub(crate) fn world(&self) -> &Arc<World> {
+        &self.world
+    }
+
+    /// When it was received.
+    pub(crate) fn received_at(&self) -> Instant {
+        self.received_at
+    }
+
+    /// When it was received, by the wall clock, in milliseconds since 1970.
+    pub(crate) fn received_at_ms(&self) -> u64 {
+        self.received_at_ms
+    }
+}

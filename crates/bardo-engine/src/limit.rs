@@ -1,0 +1,133 @@
+//! The stage after reading: the caller's requests and tokens per minute, and room to settle.
+
+use std::sync::Arc;
+
+use bardo_access::{LimitRequest, Limits};
+
+use crate::call::Call;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::leg::Leg;
+use crate::lifecycle::{Life, Received};
+use crate::received::{Payer, Task};
+use crate::seeds::SeedTaken;
+use crate::tab::{Tab, Taken};
+
+/// A request within its caller's limits. Nothing is held for it yet.
+pub(crate) struct Limited {
+    /// On the heap, since every stage hands it on.
+    call: Box<Call>,
+    life: Life<Received>,
+}
+
+impl Limited {
+    /// The request.
+    pub(crate) fn call(&self) -> &Call {
+        &self.call
+    }
+
+    /// The request with another source, for stages that change what is asked.
+    pub(crate) fn with_call(self, change: impl FnOnce(Call) -> Call) -> Self {
+        Self {
+            call: Box::new(change(*self.call)),
+            ..self
+        }
+    }
+
+    /// The request and its state, for the stage that holds its money.
+    pub(crate) fn into_parts(self) -> (Box<Call>, Life<Received>) {
+        (self.call, self.life)
+    }
+
+    /// Notes the tokens that the request can come to at all, whatever its limit says, and what it
+    /// took of its agent's seed.
+    pub(crate) fn planned(&mut self, legs: &[Arc<Leg>], seed: Option<Arc<SeedTaken>>) {
+        self.life.tab_mut().seed_taken = seed;
+        let size = self.call.size();
+        let unknown = self.call.world().billing.unknown_output;
+        let longest =
+            legs.iter().map(
+                |leg| match leg.candidate.entry.capabilities.max_output_tokens {
+                    0 => unknown,
+                    known => known,
+                },
+            );
+        let longest = longest.max().unwrap_or(0);
+        let most = longest
+            .max(size.output.unwrap_or(0))
+            .saturating_mul(size.choices)
+            .saturating_add(size.prompt);
+        if let Some(taken) = &mut self.life.tab_mut().taken {
+            taken.most = most;
+        }
+    }
+}
+
+impl Engine {
+    /// Sets room aside to settle the request, and checks the limits of a caller who pays.
+    ///
+    /// # Errors
+    /// When a limit is reached, or too many requests wait to be settled.
+    pub(crate) async fn limit(&self, call: Call) -> Result<Limited, EngineError> {
+        let call = Box::new(call);
+        let permit = self.settler.room().ok_or(EngineError::Busy)?;
+        let mut life = Life::new(Tab::new(
+            Arc::clone(&self.services),
+            Arc::clone(&self.observed),
+            Arc::clone(&self.health),
+            permit,
+            &call,
+        ));
+        let Some(request) = self.limit_request(&call) else {
+            return Ok(Limited { call, life });
+        };
+        let admission = self
+            .services
+            .limits
+            .admit(request.clone())
+            .await
+            .map_err(|throttled| EngineError::Throttled(Box::new(throttled)))?;
+        let tab = life.tab_mut();
+        tab.taken = Some(Taken {
+            most: request.tokens,
+            request,
+            tokens: admission.reserved_tokens,
+        });
+        tab.admission = Some(admission);
+        Ok(Limited { call, life })
+    }
+
+    /// What the limits are asked; `None` where none apply.
+    fn limit_request(&self, call: &Call) -> Option<LimitRequest> {
+        let Payer::Prepaid(key) = &call.principal().payer else {
+            return None;
+        };
+        let limits = Limits::of(key, &call.world().limits);
+        if limits.is_none() {
+            return None;
+        }
+        let size = call.size();
+        let tokens = match call.task() {
+            Task::Generate => size
+                .output_of_all()
+                .unwrap_or(0)
+                .saturating_add(size.prompt),
+            Task::Embeddings => size.prompt,
+            Task::CountTokens => 0,
+        };
+        Some(LimitRequest {
+            account: call.principal().account.clone(),
+            // A rotation is no second allowance.
+            key: Some(key.counted_as().clone()),
+            requests_per_minute: limits.requests_per_minute,
+            tokens_per_minute: limits.tokens_per_minute,
+            allowance: limits.allowance,
+            own_allowance: limits.own_allowance,
+            // One request alone is never more than there can be.
+            tokens: limits
+                .tokens_per_minute
+                .map_or(tokens, |limit| tokens.min(limit)),
+            now_ms: self.services.clock.now_ms(),
+        })
+    }
+}

@@ -1,0 +1,295 @@
+//! What will be asked of which backend, decided before anything is held or sent. A dry run shows
+//! the same plan.
+
+use std::sync::Arc;
+
+use bardo_ledger::budget::Standing;
+use bardo_router::{Candidate, NoRoute, Router};
+use bardo_types::Degradation;
+use bardo_types::privacy::SecurityClass;
+
+use crate::call::Call;
+use crate::engine::Engine;
+use crate::entitle;
+use crate::error::EngineError;
+use crate::header_lists::warnings_list;
+use crate::leg::Leg;
+use crate::limit::Limited;
+use crate::prepare::Prepared;
+use crate::price;
+use crate::received::Task;
+use crate::routed::Routed;
+use crate::routing::{Ask, Question, allows_downgrade, is_open};
+use crate::settings::{self, Subject};
+use crate::unseen::reasons_unseen;
+use crate::world::World;
+
+/// The legs of a request in the order in which they are tried. Never empty.
+pub(crate) struct Plan {
+    legs: Vec<Arc<Leg>>,
+    routed: Option<Arc<Routed>>,
+    /// Said where it is not what the caller asked for.
+    said: Vec<Degradation>,
+    /// Why a candidate that was chosen cannot be a leg.
+    refused: Option<EngineError>,
+}
+
+/// A request whose plan is made.
+pub(crate) struct Planned {
+    limited: Limited,
+    plan: Plan,
+}
+
+impl Planned {
+    /// The request, its state and its plan, for the stage that holds its money.
+    pub(crate) fn into_parts(self) -> (Limited, Plan) {
+        (self.limited, self.plan)
+    }
+
+    /// The request.
+    pub(crate) fn call(&self) -> &Call {
+        self.limited.call()
+    }
+
+    /// How well an answer has to be kept.
+    pub(crate) fn class(&self) -> SecurityClass {
+        self.plan.first().effective_class()
+    }
+}
+
+impl Plan {
+    /// The legs in order.
+    pub(crate) fn legs(&self) -> &[Arc<Leg>] {
+        &self.legs
+    }
+
+    /// The leg that is tried first.
+    pub(crate) fn first(&self) -> &Arc<Leg> {
+        &self.legs[0]
+    }
+
+    /// What the router decided, where the caller left anything to it.
+    pub(crate) fn routed(&self) -> Option<&Arc<Routed>> {
+        self.routed.as_ref()
+    }
+
+    /// What every answer is said to lack, whatever leg it comes from.
+    pub(crate) fn said(&self) -> &[Degradation] {
+        &self.said
+    }
+
+    /// Why a candidate that was chosen cannot be a leg.
+    pub(crate) fn take_refusal(&mut self) -> Option<EngineError> {
+        self.refused.take()
+    }
+
+    /// What was odd about the hints, as a header value.
+    pub(crate) fn warnings(&self) -> String {
+        let routed = self.routed.iter();
+        let all = routed.flat_map(|routed| routed.all_warnings().cloned());
+        warnings_list(&all.collect::<Vec<_>>())
+    }
+
+    /// Whether the profile lets the provider search.
+    pub(crate) fn searches(&self) -> bool {
+        self.routed.as_ref().is_some_and(|routed| routed.searches())
+    }
+
+    /// The plan with those legs alone that pass a test; `None` where none does.
+    pub(crate) fn kept(mut self, is_kept: impl Fn(&Leg) -> bool) -> Option<Self> {
+        self.legs.retain(|leg| is_kept(leg));
+        (!self.legs.is_empty()).then_some(self)
+    }
+
+    /// What a budget may do about the request.
+    pub(crate) fn standing(&self, call: &Call) -> Standing {
+        let routed = self.routed.as_ref();
+        let row = routed.and_then(|routed| routed.subsystem.as_ref());
+        if row.is_some_and(|row| row.protected) {
+            Standing::Protected
+        } else if allows_downgrade(call.principal(), call.hints().route.as_deref()) {
+            Standing::Flexible
+        } else {
+            Standing::Strict
+        }
+    }
+
+    /// The plan with those legs alone that cost the caller nothing; `None` where there are none
+    /// beside others, or where they lack protection that others have.
+    pub(crate) fn without_billed(&self) -> Option<Self> {
+        let is_free = |leg: &&Arc<Leg>| leg.is_free();
+        let mut free = self.legs.iter().filter(is_free).peekable();
+        if free.peek().is_none() || self.legs.iter().all(|leg| leg.is_free()) {
+            return None;
+        }
+        // A floor does not yield for a price.
+        let mut kept = self.legs.iter().filter(|leg| leg.meets_floor()).peekable();
+        if kept.peek().is_some() && !kept.any(|leg| leg.is_free()) {
+            return None;
+        }
+        let mut said = self.said.clone();
+        let detail = "the balance or a cap is too small for the other backends of this model";
+        said.push(Degradation::new("fallback_backends", detail));
+        Some(Self {
+            legs: free.cloned().collect(),
+            routed: self.routed.clone(),
+            said,
+            refused: None,
+        })
+    }
+}
+
+impl Engine {
+    /// The stage: chooses the legs and sets up their models. A profile's search goes on where the
+    /// budget of its cycle pays for it.
+    ///
+    /// # Errors
+    /// When no backend may serve the request.
+    pub(crate) fn plan(&self, prepared: Prepared) -> Result<Planned, EngineError> {
+        let mut limited = prepared.into_limited();
+        let plan = self.plan_for(limited.call(), &mut Router::route)?;
+        let plan = match limited.call().task() {
+            Task::Generate => self.allow_search(limited.call(), plan)?,
+            Task::Embeddings | Task::CountTokens => plan,
+        };
+        let (plan, seed) = match limited.call().task() {
+            Task::Generate => self.take_seed(limited.call(), plan)?,
+            Task::Embeddings | Task::CountTokens => (plan, None),
+        };
+        limited.planned(&plan.legs, seed);
+        Ok(Planned { limited, plan })
+    }
+
+    /// The plan of a call. Has no effect beside.
+    ///
+    /// # Errors
+    /// When no backend may serve the request.
+    pub(crate) fn plan_for(&self, call: &Call, ask: Ask<'_>) -> Result<Plan, EngineError> {
+        if is_open(call) {
+            let question = Question::of(call, &self.memory);
+            let routed = self.report_unpriced(self.route_with_fallbacks(&question, ask))?;
+            let said = routed.instead().into_iter().collect();
+            return self.plan_of(call, routed, said);
+        }
+        let candidates = self.report_unpriced(by_name(call))?;
+        self.drawn(call, None, candidates, Vec::new())
+    }
+
+    /// The plan of what the router decided.
+    ///
+    /// # Errors
+    /// When no choice can be set up as is wanted.
+    pub(crate) fn plan_of(
+        &self,
+        call: &Call,
+        routed: Routed,
+        said: Vec<Degradation>,
+    ) -> Result<Plan, EngineError> {
+        let candidates = routed.candidates();
+        self.drawn(call, Some(Arc::new(routed)), candidates, said)
+    }
+
+    fn drawn(
+        &self,
+        call: &Call,
+        routed: Option<Arc<Routed>>,
+        candidates: Vec<Candidate>,
+        said: Vec<Degradation>,
+    ) -> Result<Plan, EngineError> {
+        let mut refused = None;
+        let mut legs = Vec::with_capacity(candidates.len());
+        for candidate in candidates {
+            match self.leg(call, routed.as_ref(), candidate) {
+                Ok(leg) => legs.push(Arc::new(leg)),
+                // Another backend may take what this one cannot.
+                Err(error) => {
+                    refused.get_or_insert(error);
+                }
+            }
+        }
+        match refused {
+            Some(error) if legs.is_empty() => Err(error),
+            refused => Ok(Plan {
+                legs,
+                routed,
+                said,
+                refused,
+            }),
+        }
+    }
+
+    fn leg(
+        &self,
+        call: &Call,
+        routed: Option<&Arc<Routed>>,
+        candidate: Candidate,
+    ) -> Result<Leg, EngineError> {
+        let endpoint = Arc::clone(call.world().endpoint(&candidate));
+        let dialect = endpoint.dialect_for(call.dialect(), &candidate.entry);
+        let wanted = routed.and_then(|routed| routed.wanted.as_ref());
+        let subject = Subject {
+            call,
+            candidate: &candidate,
+            endpoint: &endpoint,
+            dialect,
+            choice: routed.and_then(|routed| routed.choice(&candidate)),
+            wanted,
+        };
+        let planned = match call.task() {
+            Task::Generate => settings::plan(subject, &self.memory)?,
+            Task::Embeddings | Task::CountTokens => settings::Planned::untouched(call),
+        };
+        let searches = routed.is_some_and(|routed| routed.searches());
+        let capabilities = &candidate.entry.capabilities;
+        let reasons_unseen = call.task() == Task::Generate
+            && (reasons_unseen(capabilities, &call.top(), wanted.is_some())
+                || self
+                    .observed
+                    .reasons_unseen(&endpoint.name, &candidate.entry));
+        Ok(Leg {
+            price: price::of(call.world(), &candidate, searches),
+            prompt_bound: call.size().prompt.saturating_add(planned.added),
+            output_bound: planned.output,
+            settings: planned.settings,
+            routed: routed.cloned(),
+            reasons_unseen,
+            candidate,
+            endpoint,
+            dialect,
+        })
+    }
+
+    /// Tells the operator of models without a price.
+    fn report_unpriced<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
+        if let Err(EngineError::Unpriced { model }) = &result {
+            self.services.sink.unpriced(model);
+        }
+        result
+    }
+}
+
+/// The candidates of a model that the caller names without any hint, in the owner's order, and
+/// behind them the models that the owner named for when they fail.
+fn by_name(call: &Call) -> Result<Vec<Candidate>, EngineError> {
+    let (principal, world, model) = (call.principal(), call.world(), call.model());
+    let fallbacks = world.fallbacks_of(model);
+    let mut candidates = match world.roster().resolve(model) {
+        Ok(candidates) => candidates,
+        // A model without a backend can still have fallbacks.
+        Err(NoRoute::UnknownModel { .. }) if serves_any(world, fallbacks) => Vec::new(),
+        Err(no_route) => return Err(no_route.into()),
+    };
+    entitle::within_scopes(principal, world, model, &mut candidates);
+    for other in fallbacks {
+        let mut others = world.roster().resolve(other).unwrap_or_default();
+        entitle::within_scopes(principal, world, other, &mut others);
+        candidates.extend(others);
+    }
+    entitle::payable(principal, world, model, &mut candidates)?;
+    Ok(candidates)
+}
+
+fn serves_any(world: &World, models: &[String]) -> bool {
+    let mut models = models.iter();
+    models.any(|model| world.roster().resolve(model).is_ok())
+}

@@ -1,0 +1,29 @@
+//! What a backend's model costs a request, and what is added to it for its caller.
+
+use bardo_router::Candidate;
+use bardo_types::model::Price;
+use bardo_types::money::{BasisPoints, MicroUsd};
+
+use crate::received::{Payer, Principal};
+use crate::world::World;
+
+/// The fee of a search where no list says it.
+pub(crate) const USUAL_SEARCH_FEE: MicroUsd = MicroUsd::new(10_000);
+
+/// What is added to costs for a caller: the spread of its key, its tier or the configuration.
+pub(crate) fn rate(principal: &Principal, world: &World) -> BasisPoints {
+    match &principal.payer {
+        Payer::Owner => BasisPoints::ZERO,
+        Payer::Prepaid(key) => key.spread_or(world.billing.spread),
+    }
+}
+
+/// The prices of a candidate, with a fee where the provider may search; `None` where it must not be
+/// billed.
+pub(crate) fn of(world: &World, candidate: &Candidate, searches: bool) -> Option<Price> {
+    let mut price = world.price(candidate)?;
+    if searches {
+        price.web_search.get_or_insert(USUAL_SEARCH_FEE);
+    }
+    Some(price)
+}

@@ -1,0 +1,189 @@
+//! The body of a request and its one owner: the caller's bytes, where their top-level members lie,
+//! and the neutral form, which is decoded at most once and only where a stage needs it.
+
+use std::sync::{Arc, OnceLock};
+
+use bardo_ledger::hold::prompt_tokens_upper;
+use bardo_types::chat::ChatRequest;
+use bardo_types::json::RawJson;
+use bardo_types::model::Dialect;
+use bardo_types::privacy::SecurityClass;
+use bardo_wire::codec::BadRequest;
+use bardo_wire::json::{Member, TopLevel};
+use bardo_wire::{anthropic, responses, table};
+use bytes::Bytes;
+
+use crate::error::EngineError;
+use crate::memory::Memory;
+use crate::received::Task;
+use crate::size::Size;
+
+/// What a request says, as bytes and, once a stage needs it, in neutral form.
+pub(crate) struct RequestBody {
+    task: Task,
+    dialect: Dialect,
+    body: Bytes,
+    members: Vec<Member>,
+    account: Arc<str>,
+    earlier: Earlier,
+    size: OnceLock<Size>,
+    neutral: OnceLock<Result<Arc<ChatRequest>, BadRequest>>,
+    /// A stage changed the neutral form, so the bytes are not what is sent.
+    changed: bool,
+}
+
+/// The stored response that a request builds on.
+enum Earlier {
+    /// The request stands alone.
+    None,
+    /// The gateway does not have it; its provider may.
+    Unknown(String),
+    /// Its items, and how well they have to be kept.
+    Known(Vec<RawJson>, SecurityClass),
+}
+
+impl RequestBody {
+    /// A body whose top level was read. Looks up the stored response that it names.
+    pub(crate) fn new(
+        task: Task,
+        dialect: Dialect,
+        body: Bytes,
+        members: Vec<Member>,
+        account: &str,
+        memory: &Memory,
+    ) -> Self {
+        let previous = (dialect == Dialect::Responses)
+            .then(|| responses::previous_response_id(&TopLevel::over(&body, &members)));
+        let earlier = match previous.flatten() {
+            None => Earlier::None,
+            Some(id) => match memory.items(account, &id) {
+                Some(items) => {
+                    let class = memory.class_of_items(account, &id).unwrap_or_default();
+                    Earlier::Known(items, class)
+                }
+                None => Earlier::Unknown(id),
+            },
+        };
+        Self {
+            task,
+            dialect,
+            body,
+            members,
+            account: account.into(),
+            earlier,
+            size: OnceLock::new(),
+            neutral: OnceLock::new(),
+            changed: false,
+        }
+    }
+
+    /// The caller's bytes.
+    pub(crate) fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// The caller's top-level members.
+    pub(crate) fn top(&self) -> TopLevel<'_> {
+        TopLevel::over(&self.body, &self.members)
+    }
+
+    /// The tokens and answers that the request tells of; worked out once. A stored response that it
+    /// builds on is part of its prompt.
+    pub(crate) fn size(&self) -> Size {
+        *self.size.get_or_init(|| {
+            let mut size = Size::of(self.dialect, &self.top());
+            if let Earlier::Known(items, _) = &self.earlier {
+                let items = items.iter().map(|item| item.as_str().as_bytes());
+                let earlier: u64 = items.map(prompt_tokens_upper).sum();
+                size.prompt = size.prompt.saturating_add(earlier);
+            }
+            size
+        })
+    }
+
+    /// Whether the request builds on an answer that only the gateway stored.
+    pub(crate) fn goes_on_from_here(&self) -> bool {
+        matches!(self.earlier, Earlier::Known(..))
+    }
+
+    /// Whether a stage changed what is asked, so that the caller's bytes must not be relayed.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// The class of what the request goes on with: a stored response, thinking beside tool calls.
+    pub(crate) fn remembered_class(&self, memory: &Memory) -> SecurityClass {
+        let stored = match &self.earlier {
+            Earlier::Known(_, class) => *class,
+            Earlier::None | Earlier::Unknown(_) => SecurityClass::default(),
+        };
+        if !memory.guards(&self.account) {
+            return stored;
+        }
+        let request = self.neutral(memory);
+        let of_calls = request.map(|request| memory.class_of_calls(&self.account, request));
+        stored.max(of_calls.unwrap_or_default())
+    }
+
+    /// The request in neutral form; `None` where it cannot be read. Then the backend that it is
+    /// relayed to may refuse it.
+    pub(crate) fn neutral(&self, memory: &Memory) -> Option<&Arc<ChatRequest>> {
+        match self.task {
+            Task::Embeddings => None,
+            Task::Generate | Task::CountTokens => self.decoded(memory).as_ref().ok(),
+        }
+    }
+
+    /// The request in neutral form, for stages that must not let pass what they cannot read.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn readable(&self, memory: &Memory) -> Result<&Arc<ChatRequest>, EngineError> {
+        Ok(self.decoded(memory).as_ref().map_err(Clone::clone)?)
+    }
+
+    /// The neutral form where an earlier stage has needed it.
+    pub(crate) fn known_neutral(&self) -> Option<&Arc<ChatRequest>> {
+        self.neutral.get()?.as_ref().ok()
+    }
+
+    /// The whole request in neutral form, to be written anew.
+    ///
+    /// # Errors
+    /// When it cannot be read, or builds on a response that is not stored here.
+    pub(crate) fn request(&self, memory: &Memory) -> Result<Arc<ChatRequest>, EngineError> {
+        if let Earlier::Unknown(id) = &self.earlier {
+            return Err(EngineError::UnknownResponse(id.clone()));
+        }
+        Ok(Arc::clone(
+            self.decoded(memory).as_ref().map_err(Clone::clone)?,
+        ))
+    }
+
+    /// The request as a stage changed it. It is translated from now on, never relayed.
+    pub(crate) fn replaced(self, request: ChatRequest) -> Self {
+        Self {
+            neutral: OnceLock::from(Ok(Arc::new(request))),
+            changed: true,
+            ..self
+        }
+    }
+
+    fn decoded(&self, memory: &Memory) -> &Result<Arc<ChatRequest>, BadRequest> {
+        self.neutral.get_or_init(|| {
+            let mut request = match (&self.earlier, self.task) {
+                (Earlier::Known(items, _), _) => {
+                    let body = responses::prepend_items(&self.body, items)?;
+                    table::decode_request(self.dialect, &body)?
+                }
+                (_, Task::CountTokens) if self.dialect == Dialect::Anthropic => {
+                    anthropic::decode_count_request(&self.body)?
+                }
+                _ => table::decode_request(self.dialect, &self.body)?,
+            };
+            request.extra.retain(|(name, _)| name != "bardo");
+            memory.restore_calls(&self.account, &mut request);
+            Ok(Arc::new(request))
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! The stage that refuses requests for what they say, before anything is planned or held.
+
+use bardo_wire::codec::BadRequest;
+
+use crate::call::Call;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::limit::Limited;
+use crate::ports::Prompt;
+
+/// A request that every screen lets pass.
+pub(crate) struct Screened(Limited);
+
+impl Screened {
+    /// The request, for the stage that prepares it.
+    pub(crate) fn into_limited(self) -> Limited {
+        self.0
+    }
+}
+
+impl Engine {
+    /// Shows the request to each screen that covers its caller. Without one nothing is decoded.
+    ///
+    /// # Errors
+    /// When a screen refuses the request, or cannot read it.
+    pub(crate) async fn screen(&self, limited: Limited) -> Result<Screened, EngineError> {
+        self.check_screens(limited.call()).await?;
+        Ok(Screened(limited))
+    }
+
+    async fn check_screens(&self, call: &Call) -> Result<(), EngineError> {
+        let principal = call.principal();
+        let screens = &call.world().stages.screens;
+        for screen in screens.iter().filter(|screen| screen.covers(principal)) {
+            let prompt = Prompt {
+                principal,
+                dialect: call.dialect(),
+                request: call.request_body().readable(&self.memory)?,
+            };
+            screen
+                .check(prompt)
+                .await
+                .map_err(|refusal| BadRequest::new(refusal.param, refusal.message))?;
+        }
+        Ok(())
+    }
+}
