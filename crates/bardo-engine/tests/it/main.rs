@@ -8,5 +8,6 @@ mod money;
 mod purse;
 mod refusals;
 mod routing;
+mod stages;
 mod unfunded;
 mod world;
