@@ -124,7 +124,7 @@ impl Engine {
 /// Renders a leg: the request as its backend gets it.
 ///
 /// # Errors
-/// When it has no input, or the backend cannot take it.
+/// When the backend cannot take it.
 pub(crate) fn shape(
     call: &Call,
     leg: &Arc<Leg>,

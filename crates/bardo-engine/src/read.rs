@@ -49,6 +49,10 @@ fn read(
     if received.dialect == Dialect::Anthropic && received.task == Task::Generate {
         require_limit(&top)?;
     }
+    if received.task == Task::Embeddings && top.get("input").is_none() {
+        let message = "`input` is required: a text or a list of texts";
+        return Err(BadRequest::new("input", message).into());
+    }
     let stream = read_flag(&top, "stream")?;
     let include_usage = stream && includes_usage(&top)?;
     if stream && received.task == Task::Generate {
