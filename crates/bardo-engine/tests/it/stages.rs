@@ -1,10 +1,11 @@
-//! Screens and preparers between the limits and the plan.
+//! Stores of answers, screens and preparers around the plan.
 
 use std::sync::Arc;
 
 use bardo_access::Future;
 use bardo_engine::{
-    EngineError, Preparer, Principal, Prompt, Screen, ScreenRefusal, Stages, World,
+    Answer, AnswerBody, AnswerHead, AnswerStore, Asked, EngineError, Preparer, Principal, Prompt,
+    Screen, ScreenRefusal, Stages, Stores, World,
 };
 use bardo_types::chat::{ChatRequest, Part};
 use bardo_types::model::Dialect;
@@ -100,5 +101,41 @@ async fn a_request_that_a_preparer_changed_is_sent_as_it_was_changed() {
             last.contains("Greet <name>.") && !last.contains("Alice"),
             "{last}"
         );
+    }
+}
+
+/// Has an answer for everything.
+struct Has(&'static str);
+
+impl AnswerStore for Has {
+    fn find<'a>(&'a self, _asked: Asked<'a>) -> Future<'a, Option<Answer>> {
+        let answer = Answer {
+            head: AnswerHead::default(),
+            body: AnswerBody::Whole(self.0.into()),
+        };
+        Box::pin(async { Some(answer) })
+    }
+}
+
+#[tokio::test]
+async fn a_stored_answer_is_served_and_no_provider_is_called() {
+    let stores = [
+        Stores {
+            by_hash: vec![Box::new(Has("stored"))],
+            ..Stores::default()
+        },
+        Stores {
+            by_meaning: vec![Box::new(Has("stored"))],
+            ..Stores::default()
+        },
+    ];
+    for stores in stores {
+        let mut bench = Bench::start();
+        let engine = Arc::into_inner(bench.engine).expect("no request holds it");
+        bench.engine = Arc::new(engine.with_stores(stores));
+        let body = prompt(Dialect::Chat, "gpt-5.5", "Hello");
+        let answer = bench.ask(Dialect::Chat, &body).await.expect("an answer");
+        assert_eq!(answer.text, "stored");
+        assert!(bench.received().await.is_empty());
     }
 }
