@@ -11,9 +11,9 @@ use crate::relay::ReplyStream;
 
 /// Why there is no answer from this backend.
 pub(crate) enum Unanswered {
-    /// It failed.
+    /// The backend failed.
     Failed(Failure, Life<Sent>),
-    /// It answered, and the books do not; nothing may be handed over.
+    /// The backend answered, and the ledger did not; the answer must not be delivered.
     Store(StoreError),
     /// It answered, and its answer must not be handed over.
     Withheld(EngineError),

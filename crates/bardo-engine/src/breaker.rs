@@ -55,15 +55,15 @@ impl Who {
 
 /// Whether a backend may be asked.
 pub(crate) enum Gate {
-    /// It may.
+    /// The backend may be called.
     Pass(Permit),
-    /// It asked to be left alone for so long, with such a failure.
+    /// The backend named a time before which it must not be called, with this class of failure.
     Paused(Duration, FaultClass),
-    /// It has failed too often.
+    /// The circuit of the backend is open.
     Open {
-        /// So long until somebody may look again.
+        /// Time until the next half-open probe.
         wait: Duration,
-        /// It does not even answer with errors.
+        /// Whether the backend gives no answers at all, not even errors.
         dead: bool,
     },
 }

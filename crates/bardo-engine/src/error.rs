@@ -67,7 +67,7 @@ pub enum EngineError {
         "the request requires `{feature}`, which the chosen backend does not support: {detail}"
     )]
     Required {
-        /// The feature.
+        /// Name of the feature.
         feature: String,
         /// What would have happened.
         detail: String,
@@ -124,7 +124,7 @@ pub enum EngineError {
         "a spending cap of {limit} USD has no room: {used} USD are spent or held, and the request can cost up to {needed} USD"
     )]
     Budget {
-        /// Whose cap.
+        /// The key, session or account that has the cap.
         scope: CapScope,
         /// Over which time.
         window: Window,
@@ -168,7 +168,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// The same, with what is left of the caller's limits where it shows that.
+    /// This error, with the remaining limits of the caller if the error shows them.
     pub(crate) fn with_limits(mut self, left: Option<&Admission>) -> Self {
         if let Self::Funds { limits, .. } | Self::Budget { limits, .. } = &mut self {
             *limits = left.cloned().map(Box::new);

@@ -17,7 +17,7 @@ pub(crate) struct Failure {
 /// What may follow a failed try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// It would fail everywhere.
+    /// The request would fail at every backend.
     Never,
     /// Surely nothing was done and nothing billed: the same backend may be asked again, not before
     /// this time has passed, or another one at once.
@@ -29,8 +29,8 @@ pub(crate) enum Next {
     Other,
     /// The request may have been carried out; asking anybody again could pay twice.
     Unknown,
-    /// The same, on an idle connection that the provider closed before a byte of the answer. The
-    /// gateway does not repeat it either; its caller may.
+    /// The outcome is unknown, on an idle connection that the provider closed before any byte of
+    /// the answer. The gateway does not repeat the request; the caller may.
     Stale,
 }
 
@@ -83,8 +83,8 @@ impl Failure {
             service,
             account,
         } = refusal;
-        // On BlockRun's account rail a call that ends in a server error may be billed all the same
-        // (reference sheet `blockrun.md`); calls paid one by one never are.
+        // On BlockRun's account rail a call that ends in a server error may be billed all the same;
+        // calls paid one by one never are.
         let may_be_billed = service == Service::BlockRun && account && status >= 500;
         if status == 425 {
             // "Too early" is no fault of the request.
@@ -158,13 +158,13 @@ impl Failure {
 /// What a failure says of the backend itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blame {
-    /// It could not even be reached.
+    /// The backend could not be reached.
     Unreachable,
-    /// It was sent the request, and nothing came back in time.
+    /// The backend received the request and did not answer in time.
     Silent,
-    /// It failed.
+    /// The backend reported a failure.
     Backend,
-    /// It works, and refused this request or this key.
+    /// The backend works, and refused this request or this key.
     Nobody,
 }
 
@@ -191,8 +191,7 @@ pub(crate) fn blame(fault: &Fault, service: Service) -> Blame {
     }
 }
 
-/// OpenRouter's 503 when none of its own providers meets what the request demands of them
-/// (reference sheet `openrouter.md`, Errors).
+/// OpenRouter's 503 when none of its own providers meets what the request demands of them.
 fn is_unroutable(fault: &Fault, service: Service) -> bool {
     if service != Service::OpenRouter || fault.status != Some(503) {
         return false;

@@ -52,7 +52,7 @@ pub struct AnswerHead {
 /// What an answer came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
-    /// Who pays.
+    /// The party that pays for the request.
     pub mode: PaymentMode,
     /// What it costs, whoever pays; `None` where that is not known.
     pub cost: Option<MicroUsd>,

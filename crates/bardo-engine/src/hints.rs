@@ -66,7 +66,7 @@ const WARNINGS_MAX: usize = 64;
 /// A name that differs from another by so many letters is taken for a slip.
 const SLIP: usize = 2;
 
-/// Every hint.
+/// Names of all hints.
 const KNOWN: &[&str] = &[
     "metadata",
     "session_id",

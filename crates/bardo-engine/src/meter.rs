@@ -21,9 +21,9 @@ use bytes::Bytes;
 use crate::tokenizer;
 use delivered::Delivered;
 
-/// So many bytes of events are kept as they are.
+/// Number of bytes of events that are stored unread.
 const KEPT_MAX: usize = 64 << 10;
-/// So many bytes of text are kept uncounted.
+/// Number of bytes of text that are stored uncounted.
 const TEXT_MAX: usize = 64 << 10;
 /// An unfinished event may grow to this size.
 const EVENT_MAX: usize = 16 << 20;
@@ -38,7 +38,7 @@ pub struct Meter {
     delivered: Delivered,
     /// Bytes of content, by a quick look.
     skimmed: u64,
-    /// So much of `kept` is in `skimmed` already. Nobody looks before somebody asks.
+    /// Number of bytes of `kept` that `skimmed` includes. They are read only on demand.
     looked: usize,
 }
 
@@ -104,9 +104,9 @@ impl Meter {
         self.delivered.count()
     }
 
-    /// What to charge for (decisions §4): what the provider reported, where it reported all of it;
-    /// for what is missing, our count of the prompt and of what was delivered. Says whether
-    /// anything was counted here.
+    /// What to charge for: what the provider reported, where it reported all of it; for what is
+    /// missing, our count of the prompt and of what was delivered. Says whether anything was
+    /// counted here.
     ///
     /// `complete` says that the provider told why the answer ended, so that its counts are its
     /// last. Before that they may be of any moment, and more may have been delivered since.

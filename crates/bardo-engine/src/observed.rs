@@ -24,9 +24,10 @@ use crate::unseen::{Pace, Work};
 use histogram::Window;
 pub use histogram::{Percentiles, SAMPLES_MIN};
 
-/// So many pairs of backend and model are remembered; the one that was asked longest ago goes first.
+/// Number of pairs of backend and model that are remembered; the longest unused are forgotten
+/// first.
 const PAIRS_MAX: usize = 512;
-/// So many failures in a row make a backend down.
+/// Number of failures in a row that make a backend down.
 pub const STREAK_DOWN: u32 = 3;
 /// After such a time without another failure it may be tried again.
 const DOWN_FOR: Duration = Duration::from_secs(30);
@@ -36,7 +37,7 @@ const DEGRADED_PERMILLE: u64 = 50;
 /// How well a backend serves a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendState {
-    /// It answers.
+    /// The backend answers.
     Healthy,
     /// More than one try in twenty fails, of 20 tries or more, or it is far slower than usual.
     Degraded {
@@ -45,7 +46,7 @@ pub enum BackendState {
     },
     /// Its circuit is open, it failed three times in a row just now, or it cannot be reached.
     Down {
-        /// Since when.
+        /// Time of the first failure.
         since: Instant,
     },
     /// Nothing is known of it.
@@ -158,7 +159,7 @@ struct Pair {
     model: Arc<str>,
     window: Window,
     pace: Pace,
-    /// It was billed for reasoning.
+    /// Whether the model was billed for reasoning.
     reasons: bool,
     streak: u32,
     /// The first and the last failure of the streak.
@@ -175,11 +176,11 @@ struct Probe {
 
 /// What a try says of the backend.
 enum Evidence {
-    /// It answered, after such a time where that is known.
+    /// The backend answered, after this time if it is known.
     Answered(Option<Duration>),
-    /// It refused what the caller sent, so it is there.
+    /// The backend refused the caller's request, so it works.
     Refused,
-    /// It failed.
+    /// The attempt failed.
     Failed,
     /// Nothing: the caller left before there was anything.
     None,

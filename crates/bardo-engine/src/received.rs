@@ -12,11 +12,11 @@ use crate::hints::Hints;
 /// What the caller wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
-    /// An answer.
+    /// Generate an answer.
     Generate,
     /// The size of the prompt (`count_tokens`, `responses/input_tokens`).
     CountTokens,
-    /// Vectors.
+    /// Compute vectors of texts.
     Embeddings,
 }
 
@@ -25,7 +25,7 @@ pub enum Task {
 pub struct Principal {
     /// The account; partitions everything that is remembered.
     pub account: AccountId,
-    /// Who pays.
+    /// The party that pays for the request.
     pub payer: Payer,
 }
 
@@ -77,6 +77,6 @@ pub struct Received {
     pub forward: HeaderMap,
     /// Hints from headers; hints in the body win over them.
     pub hints: Hints,
-    /// Who calls.
+    /// The identity of the caller.
     pub principal: Principal,
 }

@@ -12,7 +12,7 @@ use crate::window::Window;
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// Full jitter between these, where the provider named no time.
 const BACKOFF_MS: std::ops::RangeInclusive<u64> = 100..=800;
-/// So that those who wait for the same moment do not all come at once.
+/// Largest random delay after a named time, so that waiting requests do not all come at once.
 const SPREAD_MS_MAX: u64 = 250;
 
 /// Retries of this process as a share of its requests over the last ten seconds.
@@ -45,7 +45,7 @@ impl Budget {
         granted
     }
 
-    /// So many retries were made without being asked for.
+    /// Counts retries that were made without a grant.
     pub(crate) fn note(&mut self, now: Instant, retries: u32) {
         let slot = self.0.now(now);
         slot.1 = slot.1.saturating_add(retries);

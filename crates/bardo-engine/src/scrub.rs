@@ -1,4 +1,4 @@
-//! Keys and prompts taken out of a provider's words (quality P-38).
+//! Keys and prompts taken out of a provider's words.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -20,7 +20,7 @@ pub(crate) fn scrub(fault: &mut Fault, key: &str) {
     }
 }
 
-/// So many letters and digits in a row are a quotation.
+/// Number of letters and digits in a row that count as a quotation.
 const QUOTED: usize = 12;
 
 /// The fault as logs may have it: without its words, where they quote the caller's request. Texts

@@ -18,9 +18,9 @@ use crate::lifecycle::Ended;
 use crate::settlement::Message;
 use crate::tab::Tab;
 
-/// So many requests are under way or waiting to be settled at most; more are refused.
+/// Largest number of requests in progress or waiting to be settled; more are refused.
 const ROOM: usize = 16_384;
-/// So many are settled at once.
+/// Number of requests that are settled at the same time.
 const AT_ONCE: usize = 256;
 /// The pause after the first time the books did not answer, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);

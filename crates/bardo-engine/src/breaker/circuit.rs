@@ -30,7 +30,7 @@ pub struct Breaker {
     pub connect_failures: u32,
     /// Failures among the answers of five minutes that open one, in thousandths.
     pub error_permille: u32,
-    /// So many answers are needed before the share of failures means something.
+    /// Number of answers before the share of failures counts.
     pub min_samples: u32,
     /// How long one stays open at first.
     pub open_for: Duration,
@@ -58,7 +58,7 @@ pub struct CircuitHealth {
     pub model: String,
     /// Whether it is asked.
     pub state: CircuitState,
-    /// It fails more often than once in twenty, of 20 answers or more.
+    /// Whether more than one in twenty of at least 20 answers failed.
     pub degraded: bool,
     /// Failures since the last success.
     pub failures_in_a_row: u32,
@@ -77,11 +77,11 @@ pub struct CircuitHealth {
 /// How a request came past a circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// It was closed.
+    /// The circuit was closed.
     Closed,
     /// To find out whether the backend is well again.
     Probe,
-    /// It was open, and there was nobody else to ask.
+    /// The circuit was open, and no other backend was available.
     Anyway,
 }
 
@@ -141,8 +141,9 @@ impl Circuit {
         }
     }
 
-    /// The same for a request that has nobody else: it passes, unless the backend is dead and so
-    /// would keep everybody waiting. Then one request at a time looks, before the time is over.
+    /// Admits a request that has no other backend. It passes, unless the backend is dead and so
+    /// would make every caller wait: then one request at a time probes it, before the circuit's
+    /// time is over.
     pub(super) fn pass_anyway(&mut self, breaker: &Breaker, now: Instant) -> Result<Way, Duration> {
         let dead = self.is_dead(breaker);
         let Some(trip) = self.trip.as_mut().filter(|_| breaker.enabled) else {

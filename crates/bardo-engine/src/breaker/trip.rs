@@ -19,7 +19,7 @@ pub(super) struct Trip {
     probe: Option<Instant>,
     /// When one did so last; the moment of opening counts.
     looked: Instant,
-    /// So long after that a request without another backend may look before the time.
+    /// Time after `looked` when a request without another backend may probe early.
     gap: Duration,
     /// How many requests passed all the same, for want of another backend.
     anyway: u64,
@@ -55,7 +55,7 @@ impl Trip {
         self.begin_probe(now)
     }
 
-    /// The same before its time.
+    /// Begins a half-open probe before the circuit's time is over.
     pub(super) fn probe_early(&mut self, now: Instant) -> Result<(), Duration> {
         let next = self.until.min(self.looked + self.gap);
         let left = next.saturating_duration_since(now);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// A value, and where it stands.
 pub(super) enum Given<'a> {
-    /// A header's.
+    /// The value of a header.
     Text(&'a str),
     /// A member of the body, within the object of this prefix.
     Json(&'a Value, &'static str),

@@ -13,7 +13,7 @@ pub(super) type Name = Arc<(AccountId, String)>;
 #[derive(Debug)]
 pub(super) enum Outcome {
     Running {
-        /// It is answered piece by piece.
+        /// Whether the answer is a stream.
         streams: bool,
         ended: watch::Receiver<()>,
     },
@@ -34,7 +34,7 @@ pub(super) struct Entry {
 pub(super) struct Table {
     entries: HashMap<Name, (u64, Entry)>,
     order: BTreeMap<u64, Name>,
-    /// The same, by account.
+    /// The keys in their order, by account.
     accounts: HashMap<AccountId, BTreeMap<u64, Name>>,
     /// Those whose answers are kept.
     answered: BTreeMap<u64, Name>,

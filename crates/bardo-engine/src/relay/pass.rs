@@ -16,7 +16,7 @@ use crate::tab::Tab;
 pub(crate) struct Pass {
     dialect: Dialect,
     service: Service,
-    /// So many answers were asked for.
+    /// Number of answers that the request wants.
     choices: u64,
     hide_usage: bool,
     /// The unfinished event.
@@ -146,7 +146,7 @@ impl Pass {
 
     /// The provider closed. A chat stream in which every answer said why it ended may lack its
     /// `[DONE]` where its body ended whole, and at local servers in any case; for everybody else a
-    /// missing terminal event is a failure (translation §7, 21).
+    /// missing terminal event is a failure.
     pub(super) fn end(
         &mut self,
         whole: bool,

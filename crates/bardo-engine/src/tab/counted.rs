@@ -54,7 +54,7 @@ impl Tab {
         }
     }
 
-    /// The same backend was asked again, and this is what it counted then.
+    /// Adds the usage of another attempt at the same backend.
     pub(crate) fn add(&mut self, usage: &Usage) {
         match &mut self.receipt.usage {
             Some(known) => known.add(usage),

@@ -24,7 +24,7 @@ fn marks(dialect: Dialect) -> (&'static str, &'static str) {
 }
 
 #[tokio::test]
-async fn bug_21_an_answer_that_ends_without_its_end_is_shown_as_failed() {
+async fn an_answer_that_ends_without_its_end_is_shown_as_failed() {
     let bench = Bench::start();
     let long = "One sentence after another keeps the stream going. ".repeat(4);
     let ends = [

@@ -148,7 +148,7 @@ async fn a_signed_call_that_the_client_completed_goes_back_as_it_was_made() {
 
 /// Signatures are bound to what came before; a client that edits its history breaks them.
 #[tokio::test]
-async fn bug_34_signatures_of_another_conversation_are_stripped_and_said() {
+async fn signatures_of_another_conversation_are_stripped_and_said() {
     let bench = Bench::start();
     let mut body = prompt(Dialect::Chat, "claude-opus-5-5", &thinking_call());
     body["tools"] = chat_tools();

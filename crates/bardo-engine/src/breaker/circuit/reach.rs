@@ -22,7 +22,8 @@ impl Health {
         self.circuits().get(&id)?.open_since(now)
     }
 
-    /// The same by names, for operators: it looks at all circuits.
+    /// Time since which the circuit of a backend and model is open, by their names, for operators.
+    /// It reads all circuits.
     pub(crate) fn named_open_since(
         &self,
         backend: &str,
