@@ -110,7 +110,7 @@ pub(crate) enum Unseen {
 }
 
 impl Unseen {
-    /// What a flag says that allows a new account.
+    /// Permission of a flag to create an account.
     pub(crate) const fn of(may_create: bool) -> Self {
         if may_create { Self::Make } else { Self::Refuse }
     }

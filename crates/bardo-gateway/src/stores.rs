@@ -114,7 +114,7 @@ impl Stores {
         })
     }
 
-    /// Ends the start of a server whose store refuses it for good. A store that is away may come
+    /// Ends the start of a server whose store refuses it for good. An unavailable store may come
     /// back; until then the server serves all but the callers that need it.
     fn prepare(&self) -> Result<(), Failure> {
         let Some(postgres) = &self.postgres else {
@@ -155,7 +155,7 @@ impl Stores {
     }
 }
 
-/// Says once what does not work while the store is away.
+/// Says once what does not work while the store is unavailable.
 pub(crate) fn tell_unavailable(error: &StoreError) {
     tracing::error!(
         %error,

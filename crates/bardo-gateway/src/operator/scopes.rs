@@ -17,7 +17,7 @@ use super::{Operator, OperatorError};
 )]
 pub(crate) struct ScopeError(String);
 
-/// What is wrong with the text of a scope.
+/// Names the fault in the text of a scope.
 fn problem(text: &str) -> String {
     let (name, _) = split(text);
     let needs = match name.as_str() {
