@@ -403,11 +403,11 @@ async fn the_seed_of_a_day_pays_for_an_agent_until_it_is_spent_and_a_restart_giv
     let kept = Arc::clone(&stored);
     let store = move |spent: &SeedSpent| kept.lock().expect("no panic").push(spent.clone());
     first.bench.engine.seeds().store_by(store);
-    // 2,000 tokens at 15 USD a million: three answers and a little cost 0.09 of the 0.10 USD.
+    // 300 tokens at 100 USD a million: three answers and a little cost 0.09 of the 0.10 USD.
     let answered = async |scene: &Scene, golem: &str| {
-        let text = script(json!([{ "text": "Well.", "usage": { "output": 2_000 } }]));
+        let text = script(json!([{ "text": "Well.", "usage": { "output": 300 } }]));
         let mut body = prompt(Dialect::Chat, "bardo/auto", &text);
-        body["max_tokens"] = json!(2_000);
+        body["max_tokens"] = json!(300);
         body["bardo"] = json!({ "subsystem": "autonomous", "golem_id": golem });
         let answer = scene.ask(&body).await.expect("an answer");
         answer.head.backend.to_string()
