@@ -10,7 +10,8 @@
 mod bench;
 mod faults;
 mod fuzz;
-mod histogram;
+mod latencies;
+mod licenses;
 mod load;
 mod mutants;
 mod servers;

@@ -9,7 +9,7 @@ use super::{
     report::{Report, Row},
     workload::Case,
 };
-use crate::{histogram::Histogram, load::drive::Fleet};
+use crate::{latencies::Latencies, load::drive::Fleet};
 
 const RATE: f64 = 500.0;
 const CONNECTIONS: usize = 8;
@@ -43,9 +43,9 @@ pub(super) async fn measure(
 }
 
 /// Short turns for each, so that all three see the same machine.
-async fn sample(subjects: [&Subject; 3], effort: Effort) -> Result<[Histogram; 3]> {
+async fn sample(subjects: [&Subject; 3], effort: Effort) -> Result<[Latencies; 3]> {
     let length = Duration::from_millis(effort.scaled(1500));
-    let mut latencies = [const { None::<Histogram> }; 3].map(Option::unwrap_or_default);
+    let mut latencies = [const { None::<Latencies> }; 3].map(Option::unwrap_or_default);
     let mut fleets = subjects.map(|subject| Fleet::new(subject.address, CONNECTIONS));
     for round in 0..=effort.rounds {
         for (index, subject) in subjects.into_iter().enumerate() {

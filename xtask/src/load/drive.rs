@@ -19,7 +19,7 @@ use super::{
     connection::Client,
     request::{Expect, Template},
 };
-use crate::histogram::Histogram;
+use crate::latencies::Latencies;
 
 /// Runs a future that starts tasks on this thread.
 pub(crate) async fn local<T>(future: impl Future<Output = T>) -> T {
@@ -52,7 +52,7 @@ pub(crate) enum Amount {
 #[derive(Default)]
 pub(crate) struct Tally {
     /// Of good answers, from the moment the request was due.
-    pub(crate) latencies: Histogram,
+    pub(crate) latencies: Latencies,
     pub(crate) errors: u64,
     pub(crate) first_error: Option<String>,
     pub(crate) elapsed: Duration,

@@ -1,0 +1,17 @@
+//! Stands in for the simulated providers where the program was built without them.
+
+use std::net::SocketAddr;
+
+use crate::cli::{Failure, SandboxArgs};
+
+const ABSENT: &str = "this program was built without the simulated providers. Build it with the cargo feature `sandbox`, which is on by default";
+
+/// `bardo-gateway sandbox`: refused.
+pub(crate) fn run_alone(_: &SandboxArgs) -> Result<(), Failure> {
+    Err(ABSENT.into())
+}
+
+/// The providers of `serve --sandbox`: refused.
+pub(crate) fn start(_: bool) -> Result<SocketAddr, Failure> {
+    Err(ABSENT.into())
+}
