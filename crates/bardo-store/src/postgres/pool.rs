@@ -16,7 +16,7 @@ use super::arguments::Command;
 use super::failure::{Failure, Unprepared, classify};
 use super::migrate::migrate;
 use super::options::{InvalidOptions, PostgresOptions};
-use super::tls::{Target, Tls, VerifiedStream};
+use super::tls::{EncryptedStream, Target};
 
 /// How often a command is sent at most.
 const ATTEMPTS_MAX: u32 = 4;
@@ -186,11 +186,10 @@ impl Pool {
     /// A connection that somebody else drives, to hear of notices.
     pub(super) async fn open_with_connection(
         &self,
-    ) -> Result<(Client, Connection<Socket, VerifiedStream>), Unprepared> {
-        let tls: Tls = self.target.tls();
+    ) -> Result<(Client, Connection<Socket, EncryptedStream>), Unprepared> {
         self.target
             .config()
-            .connect(tls)
+            .connect(self.target.tls())
             .await
             .map_err(|error| Unprepared::of(&error))
     }

@@ -1,28 +1,24 @@
 //! Where the database is, and the encryption on the way there.
 
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Config, Socket};
-use tokio_rustls::{TlsConnector, client};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::options::{InvalidOptions, PostgresOptions};
 
 /// Where to connect, and how. It shows nothing of itself: the password is in it.
 pub(super) struct Target {
     config: Config,
-    tls: Tls,
+    tls: MakeRustlsConnect,
 }
 
 impl fmt::Debug for Target {
@@ -51,7 +47,7 @@ impl Target {
         let roots = roots(options.root_certificates.as_deref().or(named.as_deref()))?;
         Ok(Self {
             config,
-            tls: Tls::new(roots),
+            tls: connector(roots),
         })
     }
 
@@ -59,7 +55,7 @@ impl Target {
         &self.config
     }
 
-    pub(super) fn tls(&self) -> Tls {
+    pub(super) fn tls(&self) -> MakeRustlsConnect {
         self.tls.clone()
     }
 }
@@ -124,89 +120,18 @@ fn cause(error: &tokio_postgres::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// Opens encrypted connections, and only to servers that prove who they are.
-#[derive(Clone)]
-pub(super) struct Tls(Arc<ClientConfig>);
+/// An encrypted connection to a server that has proved its name.
+pub(super) type EncryptedStream = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 
-impl Tls {
-    fn new(roots: RootCertStore) -> Self {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("the provider has suites for the default versions")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Self(Arc::new(config))
-    }
-}
-
-impl MakeTlsConnect<Socket> for Tls {
-    type Stream = VerifiedStream;
-    type TlsConnect = TlsTo;
-    type Error = rustls::pki_types::InvalidDnsNameError;
-
-    fn make_tls_connect(&mut self, domain: &str) -> Result<TlsTo, Self::Error> {
-        Ok(TlsTo {
-            connector: TlsConnector::from(Arc::clone(&self.0)),
-            name: ServerName::try_from(domain.to_owned())?,
-        })
-    }
-}
-
-/// An encrypted connection to be made to one server.
-pub(super) struct TlsTo {
-    connector: TlsConnector,
-    name: ServerName<'static>,
-}
-
-impl TlsConnect<Socket> for TlsTo {
-    type Stream = VerifiedStream;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<VerifiedStream>> + Send>>;
-
-    fn connect(self, stream: Socket) -> Self::Future {
-        Box::pin(async move {
-            let stream = self.connector.connect(self.name, stream).await?;
-            Ok(VerifiedStream(Box::new(stream)))
-        })
-    }
-}
-
-/// An encrypted connection to a server that has proved who it is.
-pub(super) struct VerifiedStream(Box<client::TlsStream<Socket>>);
-
-impl TlsStream for VerifiedStream {
-    fn channel_binding(&self) -> ChannelBinding {
-        ChannelBinding::none()
-    }
-}
-
-impl AsyncRead for VerifiedStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for VerifiedStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
-    }
+/// Encrypts connections, and only to servers that prove their name.
+fn connector(roots: RootCertStore) -> MakeRustlsConnect {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the provider has suites for the default versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    MakeRustlsConnect::new(config)
 }
 
 #[cfg(test)]
