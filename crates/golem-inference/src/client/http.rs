@@ -1,24 +1,24 @@
 //! Connections to one server: HTTP/1.1, kept open between calls, with TLS where its address says
 //! so.
 
-use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::error::Error;
 use std::time::Duration;
+use std::{fmt, io};
 
 use bytes::Bytes;
 use http::response::Parts;
 use http::{Method, Request, header, request};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
-use hyper::client::conn::http1::{Builder, SendRequest};
-use hyper_util::rt::TokioIo;
-use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{self, Client};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::crypto::ring;
 
 use super::ClientError;
 
-/// Connections that wait for their next call; more are closed.
+/// Idle connections that are kept for the next call; more are closed.
 const IDLE_MAX: usize = 16;
 /// A whole answer that is longer is refused.
 const BODY_MAX: usize = 64 << 20;
@@ -90,22 +90,45 @@ impl std::fmt::Display for Endpoint {
     }
 }
 
-type Sender = SendRequest<Full<Bytes>>;
+type Pool = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 /// The connections to one server.
-#[derive(Debug)]
 pub(crate) struct Http {
     endpoint: Endpoint,
     patience: Duration,
-    idle: Arc<Mutex<Vec<Sender>>>,
+    pool: Pool,
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Http")
+            .field("endpoint", &self.endpoint)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Http {
+    /// The connections to `endpoint`. `patience` bounds the wait for the head of an answer, and
+    /// for each piece of its body.
     pub(crate) fn new(endpoint: Endpoint, patience: Duration) -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        let connector = HttpsConnectorBuilder::new()
+            .with_provider_and_webpki_roots(ring::default_provider())
+            .expect("ring supports the default protocol versions")
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let pool = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_max_idle_per_host(IDLE_MAX)
+            .build(connector);
         Self {
             endpoint,
             patience,
-            idle: Arc::default(),
+            pool,
         }
     }
 
@@ -117,117 +140,58 @@ impl Http {
     pub(crate) fn builder(&self, method: Method, path: &str) -> request::Builder {
         Request::builder()
             .method(method)
-            .uri(format!("{}{path}", self.endpoint.prefix))
-            .header(header::HOST, self.endpoint.authority())
+            .uri(format!("{}{path}", self.endpoint))
             .header(
                 header::USER_AGENT,
                 concat!("golem-inference/", env!("CARGO_PKG_VERSION")),
             )
     }
 
-    /// Sends a request and waits for the head of the answer.
+    /// Sends a request and waits for the head of the answer. A request whose connection was
+    /// closed before any of it was sent goes out again on another; no other is sent twice.
     pub(crate) async fn open(
         &self,
         request: Request<Full<Bytes>>,
     ) -> Result<(Parts, Body), ClientError> {
-        let opened = tokio::time::timeout(self.patience, self.send(request)).await;
-        let (response, sender) = opened.map_err(|_| ClientError::Timeout(self.patience))??;
+        let response = tokio::time::timeout(self.patience, self.pool.request(request))
+            .await
+            .map_err(|_| ClientError::Timeout(self.patience))?
+            .map_err(|error| self.unanswered(&error))?;
         let (head, incoming) = response.into_parts();
         let body = Body {
             incoming,
-            sender: Some(sender),
-            idle: Arc::clone(&self.idle),
             patience: self.patience,
         };
         Ok((head, body))
     }
 
-    /// Tries a connection that is open, else a new one. A request whose connection was closed
-    /// before any of it was sent comes back and is sent on the new one; no other is sent again.
-    async fn send(
-        &self,
-        mut request: Request<Full<Bytes>>,
-    ) -> Result<(http::Response<Incoming>, Sender), ClientError> {
-        while let Some(mut sender) = self.take_idle() {
-            if sender.ready().await.is_err() {
-                continue;
-            }
-            match sender.try_send_request(request).await {
-                Ok(response) => return Ok((response, sender)),
-                Err(mut error) => match error.take_message() {
-                    Some(unsent) => request = unsent,
-                    None => return Err(ClientError::Broken(error.into_error().to_string())),
-                },
-            }
-        }
-        let mut sender = tokio::time::timeout(CONNECT_TIMEOUT, self.connect())
-            .await
-            .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
-            .map_err(|source| ClientError::Unreachable {
+    fn unanswered(&self, error: &legacy::Error) -> ClientError {
+        let cause = deepest(error);
+        if error.is_connect() {
+            ClientError::Unreachable {
                 endpoint: self.endpoint.to_string(),
-                source,
-            })?;
-        let response = sender.send_request(request).await;
-        let response = response.map_err(|error| ClientError::Broken(error.to_string()))?;
-        Ok((response, sender))
-    }
-
-    fn take_idle(&self) -> Option<Sender> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.pop()
-    }
-
-    async fn connect(&self) -> io::Result<Sender> {
-        let Endpoint { host, port, .. } = &self.endpoint;
-        let tcp = TcpStream::connect((host.as_str(), *port)).await?;
-        tcp.set_nodelay(true)?;
-        if !self.endpoint.https {
-            return handshake(tcp).await;
+                source: io::Error::other(cause),
+            }
+        } else {
+            ClientError::Broken(cause)
         }
-        let name = ServerName::try_from(host.clone())
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        let tls = tokio_rustls::TlsConnector::from(tls_config());
-        handshake(tls.connect(name, tcp).await?).await
     }
 }
 
-async fn handshake<T>(io: T) -> io::Result<Sender>
-where
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let (sender, connection) = Builder::new()
-        .handshake(TokioIo::new(io))
-        .await
-        .map_err(io::Error::other)?;
-    // It ends with the connection; whoever waits for an answer sees why.
-    drop(tokio::spawn(connection));
-    Ok(sender)
+/// The words of the innermost cause: the outer ones only say that a request failed.
+fn deepest(error: &dyn Error) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
 }
 
-fn tls_config() -> Arc<rustls::ClientConfig> {
-    static CONFIG: OnceLock<Arc<rustls::ClientConfig>> = OnceLock::new();
-    let build = || {
-        let roots = rustls::RootCertStore {
-            roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-        };
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("ring supports the default protocol versions")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Arc::new(config)
-    };
-    Arc::clone(CONFIG.get_or_init(build))
-}
-
-/// The body of an answer. Its connection waits for the next call once all of it was read, and is
+/// The body of an answer. Its connection serves the next call once all of it was read, and is
 /// closed where it was not.
 #[derive(Debug)]
 pub(crate) struct Body {
     incoming: Incoming,
-    sender: Option<Sender>,
-    idle: Arc<Mutex<Vec<Sender>>>,
     patience: Duration,
 }
 
@@ -246,15 +210,12 @@ impl Body {
                     }
                 }
                 Some(Err(error)) => return Err(ClientError::Broken(error.to_string())),
-                None => {
-                    self.give_back();
-                    return Ok(None);
-                }
+                None => return Ok(None),
             }
         }
     }
 
-    /// All of it.
+    /// The whole body.
     pub(crate) async fn collect(mut self) -> Result<Bytes, ClientError> {
         let mut whole = Vec::new();
         while let Some(bytes) = self.next().await? {
@@ -264,16 +225,6 @@ impl Body {
             whole.extend_from_slice(&bytes);
         }
         Ok(whole.into())
-    }
-
-    fn give_back(&mut self) {
-        let Some(sender) = self.sender.take() else {
-            return;
-        };
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < IDLE_MAX {
-            idle.push(sender);
-        }
     }
 }
 
