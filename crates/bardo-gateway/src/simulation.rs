@@ -1,23 +1,29 @@
-//! Simulated providers: alone, or behind the gateway in sandbox mode.
+//! Sandbox mode: the gateway in front of simulated providers, with a key that draws on play money.
+
+#[cfg(feature = "sandbox")]
+mod providers;
+#[cfg(not(feature = "sandbox"))]
+#[path = "simulation/absent.rs"]
+mod providers;
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::sync::mpsc;
 use std::time::Instant;
 
 use bardo_access::{KeyRecord, KeyState, Moment, PresentedKey, verify_secret};
-use bardo_sandbox::{Sandbox, SandboxConfig};
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::MicroUsd;
 use serde_json::{Value, json};
 
 use crate::auth::StoredKeys;
-use crate::cli::{Failure, SandboxArgs, say};
+use crate::cli::Failure;
 use crate::operator::{KeySpec, Operator, Unseen};
-use crate::serve::{self, runtime};
+use crate::serve::runtime;
+
+pub(crate) use self::providers::{run_alone, start};
 
 /// The balance of a new sandbox: 1,000 USD of play money.
 pub(crate) const PLAY_MONEY: MicroUsd = MicroUsd::new(1_000_000_000);
@@ -27,73 +33,6 @@ pub(crate) const KEY_NAME: &str = "sandbox";
 const ACCOUNT: &str = "acct_sandbox";
 /// The sandbox's key, in the data folder, so that the next start prints the same one.
 const KEY_FILE: &str = "sandbox.key";
-
-/// About as fast as a quick model writes.
-const PACE_MS: u64 = 25;
-
-/// Runs the verb `sandbox`.
-pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), Failure> {
-    let runtime = runtime()?;
-    runtime.block_on(async {
-        let sandbox = bind(args.listen, args.seed, pace(args.fast))?;
-        let address = sandbox.local_addr();
-        if args.json {
-            say(json!({ "event": "ready", "listen": address.to_string() }).to_string());
-        } else {
-            say(format!(
-                "serving simulated providers on http://{address}, journal at /_sandbox/journal; stop with Ctrl-C"
-            ));
-        }
-        let stop = async {
-            let _ = tokio::signal::ctrl_c().await;
-        };
-        Ok(sandbox.run(stop).await.map_err(|error| error.to_string())?)
-    })
-}
-
-/// Starts simulated providers on a thread of their own, for as long as the process runs.
-pub(crate) fn start(fast: bool) -> Result<SocketAddr, Failure> {
-    let (sender, receiver) = mpsc::channel();
-    let serve = move || {
-        let bound = runtime().and_then(|runtime| {
-            let sandbox = bind(SocketAddr::from(([127, 0, 0, 1], 0)), 0, pace(fast))?;
-            Ok((runtime, sandbox))
-        });
-        match bound {
-            Ok((runtime, sandbox)) => {
-                let _ = sender.send(Ok(sandbox.local_addr()));
-                if let Err(error) = runtime.block_on(sandbox.run(std::future::pending())) {
-                    tracing::error!(%error, "the simulated providers stopped");
-                }
-            }
-            Err(error) => {
-                let _ = sender.send(Err(error));
-            }
-        }
-    };
-    std::thread::Builder::new()
-        .name("sandbox".into())
-        .spawn(serve)
-        .map_err(|error| error.to_string())?;
-    receiver
-        .recv()
-        .map_err(|_| "the simulated providers did not start")?
-}
-
-/// Milliseconds between the pieces of a simulated stream.
-fn pace(fast: bool) -> u64 {
-    if fast { 0 } else { PACE_MS }
-}
-
-fn bind(listen: SocketAddr, seed: u64, pace_ms: u64) -> Result<Sandbox, Failure> {
-    let config = SandboxConfig {
-        listen,
-        seed,
-        pace_ms,
-        ..SandboxConfig::default()
-    };
-    Sandbox::bind(config).map_err(|error| serve::cannot_listen(listen, "--listen", &error))
-}
 
 /// The configuration that points every backend at the simulated providers.
 pub(crate) fn configuration(address: SocketAddr) -> Value {

@@ -6,12 +6,12 @@ use crate::cli::{Failure, SandboxArgs};
 
 const ABSENT: &str = "this program was built without the simulated providers. Build it with the cargo feature `sandbox`, which is on by default";
 
-/// `bardo-gateway sandbox`: refused.
+/// Refuses the verb `sandbox`.
 pub(crate) fn run_alone(_: &SandboxArgs) -> Result<(), Failure> {
     Err(ABSENT.into())
 }
 
-/// The providers of `serve --sandbox`: refused.
+/// Refuses to start the simulated providers of `serve --sandbox`.
 pub(crate) fn start(_: bool) -> Result<SocketAddr, Failure> {
     Err(ABSENT.into())
 }

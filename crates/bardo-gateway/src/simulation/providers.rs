@@ -12,7 +12,7 @@ use crate::serve::{self, runtime};
 /// Milliseconds between two pieces of a simulated stream: about the pace of a quick model.
 const PACE_MS: u64 = 25;
 
-/// `bardo-gateway sandbox`.
+/// Runs the verb `sandbox`.
 pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), Failure> {
     let runtime = runtime()?;
     runtime.block_on(async {
