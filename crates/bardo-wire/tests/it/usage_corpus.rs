@@ -49,7 +49,7 @@ struct Counts {
     rejected_prediction: Option<u64>,
     web_searches: Option<u64>,
     provider_cost_usd: Option<String>,
-    /// In micro-USD.
+    /// Cost of the call in micro-USD.
     byok_fee: Option<u64>,
 }
 
