@@ -48,7 +48,7 @@ fn listed(result: &str) -> Option<String> {
             "(Output capped",
         ]
         .iter()
-        .any(|start| is_note(start))
+        .any(is_note)
     });
     let lines = noted.map_or(lines, |(before, _)| before.trim_end_matches('\n'));
     Some(format!("{lines}\n"))
