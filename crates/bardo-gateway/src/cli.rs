@@ -63,7 +63,7 @@ enum Verb {
     /// Create, list, revoke and rotate API keys.
     Keys {
         #[command(subcommand)]
-        verb: keys::KeysVerb,
+        verb: Box<keys::KeysVerb>,
     },
     /// Show, fund and verify accounts.
     Balance {
@@ -281,7 +281,7 @@ pub(crate) fn run() -> ExitCode {
             verb: ModelsVerb::List(common),
         } => list_models(&common),
         Verb::Route { verb } => route::run(verb),
-        Verb::Keys { verb } => keys::run(verb),
+        Verb::Keys { verb } => keys::run(*verb),
         Verb::Balance { verb } => balance::run(verb),
         Verb::Reconcile(args) => balance::reconcile(args),
         Verb::Completions { shell, .. } => {
