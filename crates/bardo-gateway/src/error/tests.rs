@@ -111,7 +111,7 @@ fn a_refusal_names_what_is_missing_who_lacks_it_and_what_would_mend_it_in_every_
             let told = body["error"]["message"].as_str().unwrap();
             // What each backend lacks of protection is for `route explain`.
             let parts = match kind {
-                RefusalKind::Privacy => ["class `private` is required", "no backend"],
+                RefusalKind::Privacy => ["class `private` is required", "no allowed backend"],
                 _ => ["visible_thinking", "blockrun: keeps what it is sent"],
             };
             for part in parts.into_iter().chain(["`providers.venice.api_key`"]) {
