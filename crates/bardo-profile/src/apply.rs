@@ -161,10 +161,11 @@ impl<'a> Setup<'a> {
         self.limit(*max_tokens);
         self.stop(stop_sequences.as_deref());
         self.cache_key(prompt_cache_key.as_deref());
+        // The words count for the length that a model caches.
+        self.append_words();
         self.mark(*cache_control);
         self.search(*web_search);
         self.predict(predicted_output.as_deref());
-        self.append_words();
         if let Some(said) = said {
             self.overruled(&said);
         }

@@ -26,7 +26,11 @@ fn refusals_name_what_is_missing_who_lacks_it_and_the_line_that_mends_it() {
 
 #[test]
 fn a_refusal_advises_only_what_can_be_done() {
-    let all = router(vec![blockrun(), venice()], Policy::default());
+    let mut hosted = venice();
+    hosted
+        .2
+        .retain(|entry| entry.security < SecurityClass::E2ee);
+    let all = router(vec![blockrun(), hosted], Policy::default());
     let mut ask = Ask::default();
     ask.hints.security_class = Some(SecurityClass::E2ee);
     let sealed = ask.with(|request| all.route(request)).unwrap_err();
