@@ -35,6 +35,14 @@ pub enum EngineError {
     /// A field is wrong.
     #[error(transparent)]
     Invalid(#[from] BadRequest),
+    /// A screen of the operator refuses what the request says.
+    #[error("{message}")]
+    Screened {
+        /// The member at fault as a path; empty where it is none in particular.
+        param: String,
+        /// The reason, and what the caller can do.
+        message: String,
+    },
     /// Nobody serves the model.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),

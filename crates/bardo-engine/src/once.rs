@@ -63,6 +63,7 @@ fn is_unknown(error: &EngineError) -> bool {
         EngineError::SchemaViolated { .. } => true,
         EngineError::Json(_)
         | EngineError::Invalid(_)
+        | EngineError::Screened { .. }
         | EngineError::NoRoute(_)
         | EngineError::Refused { .. }
         | EngineError::Tier { .. }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bardo_ledger::hold::prompt_tokens_upper;
-use bardo_types::chat::ChatRequest;
+use bardo_types::chat::{ChatRequest, Message, Role, Text};
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use bardo_types::privacy::SecurityClass;
@@ -176,6 +176,7 @@ impl RequestBody {
                     let body = responses::prepend_items(&self.body, items)?;
                     table::decode_request(self.dialect, &body)?
                 }
+                (_, Task::Embeddings) => texts_to_embed(self.dialect, &self.top())?,
                 (_, Task::CountTokens) if self.dialect == Dialect::Anthropic => {
                     anthropic::decode_count_request(&self.body)?
                 }
@@ -186,4 +187,24 @@ impl RequestBody {
             Ok(Arc::new(request))
         })
     }
+}
+
+/// The texts of a request for vectors as user turns, for stages that read what is asked.
+fn texts_to_embed(dialect: Dialect, top: &TopLevel<'_>) -> Result<ChatRequest, BadRequest> {
+    let unreadable = || {
+        BadRequest::new(
+            "input",
+            "the input cannot be read; send a string or an array of strings",
+        )
+    };
+    let input = top.get("input").ok_or_else(unreadable)?;
+    let texts: Vec<String> = serde_json::from_str(input)
+        .or_else(|_| serde_json::from_str(input).map(|text| vec![text]))
+        .map_err(|_| unreadable())?;
+    let mut request = ChatRequest::new(dialect, String::new());
+    request.messages = texts
+        .into_iter()
+        .map(|text| Message::new(Role::User, vec![Text::new(text).into()]))
+        .collect();
+    Ok(request)
 }

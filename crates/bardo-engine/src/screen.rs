@@ -1,7 +1,5 @@
 //! The stage that refuses requests for what they say, before anything is planned or held.
 
-use bardo_wire::codec::BadRequest;
-
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -40,7 +38,10 @@ impl Engine {
             screen
                 .check(prompt)
                 .await
-                .map_err(|refusal| BadRequest::new(refusal.param, refusal.message))?;
+                .map_err(|refusal| EngineError::Screened {
+                    param: refusal.param,
+                    message: refusal.message,
+                })?;
         }
         Ok(())
     }

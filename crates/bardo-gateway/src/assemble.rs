@@ -7,9 +7,7 @@ use bardo_access::Allowance;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bardo_engine::{
-    Billing, Breaker, Deadlines, DefaultLimits, Resilience, SetupPolicy, Stages, World,
-};
+use bardo_engine::{Billing, Breaker, Deadlines, DefaultLimits, Resilience, SetupPolicy, World};
 use bardo_profile::MinPFallback;
 use bardo_providers::payment::{SandboxWallet, Wallet};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
@@ -27,6 +25,7 @@ use crate::config::{
     self, BACKENDS, BankrConfig, Config, DirectKey, DirectProvider, LimitsConfig, OwnerModelConfig,
     ProviderMode, ServiceConfig,
 };
+use crate::screens;
 
 /// The lists that backends gave of their models, by backend name.
 pub(crate) type LiveLists = HashMap<String, Vec<ModelEntry>>;
@@ -443,7 +442,7 @@ pub(crate) fn world(
             ..Billing::new(config.upstream.total_timeout.0)
         },
         limits: limits(&config.limits),
-        stages: Stages::default(),
+        stages: screens::stages(config),
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) use layers::{Layer, Layers};
 pub(crate) use raw::{
     BACKENDS, BankrConfig, Config, DirectKey, DirectProvider, Durability, LimitsConfig,
     MinPFallback, ModeName, OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode,
-    ServiceConfig, StoreConfig, usd,
+    RefusedPhrasesConfig, ServiceConfig, StoreConfig, usd,
 };
 
 /// The defaults, as documented text.

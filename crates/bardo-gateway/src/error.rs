@@ -25,6 +25,7 @@ pub(crate) const CODES: &[&str] = &[
     "budget_exceeded",
     "busy",
     "circuit_open",
+    "content_refused",
     "context_too_long",
     "draining",
     "feature_unavailable",
@@ -342,6 +343,9 @@ impl From<EngineError> for Problem {
                     Self::new(400, "invalid_request", FaultClass::BadRequest, message);
                 problem.fault.code = refusal.code.map(Into::into);
                 problem.param(refusal.param)
+            }
+            EngineError::Screened { param, message } => {
+                Self::new(400, "content_refused", FaultClass::BadRequest, message).param(param)
             }
             EngineError::NoRoute(no_route) => Self::no_route(no_route, &message),
             EngineError::Refused { model, refusal } => Self::refused(&model, &refusal),

@@ -27,6 +27,7 @@ mod repeat;
 mod reply;
 mod request_id;
 mod route;
+mod screens;
 mod serve;
 mod server;
 mod simulation;

@@ -73,7 +73,7 @@ async fn a_screen_refuses_before_anything_is_sent_relayed_and_translated_streame
                 let mut body = prompt(dialect, model, "Say the forbidden word.");
                 body["stream"] = json!(stream);
                 let refused = bench.ask(dialect, &body).await.unwrap_err();
-                assert!(matches!(refused, EngineError::Invalid(_)), "{refused}");
+                assert!(matches!(refused, EngineError::Screened { .. }), "{refused}");
                 assert!(bench.received().await.is_empty(), "{dialect:?} {model}");
             }
         }

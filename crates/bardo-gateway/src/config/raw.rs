@@ -8,6 +8,7 @@ mod price;
 mod privacy;
 mod profile;
 mod providers;
+mod screening;
 mod server;
 mod store;
 
@@ -27,6 +28,8 @@ use self::privacy::Privacy;
 use self::profile::ProfileConfig;
 use self::providers::Providers;
 pub(crate) use self::providers::{BankrConfig, DirectKey, DirectProvider, ServiceConfig};
+pub(crate) use self::screening::RefusedPhrasesConfig;
+use self::screening::Screening;
 use self::server::{Server, Upstream};
 pub(crate) use self::store::{Durability, LimitsConfig, StoreConfig};
 
@@ -54,6 +57,9 @@ pub(crate) struct Config {
     pub(crate) inference: Inference,
     /// Privacy of requests.
     pub(crate) privacy: Privacy,
+    /// Checks of what requests say.
+    #[serde(default)]
+    pub(crate) screening: Screening,
 }
 
 fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {

@@ -36,6 +36,7 @@ mod reload;
 mod retries;
 mod rig;
 mod routing;
+mod screening;
 mod scripted;
 mod sse;
 mod timeouts;
