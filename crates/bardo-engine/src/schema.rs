@@ -2,7 +2,7 @@
 //!
 //! A whole answer is checked before it is handed over. A stream is handed on as it comes, checked at
 //! its end, and its receipt says what came of it; but where an answer in another form does harm
-//! ([`Admitted::holds_back`]) a stream is read to its end first, and one that misses its schema
+//! ([`crate::leg::Leg::holds_back`]) a stream is read to its end first, and one that misses its schema
 //! becomes an error.
 
 use std::sync::Arc;

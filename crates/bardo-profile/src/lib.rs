@@ -1,7 +1,7 @@
 //! How a call wants its model set up, and what a model can do of it.
 //!
-//! Pure: no I/O, no clock. [`wanted`] puts together what the subsystem's row, the owner, the
-//! agent's state and the caller say; [`apply`] writes it into a request for one model, changing the
+//! Pure: no I/O, no clock. [`wanted()`] puts together what the subsystem's row, the owner, the
+//! agent's state and the caller say; [`apply()`] writes it into a request for one model, changing the
 //! fewest fields that make the model accept it, and says what it changed. [`SchemaCheck`] then
 //! holds the answer to its schema, and [`repair_request`] asks once more where it does not.
 //!

@@ -63,7 +63,7 @@ pub struct Wanted {
 ///
 /// In rising order of weight: the row of the table, the owner's configuration, the caller's hints;
 /// but a locked row is not changed by anybody. What the body of the request itself says stands
-/// above all of these but a locked row, which is [`crate::apply`]'s part.
+/// above all of these but a locked row, which is [`crate::apply()`]'s part.
 #[must_use]
 pub fn wanted(sources: &Sources<'_>) -> Option<Wanted> {
     let mut warnings = Vec::new();

@@ -1,7 +1,7 @@
 //! Thinking and tool calls that a model writes into its text.
 //!
 //! Open models on plain servers think between `<think>` tags and call tools between
-//! `<tool_call>` tags, in `<invoke>` blocks or as bare JSON. [`lower`] writes a request for such a model, and [`EventFilter`] turns
+//! `<tool_call>` tags, in `<invoke>` blocks or as bare JSON. [`lower()`] writes a request for such a model, and [`EventFilter`] turns
 //! what it says back into steps like those of any other model. Any cut of a stream gives the
 //! same steps.
 

@@ -12,7 +12,7 @@ use crate::codec::DecodeContext;
 
 /// Turns what a model wrote into its text into the steps it stands for.
 ///
-/// The context's request must be the caller's own, not the one that [`super::lower`] made of it:
+/// The context's request must be the caller's own, not the one that [`super::lower()`] made of it:
 /// without tools no call is looked for.
 pub struct EventFilter {
     context: DecodeContext,
