@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 use crate::services::Services;
 use crate::tab::Tab;
 
-/// So many bills are looked up at once; more estimates stand as they are.
+/// Number of bills that are looked up at the same time; further estimates stay as they are.
 const AT_ONCE: usize = 64;
 /// A provider may need some seconds until it knows.
 const TRIES: u32 = 7;

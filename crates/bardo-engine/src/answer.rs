@@ -15,7 +15,7 @@ pub(crate) enum Unanswered {
     Failed(Failure, Life<Sent>),
     /// The backend answered, and the ledger did not; the answer must not be delivered.
     Store(StoreError),
-    /// It answered, and its answer must not be handed over.
+    /// The backend answered, and its answer must not be delivered.
     Withheld(EngineError),
 }
 

@@ -22,9 +22,9 @@ use crate::retry_after;
 use crate::scrub::scrub;
 use crate::shape::Shaped;
 
-/// Provider error bodies are read up to here (decisions §3).
+/// Provider error bodies are read up to here.
 const ERROR_BODY_MAX: usize = 64 << 10;
-/// And for so long.
+/// Time limit to read the body of a provider's error.
 const ERROR_BODY_WAIT: Duration = Duration::from_secs(5);
 
 impl Engine {
@@ -192,7 +192,7 @@ impl Engine {
 
 enum Rejected {
     Failure(Failure),
-    /// The provider refused signatures that belong to another conversation (translation §7, 34).
+    /// The provider refused signatures that belong to another conversation.
     ForeignThinking,
 }
 

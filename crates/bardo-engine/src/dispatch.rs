@@ -93,7 +93,7 @@ struct Walk<'a> {
 struct Again {
     index: usize,
     at: Instant,
-    /// It was the backend's first failure for a while.
+    /// Whether this was the backend's first failure for a while.
     first: bool,
 }
 

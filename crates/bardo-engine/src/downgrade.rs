@@ -1,5 +1,5 @@
-//! Where a budget does not pay for what was asked, a cheaper model answers, if the caller lets it
-//! (BUDGET-03, C-044, C-165). Never for a protected subsystem, and never unseen.
+//! Where a budget does not pay for what was asked, a cheaper model answers, if the caller lets it.
+//! Never for a protected subsystem, and never unseen.
 
 use bardo_ledger::budget::Standing;
 use bardo_router::{Candidate, Router};

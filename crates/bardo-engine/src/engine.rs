@@ -17,7 +17,7 @@ use crate::settler::Settler;
 use crate::stores::Stores;
 use crate::world::World;
 
-/// Answers requests.
+/// Carries requests out, from a read body to a settled receipt.
 pub struct Engine {
     world: ArcSwap<World>,
     pub(crate) transport: Transport,

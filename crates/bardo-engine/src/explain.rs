@@ -43,7 +43,7 @@ pub struct Explained {
     pub applied: Option<Applied>,
     /// What the answer would be said to lack.
     pub degraded: Vec<Degradation>,
-    /// The same as the header would show it.
+    /// The value of the header `x-bardo-degraded`.
     pub degraded_list: String,
     /// The backends in the order in which they are tried, as far as they can take the request.
     pub legs: Vec<ExplainedLeg>,

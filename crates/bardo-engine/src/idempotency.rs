@@ -1,5 +1,4 @@
-//! The same request sent twice under one `Idempotency-Key` is carried out once
-//! (`docs/retries.md`).
+//! A request sent twice under one `Idempotency-Key` is carried out once (`docs/retries.md`).
 //!
 //! [`Idempotency::claim`] says what to do with a request that has a key: carry it out, replay the
 //! answer of the first, wait for it, or refuse. What is carried out holds a [`Claimed`], which ends
@@ -25,7 +24,7 @@ use table::{Entry, Name, Outcome, Table};
 const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many keys are remembered.
 const KEYS_MAX: usize = 10_000;
-/// And of one account, so that nobody crowds out the others.
+/// Number of keys remembered for one account, so that no account displaces the keys of others.
 const KEYS_PER_ACCOUNT_MAX: usize = 2_500;
 /// The largest answer that is kept.
 pub(crate) const ANSWER_MAX: usize = 1 << 20;
@@ -38,9 +37,9 @@ pub struct Idempotency(Arc<Mutex<Table>>);
 
 /// What to do with a request that has a key.
 pub enum Claim {
-    /// It is the first: carry it out.
+    /// This request is the first: carry it out.
     Run(Claimed),
-    /// It has been answered.
+    /// The first request was answered.
     Replay(Arc<Kept>),
     /// The first is being carried out; its whole answer is worth waiting for.
     Wait(Running),
@@ -57,7 +56,7 @@ pub enum Claim {
 pub struct Kept {
     /// What its headers said.
     pub head: AnswerHead,
-    /// It came piece by piece.
+    /// Whether the answer was a stream.
     pub streamed: bool,
     /// All of it.
     pub body: Bytes,

@@ -22,7 +22,7 @@ use crate::tally;
 
 /// The pause after the first time the books did not answer; doubled with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
-/// So long the caller of a request of unknown outcome waits for the books to take note.
+/// Time that the caller of a request with an unknown outcome waits for the ledger.
 const UNKNOWN_WAIT: Duration = Duration::from_millis(500);
 
 /// A state before the end.
@@ -144,7 +144,7 @@ impl Life<Reserved> {
 impl Life<Sent> {
     /// The provider failed before the caller had anything. Where it surely did not carry the
     /// request out, another may be asked; else it is over, and what is held stays held until
-    /// somebody knows (quality P-07).
+    /// somebody knows.
     pub(crate) async fn failed(self, failure: &Failure) -> Option<Life<Reserved>> {
         let mut tab = self.take();
         tab.refused(failure);
@@ -300,7 +300,7 @@ impl Ended {
         self.tab_mut().waive();
     }
 
-    /// It is settled; nothing is left to do.
+    /// Ends a request that is settled already.
     pub(crate) fn forget(self) {
         drop(self.take());
     }

@@ -21,7 +21,7 @@ pub(crate) struct Limited {
 }
 
 impl Limited {
-    /// The request.
+    /// The request of this stage.
     pub(crate) fn call(&self) -> &Call {
         &self.call
     }

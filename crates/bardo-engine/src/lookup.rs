@@ -13,7 +13,7 @@ use crate::stores::Asked;
 pub(crate) enum Lookup<T> {
     /// The answer is there; nothing is held or sent.
     Hit(Box<Answer>),
-    /// It is not; the request goes on.
+    /// No answer was found; the request goes on.
     Miss(T),
 }
 

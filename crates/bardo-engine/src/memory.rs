@@ -1,5 +1,5 @@
 //! What has to be remembered between requests of one caller because its client cannot carry it:
-//! thinking state beside tool calls (translation §6), and the items of stored responses.
+//! thinking state beside tool calls, and the items of stored responses.
 //!
 //! Bounded in bytes and time; losing an entry degrades an answer, never fails one.
 
@@ -19,7 +19,7 @@ use restore::{is_partial, is_signed_by_gemini, restore};
 
 const SHARDS: usize = 16;
 const SHARD_BYTES: usize = 4 << 20;
-/// So many callers are listed before those are looked for of whom nothing is remembered any more.
+/// Number of callers in the list before those without any state are removed from it.
 const GUARDED_MAX: usize = 4_096;
 const KEEP: Duration = Duration::from_secs(6 * 3600);
 

@@ -46,7 +46,7 @@ impl Planned {
         (self.limited, self.plan)
     }
 
-    /// The request.
+    /// The request of this stage.
     pub(crate) fn call(&self) -> &Call {
         self.limited.call()
     }

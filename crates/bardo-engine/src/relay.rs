@@ -42,7 +42,7 @@ pub(crate) use pass::Pass;
 use slices::{Cover, Growing};
 pub(crate) use translate::{Keep, Translate};
 
-/// So much is joined before it is handed on.
+/// Number of bytes that are joined into one write.
 const JOIN_MAX: usize = 64 << 10;
 /// How often a poll steps aside for more data that is already there.
 const JOIN_ROUNDS: u8 = 4;

@@ -29,7 +29,7 @@ use crate::source::Source;
 use crate::steps::steps;
 use crate::transform::Transforms;
 
-/// So many faults of an answer are named in an error.
+/// Number of faults of an answer that an error names.
 const FAULTS_SHOWN: usize = 3;
 
 /// An answer that is there, all of it, and that the caller has nothing of yet.

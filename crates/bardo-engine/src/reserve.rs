@@ -274,7 +274,7 @@ fn refused(
 }
 
 impl EngineError {
-    /// The same, with what is kept of a cap that leaves this request no room.
+    /// This error, with the reserved part of a cap that has no room for the request.
     fn of(mut self, key: &KeyRecord, call: &Call) -> Self {
         if let Self::Budget {
             scope,

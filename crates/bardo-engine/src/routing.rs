@@ -1,5 +1,5 @@
-//! Who answers a request (decisions §3, stage 5): the router is asked where the caller leaves
-//! anything to it, and what it decided is kept beside the candidates.
+//! Who answers a request: the router is asked where the caller leaves anything to it, and what it
+//! decided is kept beside the candidates.
 
 use bardo_access::Tier;
 use bardo_profile::{CACHE_KEY_PREFIX, Sources, Wanted, wanted};
@@ -144,7 +144,7 @@ impl Engine {
             ..
         } = question;
         let sealed = hints.filter(|hints| wants_seal(world, hints)).map(|hints| {
-            // Only attested hardware will do for such a profile (C-067).
+            // Only attested hardware will do for such a profile.
             let class = hints.security_class.max(Some(SecurityClass::Tee));
             RouteHints {
                 security_class: class,
@@ -286,7 +286,7 @@ fn search(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&Inference
 }
 
 /// Where the gateway's own table holds the answer to a schema, the schema has a place for sources,
-/// so citations are not lost (decisions §11).
+/// so citations are not lost.
 fn carry_citations(wanted: &Wanted, choices: &mut [Choice]) {
     if wanted.row.is_some() && wanted.profile.response_schema.is_some() {
         for choice in choices {

@@ -30,7 +30,7 @@ pub(crate) struct Bond {
 pub(crate) enum Verdict {
     Kept,
     Missed(Vec<String>),
-    /// It calls a tool, so it is no answer yet; or it cannot be read, and nothing depends on that.
+    /// The answer calls a tool and is not final, or it cannot be read and nothing depends on that.
     Unchecked,
 }
 

@@ -1,5 +1,5 @@
-//! What the searches of profiles may cost in one cycle of an agent (BUDGET-10). It lives in this
-//! process's memory.
+//! What the searches of profiles may cost in one cycle of an agent. It lives in this process's
+//! memory.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use bardo_types::money::MicroUsd;
 use tokio::time::Instant;
 
-/// So many cycles are remembered before those are looked for that are over.
+/// Number of cycles in memory before the ended ones are removed.
 const CYCLES_MAX: usize = 10_000;
 /// A cycle is over when nothing was heard of it for so long.
 const CYCLE: Duration = Duration::from_secs(24 * 3600);

@@ -9,7 +9,7 @@ use bardo_router::SEED_OF_A_DAY;
 use bardo_types::money::MicroUsd;
 
 pub(crate) const DAY_MS: u64 = 86_400_000;
-/// So many agents are remembered before those of earlier days are forgotten.
+/// Number of agents in memory before those of earlier days are forgotten.
 const AGENTS_MAX: usize = 10_000;
 
 /// What an agent has spent of its seed on one day.

@@ -425,7 +425,7 @@ pub(crate) fn unix_now() -> u64 {
         .map_or(0, |since| since.as_secs())
 }
 
-/// What travels on: an allow-list of the caller's headers, and ours (quality P-40).
+/// What travels on: an allow-list of the caller's headers, and ours.
 pub(crate) fn headers(call: &Call, endpoint: &Endpoint, dialect: Dialect) -> HeaderMap {
     let mut headers = endpoint.headers().clone();
     let accept = if call.stream() {

@@ -9,7 +9,7 @@ use crate::call::Call;
 /// A request that an answer is looked for.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
-    /// The request.
+    /// The request of this stage.
     pub call: &'a Call,
     /// How well an answer has to have been kept.
     pub class: SecurityClass,

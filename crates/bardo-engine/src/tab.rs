@@ -40,8 +40,8 @@ use crate::unseen::Accepted;
 
 /// A provider's figures are believed up to so many times what the request can come to.
 const TIMES_BELIEVED: u64 = 4;
-/// So many tokens of one answer are kept at most: a provider may say anything, and sums have to stay
-/// within what a store can count.
+/// Largest number of tokens recorded for one answer: a provider may report any number, and sums
+/// must stay within the range of a store.
 const TOKENS_MAX: u64 = 1 << 32;
 
 /// A hold on its way to the disk.

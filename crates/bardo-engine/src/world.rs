@@ -16,12 +16,13 @@ use crate::breaker::Breaker;
 use crate::cache_key::EpochEvents;
 use crate::ports::Stages;
 
-/// How long each phase of a call may take (decisions §3, section `upstream`).
+/// How long each phase of a call may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadlines {
     /// From sending to the response's head, of a stream.
     pub header: Duration,
-    /// The same of a whole answer, whose head providers send when the model is done.
+    /// Time limit from sending to the head of a whole answer, which providers send when the model
+    /// is done.
     pub whole_header: Duration,
     /// From the head to the first content of a stream.
     pub first_token: Duration,
@@ -74,9 +75,9 @@ pub struct Billing {
 /// What becomes of models that nobody priced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unpriced {
-    /// They are refused to callers who pay.
+    /// Paying callers may not use the model.
     Refuse,
-    /// They cost this.
+    /// The model costs this price.
     Ceiling(Box<Price>),
 }
 

@@ -81,7 +81,7 @@ struct Collector {
     size: usize,
     events: u64,
     content: bool,
-    /// It ended as its protocol demands, or failed.
+    /// Whether the stream ended as its protocol demands, or failed.
     over: bool,
     fault: Option<Fault>,
 }

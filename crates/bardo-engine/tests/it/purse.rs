@@ -42,11 +42,11 @@ pub(crate) const PRICE: Price = Price {
 #[derive(Default)]
 pub(crate) struct Books {
     pub(crate) inner: MemoryLedger,
-    /// So many settlements fail from now on.
+    /// Number of settlements that fail from now on.
     pub(crate) fail_settles: AtomicU32,
-    /// So many holds are not brought to the disk.
+    /// Number of holds that are not stored.
     pub(crate) fail_persists: AtomicU32,
-    /// So many extensions fail.
+    /// Number of extensions that fail.
     pub(crate) fail_extends: AtomicU32,
     pub(crate) settles: AtomicU32,
 }
