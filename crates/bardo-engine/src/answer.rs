@@ -6,13 +6,13 @@ use bytes::Bytes;
 use crate::error::EngineError;
 use crate::failure::Failure;
 use crate::head::AnswerHead;
-use crate::lifecycle::{Life, Sent};
+use crate::lifecycle::{Lifecycle, Sent};
 use crate::relay::ReplyStream;
 
 /// Why there is no answer from this backend.
 pub(crate) enum Unanswered {
     /// The backend failed.
-    Failed(Failure, Life<Sent>),
+    Failed(Failure, Lifecycle<Sent>),
     /// The backend answered, and the ledger did not; the answer must not be delivered.
     Store(StoreError),
     /// The backend answered, and its answer must not be delivered.

@@ -5,8 +5,8 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
 use crate::failure::Failure;
+use crate::snapshot::Deadlines;
 use crate::source::Source;
-use crate::world::Deadlines;
 
 /// A provider's whole answer may have this size.
 pub(crate) const ANSWER_MAX: usize = 128 << 20;
@@ -59,7 +59,10 @@ pub(crate) async fn read_whole(arriving: Arriving, deadlines: Deadlines) -> Resu
         }
         whole.extend_from_slice(&data);
         if whole.len() > ANSWER_MAX {
-            return Err(Failure::told(Fault::new(FaultClass::Malformed, TOO_LARGE)));
+            return Err(Failure::reported(Fault::new(
+                FaultClass::Malformed,
+                TOO_LARGE,
+            )));
         }
     }
     Ok(if whole.is_empty() {

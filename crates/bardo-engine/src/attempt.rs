@@ -35,7 +35,7 @@ impl Engine {
         shaped: &mut Shaped,
         left: Duration,
     ) -> Result<Response<UpstreamBody>, Failure> {
-        let deadlines = &call.world().deadlines;
+        let deadlines = &call.snapshot().deadlines;
         // A whole answer's head comes when the model is done; how many tokens there are comes at
         // once.
         let head = if call.stream() || call.task() == Task::CountTokens {
@@ -49,7 +49,7 @@ impl Engine {
             .await?;
         if response.status() == StatusCode::PAYMENT_REQUIRED
             && is_offer(shaped.endpoint.service, &shaped.endpoint.key)
-            && let Some(wallet) = &call.world().wallet
+            && let Some(wallet) = &call.snapshot().wallet
             && response.headers().contains_key(PAYMENT_REQUIRED)
         {
             match wallet.pay(response.headers()) {
@@ -67,7 +67,7 @@ impl Engine {
             Err(Rejected::ForeignThinking) => {
                 let stripped = anthropic::strip_thinking(&shaped.body);
                 let Some(body) = stripped else {
-                    return Err(Failure::told(Fault::new(
+                    return Err(Failure::reported(Fault::new(
                         FaultClass::BadRequest,
                         "the provider refused a thinking signature",
                     )));
@@ -148,7 +148,7 @@ impl Engine {
             // Not a byte of what is too large anyway is waited for.
             if response.body().size_hint().lower() > ANSWER_MAX as u64 {
                 let fault = Fault::new(FaultClass::Malformed, TOO_LARGE);
-                return Err(Rejected::Failure(Failure::told(fault)));
+                return Err(Rejected::Failure(Failure::reported(fault)));
             }
             return Ok(response);
         }
@@ -157,7 +157,7 @@ impl Engine {
                 FaultClass::Server,
                 "the provider answered with a redirect, which is never followed",
             );
-            return Err(Rejected::Failure(Failure::told(
+            return Err(Rejected::Failure(Failure::reported(
                 fault.with_status(status.as_u16()),
             )));
         }
@@ -200,7 +200,7 @@ impl Rejected {
     fn into_failure(self) -> Failure {
         match self {
             Self::Failure(failure) => failure,
-            Self::ForeignThinking => Failure::told(Fault::new(
+            Self::ForeignThinking => Failure::reported(Fault::new(
                 FaultClass::BadRequest,
                 "the provider refused the thinking signatures twice",
             )),

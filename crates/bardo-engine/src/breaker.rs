@@ -5,7 +5,7 @@
 //! Nothing is kept of backends that never failed, so those cost a request one look at a counter.
 
 mod circuit;
-mod trip;
+mod open_circuit;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -18,11 +18,11 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::ModelEntry;
 use tokio::time::Instant;
 
-use crate::failure::{Blame, Failure, Next, blame};
+use crate::failure::{Attribution, Failure, RetryDecision, blame};
 use crate::retry::Budget;
 
+use circuit::{Admittance, Circuit};
 pub use circuit::{Breaker, CircuitHealth, CircuitState};
-use circuit::{Circuit, Way};
 
 /// Callers can make up names of models, so what is kept has a bound.
 const CIRCUITS_MAX: usize = 10_000;
@@ -39,12 +39,12 @@ pub(crate) struct Health {
 
 /// One backend with one model, by one key.
 #[derive(Clone)]
-pub(crate) struct Who {
+pub(crate) struct CircuitKey {
     endpoint: Arc<Endpoint>,
     entry: Arc<ModelEntry>,
 }
 
-impl Who {
+impl CircuitKey {
     pub(crate) fn new(endpoint: &Arc<Endpoint>, entry: &Arc<ModelEntry>) -> Self {
         Self {
             endpoint: Arc::clone(endpoint),
@@ -95,8 +95,8 @@ impl Health {
     }
 
     /// What its circuit is found by, also after a reload.
-    fn id(&self, who: &Who) -> u64 {
-        let Who { endpoint, entry } = who;
+    fn id(&self, who: &CircuitKey) -> u64 {
+        let CircuitKey { endpoint, entry } = who;
         let base = &endpoint.base;
         let address = (base.https, &base.host, base.port, &base.path);
         let named = (&endpoint.name, endpoint.key.expose(), &entry.upstream_id);
@@ -133,8 +133,13 @@ impl Health {
         }
     }
 
-    pub(crate) fn gate(self: &Arc<Self>, who: &Who, breaker: &Breaker, now: Instant) -> Gate {
-        let mut way = Way::Closed;
+    pub(crate) fn gate(
+        self: &Arc<Self>,
+        who: &CircuitKey,
+        breaker: &Breaker,
+        now: Instant,
+    ) -> Gate {
+        let mut way = Admittance::Closed;
         if !self.has_none()
             && let Some(circuit) = self.circuits().get_mut(&self.id(who))
         {
@@ -157,18 +162,18 @@ impl Health {
     /// to it, for so long.
     pub(crate) fn last_resort(
         self: &Arc<Self>,
-        who: &Who,
+        who: &CircuitKey,
         breaker: &Breaker,
         now: Instant,
     ) -> Result<Permit, Duration> {
-        let mut way = Way::Closed;
+        let mut way = Admittance::Closed;
         if let Some(circuit) = self.circuits().get_mut(&self.id(who)) {
             way = circuit.pass_anyway(breaker, now)?;
         }
         Ok(self.permit(who, breaker, way))
     }
 
-    fn permit(self: &Arc<Self>, who: &Who, breaker: &Breaker, way: Way) -> Permit {
+    fn permit(self: &Arc<Self>, who: &CircuitKey, breaker: &Breaker, way: Admittance) -> Permit {
         Permit {
             health: Arc::clone(self),
             who: who.clone(),
@@ -178,7 +183,7 @@ impl Health {
     }
 
     /// Whether it failed several times in a row, and lately.
-    pub(crate) fn is_unwell(&self, who: &Who, now: Instant) -> bool {
+    pub(crate) fn is_unwell(&self, who: &CircuitKey, now: Instant) -> bool {
         !self.has_none()
             && self
                 .circuits()
@@ -187,7 +192,7 @@ impl Health {
     }
 
     /// Keeps a failure; answers whether it is the first after a quiet time.
-    fn keep(&self, who: &Who, breaker: &Breaker, seen: &Seen, now: Instant) -> bool {
+    fn keep(&self, who: &CircuitKey, breaker: &Breaker, seen: &Seen, now: Instant) -> bool {
         let id = self.id(who);
         let mut circuits = self.circuits();
         if circuits.len() >= CIRCUITS_MAX && !circuits.contains_key(&id) {
@@ -217,8 +222,8 @@ impl Health {
 
 /// A failure as circuits see it.
 struct Seen {
-    blame: Blame,
-    way: Way,
+    blame: Attribution,
+    way: Admittance,
     pause: Option<Duration>,
     class: FaultClass,
 }
@@ -226,20 +231,20 @@ struct Seen {
 /// Leave to ask a backend once. Dropped without an outcome, it was no evidence of anything.
 pub(crate) struct Permit {
     health: Arc<Health>,
-    who: Who,
+    who: CircuitKey,
     breaker: Breaker,
-    way: Way,
+    way: Admittance,
 }
 
 impl Permit {
     /// Whether the circuit is not closed, so that the request asks this backend once at most.
     pub(crate) fn is_for_once(&self) -> bool {
-        self.way != Way::Closed
+        self.way != Admittance::Closed
     }
 
     /// The backend answered. What is answered is for the watch to see, where it goes on.
     pub(crate) fn succeeded(mut self, now: Instant) -> Watch {
-        let way = std::mem::replace(&mut self.way, Way::Closed);
+        let way = std::mem::replace(&mut self.way, Admittance::Closed);
         if !self.health.has_none()
             && let Some(circuit) = self.health.circuits().get_mut(&self.health.id(&self.who))
         {
@@ -254,9 +259,9 @@ impl Permit {
 
     /// The backend failed; answers whether that is the first failure after a quiet time.
     pub(crate) fn failed(mut self, failure: &Failure, now: Instant) -> bool {
-        let way = std::mem::replace(&mut self.way, Way::Closed);
+        let way = std::mem::replace(&mut self.way, Admittance::Closed);
         let blame = failure.blame(self.who.endpoint.service);
-        if failure.next == Next::Never {
+        if failure.next == RetryDecision::Never {
             // It took the trouble to say what is wrong with the request, so it is well.
             if let Some(circuit) = self.health.circuits().get_mut(&self.health.id(&self.who)) {
                 circuit.succeeded(way, now);
@@ -275,7 +280,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if self.way == Way::Probe
+        if self.way == Admittance::HalfOpenProbe
             && let Some(circuit) = self.health.circuits().get_mut(&self.health.id(&self.who))
         {
             circuit.give_up_probe();
@@ -286,7 +291,7 @@ impl Drop for Permit {
 /// Sees how an answer that began goes on.
 pub(crate) struct Watch {
     health: Arc<Health>,
-    who: Who,
+    who: CircuitKey,
     breaker: Breaker,
 }
 
@@ -294,12 +299,12 @@ impl Watch {
     /// The answer broke off.
     pub(crate) fn failed(self, fault: &Fault) {
         let blame = blame(fault, self.who.endpoint.service);
-        if blame == Blame::Nobody {
+        if blame == Attribution::Nobody {
             return;
         }
         let seen = Seen {
             blame,
-            way: Way::Closed,
+            way: Admittance::Closed,
             pause: None,
             class: fault.class,
         };

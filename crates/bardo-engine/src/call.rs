@@ -12,7 +12,7 @@ use crate::hints::Hints;
 use crate::received::{Principal, Received, Task};
 use crate::request_body::RequestBody;
 use crate::size::Size;
-use crate::world::World;
+use crate::snapshot::Snapshot;
 
 /// A request that is well formed. Nothing is known yet of where it goes.
 pub struct Call {
@@ -27,7 +27,7 @@ pub struct Call {
     model: Arc<str>,
     stream: bool,
     include_usage: bool,
-    world: Arc<World>,
+    snapshot: Arc<Snapshot>,
     received_at: Instant,
     received_at_ms: u64,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Top {
 
 impl Call {
     /// A received request with what was found in its body, at a time by the wall clock.
-    pub(crate) fn new(received: Received, top: Top, world: Arc<World>, now_ms: u64) -> Self {
+    pub(crate) fn new(received: Received, top: Top, snapshot: Arc<Snapshot>, now_ms: u64) -> Self {
         let Top {
             request_body,
             model,
@@ -63,7 +63,7 @@ impl Call {
             model: model.into(),
             stream,
             include_usage,
-            world,
+            snapshot,
             received_at: Instant::now(),
             received_at_ms: now_ms,
         }
@@ -150,8 +150,8 @@ impl Call {
     }
 
     /// The configuration and catalogs that hold for this request.
-    pub(crate) fn world(&self) -> &Arc<World> {
-        &self.world
+    pub(crate) fn snapshot(&self) -> &Arc<Snapshot> {
+        &self.snapshot
     }
 
     /// When it was received.

@@ -102,7 +102,7 @@ impl Engine {
         };
         let started = Instant::now();
         let response = self
-            .attempt(call, &mut shaped, call.world().deadlines.total)
+            .attempt(call, &mut shaped, call.snapshot().deadlines.total)
             .await
             .map_err(|failure| failed(failure.fault))?;
         head.upstream_request_id = response
@@ -116,7 +116,7 @@ impl Engine {
             started,
             framed: true,
         };
-        let bytes = read_whole(arriving, call.world().deadlines)
+        let bytes = read_whole(arriving, call.snapshot().deadlines)
             .await
             .map_err(|failure| failed(failure.fault))?;
         if shaped.dialect == call.dialect() {

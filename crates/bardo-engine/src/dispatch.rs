@@ -12,14 +12,14 @@ use bardo_types::privacy::SecurityClass;
 use tokio::time::Instant;
 
 use crate::answer::{Answer, AnswerBody, Unanswered};
-use crate::breaker::{Gate, Permit, Who};
+use crate::breaker::{CircuitKey, Gate, Permit};
 use crate::call::Call;
 use crate::embed;
 use crate::engine::Engine;
 use crate::error::{EngineError, UpstreamFailure};
-use crate::failure::{Failure, Next};
+use crate::failure::{Failure, RetryDecision};
 use crate::leg::Grant;
-use crate::lifecycle::{Life, Reserved, Sent};
+use crate::lifecycle::{Lifecycle, Reserved, Sent};
 use crate::plan::Plan;
 use crate::received::Task;
 use crate::reserve::Funded;
@@ -39,7 +39,7 @@ impl Engine {
     pub(crate) async fn dispatch(self: &Arc<Self>, funded: Funded) -> Result<Answer, EngineError> {
         let (call, mut plan, grant, life) = funded.into_parts();
         let refusal = plan.take_refusal();
-        let mut walk = Walk::begin(self, &call, &plan, grant, life);
+        let mut walk = Failover::begin(self, &call, &plan, grant, life);
         walk.refusal = refusal;
         for index in 0..plan.legs().len() {
             if let Some(answer) = walk.candidate(index).await {
@@ -59,13 +59,13 @@ impl Engine {
 }
 
 /// One request's way along its candidates.
-struct Walk<'a> {
+struct Failover<'a> {
     engine: &'a Arc<Engine>,
     call: &'a Call,
     plan: &'a Plan,
     grant: Grant,
     /// There as long as another backend may be asked.
-    life: Option<Life<Reserved>>,
+    life: Option<Lifecycle<Reserved>>,
     started: Instant,
     attempts: u32,
     /// Tries of other backends that were well, which the budget was not asked for. Where none of
@@ -104,13 +104,13 @@ struct Open {
     dead: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Failover<'a> {
     fn begin(
         engine: &'a Arc<Engine>,
         call: &'a Call,
         plan: &'a Plan,
         grant: Grant,
-        reserved: Life<Reserved>,
+        reserved: Lifecycle<Reserved>,
     ) -> Self {
         let started = Instant::now();
         engine.health.count_request(started);
@@ -136,18 +136,18 @@ impl<'a> Walk<'a> {
 
     /// What is left of the time for the whole request.
     fn left(&self) -> Duration {
-        let total = self.call.world().deadlines.total;
+        let total = self.call.snapshot().deadlines.total;
         total.saturating_sub(self.started.elapsed())
     }
 
     fn may_ask(&self) -> bool {
         let attempts = usize::try_from(self.attempts).unwrap_or(usize::MAX);
-        !self.over && attempts < self.call.world().max_attempts && !self.left().is_zero()
+        !self.over && attempts < self.call.snapshot().max_attempts && !self.left().is_zero()
     }
 
-    fn who(&self, index: usize) -> Who {
+    fn who(&self, index: usize) -> CircuitKey {
         let leg = &self.plan.legs()[index];
-        Who::new(&leg.endpoint, &leg.candidate.entry)
+        CircuitKey::new(&leg.endpoint, &leg.candidate.entry)
     }
 
     async fn candidate(&mut self, index: usize) -> Option<Answer> {
@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
         }
         let who = self.who(index);
         let permit = self.permit(index, &who)?;
-        let resilience = &self.call.world().resilience;
+        let resilience = &self.call.snapshot().resilience;
         let now = Instant::now();
         // Backends that fail too are not all to be asked for every request that one has failed.
         let health = &self.engine.health;
@@ -171,8 +171,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Leave to ask this backend now; notes why not.
-    fn permit(&mut self, index: usize, who: &Who) -> Option<Permit> {
-        let breaker = &self.call.world().resilience.breaker;
+    fn permit(&mut self, index: usize, who: &CircuitKey) -> Option<Permit> {
+        let breaker = &self.call.snapshot().resilience.breaker;
         match self.engine.health.gate(who, breaker, Instant::now()) {
             Gate::Pass(permit) => Some(permit),
             Gate::Paused(wait, class) => {
@@ -253,9 +253,11 @@ impl<'a> Walk<'a> {
         let Failure { fault, next } = failure;
         self.engine.note_failure(self.call, &backend, &fault);
         match next {
-            Next::Never | Next::Unknown | Next::Stale => self.over = true,
-            Next::Other => {}
-            Next::Same { after } => {
+            RetryDecision::Never | RetryDecision::Unknown | RetryDecision::Stale => {
+                self.over = true
+            }
+            RetryDecision::Other => {}
+            RetryDecision::Same { after } => {
                 let chance = retry::chance(self.call.request_id());
                 let at = now + retry::pause(after, chance);
                 if self.again.is_none_or(|known| at < known.at) {
@@ -274,14 +276,14 @@ impl<'a> Walk<'a> {
             attempts: self.attempts,
             earlier,
             unknown_outcome: next.is_unknown(),
-            may_repeat: next == Next::Stale,
+            may_repeat: next == RetryDecision::Stale,
         });
     }
 
     /// Where nobody was asked, because every backend wants to be left alone or has failed too often,
     /// one is asked all the same: one caller's failures are no answer to another.
     async fn last_resort(&mut self) -> Option<Answer> {
-        let breaker = &self.call.world().resilience.breaker;
+        let breaker = &self.call.snapshot().resilience.breaker;
         let paused = self.paused.map(|(index, ..)| index);
         let open = self.open.map(|open| open.index);
         for index in [paused, open].into_iter().flatten() {
@@ -323,12 +325,12 @@ impl<'a> Walk<'a> {
         }
         // A heartbeat would send the head of a stream while it waits, and with it a 200: the
         // provider's status and its hint would be lost.
-        let heartbeat = self.call.world().deadlines.heartbeat;
+        let heartbeat = self.call.snapshot().deadlines.heartbeat;
         let elapsed = self.started.elapsed();
         if self.call.stream() && elapsed < heartbeat && elapsed + wait >= heartbeat {
             return None;
         }
-        let permille = self.call.world().resilience.retry_budget_permille;
+        let permille = self.call.snapshot().resilience.retry_budget_permille;
         if !self.engine.health.may_retry(now, permille, again.first) {
             return None;
         }
@@ -408,10 +410,10 @@ impl Engine {
         self: &Arc<Self>,
         call: &Call,
         mut shaped: Shaped,
-        sent: Life<Sent>,
+        sent: Lifecycle<Sent>,
         started: Instant,
     ) -> Result<Answer, Unanswered> {
-        let total = call.world().deadlines.total;
+        let total = call.snapshot().deadlines.total;
         let left = total.saturating_sub(started.elapsed());
         let response = match self.attempt(call, &mut shaped, left).await {
             Ok(response) => response,

@@ -24,8 +24,8 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::failure::Failure;
 use crate::leg::{Grant, Leg};
-use crate::lifecycle::{Life, Sent};
-use crate::respond::conclude;
+use crate::lifecycle::{Lifecycle, Sent};
+use crate::respond::settle_and_build;
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, headers};
 use crate::unseen::Accepted;
@@ -51,7 +51,7 @@ impl Engine {
         &self,
         call: &Call,
         mut shaped: Shaped,
-        mut sent: Life<Sent>,
+        mut sent: Lifecycle<Sent>,
         left: Duration,
     ) -> Result<Answer, Unanswered> {
         let vectors = match self.vectors(call, &mut shaped, left).await {
@@ -66,7 +66,7 @@ impl Engine {
                 ..Usage::default()
             });
         }
-        conclude(sent, vectors.upstream, vectors.body, call.hints().metadata)
+        settle_and_build(sent, vectors.upstream, vectors.body, call.hints().metadata)
             .await
             .map_err(Unanswered::Store)
     }
@@ -85,10 +85,10 @@ impl Engine {
             started,
             framed: true,
         };
-        let bytes = read_whole(arriving, call.world().deadlines).await?;
+        let bytes = read_whole(arriving, call.snapshot().deadlines).await?;
         let told = |mut fault| {
             scrub(&mut fault, shaped.endpoint.key.expose());
-            Failure::told(fault)
+            Failure::reported(fault)
         };
         if shaped.dialect == Dialect::Chat {
             return match table::observe_response(Dialect::Chat, &bytes)

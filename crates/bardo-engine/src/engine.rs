@@ -9,21 +9,21 @@ use bardo_providers::transport::Transport;
 use crate::breaker::Health;
 use crate::idempotency::Idempotency;
 use crate::memory::Memory;
-use crate::observed::Statistics;
+use crate::observed::UpstreamStats;
 use crate::searches::Searches;
 use crate::seeds::{Credit, Seeds};
 use crate::services::Services;
 use crate::settler::Settler;
+use crate::snapshot::Snapshot;
 use crate::stores::Stores;
-use crate::world::World;
 
 /// Carries requests out, from a read body to a settled receipt.
 pub struct Engine {
-    world: ArcSwap<World>,
+    snapshot: ArcSwap<Snapshot>,
     pub(crate) transport: Transport,
     pub(crate) memory: Memory,
     pub(crate) health: Arc<Health>,
-    pub(crate) observed: Arc<Statistics>,
+    pub(crate) observed: Arc<UpstreamStats>,
     pub(crate) idempotency: Idempotency,
     pub(crate) services: Arc<Services>,
     pub(crate) settler: Settler,
@@ -36,9 +36,9 @@ pub struct Engine {
 impl Engine {
     /// An engine over a first world.
     #[must_use]
-    pub fn new(world: World, transport: Transport, services: Services) -> Self {
+    pub fn new(snapshot: Snapshot, transport: Transport, services: Services) -> Self {
         Self {
-            world: ArcSwap::from_pointee(world),
+            snapshot: ArcSwap::from_pointee(snapshot),
             transport,
             memory: Memory::default(),
             health: Arc::default(),
@@ -85,12 +85,12 @@ impl Engine {
 
     /// The world that the next request will see.
     #[must_use]
-    pub fn world(&self) -> Arc<World> {
-        self.world.load_full()
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshot.load_full()
     }
 
     /// Puts another world in place. Requests under way keep theirs.
-    pub fn swap_world(&self, world: World) {
-        self.world.store(Arc::new(world));
+    pub fn swap_world(&self, snapshot: Snapshot) {
+        self.snapshot.store(Arc::new(snapshot));
     }
 }

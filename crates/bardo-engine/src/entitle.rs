@@ -6,7 +6,7 @@ use bardo_types::privacy::SecurityClass;
 
 use crate::error::EngineError;
 use crate::received::{Payer, Principal};
-use crate::world::World;
+use crate::snapshot::Snapshot;
 
 /// Refuses a class of protection that the tier of a key does not come with.
 pub(crate) fn protection(principal: &Principal, class: SecurityClass) -> Result<(), EngineError> {
@@ -22,33 +22,33 @@ pub(crate) fn protection(principal: &Principal, class: SecurityClass) -> Result<
 /// Keeps the candidates that the caller may use for a model that it calls `name`.
 pub(crate) fn within_scopes(
     principal: &Principal,
-    world: &World,
+    snapshot: &Snapshot,
     name: &str,
     candidates: &mut Vec<Candidate>,
 ) {
     if let Payer::Prepaid(key) = &principal.payer {
-        candidates.retain(|candidate| is_within(key, world, name, candidate));
+        candidates.retain(|candidate| is_within(key, snapshot, name, candidate));
     }
 }
 
 /// Scopes are matched with the model that a name resolves to, never with the name in the request.
-fn is_within(key: &KeyRecord, world: &World, name: &str, candidate: &Candidate) -> bool {
-    let roster = world.roster();
-    key.may_use(&world.endpoint(candidate).name, |pattern| {
+fn is_within(key: &KeyRecord, snapshot: &Snapshot, name: &str, candidate: &Candidate) -> bool {
+    let roster = snapshot.roster();
+    key.may_use(&snapshot.endpoint(candidate).name, |pattern| {
         roster.is_in_scope(pattern, name, candidate)
     })
 }
 
 /// Whether a candidate can be billed to a caller who pays.
-fn is_payable(world: &World, candidate: &Candidate) -> bool {
-    world.endpoint(candidate).direct || world.price(candidate).is_some()
+fn is_payable(snapshot: &Snapshot, candidate: &Candidate) -> bool {
+    snapshot.endpoint(candidate).direct || snapshot.price(candidate).is_some()
 }
 
 /// Whether the caller may use a candidate for a model that it calls `name`, and can be billed for
 /// it.
 pub(crate) fn may_use(
     principal: &Principal,
-    world: &World,
+    snapshot: &Snapshot,
     name: &str,
     candidate: &Candidate,
 ) -> bool {
@@ -56,23 +56,27 @@ pub(crate) fn may_use(
         Payer::Owner => true,
         Payer::Prepaid(key) => {
             key.may_spend()
-                && is_within(key, world, name, candidate)
-                && is_payable(world, candidate)
+                && is_within(key, snapshot, name, candidate)
+                && is_payable(snapshot, candidate)
         }
     }
 }
 
 /// Why the caller may use none of the candidates of a model; `None` where that is not why.
-pub(crate) fn why_not(principal: &Principal, world: &World, name: &str) -> Option<EngineError> {
-    let mut candidates = world.roster().resolve(name).ok()?;
-    within_scopes(principal, world, name, &mut candidates);
-    payable(principal, world, name, &mut candidates).err()
+pub(crate) fn why_not(
+    principal: &Principal,
+    snapshot: &Snapshot,
+    name: &str,
+) -> Option<EngineError> {
+    let mut candidates = snapshot.roster().resolve(name).ok()?;
+    within_scopes(principal, snapshot, name, &mut candidates);
+    payable(principal, snapshot, name, &mut candidates).err()
 }
 
 /// Refuses what the key is not for, and takes out what cannot be billed to a caller who pays.
 pub(crate) fn payable(
     principal: &Principal,
-    world: &World,
+    snapshot: &Snapshot,
     name: &str,
     candidates: &mut Vec<Candidate>,
 ) -> Result<(), EngineError> {
@@ -85,7 +89,7 @@ pub(crate) fn payable(
             reads_only: !key.may_spend(),
         });
     }
-    candidates.retain(|candidate| is_payable(world, candidate));
+    candidates.retain(|candidate| is_payable(snapshot, candidate));
     if candidates.is_empty() {
         return Err(EngineError::Unpriced {
             model: name.to_owned(),

@@ -11,12 +11,12 @@ use bardo_types::model::Service;
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) fault: Fault,
-    pub(crate) next: Next,
+    pub(crate) next: RetryDecision,
 }
 
 /// What may follow a failed try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum RetryDecision {
     /// The request would fail at every backend.
     Never,
     /// Surely nothing was done and nothing billed: the same backend may be asked again, not before
@@ -34,7 +34,7 @@ pub(crate) enum Next {
     Stale,
 }
 
-impl Next {
+impl RetryDecision {
     /// Whether the request may have been carried out.
     pub(crate) const fn is_unknown(self) -> bool {
         matches!(self, Self::Unknown | Self::Stale)
@@ -59,11 +59,13 @@ impl Failure {
     pub(crate) fn unsent(error: &ConnectError, address: Option<&str>) -> Self {
         let next = match error {
             // What a name means, and whom a certificate is for, does not change within a second.
-            ConnectError::Resolve(_) | ConnectError::Private | ConnectError::Tls(_) => Next::Other,
+            ConnectError::Resolve(_) | ConnectError::Private | ConnectError::Tls(_) => {
+                RetryDecision::Other
+            }
             ConnectError::Tcp(_)
             | ConnectError::Http(_)
             | ConnectError::Timeout(_)
-            | ConnectError::Closed => Next::Same { after: None },
+            | ConnectError::Closed => RetryDecision::Same { after: None },
         };
         let message = match address {
             Some(address) => format!("cannot reach the provider at {address}: {error}"),
@@ -93,26 +95,26 @@ impl Failure {
         let busy = matches!(fault.class, FaultClass::RateLimit | FaultClass::Overloaded);
         let next = match status {
             // Refused before any work, by everybody's definition of these.
-            425 | 429 | 503 | 529 if busy => Next::Same {
+            425 | 429 | 503 | 529 if busy => RetryDecision::Same {
                 after: fault.retry_after_ms.map(Duration::from_millis),
             },
-            _ if may_be_billed => Next::Unknown,
+            _ if may_be_billed => RetryDecision::Unknown,
             // A proxy lost patience; what is behind it may still be at work.
-            504 | 524 if page => Next::Unknown,
-            _ => return Self::told(fault),
+            504 | 524 if page => RetryDecision::Unknown,
+            _ => return Self::reported(fault),
         };
         Self { fault, next }
     }
 
     /// The failure that a provider's own words amount to, wherever they stand: in the body of an
     /// error, inside a 200, in a stream before its first content.
-    pub(crate) fn told(fault: Fault) -> Self {
+    pub(crate) fn reported(fault: Fault) -> Self {
         let next = match fault.class {
             FaultClass::BadRequest
             | FaultClass::ContextTooLong
             | FaultClass::TooLarge
             | FaultClass::Conflict
-            | FaultClass::Unprocessable => Next::Never,
+            | FaultClass::Unprocessable => RetryDecision::Never,
             FaultClass::Authentication
             | FaultClass::Payment
             | FaultClass::Permission
@@ -120,19 +122,19 @@ impl Failure {
             | FaultClass::RateLimit
             | FaultClass::Server
             | FaultClass::Overloaded
-            | FaultClass::Timeout => Next::Other,
-            FaultClass::Connection | FaultClass::Malformed => Next::Unknown,
+            | FaultClass::Timeout => RetryDecision::Other,
+            FaultClass::Connection | FaultClass::Malformed => RetryDecision::Unknown,
         };
         Self { fault, next }
     }
 
     /// Whether it counts against the backend.
-    pub(crate) fn blame(&self, service: Service) -> Blame {
+    pub(crate) fn blame(&self, service: Service) -> Attribution {
         match self.fault.class {
             // Cut off after the request was sent, it was there at least.
-            FaultClass::Connection if !self.next.is_unknown() => Blame::Unreachable,
+            FaultClass::Connection if !self.next.is_unknown() => Attribution::Unreachable,
             // In its own words it would have been told, and so known.
-            FaultClass::Timeout if self.next.is_unknown() => Blame::Silent,
+            FaultClass::Timeout if self.next.is_unknown() => Attribution::Silent,
             _ => blame(&self.fault, service),
         }
     }
@@ -142,7 +144,7 @@ impl Failure {
         let message = "the provider closed the idle connection as the request was sent";
         Self {
             fault: Fault::new(FaultClass::Connection, message),
-            next: Next::Stale,
+            next: RetryDecision::Stale,
         }
     }
 
@@ -150,14 +152,14 @@ impl Failure {
     pub(crate) fn unknown(class: FaultClass, message: &'static str) -> Self {
         Self {
             fault: Fault::new(class, message),
-            next: Next::Unknown,
+            next: RetryDecision::Unknown,
         }
     }
 }
 
 /// What a failure says of the backend itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Blame {
+pub(crate) enum Attribution {
     /// The backend could not be reached.
     Unreachable,
     /// The backend received the request and did not answer in time.
@@ -170,14 +172,14 @@ pub(crate) enum Blame {
 
 /// Whether a failure counts against the backend. What a caller, a key or a rate limit brings about
 /// never does, or one caller could take a model away from all.
-pub(crate) fn blame(fault: &Fault, service: Service) -> Blame {
+pub(crate) fn blame(fault: &Fault, service: Service) -> Attribution {
     match fault.class {
-        FaultClass::Overloaded if is_unroutable(fault, service) => Blame::Nobody,
+        FaultClass::Overloaded if is_unroutable(fault, service) => Attribution::Nobody,
         FaultClass::Connection
         | FaultClass::Server
         | FaultClass::Overloaded
         | FaultClass::Timeout
-        | FaultClass::Malformed => Blame::Backend,
+        | FaultClass::Malformed => Attribution::Backend,
         FaultClass::BadRequest
         | FaultClass::ContextTooLong
         | FaultClass::Authentication
@@ -187,7 +189,7 @@ pub(crate) fn blame(fault: &Fault, service: Service) -> Blame {
         | FaultClass::Conflict
         | FaultClass::TooLarge
         | FaultClass::Unprocessable
-        | FaultClass::RateLimit => Blame::Nobody,
+        | FaultClass::RateLimit => Attribution::Nobody,
     }
 }
 

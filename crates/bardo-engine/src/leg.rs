@@ -131,7 +131,9 @@ impl Leg {
     pub(crate) fn reckoned(&self, call: &Call) -> Option<hold::Candidate> {
         let (size, capabilities) = (call.size(), &self.candidate.entry.capabilities);
         let longest = match capabilities.max_output_tokens {
-            0 => size.output.unwrap_or(call.world().billing.unknown_output),
+            0 => size
+                .output
+                .unwrap_or(call.snapshot().billing.unknown_output),
             known => known,
         };
         // A limit that the request carries there is all that can come.
@@ -142,7 +144,7 @@ impl Leg {
         };
         Some(hold::Candidate {
             price: self.price?.for_prompt(self.prompt_bound),
-            spread: rate(call.principal(), call.world()),
+            spread: rate(call.principal(), call.snapshot()),
             max_output: longest.saturating_mul(size.choices),
             context_window: Some(capabilities.context_tokens).filter(|&tokens| tokens > 0),
             unseen: self.reasons_unseen,

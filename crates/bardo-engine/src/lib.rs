@@ -1,13 +1,12 @@
 //! The life of one request, from parsed head to settled receipt. Knows no HTTP server.
 //!
 //! [`Engine::answer`] is the straight line; each stage is a file of its own. The engine reads one
-//! [`World`] per request, so a reload never changes anything in mid-flight.
+//! [`Snapshot`] per request, so a reload never changes anything in mid-flight.
 
 mod account;
 mod afterwards;
 mod answer;
 mod arriving;
-mod aside;
 mod attempt;
 mod breaker;
 mod cache_key;
@@ -64,7 +63,9 @@ mod settlement;
 mod settler;
 mod shape;
 mod size;
+mod snapshot;
 mod source;
+mod spawn_count;
 mod status;
 mod steps;
 mod stores;
@@ -74,7 +75,6 @@ mod tokenizer;
 mod transform;
 mod unseen;
 mod window;
-mod world;
 
 pub use answer::{Answer, AnswerBody};
 pub use bardo_access::DefaultLimits;
@@ -90,12 +90,12 @@ pub use idempotency::{Claim, Claimed, Idempotency, Kept, Recorder, Running};
 pub use meter::{Meter, prompt_tokens};
 pub use observed::{
     BackendHealth, BackendState, Observation, Percentiles, ProbeHealth, SAMPLES_MIN, STREAK_DOWN,
-    Statistics,
+    UpstreamStats,
 };
 pub use ports::{Preparer, Prompt, Screen, ScreenRefusal, Stages};
 pub use received::{Payer, Principal, Received, Task};
 pub use relay::{HEARTBEAT, ReplyStream};
 pub use seeds::{SeedSpent, Seeds};
 pub use services::{EventSink, Services, Unlimited};
+pub use snapshot::{Billing, Deadlines, Resilience, SetupPolicy, Snapshot, Unpriced};
 pub use stores::{AnswerStore, Asked, Stores};
-pub use world::{Billing, Deadlines, Resilience, SetupPolicy, Unpriced, World};

@@ -12,11 +12,11 @@ use bardo_ledger::StoreError;
 use bardo_types::receipt::Outcome;
 use tokio::time::Instant;
 
-use crate::aside::aside;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::settlement::Message;
 use crate::shape::Shaped;
+use crate::spawn_count::spawn_count;
 use crate::tab::Tab;
 use crate::tally;
 
@@ -28,7 +28,7 @@ const UNKNOWN_WAIT: Duration = Duration::from_millis(500);
 /// A state before the end.
 pub(crate) trait Stage {
     /// What becomes of a request that is given up in this state.
-    fn given_up(tab: Box<Tab>);
+    fn abandoned(tab: Box<Tab>);
 }
 
 /// Known to be well formed; the limits may have been asked.
@@ -42,41 +42,41 @@ pub(crate) enum Sent {}
 pub(crate) enum Flowing {}
 
 impl Stage for Received {
-    fn given_up(mut tab: Box<Tab>) {
+    fn abandoned(mut tab: Box<Tab>) {
         tab.give_back();
     }
 }
 
 impl Stage for Reserved {
-    fn given_up(mut tab: Box<Tab>) {
+    fn abandoned(mut tab: Box<Tab>) {
         if tab.receipt.attempts.is_empty() {
             tab.give_back();
         } else {
-            drop(Ended::new(tab, Outcome::Aborted));
+            drop(Unsettled::new(tab, Outcome::Aborted));
         }
     }
 }
 
 impl Stage for Sent {
-    fn given_up(tab: Box<Tab>) {
-        drop(Ended::new(tab, Outcome::Aborted));
+    fn abandoned(tab: Box<Tab>) {
+        drop(Unsettled::new(tab, Outcome::Aborted));
     }
 }
 
 impl Stage for Flowing {
-    fn given_up(tab: Box<Tab>) {
-        drop(Ended::new(tab, Outcome::Aborted));
+    fn abandoned(tab: Box<Tab>) {
+        drop(Unsettled::new(tab, Outcome::Aborted));
     }
 }
 
 /// A request in one of its states.
 #[must_use = "dropping it gives the request up"]
-pub(crate) struct Life<S: Stage> {
+pub(crate) struct Lifecycle<S: Stage> {
     tab: Option<Box<Tab>>,
     stage: PhantomData<fn() -> S>,
 }
 
-impl<S: Stage> Life<S> {
+impl<S: Stage> Lifecycle<S> {
     fn at(tab: Box<Tab>) -> Self {
         Self {
             tab: Some(tab),
@@ -101,110 +101,114 @@ impl<S: Stage> Life<S> {
     }
 }
 
-impl<S: Stage> Drop for Life<S> {
+impl<S: Stage> Drop for Lifecycle<S> {
     fn drop(&mut self) {
         if let Some(tab) = self.tab.take() {
-            S::given_up(tab);
+            S::abandoned(tab);
         }
     }
 }
 
-impl Life<Received> {
+impl Lifecycle<Received> {
     pub(crate) fn new(tab: Tab) -> Self {
         Self::at(Box::new(tab))
     }
 
     /// Money is held, or none is needed.
-    pub(crate) fn reserved(self) -> Life<Reserved> {
+    pub(crate) fn reserved(self) -> Lifecycle<Reserved> {
         let mut tab = self.take();
         tab.receipt.timings.reserved = Some(tab.elapsed());
-        Life::at(tab)
+        Lifecycle::at(tab)
     }
 }
 
-impl Life<Reserved> {
+impl Lifecycle<Reserved> {
     /// A backend is about to be asked.
-    pub(crate) fn sent(self, call: &Call, shaped: &Shaped) -> Life<Sent> {
+    pub(crate) fn sent(self, call: &Call, shaped: &Shaped) -> Lifecycle<Sent> {
         let mut tab = self.take();
         tab.ask(call, shaped);
-        Life::at(tab)
+        Lifecycle::at(tab)
     }
 
     /// Nobody carried it out.
     pub(crate) fn failed(self) {
         let tab = self.take();
         if tab.receipt.attempts.is_empty() {
-            Reserved::given_up(tab);
+            Reserved::abandoned(tab);
         } else {
-            drop(Ended::new(tab, Outcome::Failed));
+            drop(Unsettled::new(tab, Outcome::Failed));
         }
     }
 }
 
-impl Life<Sent> {
+impl Lifecycle<Sent> {
     /// The provider failed before the caller had anything. Where it surely did not carry the
     /// request out, another may be asked; else it is over, and what is held stays held until
     /// somebody knows.
-    pub(crate) async fn failed(self, failure: &Failure) -> Option<Life<Reserved>> {
+    pub(crate) async fn failed(self, failure: &Failure) -> Option<Lifecycle<Reserved>> {
         let mut tab = self.take();
         tab.refused(failure);
         if failure.next.is_unknown() {
             // Whoever reads of it shall find it in the books. Where they do not answer, the settler
             // goes on asking them.
-            drop(Ended::new(tab, Outcome::Unknown).within(UNKNOWN_WAIT).await);
+            drop(
+                Unsettled::new(tab, Outcome::Unknown)
+                    .within(UNKNOWN_WAIT)
+                    .await,
+            );
             return None;
         }
-        Some(Life::at(tab))
+        Some(Lifecycle::at(tab))
     }
 
     /// The first content is there.
-    pub(crate) fn flowing(self) -> Life<Flowing> {
+    pub(crate) fn flowing(self) -> Lifecycle<Flowing> {
         let mut tab = self.take();
         tab.receipt.timings.first_content = Some(tab.elapsed());
-        Life::at(tab)
+        Lifecycle::at(tab)
     }
 
     /// The answer is there, all of it, and none of it is handed over: it misses its schema. What
     /// the provider made is owed.
-    pub(crate) fn withheld(self) -> Ended {
+    pub(crate) fn withheld(self) -> Unsettled {
         let mut tab = self.take();
         let meter = tab.meter.take();
         tab.complete(meter);
-        Ended::new(tab, Outcome::Failed)
+        Unsettled::new(tab, Outcome::Failed)
     }
 
     /// The answer is there, all of it.
-    pub(crate) fn answered(self) -> Ended {
+    pub(crate) fn answered(self) -> Unsettled {
         let mut tab = self.take();
         tab.counted = tab.receipt.usage.is_some();
         tab.receipt.timings.first_content = Some(tab.elapsed());
-        Ended::new(tab, Outcome::Finished)
+        Unsettled::new(tab, Outcome::Finished)
     }
 }
 
-impl Life<Flowing> {
+impl Lifecycle<Flowing> {
     /// The provider said its last word.
-    pub(crate) fn finished(self) -> Ended {
+    pub(crate) fn finished(self) -> Unsettled {
         let mut tab = self.take();
         tab.counted = tab.receipt.usage.is_some();
-        Ended::new(tab, Outcome::Finished)
+        Unsettled::new(tab, Outcome::Finished)
     }
 
     /// The provider failed, or the money ended.
     pub(crate) fn failed(self) {
-        drop(Ended::new(self.take(), Outcome::Failed));
+        drop(Unsettled::new(self.take(), Outcome::Failed));
     }
 }
 
 /// A request that is over and not settled. Dropping it hands it to the settler, or closes it at
 /// once where nobody has to be waited for.
 #[must_use = "dropping it leaves settling to the settler"]
-pub(crate) struct Ended(Option<Box<Tab>>);
+pub(crate) struct Unsettled(Option<Box<Tab>>);
 
 /// A request whose figures are final.
-pub(crate) struct Over(Box<Tab>);
+pub(crate) struct Concluded(Box<Tab>);
 
-impl Ended {
+impl Unsettled {
     fn new(mut tab: Box<Tab>, outcome: Outcome) -> Self {
         tab.receipt.outcome = outcome;
         if outcome == Outcome::Aborted {
@@ -233,13 +237,13 @@ impl Ended {
     }
 
     /// Settles what needs nobody to be waited for.
-    pub(crate) fn at_once(self) -> Result<Over, Self> {
+    pub(crate) fn at_once(self) -> Result<Concluded, Self> {
         if self.tab().moves_money() {
             return Err(self);
         }
         let mut tab = self.take();
         tab.close();
-        Ok(Over(tab))
+        Ok(Concluded(tab))
     }
 
     /// Counts where that is needed. Whoever stops waiting leaves the request to the settler.
@@ -247,7 +251,7 @@ impl Ended {
         if !self.tab().moves_money() || !self.tab().needs_count() {
             return self;
         }
-        aside(move || {
+        spawn_count(move || {
             tally::count(self.tab_mut());
             self
         })
@@ -256,13 +260,13 @@ impl Ended {
 
     /// Settles within `patience`, asking the books again where they do not answer; else gives the
     /// request back, with what the books said last.
-    pub(crate) async fn within(self, patience: Duration) -> Result<Over, (Self, StoreError)> {
+    pub(crate) async fn within(self, patience: Duration) -> Result<Concluded, (Self, StoreError)> {
         let end = Instant::now() + patience;
         let mut ended = self.counted().await;
         let mut pause = FIRST_PAUSE;
         loop {
             let error = match tokio::time::timeout_at(end, ended.settle()).await {
-                Ok(Ok(())) => return Ok(Over(ended.take())),
+                Ok(Ok(())) => return Ok(Concluded(ended.take())),
                 Ok(Err(error)) => error,
                 Err(_) => {
                     let late = StoreError::Unavailable("no answer in time".to_owned());
@@ -306,7 +310,7 @@ impl Ended {
     }
 }
 
-impl Drop for Ended {
+impl Drop for Unsettled {
     fn drop(&mut self) {
         let Some(mut tab) = self.0.take() else {
             return;
@@ -326,7 +330,7 @@ impl Drop for Ended {
     }
 }
 
-impl Over {
+impl Concluded {
     pub(crate) fn tab(&self) -> &Tab {
         &self.0
     }

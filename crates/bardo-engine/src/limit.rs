@@ -8,16 +8,16 @@ use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::leg::Leg;
-use crate::lifecycle::{Life, Received};
+use crate::lifecycle::{Lifecycle, Received};
 use crate::received::{Payer, Task};
 use crate::seeds::SeedTaken;
-use crate::tab::{Tab, Taken};
+use crate::tab::{QuotaReservation, Tab};
 
 /// A request within its caller's limits. Nothing is held for it yet.
 pub(crate) struct Limited {
     /// On the heap, since every stage hands it on.
     call: Box<Call>,
-    life: Life<Received>,
+    life: Lifecycle<Received>,
 }
 
 impl Limited {
@@ -35,7 +35,7 @@ impl Limited {
     }
 
     /// The request and its state, for the stage that holds its money.
-    pub(crate) fn into_parts(self) -> (Box<Call>, Life<Received>) {
+    pub(crate) fn into_parts(self) -> (Box<Call>, Lifecycle<Received>) {
         (self.call, self.life)
     }
 
@@ -44,7 +44,7 @@ impl Limited {
     pub(crate) fn planned(&mut self, legs: &[Arc<Leg>], seed: Option<Arc<SeedTaken>>) {
         self.life.tab_mut().seed_taken = seed;
         let size = self.call.size();
-        let unknown = self.call.world().billing.unknown_output;
+        let unknown = self.call.snapshot().billing.unknown_output;
         let longest =
             legs.iter().map(
                 |leg| match leg.candidate.entry.capabilities.max_output_tokens {
@@ -71,7 +71,7 @@ impl Engine {
     pub(crate) async fn limit(&self, call: Call) -> Result<Limited, EngineError> {
         let call = Box::new(call);
         let permit = self.settler.room().ok_or(EngineError::Busy)?;
-        let mut life = Life::new(Tab::new(
+        let mut life = Lifecycle::new(Tab::new(
             Arc::clone(&self.services),
             Arc::clone(&self.observed),
             Arc::clone(&self.health),
@@ -88,7 +88,7 @@ impl Engine {
             .await
             .map_err(|throttled| EngineError::Throttled(Box::new(throttled)))?;
         let tab = life.tab_mut();
-        tab.taken = Some(Taken {
+        tab.taken = Some(QuotaReservation {
             most: request.tokens,
             request,
             tokens: admission.reserved_tokens,
@@ -102,7 +102,7 @@ impl Engine {
         let Payer::Prepaid(key) = &call.principal().payer else {
             return None;
         };
-        let limits = Limits::of(key, &call.world().limits);
+        let limits = Limits::of(key, &call.snapshot().limits);
         if limits.is_none() {
             return None;
         }

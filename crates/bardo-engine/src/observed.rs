@@ -147,7 +147,7 @@ pub struct ProbeHealth {
 }
 
 /// See the module.
-pub struct Statistics {
+pub struct UpstreamStats {
     pairs: Mutex<HashMap<u64, Pair>>,
     probes: Mutex<HashMap<String, Probe>>,
     /// Keyed at random, so that nobody can choose names that collide.
@@ -186,7 +186,7 @@ enum Evidence {
     None,
 }
 
-impl Default for Statistics {
+impl Default for UpstreamStats {
     fn default() -> Self {
         Self {
             pairs: Mutex::default(),
@@ -196,7 +196,7 @@ impl Default for Statistics {
     }
 }
 
-impl Statistics {
+impl UpstreamStats {
     fn id(&self, backend: &str, model: &str) -> u64 {
         self.hasher.hash_one((backend, model))
     }

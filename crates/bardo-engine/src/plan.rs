@@ -21,8 +21,8 @@ use crate::received::Task;
 use crate::routed::Routed;
 use crate::routing::{Ask, Question, allows_downgrade, is_open};
 use crate::settings::{self, Subject};
+use crate::snapshot::Snapshot;
 use crate::unseen::reasons_unseen;
-use crate::world::World;
 
 /// The legs of a request in the order in which they are tried. Never empty.
 pub(crate) struct Plan {
@@ -224,7 +224,7 @@ impl Engine {
         routed: Option<&Arc<Routed>>,
         candidate: Candidate,
     ) -> Result<Leg, EngineError> {
-        let endpoint = Arc::clone(call.world().endpoint(&candidate));
+        let endpoint = Arc::clone(call.snapshot().endpoint(&candidate));
         let dialect = endpoint.dialect_for(call.dialect(), &candidate.entry);
         let wanted = routed.and_then(|routed| routed.wanted.as_ref());
         let subject = Subject {
@@ -247,7 +247,7 @@ impl Engine {
                     .observed
                     .reasons_unseen(&endpoint.name, &candidate.entry));
         Ok(Leg {
-            price: price::of(call.world(), &candidate, searches),
+            price: price::of(call.snapshot(), &candidate, searches),
             prompt_bound: call.size().prompt.saturating_add(planned.added),
             output_bound: planned.output,
             settings: planned.settings,
@@ -271,25 +271,25 @@ impl Engine {
 /// The candidates of a model that the caller names without any hint, in the owner's order, and
 /// behind them the models that the owner named for when they fail.
 fn by_name(call: &Call) -> Result<Vec<Candidate>, EngineError> {
-    let (principal, world, model) = (call.principal(), call.world(), call.model());
-    let fallbacks = world.fallbacks_of(model);
-    let mut candidates = match world.roster().resolve(model) {
+    let (principal, snapshot, model) = (call.principal(), call.snapshot(), call.model());
+    let fallbacks = snapshot.fallbacks_of(model);
+    let mut candidates = match snapshot.roster().resolve(model) {
         Ok(candidates) => candidates,
         // A model without a backend can still have fallbacks.
-        Err(NoRoute::UnknownModel { .. }) if serves_any(world, fallbacks) => Vec::new(),
+        Err(NoRoute::UnknownModel { .. }) if serves_any(snapshot, fallbacks) => Vec::new(),
         Err(no_route) => return Err(no_route.into()),
     };
-    entitle::within_scopes(principal, world, model, &mut candidates);
+    entitle::within_scopes(principal, snapshot, model, &mut candidates);
     for other in fallbacks {
-        let mut others = world.roster().resolve(other).unwrap_or_default();
-        entitle::within_scopes(principal, world, other, &mut others);
+        let mut others = snapshot.roster().resolve(other).unwrap_or_default();
+        entitle::within_scopes(principal, snapshot, other, &mut others);
         candidates.extend(others);
     }
-    entitle::payable(principal, world, model, &mut candidates)?;
+    entitle::payable(principal, snapshot, model, &mut candidates)?;
     Ok(candidates)
 }
 
-fn serves_any(world: &World, models: &[String]) -> bool {
+fn serves_any(snapshot: &Snapshot, models: &[String]) -> bool {
     let mut models = models.iter();
-    models.any(|model| world.roster().resolve(model).is_ok())
+    models.any(|model| snapshot.roster().resolve(model).is_ok())
 }

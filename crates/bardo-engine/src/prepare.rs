@@ -24,8 +24,8 @@ impl Engine {
     /// a request that cannot be read stays as it is.
     pub(crate) async fn prepare(&self, screened: Screened) -> Prepared {
         let mut limited = screened.into_limited();
-        let world = Arc::clone(limited.call().world());
-        for preparer in &world.stages.preparers {
+        let snapshot = Arc::clone(limited.call().snapshot());
+        for preparer in &snapshot.stages.preparers {
             let call = limited.call();
             if !preparer.covers(call.principal()) {
                 continue;

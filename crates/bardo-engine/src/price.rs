@@ -5,23 +5,23 @@ use bardo_types::model::Price;
 use bardo_types::money::{BasisPoints, MicroUsd};
 
 use crate::received::{Payer, Principal};
-use crate::world::World;
+use crate::snapshot::Snapshot;
 
 /// The fee of a search where no list says it.
 pub(crate) const USUAL_SEARCH_FEE: MicroUsd = MicroUsd::new(10_000);
 
 /// What is added to costs for a caller: the spread of its key, its tier or the configuration.
-pub(crate) fn rate(principal: &Principal, world: &World) -> BasisPoints {
+pub(crate) fn rate(principal: &Principal, snapshot: &Snapshot) -> BasisPoints {
     match &principal.payer {
         Payer::Owner => BasisPoints::ZERO,
-        Payer::Prepaid(key) => key.spread_or(world.billing.spread),
+        Payer::Prepaid(key) => key.spread_or(snapshot.billing.spread),
     }
 }
 
 /// The prices of a candidate, with a fee where the provider may search; `None` where it must not be
 /// billed.
-pub(crate) fn of(world: &World, candidate: &Candidate, searches: bool) -> Option<Price> {
-    let mut price = world.price(candidate)?;
+pub(crate) fn of(snapshot: &Snapshot, candidate: &Candidate, searches: bool) -> Option<Price> {
+    let mut price = snapshot.price(candidate)?;
     if searches {
         price.web_search.get_or_insert(USUAL_SEARCH_FEE);
     }

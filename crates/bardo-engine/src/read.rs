@@ -15,7 +15,7 @@ use crate::hints::Hints;
 use crate::memory::Memory;
 use crate::received::{Payer, Received, Task};
 use crate::request_body::RequestBody;
-use crate::world::World;
+use crate::snapshot::Snapshot;
 
 impl Engine {
     /// Reads a request and refuses it where it is malformed. Does no I/O.
@@ -24,13 +24,13 @@ impl Engine {
     /// When the body or the hints are malformed.
     pub fn read(&self, received: Received) -> Result<Call, EngineError> {
         let now_ms = self.services.clock.now_ms();
-        read(received, self.world(), &self.memory, now_ms)
+        read(received, self.snapshot(), &self.memory, now_ms)
     }
 }
 
 fn read(
     mut received: Received,
-    world: Arc<World>,
+    snapshot: Arc<Snapshot>,
     memory: &Memory,
     now_ms: u64,
 ) -> Result<Call, EngineError> {
@@ -59,7 +59,7 @@ fn read(
         hints.streamed();
     }
     let members = top.into_members();
-    check_subsystem(hints.subsystem.as_deref().unwrap_or_default(), &world)?;
+    check_subsystem(hints.subsystem.as_deref().unwrap_or_default(), &snapshot)?;
     let request_body = RequestBody::new(
         received.task,
         received.dialect,
@@ -75,7 +75,7 @@ fn read(
         stream: stream && received.task == Task::Generate,
         include_usage,
     };
-    Ok(Call::new(received, top, world, now_ms))
+    Ok(Call::new(received, top, snapshot, now_ms))
 }
 
 /// Raises the floor of a request that goes on with what the gateway remembers to the class of that:
@@ -89,11 +89,11 @@ fn go_on(hints: &mut Hints, request_body: &RequestBody, memory: &Memory) {
 }
 
 /// Refuses a part of an agent whose name is nearly that of one which the router knows.
-fn check_subsystem(name: &str, world: &World) -> Result<(), BadRequest> {
-    if name.is_empty() || world.router.subsystem(name).is_some() {
+fn check_subsystem(name: &str, snapshot: &Snapshot) -> Result<(), BadRequest> {
+    if name.is_empty() || snapshot.router.subsystem(name).is_some() {
         return Ok(());
     }
-    match world.router.subsystem_like(name) {
+    match snapshot.router.subsystem_like(name) {
         None => Ok(()),
         Some(right) => {
             let message =

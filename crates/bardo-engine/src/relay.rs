@@ -7,9 +7,9 @@
 mod collect;
 mod flow;
 mod output;
-mod pass;
+mod passthrough;
 mod slices;
-mod translate;
+mod transcode;
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -26,21 +26,21 @@ use crate::breaker::Watch;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::head::Figures;
-use crate::lifecycle::{Ended, Flowing, Life, Sent};
+use crate::lifecycle::{Flowing, Lifecycle, Sent, Unsettled};
 use crate::scrub::{for_logs, scrub};
 use crate::shape::Shaped;
+use crate::snapshot::Deadlines;
 use crate::source::Source;
 use crate::tab::{Persisting, Tab};
-use crate::world::Deadlines;
 
 use collect::told_before_content;
 pub(crate) use collect::{Collected, collect};
 use flow::Flow;
-pub(crate) use flow::Pump;
+pub(crate) use flow::Pipeline;
 use output::LINGER;
-pub(crate) use pass::Pass;
-use slices::{Cover, Growing};
-pub(crate) use translate::{Keep, Translate};
+pub(crate) use passthrough::Passthrough;
+use slices::{HoldCoverage, HoldTopUp};
+pub(crate) use transcode::{Keep, Transcode};
 
 /// Number of bytes that are joined into one write.
 const JOIN_MAX: usize = 64 << 10;
@@ -79,8 +79,8 @@ pub struct ReplyStream {
     watch: Option<Watch>,
     secret: Secret,
     /// There from the first content to the end.
-    life: Option<Life<Flowing>>,
-    growing: Option<Growing>,
+    life: Option<Lifecycle<Flowing>>,
+    growing: Option<HoldTopUp>,
     closing: Option<Pin<Box<dyn Future<Output = Closing> + Send>>>,
     figures: Option<Figures>,
 }
@@ -93,17 +93,17 @@ impl ReplyStream {
     /// be replaced.
     pub(crate) async fn begin(
         arriving: Arriving,
-        pump: Pump,
+        pump: Pipeline,
         call: &Call,
         shaped: &Shaped,
-        mut sent: Life<Sent>,
-    ) -> Result<Self, (Failure, Life<Sent>)> {
+        mut sent: Lifecycle<Sent>,
+    ) -> Result<Self, (Failure, Lifecycle<Sent>)> {
         let Arriving {
             source,
             started,
             framed,
         } = arriving;
-        let deadlines = call.world().deadlines;
+        let deadlines = call.snapshot().deadlines;
         let now = Instant::now();
         let first = (now + deadlines.first_token).min(started + deadlines.total);
         let mut reply = Self {
@@ -129,7 +129,7 @@ impl ReplyStream {
             return Err((failure, sent));
         }
         let life = sent.flowing();
-        reply.growing = Growing::of(life.tab());
+        reply.growing = HoldTopUp::of(life.tab());
         reply.life = Some(life);
         reply.last_sent = Instant::now();
         let next = reply.next_deadline();
@@ -264,14 +264,14 @@ impl ReplyStream {
         }
         let cover = match &mut self.growing {
             Some(growing) => growing.poll(cx, life.tab_mut()),
-            None => Cover::Enough,
+            None => HoldCoverage::Enough,
         };
         match cover {
-            Cover::Enough => {}
+            HoldCoverage::Enough => {}
             // Nothing more is taken from the provider before it is known that it can be paid.
-            Cover::Asking if self.flow.out.len() > 0 => return Some(self.hand_on()),
-            Cover::Asking => return Some(self.poll_timer(cx)),
-            Cover::Ended(fault) => {
+            HoldCoverage::Asking if self.flow.out.len() > 0 => return Some(self.hand_on()),
+            HoldCoverage::Asking => return Some(self.poll_timer(cx)),
+            HoldCoverage::Unsettled(fault) => {
                 life.tab_mut().cut_off = true;
                 self.fail(fault);
                 return None;
@@ -432,7 +432,7 @@ impl ReplyStream {
 
 /// The comment with the figures, as soon as the books have confirmed them. Where they take too
 /// long the settler goes on asking them.
-async fn figures(ended: Ended) -> Closing {
+async fn figures(ended: Unsettled) -> Closing {
     match ended.within(FIGURES_WAIT).await {
         Ok(over) => {
             let receipt = &over.tab().receipt;

@@ -18,10 +18,10 @@ use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::failure::Failure;
-use crate::lifecycle::{Life, Sent};
+use crate::lifecycle::{Lifecycle, Sent};
 use crate::meter::Meter;
-use crate::relay::{Collected, Pass, Pump, Translate, collect};
-use crate::respond::{BOOKS_WAIT, conclude};
+use crate::relay::{Collected, Passthrough, Pipeline, Transcode, collect};
+use crate::respond::{BOOKS_WAIT, settle_and_build};
 use crate::schema::{Bond, Verdict, asked, plain, text};
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped};
@@ -33,7 +33,7 @@ use crate::transform::Transforms;
 const FAULTS_SHOWN: usize = 3;
 
 /// An answer that is there, all of it, and that the caller has nothing of yet.
-struct Taken {
+struct CompleteAnswer {
     /// The provider's bytes, in the pieces in which they came.
     bytes: Vec<Bytes>,
     /// `None` where a relayed answer could not be read.
@@ -48,7 +48,7 @@ struct Taken {
 struct Second {
     /// The request as it was sent.
     shaped: Shaped,
-    taken: Taken,
+    taken: CompleteAnswer,
     verdict: Verdict,
 }
 
@@ -62,7 +62,7 @@ impl Engine {
         shaped: Shaped,
         bond: &Bond,
         arriving: Arriving,
-        mut sent: Life<Sent>,
+        mut sent: Lifecycle<Sent>,
     ) -> Result<Answer, Unanswered> {
         let started = arriving.started;
         let mut first = match taken(call, &shaped, arriving).await {
@@ -138,11 +138,11 @@ impl Engine {
         shaped: &Shaped,
         (answer, errors): (&ChatResponse, &[String]),
         started: Instant,
-    ) -> Option<(Shaped, Taken)> {
+    ) -> Option<(Shaped, CompleteAnswer)> {
         let request = asked(call, shaped)?;
         let repaired = repair_request(&request, &text(answer), errors);
         let mut mended = crate::shape::mended(call, shaped, repaired).ok()?;
-        let deadlines = call.world().deadlines;
+        let deadlines = call.snapshot().deadlines;
         let left = deadlines.total.saturating_sub(started.elapsed());
         let response = self.attempt(call, &mut mended, left).await.ok()?;
         let (head, body) = response.into_parts();
@@ -161,15 +161,15 @@ impl Engine {
         call: &Call,
         shaped: &Shaped,
         bond: &Bond,
-        taken: Taken,
+        taken: CompleteAnswer,
         meter: Option<Meter>,
-        mut sent: Life<Sent>,
+        mut sent: Lifecycle<Sent>,
     ) -> Result<Answer, Unanswered> {
-        let Taken {
+        let CompleteAnswer {
             bytes, response, ..
         } = taken;
         let translated = match (&shaped.mode, response) {
-            (Mode::Translate(translation), Some(mut response)) => {
+            (Mode::Transcode(translation), Some(mut response)) => {
                 plain(&bond.check, &mut response);
                 self.keeper(call, translation)(&response);
                 Some((translation, response))
@@ -188,26 +188,29 @@ impl Engine {
                 }
             };
             let within = call.hints().metadata;
-            return conclude(sent, upstream, body, within)
+            return settle_and_build(sent, upstream, body, within)
                 .await
                 .map_err(Unanswered::Store);
         }
         sent.tab_mut().complete(meter);
         let (source, pump) = match translated {
             Some((translation, response)) => {
-                let pump = Translate::replay(shaped.dialect, call.dialect(), translation);
+                let pump = Transcode::replay(shaped.dialect, call.dialect(), translation);
                 let source = Source::of_steps(steps(response));
-                (source, Pump::Translate(Box::new(pump)))
+                (source, Pipeline::Transcode(Box::new(pump)))
             }
             None => {
                 let hide_usage = matches!(shaped.mode, Mode::Relay { hide_usage: true });
-                let pass = Pass::new(
+                let pass = Passthrough::new(
                     call.dialect(),
                     shaped.endpoint.service,
                     call.size().choices,
                     hide_usage,
                 );
-                (Source::of_bytes(bytes), Pump::Pass(Box::new(pass)))
+                (
+                    Source::of_bytes(bytes),
+                    Pipeline::Passthrough(Box::new(pass)),
+                )
             }
         };
         let arriving = Arriving {
@@ -220,11 +223,15 @@ impl Engine {
 }
 
 /// Reads an answer to its end.
-async fn taken(call: &Call, shaped: &Shaped, arriving: Arriving) -> Result<Taken, Failure> {
-    let deadlines = call.world().deadlines;
+async fn taken(
+    call: &Call,
+    shaped: &Shaped,
+    arriving: Arriving,
+) -> Result<CompleteAnswer, Failure> {
+    let deadlines = call.snapshot().deadlines;
     let context = context(call, shaped);
     let finish = |response| match &shaped.mode {
-        Mode::Translate(translation) => Transforms::of(translation).whole(response),
+        Mode::Transcode(translation) => Transforms::of(translation).whole(response),
         Mode::Relay { .. } => response,
     };
     if call.stream() {
@@ -234,7 +241,7 @@ async fn taken(call: &Call, shaped: &Shaped, arriving: Arriving) -> Result<Taken
             response,
             meter,
         } = collected;
-        return Ok(Taken {
+        return Ok(CompleteAnswer {
             bytes,
             usage: response.usage.clone(),
             model: response.model.clone(),
@@ -248,17 +255,17 @@ async fn taken(call: &Call, shaped: &Shaped, arriving: Arriving) -> Result<Taken
         Mode::Relay { .. } => {
             let mut seen = table::observe_response(shaped.dialect, &bytes);
             if let Some(fault) = seen.fault.take() {
-                return Err(Failure::told(fault));
+                return Err(Failure::reported(fault));
             }
             (seen.usage, seen.model, decoded.ok())
         }
-        Mode::Translate(_) => {
-            let response = decoded.map_err(Failure::told)?;
+        Mode::Transcode(_) => {
+            let response = decoded.map_err(Failure::reported)?;
             let (usage, model) = (response.usage.clone(), response.model.clone());
             (usage, model, Some(finish(response)))
         }
     };
-    Ok(Taken {
+    Ok(CompleteAnswer {
         bytes: vec![bytes],
         response,
         usage,
@@ -269,7 +276,7 @@ async fn taken(call: &Call, shaped: &Shaped, arriving: Arriving) -> Result<Taken
 
 /// What a decoder has to know of the request.
 fn context(call: &Call, shaped: &Shaped) -> DecodeContext {
-    if let Mode::Translate(translation) = &shaped.mode {
+    if let Mode::Transcode(translation) = &shaped.mode {
         return translation.decode.clone();
     }
     let entry = &shaped.leg.candidate.entry;
@@ -292,7 +299,7 @@ fn context(call: &Call, shaped: &Shaped) -> DecodeContext {
 
 /// Ends a request whose answer nobody may get. What the provider made is charged; where the books
 /// do not answer, the settler goes on asking them.
-async fn withhold(sent: Life<Sent>, error: EngineError) -> EngineError {
+async fn withhold(sent: Lifecycle<Sent>, error: EngineError) -> EngineError {
     if let Err(ended) = sent.withheld().at_once() {
         drop(ended.within(BOOKS_WAIT).await);
     }

@@ -15,7 +15,7 @@ use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::leg::Grant;
-use crate::lifecycle::{Life, Received, Reserved};
+use crate::lifecycle::{Lifecycle, Received, Reserved};
 use crate::plan::{Plan, Planned};
 use crate::received::{Payer, Task};
 use crate::tab::{Persisting, Tab};
@@ -29,12 +29,12 @@ pub(crate) struct Funded {
     call: Box<Call>,
     plan: Plan,
     grant: Grant,
-    life: Life<Reserved>,
+    life: Lifecycle<Reserved>,
 }
 
 impl Funded {
     /// The request, its plan, how far its hold goes, and its state, for the stage that sends it.
-    pub(crate) fn into_parts(self) -> (Box<Call>, Plan, Grant, Life<Reserved>) {
+    pub(crate) fn into_parts(self) -> (Box<Call>, Plan, Grant, Lifecycle<Reserved>) {
         (self.call, self.plan, self.grant, self.life)
     }
 }
@@ -49,7 +49,7 @@ impl Engine {
     pub(crate) async fn reserve(&self, planned: Planned) -> Result<Funded, EngineError> {
         let (limited, mut plan) = planned.into_parts();
         let (call, mut life) = limited.into_parts();
-        let funded = |call, plan, grant, life: Life<Received>| Funded {
+        let funded = |call, plan, grant, life: Lifecycle<Received>| Funded {
             call,
             plan,
             grant,
@@ -153,7 +153,7 @@ impl Engine {
         ask: &mut Ask<'_>,
     ) -> Result<Option<(hold::Plan, Reservation)>, EngineError> {
         let now_ms = self.services.clock.now_ms();
-        let ttl = u64::try_from(call.world().billing.hold_ttl.as_millis()).unwrap_or(u64::MAX);
+        let ttl = u64::try_from(call.snapshot().billing.hold_ttl.as_millis()).unwrap_or(u64::MAX);
         let mut refusal = None;
         for _ in 0..TRIES {
             let plan = match hold::size(ask) {

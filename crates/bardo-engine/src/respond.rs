@@ -19,9 +19,9 @@ use crate::call::Call;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::head::AnswerHead;
-use crate::lifecycle::{Life, Sent};
+use crate::lifecycle::{Lifecycle, Sent};
 use crate::meter::Meter;
-use crate::relay::{Keep, Pass, Pump, ReplyStream, Translate};
+use crate::relay::{Keep, Passthrough, Pipeline, ReplyStream, Transcode};
 use crate::schema::Bond;
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, Translation};
@@ -37,12 +37,12 @@ impl Engine {
         call: &Call,
         shaped: Shaped,
         response: Response<UpstreamBody>,
-        mut sent: Life<Sent>,
+        mut sent: Lifecycle<Sent>,
         started: Instant,
     ) -> Result<Answer, Unanswered> {
         let (parts, body) = response.into_parts();
         if let Some(fault) = unreadable(&parts.headers) {
-            return Err(Unanswered::Failed(Failure::told(fault), sent));
+            return Err(Unanswered::Failed(Failure::reported(fault), sent));
         }
         let upstream_request_id = ["x-request-id", "request-id", "x-generation-id", "cf-ray"]
             .iter()
@@ -72,21 +72,21 @@ impl Engine {
         call: &Call,
         shaped: Shaped,
         arriving: Arriving,
-        mut sent: Life<Sent>,
+        mut sent: Lifecycle<Sent>,
     ) -> Result<Answer, Unanswered> {
         let pump = match &shaped.mode {
             Mode::Relay { hide_usage } => {
                 sent.tab_mut().meter = Some(Meter::new(call.dialect()));
-                Pump::Pass(Box::new(Pass::new(
+                Pipeline::Passthrough(Box::new(Passthrough::new(
                     call.dialect(),
                     shaped.endpoint.service,
                     call.size().choices,
                     *hide_usage,
                 )))
             }
-            Mode::Translate(translation) => {
+            Mode::Transcode(translation) => {
                 sent.tab_mut().meter = Some(Meter::new(shaped.dialect));
-                Pump::Translate(Box::new(Translate::new(
+                Pipeline::Transcode(Box::new(Transcode::new(
                     shaped.dialect,
                     call.dialect(),
                     translation,
@@ -103,8 +103,8 @@ impl Engine {
         call: &Call,
         shaped: &Shaped,
         arriving: Arriving,
-        pump: Pump,
-        sent: Life<Sent>,
+        pump: Pipeline,
+        sent: Lifecycle<Sent>,
     ) -> Result<Answer, Unanswered> {
         let begun = ReplyStream::begin(arriving, pump, call, shaped, sent).await;
         let mut reply = match begun {
@@ -134,16 +134,16 @@ impl Engine {
         call: &Call,
         shaped: Shaped,
         arriving: Arriving,
-        mut sent: Life<Sent>,
+        mut sent: Lifecycle<Sent>,
     ) -> Result<Answer, Unanswered> {
-        let bytes = match read_whole(arriving, call.world().deadlines).await {
+        let bytes = match read_whole(arriving, call.snapshot().deadlines).await {
             Ok(bytes) => bytes,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
         };
         let tab = sent.tab_mut();
         let answered = match &shaped.mode {
             Mode::Relay { .. } => relayed(&bytes, call.dialect(), tab),
-            Mode::Translate(translation) => {
+            Mode::Transcode(translation) => {
                 self.translated(&bytes, call, &shaped, translation, tab)
             }
         };
@@ -151,13 +151,13 @@ impl Engine {
             Ok(body) => {
                 let body = body.unwrap_or_else(|| bytes.clone());
                 let within = call.hints().metadata;
-                conclude(sent, bytes, body, within)
+                settle_and_build(sent, bytes, body, within)
                     .await
                     .map_err(Unanswered::Store)
             }
             Err(mut fault) => {
                 scrub(&mut fault, shaped.endpoint.key.expose());
-                Err(Unanswered::Failed(Failure::told(fault), sent))
+                Err(Unanswered::Failed(Failure::reported(fault), sent))
             }
         }
     }
@@ -220,8 +220,8 @@ impl Engine {
 /// Settles a whole answer, then hands it over: its figures are final and on disk. `upstream` is what
 /// the provider sent, for the case that it has to be counted; `within`: the caller wants the figures
 /// in the answer too.
-pub(crate) async fn conclude(
-    mut sent: Life<Sent>,
+pub(crate) async fn settle_and_build(
+    mut sent: Lifecycle<Sent>,
     upstream: Bytes,
     body: Bytes,
     within: bool,

@@ -27,7 +27,7 @@ use crate::memory::Memory;
 use crate::observed::BackendState;
 use crate::received::{Payer, Principal, Task};
 use crate::routed::Routed;
-use crate::world::World;
+use crate::snapshot::Snapshot;
 
 /// The prefix of names that leave the choice of the model to the gateway.
 const AUTOMATIC: &str = "bardo/";
@@ -36,7 +36,7 @@ const AUTOMATIC: &str = "bardo/";
 #[derive(Clone, Copy)]
 pub(crate) struct Question<'a> {
     pub(crate) principal: &'a Principal,
-    pub(crate) world: &'a World,
+    pub(crate) snapshot: &'a Snapshot,
     pub(crate) task: Task,
     pub(crate) model: &'a str,
     pub(crate) hints: Option<&'a RouteHints>,
@@ -63,7 +63,7 @@ impl<'a> Question<'a> {
         };
         Self {
             principal: call.principal(),
-            world: call.world(),
+            snapshot: call.snapshot(),
             task: call.task(),
             model: call.model(),
             hints: call.hints().route.as_deref(),
@@ -94,7 +94,7 @@ impl Engine {
         ask: Ask<'_>,
     ) -> Result<Routed, EngineError> {
         entitle::protection(question.principal, asked_class(question.hints))?;
-        let decided = self.ask_router(question, |request| ask(&question.world.router, request));
+        let decided = self.ask_router(question, |request| ask(&question.snapshot.router, request));
         let route = decided.map_err(|refusal| refused(question, refusal))?;
         Ok(self.routed(question, route))
     }
@@ -107,7 +107,7 @@ impl Engine {
         ask: Ask<'_>,
     ) -> Result<Routed, EngineError> {
         let first = self.route(question, ask);
-        let others = question.world.fallbacks_of(question.model);
+        let others = question.snapshot.fallbacks_of(question.model);
         let others = others.iter().filter_map(|other| {
             let question = Question {
                 model: other,
@@ -127,7 +127,9 @@ impl Engine {
 
     /// Everything that the router looks at for a question.
     pub(crate) fn explain_route(&self, question: &Question<'_>) -> Explanation {
-        self.ask_router(question, |request| question.world.router.explain(request))
+        self.ask_router(question, |request| {
+            question.snapshot.router.explain(request)
+        })
     }
 
     fn ask_router<T>(
@@ -137,26 +139,28 @@ impl Engine {
     ) -> T {
         let Question {
             principal,
-            world,
+            snapshot,
             model,
             hints,
             facts,
             ..
         } = question;
-        let sealed = hints.filter(|hints| wants_seal(world, hints)).map(|hints| {
-            // Only attested hardware will do for such a profile.
-            let class = hints.security_class.max(Some(SecurityClass::Tee));
-            RouteHints {
-                security_class: class,
-                ..hints.clone()
-            }
-        });
+        let sealed = hints
+            .filter(|hints| wants_seal(snapshot, hints))
+            .map(|hints| {
+                // Only attested hardware will do for such a profile.
+                let class = hints.security_class.max(Some(SecurityClass::Tee));
+                RouteHints {
+                    security_class: class,
+                    ..hints.clone()
+                }
+            });
         let silent = RouteHints::default();
         // A scope that leaves the choice to the gateway is not for a model that hints name.
         let hinted = hints.and_then(|hints| hints.intent.model.as_deref());
         let health = Seen {
             engine: self,
-            world,
+            snapshot,
             stream: facts.stream,
         };
         ask(&RouteRequest {
@@ -165,7 +169,7 @@ impl Engine {
             facts: *facts,
             allow_downgrade: allows_downgrade(principal, *hints),
             may_use: &|candidate| {
-                let may = |name| entitle::may_use(principal, world, name, candidate);
+                let may = |name| entitle::may_use(principal, snapshot, name, candidate);
                 may(model) && hinted.is_none_or(may)
             },
             health: &health,
@@ -183,14 +187,14 @@ impl Engine {
     /// What is left of the seed that pays for an agent, where one does.
     fn seed_of(&self, question: &Question<'_>) -> Option<MicroUsd> {
         let hints = question.hints?;
-        let bootstraps = question.world.router.is_bootstrapping(hints);
+        let bootstraps = question.snapshot.router.is_bootstrapping(hints);
         bootstraps.then(|| self.seed_left(question.principal, hints.golem_id.as_deref()))
     }
 
     fn routed(&self, question: &Question<'_>, mut route: Route) -> Routed {
         if route.automatic {
             // What is held covers the dearest of them, so none is kept that will not be asked.
-            route.keep(question.world.max_attempts);
+            route.keep(question.snapshot.max_attempts);
         }
         let Route {
             mut choices,
@@ -209,7 +213,7 @@ impl Engine {
         }
         let owner = subsystem
             .as_ref()
-            .and_then(|row| question.world.profiles.get(&row.name));
+            .and_then(|row| question.snapshot.profiles.get(&row.name));
         let silent = RouteHints::default();
         let hints = question.hints.unwrap_or(&silent);
         let mut wanted = match question.task {
@@ -221,7 +225,7 @@ impl Engine {
             }),
             Task::CountTokens | Task::Embeddings => None,
         };
-        let router = &question.world.router;
+        let router = &question.snapshot.router;
         if router.saves_thinking(subsystem.as_deref(), hints.sustainability)
             && let Some(wanted) = wanted.as_mut().filter(|wanted| !wanted.locked)
         {
@@ -250,7 +254,7 @@ impl Engine {
 /// the key of its prompt cache.
 fn finish(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&InferenceProfile>) {
     search(wanted, question, owner);
-    let setup = &question.world.setup;
+    let setup = &question.snapshot.setup;
     wanted.min_p_fallback = setup.min_p_fallback;
     let named = wanted.profile.prompt_cache_key.take();
     wanted.profile.prompt_cache_key = match named {
@@ -273,7 +277,7 @@ fn search(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&Inference
     }
     let for_this_part = owner.and_then(|owner| owner.web_search) == Some(true);
     wanted.search_at_tee = for_this_part;
-    let setting = question.world.setup.web_search;
+    let setting = question.snapshot.setup.web_search;
     if setting.unwrap_or(for_this_part) {
         return;
     }
@@ -312,19 +316,19 @@ fn as_variant(
         // Free models are rows of their own in OpenRouter's list.
         free_allowed: false,
         free_listed: false,
-        chosen: !question.world.router.policy().variants,
+        chosen: !question.snapshot.router.policy().variants,
     };
-    let service = question.world.endpoints[*backend].service;
+    let service = question.snapshot.endpoints[*backend].service;
     choice.sort = variant(service, &facts).and_then(Variant::sort);
 }
 
 /// Whether the caller's profile, or the owner's for the caller's subsystem, insists on attested
 /// hardware.
-fn wants_seal(world: &World, hints: &RouteHints) -> bool {
+fn wants_seal(snapshot: &Snapshot, hints: &RouteHints) -> bool {
     let caller = hints.profile.as_ref().and_then(|profile| profile.tee_mode);
     let owner = || {
-        let row = world.router.subsystem(hints.subsystem.as_deref()?)?;
-        world.profiles.get(&row.name)?.tee_mode
+        let row = snapshot.router.subsystem(hints.subsystem.as_deref()?)?;
+        snapshot.profiles.get(&row.name)?.tee_mode
     };
     // A caller raises what its owner set and never lowers it.
     caller == Some(true) || owner() == Some(true)
@@ -333,13 +337,13 @@ fn wants_seal(world: &World, hints: &RouteHints) -> bool {
 /// The health of backends as the engine sees it.
 struct Seen<'a> {
     engine: &'a Engine,
-    world: &'a World,
+    snapshot: &'a Snapshot,
     stream: bool,
 }
 
 impl HealthView for Seen<'_> {
     fn observe(&self, candidate: &Candidate) -> Observation {
-        let endpoint = self.world.endpoint(candidate);
+        let endpoint = self.snapshot.endpoint(candidate);
         let seen = self.engine.observe(endpoint, &candidate.entry);
         let latency = seen.latency(self.stream);
         Observation {
@@ -384,12 +388,12 @@ fn refused(question: &Question<'_>, refusal: Refusal) -> EngineError {
     }
     match refusal.kind {
         RefusalKind::UnknownModel | RefusalKind::UnknownBackend => {
-            match question.world.roster().resolve(model) {
+            match question.snapshot.roster().resolve(model) {
                 Err(no_route) => no_route.into(),
                 Ok(_) => refused_openly(model, refusal),
             }
         }
-        RefusalKind::NotAllowed => entitle::why_not(question.principal, question.world, model)
+        RefusalKind::NotAllowed => entitle::why_not(question.principal, question.snapshot, model)
             .unwrap_or_else(|| refused_openly(model, refusal)),
         RefusalKind::Privacy | RefusalKind::Unsatisfiable => refused_openly(model, refusal),
     }

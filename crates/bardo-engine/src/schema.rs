@@ -123,7 +123,7 @@ pub(crate) fn note(check: &SchemaCheck, answer: &ChatResponse, tab: &mut Tab) {
 /// The request as it was sent, in neutral form.
 pub(crate) fn asked(call: &Call, shaped: &Shaped) -> Option<Arc<ChatRequest>> {
     match &shaped.mode {
-        Mode::Translate(translation) => Some(Arc::clone(&translation.decode.request)),
+        Mode::Transcode(translation) => Some(Arc::clone(&translation.decode.request)),
         Mode::Relay { .. } => call.request_body().known_neutral().cloned(),
     }
 }

@@ -28,7 +28,7 @@ impl Engine {
 
     async fn check_screens(&self, call: &Call) -> Result<(), EngineError> {
         let principal = call.principal();
-        let screens = &call.world().stages.screens;
+        let screens = &call.snapshot().stages.screens;
         for screen in screens.iter().filter(|screen| screen.covers(principal)) {
             let prompt = Prompt {
                 principal,

@@ -35,7 +35,7 @@ impl Engine {
             agent.unwrap_or_default(),
             cycle.unwrap_or_default()
         );
-        let budget = call.world().setup.web_search_budget;
+        let budget = call.snapshot().setup.web_search_budget;
         if self.searches.take(name, fee, budget, Instant::now()) {
             return Ok(plan);
         }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::afterwards::{Afterwards, Estimate};
-use crate::lifecycle::Ended;
+use crate::lifecycle::Unsettled;
 use crate::settlement::Message;
 use crate::tab::Tab;
 
@@ -120,7 +120,7 @@ async fn work(mut queue: mpsc::Receiver<Message>, waiting: Arc<AtomicU64>, after
 }
 
 async fn settle(tab: Box<Tab>, _counted: Waiting, afterwards: Afterwards) {
-    let mut ended = Ended::resume(tab).counted().await;
+    let mut ended = Unsettled::resume(tab).counted().await;
     let mut pause = FIRST_PAUSE;
     while let Err(error) = ended.settle().await {
         let tab = ended.tab();

@@ -54,7 +54,7 @@ pub(crate) enum Mode {
         hide_usage: bool,
     },
     /// Decoded and written in the caller's dialect.
-    Translate(Box<Translation>),
+    Transcode(Box<Translation>),
 }
 
 /// What both codecs need to know.
@@ -400,7 +400,7 @@ fn written_anew(
     Ok(Rendered {
         body,
         degraded: encoded.degraded,
-        mode: Mode::Translate(Box::new(translation)),
+        mode: Mode::Transcode(Box::new(translation)),
     })
 }
 
@@ -443,7 +443,7 @@ pub(crate) fn headers(call: &Call, endpoint: &Endpoint, dialect: Dialect) -> Hea
         }
     }
     // Simulated providers say in their answers what came in at the front. Nobody else is told.
-    if call.world().sandbox {
+    if call.snapshot().sandbox {
         let asked = HeaderValue::from_static(call.dialect().as_str());
         headers.insert(SANDBOX_FROM, asked);
     }

@@ -6,9 +6,9 @@ use bardo_providers::Endpoint;
 use bardo_types::model::ModelEntry;
 use tokio::time::Instant;
 
-use crate::breaker::{CircuitHealth, Who};
+use crate::breaker::{CircuitHealth, CircuitKey};
 use crate::engine::Engine;
-use crate::observed::{BackendHealth, BackendState, Observation, Statistics};
+use crate::observed::{BackendHealth, BackendState, Observation, UpstreamStats};
 
 impl Engine {
     /// The backends that have failed of late, the worst first.
@@ -19,7 +19,7 @@ impl Engine {
 
     /// What requests and probes have found out, to be asked by backend and model.
     #[must_use]
-    pub fn observed(&self) -> &Arc<Statistics> {
+    pub fn observed(&self) -> &Arc<UpstreamStats> {
         &self.observed
     }
 
@@ -30,7 +30,10 @@ impl Engine {
         let mut known = self
             .observed
             .observe(&endpoint.name, &entry.upstream_id, now);
-        if let Some(since) = self.health.open_since(&Who::new(endpoint, entry), now) {
+        if let Some(since) = self
+            .health
+            .open_since(&CircuitKey::new(endpoint, entry), now)
+        {
             known.state = BackendState::Down { since };
         }
         known

@@ -24,11 +24,11 @@ use tokio::sync::mpsc::OwnedPermit;
 use tokio::time::Instant;
 
 use crate::account::account;
-use crate::breaker::{Health, Who};
+use crate::breaker::{CircuitKey, Health};
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::meter::Meter;
-use crate::observed::Statistics;
+use crate::observed::UpstreamStats;
 use crate::price::rate;
 use crate::received::{Payer, Task};
 use crate::seeds::SeedTaken;
@@ -48,7 +48,7 @@ const TOKENS_MAX: u64 = 1 << 32;
 pub(crate) type Persisting = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// Tokens taken on account from the caller's limits.
-pub(crate) struct Taken {
+pub(crate) struct QuotaReservation {
     pub(crate) request: LimitRequest,
     pub(crate) tokens: u64,
     /// Tokens that the request can come to.
@@ -67,7 +67,7 @@ pub(crate) struct Source {
 /// See the module.
 pub(crate) struct Tab {
     pub(crate) services: Arc<Services>,
-    pub(crate) observed: Arc<Statistics>,
+    pub(crate) observed: Arc<UpstreamStats>,
     pub(crate) health: Arc<Health>,
     /// Room to settle this request, set aside when it was received.
     pub(crate) permit: Option<OwnedPermit<Message>>,
@@ -105,7 +105,7 @@ pub(crate) struct Tab {
     /// How the answer broke off after its first content.
     pub(crate) broke: Option<FaultClass>,
     /// Who was asked last, and when it took the request.
-    pub(crate) asked_of: Option<(Who, Accepted)>,
+    pub(crate) asked_of: Option<(CircuitKey, Accepted)>,
     /// The backend that is asked.
     pub(crate) answered_at: Option<Arc<Endpoint>>,
     /// What the request took of its agent's seed.
@@ -119,7 +119,7 @@ pub(crate) struct Tab {
     pub(crate) unseen: Option<u64>,
     /// The provider's figures were too large to be believed.
     disbelieved: bool,
-    pub(crate) taken: Option<Taken>,
+    pub(crate) taken: Option<QuotaReservation>,
     pub(crate) admission: Option<Admission>,
     pub(crate) command: Option<Settle>,
 }
@@ -127,7 +127,7 @@ pub(crate) struct Tab {
 impl Tab {
     pub(crate) fn new(
         services: Arc<Services>,
-        observed: Arc<Statistics>,
+        observed: Arc<UpstreamStats>,
         health: Arc<Health>,
         permit: OwnedPermit<Message>,
         call: &Call,
@@ -233,7 +233,7 @@ impl Tab {
         receipt.mode = call.principal().payment_mode(leg.endpoint.direct);
         receipt.provider_payment = Some(leg.endpoint.payment);
         receipt.amounts.spread_rate = match receipt.mode {
-            PaymentMode::Prepaid => rate(call.principal(), call.world()),
+            PaymentMode::Prepaid => rate(call.principal(), call.snapshot()),
             PaymentMode::Owner | PaymentMode::Direct => BasisPoints::ZERO,
         };
         receipt.upstream_dialect = shaped.dialect;
@@ -249,12 +249,12 @@ impl Tab {
         self.price = leg.price;
         let applied = leg.settings.applied();
         self.searched = applied.is_some_and(|applied| applied.searches);
-        self.list_price = call.world().roster().list_price(call.model());
+        self.list_price = call.snapshot().roster().list_price(call.model());
         let grows = self.receipt.mode != PaymentMode::Direct && shaped.grant.sliced;
         let reckoned = leg.reckoned(call).filter(|_| grows);
         self.slices = reckoned.and_then(|reckoned| Slices::of(&reckoned));
         self.holds_back = leg.holds_back(call);
-        let who = Who::new(&leg.endpoint, &leg.candidate.entry);
+        let who = CircuitKey::new(&leg.endpoint, &leg.candidate.entry);
         self.asked_of = Some((who, shaped.accepted.clone()));
         self.answered_at = Some(Arc::clone(&leg.endpoint));
         let is_seeded = leg.endpoint.service == Service::Bankr;
@@ -535,13 +535,13 @@ impl Tab {
             tracing::warn!(id = %self.receipt.request_id, shortfall = %amounts.shortfall, "an answer cost more \
                 than the balance of its account");
         }
-        self.told();
+        self.emit_receipt();
     }
 
     /// Ends what moves no money, without waiting for anybody.
     pub(crate) fn close(&mut self) {
         if self.needs_count() {
-            tally::roughly(self);
+            tally::estimate_usage(self);
         }
         self.price();
         if let Some(ledger) = &self.services.ledger {
@@ -550,7 +550,7 @@ impl Tab {
             }
             ledger.record(self.record());
         }
-        self.told();
+        self.emit_receipt();
     }
 
     /// Gives back what was taken for a request that was never sent. It leaves no receipt.
@@ -568,7 +568,7 @@ impl Tab {
         ledger.release(&receipt.account, &receipt.request_id, now_ms);
     }
 
-    fn told(&mut self) {
+    fn emit_receipt(&mut self) {
         if let Some(seed) = self.seed.take().filter(|_| self.is_owed()) {
             seed.cost(self.receipt.amounts.provider_cost);
         }

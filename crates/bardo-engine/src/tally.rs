@@ -19,7 +19,7 @@ const TOKEN_BYTES: u64 = 4;
 
 /// By the length of things alone: nobody is charged for it, so the tokenizer and its tables are not
 /// worth their while.
-pub(crate) fn roughly(tab: &mut Tab) {
+pub(crate) fn estimate_usage(tab: &mut Tab) {
     let written = meter(tab).estimate_bytes().div_ceil(TOKEN_BYTES);
     let prompt = tab.source.body.len() as u64 / TOKEN_BYTES;
     let counted = tab.counted;

@@ -2,7 +2,7 @@
 
 pub(crate) mod caps;
 
-use bardo_engine::{Payer, Principal, World};
+use bardo_engine::{Payer, Principal, Snapshot};
 use bardo_ledger::{Ledger, StoreError, UsageQuery, UsageRow};
 use bardo_router::Roster;
 use bardo_types::calendar::{DAY_MS, Date};
@@ -52,7 +52,7 @@ pub(crate) async fn usage(
     principal: &Principal,
     query: Option<&str>,
     now_ms: u64,
-    world: &World,
+    snapshot: &Snapshot,
 ) -> Result<Value, Problem> {
     let today = now_ms / DAY_MS;
     let date = |name: &'static str| -> Result<Option<u64>, Problem> {
@@ -83,8 +83,8 @@ pub(crate) async fn usage(
         "from": Date::of_days(from).to_string(),
         "to": Date::of_days(to).to_string(),
         "currency": "USD",
-        "total": total(&rows, world),
-        "data": rows.iter().map(|one| row(one, world)).collect::<Vec<_>>(),
+        "total": total(&rows, snapshot),
+        "data": rows.iter().map(|one| row(one, snapshot)).collect::<Vec<_>>(),
     }))
 }
 
@@ -100,8 +100,11 @@ pub(crate) fn parameter<'q>(query: Option<&'q str>, name: &str) -> Option<&'q st
 }
 
 /// What a provider bills: to the gateway, or to the owner of a direct key.
-fn costs(row: &UsageRow, world: &World) -> (MicroUsd, MicroUsd) {
-    let backend = world.endpoints.iter().find(|one| one.name == row.provider);
+fn costs(row: &UsageRow, snapshot: &Snapshot) -> (MicroUsd, MicroUsd) {
+    let backend = snapshot
+        .endpoints
+        .iter()
+        .find(|one| one.name == row.provider);
     if backend.is_some_and(|one| one.direct) {
         (MicroUsd::ZERO, row.provider_cost)
     } else {
@@ -119,9 +122,9 @@ fn is_unpriced(row: &UsageRow, roster: &Roster) -> bool {
         && !roster.is_free_at(&row.provider, &row.model)
 }
 
-fn row(row: &UsageRow, world: &World) -> Value {
-    let is_known = !is_unpriced(row, world.roster());
-    let (provider_cost, direct_cost) = costs(row, world);
+fn row(row: &UsageRow, snapshot: &Snapshot) -> Value {
+    let is_known = !is_unpriced(row, snapshot.roster());
+    let (provider_cost, direct_cost) = costs(row, snapshot);
     let known = |amount: MicroUsd| is_known.then(|| amount.to_string());
     json!({
         "date": Date::of_days(row.day).to_string(),
@@ -138,7 +141,7 @@ fn row(row: &UsageRow, world: &World) -> Value {
 }
 
 /// The sums, of costs over what is priced; `unpriced_requests` says how many are left out of them.
-fn total(rows: &[UsageRow], world: &World) -> Value {
+fn total(rows: &[UsageRow], snapshot: &Snapshot) -> Value {
     let sum = |of: fn(&UsageRow) -> u64| rows.iter().map(of).fold(0u64, u64::saturating_add);
     let usd = |of: &dyn Fn(&UsageRow) -> MicroUsd| {
         let micro = rows
@@ -147,7 +150,9 @@ fn total(rows: &[UsageRow], world: &World) -> Value {
             .fold(0, u64::saturating_add);
         MicroUsd::new(micro).to_string()
     };
-    let unpriced = rows.iter().filter(|row| is_unpriced(row, world.roster()));
+    let unpriced = rows
+        .iter()
+        .filter(|row| is_unpriced(row, snapshot.roster()));
     let unpriced: u64 = unpriced.map(|row| row.requests).sum();
     let requests = sum(|row| row.requests);
     let is_known = requests == 0 || unpriced < requests;
@@ -156,8 +161,8 @@ fn total(rows: &[UsageRow], world: &World) -> Value {
         "unpriced_requests": unpriced,
         "input_tokens": sum(|row| row.input_tokens),
         "output_tokens": sum(|row| row.output_tokens),
-        "provider_cost": is_known.then(|| usd(&|row| costs(row, world).0)),
-        "direct_cost": is_known.then(|| usd(&|row| costs(row, world).1)),
+        "provider_cost": is_known.then(|| usd(&|row| costs(row, snapshot).0)),
+        "direct_cost": is_known.then(|| usd(&|row| costs(row, snapshot).1)),
         "charge": usd(&|row| row.charge),
         "savings": is_known.then(|| usd(&|row| row.savings)),
     })

@@ -7,7 +7,7 @@ use bardo_access::Allowance;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bardo_engine::{Billing, Breaker, Deadlines, DefaultLimits, Resilience, SetupPolicy, World};
+use bardo_engine::{Billing, Breaker, Deadlines, DefaultLimits, Resilience, SetupPolicy, Snapshot};
 use bardo_profile::MinPFallback;
 use bardo_providers::payment::{SandboxWallet, Wallet};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
@@ -385,13 +385,13 @@ fn owners(config: &Config, catalog: &Arc<Catalog>) -> Arc<Catalog> {
 }
 
 /// Builds the world from backends and what they listed.
-pub(crate) fn world(
+pub(crate) fn snapshot(
     config: &Config,
     backends: &[Backend],
     catalog: &Arc<Catalog>,
     live: &LiveLists,
     sandbox: bool,
-) -> World {
+) -> Snapshot {
     let mut roster = RosterBuilder::new(owners(config, catalog));
     for backend in backends {
         let models = match live.get(&backend.endpoint.name) {
@@ -411,7 +411,7 @@ pub(crate) fn world(
             roster.alias(name.clone(), model.to_owned());
         }
     }
-    World {
+    Snapshot {
         router: Router::new(roster.build(), policy(config)),
         profiles: profiles(config),
         setup: SetupPolicy {
@@ -464,8 +464,8 @@ fn limits(config: &LimitsConfig) -> DefaultLimits {
 }
 
 /// How many models of each backend have no known price.
-pub(crate) fn unpriced(world: &World) -> Vec<(String, usize)> {
-    let roster = world.roster();
+pub(crate) fn unpriced(snapshot: &Snapshot) -> Vec<(String, usize)> {
+    let roster = snapshot.roster();
     let names = roster.backends().iter().map(|spec| spec.name.clone());
     names
         .enumerate()

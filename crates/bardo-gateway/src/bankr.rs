@@ -30,10 +30,10 @@ const DAY_MS: u64 = 86_400_000;
 pub(crate) async fn watch(engine: Arc<Engine>, transport: Transport) {
     let mut failures = 0;
     loop {
-        let world = engine.world();
-        let policy = &world.router.policy().bankr;
+        let snapshot = engine.snapshot();
+        let policy = &snapshot.router.policy().bankr;
         let is_wanted = policy.self_funding && policy.revenue_balance.is_none();
-        let bankr = world
+        let bankr = snapshot
             .endpoints
             .iter()
             .find(|endpoint| is_wanted && endpoint.provider().credit_path().is_some());
@@ -57,7 +57,7 @@ pub(crate) async fn watch(engine: Arc<Engine>, transport: Transport) {
                 }
             },
         }
-        drop(world);
+        drop(snapshot);
         tokio::time::sleep(EVERY).await;
     }
 }

@@ -338,14 +338,14 @@ fn list_models(args: &ListArgs) -> Result<(), Failure> {
     let loaded = load(common, args.sandbox)?;
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     let catalog = std::sync::Arc::new(bardo_router::Catalog::embedded());
-    let world = assemble::world(
+    let snapshot = assemble::snapshot(
         &loaded.config,
         &backends,
         &catalog,
         &assemble::LiveLists::new(),
         false,
     );
-    let roster = world.roster();
+    let roster = snapshot.roster();
     for entry in roster.shown() {
         let served = roster.resolve(&entry.id).unwrap_or_default();
         let price_of = |candidate: &bardo_router::Candidate| candidate.entry.price;
@@ -354,7 +354,7 @@ fn list_models(args: &ListArgs) -> Result<(), Failure> {
         let by: Vec<&str> = served
             .iter()
             .filter(is_shown)
-            .map(|candidate| world.endpoints[candidate.backend].name.as_str())
+            .map(|candidate| snapshot.endpoints[candidate.backend].name.as_str())
             .collect();
         if args.unpriced && by.is_empty() {
             continue;

@@ -39,7 +39,7 @@ use crate::events::{Bus, Filter};
 use crate::explain;
 use crate::home;
 use crate::models;
-use crate::repeat::{self, First};
+use crate::repeat::{self, IdempotencyOutcome};
 use crate::reply::{Behind, ReplyBody};
 use crate::request_id;
 use crate::route::{Route, percent_decoded, route};
@@ -122,7 +122,7 @@ impl Edge {
             _ if head.headers.contains_key("anthropic-version") => Dialect::Anthropic,
             _ => Dialect::Chat,
         };
-        let sandbox = self.engine.world().sandbox;
+        let sandbox = self.engine.snapshot().sandbox;
         let id = request_id::fresh();
         let mut caller = Caller {
             peer: peer.ip(),
@@ -165,13 +165,13 @@ impl Edge {
             Route::Models => {
                 self.authenticate(caller, &head.headers, Access::Read)
                     .await?;
-                let list = models::list(self.engine.world().roster(), is_anthropic);
+                let list = models::list(self.engine.snapshot().roster(), is_anthropic);
                 Ok(json_reply(StatusCode::OK, list))
             }
             Route::Model(name) => {
                 self.authenticate(caller, &head.headers, Access::Read)
                     .await?;
-                models::one(self.engine.world().roster(), &name, is_anthropic)
+                models::one(self.engine.snapshot().roster(), &name, is_anthropic)
                     .map(|model| json_reply(StatusCode::OK, model))
                     .ok_or_else(|| Problem::model_not_found(&name))
             }
@@ -188,9 +188,9 @@ impl Edge {
                     .await?;
                 let now_ms = SystemClock.now_ms();
                 let query = head.uri.query();
-                let world = self.engine.world();
+                let snapshot = self.engine.snapshot();
                 let usage =
-                    account::usage(&*self.ledger, &principal, query, now_ms, &world).await?;
+                    account::usage(&*self.ledger, &principal, query, now_ms, &snapshot).await?;
                 Ok(json_reply(StatusCode::OK, usage))
             }
             Route::Caps => {
@@ -297,20 +297,20 @@ impl Edge {
             caller.dialect = bardo_wire::chat::detect_completions_body(&top, versioned);
         }
         let first = match key {
-            None => First::Fresh(None),
+            None => IdempotencyOutcome::Fresh(None),
             Some(key) => {
                 let keys = self.engine.idempotency();
                 repeat::first(keys, &principal.account, &key, head.uri.path(), &body).await?
             }
         };
         let mut reply = match first {
-            First::Replay(kept) => {
+            IdempotencyOutcome::Replay(kept) => {
                 // Another key of the account may not be allowed what the first one was.
                 let received = received(caller, task, headers, body, principal);
                 self.engine.check(received).map_err(Problem::from)?;
                 replayed(&kept, caller.dialect, Behind::of(headers))
             }
-            First::Fresh(claimed) => {
+            IdempotencyOutcome::Fresh(claimed) => {
                 let call = self.read(caller, task, headers, body, principal)?;
                 let behind = Behind::of(headers);
                 self.reply(caller, call, claimed, limits.heartbeat, behind)
@@ -340,7 +340,7 @@ impl Edge {
         let is_billed = matches!(principal.payer, Payer::Prepaid(_))
             && self
                 .engine
-                .world()
+                .snapshot()
                 .endpoints
                 .iter()
                 .all(|endpoint| !endpoint.direct);

@@ -34,8 +34,8 @@ mod simulation;
 mod sink;
 mod stores;
 mod unbilled;
-mod unread;
 mod upkeep;
+mod write_timeout;
 
 use std::process::ExitCode;
 

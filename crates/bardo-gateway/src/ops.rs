@@ -192,8 +192,8 @@ impl Ops {
 
     /// The backends that are not billed, without local servers.
     fn unbilled(&self) -> Vec<String> {
-        let world = self.edge.engine.world();
-        let unbilled = world
+        let snapshot = self.edge.engine.snapshot();
+        let unbilled = snapshot
             .endpoints
             .iter()
             .filter(|endpoint| endpoint.direct && endpoint.service != Service::Local);
@@ -246,26 +246,26 @@ impl Ops {
 
     fn status(&self) -> Value {
         let status = self.status.load();
-        let world = self.edge.engine.world();
+        let snapshot = self.edge.engine.snapshot();
         let lists: Vec<_> = status
             .lists
             .iter()
             .map(|(name, list)| json!({ "provider": name, "models": list.as_ref().ok(), "error": list.as_ref().err() }))
             .collect();
-        let providers: Vec<_> = world
+        let providers: Vec<_> = snapshot
             .endpoints
             .iter()
             .map(|endpoint| &endpoint.name)
             .collect();
         json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "sandbox": world.sandbox,
+            "sandbox": snapshot.sandbox,
             "draining": self.edge.draining.load(Ordering::Relaxed),
             "config": { "file": status.config_file, "hash": status.config_hash, "reload_error": status.reload_error,
                 "restart_required": status.restart_required },
             "providers": providers,
             "backends": Backends::of(&self.edge.engine).json(),
-            "models": world.roster().listed().len(),
+            "models": snapshot.roster().listed().len(),
             "lists": lists,
             "circuits": self.edge.engine.health().iter().map(circuit).collect::<Vec<_>>(),
         })

@@ -43,11 +43,11 @@ pub(crate) async fn run(
             Ok(true) => {}
         }
         round += 1;
-        let world = engine.world();
+        let snapshot = engine.snapshot();
         engine
             .observed()
-            .keep_probes_of(|name| world.endpoints.iter().any(|known| known.name == *name));
-        for endpoint in &world.endpoints {
+            .keep_probes_of(|name| snapshot.endpoints.iter().any(|known| known.name == *name));
+        for endpoint in &snapshot.endpoints {
             let pause = jitter(period, dice.hash_one((round, &endpoint.name)));
             let probe = Probe {
                 engine: Arc::clone(&engine),

@@ -17,7 +17,7 @@ const KEY_MAX: usize = 255;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a request is among those with the same key.
-pub(crate) enum First {
+pub(crate) enum IdempotencyOutcome {
     /// To be carried out: the first with its key, or one without a key.
     Fresh(Option<Claimed>),
     /// Not the first, which has been answered.
@@ -46,12 +46,12 @@ pub(crate) async fn first(
     key: &str,
     path: &str,
     body: &[u8],
-) -> Result<First, Problem> {
+) -> Result<IdempotencyOutcome, Problem> {
     let until = Instant::now() + PATIENCE;
     loop {
         match keys.claim(account, key, path, body) {
-            Claim::Run(claimed) => return Ok(First::Fresh(Some(claimed))),
-            Claim::Replay(kept) => return Ok(First::Replay(kept)),
+            Claim::Run(claimed) => return Ok(IdempotencyOutcome::Fresh(Some(claimed))),
+            Claim::Replay(kept) => return Ok(IdempotencyOutcome::Replay(kept)),
             Claim::Wait(running) => tokio::time::timeout_at(until, running.ended())
                 .await
                 .map_err(|_| Problem::idempotency_in_progress())?,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
-use bardo_engine::{Engine, Principal, Services, World};
+use bardo_engine::{Engine, Principal, Services, Snapshot};
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
 use bardo_telemetry::Metrics;
@@ -40,11 +40,11 @@ use crate::{bankr, cache_secret, last_lists, ops, probe, simulation, stores, upk
 /// A start waits this long for the prices of backends that callers are charged for.
 const FIRST_PRICES: Duration = Duration::from_millis(200);
 /// The time limit for settling open requests at the end of the process.
-const SETTLE: Duration = Duration::from_secs(10);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time limit for settling open requests after a second stop signal.
-const SETTLE_AT_ONCE: Duration = Duration::from_millis(800);
+const SETTLE_TIMEOUT_FORCED: Duration = Duration::from_millis(800);
 /// The time limit for background tasks after all requests have ended.
-const LAST_WORD: Duration = Duration::from_millis(50);
+const RUNTIME_SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// What stays the same over the process's life.
 struct Running {
@@ -109,16 +109,16 @@ fn serve(
         )?),
         false => None,
     };
-    let world = assemble::world(
+    let snapshot = assemble::snapshot(
         &loaded.config,
         &backends,
         &catalog,
         &LiveLists::new(),
         args.sandbox,
     );
-    let edge = edge(&loaded, &stores, &stored, world, &transport)
+    let edge = edge(&loaded, &stores, &stored, snapshot, &transport)
         .map_err(|reason| loaded.refuse(&reason))?;
-    let unpriced = assemble::unpriced(&edge.engine.world());
+    let unpriced = assemble::unpriced(&edge.engine.snapshot());
     edge.metrics.unpriced_models(unpriced);
     let Listeners {
         data,
@@ -175,7 +175,7 @@ fn serve(
         tracing::error!("the store does not answer; unsettled holds stay until they expire");
     }
     // Background counts are dropped.
-    runtime.shutdown_timeout(LAST_WORD);
+    runtime.shutdown_timeout(RUNTIME_SHUTDOWN_TIMEOUT);
     tracing::info!("stopped");
     Ok(())
 }
@@ -193,7 +193,7 @@ fn edge(
     loaded: &Loaded,
     stores: &Stores,
     stored: &StoredKeys,
-    world: World,
+    snapshot: Snapshot,
     transport: &Transport,
 ) -> Result<Arc<Edge>, String> {
     let policy = policy(&loaded.config, stored.clone(), transport)?;
@@ -211,7 +211,7 @@ fn edge(
     };
     Ok(Arc::new(Edge {
         bodies: Budget::default(),
-        engine: Arc::new(Engine::new(world, transport.clone(), services)),
+        engine: Arc::new(Engine::new(snapshot, transport.clone(), services)),
         policy: ArcSwap::from_pointee(policy),
         draining: AtomicBool::new(false),
         store_reached: Arc::clone(&stores.reached),
@@ -439,11 +439,11 @@ impl Running {
         let _ = stop.send(Stop::Drain);
         tracing::info!("draining: open requests finish first; a second signal stops at once");
         let patience = tokio::select! {
-            () = stop.closed() => SETTLE,
-            () = signals.stop() => SETTLE_AT_ONCE,
+            () = stop.closed() => SETTLE_TIMEOUT,
+            () = signals.stop() => SETTLE_TIMEOUT_FORCED,
             () = tokio::time::sleep(loaded.config.server.drain.0) => {
                 tracing::warn!("`server.drain` has passed; closing open requests");
-                SETTLE
+                SETTLE_TIMEOUT
             }
         };
         let _ = stop.send(Stop::Now);
@@ -515,11 +515,11 @@ impl Running {
     }
 
     fn rebuild(&self, config: &Config, backends: &[Backend], lists: &LiveLists) {
-        let world = assemble::world(config, backends, &self.catalog, lists, self.sandbox);
+        let snapshot = assemble::snapshot(config, backends, &self.catalog, lists, self.sandbox);
         self.edge
             .metrics
-            .unpriced_models(assemble::unpriced(&world));
-        self.edge.engine.swap_world(world);
+            .unpriced_models(assemble::unpriced(&snapshot));
+        self.edge.engine.swap_world(snapshot);
     }
 
     /// Reads the configuration again. The listeners stay as they are.

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::edge::Edge;
-use crate::unread::Unread;
+use crate::write_timeout::WriteTimeout;
 
 /// Connections that a worker may have waiting to be taken up.
 const HANDOVER: usize = 1024;
@@ -166,7 +166,7 @@ async fn connection(
     };
     // Without this an answer in two writes waits for the caller's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
-    let stream = Unread::new(stream, edge.policy.load().limits.write_timeout);
+    let stream = WriteTimeout::new(stream, edge.policy.load().limits.write_timeout);
     let service = service_fn(move |request| Arc::clone(&edge).handle(request, peer));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

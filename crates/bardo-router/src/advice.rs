@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use crate::decision::{Choice, RefusalKind};
 use crate::name::normalize;
-use crate::need::{Need, PROTECTION};
-use crate::offer::Offer;
+use crate::rated::RatedCandidate;
+use crate::requirements::{PROTECTION, Requirements};
 use crate::roster::BackendSpec;
 use crate::words::{listed, spoken};
 
@@ -58,14 +58,14 @@ fn is_configured(provider: &str, backends: &[BackendSpec]) -> bool {
 pub(crate) struct Known<'a> {
     pub(crate) backends: &'a [BackendSpec],
     /// Every model of every backend.
-    pub(crate) pool: &'a [Offer],
+    pub(crate) pool: &'a [RatedCandidate],
     /// The model that the caller named, in the request or in its hints.
     pub(crate) model: Option<&'a str>,
 }
 
 /// What would mend a refusal, in one or two sentences.
 pub(crate) fn for_refusal(
-    need: &Need,
+    requirements: &Requirements,
     missing: &[String],
     known: Known<'_>,
     kind: RefusalKind,
@@ -75,11 +75,11 @@ pub(crate) fn for_refusal(
         .filter_map(|name| Feature::parse(name))
         .collect();
     let mut sentences = Vec::new();
-    if features.has(Feature::E2ee) && need.class == SecurityClass::E2ee {
-        sentences.push(sealed(need).to_owned());
+    if features.has(Feature::E2ee) && requirements.class == SecurityClass::E2ee {
+        sentences.push(sealed(requirements).to_owned());
     } else if let Some(row) = best(features) {
         sentences.push(if is_configured(&row.provider, known.backends) {
-            configured(row, need, known)
+            configured(row, requirements, known)
         } else if kind == RefusalKind::Privacy {
             format!("add `{}`", row.key)
         } else {
@@ -88,7 +88,7 @@ pub(crate) fn for_refusal(
     }
     let names = |name: &str| missing.iter().any(|known| known == name);
     if names("max_cost_usd") {
-        let key = need.cap.map_or("max_cost_usd", |cap| cap.key);
+        let key = requirements.cap.map_or("max_cost_usd", |cap| cap.key);
         sentences.push(format!("raise `{key}`, or lower `max_tokens`"));
     }
     if names("max_latency_ms") {
@@ -97,25 +97,25 @@ pub(crate) fn for_refusal(
     if names("context") {
         sentences.push("shorten the prompt, or add a backend with a larger context".into());
     }
-    let floor = need.wish == need.class
-        && need.class == SecurityClass::Private
-        && need
+    let floor = requirements.wish == requirements.class
+        && requirements.class == SecurityClass::Private
+        && requirements
             .subsystem
             .as_ref()
-            .is_some_and(|row| row.floor >= need.class);
+            .is_some_and(|row| row.floor >= requirements.class);
     if kind == RefusalKind::Privacy && floor {
-        let part = need.part.as_deref().unwrap_or_default();
+        let part = requirements.part.as_deref().unwrap_or_default();
         sentences.push(format!(
             "or set `privacy.floors.{part}: standard`, or send the hint `accept_degraded: true`"
         ));
-    } else if !need.accepts_degraded && features.iter().any(Feature::is_relaxable) {
+    } else if !requirements.accepts_degraded && features.iter().any(Feature::is_relaxable) {
         sentences.push("or send the hint `accept_degraded: true`".into());
     }
     if kind == RefusalKind::Privacy
-        && need.class == need.remembered
-        && need.class > SecurityClass::Standard
+        && requirements.class == requirements.remembered
+        && requirements.class > SecurityClass::Standard
     {
-        let class = need.class.as_str();
+        let class = requirements.class.as_str();
         sentences.push(format!(
             "this request continues a conversation of class `{class}`"
         ));
@@ -129,8 +129,8 @@ pub(crate) fn for_refusal(
 }
 
 /// What to do where only the caller and its model may read the request.
-fn sealed(need: &Need) -> &'static str {
-    if need.attested {
+fn sealed(requirements: &Requirements) -> &'static str {
+    if requirements.attested {
         "no provider proves class `e2ee` by attestation in this version; require `tee` instead"
     } else {
         "no hosted provider meets `e2ee` in this version; require `tee` instead, or add a local server with `trusted_local: true`"
@@ -138,27 +138,27 @@ fn sealed(need: &Need) -> &'static str {
 }
 
 /// Whether an offer has the protection and the features that the request needs.
-fn would_do(offer: &Offer, need: &Need) -> bool {
-    let must = need.must.minus(PROTECTION);
-    offer.security >= need.class && must.minus(offer.features).is_empty()
+fn would_do(rated: &RatedCandidate, requirements: &Requirements) -> bool {
+    let must = requirements.must.minus(PROTECTION);
+    rated.security >= requirements.class && must.minus(rated.features).is_empty()
 }
 
 /// What to do where the provider that has it is there already.
-fn configured(row: &Mend, need: &Need, known: Known<'_>) -> String {
+fn configured(row: &Mend, requirements: &Requirements, known: Known<'_>) -> String {
     let provider = &row.provider;
-    let of_provider = |offer: &&Offer| {
-        BackendName::parse(&known.backends[offer.candidate.backend].name).is_meant_by(provider)
-            && would_do(offer, need)
+    let of_provider = |rated: &&RatedCandidate| {
+        BackendName::parse(&known.backends[rated.candidate.backend].name).is_meant_by(provider)
+            && would_do(rated, requirements)
     };
     match known.model {
         Some(model) => {
             let wanted = normalize(model);
             let ids = known.pool.iter().filter(of_provider);
-            let ids = ids.map(|offer| offer.entry().id.as_str());
+            let ids = ids.map(|rated| rated.entry().id.as_str());
             // The same model by the provider's own name for it.
             let alike = ids.filter(|id| normalize(id).contains(&wanted));
             let alike = alike.min_by_key(|id| (id.len(), *id));
-            let any = known.pool.iter().any(|offer| would_do(offer, need));
+            let any = known.pool.iter().any(|rated| would_do(rated, requirements));
             let instead = match (alike, any) {
                 (Some(id), _) => format!("name `{id}`, or send `bardo/auto`"),
                 (None, true) => "send `bardo/auto`, or name one of its models that can".to_owned(),
@@ -175,14 +175,18 @@ fn configured(row: &Mend, need: &Need, known: Known<'_>) -> String {
 }
 
 /// What would give a choice what it lacks: a line each, with why.
-pub(crate) fn for_choice(choice: &Choice, need: &Need, backends: &[BackendSpec]) -> Vec<String> {
+pub(crate) fn for_choice(
+    choice: &Choice,
+    requirements: &Requirements,
+    backends: &[BackendSpec],
+) -> Vec<String> {
     let mut missing: FeatureSet = choice.degraded.iter().copied().collect();
     let mut lines = Vec::new();
     while let Some(row) = best(missing) {
         let mended = missing.minus(missing.minus(row.features));
         let why = &row.why;
         lines.push(if is_configured(&row.provider, backends) {
-            match (need.intent.model.as_deref(), need.part.as_deref()) {
+            match (requirements.intent.model.as_deref(), requirements.part.as_deref()) {
                 (Some(_), _) => format!(
                     "for {}: name a model of `{}` that offers it",
                     spoken(mended),
@@ -238,7 +242,7 @@ pub fn owner_message(subsystem: &str, model: &str, backend: &str, degraded: &[Fe
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::offer::NOT_BUILT;
+    use crate::rated::NOT_BUILT;
 
     #[test]
     fn every_feature_has_a_line_that_would_mend_it() {

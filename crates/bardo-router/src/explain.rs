@@ -6,10 +6,10 @@ use crate::advice;
 use crate::cost;
 use crate::decision::{Considered, Explanation};
 use crate::pareto::{self, Point};
+use crate::ranking::RankedCandidate;
 use crate::request::{RouteRequest, State};
 use crate::router::{Decision, Router};
 use crate::score;
-use crate::walk::Seen;
 use crate::words::{Speaker, spoken};
 
 /// Puts a decision in words.
@@ -20,7 +20,7 @@ pub(crate) fn explain(
 ) -> Explanation {
     let backends = router.roster().backends();
     let speaker = Speaker {
-        need: &decision.need,
+        requirements: &decision.requirements,
         facts: &request.facts,
     };
     // The chosen in order, then the others by what speaks against them, then by name.
@@ -29,22 +29,22 @@ pub(crate) fn explain(
         .collect();
     others.sort_by_key(|&at| {
         let one = &decision.seen[at];
-        let offer = &decision.offers[one.offer];
+        let rated = &decision.rated_candidates[one.rated];
         (
             one.reasons.len(),
-            offer.candidate.backend,
-            offer.entry().id.clone(),
-            offer.entry().upstream_id.clone(),
+            rated.candidate.backend,
+            rated.entry().id.clone(),
+            rated.entry().upstream_id.clone(),
         )
     });
     let considered = |(place, &at): (usize, &usize)| {
         let one = &decision.seen[at];
-        let offer = &decision.offers[one.offer];
+        let rated = &decision.rated_candidates[one.rated];
         let is_chosen = place < decision.order.len();
         let mut reasons = if is_chosen {
             Vec::new()
         } else {
-            speaker.reasons(offer, one)
+            speaker.reasons(rated, one)
         };
         notes(&decision, one, is_chosen, &mut reasons);
         if is_chosen && place > 0 && decision.automatic {
@@ -52,15 +52,15 @@ pub(crate) fn explain(
             reasons.insert(0, behind(&decision, first, one));
         }
         Considered {
-            backend: backends[offer.candidate.backend].name.clone(),
-            candidate: offer.candidate.clone(),
+            backend: backends[rated.candidate.backend].name.clone(),
+            candidate: rated.candidate.clone(),
             eligible: is_chosen || one.reasons.is_empty(),
             reasons,
             features: one.features,
             security: one.security,
-            tier: offer.entry().tier,
+            tier: rated.entry().tier,
             score: one.score,
-            estimated_cost: cost::likely(offer.entry(), &request.facts),
+            estimated_cost: cost::likely(rated.entry(), &request.facts),
         }
     };
     let places: Vec<usize> = decision.order.iter().chain(&others).copied().collect();
@@ -76,11 +76,11 @@ pub(crate) fn explain(
         (Some(refusal), _) => vec![refusal.advice.clone()],
         (None, Some(&first)) => {
             let choice = decision.choice(first, request);
-            advice::for_choice(&choice, &decision.need, backends)
+            advice::for_choice(&choice, &decision.requirements, backends)
         }
         (None, None) => Vec::new(),
     };
-    let intent = decision.need.intent.clone();
+    let intent = decision.requirements.intent.clone();
     Explanation {
         outcome: decision.into_route(request),
         intent,
@@ -90,22 +90,27 @@ pub(crate) fn explain(
     }
 }
 
-fn point(decision: &Decision<'_>, one: &Seen, request: &RouteRequest<'_>) -> Point {
-    let offer = &decision.offers[one.offer];
+fn point(decision: &Decision<'_>, one: &RankedCandidate, request: &RouteRequest<'_>) -> Point {
+    let rated = &decision.rated_candidates[one.rated];
     Point {
-        cost: offer.blended_for(&request.facts),
-        quality: offer.quality,
-        latency_ms: score::latency_ms(offer, one.observed),
+        cost: rated.blended_for(&request.facts),
+        quality: rated.quality,
+        latency_ms: score::latency_ms(rated, one.observed),
         privacy: 0,
     }
 }
 
 /// What put one that may answer behind others.
-fn notes(decision: &Decision<'_>, one: &Seen, is_chosen: bool, reasons: &mut Vec<String>) {
+fn notes(
+    decision: &Decision<'_>,
+    one: &RankedCandidate,
+    is_chosen: bool,
+    reasons: &mut Vec<String>,
+) {
     if !is_chosen && !one.reasons.is_empty() {
         return;
     }
-    let need = &decision.need;
+    let requirements = &decision.requirements;
     if is_chosen {
         if one.observed.state == State::Down {
             reasons.push("unavailable at the moment, and no other backend is left".into());
@@ -116,14 +121,14 @@ fn notes(decision: &Decision<'_>, one: &Seen, is_chosen: bool, reasons: &mut Vec
         if one.place.is_late {
             reasons.push(format!(
                 "slower than the {} ms requested",
-                need.intent.max_latency_ms.unwrap_or_default()
+                requirements.intent.max_latency_ms.unwrap_or_default()
             ));
         }
-        let offer = &decision.offers[one.offer];
-        if decision.automatic && offer.tier < need.tier {
+        let rated = &decision.rated_candidates[one.rated];
+        if decision.automatic && rated.tier < requirements.tier {
             reasons.push(format!(
                 "no allowed model reaches quality `{}`",
-                need.intent.quality.as_str()
+                requirements.intent.quality.as_str()
             ));
         }
         if let Some(tokens) = one.max_output {
@@ -135,10 +140,10 @@ fn notes(decision: &Decision<'_>, one: &Seen, is_chosen: bool, reasons: &mut Vec
 }
 
 /// Why one that is asked later is asked later.
-fn behind(decision: &Decision<'_>, first: &Seen, one: &Seen) -> String {
-    let need = &decision.need;
-    let wishes: FeatureSet = need.intent.prefer.iter().copied().collect();
-    let wished = need.should.union(wishes);
+fn behind(decision: &Decision<'_>, first: &RankedCandidate, one: &RankedCandidate) -> String {
+    let requirements = &decision.requirements;
+    let wishes: FeatureSet = requirements.intent.prefer.iter().copied().collect();
+    let wished = requirements.should.union(wishes);
     let lacks = wished
         .minus(one.features)
         .minus(wished.minus(first.features));
@@ -164,8 +169,8 @@ fn behind(decision: &Decision<'_>, first: &Seen, one: &Seen) -> String {
     if place.rank > of_first.rank {
         return "tried later: it comes later in the configured order".into();
     }
-    let total = |one: &Seen| one.score.map_or(0.0, |score| score.total);
-    if need.cheapest {
+    let total = |one: &RankedCandidate| one.score.map_or(0.0, |score| score.total);
+    if requirements.cheapest {
         return "tried later: it costs more than the first choice".into();
     }
     if total(one) < total(first) {

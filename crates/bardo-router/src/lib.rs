@@ -15,13 +15,14 @@ mod filter;
 mod kind;
 mod mortality;
 mod name;
-mod need;
-mod offer;
 mod pareto;
 mod policy;
+mod ranking;
+mod rated;
 mod reason;
 mod refusal;
 mod request;
+mod requirements;
 mod roster;
 mod router;
 mod score;
@@ -29,7 +30,6 @@ mod services;
 mod subsystems;
 mod variant;
 mod vendors;
-mod walk;
 mod words;
 
 pub use advice::owner_message;
@@ -38,8 +38,8 @@ pub use decision::{Choice, Considered, Explanation, Refusal, RefusalKind, Route,
 pub use kind::Shape;
 pub use mortality::{Band, SEED_OF_A_DAY};
 pub use name::normalize;
-pub use offer::Terms;
 pub use policy::{BankrPolicy, Mode, Policy, Weights};
+pub use rated::Terms;
 pub use request::{
     BankrFunds, Facts, HealthView, Kind, NoHealth, Observation, RouteRequest, State,
 };

@@ -4,11 +4,11 @@ use bardo_types::privacy::SecurityClass;
 
 use crate::advice;
 use crate::decision::{Refusal, RefusalKind};
-use crate::need::Need;
-use crate::offer::Offer;
+use crate::ranking::RankedCandidate;
+use crate::rated::RatedCandidate;
 use crate::reason::{Reason, Reasons};
+use crate::requirements::Requirements;
 use crate::roster::NoRoute;
-use crate::walk::Seen;
 use crate::words::Speaker;
 
 /// Of a name that nobody serves.
@@ -64,19 +64,19 @@ pub(crate) fn not_allowed(model: &str, class: SecurityClass) -> Refusal {
 pub(crate) fn of(
     speaker: Speaker<'_>,
     known: advice::Known<'_>,
-    offers: &[Offer],
-    seen: &[Seen],
+    rated_candidates: &[RatedCandidate],
+    seen: &[RankedCandidate],
 ) -> Refusal {
-    let (need, backends) = (speaker.need, known.backends);
-    let allowed: Vec<&Seen> = seen
+    let (requirements, backends) = (speaker.requirements, known.backends);
+    let allowed: Vec<&RankedCandidate> = seen
         .iter()
         .filter(|one| !one.reasons.has(Reason::NotAllowed))
         .collect();
     if allowed.is_empty() && !seen.is_empty() {
-        let model = need.intent.model.as_deref().unwrap_or("bardo/auto");
-        return not_allowed(model, need.class);
+        let model = requirements.intent.model.as_deref().unwrap_or("bardo/auto");
+        return not_allowed(model, requirements.class);
     }
-    let missing = missing(need, &allowed);
+    let missing = missing(requirements, &allowed);
     let protects = |name: &String| ["privacy", "tee", "e2ee"].contains(&name.as_str());
     let kind = if is_about_privacy(&allowed) && missing.iter().any(protects) {
         RefusalKind::Privacy
@@ -89,16 +89,16 @@ pub(crate) fn of(
         .filter_map(|(index, spec)| {
             let nearest = seen
                 .iter()
-                .filter(|one| offers[one.offer].candidate.backend == index)
+                .filter(|one| rated_candidates[one.rated].candidate.backend == index)
                 .min_by_key(|one| one.reasons.len())?;
-            let words = speaker.reasons(&offers[nearest.offer], nearest);
+            let words = speaker.reasons(&rated_candidates[nearest.rated], nearest);
             Some((spec.name.clone(), words.join("; ")))
         })
         .collect();
-    let advice = advice::for_refusal(need, &missing, known, kind);
+    let advice = advice::for_refusal(requirements, &missing, known, kind);
     Refusal {
         kind,
-        class: need.class,
+        class: requirements.class,
         missing,
         lacks,
         advice,
@@ -106,30 +106,32 @@ pub(crate) fn of(
 }
 
 /// Whether protection is what nobody offers, or what leaves out all who would do otherwise.
-fn is_about_privacy(allowed: &[&Seen]) -> bool {
+fn is_about_privacy(allowed: &[&RankedCandidate]) -> bool {
     let privacy = Reasons::of(Reason::Security).with(Reason::Unsealable);
-    let is_left_out = |one: &&&Seen| !one.reasons.minus(privacy).is_empty();
+    let is_left_out = |one: &&&RankedCandidate| !one.reasons.minus(privacy).is_empty();
     let nobody_keeps = allowed.iter().all(|one| one.reasons.has(Reason::Security));
     !allowed.is_empty() && (nobody_keeps || allowed.iter().any(|one| !is_left_out(&one)))
 }
 
 /// What nobody offers, by its name in hints.
-fn missing(need: &Need, allowed: &[&Seen]) -> Vec<String> {
+fn missing(requirements: &Requirements, allowed: &[&RankedCandidate]) -> Vec<String> {
     let mut missing = Vec::new();
     // What alone keeps somebody from answering, or everybody.
     let keeps_out = |reason: Reason| {
-        let alone = |one: &&Seen| one.reasons == Reasons::of(reason);
+        let alone = |one: &&RankedCandidate| one.reasons == Reasons::of(reason);
         !allowed.is_empty()
             && (allowed.iter().any(alone) || allowed.iter().all(|one| one.reasons.has(reason)))
     };
     let some = |reason: Reason| allowed.iter().any(|one| one.reasons.has(reason));
-    if some(Reason::Security) && need.class > SecurityClass::Standard {
-        missing.push(class_feature(need.class).to_owned());
+    if some(Reason::Security) && requirements.class > SecurityClass::Standard {
+        missing.push(class_feature(requirements.class).to_owned());
     }
     let best = allowed
         .iter()
-        .min_by_key(|one| need.must.minus(one.features).len());
-    let lacking = best.map_or(need.must, |one| need.must.minus(one.features));
+        .min_by_key(|one| requirements.must.minus(one.features).len());
+    let lacking = best.map_or(requirements.must, |one| {
+        requirements.must.minus(one.features)
+    });
     missing.extend(lacking.iter().map(|feature| feature.as_str().to_owned()));
     for (reason, name) in [
         (Reason::Unsealable, "e2ee"),
@@ -143,7 +145,7 @@ fn missing(need: &Need, allowed: &[&Seen]) -> Vec<String> {
         }
     }
     if missing.is_empty() {
-        let name = if need.cap.is_some() && some(Reason::Cost) {
+        let name = if requirements.cap.is_some() && some(Reason::Cost) {
             "max_cost_usd"
         } else {
             "model"

@@ -10,7 +10,7 @@ use bardo_types::model::{ModelEntry, Price, Service, Tier};
 
 use crate::catalog::Catalog;
 use crate::name::normalize;
-use crate::offer::{Offer, Pool, Terms};
+use crate::rated::{Pool, RatedCandidate, Terms};
 use crate::services;
 
 pub use self::builder::RosterBuilder;
@@ -437,10 +437,10 @@ impl Roster {
     }
 
     /// What a candidate offers.
-    pub(crate) fn offer(&self, candidate: Candidate) -> Offer {
+    pub(crate) fn rated(&self, candidate: Candidate) -> RatedCandidate {
         let row = services::row(self.specs[candidate.backend].service);
         let terms = self.terms[candidate.backend];
-        Offer::new(candidate, row, terms)
+        RatedCandidate::new(candidate, row, terms)
     }
 
     /// What the owner calls a model, or the name itself.

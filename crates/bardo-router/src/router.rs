@@ -17,17 +17,17 @@ use crate::cost;
 use crate::decision::{Choice, Explanation, Refusal, Route};
 use crate::degraded::degraded;
 use crate::explain;
-use crate::filter::Sieve;
+use crate::filter::HardFilter;
 use crate::mortality::{self, Band};
-use crate::need::{self, Need, Target};
-use crate::offer::Offer;
 use crate::policy::Policy;
+use crate::ranking::{RankedCandidate, Ranking};
+use crate::rated::RatedCandidate;
 use crate::reason::{Reason, Reasons};
 use crate::refusal;
 use crate::request::{RouteRequest, State};
+use crate::requirements::{self, Requirements, Target};
 use crate::roster::{Candidate, NoRoute, Roster};
 use crate::subsystems::Subsystems;
-use crate::walk::{Seen, Walk};
 use crate::words::Speaker;
 
 /// The subsystem whose intent unknown ones get.
@@ -46,9 +46,9 @@ pub struct Router {
 
 /// A decision and all that it was made of.
 pub(crate) struct Decision<'a> {
-    pub(crate) need: Need,
-    pub(crate) offers: Cow<'a, [Offer]>,
-    pub(crate) seen: Vec<Seen>,
+    pub(crate) requirements: Requirements,
+    pub(crate) rated_candidates: Cow<'a, [RatedCandidate]>,
+    pub(crate) seen: Vec<RankedCandidate>,
     /// Who is asked, by place among `seen`.
     pub(crate) order: Vec<usize>,
     pub(crate) automatic: bool,
@@ -91,7 +91,7 @@ impl Router {
     #[must_use]
     pub fn subsystem(&self, name: &str) -> Option<&Arc<Subsystem>> {
         let own = (!self.own.is_empty())
-            .then(|| self.own.get(&need::plain_name(name)))
+            .then(|| self.own.get(&requirements::plain_name(name)))
             .flatten();
         own.or_else(|| Subsystems::embedded().find(name))
     }
@@ -102,7 +102,7 @@ impl Router {
         const SLIP: usize = 2;
         let own = self.own.keys().map(String::as_str);
         let names = Subsystems::embedded().names().chain(own);
-        near::nearest(&need::plain_name(name), names, SLIP)
+        near::nearest(&requirements::plain_name(name), names, SLIP)
     }
 
     /// Whether an agent earns so little that its calls do without thinking; never for parts that
@@ -115,7 +115,7 @@ impl Router {
     ) -> bool {
         let is_protected = subsystem.is_some_and(|row| row.protected);
         let bankr = &self.policy.bankr;
-        let ratio = need::known_ratio(sustainability, subsystem.is_some(), &self.policy);
+        let ratio = requirements::known_ratio(sustainability, subsystem.is_some(), &self.policy);
         !is_protected
             && ratio.is_some_and(|ratio| {
                 let band = Band::of(Some(ratio), bankr.lifetime_revenue);
@@ -126,7 +126,7 @@ impl Router {
     /// Whether an agent has not earned yet, so that the seed of a day pays for it.
     #[must_use]
     pub fn is_bootstrapping(&self, hints: &RouteHints) -> bool {
-        need::bankr_band(&self.policy, hints) == Band::Bootstrapping
+        requirements::bankr_band(&self.policy, hints) == Band::Bootstrapping
     }
 
     /// Who answers a request, in order.
@@ -154,18 +154,18 @@ impl Router {
             Err(no_route) => return Err(refusal::of_name(&no_route)),
         };
         let plain = |candidate: Candidate| {
-            let offer = self.roster.offer(candidate);
+            let rated = self.roster.rated(candidate);
             Choice {
-                features: offer.features,
+                features: rated.features,
                 degraded: Vec::new(),
                 below_quality: false,
-                security: offer.security,
-                tee: offer.evidence(offer.security),
+                security: rated.security,
+                tee: rated.evidence(rated.security),
                 sort: None,
-                estimated_cost: cost::likely(offer.entry(), &request.facts),
+                estimated_cost: cost::likely(rated.entry(), &request.facts),
                 score: None,
                 max_output: None,
-                candidate: offer.candidate,
+                candidate: rated.candidate,
             }
         };
         let choices: Vec<Choice> = candidates
@@ -227,28 +227,29 @@ impl Router {
                 .and_then(classes::of_tier)
                 .unwrap_or_else(|| of_caller(request)),
         };
-        let mut need = Need::read(request, row, base, &self.policy, self.best_security(), tier);
+        let mut requirements =
+            Requirements::read(request, row, base, &self.policy, self.best_security(), tier);
         if let (Target::Named(name), Some(hinted)) = (target, hints.intent.model.as_deref())
             && self.roster.unaliased(hinted) != name
         {
-            need.warnings.push(format!(
+            requirements.warnings.push(format!(
                 "the model of the intent, `{hinted}`, was ignored: the request names `{name}`"
             ));
         }
         match target {
             Target::Named(name) => {
-                need.intent.model = Some(name.to_owned());
-                let decided = self.named(request, need, name);
+                requirements.intent.model = Some(name.to_owned());
+                let decided = self.named(request, requirements, name);
                 if decided.needs_something_cheaper(request) {
                     return self.something_cheaper(request, decided, name);
                 }
                 decided
             }
-            Target::Automatic => match self.owners_model(&need, tier) {
-                Some(model) => self.tiered(request, need, model),
-                None => self.chosen(request, need, target),
+            Target::Automatic => match self.owners_model(&requirements, tier) {
+                Some(model) => self.tiered(request, requirements, model),
+                None => self.chosen(request, requirements, target),
             },
-            Target::Family(_) => self.chosen(request, need, target),
+            Target::Family(_) => self.chosen(request, requirements, target),
         }
     }
 
@@ -258,10 +259,10 @@ impl Router {
     }
 
     /// The model that the owner named for the tier of a request.
-    fn owners_model(&self, need: &Need, tier: Option<&str>) -> Option<&str> {
-        let tier = match &need.subsystem {
+    fn owners_model(&self, requirements: &Requirements, tier: Option<&str>) -> Option<&str> {
+        let tier = match &requirements.subsystem {
             Some(row) => classes::tier_of_row(&row.name)?,
-            None if need.part.is_some() => return None,
+            None if requirements.part.is_some() => return None,
             None => tier?,
         };
         match tier {
@@ -274,18 +275,18 @@ impl Router {
     fn tiered<'a>(
         &'a self,
         request: &'a RouteRequest<'a>,
-        need: Need,
+        requirements: Requirements,
         model: &str,
     ) -> Decision<'a> {
-        let own = self.named(request, need.clone(), model);
+        let own = self.named(request, requirements.clone(), model);
         if own.refusal.is_none() {
-            return self.behind(request, need, own);
+            return self.behind(request, requirements, own);
         }
-        let mut need = need;
-        need.warnings.push(format!(
+        let mut requirements = requirements;
+        requirements.warnings.push(format!(
             "`{model}` is configured for this tier and is not allowed; another model was chosen"
         ));
-        self.chosen(request, need, Target::Automatic)
+        self.chosen(request, requirements, Target::Automatic)
     }
 
     /// The owner's model for a tier, and behind it whom the gateway would choose; before it where
@@ -293,23 +294,23 @@ impl Router {
     fn behind<'a>(
         &'a self,
         request: &'a RouteRequest<'a>,
-        need: Need,
+        requirements: Requirements,
         mut own: Decision<'a>,
     ) -> Decision<'a> {
-        let mut all = self.chosen(request, need, Target::Automatic);
+        let mut all = self.chosen(request, requirements, Target::Automatic);
         let place = |at: &usize| {
-            let wanted = &own.offers[own.seen[*at].offer];
-            let is_it = |one: &Seen| {
-                let offer = &all.offers[one.offer];
-                offer.candidate.backend == wanted.candidate.backend
-                    && offer.entry().upstream_id == wanted.entry().upstream_id
+            let wanted = &own.rated_candidates[own.seen[*at].rated];
+            let is_it = |one: &RankedCandidate| {
+                let rated = &all.rated_candidates[one.rated];
+                rated.candidate.backend == wanted.candidate.backend
+                    && rated.entry().upstream_id == wanted.entry().upstream_id
             };
             all.seen.iter().position(is_it)
         };
         let Some(leaders) = own.order.iter().map(place).collect::<Option<Vec<usize>>>() else {
             let is_kept = |of: &Decision<'_>| {
                 let first = of.order.first();
-                first.is_some_and(|&at| of.seen[at].security >= of.need.wish)
+                first.is_some_and(|&at| of.seen[at].security >= of.requirements.wish)
             };
             if is_kept(&all) && !is_kept(&own) {
                 return all;
@@ -318,7 +319,7 @@ impl Router {
             return own;
         };
         let is_down = |at: &usize| {
-            let candidate = &all.offers[all.seen[*at].offer].candidate;
+            let candidate = &all.rated_candidates[all.seen[*at].rated].candidate;
             request.health.observe(candidate).state == State::Down
         };
         let (down, mut order): (Vec<usize>, Vec<usize>) = leaders.into_iter().partition(is_down);
@@ -327,7 +328,7 @@ impl Router {
         let others: Vec<usize> = others.collect();
         order.extend(others);
         // A floor does not yield for the owner's order.
-        order.sort_by_key(|&at| all.seen[at].security < all.need.wish);
+        order.sort_by_key(|&at| all.seen[at].security < all.requirements.wish);
         order.extend(down);
         all.order = order;
         all.refusal = None;
@@ -335,49 +336,54 @@ impl Router {
     }
 
     /// A model by name: whoever has it and may answer, in the owner's order.
-    fn named<'a>(&'a self, request: &'a RouteRequest<'a>, need: Need, name: &str) -> Decision<'a> {
+    fn named<'a>(
+        &'a self,
+        request: &'a RouteRequest<'a>,
+        requirements: Requirements,
+        name: &str,
+    ) -> Decision<'a> {
         let (candidates, no_route): (Vec<Candidate>, Option<NoRoute>) =
             match self.roster.resolve(name) {
                 Ok(candidates) => (candidates, None),
                 Err(no_route) => (Vec::new(), Some(no_route)),
             };
-        let offers: Vec<Offer> = candidates
+        let rated_candidates: Vec<RatedCandidate> = candidates
             .into_iter()
-            .map(|candidate| self.roster.offer(candidate))
+            .map(|candidate| self.roster.rated(candidate))
             .collect();
-        let sieve = Sieve {
+        let hard_filter = HardFilter {
             request,
-            need: &need,
+            requirements: &requirements,
             policy: &self.policy,
             backends: self.roster.backends(),
             target: Target::Named(name),
             route: &[],
             roles: false,
         };
-        let sieved = offers.iter().enumerate();
-        let seen: Vec<Seen> = sieved
-            .map(|(at, offer)| Seen::new(at, sieve.named(offer)))
+        let filtered = rated_candidates.iter().enumerate();
+        let seen: Vec<RankedCandidate> = filtered
+            .map(|(at, rated)| RankedCandidate::new(at, hard_filter.named(rated)))
             .collect();
-        let order = in_owners_order(&need, &seen);
+        let order = in_owners_order(&requirements, &seen);
         let refusal = match no_route {
             Some(no_route) => Some(refusal::of_name(&no_route)),
             None if order.is_empty() => {
                 let speaker = Speaker {
-                    need: &need,
+                    requirements: &requirements,
                     facts: &request.facts,
                 };
                 let known = advice::Known {
                     backends: self.roster.backends(),
-                    pool: &self.roster.pool.offers,
+                    pool: &self.roster.pool.rated_candidates,
                     model: Some(name),
                 };
-                Some(refusal::of(speaker, known, &offers, &seen))
+                Some(refusal::of(speaker, known, &rated_candidates, &seen))
             }
             None => None,
         };
         Decision {
-            need,
-            offers: Cow::Owned(offers),
+            requirements,
+            rated_candidates: Cow::Owned(rated_candidates),
             seen,
             order,
             automatic: false,
@@ -390,18 +396,18 @@ impl Router {
     fn chosen<'a>(
         &'a self,
         request: &'a RouteRequest<'a>,
-        need: Need,
+        requirements: Requirements,
         target: Target<'_>,
     ) -> Decision<'a> {
-        let offers = if request.facts.embeddings {
+        let rated_candidates = if request.facts.embeddings {
             &self.roster.pool.embedders
         } else {
-            &self.roster.pool.offers
+            &self.roster.pool.rated_candidates
         };
-        let route = self.route_of(&need);
-        let mut sieve = Sieve {
+        let route = self.route_of(&requirements);
+        let mut hard_filter = HardFilter {
             request,
-            need: &need,
+            requirements: &requirements,
             policy: &self.policy,
             backends: self.roster.backends(),
             target,
@@ -409,40 +415,40 @@ impl Router {
             roles: matches!(target, Target::Automatic),
         };
         // Where only backends with a role are there for the caller, roles do not apply.
-        sieve.roles = sieve.roles
-            && offers
+        hard_filter.roles = hard_filter.roles
+            && rated_candidates
                 .iter()
-                .any(|offer| offer.is_general() && (request.may_use)(&offer.candidate));
-        let roles = sieve.roles;
-        let sieved = offers.iter().enumerate();
-        let mut seen: Vec<Seen> = sieved
-            .map(|(at, offer)| Seen::new(at, sieve.automatic(offer)))
+                .any(|rated| rated.is_general() && (request.may_use)(&rated.candidate));
+        let roles = hard_filter.roles;
+        let filtered = rated_candidates.iter().enumerate();
+        let mut seen: Vec<RankedCandidate> = filtered
+            .map(|(at, rated)| RankedCandidate::new(at, hard_filter.automatic(rated)))
             .collect();
-        let order = Walk {
+        let order = Ranking {
             request,
-            need: &need,
+            requirements: &requirements,
             policy: &self.policy,
             backends: self.roster.backends(),
-            offers,
+            rated_candidates,
             route,
             roles,
         }
         .order(&mut seen);
         let refusal = order.is_empty().then(|| {
             let speaker = Speaker {
-                need: &need,
+                requirements: &requirements,
                 facts: &request.facts,
             };
             let known = advice::Known {
                 backends: self.roster.backends(),
-                pool: &self.roster.pool.offers,
-                model: need.intent.model.as_deref(),
+                pool: &self.roster.pool.rated_candidates,
+                model: requirements.intent.model.as_deref(),
             };
-            refusal::of(speaker, known, offers, &seen)
+            refusal::of(speaker, known, rated_candidates, &seen)
         });
         Decision {
-            need,
-            offers: Cow::Borrowed(offers),
+            requirements,
+            rated_candidates: Cow::Borrowed(rated_candidates),
             seen,
             order,
             automatic: true,
@@ -458,12 +464,12 @@ impl Router {
         decided: Decision<'a>,
         name: &str,
     ) -> Decision<'a> {
-        let mut need = decided.need.clone();
-        need.intent.model = None;
-        need.warnings.push(format!(
+        let mut requirements = decided.requirements.clone();
+        requirements.intent.model = None;
+        requirements.warnings.push(format!(
             "`{name}` could cost more than max_cost_usd; a cheaper model was chosen"
         ));
-        let cheaper = self.chosen(request, need, Target::Automatic);
+        let cheaper = self.chosen(request, requirements, Target::Automatic);
         if cheaper.refusal.is_some() {
             decided
         } else {
@@ -475,9 +481,9 @@ impl Router {
     }
 
     /// The backends to ask first for the part of an agent that asks.
-    fn route_of<'a>(&'a self, need: &'a Need) -> &'a [String] {
-        let row = need.subsystem.as_deref();
-        need::of_part(&self.policy.routes, need.part.as_deref(), row)
+    fn route_of<'a>(&'a self, requirements: &'a Requirements) -> &'a [String] {
+        let row = requirements.subsystem.as_deref();
+        requirements::of_part(&self.policy.routes, requirements.part.as_deref(), row)
             .or_else(|| row.map(|row| &row.route))
             .map_or(&[], Vec::as_slice)
     }
@@ -495,15 +501,15 @@ fn of_caller(request: &RouteRequest<'_>) -> Intent {
 
 /// Backends of a named model: those that meet the floor before those that do not, each in the
 /// owner's order. A floor does not yield for a price.
-fn in_owners_order(need: &Need, seen: &[Seen]) -> Vec<usize> {
+fn in_owners_order(requirements: &Requirements, seen: &[RankedCandidate]) -> Vec<usize> {
     let lacking = Reasons::of(Reason::Lacking);
-    let passes = if need.gives_up {
+    let passes = if requirements.gives_up {
         vec![Reasons::NONE, lacking]
     } else {
         vec![Reasons::NONE]
     };
     let all = |kept: bool| -> Vec<usize> {
-        let of_kind = |at: &usize| (seen[*at].security >= need.wish) == kept;
+        let of_kind = |at: &usize| (seen[*at].security >= requirements.wish) == kept;
         let within = |overlooked: &Reasons| -> Vec<usize> {
             let places = (0..seen.len()).filter(of_kind);
             places
@@ -514,8 +520,9 @@ fn in_owners_order(need: &Need, seen: &[Seen]) -> Vec<usize> {
         found.unwrap_or_default()
     };
     let mut order = all(true);
-    let is_dear =
-        |one: &Seen| one.security >= need.wish && one.reasons.within(lacking.with(Reason::Cost));
+    let is_dear = |one: &RankedCandidate| {
+        one.security >= requirements.wish && one.reasons.within(lacking.with(Reason::Cost))
+    };
     if order.is_empty() && seen.iter().any(is_dear) {
         return order;
     }
@@ -530,10 +537,11 @@ fn is_family(name: &str) -> bool {
 
 impl Decision<'_> {
     fn needs_something_cheaper(&self, request: &RouteRequest<'_>) -> bool {
-        let is_dear =
-            |one: &Seen| !one.reasons.is_empty() && one.reasons.within(Reasons::of(Reason::Cost));
+        let is_dear = |one: &RankedCandidate| {
+            !one.reasons.is_empty() && one.reasons.within(Reasons::of(Reason::Cost))
+        };
         let is_protected = self
-            .need
+            .requirements
             .subsystem
             .as_ref()
             .is_some_and(|row| row.protected);
@@ -546,24 +554,24 @@ impl Decision<'_> {
     /// What one of those that may be asked comes to.
     pub(crate) fn choice(&self, at: usize, request: &RouteRequest<'_>) -> Choice {
         let one = &self.seen[at];
-        let offer = &self.offers[one.offer];
-        let is_kept = one.security >= self.need.wish;
+        let rated = &self.rated_candidates[one.rated];
+        let is_kept = one.security >= self.requirements.wish;
         let used: FeatureSet = request.facts.uses;
-        let mut missing = degraded(&self.need.intent, one.features, is_kept);
+        let mut missing = degraded(&self.requirements.intent, one.features, is_kept);
         for feature in used.minus(one.features).iter() {
-            if !missing.contains(&feature) && self.need.should.has(feature) {
+            if !missing.contains(&feature) && self.requirements.should.has(feature) {
                 missing.push(feature);
             }
         }
         Choice {
-            candidate: offer.candidate.clone(),
+            candidate: rated.candidate.clone(),
             features: one.features,
             degraded: missing,
-            below_quality: self.automatic && offer.tier < self.need.tier,
+            below_quality: self.automatic && rated.tier < self.requirements.tier,
             security: one.security,
-            tee: offer.evidence(one.security),
+            tee: rated.evidence(one.security),
             sort: None,
-            estimated_cost: cost::likely(offer.entry(), &request.facts),
+            estimated_cost: cost::likely(rated.entry(), &request.facts),
             score: one.score.filter(|_| self.order.len() > 1),
             max_output: one.max_output,
         }
@@ -577,13 +585,13 @@ impl Decision<'_> {
         let choices = choices.collect();
         Ok(Route {
             choices,
-            intent: self.need.intent,
-            subsystem: self.need.subsystem,
-            security_class: self.need.class,
-            wished_class: self.need.wish,
+            intent: self.requirements.intent,
+            subsystem: self.requirements.subsystem,
+            security_class: self.requirements.class,
+            wished_class: self.requirements.wish,
             automatic: self.automatic,
             instead_of: self.instead_of,
-            warnings: self.need.warnings,
+            warnings: self.requirements.warnings,
         })
     }
 }

@@ -5,8 +5,8 @@ use bardo_types::intent::Intent;
 use bardo_types::privacy::SecurityClass;
 
 use crate::decision::Score;
-use crate::offer::Offer;
 use crate::policy::{Policy, Weights};
+use crate::rated::RatedCandidate;
 use crate::request::Observation;
 
 /// What candidates are rated by, for one request.
@@ -79,7 +79,7 @@ impl Weighing {
     /// Rates one. Every term lies between 0 and 1, whatever the candidate says of itself.
     pub(crate) fn rate(
         &self,
-        (offer, blended): (&Offer, u64),
+        (rated, blended): (&RatedCandidate, u64),
         features: FeatureSet,
         security: SecurityClass,
         seen: Observation,
@@ -95,10 +95,10 @@ impl Weighing {
             u64::MAX => 0.0,
             blended => clamped(1.0 - float(blended) / self.max_cost),
         };
-        let quality = clamped(offer.quality);
+        let quality = clamped(rated.quality);
         let latency = match self.max_latency {
             None => 1.0,
-            Some(limit) => clamped(1.0 - float(latency_ms(offer, seen)) / limit),
+            Some(limit) => clamped(1.0 - float(latency_ms(rated, seen)) / limit),
         };
         let met = self.wishes.minus(self.wishes.minus(features)).len();
         let features = match self.wishes.len() {
@@ -128,8 +128,8 @@ impl Weighing {
 }
 
 /// How long a candidate takes: as measured, else as its like do.
-pub(crate) fn latency_ms(offer: &Offer, seen: Observation) -> u64 {
-    seen.p90_ms.or(seen.p50_ms).unwrap_or(offer.latency_prior)
+pub(crate) fn latency_ms(rated: &RatedCandidate, seen: Observation) -> u64 {
+    seen.p90_ms.or(seen.p50_ms).unwrap_or(rated.latency_prior)
 }
 
 /// Whether a request that needs `intent` wishes for more protection than it requires.

@@ -4,15 +4,15 @@ use bardo_types::feature::FeatureSet;
 use bardo_types::money::MicroUsd;
 
 use crate::cost;
-use crate::need::{Cap, NOT_SEALED, Need};
-use crate::offer::Offer;
+use crate::ranking::RankedCandidate;
+use crate::rated::RatedCandidate;
 use crate::reason::Reason;
 use crate::request::Facts;
-use crate::walk::Seen;
+use crate::requirements::{Cap, NOT_SEALED, Requirements};
 
 /// What words are made from.
 pub(crate) struct Speaker<'a> {
-    pub(crate) need: &'a Need,
+    pub(crate) requirements: &'a Requirements,
     pub(crate) facts: &'a Facts,
 }
 
@@ -75,18 +75,18 @@ pub(crate) fn usd(amount: MicroUsd) -> String {
 
 impl Speaker<'_> {
     /// All that speaks against a candidate.
-    pub(crate) fn reasons(&self, offer: &Offer, one: &Seen) -> Vec<String> {
+    pub(crate) fn reasons(&self, rated: &RatedCandidate, one: &RankedCandidate) -> Vec<String> {
         ALL.into_iter()
             .filter(|reason| one.reasons.has(*reason))
-            .map(|reason| self.reason(reason, offer, one))
+            .map(|reason| self.reason(reason, rated, one))
             .collect()
     }
 
-    fn reason(&self, reason: Reason, offer: &Offer, one: &Seen) -> String {
-        let need = self.need;
-        let capabilities = &offer.entry().capabilities;
+    fn reason(&self, reason: Reason, rated: &RatedCandidate, one: &RankedCandidate) -> String {
+        let requirements = self.requirements;
+        let capabilities = &rated.entry().capabilities;
         match reason {
-            Reason::NotAllowed => match offer.entry().price {
+            Reason::NotAllowed => match rated.entry().price {
                 Some(_) => "the scopes or the tier of this key exclude it".into(),
                 None => {
                     "has no known price, or the scopes or the tier of this key exclude it".into()
@@ -95,17 +95,17 @@ impl Speaker<'_> {
             Reason::Security => format!(
                 "class `{}`, `{}` required",
                 one.security.as_str(),
-                need.class.as_str()
+                requirements.class.as_str()
             ),
             Reason::Unsealable => {
                 let uses = self.facts.uses;
                 let open = uses.minus(uses.minus(NOT_SEALED));
                 format!("an end-to-end encrypted request cannot carry {}", spoken(open))
             }
-            Reason::Missing => format!("lacks {}", spoken(need.must.minus(one.features))),
+            Reason::Missing => format!("lacks {}", spoken(requirements.must.minus(one.features))),
             Reason::Lacking => format!(
                 "lacks {}, which another backend has",
-                spoken(need.should.minus(one.features))
+                spoken(requirements.should.minus(one.features))
             ),
             Reason::Family => "not in the requested family of models".into(),
             Reason::Context => format!(
@@ -119,16 +119,16 @@ impl Speaker<'_> {
             ),
             Reason::Tier => format!(
                 "tier `{}` is below quality `{}`, and another model reaches it",
-                tier_name(offer),
-                need.intent.quality.as_str()
+                tier_name(rated),
+                requirements.intent.quality.as_str()
             ),
             Reason::Ceiling => format!(
                 "tier `{}` is above the ceiling of this request",
-                tier_name(offer)
+                tier_name(rated)
             ),
             Reason::Free => format!(
                 "free models do not serve quality `{}`; set `inference.free_models: true` to allow them",
-                need.intent.quality.as_str()
+                requirements.intent.quality.as_str()
             ),
             Reason::Unvetted => {
                 "not rated; list it in `providers.openrouter.models_auto` to allow it".into()
@@ -144,12 +144,12 @@ impl Speaker<'_> {
             Reason::NotFunded => "reserved for subsystems that fund themselves; see \
                  `providers.bankr.self_funding` and `providers.bankr.subsystems`"
                 .into(),
-            Reason::Cost => self.too_dear(need.cap, offer),
-            Reason::Revenue => self.too_dear(need.bankr, offer),
+            Reason::Cost => self.too_dear(requirements.cap, rated),
+            Reason::Revenue => self.too_dear(requirements.bankr, rated),
             Reason::Slow => format!(
                 "needs {} ms, {} allowed (`inference.strict_latency`)",
-                crate::score::latency_ms(offer, one.observed),
-                need.intent.max_latency_ms.unwrap_or_default()
+                crate::score::latency_ms(rated, one.observed),
+                requirements.intent.max_latency_ms.unwrap_or_default()
             ),
             Reason::Down => "unavailable at the moment".into(),
             Reason::Weaker => "its class is below the class of the first choice".into(),
@@ -158,10 +158,10 @@ impl Speaker<'_> {
         }
     }
 
-    fn too_dear(&self, cap: Option<Cap>, offer: &Offer) -> String {
+    fn too_dear(&self, cap: Option<Cap>, rated: &RatedCandidate) -> String {
         let Some(cap) = cap else { return String::new() };
         let most = usd(cap.most);
-        match cost::capped(offer.entry(), self.facts, cap.most) {
+        match cost::capped(rated.entry(), self.facts, cap.most) {
             Err(Some(worst)) => format!(
                 "could cost {}, above the limit of {most} (`{}`)",
                 usd(worst),
@@ -175,8 +175,8 @@ impl Speaker<'_> {
     }
 }
 
-fn tier_name(offer: &Offer) -> &'static str {
-    match offer.entry().tier {
+fn tier_name(rated: &RatedCandidate) -> &'static str {
+    match rated.entry().tier {
         Some(bardo_types::model::Tier::Small) => "small",
         Some(bardo_types::model::Tier::Strong) => "strong",
         Some(bardo_types::model::Tier::Frontier) => "frontier",

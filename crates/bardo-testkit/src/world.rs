@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bardo_engine::{
     Answer, AnswerBody, Billing, Breaker, Deadlines, DefaultLimits, Engine, EngineError, EventSink,
-    Hints, Payer, Principal, Received, Resilience, Services, SetupPolicy, Stages, Task, Unlimited,
-    World,
+    Hints, Payer, Principal, Received, Resilience, Services, SetupPolicy, Snapshot, Stages, Task,
+    Unlimited,
 };
 use bardo_ledger::Ledger;
 use bardo_providers::transport::Transport;
@@ -289,7 +289,7 @@ fn refused(error: &EngineError) -> End {
     }
 }
 
-fn world(backends: &[Backend]) -> World {
+fn world(backends: &[Backend]) -> Snapshot {
     let mut roster = RosterBuilder::new(Arc::new(Catalog::embedded()));
     let mut endpoints = Vec::new();
     for (index, backend) in backends.iter().enumerate() {
@@ -320,7 +320,7 @@ fn world(backends: &[Backend]) -> World {
             direct: false,
         })));
     }
-    World {
+    Snapshot {
         router: Router::new(roster.build(), Policy::default()),
         profiles: BTreeMap::new(),
         setup: SetupPolicy::default(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use bardo_types::fault::FaultClass;
 use tokio::time::Instant;
 
-use super::trip::Trip;
-use crate::failure::Blame;
+use super::open_circuit::OpenCircuit;
+use crate::failure::Attribution;
 use crate::window::Window;
 
 /// Successes and failures are looked at over ten of these: five minutes.
@@ -76,20 +76,20 @@ pub struct CircuitHealth {
 
 /// How a request came past a circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Admittance {
     /// The circuit was closed.
     Closed,
     /// To find out whether the backend is well again.
-    Probe,
+    HalfOpenProbe,
     /// The circuit was open, and no other backend was available.
-    Anyway,
+    Forced,
 }
 
 #[derive(Debug)]
 pub(super) struct Circuit {
     backend: String,
     model: String,
-    trip: Option<Trip>,
+    trip: Option<OpenCircuit>,
     /// Failures of the backend's own making since the last success.
     streak: u32,
     /// Connections in a row that did not come about.
@@ -134,23 +134,27 @@ impl Circuit {
     }
 
     /// Whether a request may pass, and how; else how long that is not so.
-    pub(super) fn pass(&mut self, breaker: &Breaker, now: Instant) -> Result<Way, Duration> {
+    pub(super) fn pass(&mut self, breaker: &Breaker, now: Instant) -> Result<Admittance, Duration> {
         match self.trip.as_mut().filter(|_| breaker.enabled) {
-            None => Ok(Way::Closed),
-            Some(trip) => trip.probe(now).map(|()| Way::Probe),
+            None => Ok(Admittance::Closed),
+            Some(trip) => trip.probe(now).map(|()| Admittance::HalfOpenProbe),
         }
     }
 
     /// Admits a request that has no other backend. It passes, unless the backend is dead and so
     /// would make every caller wait: then one request at a time probes it, before the circuit's
     /// time is over.
-    pub(super) fn pass_anyway(&mut self, breaker: &Breaker, now: Instant) -> Result<Way, Duration> {
+    pub(super) fn pass_anyway(
+        &mut self,
+        breaker: &Breaker,
+        now: Instant,
+    ) -> Result<Admittance, Duration> {
         let dead = self.is_dead(breaker);
         let Some(trip) = self.trip.as_mut().filter(|_| breaker.enabled) else {
-            return Ok(Way::Closed);
+            return Ok(Admittance::Closed);
         };
         if dead {
-            return trip.probe_early(now).map(|()| Way::Probe);
+            return trip.probe_early(now).map(|()| Admittance::HalfOpenProbe);
         }
         if trip.pass_anyway() {
             tracing::warn!(
@@ -159,7 +163,7 @@ impl Circuit {
                 "circuit is open; the backend is called because no other backend is available"
             );
         }
-        Ok(Way::Anyway)
+        Ok(Admittance::Forced)
     }
 
     /// Whether nothing was heard of it lately, not even an error.
@@ -173,10 +177,10 @@ impl Circuit {
         }
     }
 
-    pub(super) fn succeeded(&mut self, way: Way, now: Instant) {
+    pub(super) fn succeeded(&mut self, way: Admittance, now: Instant) {
         if self.trip.is_some() {
             // Who was asked before it opened is no evidence.
-            if way == Way::Closed {
+            if way == Admittance::Closed {
                 return;
             }
             tracing::info!(backend = self.backend, model = self.model, "circuit closed");
@@ -191,9 +195,15 @@ impl Circuit {
         slot.0 = slot.0.saturating_add(1);
     }
 
-    pub(super) fn failed(&mut self, breaker: &Breaker, blame: Blame, way: Way, now: Instant) {
+    pub(super) fn failed(
+        &mut self,
+        breaker: &Breaker,
+        blame: Attribution,
+        way: Admittance,
+        now: Instant,
+    ) {
         self.last_failure = Some(now);
-        if blame == Blame::Nobody {
+        if blame == Attribution::Nobody {
             if self.trip.is_some() {
                 // A refusal is an answer.
                 self.succeeded(way, now);
@@ -209,10 +219,10 @@ impl Circuit {
         let enough = breaker.enabled && self.has_enough(breaker, now);
         match &mut self.trip {
             Some(trip) => {
-                if way == Way::Probe {
+                if way == Admittance::HalfOpenProbe {
                     trip.probe_failed(breaker, now);
                 }
-                if blame == Blame::Backend {
+                if blame == Attribution::Backend {
                     trip.shows_life();
                 }
             }
@@ -223,22 +233,22 @@ impl Circuit {
                     failures_in_a_row = self.streak,
                     "circuit opened"
                 );
-                self.trip = Some(Trip::new(breaker, now));
+                self.trip = Some(OpenCircuit::new(breaker, now));
             }
             None => {}
         }
     }
 
-    fn count_failure(&mut self, blame: Blame, now: Instant) {
+    fn count_failure(&mut self, blame: Attribution, now: Instant) {
         self.refusals = self.refusals.saturating_add(1);
         self.streak = self.streak.saturating_add(1);
         self.unreachable = match blame {
-            Blame::Unreachable => self.unreachable.saturating_add(1),
-            Blame::Silent | Blame::Backend | Blame::Nobody => 0,
+            Attribution::Unreachable => self.unreachable.saturating_add(1),
+            Attribution::Silent | Attribution::Backend | Attribution::Nobody => 0,
         };
         self.silences = match blame {
-            Blame::Unreachable | Blame::Silent => self.silences.saturating_add(1),
-            Blame::Backend | Blame::Nobody => 0,
+            Attribution::Unreachable | Attribution::Silent => self.silences.saturating_add(1),
+            Attribution::Backend | Attribution::Nobody => 0,
         };
         let slot = self.window.now(now);
         slot.1 = slot.1.saturating_add(1);
@@ -293,7 +303,7 @@ impl Circuit {
             successes,
             failures,
             retry_in: left,
-            asked_anyway: self.trip.as_ref().map_or(0, Trip::anyway),
+            asked_anyway: self.trip.as_ref().map_or(0, OpenCircuit::anyway),
             paused_for: self.paused(now).map(|(left, _)| left),
         }
     }

@@ -19,7 +19,7 @@ pub(super) const BREAKER: Breaker = Breaker {
 /// One backend, and a clock that the test moves.
 struct Scene {
     health: Arc<Health>,
-    who: Who,
+    who: CircuitKey,
     now: Instant,
 }
 
@@ -102,7 +102,7 @@ impl Scene {
     }
 }
 
-pub(super) fn backend(name: &str, key: &str, model: &str) -> Who {
+pub(super) fn backend(name: &str, key: &str, model: &str) -> CircuitKey {
     let endpoint = Endpoint::new(EndpointConfig {
         name: name.into(),
         service: Service::OpenRouter,
@@ -125,17 +125,17 @@ pub(super) fn backend(name: &str, key: &str, model: &str) -> Who {
         rating: 0,
         security: bardo_types::privacy::SecurityClass::Standard,
     };
-    Who::new(&Arc::new(endpoint), &Arc::new(entry))
+    CircuitKey::new(&Arc::new(endpoint), &Arc::new(entry))
 }
 
 pub(super) fn failure(class: FaultClass) -> Failure {
-    Failure::told(Fault::new(class, "it failed"))
+    Failure::reported(Fault::new(class, "it failed"))
 }
 
 fn unreachable() -> Failure {
     Failure {
         fault: Fault::new(FaultClass::Connection, "nobody there"),
-        next: Next::Same { after: None },
+        next: RetryDecision::Same { after: None },
     }
 }
 
@@ -405,7 +405,7 @@ fn nobody_is_asked_before_the_time_that_was_named() {
     let mut scene = Scene::new();
     let mut fault = Fault::new(FaultClass::RateLimit, "later").with_status(429);
     fault.retry_after_ms = Some(5_000);
-    let next = Next::Same {
+    let next = RetryDecision::Same {
         after: Some(SECOND * 5),
     };
     let first = scene.pass().failed(&Failure { fault, next }, scene.now);
@@ -425,8 +425,10 @@ fn nobody_is_asked_before_the_time_that_was_named() {
     for ms in [9_000, 1_000] {
         let mut fault = Fault::new(FaultClass::Overloaded, "later");
         fault.retry_after_ms = Some(ms);
-        let permit = scene.health.permit(&scene.who, &BREAKER, Way::Closed);
-        assert!(!permit.failed(&Failure::told(fault), scene.now));
+        let permit = scene
+            .health
+            .permit(&scene.who, &BREAKER, Admittance::Closed);
+        assert!(!permit.failed(&Failure::reported(fault), scene.now));
     }
     assert!(matches!(scene.gate(), Gate::Paused(wait, _) if wait == SECOND * 9));
 }
@@ -472,7 +474,7 @@ fn names_without_end_do_not_fill_the_memory() {
     let mut scene = Scene::new();
     let fail = |scene: &Scene, index: usize| {
         let who = backend("openrouter", "key-1", &index.to_string());
-        let permit = scene.health.permit(&who, &BREAKER, Way::Closed);
+        let permit = scene.health.permit(&who, &BREAKER, Admittance::Closed);
         permit.failed(&failure(FaultClass::Server), scene.now);
     };
     for index in 0..=CIRCUITS_MAX {

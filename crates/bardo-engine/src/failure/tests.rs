@@ -3,10 +3,10 @@ use bardo_wire::table;
 
 use super::*;
 
-const NEVER: Next = Next::Never;
-const OTHER: Next = Next::Other;
-const UNKNOWN: Next = Next::Unknown;
-const SAME: Next = Next::Same { after: None };
+const NEVER: RetryDecision = RetryDecision::Never;
+const OTHER: RetryDecision = RetryDecision::Other;
+const UNKNOWN: RetryDecision = RetryDecision::Unknown;
+const SAME: RetryDecision = RetryDecision::Same { after: None };
 
 fn refused(service: Service, account: bool, status: u16, page: bool, body: &str) -> Failure {
     let mut fault = table::decode_error(Dialect::Chat, status, body.as_bytes(), service);
@@ -23,7 +23,7 @@ fn refused(service: Service, account: bool, status: u16, page: bool, body: &str)
 }
 
 /// A plain error of this status and kind, as OpenAI writes it.
-fn plain(status: u16, code: &str) -> Next {
+fn plain(status: u16, code: &str) -> RetryDecision {
     let body = format!(r#"{{"error":{{"message":"no","type":"x","param":null,"code":"{code}"}}}}"#);
     refused(Service::OpenAi, true, status, false, &body).next
 }
@@ -31,27 +31,27 @@ fn plain(status: u16, code: &str) -> Next {
 #[test]
 fn every_status_in_a_providers_own_words() {
     let rows = [
-        (400, "invalid_json", NEVER, Blame::Nobody),
-        (400, "context_length_exceeded", NEVER, Blame::Nobody),
-        (401, "invalid_api_key", OTHER, Blame::Nobody),
-        (402, "x", OTHER, Blame::Nobody),
-        (403, "x", OTHER, Blame::Nobody),
-        (404, "model_not_found", OTHER, Blame::Nobody),
-        (408, "x", OTHER, Blame::Backend),
-        (409, "x", NEVER, Blame::Nobody),
-        (413, "x", NEVER, Blame::Nobody),
-        (422, "x", NEVER, Blame::Nobody),
-        (425, "x", SAME, Blame::Backend),
-        (429, "rate_limit_exceeded", SAME, Blame::Nobody),
-        (429, "insufficient_quota", OTHER, Blame::Nobody),
-        (500, "x", OTHER, Blame::Backend),
-        (501, "x", OTHER, Blame::Backend),
-        (502, "x", OTHER, Blame::Backend),
-        (503, "slow_down", SAME, Blame::Backend),
-        (504, "x", OTHER, Blame::Backend),
-        (520, "x", OTHER, Blame::Backend),
-        (524, "x", OTHER, Blame::Backend),
-        (529, "x", SAME, Blame::Backend),
+        (400, "invalid_json", NEVER, Attribution::Nobody),
+        (400, "context_length_exceeded", NEVER, Attribution::Nobody),
+        (401, "invalid_api_key", OTHER, Attribution::Nobody),
+        (402, "x", OTHER, Attribution::Nobody),
+        (403, "x", OTHER, Attribution::Nobody),
+        (404, "model_not_found", OTHER, Attribution::Nobody),
+        (408, "x", OTHER, Attribution::Backend),
+        (409, "x", NEVER, Attribution::Nobody),
+        (413, "x", NEVER, Attribution::Nobody),
+        (422, "x", NEVER, Attribution::Nobody),
+        (425, "x", SAME, Attribution::Backend),
+        (429, "rate_limit_exceeded", SAME, Attribution::Nobody),
+        (429, "insufficient_quota", OTHER, Attribution::Nobody),
+        (500, "x", OTHER, Attribution::Backend),
+        (501, "x", OTHER, Attribution::Backend),
+        (502, "x", OTHER, Attribution::Backend),
+        (503, "slow_down", SAME, Attribution::Backend),
+        (504, "x", OTHER, Attribution::Backend),
+        (520, "x", OTHER, Attribution::Backend),
+        (524, "x", OTHER, Attribution::Backend),
+        (529, "x", SAME, Attribution::Backend),
     ];
     for (status, code, next, whose) in rows {
         assert_eq!(plain(status, code), next, "{status} {code}");
@@ -121,7 +121,11 @@ fn what_a_refusal_is_called_never_makes_it_a_failure_of_the_provider() {
                 for failure in refusals(dialect, status, kind) {
                     let what = format!("{dialect:?} {status} {kind}");
                     assert_eq!(failure.fault.class, plain, "{what}");
-                    assert_eq!(failure.blame(Service::OpenAi), Blame::Nobody, "{what}");
+                    assert_eq!(
+                        failure.blame(Service::OpenAi),
+                        Attribution::Nobody,
+                        "{what}"
+                    );
                     if matches!(status, 400 | 409 | 413 | 415 | 422 | 431 | 451) {
                         assert_eq!(failure.next, NEVER, "{what}: asked elsewhere");
                     }
@@ -156,7 +160,10 @@ fn a_named_time_travels_with_the_verdict() {
             account: true,
         };
         let after = Some(Duration::from_millis(1_500));
-        assert_eq!(Failure::refused(fault, refusal).next, Next::Same { after });
+        assert_eq!(
+            Failure::refused(fault, refusal).next,
+            RetryDecision::Same { after }
+        );
     }
 }
 
@@ -215,7 +222,7 @@ fn words_inside_a_success() {
     ];
     for (class, next) in rows {
         assert_eq!(
-            Failure::told(Fault::new(class, "no")).next,
+            Failure::reported(Fault::new(class, "no")).next,
             next,
             "{class:?}"
         );
@@ -237,15 +244,15 @@ fn connections_that_do_not_come_about() {
         let failure = Failure::unsent(&error, None);
         assert_eq!(failure.next, next, "{error}");
         let whose = failure.blame(Service::OpenAi);
-        assert_eq!(whose, Blame::Unreachable, "{error}");
+        assert_eq!(whose, Attribution::Unreachable, "{error}");
     }
 }
 
 #[test]
 fn silence_and_cuts_leave_the_outcome_open() {
     for (class, whose) in [
-        (FaultClass::Timeout, Blame::Silent),
-        (FaultClass::Connection, Blame::Backend),
+        (FaultClass::Timeout, Attribution::Silent),
+        (FaultClass::Connection, Attribution::Backend),
     ] {
         let failure = Failure::unknown(class, "nothing came");
         assert_eq!(failure.next, UNKNOWN);
@@ -257,6 +264,6 @@ fn silence_and_cuts_leave_the_outcome_open() {
 fn a_demand_that_nobody_meets_is_not_the_backends_fault() {
     let body = r#"{"error":{"code":503,"message":"No provider meets the routing requirement"}}"#;
     let failure = refused(Service::OpenRouter, true, 503, false, body);
-    assert_eq!(failure.blame(Service::OpenRouter), Blame::Nobody);
-    assert_eq!(failure.blame(Service::Venice), Blame::Backend);
+    assert_eq!(failure.blame(Service::OpenRouter), Attribution::Nobody);
+    assert_eq!(failure.blame(Service::Venice), Attribution::Backend);
 }

@@ -9,7 +9,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// A backend, a model, and a clock that the test moves.
 struct Scene {
-    observed: Statistics,
+    observed: UpstreamStats,
     now: Instant,
 }
 
@@ -70,7 +70,7 @@ fn attempt(backend: &str, failure: Option<FaultClass>) -> Attempt {
 impl Scene {
     fn new() -> Self {
         Self {
-            observed: Statistics::default(),
+            observed: UpstreamStats::default(),
             now: Instant::now(),
         }
     }

@@ -8,12 +8,12 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::output::{EVENT_MAX, LINGER};
-use super::pass::told_without_events;
+use super::passthrough::told_without_events;
 use crate::arriving::{ANSWER_MAX, Arriving, TOO_LARGE};
-use crate::failure::{Failure, Next};
+use crate::failure::{Failure, RetryDecision};
 use crate::meter::Meter;
+use crate::snapshot::Deadlines;
 use crate::source::Source;
-use crate::world::Deadlines;
 
 /// A streamed answer that was read to its end before the caller got any of it.
 pub(crate) struct Collected {
@@ -111,7 +111,10 @@ impl Collector {
     fn take(&mut self, data: Bytes) -> Result<(), Failure> {
         self.size += data.len();
         if self.size > ANSWER_MAX {
-            return Err(Failure::told(Fault::new(FaultClass::Malformed, TOO_LARGE)));
+            return Err(Failure::reported(Fault::new(
+                FaultClass::Malformed,
+                TOO_LARGE,
+            )));
         }
         let Self {
             parser,
@@ -185,7 +188,7 @@ impl Collector {
             }),
             Err(fault) if self.content => Err(Failure {
                 fault,
-                next: Next::Unknown,
+                next: RetryDecision::Unknown,
             }),
             Err(fault) => Err(told_before_content(fault)),
         }
@@ -195,10 +198,10 @@ impl Collector {
 /// A provider that fails in its own words before any content has made nothing yet, so another may
 /// be asked; one that just stops leaves the outcome open.
 pub(super) fn told_before_content(fault: Fault) -> Failure {
-    let failure = Failure::told(fault);
+    let failure = Failure::reported(fault);
     match failure.fault.class {
         FaultClass::Connection | FaultClass::Malformed => Failure {
-            next: Next::Unknown,
+            next: RetryDecision::Unknown,
             ..failure
         },
         _ => failure,

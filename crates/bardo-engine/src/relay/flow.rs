@@ -2,27 +2,27 @@ use bardo_types::fault::Fault;
 use tokio::time::Instant;
 
 use super::output::{Output, Progress};
-use super::pass::Pass;
-use super::translate::Translate;
+use super::passthrough::Passthrough;
+use super::transcode::Transcode;
 use crate::source::Piece;
 use crate::tab::Tab;
 
 /// One direction of work: relayed or translated.
-pub(crate) enum Pump {
-    Pass(Box<Pass>),
-    Translate(Box<Translate>),
+pub(crate) enum Pipeline {
+    Passthrough(Box<Passthrough>),
+    Transcode(Box<Transcode>),
 }
 
 /// From the provider's bytes to the caller's.
 pub(super) struct Flow {
-    pump: Pump,
+    pump: Pipeline,
     pub(super) progress: Progress,
     pub(super) out: Output,
     pub(super) last_data: Instant,
 }
 
 impl Flow {
-    pub(super) fn new(pump: Pump, now: Instant) -> Self {
+    pub(super) fn new(pump: Pipeline, now: Instant) -> Self {
         Self {
             pump,
             progress: Progress::default(),
@@ -35,15 +35,15 @@ impl Flow {
         let before = self.progress.events;
         let (progress, out) = (&mut self.progress, &mut self.out);
         match (&mut self.pump, piece) {
-            (Pump::Pass(pass), Piece::Data(data)) => pass.data(data, progress, out, tab),
-            (Pump::Translate(translate), Piece::Data(data)) => {
+            (Pipeline::Passthrough(pass), Piece::Data(data)) => pass.data(data, progress, out, tab),
+            (Pipeline::Transcode(translate), Piece::Data(data)) => {
                 translate.data(&data, progress, out, tab);
             }
-            (Pump::Translate(translate), Piece::Step(step)) => {
+            (Pipeline::Transcode(translate), Piece::Step(step)) => {
                 translate.step(step, progress, out, tab);
             }
             // A relay is made of bytes.
-            (Pump::Pass(_), Piece::Step(_)) => {}
+            (Pipeline::Passthrough(_), Piece::Step(_)) => {}
         }
         if self.progress.events != before {
             self.last_data = Instant::now();
@@ -54,24 +54,24 @@ impl Flow {
     pub(super) fn end(&mut self, whole: bool, tab: &mut Tab) {
         let (progress, out) = (&mut self.progress, &mut self.out);
         match &mut self.pump {
-            Pump::Pass(pass) => pass.end(whole, progress, out, tab),
-            Pump::Translate(translate) => translate.end(whole, progress, out, tab),
+            Pipeline::Passthrough(pass) => pass.end(whole, progress, out, tab),
+            Pipeline::Transcode(translate) => translate.end(whole, progress, out, tab),
         }
     }
 
     /// Writes the closing comment and the terminal event.
     pub(super) fn close(&mut self, figures: &str) {
         match &mut self.pump {
-            Pump::Pass(pass) => pass.close(figures, &mut self.out),
-            Pump::Translate(translate) => translate.close(figures, &mut self.out),
+            Pipeline::Passthrough(pass) => pass.close(figures, &mut self.out),
+            Pipeline::Transcode(translate) => translate.close(figures, &mut self.out),
         }
     }
 
     /// Writes the error event, after which nothing more comes.
     pub(super) fn fail(&mut self, fault: &Fault, request_id: &str) {
         match &mut self.pump {
-            Pump::Pass(pass) => pass.fail(fault, &mut self.out, request_id),
-            Pump::Translate(translate) => translate.fail(fault, &mut self.out, request_id),
+            Pipeline::Passthrough(pass) => pass.fail(fault, &mut self.out, request_id),
+            Pipeline::Transcode(translate) => translate.fail(fault, &mut self.out, request_id),
         }
     }
 }

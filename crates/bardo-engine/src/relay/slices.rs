@@ -16,18 +16,18 @@ use crate::unseen::Work;
 const TOKEN_BYTES: u64 = 3;
 
 /// Whether what is held pays for what was delivered.
-pub(super) enum Cover {
+pub(super) enum HoldCoverage {
     Enough,
     /// The books are being asked for more.
     Asking,
     /// There is no more; the answer has to end with this.
-    Ended(Fault),
+    Unsettled(Fault),
 }
 
 type Asked = Pin<Box<dyn Future<Output = Result<Result<Reservation, Refusal>, StoreError>> + Send>>;
 
 /// Holds more money in slices while an answer without a limit flows.
-pub(super) struct Growing {
+pub(super) struct HoldTopUp {
     ledger: Arc<dyn Ledger>,
     policy: Slices,
     asking: Option<Asked>,
@@ -41,7 +41,7 @@ pub(super) struct Growing {
     work: Work,
 }
 
-impl Growing {
+impl HoldTopUp {
     /// `None` where nothing is held, or what is held suffices.
     pub(super) fn of(tab: &Tab) -> Option<Self> {
         tab.hold?;
@@ -61,7 +61,7 @@ impl Growing {
         self.caught_up = Instant::now();
     }
 
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>, tab: &mut Tab) -> Cover {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>, tab: &mut Tab) -> HoldCoverage {
         loop {
             if let Some(asking) = &mut self.asking
                 && let Poll::Ready(answer) = asking.as_mut().poll(cx)
@@ -74,7 +74,7 @@ impl Growing {
             let behind = self.work.tokens_in(self.caught_up.elapsed());
             let delivered = delivered(tab).saturating_add(behind);
             if self.looked == Some(delivered) {
-                return Cover::Enough;
+                return HoldCoverage::Enough;
             }
             let held = tab.hold.unwrap_or_default();
             let metered = tab.metered(delivered).unwrap_or(MicroUsd::MAX);
@@ -82,7 +82,7 @@ impl Growing {
             match more {
                 None => {
                     self.looked = Some(delivered);
-                    return Cover::Enough;
+                    return HoldCoverage::Enough;
                 }
                 Some(by) if self.asking.is_none() && self.refused.is_none() => {
                     self.extend(tab, by);
@@ -91,9 +91,9 @@ impl Growing {
                 Some(_) => {}
             }
             return match &self.refused {
-                _ if !self.policy.is_spent(metered, held) => Cover::Enough,
-                Some(fault) => Cover::Ended(fault.clone()),
-                None => Cover::Asking,
+                _ if !self.policy.is_spent(metered, held) => HoldCoverage::Enough,
+                Some(fault) => HoldCoverage::Unsettled(fault.clone()),
+                None => HoldCoverage::Asking,
             };
         }
     }

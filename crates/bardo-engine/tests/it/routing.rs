@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use bardo_engine::{
-    EngineError, EventSink, Explained, Hints, Principal, SeedSpent, Services, SetupPolicy, Task,
-    World,
+    EngineError, EventSink, Explained, Hints, Principal, SeedSpent, Services, SetupPolicy,
+    Snapshot, Task,
 };
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
@@ -88,7 +88,7 @@ impl Scene {
     fn with(backends: &[Backend], profiles: BTreeMap<String, InferenceProfile>) -> Self {
         let kept = Arc::new(Kept::default());
         let sink: Arc<dyn EventSink> = kept.clone();
-        let bench = Bench::with(Services::without_money(sink), |address| World {
+        let bench = Bench::with(Services::without_money(sink), |address| Snapshot {
             profiles,
             ..routed_world(address, backends)
         });
@@ -124,11 +124,11 @@ impl Scene {
     }
 }
 
-fn routed_world(sandbox: SocketAddr, backends: &[Backend]) -> World {
+fn routed_world(sandbox: SocketAddr, backends: &[Backend]) -> Snapshot {
     ruled_world(sandbox, backends, Policy::default())
 }
 
-fn ruled_world(sandbox: SocketAddr, backends: &[Backend], policy: Policy) -> World {
+fn ruled_world(sandbox: SocketAddr, backends: &[Backend], policy: Policy) -> Snapshot {
     let mut roster = RosterBuilder::new(Arc::new(Catalog::embedded()));
     let mut endpoints = Vec::new();
     for (service, name, path, models) in backends {
@@ -150,7 +150,7 @@ fn ruled_world(sandbox: SocketAddr, backends: &[Backend], policy: Policy) -> Wor
             direct: false,
         })));
     }
-    World {
+    Snapshot {
         router: Router::new(roster.build(), policy),
         endpoints,
         ..world(sandbox, true, None)
@@ -356,7 +356,7 @@ async fn what_is_required_may_be_missing_where_the_caller_takes_that() {
 async fn an_agent_shares_a_prompt_cache_within_a_session_and_the_provider_learns_no_name() {
     let scene = Scene::of(&[VENICE]);
     let ask = async |session: &str, secret: &str| {
-        scene.bench.swap(|address| World {
+        scene.bench.swap(|address| Snapshot {
             setup: SetupPolicy {
                 cache_key_secret: Secret::new(secret.to_owned()),
                 ..SetupPolicy::default()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bardo_access::Future;
 use bardo_engine::{
     Answer, AnswerBody, AnswerHead, AnswerStore, Asked, EngineError, Preparer, Principal, Prompt,
-    Screen, ScreenRefusal, Stages, Stores, World,
+    Screen, ScreenRefusal, Snapshot, Stages, Stores,
 };
 use bardo_types::chat::{ChatRequest, Part};
 use bardo_types::model::Dialect;
@@ -53,7 +53,7 @@ impl Preparer for Replaces {
 
 fn bench(stages: &Stages) -> Bench {
     let bench = Bench::start();
-    bench.swap(|address| World {
+    bench.swap(|address| Snapshot {
         stages: stages.clone(),
         ..world(address, true, None)
     });

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use bardo_engine::{
     Answer, AnswerBody, AnswerHead, Billing, Deadlines, DefaultLimits, Engine, EngineError,
-    EventSink, Hints, Principal, Received, Resilience, Services, SetupPolicy, Stages, Task, World,
+    EventSink, Hints, Principal, Received, Resilience, Services, SetupPolicy, Snapshot, Stages,
+    Task,
 };
 use bardo_providers::transport::{Origin, Transport, UpstreamBody};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
@@ -101,7 +102,7 @@ impl Bench {
         })
     }
 
-    pub(crate) fn with(services: Services, world: impl FnOnce(SocketAddr) -> World) -> Self {
+    pub(crate) fn with(services: Services, world: impl FnOnce(SocketAddr) -> Snapshot) -> Self {
         let sandbox = Sandbox::bind(SandboxConfig::default()).expect("a free port");
         let address = sandbox.local_addr();
         tokio::spawn(sandbox.run(std::future::pending()));
@@ -115,7 +116,7 @@ impl Bench {
     }
 
     /// Puts another world in place.
-    pub(crate) fn swap(&self, world: impl FnOnce(SocketAddr) -> World) {
+    pub(crate) fn swap(&self, world: impl FnOnce(SocketAddr) -> Snapshot) {
         self.engine.swap_world(world(self.sandbox));
     }
 
@@ -223,7 +224,7 @@ pub(crate) async fn read(answer: Answer) -> Result<Read, EngineError> {
 }
 
 /// `direct`: the backends' keys are the callers' own. `price`: of every model.
-pub(crate) fn world(sandbox: SocketAddr, direct: bool, price: Option<Price>) -> World {
+pub(crate) fn world(sandbox: SocketAddr, direct: bool, price: Option<Price>) -> Snapshot {
     world_of(sandbox, |_| direct, price)
 }
 
@@ -232,7 +233,7 @@ pub(crate) fn world_of(
     sandbox: SocketAddr,
     direct: impl Fn(Service) -> bool,
     price: Option<Price>,
-) -> World {
+) -> Snapshot {
     let mut roster = RosterBuilder::new(Arc::new(Catalog::embedded()));
     let mut endpoints = Vec::new();
     for (index, (service, path, dialect, models)) in BACKENDS.iter().enumerate() {
@@ -256,7 +257,7 @@ pub(crate) fn world_of(
         })));
     }
     let patience = Duration::from_secs(10);
-    World {
+    Snapshot {
         router: Router::new(roster.build(), Policy::default()),
         profiles: std::collections::BTreeMap::new(),
         setup: SetupPolicy::default(),

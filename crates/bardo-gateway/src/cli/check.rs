@@ -69,9 +69,9 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
         &unbilled::names(&backends),
     ));
     let catalog = Arc::new(Catalog::embedded());
-    let world = assemble::world(config, &backends, &catalog, &LiveLists::new(), false);
-    let unserved = unserved(config, world.roster());
-    notices.extend(odd_fallbacks(config, world.roster()));
+    let snapshot = assemble::snapshot(config, &backends, &catalog, &LiveLists::new(), false);
+    let unserved = unserved(config, snapshot.roster());
+    notices.extend(odd_fallbacks(config, snapshot.roster()));
     if config.catalog.live {
         notices.extend(unserved);
     } else if let Some(first) = unserved.first() {

@@ -332,9 +332,13 @@ or with a configuration:
         true => Lists::Backends,
         false => Lists::Program,
     };
-    let world = assemble::world(&loaded.config, &backends, &catalog, &lists, args.sandbox);
+    let snapshot = assemble::snapshot(&loaded.config, &backends, &catalog, &lists, args.sandbox);
     let transport = Transport::new(Duration::from_secs(1));
-    let engine = Engine::new(world, transport, Services::without_money(Arc::new(Nowhere)));
+    let engine = Engine::new(
+        snapshot,
+        transport,
+        Services::without_money(Arc::new(Nowhere)),
+    );
     let body = Bytes::from(body.to_string());
     let received = Received {
         request_id: request_id::fresh(),

@@ -23,7 +23,7 @@ impl Backends {
         let now = Instant::now();
         let models = engine.backend_health();
         let probes = engine.observed().probe_health(now);
-        let world = engine.world();
+        let snapshot = engine.snapshot();
         let of = |name: &str| Backend {
             name: name.to_owned(),
             models: models
@@ -33,7 +33,7 @@ impl Backends {
                 .collect(),
             probe: probes.iter().find(|probe| probe.backend == name).cloned(),
         };
-        Self(world.endpoints.iter().map(|one| of(&one.name)).collect())
+        Self(snapshot.endpoints.iter().map(|one| of(&one.name)).collect())
     }
 
     /// The backends as JSON, for `/status`.

@@ -9,7 +9,7 @@ use super::naming::spelled;
 use super::{BackendModels, BackendSpec, Candidate, Pricing, Roster, is_maker};
 use crate::catalog::Catalog;
 use crate::name::normalize;
-use crate::offer::{Offer, Pool, Terms};
+use crate::rated::{Pool, RatedCandidate, Terms};
 use crate::services;
 
 /// Collects what a [`Roster`] is made of.
@@ -120,7 +120,7 @@ impl RosterBuilder {
                 roster.offered.push(candidate.clone());
                 roster
                     .pool
-                    .add(Offer::new(candidate, row, roster.terms[index]));
+                    .add(RatedCandidate::new(candidate, row, roster.terms[index]));
                 // Ollama means `name:latest` by a name without a tag.
                 let plain = entry.upstream_id.strip_suffix(":latest");
                 let plain = plain.filter(|_| spec.service == Service::Local);

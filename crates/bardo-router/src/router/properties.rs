@@ -511,7 +511,7 @@ fn plain_world() -> impl Strategy<Value = World> {
     })
 }
 
-fn chosen(router: &Router, sensitivity: f64) -> Offer {
+fn chosen(router: &Router, sensitivity: f64) -> RatedCandidate {
     let hints = RouteHints {
         subsystem: Some("plain".into()),
         intent: IntentHints {
@@ -531,7 +531,7 @@ fn chosen(router: &Router, sensitivity: f64) -> Offer {
         tier: None,
     });
     let route = route.unwrap();
-    router.roster().offer(route.choices[0].candidate.clone())
+    router.roster().rated(route.choices[0].candidate.clone())
 }
 
 proptest! {
@@ -547,13 +547,13 @@ proptest! {
         let (low, high) = (low.min(high), low.max(high));
         let (free, sparing) = (chosen(&router, low), chosen(&router, high));
         prop_assert!(sparing.blended <= free.blended, "{} {}", sparing.blended, free.blended);
-        let point = |offer: &Offer| Point {
-            cost: offer.blended,
-            quality: offer.quality,
-            latency_ms: offer.latency_prior,
+        let point = |rated: &RatedCandidate| Point {
+            cost: rated.blended,
+            quality: rated.quality,
+            latency_ms: rated.latency_prior,
             privacy: 0,
         };
-        for other in &router.roster().pool.offers {
+        for other in &router.roster().pool.rated_candidates {
             prop_assert!(!point(other).dominates(&point(&free)), "{other:?} beats {free:?}");
         }
     }

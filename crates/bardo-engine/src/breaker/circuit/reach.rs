@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use super::super::{Health, Who};
+use super::super::{CircuitKey, Health};
 use super::Circuit;
 
 impl Circuit {
@@ -14,7 +14,7 @@ impl Circuit {
 
 impl Health {
     /// Since when the circuit of a backend and model is open, if it is.
-    pub(crate) fn open_since(&self, who: &Who, now: Instant) -> Option<Instant> {
+    pub(crate) fn open_since(&self, who: &CircuitKey, now: Instant) -> Option<Instant> {
         if self.has_none() {
             return None;
         }
@@ -64,7 +64,7 @@ mod tests {
     use super::super::super::tests::{BREAKER, backend, failure};
     use super::*;
 
-    fn passes(health: &Arc<Health>, who: &Who, now: Instant) -> bool {
+    fn passes(health: &Arc<Health>, who: &CircuitKey, now: Instant) -> bool {
         matches!(health.gate(who, &BREAKER, now), Gate::Pass(_))
     }
 

@@ -330,12 +330,12 @@ impl Publisher {
     }
 }
 
-struct World {
+struct Snapshot {
     privy: Privy,
     start: Instant,
 }
 
-impl World {
+impl Snapshot {
     fn new(url: &str) -> Self {
         let config = PrivyConfig {
             app_id: APP.into(),
@@ -368,10 +368,13 @@ impl World {
 async fn a_holder_draws_on_the_account_of_its_subject() {
     let issuer = Issuer::new("k1");
     let publisher = Publisher::start(Some(set(&[&issuer])));
-    let world = World::new(&publisher.url);
+    let snapshot = Snapshot::new(&publisher.url);
     let token = issuer.token(&claims());
-    assert_eq!(world.ask(&token, 0).await.unwrap(), "privy:did:privy:cl1");
-    let Verdict::Now(Ok(principal)) = world.verdict(&token, 0) else {
+    assert_eq!(
+        snapshot.ask(&token, 0).await.unwrap(),
+        "privy:did:privy:cl1"
+    );
+    let Verdict::Now(Ok(principal)) = snapshot.verdict(&token, 0) else {
         panic!("it is known by now");
     };
     let Payer::Prepaid(record) = &principal.payer else {
@@ -383,14 +386,14 @@ async fn a_holder_draws_on_the_account_of_its_subject() {
     );
     assert_eq!(publisher.asked(), 1);
     // Known or not, it ends at its time.
-    assert_eq!(world.ask(&token, 3_660).await, Err(Denied::Wrong));
+    assert_eq!(snapshot.ask(&token, 3_660).await, Err(Denied::Wrong));
     let now = Moment {
         unix_ms: 0,
-        at: world.start,
+        at: snapshot.start,
     };
     for other in ["bardo_sk_a_b", "eyJhbGciOiJFUzI1NiJ9.e30.x", "sk-1"] {
         assert!(
-            world.privy.authenticate(other, HERE, now).is_none(),
+            snapshot.privy.authenticate(other, HERE, now).is_none(),
             "{other}"
         );
     }
@@ -419,55 +422,55 @@ fn subjects_never_share_an_account() {
 async fn a_new_key_of_the_issuer_is_found_and_an_old_one_is_forgotten() {
     let (old, new) = (Issuer::new("k1"), Issuer::new("k2"));
     let publisher = Publisher::start(Some(set(&[&old])));
-    let world = World::new(&publisher.url);
+    let snapshot = Snapshot::new(&publisher.url);
     let by_old = old.token(&claims());
-    assert!(world.ask(&by_old, 0).await.is_ok());
+    assert!(snapshot.ask(&by_old, 0).await.is_ok());
     publisher.publish(Some(set(&[&new])));
     // Unknown names do not make the gateway ask all the time.
     for _ in 0..20 {
         assert_eq!(
-            world.ask(&new.token(&claims()), 10).await,
+            snapshot.ask(&new.token(&claims()), 10).await,
             Err(Denied::Wrong)
         );
     }
     assert_eq!(publisher.asked(), 1);
-    assert!(world.ask(&new.token(&claims()), 31).await.is_ok());
+    assert!(snapshot.ask(&new.token(&claims()), 31).await.is_ok());
     assert_eq!(publisher.asked(), 2);
     // What the old key had verified before is not remembered over the new set.
-    assert_eq!(world.ask(&by_old, 32).await, Err(Denied::Wrong));
+    assert_eq!(snapshot.ask(&by_old, 32).await, Err(Denied::Wrong));
 }
 
 #[tokio::test]
 async fn an_issuer_that_does_not_answer_makes_no_token_wrong() {
     let issuer = Issuer::new("k1");
     let publisher = Publisher::start(None);
-    let world = World::new(&publisher.url);
+    let snapshot = Snapshot::new(&publisher.url);
     let token = |seconds: u64| issuer.token(&with(claims(), "exp", json!(NOW_S + seconds + 600)));
     let unavailable = Denied::Unavailable {
         retry_after_ms: 3_000,
     };
-    assert_eq!(world.ask(&token(0), 0).await, Err(unavailable));
-    assert_eq!(world.ask(&token(0), 1).await, Err(unavailable));
+    assert_eq!(snapshot.ask(&token(0), 0).await, Err(unavailable));
+    assert_eq!(snapshot.ask(&token(0), 1).await, Err(unavailable));
     assert_eq!(publisher.asked(), 1);
     publisher.publish(Some(set(&[&issuer])));
-    assert!(world.ask(&token(0), 4).await.is_ok());
+    assert!(snapshot.ask(&token(0), 4).await.is_ok());
     // What was fetched once is good for a day, though it is asked for again after an hour.
     publisher.publish(None);
-    assert!(world.ask(&token(3_000), 3_000).await.is_ok());
+    assert!(snapshot.ask(&token(3_000), 3_000).await.is_ok());
     assert_eq!(publisher.asked(), 2);
-    assert!(world.ask(&token(4_000), 4_000).await.is_ok());
+    assert!(snapshot.ask(&token(4_000), 4_000).await.is_ok());
     assert_eq!(publisher.asked(), 3);
-    assert_eq!(world.ask(&token(90_000), 90_000).await, Err(unavailable));
+    assert_eq!(snapshot.ask(&token(90_000), 90_000).await, Err(unavailable));
 }
 
 #[tokio::test]
 async fn simultaneous_tokens_wait_for_one_answer() {
     let issuer = Issuer::new("k1");
     let publisher = Publisher::start(Some(set(&[&issuer])));
-    let world = World::new(&publisher.url);
+    let snapshot = Snapshot::new(&publisher.url);
     let token = issuer.token(&claims());
     let asking: Vec<_> = (0..50)
-        .map(|_| tokio::spawn(world.verdict(&token, 0).outcome()))
+        .map(|_| tokio::spawn(snapshot.verdict(&token, 0).outcome()))
         .collect();
     for asked in asking {
         assert!(asked.await.unwrap().is_ok());

@@ -15,7 +15,7 @@ thread_local! {
 }
 
 /// Works on a thread that serves nobody, on few of them at a time.
-pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) async fn spawn_count<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let room = ROOM.with(Arc::clone);
     let _permit = room.acquire().await.expect("it is never closed");
     tokio::task::spawn_blocking(work)
@@ -37,7 +37,7 @@ mod tests {
         let mut crowd = tokio::task::JoinSet::new();
         for _ in 0..200 {
             let (busy, most) = (Arc::clone(&busy), Arc::clone(&most));
-            crowd.spawn(aside(move || {
+            crowd.spawn(spawn_count(move || {
                 let now = busy.fetch_add(1, Ordering::SeqCst) + 1;
                 most.fetch_max(now, Ordering::SeqCst);
                 // Long enough for others to come in beside it.

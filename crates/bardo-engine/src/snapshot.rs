@@ -127,7 +127,7 @@ impl Default for SetupPolicy {
 
 /// Everything that configuration and catalogs decide. Immutable; a reload or a refresh swaps the
 /// whole.
-pub struct World {
+pub struct Snapshot {
     /// The models, who serves them, and who is chosen.
     pub router: Router,
     /// How the owner wants the models of subsystems set up, by subsystem.
@@ -156,7 +156,7 @@ pub struct World {
     pub stages: Stages,
 }
 
-impl World {
+impl Snapshot {
     /// The models and who serves them.
     #[must_use]
     pub fn roster(&self) -> &Roster {

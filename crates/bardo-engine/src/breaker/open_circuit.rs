@@ -12,7 +12,7 @@ const PROBE_PATIENCE: Duration = Duration::from_secs(10);
 const EARLY_GAP: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
-pub(super) struct Trip {
+pub(super) struct OpenCircuit {
     pub(super) until: Instant,
     pub(super) period: Duration,
     /// Since when a request is finding out.
@@ -25,7 +25,7 @@ pub(super) struct Trip {
     anyway: u64,
 }
 
-impl Trip {
+impl OpenCircuit {
     pub(super) fn new(breaker: &Breaker, now: Instant) -> Self {
         Self {
             until: now + breaker.open_for,

@@ -10,13 +10,13 @@ use bardo_types::intent::Intent;
 use bardo_types::privacy::SecurityClass;
 
 use crate::decision::Score;
-use crate::filter::Sieved;
-use crate::need::Need;
-use crate::offer::Offer;
+use crate::filter::FilterResult;
 use crate::pareto::Point;
 use crate::policy::{Mode, Policy};
+use crate::rated::RatedCandidate;
 use crate::reason::{Reason, Reasons};
 use crate::request::{Observation, RouteRequest, State};
+use crate::requirements::Requirements;
 use crate::roster::BackendSpec;
 use crate::score::{self, Weighing};
 use crate::services::Role;
@@ -26,9 +26,9 @@ const MOST_CHOICES: usize = 16;
 
 /// A candidate on the walk.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen {
+pub(crate) struct RankedCandidate {
     /// Its place among the offers.
-    pub(crate) offer: usize,
+    pub(crate) rated: usize,
     pub(crate) reasons: Reasons,
     pub(crate) features: FeatureSet,
     pub(crate) security: SecurityClass,
@@ -58,14 +58,14 @@ pub(crate) struct Place {
     pub(crate) expected_late: bool,
 }
 
-impl Seen {
-    pub(crate) fn new(offer: usize, sieved: Sieved) -> Self {
+impl RankedCandidate {
+    pub(crate) fn new(rated: usize, filtered: FilterResult) -> Self {
         Self {
-            offer,
-            reasons: sieved.reasons,
-            features: sieved.features,
-            security: sieved.security,
-            max_output: sieved.max_output,
+            rated,
+            reasons: filtered.reasons,
+            features: filtered.features,
+            security: filtered.security,
+            max_output: filtered.max_output,
             observed: Observation::default(),
             score: None,
             place: Place::default(),
@@ -94,28 +94,28 @@ const NOT_WORTH_A_FLOOR: Reasons = OVERLOOKED[6]
     .with(Reason::Slow);
 
 /// The walk over the offers for one request.
-pub(crate) struct Walk<'a> {
+pub(crate) struct Ranking<'a> {
     pub(crate) request: &'a RouteRequest<'a>,
-    pub(crate) need: &'a Need,
+    pub(crate) requirements: &'a Requirements,
     pub(crate) policy: &'a Policy,
     pub(crate) backends: &'a [BackendSpec],
-    pub(crate) offers: &'a [Offer],
+    pub(crate) rated_candidates: &'a [RatedCandidate],
     pub(crate) route: &'a [String],
     /// Whether the roles of services are enforced.
     pub(crate) roles: bool,
 }
 
-impl Walk<'_> {
+impl Ranking<'_> {
     /// Puts those that may be asked in order, by their place among `seen`; the reasons of the
     /// others are complete when it returns. Empty: no candidate may answer.
     ///
     /// Where a floor may yield, those that meet it come first, whatever speaks for the others: it
     /// yields only where none of them can answer.
-    pub(crate) fn order(&self, seen: &mut [Seen]) -> Vec<usize> {
-        if self.need.class >= self.need.wish {
+    pub(crate) fn order(&self, seen: &mut [RankedCandidate]) -> Vec<usize> {
+        if self.requirements.class >= self.requirements.wish {
             return self.order_alike(seen);
         }
-        let is_kept = |one: &Seen| one.security >= self.need.wish;
+        let is_kept = |one: &RankedCandidate| one.security >= self.requirements.wish;
         let mut kept = seen.to_vec();
         for one in &mut kept {
             one.reasons = one.reasons.with_if(!is_kept(one), Reason::Security);
@@ -148,13 +148,13 @@ impl Walk<'_> {
     }
 
     /// Whether one could answer, and only its price, its quality or the like speak against it.
-    fn is_only_unwelcome(&self, one: &Seen) -> bool {
-        let candidate = &self.offers[one.offer].candidate;
+    fn is_only_unwelcome(&self, one: &RankedCandidate) -> bool {
+        let candidate = &self.rated_candidates[one.rated].candidate;
         one.reasons.within(NOT_WORTH_A_FLOOR)
             && self.request.health.observe(candidate).state != State::Down
     }
 
-    fn order_alike(&self, seen: &mut [Seen]) -> Vec<usize> {
+    fn order_alike(&self, seen: &mut [RankedCandidate]) -> Vec<usize> {
         let mut may: Vec<usize> = Vec::new();
         let of_a_pass = Reasons::of(Reason::Tier).with(Reason::Slow);
         for lacking in self.passes() {
@@ -173,7 +173,7 @@ impl Walk<'_> {
             self.keep_tier(seen, &mut may);
             self.look(seen, &may);
             if self.policy.strict_latency {
-                let is_relaxed = !lacking.is_empty() || self.need.accepts_degraded;
+                let is_relaxed = !lacking.is_empty() || self.requirements.accepts_degraded;
                 may.retain(|&at| {
                     let place = seen[at].place;
                     let is_late = place.is_very_late || place.is_late && !is_relaxed;
@@ -195,7 +195,7 @@ impl Walk<'_> {
     /// What may be lacking: nothing, and then what is given up.
     fn passes(&self) -> &'static [Reasons] {
         const PASSES: [Reasons; 2] = [Reasons::NONE, Reasons::of(Reason::Lacking)];
-        if self.need.gives_up {
+        if self.requirements.gives_up {
             &PASSES
         } else {
             &PASSES[..1]
@@ -203,10 +203,12 @@ impl Walk<'_> {
     }
 
     /// Keeps those whose tier is the one that is needed, or the nearest below that anybody has.
-    fn keep_tier(&self, seen: &mut [Seen], may: &mut Vec<usize>) {
-        let tier = |at: usize, seen: &[Seen]| self.offers[seen[at].offer].tier;
+    fn keep_tier(&self, seen: &mut [RankedCandidate], may: &mut Vec<usize>) {
+        let tier = |at: usize, seen: &[RankedCandidate]| self.rated_candidates[seen[at].rated].tier;
         let best = may.iter().map(|&at| tier(at, seen)).max();
-        let floor = best.map_or(self.need.tier, |best| best.min(self.need.tier));
+        let floor = best.map_or(self.requirements.tier, |best| {
+            best.min(self.requirements.tier)
+        });
         may.retain(|&at| {
             let is_below = tier(at, seen) < floor;
             seen[at].reasons = seen[at].reasons.with_if(is_below, Reason::Tier);
@@ -215,14 +217,14 @@ impl Walk<'_> {
     }
 
     /// Looks how each does and what it would miss.
-    fn look(&self, seen: &mut [Seen], may: &[usize]) {
-        let limit = self.need.intent.max_latency_ms;
-        let wishes: FeatureSet = self.need.intent.prefer.iter().copied().collect();
+    fn look(&self, seen: &mut [RankedCandidate], may: &[usize]) {
+        let limit = self.requirements.intent.max_latency_ms;
+        let wishes: FeatureSet = self.requirements.intent.prefer.iter().copied().collect();
         let ranks = self.ranks();
         for &at in may {
             let one = &mut seen[at];
-            let offer = &self.offers[one.offer];
-            one.observed = self.request.health.observe(&offer.candidate);
+            let rated = &self.rated_candidates[one.rated];
+            one.observed = self.request.health.observe(&rated.candidate);
             let measured = one.observed.p90_ms.or(one.observed.p50_ms);
             let is_within = |factor: u64, takes: Option<u64>| match (takes, limit) {
                 (Some(takes), Some(limit)) => takes <= limit.saturating_mul(factor),
@@ -230,27 +232,27 @@ impl Walk<'_> {
             };
             one.place = Place {
                 is_down: one.observed.state == State::Down,
-                is_unkept: one.security < self.need.wish,
+                is_unkept: one.security < self.requirements.wish,
                 is_very_late: !is_within(2, measured),
                 is_failing: one.observed.state == State::Degraded,
                 is_late: !is_within(1, measured),
-                lacking: self.need.should.minus(one.features).len(),
+                lacking: self.requirements.should.minus(one.features).len(),
                 unmet: wishes.minus(one.features).len(),
-                is_spare: self.is_spare(offer)
-                    && ranks[offer.candidate.backend] >= self.route.len(),
-                rank: ranks[offer.candidate.backend],
-                expected_late: measured.is_none() && !is_within(1, Some(offer.latency_prior)),
+                is_spare: self.is_spare(rated)
+                    && ranks[rated.candidate.backend] >= self.route.len(),
+                rank: ranks[rated.candidate.backend],
+                expected_late: measured.is_none() && !is_within(1, Some(rated.latency_prior)),
             };
         }
     }
 
     /// Whether somebody only helps out: the owner's machine for what others keep too, and staked
     /// compute for what need not be kept.
-    fn is_spare(&self, offer: &Offer) -> bool {
+    fn is_spare(&self, rated: &RatedCandidate) -> bool {
         self.roles
-            && match offer.service.role {
+            && match rated.service.role {
                 Role::Spare => true,
-                Role::Privacy => !self.need.is_private(),
+                Role::Privacy => !self.requirements.is_private(),
                 Role::General | Role::SelfFunding | Role::Direct => false,
             }
     }
@@ -272,7 +274,7 @@ impl Walk<'_> {
     }
 
     /// Those that do not answer are asked where nobody else is left.
-    fn put_aside_down(&self, seen: &mut [Seen], may: &mut Vec<usize>) {
+    fn put_aside_down(&self, seen: &mut [RankedCandidate], may: &mut Vec<usize>) {
         if may.iter().all(|&at| seen[at].place.is_down) {
             return;
         }
@@ -284,23 +286,27 @@ impl Walk<'_> {
     }
 
     fn weighing(&self) -> (Weighing, bool) {
-        let need = self.need;
-        let privacy = score::wishes_privacy(&need.intent, need.class, need.wish);
-        (Weighing::new(self.policy, &need.intent, privacy), privacy)
+        let requirements = self.requirements;
+        let privacy =
+            score::wishes_privacy(&requirements.intent, requirements.class, requirements.wish);
+        (
+            Weighing::new(self.policy, &requirements.intent, privacy),
+            privacy,
+        )
     }
 
-    fn rate(&self, seen: &mut [Seen], may: &[usize]) {
+    fn rate(&self, seen: &mut [RankedCandidate], may: &[usize]) {
         let (weighing, _) = self.weighing();
         for &at in may {
             let one = &mut seen[at];
-            let offer = &self.offers[one.offer];
-            let blended = offer.blended_for(&self.request.facts);
-            let score = weighing.rate((offer, blended), one.features, one.security, one.observed);
+            let rated = &self.rated_candidates[one.rated];
+            let blended = rated.blended_for(&self.request.facts);
+            let score = weighing.rate((rated, blended), one.features, one.security, one.observed);
             one.score = Some(score);
         }
     }
 
-    fn sort(&self, seen: &[Seen], may: &mut [usize]) {
+    fn sort(&self, seen: &[RankedCandidate], may: &mut [usize]) {
         may.sort_unstable_by(|&a, &b| {
             let (a, b) = (&seen[a], &seen[b]);
             a.place.cmp(&b.place).then_with(|| self.compare(a, b))
@@ -309,12 +315,15 @@ impl Walk<'_> {
 
     /// By price where only the cheapest will do, then by score, and ties by what is documented; the
     /// last word has a name, so that the order of no list matters.
-    fn compare(&self, a: &Seen, b: &Seen) -> Ordering {
-        let total = |one: &Seen| one.score.map_or(0.0, |score| score.total);
-        let (x, y) = (&self.offers[a.offer], &self.offers[b.offer]);
+    fn compare(&self, a: &RankedCandidate, b: &RankedCandidate) -> Ordering {
+        let total = |one: &RankedCandidate| one.score.map_or(0.0, |score| score.total);
+        let (x, y) = (
+            &self.rated_candidates[a.rated],
+            &self.rated_candidates[b.rated],
+        );
         let facts = &self.request.facts;
         let by_price = x.blended_for(facts).cmp(&y.blended_for(facts));
-        let first = if self.need.cheapest {
+        let first = if self.requirements.cheapest {
             by_price
         } else {
             Ordering::Equal
@@ -331,7 +340,7 @@ impl Walk<'_> {
 
     /// A clamped term can make the worse of two look alike; whoever is beaten in everything never
     /// leads those of its place.
-    fn lead_with_the_undominated(&self, seen: &[Seen], may: &mut [usize]) {
+    fn lead_with_the_undominated(&self, seen: &[RankedCandidate], may: &mut [usize]) {
         let Some(&first) = may.first() else { return };
         let (_, privacy) = self.weighing();
         let rivals = may
@@ -349,19 +358,19 @@ impl Walk<'_> {
         }
     }
 
-    pub(crate) fn point(&self, one: &Seen, with_privacy: bool) -> Point {
-        let offer = &self.offers[one.offer];
+    pub(crate) fn point(&self, one: &RankedCandidate, with_privacy: bool) -> Point {
+        let rated = &self.rated_candidates[one.rated];
         Point {
-            cost: offer.blended_for(&self.request.facts),
-            quality: offer.quality,
-            latency_ms: score::latency_ms(offer, one.observed),
+            cost: rated.blended_for(&self.request.facts),
+            quality: rated.quality,
+            latency_ms: score::latency_ms(rated, one.observed),
             privacy: if with_privacy { one.security as u8 } else { 0 },
         }
     }
 
     /// One model of each backend before the second of any, so that another backend is asked next;
     /// and behind the first nobody who keeps the request less well, as far as anybody cares.
-    fn spread(&self, seen: &mut [Seen], may: Vec<usize>) -> Vec<usize> {
+    fn spread(&self, seen: &mut [RankedCandidate], may: Vec<usize>) -> Vec<usize> {
         let Some(&first) = may.first() else {
             return may;
         };
@@ -374,7 +383,7 @@ impl Walk<'_> {
         let mut met = HashSet::new();
         let (mut order, others): (Vec<usize>, Vec<usize>) = may
             .into_iter()
-            .partition(|&at| met.insert(self.offers[seen[at].offer].candidate.backend));
+            .partition(|&at| met.insert(self.rated_candidates[seen[at].rated].candidate.backend));
         order.extend(others);
         order.truncate(MOST_CHOICES);
         order
@@ -382,13 +391,13 @@ impl Walk<'_> {
 
     /// The least protection of whoever is asked behind the first.
     fn least_behind(&self, first: SecurityClass) -> SecurityClass {
-        let need = self.need;
-        if need.accepts_degraded {
-            return need.class;
+        let requirements = self.requirements;
+        if requirements.accepts_degraded {
+            return requirements.class;
         }
         first
-            .min(need.wish.max(preferred(&need.intent)))
-            .max(need.class)
+            .min(requirements.wish.max(preferred(&requirements.intent)))
+            .max(requirements.class)
     }
 }
 
@@ -404,7 +413,7 @@ fn preferred(intent: &Intent) -> SecurityClass {
 }
 
 /// Those against whom nothing speaks but what is overlooked.
-fn remaining(seen: &[Seen], overlooked: Reasons) -> Vec<usize> {
+fn remaining(seen: &[RankedCandidate], overlooked: Reasons) -> Vec<usize> {
     (0..seen.len())
         .filter(|&at| seen[at].reasons.within(overlooked))
         .collect()

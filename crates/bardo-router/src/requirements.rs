@@ -60,7 +60,7 @@ pub(crate) enum Target<'a> {
 
 /// What a request needs.
 #[derive(Debug, Clone)]
-pub(crate) struct Need {
+pub(crate) struct Requirements {
     pub(crate) intent: Intent,
     pub(crate) subsystem: Option<Arc<Subsystem>>,
     /// The part of the agent, for the owner's rules about it, known or not.
@@ -103,7 +103,7 @@ pub(crate) fn of_part<'a, T>(
     table.get(part?).or_else(|| table.get(&subsystem?.group))
 }
 
-impl Need {
+impl Requirements {
     /// Reads a request. `row` is that of its subsystem, where it names one that is known; `base` what
     /// is needed where the hints say nothing; `best` the best protection that any configured backend
     /// offers; `tier` the one that its name asks for (`bardo/t1`).
@@ -130,7 +130,7 @@ impl Need {
         let mut intent = overlaid(base, &hints.intent);
         intent.diem_available |= policy.diem_staked;
         let is_protected = row.as_ref().is_some_and(|row| row.protected);
-        let mut need = Self {
+        let mut requirements = Self {
             cheapest: false,
             // A part that says what it needs is not bound by the tier of the name.
             ceiling: tier
@@ -153,16 +153,16 @@ impl Need {
             warnings,
         };
         if !is_protected {
-            need.bend(hints, policy);
+            requirements.bend(hints, policy);
         }
-        need.cheapest |= need.intent.quality == Quality::Minimum;
-        need.tier = least_tier(&need.intent);
-        if let Some(ceiling) = need.ceiling {
-            need.tier = need.tier.min(ceiling);
+        requirements.cheapest |= requirements.intent.quality == Quality::Minimum;
+        requirements.tier = least_tier(&requirements.intent);
+        if let Some(ceiling) = requirements.ceiling {
+            requirements.tier = requirements.tier.min(ceiling);
         }
-        need.protect(hints, given, policy, best);
-        need.require(table, given, request.facts.uses, hints.accept_degraded);
-        need
+        requirements.protect(hints, given, policy, best);
+        requirements.require(table, given, request.facts.uses, hints.accept_degraded);
+        requirements
     }
 
     /// What vitality, revenue and phase do to parts that are not protected.

@@ -13,7 +13,7 @@ use crate::tab::Tab;
 /// them: a usage chunk that the caller did not ask for is left out, the closing comment is put
 /// before the terminal event, what follows the terminal event is dropped, and what the end lacks
 /// of its form (a blank line, `[DONE]`) is added.
-pub(crate) struct Pass {
+pub(crate) struct Passthrough {
     dialect: Dialect,
     service: Service,
     /// Number of answers that the request wants.
@@ -28,7 +28,7 @@ pub(crate) struct Pass {
     last: Bytes,
 }
 
-impl Pass {
+impl Passthrough {
     pub(crate) fn new(dialect: Dialect, service: Service, choices: u64, hide_usage: bool) -> Self {
         Self {
             dialect,

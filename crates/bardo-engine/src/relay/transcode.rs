@@ -7,7 +7,7 @@ use bardo_wire::sse::SseParser;
 use bardo_wire::table;
 
 use super::output::{EVENT_MAX, Output, Progress};
-use super::pass::{own_code, told_without_events};
+use super::passthrough::{own_code, told_without_events};
 use crate::error::code_of;
 use crate::schema;
 use crate::shape::Translation;
@@ -21,7 +21,7 @@ const UNFRAMED_MAX: usize = 64 << 10;
 pub(crate) type Keep = Box<dyn FnOnce(&ChatResponse) + Send>;
 
 /// From one dialect to another, event by event.
-pub(crate) struct Translate {
+pub(crate) struct Transcode {
     upstream: Dialect,
     parser: SseParser,
     /// What came before the first event, in case none ever comes.
@@ -39,7 +39,7 @@ pub(crate) struct Translate {
     finished: bool,
 }
 
-impl Translate {
+impl Transcode {
     pub(crate) fn new(
         upstream: Dialect,
         caller: Dialect,

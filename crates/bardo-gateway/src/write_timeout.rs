@@ -14,14 +14,14 @@ use tokio::time::Sleep;
 /// What a caller does not read fills the buffers between here and there, and then nothing of this
 /// process moves any more: no deadline of an answer is looked at, and its provider stays connected.
 /// A failed write ends the connection, and with it everything that is done for it.
-pub(crate) struct Unread<T> {
+pub(crate) struct WriteTimeout<T> {
     inner: T,
     limit: Duration,
     /// Runs while a write waits.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl<T> Unread<T> {
+impl<T> WriteTimeout<T> {
     pub(crate) fn new(inner: T, limit: Duration) -> Self {
         Self {
             inner,
@@ -49,7 +49,7 @@ impl<T> Unread<T> {
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Unread<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for WriteTimeout<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -59,7 +59,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Unread<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Unread<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<T> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -103,7 +103,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_caller_who_stops_reading_is_given_up_after_the_limit() {
         let (near, _far) = duplex(16);
-        let mut near = Unread::new(near, LIMIT);
+        let mut near = WriteTimeout::new(near, LIMIT);
         let began = Instant::now();
         let error = near.write_all(&[0; 17]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -113,7 +113,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_slow_reader_is_not() {
         let (near, mut far) = duplex(16);
-        let mut near = Unread::new(near, LIMIT);
+        let mut near = WriteTimeout::new(near, LIMIT);
         let reading = tokio::spawn(async move {
             let mut seen = 0;
             while far.read_u8().await.is_ok() {

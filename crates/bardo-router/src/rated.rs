@@ -7,8 +7,8 @@ use bardo_types::model::{Effort, ModelEntry, Price, Tier, ToolFormat};
 use bardo_types::privacy::{SecurityClass, TeeEvidence};
 
 use crate::classes;
-use crate::need::PROTECTION;
 use crate::request::Facts;
+use crate::requirements::PROTECTION;
 use crate::roster::Candidate;
 use crate::services::{Role, ServiceRow};
 
@@ -36,7 +36,7 @@ pub struct Terms {
 
 /// One backend with one model.
 #[derive(Debug, Clone)]
-pub(crate) struct Offer {
+pub(crate) struct RatedCandidate {
     pub(crate) candidate: Candidate,
     pub(crate) service: &'static ServiceRow,
     /// Without the features of protection, which depend on the request.
@@ -53,7 +53,7 @@ pub(crate) struct Offer {
     pub(crate) latency_prior: u64,
 }
 
-impl Offer {
+impl RatedCandidate {
     pub(crate) fn new(candidate: Candidate, service: &'static ServiceRow, terms: Terms) -> Self {
         let entry = &candidate.entry;
         let mut own = features(entry);
@@ -164,9 +164,9 @@ fn is_free(price: &Price) -> bool {
 /// All offers, in an order that does not depend on that of any list.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    pub(crate) offers: Vec<Offer>,
-    /// The offers of models for embeddings, in the order of `offers`.
-    pub(crate) embedders: Vec<Offer>,
+    pub(crate) rated_candidates: Vec<RatedCandidate>,
+    /// The offers of models for embeddings, in the order of `rated_candidates`.
+    pub(crate) embedders: Vec<RatedCandidate>,
     /// Rows that were left out because nobody could mean their price.
     pub(crate) quarantined: usize,
     /// The best protection that anybody offers.
@@ -174,33 +174,33 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn add(&mut self, offer: Offer) {
-        if !offer.is_sane() {
+    pub(crate) fn add(&mut self, rated: RatedCandidate) {
+        if !rated.is_sane() {
             self.quarantined += 1;
             return;
         }
-        if offer.entry().embeddings {
-            self.embedders.push(offer);
+        if rated.entry().embeddings {
+            self.embedders.push(rated);
             return;
         }
-        self.security = self.security.max(offer.security);
-        self.offers.push(offer);
+        self.security = self.security.max(rated.security);
+        self.rated_candidates.push(rated);
     }
 
     pub(crate) fn finish(&mut self) {
-        let key = |offer: &Offer| {
-            let entry = offer.entry();
+        let key = |rated: &RatedCandidate| {
+            let entry = rated.entry();
             (
-                offer.candidate.backend,
+                rated.candidate.backend,
                 entry.id.clone(),
                 entry.upstream_id.len(),
                 entry.upstream_id.clone(),
-                offer.blended,
+                rated.blended,
             )
         };
-        for offers in [&mut self.offers, &mut self.embedders] {
-            offers.sort_by_cached_key(key);
-            offers.dedup_by(|a, b| {
+        for rated_candidates in [&mut self.rated_candidates, &mut self.embedders] {
+            rated_candidates.sort_by_cached_key(key);
+            rated_candidates.dedup_by(|a, b| {
                 a.candidate.backend == b.candidate.backend
                     && a.entry().upstream_id == b.entry().upstream_id
             });
