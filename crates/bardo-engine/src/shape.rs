@@ -392,7 +392,9 @@ fn written_anew(
         },
     };
     let mut body: Bytes = as_the_vendor_wants(endpoint, encoded.body).into();
-    if let Ok(top) = scan(&body)
+    // A long body is scanned once more only for the service that has preferences.
+    if endpoint.service == Service::OpenRouter
+        && let Ok(top) = scan(&body)
         && let Some(edit) = preferences(leg, top.get("provider"))
     {
         body = splice(&top, &[edit]).into();

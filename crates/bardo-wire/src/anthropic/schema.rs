@@ -1,23 +1,27 @@
 //! JSON schemas that the API refuses, repaired on a copy.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use bardo_types::json::RawJson;
-use memchr::memmem;
+use memchr::memmem::Finder;
 use serde_json::{Map, Value, json};
 
 use crate::anthropic::shapes::Members;
 
 /// Keywords that old drafts spell in a way the current one refuses. A text without them is sent
 /// as it is, without being parsed.
-const SUSPECTS: [&[u8]; 6] = [
-    b"\"exclusiveMinimum\"",
-    b"\"exclusiveMaximum\"",
-    b"\"$schema\"",
-    b"\"required\":true",
-    b"\"required\":false",
-    b"\"any\"",
-];
+static SUSPECTS: LazyLock<[Finder<'static>; 6]> = LazyLock::new(|| {
+    [
+        "\"exclusiveMinimum\"",
+        "\"exclusiveMaximum\"",
+        "\"$schema\"",
+        "\"required\":true",
+        "\"required\":false",
+        "\"any\"",
+    ]
+    .map(Finder::new)
+});
 
 /// Constraints that structured outputs do not take.
 const UNENFORCED: [&str; 14] = [
@@ -91,7 +95,7 @@ fn is_object_schema(schema: &RawJson) -> bool {
 fn is_suspect(text: &str) -> bool {
     SUSPECTS
         .iter()
-        .any(|keyword| memmem::find(text.as_bytes(), keyword).is_some())
+        .any(|keyword| keyword.find(text.as_bytes()).is_some())
 }
 
 /// Gives the root `type: object`; alternatives at the root, which tools may not have, become
