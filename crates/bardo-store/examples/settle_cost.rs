@@ -4,16 +4,19 @@
 //! a usual size, from some accounts (50, or the first argument). Printed are requests per second
 //! and the processor time per request, by thread, as the kernel counts it.
 
-use std::collections::BTreeMap;
+mod processor_time;
+
 use std::fs;
 use std::io::Write;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bardo_ledger::{Charge, Deposit, End, Ledger, Record, Reserve, Settle};
 use bardo_store::sqlite::{Mode, SqliteStore};
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
+
+use processor_time::processor_time;
 
 /// How many callers there are at once, and how many requests they send in all.
 const LOADS: [(u64, u64); 4] = [(1, 5_000), (8, 50_000), (64, 100_000), (512, 200_000)];
@@ -141,23 +144,4 @@ async fn one(
         })
         .await?;
     Ok(())
-}
-
-/// Processor time of each thread of this process that is alive, by name.
-fn processor_time() -> BTreeMap<String, Duration> {
-    let mut times = BTreeMap::new();
-    for task in fs::read_dir("/proc/self/task")
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        let read = |name: &str| fs::read_to_string(task.path().join(name)).unwrap_or_default();
-        let nanos = read("schedstat")
-            .split(' ')
-            .next()
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(0);
-        *times.entry(read("comm").trim().to_owned()).or_default() += Duration::from_nanos(nanos);
-    }
-    times
 }
