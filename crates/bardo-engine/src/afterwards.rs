@@ -16,8 +16,8 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http_body_util::{BodyExt as _, Full};
 use tokio::sync::Semaphore;
 
+use crate::record::RequestRecord;
 use crate::services::Services;
-use crate::tab::Tab;
 
 /// Number of bills that are looked up at the same time; further estimates stay as they are.
 const AT_ONCE: usize = 64;
@@ -51,16 +51,16 @@ pub(crate) struct Estimate {
 impl Estimate {
     /// Of a settled request; `None` where nothing was estimated, nothing was charged, or the
     /// provider does not tell.
-    pub(crate) fn of(tab: &Tab) -> Option<Self> {
-        let receipt = &tab.receipt;
+    pub(crate) fn of(record: &RequestRecord) -> Option<Self> {
+        let receipt = record.receipt();
         let is_due = receipt.estimated
             && receipt.mode == PaymentMode::Prepaid
             && receipt.amounts.charge > MicroUsd::ZERO;
-        let endpoint = tab.answered_at.as_ref().filter(|_| is_due)?;
+        let endpoint = record.endpoint().filter(|_| is_due)?;
         let id = receipt.upstream_request_id.as_deref()?;
         Some(Self {
             path: endpoint.provider().bill_path(id)?,
-            services: Arc::clone(&tab.services),
+            services: Arc::clone(record.services()),
             endpoint: Arc::clone(endpoint),
             account: receipt.account.clone(),
             request: receipt.request_id.clone(),

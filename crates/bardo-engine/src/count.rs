@@ -35,7 +35,7 @@ impl Engine {
         let (limited, plan) = planned.into_parts();
         let (call, life) = limited.into_parts();
         let mut answer = self.counted(&call, &plan).await?;
-        answer.head.limits.clone_from(&life.tab().admission);
+        answer.head.limits = life.record().admission().cloned();
         Ok(answer)
     }
 

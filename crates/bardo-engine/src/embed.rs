@@ -58,10 +58,10 @@ impl Engine {
             Ok(vectors) => vectors,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
         };
-        let tab = sent.tab_mut();
-        tab.head();
+        let record = sent.record_mut();
+        record.head();
         if let Some(fresh_input) = vectors.prompt {
-            tab.count(&Usage {
+            record.count(&Usage {
                 fresh_input,
                 ..Usage::default()
             });

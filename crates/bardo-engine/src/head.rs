@@ -10,7 +10,7 @@ use bardo_types::privacy::TeeEvidence;
 use bardo_types::receipt::{PaymentMode, Receipt};
 
 use crate::header_lists::{degraded_list, warnings_list};
-use crate::tab::Tab;
+use crate::record::RequestRecord;
 
 /// What the headers of an answer say.
 #[derive(Debug, Clone, Default)]
@@ -78,13 +78,9 @@ impl Figures {
 
 impl AnswerHead {
     /// Of an answer that has begun.
-    pub(crate) fn begun(tab: &Tab) -> Self {
-        let receipt = &tab.receipt;
+    pub(crate) fn begun(record: &RequestRecord) -> Self {
+        let receipt = record.receipt();
         let routing = receipt.routing.as_deref();
-        let funds = match (tab.available, tab.hold) {
-            (Some(available), Some(held)) => available.checked_add(held),
-            (available, _) => available,
-        };
         Self {
             request_id: Some(receipt.request_id.clone()),
             model_requested: Arc::clone(&receipt.model_requested),
@@ -96,23 +92,25 @@ impl AnswerHead {
             upstream_request_id: receipt.upstream_request_id.clone(),
             cache: receipt.cache.clone(),
             optimizations: receipt.optimizations.clone(),
-            estimate: tab.estimate.filter(|_| receipt.mode != PaymentMode::Direct),
+            estimate: record
+                .estimate()
+                .filter(|_| receipt.mode != PaymentMode::Direct),
             figures: None,
             unbilled: !receipt.is_billed(),
-            unpriced: tab.is_unpriced(),
-            funds,
-            limits: tab.admission.clone(),
+            unpriced: record.is_unpriced(),
+            funds: record.funds_known(),
+            limits: record.admission().cloned(),
         }
     }
 
     /// Of a whole answer, with the figures that are known.
-    pub(crate) fn whole(tab: &Tab) -> Self {
-        let receipt = &tab.receipt;
+    pub(crate) fn whole(record: &RequestRecord) -> Self {
+        let receipt = record.receipt();
         Self {
             figures: Some(Figures::of(receipt)),
             estimate: None,
             funds: receipt.amounts.balance,
-            ..Self::begun(tab)
+            ..Self::begun(record)
         }
     }
 }

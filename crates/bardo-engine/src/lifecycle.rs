@@ -14,10 +14,10 @@ use tokio::time::Instant;
 
 use crate::call::Call;
 use crate::failure::Failure;
+use crate::record::RequestRecord;
 use crate::settlement::Message;
 use crate::shape::Shaped;
 use crate::spawn_count::spawn_count;
-use crate::tab::Tab;
 use crate::tally;
 
 /// The pause after the first time the books did not answer; doubled with each.
@@ -28,7 +28,7 @@ const UNKNOWN_WAIT: Duration = Duration::from_millis(500);
 /// A state before the end.
 pub(crate) trait Stage {
     /// What becomes of a request that is given up in this state.
-    fn abandoned(tab: Box<Tab>);
+    fn abandoned(record: Box<RequestRecord>);
 }
 
 /// Known to be well formed; the limits may have been asked.
@@ -42,60 +42,62 @@ pub(crate) enum Sent {}
 pub(crate) enum Flowing {}
 
 impl Stage for Received {
-    fn abandoned(mut tab: Box<Tab>) {
-        tab.give_back();
+    fn abandoned(mut record: Box<RequestRecord>) {
+        record.give_back();
     }
 }
 
 impl Stage for Reserved {
-    fn abandoned(mut tab: Box<Tab>) {
-        if tab.receipt.attempts.is_empty() {
-            tab.give_back();
+    fn abandoned(mut record: Box<RequestRecord>) {
+        if record.receipt.attempts.is_empty() {
+            record.give_back();
         } else {
-            drop(Unsettled::new(tab, Outcome::Aborted));
+            drop(Unsettled::new(record, Outcome::Aborted));
         }
     }
 }
 
 impl Stage for Sent {
-    fn abandoned(tab: Box<Tab>) {
-        drop(Unsettled::new(tab, Outcome::Aborted));
+    fn abandoned(record: Box<RequestRecord>) {
+        drop(Unsettled::new(record, Outcome::Aborted));
     }
 }
 
 impl Stage for Flowing {
-    fn abandoned(tab: Box<Tab>) {
-        drop(Unsettled::new(tab, Outcome::Aborted));
+    fn abandoned(record: Box<RequestRecord>) {
+        drop(Unsettled::new(record, Outcome::Aborted));
     }
 }
 
 /// A request in one of its states.
 #[must_use = "dropping it gives the request up"]
 pub(crate) struct Lifecycle<S: Stage> {
-    tab: Option<Box<Tab>>,
+    record: Option<Box<RequestRecord>>,
     stage: PhantomData<fn() -> S>,
 }
 
 impl<S: Stage> Lifecycle<S> {
-    fn at(tab: Box<Tab>) -> Self {
+    fn at(record: Box<RequestRecord>) -> Self {
         Self {
-            tab: Some(tab),
+            record: Some(record),
             stage: PhantomData,
         }
     }
 
-    fn take(mut self) -> Box<Tab> {
-        self.tab.take().expect("only the end of a state takes it")
+    fn take(mut self) -> Box<RequestRecord> {
+        self.record
+            .take()
+            .expect("only the end of a state takes it")
     }
 
-    pub(crate) fn tab(&self) -> &Tab {
-        self.tab
+    pub(crate) fn record(&self) -> &RequestRecord {
+        self.record
             .as_deref()
             .expect("only the end of a state takes it")
     }
 
-    pub(crate) fn tab_mut(&mut self) -> &mut Tab {
-        self.tab
+    pub(crate) fn record_mut(&mut self) -> &mut RequestRecord {
+        self.record
             .as_deref_mut()
             .expect("only the end of a state takes it")
     }
@@ -103,40 +105,40 @@ impl<S: Stage> Lifecycle<S> {
 
 impl<S: Stage> Drop for Lifecycle<S> {
     fn drop(&mut self) {
-        if let Some(tab) = self.tab.take() {
-            S::abandoned(tab);
+        if let Some(record) = self.record.take() {
+            S::abandoned(record);
         }
     }
 }
 
 impl Lifecycle<Received> {
-    pub(crate) fn new(tab: Tab) -> Self {
-        Self::at(Box::new(tab))
+    pub(crate) fn new(record: RequestRecord) -> Self {
+        Self::at(Box::new(record))
     }
 
     /// Money is held, or none is needed.
     pub(crate) fn reserved(self) -> Lifecycle<Reserved> {
-        let mut tab = self.take();
-        tab.receipt.timings.reserved = Some(tab.elapsed());
-        Lifecycle::at(tab)
+        let mut record = self.take();
+        record.receipt.timings.reserved = Some(record.elapsed());
+        Lifecycle::at(record)
     }
 }
 
 impl Lifecycle<Reserved> {
     /// A backend is about to be asked.
     pub(crate) fn sent(self, call: &Call, shaped: &Shaped) -> Lifecycle<Sent> {
-        let mut tab = self.take();
-        tab.ask(call, shaped);
-        Lifecycle::at(tab)
+        let mut record = self.take();
+        record.ask(call, shaped);
+        Lifecycle::at(record)
     }
 
     /// Nobody carried it out.
     pub(crate) fn failed(self) {
-        let tab = self.take();
-        if tab.receipt.attempts.is_empty() {
-            Reserved::abandoned(tab);
+        let record = self.take();
+        if record.receipt.attempts.is_empty() {
+            Reserved::abandoned(record);
         } else {
-            drop(Unsettled::new(tab, Outcome::Failed));
+            drop(Unsettled::new(record, Outcome::Failed));
         }
     }
 }
@@ -146,52 +148,52 @@ impl Lifecycle<Sent> {
     /// request out, another may be asked; else it is over, and what is held stays held until
     /// somebody knows.
     pub(crate) async fn failed(self, failure: &Failure) -> Option<Lifecycle<Reserved>> {
-        let mut tab = self.take();
-        tab.refused(failure);
+        let mut record = self.take();
+        record.refused(failure);
         if failure.next.is_unknown() {
             // Whoever reads of it shall find it in the books. Where they do not answer, the settler
             // goes on asking them.
             drop(
-                Unsettled::new(tab, Outcome::Unknown)
+                Unsettled::new(record, Outcome::Unknown)
                     .within(UNKNOWN_WAIT)
                     .await,
             );
             return None;
         }
-        Some(Lifecycle::at(tab))
+        Some(Lifecycle::at(record))
     }
 
     /// The first content is there.
     pub(crate) fn flowing(self) -> Lifecycle<Flowing> {
-        let mut tab = self.take();
-        tab.receipt.timings.first_content = Some(tab.elapsed());
-        Lifecycle::at(tab)
+        let mut record = self.take();
+        record.receipt.timings.first_content = Some(record.elapsed());
+        Lifecycle::at(record)
     }
 
     /// The answer is there, all of it, and none of it is handed over: it misses its schema. What
     /// the provider made is owed.
     pub(crate) fn withheld(self) -> Unsettled {
-        let mut tab = self.take();
-        let meter = tab.meter.take();
-        tab.complete(meter);
-        Unsettled::new(tab, Outcome::Failed)
+        let mut record = self.take();
+        let meter = record.meter.take();
+        record.complete(meter);
+        Unsettled::new(record, Outcome::Failed)
     }
 
     /// The answer is there, all of it.
     pub(crate) fn answered(self) -> Unsettled {
-        let mut tab = self.take();
-        tab.counted = tab.receipt.usage.is_some();
-        tab.receipt.timings.first_content = Some(tab.elapsed());
-        Unsettled::new(tab, Outcome::Finished)
+        let mut record = self.take();
+        record.counted = record.receipt.usage.is_some();
+        record.receipt.timings.first_content = Some(record.elapsed());
+        Unsettled::new(record, Outcome::Finished)
     }
 }
 
 impl Lifecycle<Flowing> {
     /// The provider said its last word.
     pub(crate) fn finished(self) -> Unsettled {
-        let mut tab = self.take();
-        tab.counted = tab.receipt.usage.is_some();
-        Unsettled::new(tab, Outcome::Finished)
+        let mut record = self.take();
+        record.counted = record.receipt.usage.is_some();
+        Unsettled::new(record, Outcome::Finished)
     }
 
     /// The provider failed, or the money ended.
@@ -203,56 +205,56 @@ impl Lifecycle<Flowing> {
 /// A request that is over and not settled. Dropping it hands it to the settler, or closes it at
 /// once where nobody has to be waited for.
 #[must_use = "dropping it leaves settling to the settler"]
-pub(crate) struct Unsettled(Option<Box<Tab>>);
+pub(crate) struct Unsettled(Option<Box<RequestRecord>>);
 
 /// A request whose figures are final.
-pub(crate) struct Concluded(Box<Tab>);
+pub(crate) struct Concluded(Box<RequestRecord>);
 
 impl Unsettled {
-    fn new(mut tab: Box<Tab>, outcome: Outcome) -> Self {
-        tab.receipt.outcome = outcome;
+    fn new(mut record: Box<RequestRecord>, outcome: Outcome) -> Self {
+        record.receipt.outcome = outcome;
         if outcome == Outcome::Aborted {
-            tab.left();
+            record.left();
         }
-        tab.receipt.timings.total = tab.elapsed();
-        tab.persisting = None;
-        Self(Some(tab))
+        record.receipt.timings.total = record.elapsed();
+        record.persisting = None;
+        Self(Some(record))
     }
 
     /// Takes up what was handed over.
-    pub(crate) fn resume(tab: Box<Tab>) -> Self {
-        Self(Some(tab))
+    pub(crate) fn resume(record: Box<RequestRecord>) -> Self {
+        Self(Some(record))
     }
 
-    pub(crate) fn tab_mut(&mut self) -> &mut Tab {
+    pub(crate) fn record_mut(&mut self) -> &mut RequestRecord {
         self.0.as_deref_mut().expect("only settling takes it")
     }
 
-    pub(crate) fn tab(&self) -> &Tab {
+    pub(crate) fn record(&self) -> &RequestRecord {
         self.0.as_deref().expect("only settling takes it")
     }
 
-    fn take(mut self) -> Box<Tab> {
+    fn take(mut self) -> Box<RequestRecord> {
         self.0.take().expect("only settling takes it")
     }
 
     /// Settles what needs nobody to be waited for.
     pub(crate) fn at_once(self) -> Result<Concluded, Self> {
-        if self.tab().moves_money() {
+        if self.record().moves_money() {
             return Err(self);
         }
-        let mut tab = self.take();
-        tab.close();
-        Ok(Concluded(tab))
+        let mut record = self.take();
+        record.close();
+        Ok(Concluded(record))
     }
 
     /// Counts where that is needed. Whoever stops waiting leaves the request to the settler.
     pub(crate) async fn counted(mut self) -> Self {
-        if !self.tab().moves_money() || !self.tab().needs_count() {
+        if !self.record().moves_money() || !self.record().needs_count() {
             return self;
         }
         spawn_count(move || {
-            tally::count(self.tab_mut());
+            tally::count(self.record_mut());
             self
         })
         .await
@@ -284,24 +286,24 @@ impl Unsettled {
 
     /// Asks the books once. What is dropped here unanswered can be asked again.
     pub(crate) async fn settle(&mut self) -> Result<(), StoreError> {
-        let tab = self.tab_mut();
-        if !tab.moves_money() && tab.command.is_none() {
-            tab.close();
+        let record = self.record_mut();
+        if !record.moves_money() && record.command.is_none() {
+            record.close();
             return Ok(());
         }
-        let command = tab.command().clone();
-        let Some(ledger) = tab.services.ledger.clone() else {
-            tab.close();
+        let command = record.command().clone();
+        let Some(ledger) = record.services.ledger.clone() else {
+            record.close();
             return Ok(());
         };
         let settled = ledger.settle(command).await?;
-        self.tab_mut().settled(settled);
+        self.record_mut().settled(settled);
         Ok(())
     }
 
     /// Ends it without a charge: the answer cannot be handed over.
     pub(crate) fn waive(mut self) {
-        self.tab_mut().waive();
+        self.record_mut().waive();
     }
 
     /// Ends a request that is settled already.
@@ -312,26 +314,26 @@ impl Unsettled {
 
 impl Drop for Unsettled {
     fn drop(&mut self) {
-        let Some(mut tab) = self.0.take() else {
+        let Some(mut record) = self.0.take() else {
             return;
         };
-        if tab.command.is_none() && !tab.moves_money() {
-            tab.close();
+        if record.command.is_none() && !record.moves_money() {
+            record.close();
             return;
         }
-        match tab.permit.take() {
+        match record.permit.take() {
             Some(permit) => {
-                permit.send(Message::Settle(tab));
+                permit.send(Message::Settle(record));
             }
             None => {
-                tracing::error!(id = %tab.receipt.request_id, "not settled: its hold stays until an operator decides");
+                tracing::error!(id = %record.receipt.request_id, "not settled: its hold stays until an operator decides");
             }
         }
     }
 }
 
 impl Concluded {
-    pub(crate) fn tab(&self) -> &Tab {
+    pub(crate) fn record(&self) -> &RequestRecord {
         &self.0
     }
 }

@@ -10,8 +10,8 @@ use crate::error::EngineError;
 use crate::leg::Leg;
 use crate::lifecycle::{Lifecycle, Received};
 use crate::received::{Payer, Task};
+use crate::record::RequestRecord;
 use crate::seeds::SeedTaken;
-use crate::tab::{QuotaReservation, Tab};
 
 /// A request within its caller's limits. Nothing is held for it yet.
 pub(crate) struct Limited {
@@ -42,7 +42,7 @@ impl Limited {
     /// Notes the tokens that the request can come to at all, whatever its limit says, and what it
     /// took of its agent's seed.
     pub(crate) fn planned(&mut self, legs: &[Arc<Leg>], seed: Option<Arc<SeedTaken>>) {
-        self.life.tab_mut().seed_taken = seed;
+        self.life.record_mut().draw_on(seed);
         let size = self.call.size();
         let unknown = self.call.snapshot().billing.unknown_output;
         let longest =
@@ -57,9 +57,7 @@ impl Limited {
             .max(size.output.unwrap_or(0))
             .saturating_mul(size.choices)
             .saturating_add(size.prompt);
-        if let Some(taken) = &mut self.life.tab_mut().taken {
-            taken.most = most;
-        }
+        self.life.record_mut().bound_tokens(most);
     }
 }
 
@@ -71,7 +69,7 @@ impl Engine {
     pub(crate) async fn limit(&self, call: Call) -> Result<Limited, EngineError> {
         let call = Box::new(call);
         let permit = self.settler.room().ok_or(EngineError::Busy)?;
-        let mut life = Lifecycle::new(Tab::new(
+        let mut life = Lifecycle::new(RequestRecord::new(
             Arc::clone(&self.services),
             Arc::clone(&self.observed),
             Arc::clone(&self.health),
@@ -87,13 +85,7 @@ impl Engine {
             .admit(request.clone())
             .await
             .map_err(|throttled| EngineError::Throttled(Box::new(throttled)))?;
-        let tab = life.tab_mut();
-        tab.taken = Some(QuotaReservation {
-            most: request.tokens,
-            request,
-            tokens: admission.reserved_tokens,
-        });
-        tab.admission = Some(admission);
+        life.record_mut().admitted(request, admission);
         Ok(Limited { call, life })
     }
 

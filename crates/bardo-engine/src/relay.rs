@@ -27,11 +27,11 @@ use crate::call::Call;
 use crate::failure::Failure;
 use crate::head::Figures;
 use crate::lifecycle::{Flowing, Lifecycle, Sent, Unsettled};
-use crate::scrub::{for_logs, scrub};
+use crate::record::{Persisting, RequestRecord};
+use crate::scrub::scrub;
 use crate::shape::Shaped;
 use crate::snapshot::Deadlines;
 use crate::source::Source;
-use crate::tab::{Persisting, Tab};
 
 use collect::told_before_content;
 pub(crate) use collect::{Collected, collect};
@@ -124,12 +124,12 @@ impl ReplyStream {
             closing: None,
             figures: None,
         };
-        let primed = std::future::poll_fn(|cx| reply.poll_prime(cx, sent.tab_mut())).await;
+        let primed = std::future::poll_fn(|cx| reply.poll_prime(cx, sent.record_mut())).await;
         if let Err(failure) = primed {
             return Err((failure, sent));
         }
         let life = sent.flowing();
-        reply.growing = HoldTopUp::of(life.tab());
+        reply.growing = HoldTopUp::of(life.record());
         reply.life = Some(life);
         reply.last_sent = Instant::now();
         let next = reply.next_deadline();
@@ -142,18 +142,22 @@ impl ReplyStream {
         self.watch = Some(watch);
     }
 
-    fn poll_prime(&mut self, cx: &mut Context<'_>, tab: &mut Tab) -> Poll<Result<(), Failure>> {
+    fn poll_prime(
+        &mut self,
+        cx: &mut Context<'_>,
+        record: &mut RequestRecord,
+    ) -> Poll<Result<(), Failure>> {
         let cut = |message| Poll::Ready(Err(Failure::unknown(FaultClass::Connection, message)));
         while !self.flow.progress.content && !self.flow.progress.done {
             match self.source.poll_next(cx) {
-                Poll::Ready(Some(Ok(piece))) => self.flow.take(piece, tab),
+                Poll::Ready(Some(Ok(piece))) => self.flow.take(piece, record),
                 Poll::Ready(Some(Err(error))) => {
                     tracing::debug!(%error, "stream cut before its first content");
                     return cut("the provider's stream was cut before its first content");
                 }
                 Poll::Ready(None) => {
                     self.ended = true;
-                    self.flow.end(self.framed, tab);
+                    self.flow.end(self.framed, record);
                     if self.flow.progress.fault.is_none() && !self.flow.progress.done {
                         return cut("the provider's stream ended before its first content");
                     }
@@ -176,16 +180,16 @@ impl ReplyStream {
     }
 
     /// What the request has run up. There until the stream is over.
-    pub(crate) fn tab(&self) -> &Tab {
+    pub(crate) fn record(&self) -> &RequestRecord {
         self.life
             .as_ref()
             .expect("a stream that was handed out has begun and not ended")
-            .tab()
+            .record()
     }
 
     /// The hold's way to the disk, where it has not got there yet.
     pub(crate) fn persisting(&mut self) -> Option<Persisting> {
-        self.life.as_mut()?.tab_mut().persisting.take()
+        self.life.as_mut()?.record_mut().take_persisting()
     }
 
     /// Nothing of it may be handed on.
@@ -263,7 +267,7 @@ impl ReplyStream {
             return Some(self.hand_on());
         }
         let cover = match &mut self.growing {
-            Some(growing) => growing.poll(cx, life.tab_mut()),
+            Some(growing) => growing.poll(cx, life.record_mut()),
             None => HoldCoverage::Enough,
         };
         match cover {
@@ -272,13 +276,13 @@ impl ReplyStream {
             HoldCoverage::Asking if self.flow.out.len() > 0 => return Some(self.hand_on()),
             HoldCoverage::Asking => return Some(self.poll_timer(cx)),
             HoldCoverage::Unsettled(fault) => {
-                life.tab_mut().cut_off = true;
+                life.record_mut().cut_off();
                 self.fail(fault);
                 return None;
             }
         }
         match self.source.poll_next(cx) {
-            Poll::Ready(Some(Ok(piece))) => self.flow.take(piece, life.tab_mut()),
+            Poll::Ready(Some(Ok(piece))) => self.flow.take(piece, life.record_mut()),
             Poll::Ready(Some(Err(error))) => {
                 tracing::debug!(%error, "stream cut");
                 let message = "the provider's stream was cut";
@@ -286,7 +290,7 @@ impl ReplyStream {
             }
             Poll::Ready(None) => {
                 self.ended = true;
-                self.flow.end(self.framed, life.tab_mut());
+                self.flow.end(self.framed, life.record_mut());
                 if !self.flow.progress.done {
                     let fault = self.flow.progress.fault.take().unwrap_or_else(|| {
                         let message = "the provider's stream ended too early";
@@ -337,7 +341,7 @@ impl ReplyStream {
         self.joins = 0;
         self.last_sent = Instant::now();
         if let Some(life) = &mut self.life {
-            life.tab_mut().delivered = true;
+            life.record_mut().deliver();
         }
         Poll::Ready(Some(self.flow.out.take()))
     }
@@ -385,7 +389,7 @@ impl ReplyStream {
         };
         match life.finished().at_once() {
             Ok(over) => {
-                let receipt = &over.tab().receipt;
+                let receipt = over.record().receipt();
                 self.figures = Some(Figures::of(receipt));
                 self.close(&comment(receipt, false));
             }
@@ -415,16 +419,9 @@ impl ReplyStream {
         if let Some(watch) = self.watch.take() {
             watch.failed(&fault);
         }
-        let tab = life.tab_mut();
-        // Whatever is written so far is handed on together with the failure.
-        tab.delivered = true;
-        tab.broke = Some(fault.class);
-        tab.services.sink.attempt_failed(
-            tab.receipt.request_id.as_str(),
-            &tab.receipt.backend,
-            &for_logs(&fault, &tab.source.body),
-        );
-        self.flow.fail(&fault, tab.receipt.request_id.as_str());
+        let record = life.record_mut();
+        record.broke_off(&fault);
+        self.flow.fail(&fault, record.receipt().request_id.as_str());
         life.failed();
         self.state = State::Finished;
     }
@@ -435,12 +432,12 @@ impl ReplyStream {
 async fn figures(ended: Unsettled) -> Closing {
     match ended.within(FIGURES_WAIT).await {
         Ok(over) => {
-            let receipt = &over.tab().receipt;
+            let receipt = over.record().receipt();
             (comment(receipt, false), Some(Figures::of(receipt)))
         }
         Err((ended, error)) => {
             tracing::warn!(%error, "a stream ends before it is settled");
-            (comment(&ended.tab().receipt, true), None)
+            (comment(ended.record().receipt(), true), None)
         }
     }
 }

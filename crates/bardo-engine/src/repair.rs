@@ -72,21 +72,24 @@ impl Engine {
                 return Err(Unanswered::Failed(failure, sent));
             }
         };
-        let tab = sent.tab_mut();
-        first.usage.iter().for_each(|usage| tab.count(usage));
-        first.model.iter().for_each(|model| tab.answered_by(model));
+        let record = sent.record_mut();
+        first.usage.iter().for_each(|usage| record.count(usage));
+        first
+            .model
+            .iter()
+            .for_each(|model| record.answered_by(model));
         let mut meter = first.meter.take();
         let errors = match bond.judge(first.response.as_ref()) {
             Verdict::Missed(errors) => errors,
             verdict => {
                 if verdict == Verdict::Kept {
-                    tab.schema(&bond.check, Some(true), false);
+                    record.schema(&bond.check, Some(true), false);
                 }
                 let (shaped, meter) = (&shaped, meter);
                 return self.hand_over(call, shaped, bond, first, meter, sent).await;
             }
         };
-        let pays = sent.tab().pays_for_another();
+        let pays = sent.record().pays_for_another();
         let second = match first.response.as_ref().filter(|_| pays) {
             Some(answer) => self.again(call, &shaped, (answer, &errors), started).await,
             None => None,
@@ -96,31 +99,29 @@ impl Engine {
             shaped,
             taken,
         });
-        let tab = sent.tab_mut();
+        let record = sent.record_mut();
         if let Some(Second { taken, .. }) = &second {
-            taken.usage.iter().for_each(|usage| tab.add(usage));
+            taken.usage.iter().for_each(|usage| record.add(usage));
         }
         match second {
             Some(mut second) if second.verdict == Verdict::Kept => {
-                tab.schema(&bond.check, Some(true), true);
-                if tab.receipt.usage.is_none() {
+                record.schema(&bond.check, Some(true), true);
+                if !record.has_usage() {
                     meter = second.taken.meter.take();
                 }
                 self.hand_over(call, &second.shaped, bond, second.taken, meter, sent)
                     .await
             }
             second if bond.is_strict => {
-                tab.schema(&bond.check, Some(false), second.is_some());
-                tab.meter = meter;
-                if tab.receipt.usage.is_none() {
-                    tab.source.answer = Some(first.bytes.concat().into());
-                }
+                record.schema(&bond.check, Some(false), second.is_some());
+                record.meter_with(meter);
+                record.keep_for_count(|| first.bytes.concat().into());
                 let error = violated(bond, second, errors);
                 Err(Unanswered::Withheld(withhold(sent, error).await))
             }
             second => {
-                tab.schema(&bond.check, Some(false), second.is_some());
-                tab.receipt.degraded.push(Degradation::new(
+                record.schema(&bond.check, Some(false), second.is_some());
+                record.degrade(Degradation::new(
                     "response_schema",
                     "the answer does not match the schema",
                 ));
@@ -192,7 +193,7 @@ impl Engine {
                 .await
                 .map_err(Unanswered::Store);
         }
-        sent.tab_mut().complete(meter);
+        sent.record_mut().complete(meter);
         let (source, pump) = match translated {
             Some((translation, response)) => {
                 let pump = Transcode::replay(shaped.dialect, call.dialect(), translation);

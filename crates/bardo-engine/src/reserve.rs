@@ -18,7 +18,7 @@ use crate::leg::Grant;
 use crate::lifecycle::{Lifecycle, Received, Reserved};
 use crate::plan::{Plan, Planned};
 use crate::received::{Payer, Task};
-use crate::tab::{Persisting, Tab};
+use crate::record::{Persisting, RequestRecord};
 use tokio::time::Instant;
 
 /// How often a smaller hold is tried after one was refused; others may spend meanwhile.
@@ -61,10 +61,10 @@ impl Engine {
                 return Ok(funded(call, plan, Grant::default(), life));
             }
             let mut ask = ask(&call, &plan, &billed);
-            let tab = life.tab_mut();
-            tab.prompt_bound = ask.prompt_tokens;
+            let record = life.record_mut();
+            record.bound_prompt(ask.prompt_tokens);
             let Payer::Prepaid(key) = &call.principal().payer else {
-                tab.estimate = self.expected(&call, &plan);
+                record.expect(self.expected(&call, &plan));
                 return Ok(funded(call, plan, Grant::default(), life));
             };
             let ledger = self.ledger()?;
@@ -79,22 +79,21 @@ impl Engine {
                 Ok(None) => return Ok(funded(call, plan, Grant::default(), life)),
                 Ok(Some((held, reservation))) => {
                     let grant = granted(&call, &held);
-                    let tab = life.tab_mut();
-                    tab.hold = Some(reservation.held);
-                    tab.available = Some(reservation.available);
+                    let record = life.record_mut();
+                    record.held(&reservation);
                     let expected = self.expected(&call, &plan);
-                    tab.estimate = Some(
-                        expected
-                            .map_or(reservation.held, |expected| expected.min(reservation.held)),
-                    );
+                    record
+                        .expect(Some(expected.map_or(reservation.held, |expected| {
+                            expected.min(reservation.held)
+                        })));
                     if call.stream() {
-                        persist_soon(ledger, tab).await;
+                        persist_soon(ledger, record).await;
                     }
                     return Ok(funded(call, plan, grant, life));
                 }
                 Err(error) => match self.cheaper(&call, &plan, &error) {
                     Some(cheaper) => plan = cheaper,
-                    None => return Err(error.with_limits(life.tab().admission.as_ref())),
+                    None => return Err(error.with_limits(life.record().admission())),
                 },
             }
         }
@@ -202,19 +201,20 @@ fn too_fast() -> EngineError {
 }
 
 /// Starts to bring the hold to the disk, and waits for nothing.
-async fn persist_soon(ledger: &Arc<dyn Ledger>, tab: &mut Tab) {
+async fn persist_soon(ledger: &Arc<dyn Ledger>, record: &mut RequestRecord) {
     let ledger = Arc::clone(ledger);
-    let account = tab.receipt.account.clone();
-    let request = tab.receipt.request_id.clone();
+    let receipt = record.receipt();
+    let (account, request) = (receipt.account.clone(), receipt.request_id.clone());
     let mut persisting: Persisting =
         Box::pin(async move { ledger.persist(&account, &request).await });
     let polled = std::future::poll_fn(|cx| Poll::Ready(persisting.as_mut().poll(cx))).await;
-    tab.persisting = match polled {
+    let rest: Option<Persisting> = match polled {
         Poll::Ready(Ok(())) => None,
         // A failure is met again where somebody waits for it.
         Poll::Ready(failed) => Some(Box::pin(std::future::ready(failed))),
         Poll::Pending => Some(persisting),
     };
+    record.persists(rest);
 }
 
 /// What could be held instead.

@@ -21,11 +21,11 @@ use crate::failure::Failure;
 use crate::head::AnswerHead;
 use crate::lifecycle::{Lifecycle, Sent};
 use crate::meter::Meter;
+use crate::record::RequestRecord;
 use crate::relay::{Keep, Passthrough, Pipeline, ReplyStream, Transcode};
 use crate::schema::Bond;
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, Translation};
-use crate::tab::Tab;
 use crate::transform::Transforms;
 
 /// The books get so long to confirm what has to be on disk before the caller gets anything.
@@ -48,10 +48,9 @@ impl Engine {
             .iter()
             .find_map(|name| parts.headers.get(*name)?.to_str().ok())
             .map(|id| &id[..id.len().min(128)]);
-        let tab = sent.tab_mut();
-        tab.head();
-        tab.receipt.upstream_request_id = upstream_request_id.map(Arc::from);
-        tab.receipt.degraded.clone_from(&shaped.degraded);
+        let record = sent.record_mut();
+        record.head();
+        record.answered_as(upstream_request_id, &shaped.degraded);
         let arriving = Arriving {
             source: body.into(),
             started,
@@ -76,7 +75,8 @@ impl Engine {
     ) -> Result<Answer, Unanswered> {
         let pump = match &shaped.mode {
             Mode::Relay { hide_usage } => {
-                sent.tab_mut().meter = Some(Meter::new(call.dialect()));
+                sent.record_mut()
+                    .meter_with(Some(Meter::new(call.dialect())));
                 Pipeline::Passthrough(Box::new(Passthrough::new(
                     call.dialect(),
                     shaped.endpoint.service,
@@ -85,7 +85,8 @@ impl Engine {
                 )))
             }
             Mode::Transcode(translation) => {
-                sent.tab_mut().meter = Some(Meter::new(shaped.dialect));
+                sent.record_mut()
+                    .meter_with(Some(Meter::new(shaped.dialect)));
                 Pipeline::Transcode(Box::new(Transcode::new(
                     shaped.dialect,
                     call.dialect(),
@@ -124,7 +125,7 @@ impl Engine {
             }
         }
         Ok(Answer {
-            head: AnswerHead::begun(reply.tab()),
+            head: AnswerHead::begun(reply.record()),
             body: AnswerBody::Stream(Box::new(reply)),
         })
     }
@@ -140,11 +141,11 @@ impl Engine {
             Ok(bytes) => bytes,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
         };
-        let tab = sent.tab_mut();
+        let record = sent.record_mut();
         let answered = match &shaped.mode {
-            Mode::Relay { .. } => relayed(&bytes, call.dialect(), tab),
+            Mode::Relay { .. } => relayed(&bytes, call.dialect(), record),
             Mode::Transcode(translation) => {
-                self.translated(&bytes, call, &shaped, translation, tab)
+                self.translated(&bytes, call, &shaped, translation, record)
             }
         };
         match answered {
@@ -168,15 +169,15 @@ impl Engine {
         call: &Call,
         shaped: &Shaped,
         translation: &Translation,
-        tab: &mut Tab,
+        record: &mut RequestRecord,
     ) -> Result<Option<Bytes>, Fault> {
         let response = table::decode_response(shaped.dialect, bytes, &translation.decode)?;
         let response = Transforms::of(translation).whole(response);
         if let Some(usage) = &response.usage {
-            tab.count(usage);
+            record.count(usage);
         }
         if let Some(model) = &response.model {
-            tab.answered_by(model);
+            record.answered_by(model);
         }
         self.keeper(call, translation)(&response);
         Ok(Some(
@@ -226,23 +227,21 @@ pub(crate) async fn settle_and_build(
     body: Bytes,
     within: bool,
 ) -> Result<Answer, StoreError> {
-    if sent.tab().receipt.usage.is_none() {
-        sent.tab_mut().source.answer = Some(upstream);
-    }
-    let answer = |tab: &Tab| Answer {
-        head: AnswerHead::whole(tab),
+    sent.record_mut().keep_for_count(|| upstream);
+    let answer = |record: &RequestRecord| Answer {
+        head: AnswerHead::whole(record),
         body: AnswerBody::Whole(if within {
-            with_figures(body, tab)
+            with_figures(body, record)
         } else {
             body
         }),
     };
     let ended = match sent.answered().at_once() {
-        Ok(over) => return Ok(answer(over.tab())),
+        Ok(over) => return Ok(answer(over.record())),
         Err(ended) => ended,
     };
     match ended.within(BOOKS_WAIT).await {
-        Ok(over) => Ok(answer(over.tab())),
+        Ok(over) => Ok(answer(over.record())),
         Err((ended, error)) => {
             ended.waive();
             Err(error)
@@ -251,8 +250,8 @@ pub(crate) async fn settle_and_build(
 }
 
 /// The answer with its figures as the member `bardo` of its usage.
-fn with_figures(body: Bytes, tab: &Tab) -> Bytes {
-    let figures = bardo_wire::receipt::figures(&tab.receipt);
+fn with_figures(body: Bytes, record: &RequestRecord) -> Bytes {
+    let figures = bardo_wire::receipt::figures(record.receipt());
     let Ok(top) = json::scan(&body) else {
         return body;
     };
@@ -265,11 +264,15 @@ fn with_figures(body: Bytes, tab: &Tab) -> Bytes {
 }
 
 /// Looks at a body that is handed on as it came.
-fn relayed(bytes: &[u8], dialect: Dialect, tab: &mut Tab) -> Result<Option<Bytes>, Fault> {
+fn relayed(
+    bytes: &[u8],
+    dialect: Dialect,
+    record: &mut RequestRecord,
+) -> Result<Option<Bytes>, Fault> {
     let mut seen = table::observe_response(dialect, bytes);
     if let Some(fault) = seen.fault.take() {
         return Err(fault);
     }
-    tab.observe(&seen);
+    record.observe(&seen);
     Ok(None)
 }

@@ -12,8 +12,8 @@ use bardo_types::chat::{ChatRequest, ChatResponse, Choice, OutputFormat, Part, T
 use bardo_types::profile::ResponseSchema;
 
 use crate::call::Call;
+use crate::record::RequestRecord;
 use crate::shape::{Mode, Shaped};
-use crate::tab::Tab;
 
 /// The name of a schema to which its caller gave none.
 const NAMELESS: &str = "response";
@@ -114,9 +114,9 @@ fn unenforced(call: &Call, shaped: &Shaped) -> Option<SchemaCheck> {
 }
 
 /// Takes note whether a streamed answer keeps its schema; it is out, so nobody is asked again.
-pub(crate) fn note(check: &SchemaCheck, answer: &ChatResponse, tab: &mut Tab) {
+pub(crate) fn note(check: &SchemaCheck, answer: &ChatResponse, record: &mut RequestRecord) {
     if !answer.choices.iter().any(Choice::has_tool_calls) {
-        tab.schema(check, Some(check.check(&text(answer)).is_ok()), false);
+        record.schema(check, Some(check.check(&text(answer)).is_ok()), false);
     }
 }
 

@@ -2,12 +2,12 @@
 
 use tokio::sync::oneshot;
 
-use crate::tab::Tab;
+use crate::record::RequestRecord;
 
 /// What the settler is told.
 pub(crate) enum Message {
     /// This is over; settle it.
-    Settle(Box<Tab>),
+    Settle(Box<RequestRecord>),
     /// Tell when nothing is left.
     Drained(oneshot::Sender<()>),
 }

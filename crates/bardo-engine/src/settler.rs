@@ -15,8 +15,8 @@ use tokio::task::JoinSet;
 
 use crate::afterwards::{Afterwards, Estimate};
 use crate::lifecycle::Unsettled;
+use crate::record::RequestRecord;
 use crate::settlement::Message;
-use crate::tab::Tab;
 
 /// Largest number of requests in progress or waiting to be settled; more are refused.
 const ROOM: usize = 16_384;
@@ -102,12 +102,12 @@ async fn work(mut queue: mpsc::Receiver<Message>, waiting: Arc<AtomicU64>, after
     let mut under_way = JoinSet::new();
     while let Some(message) = queue.recv().await {
         match message {
-            Message::Settle(tab) => {
+            Message::Settle(record) => {
                 let counted = Waiting::enter(&waiting);
                 while under_way.len() >= AT_ONCE {
                     under_way.join_next().await;
                 }
-                under_way.spawn(settle(tab, counted, afterwards.clone()));
+                under_way.spawn(settle(record, counted, afterwards.clone()));
                 while under_way.try_join_next().is_some() {}
             }
             Message::Drained(done) => {
@@ -119,19 +119,18 @@ async fn work(mut queue: mpsc::Receiver<Message>, waiting: Arc<AtomicU64>, after
     while under_way.join_next().await.is_some() {}
 }
 
-async fn settle(tab: Box<Tab>, _counted: Waiting, afterwards: Afterwards) {
-    let mut ended = Unsettled::resume(tab).counted().await;
+async fn settle(record: Box<RequestRecord>, _counted: Waiting, afterwards: Afterwards) {
+    let mut ended = Unsettled::resume(record).counted().await;
     let mut pause = FIRST_PAUSE;
     while let Err(error) = ended.settle().await {
-        let tab = ended.tab();
-        tab.services
-            .sink
-            .settling_delayed(tab.receipt.request_id.as_str());
-        tracing::warn!(id = %tab.receipt.request_id, %error, "not settled yet; the settler will try again");
+        let record = ended.record();
+        let id = &record.receipt().request_id;
+        record.services().sink.settling_delayed(id.as_str());
+        tracing::warn!(%id, %error, "not settled yet; the settler will try again");
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
-    if let Some(estimate) = Estimate::of(ended.tab()) {
+    if let Some(estimate) = Estimate::of(ended.record()) {
         afterwards.look_up(estimate);
     }
     ended.forget();

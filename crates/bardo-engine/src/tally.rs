@@ -11,7 +11,7 @@ use bardo_wire::{json, table};
 
 use crate::meter::{Meter, prompt_tokens};
 use crate::received::Task;
-use crate::tab::Tab;
+use crate::record::RequestRecord;
 use crate::tokenizer::text_tokens;
 
 /// Bytes of text that usually come to a token.
@@ -19,12 +19,12 @@ const TOKEN_BYTES: u64 = 4;
 
 /// By the length of things alone: nobody is charged for it, so the tokenizer and its tables are not
 /// worth their while.
-pub(crate) fn estimate_usage(tab: &mut Tab) {
-    let written = meter(tab).estimate_bytes().div_ceil(TOKEN_BYTES);
-    let prompt = tab.source.body.len() as u64 / TOKEN_BYTES;
-    let counted = tab.counted;
-    let unseen = unseen(tab);
-    let usage = tab.receipt.usage.get_or_insert_default();
+pub(crate) fn estimate_usage(record: &mut RequestRecord) {
+    let written = meter(record).estimate_bytes().div_ceil(TOKEN_BYTES);
+    let prompt = record.source.body.len() as u64 / TOKEN_BYTES;
+    let counted = record.counted;
+    let unseen = unseen(record);
+    let usage = record.receipt.usage.get_or_insert_default();
     if usage.prompt() == 0 {
         usage.fresh_input = prompt.max(1);
     }
@@ -32,12 +32,12 @@ pub(crate) fn estimate_usage(tab: &mut Tab) {
         usage.output = usage.output.max(written);
     }
     add_unseen(usage, unseen);
-    tab.receipt.estimated = true;
+    record.receipt.estimated = true;
 }
 
 /// Tokens that were made for a caller who left, beyond what it was handed.
-fn unseen(tab: &Tab) -> u64 {
-    tab.unseen.filter(|_| !tab.counted).unwrap_or(0)
+fn unseen(record: &RequestRecord) -> u64 {
+    record.unseen.filter(|_| !record.counted).unwrap_or(0)
 }
 
 /// Adds what nobody saw, unless the provider has told of it itself.
@@ -50,26 +50,30 @@ fn add_unseen(usage: &mut Usage, unseen: u64) {
 }
 
 /// What was handed over.
-fn meter(tab: &mut Tab) -> Meter {
-    match (tab.source.task, tab.meter.take(), tab.source.answer.take()) {
+fn meter(record: &mut RequestRecord) -> Meter {
+    match (
+        record.source.task,
+        record.meter.take(),
+        record.source.answer.take(),
+    ) {
         (Task::Generate, Some(meter), _) => meter,
-        (Task::Generate, None, Some(answer)) => meter_of(tab.receipt.upstream_dialect, &answer),
-        _ => Meter::new(tab.receipt.upstream_dialect),
+        (Task::Generate, None, Some(answer)) => meter_of(record.receipt.upstream_dialect, &answer),
+        _ => Meter::new(record.receipt.upstream_dialect),
     }
 }
 
 /// By the tokenizer.
-pub(crate) fn count(tab: &mut Tab) {
-    let meter = meter(tab);
-    let reported = tab.receipt.usage.take();
-    let (mut usage, _) = meter.reckon(reported, tab.counted, || request_tokens(tab));
-    add_unseen(&mut usage, unseen(tab));
-    tab.receipt.usage = Some(usage);
-    tab.receipt.estimated = true;
+pub(crate) fn count(record: &mut RequestRecord) {
+    let meter = meter(record);
+    let reported = record.receipt.usage.take();
+    let (mut usage, _) = meter.reckon(reported, record.counted, || request_tokens(record));
+    add_unseen(&mut usage, unseen(record));
+    record.receipt.usage = Some(usage);
+    record.receipt.estimated = true;
 }
 
-fn request_tokens(tab: &Tab) -> u64 {
-    let source = &tab.source;
+fn request_tokens(record: &RequestRecord) -> u64 {
+    let source = &record.source;
     let decoded = match source.task {
         Task::Generate | Task::CountTokens => {
             table::decode_request(source.dialect, &source.body).ok()

@@ -4,8 +4,8 @@ use tokio::time::Instant;
 use super::output::{Output, Progress};
 use super::passthrough::Passthrough;
 use super::transcode::Transcode;
+use crate::record::RequestRecord;
 use crate::source::Piece;
-use crate::tab::Tab;
 
 /// One direction of work: relayed or translated.
 pub(crate) enum Pipeline {
@@ -31,16 +31,18 @@ impl Flow {
         }
     }
 
-    pub(super) fn take(&mut self, piece: Piece, tab: &mut Tab) {
+    pub(super) fn take(&mut self, piece: Piece, record: &mut RequestRecord) {
         let before = self.progress.events;
         let (progress, out) = (&mut self.progress, &mut self.out);
         match (&mut self.pump, piece) {
-            (Pipeline::Passthrough(pass), Piece::Data(data)) => pass.data(data, progress, out, tab),
+            (Pipeline::Passthrough(pass), Piece::Data(data)) => {
+                pass.data(data, progress, out, record)
+            }
             (Pipeline::Transcode(translate), Piece::Data(data)) => {
-                translate.data(&data, progress, out, tab);
+                translate.data(&data, progress, out, record);
             }
             (Pipeline::Transcode(translate), Piece::Step(step)) => {
-                translate.step(step, progress, out, tab);
+                translate.step(step, progress, out, record);
             }
             // A relay is made of bytes.
             (Pipeline::Passthrough(_), Piece::Step(_)) => {}
@@ -51,11 +53,11 @@ impl Flow {
     }
 
     /// The provider closed; `whole`: its body ended as HTTP says that it does.
-    pub(super) fn end(&mut self, whole: bool, tab: &mut Tab) {
+    pub(super) fn end(&mut self, whole: bool, record: &mut RequestRecord) {
         let (progress, out) = (&mut self.progress, &mut self.out);
         match &mut self.pump {
-            Pipeline::Passthrough(pass) => pass.end(whole, progress, out, tab),
-            Pipeline::Transcode(translate) => translate.end(whole, progress, out, tab),
+            Pipeline::Passthrough(pass) => pass.end(whole, progress, out, record),
+            Pipeline::Transcode(translate) => translate.end(whole, progress, out, record),
         }
     }
 

@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::output::{EVENT_MAX, Output, Progress};
 use crate::error::code_of;
-use crate::tab::Tab;
+use crate::record::RequestRecord;
 
 /// Same dialect in and out: whole events are handed on as they came. Only four things are done to
 /// them: a usage chunk that the caller did not ask for is left out, the closing comment is put
@@ -47,7 +47,7 @@ impl Passthrough {
         bytes: Bytes,
         progress: &mut Progress,
         out: &mut Output,
-        tab: &mut Tab,
+        record: &mut RequestRecord,
     ) {
         if progress.done {
             return;
@@ -63,7 +63,7 @@ impl Passthrough {
         let (mut kept, mut at, mut from) = (0, 0, searched);
         let mut last = 0..0;
         let mut push = |piece: Bytes| {
-            if let Some(meter) = tab.live_meter() {
+            if let Some(meter) = record.live_meter() {
                 meter.keep(piece.clone());
             }
             out.push(piece);
@@ -87,14 +87,14 @@ impl Passthrough {
                     push(input.slice(kept..at));
                     progress.fault = Some(fault);
                     self.note_last(input.slice(last));
-                    tab.observe(&self.seen);
+                    record.observe(&self.seen);
                     return;
                 }
                 Verdict::Terminal => {
                     push(input.slice(kept..at));
                     self.terminal = input.slice(at..at + length);
                     progress.done = true;
-                    tab.observe(&self.seen);
+                    record.observe(&self.seen);
                     return;
                 }
             }
@@ -103,7 +103,7 @@ impl Passthrough {
         push(input.slice(kept..at));
         self.tail.extend_from_slice(&input[at..]);
         self.note_last(input.slice(last));
-        tab.observe(&self.seen);
+        record.observe(&self.seen);
         if self.tail.len() > EVENT_MAX {
             progress.fault = Some(Fault::new(
                 FaultClass::Malformed,
@@ -152,13 +152,13 @@ impl Passthrough {
         whole: bool,
         progress: &mut Progress,
         out: &mut Output,
-        tab: &mut Tab,
+        record: &mut RequestRecord,
     ) {
         if progress.done || progress.fault.is_some() {
             return;
         }
         let tail = self.tail.split().freeze();
-        self.last(&tail, progress, out, tab);
+        self.last(&tail, progress, out, record);
         if progress.done || progress.fault.is_some() {
             return;
         }
@@ -175,13 +175,19 @@ impl Passthrough {
 
     /// Looks at a last event whose blank line is missing, or ends in a CR that could have been
     /// half of a line end. What was torn is no event.
-    fn last(&mut self, tail: &Bytes, progress: &mut Progress, out: &mut Output, tab: &mut Tab) {
+    fn last(
+        &mut self,
+        tail: &Bytes,
+        progress: &mut Progress,
+        out: &mut Output,
+        record: &mut RequestRecord,
+    ) {
         let mut verdict = None;
         let mut parser = SseParser::new(EVENT_MAX);
         // It cannot outgrow the limit without having done so before.
         let _ = parser.push(tail, |event| verdict = Some(self.look(event, progress)));
         parser.finish(|event| verdict = Some(self.look(event, progress)));
-        tab.observe(&self.seen);
+        record.observe(&self.seen);
         let whole = || {
             let mut event = BytesMut::from(&tail[..]);
             event.extend_from_slice(missing_end(tail));
@@ -191,7 +197,7 @@ impl Passthrough {
             None | Some(Verdict::Drop) => {}
             Some(Verdict::Keep) => {
                 let event = whole();
-                if let Some(meter) = tab.live_meter() {
+                if let Some(meter) = record.live_meter() {
                     meter.keep(event.clone());
                 }
                 self.note_last(event.clone());

@@ -8,12 +8,8 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::money::MicroUsd;
 use tokio::time::Instant;
 
-use crate::meter::Meter;
-use crate::tab::Tab;
+use crate::record::RequestRecord;
 use crate::unseen::Work;
-
-/// Bytes of content that come to a token at least, over a whole answer.
-const TOKEN_BYTES: u64 = 3;
 
 /// Whether what is held pays for what was delivered.
 pub(super) enum HoldCoverage {
@@ -43,16 +39,16 @@ pub(super) struct HoldTopUp {
 
 impl HoldTopUp {
     /// `None` where nothing is held, or what is held suffices.
-    pub(super) fn of(tab: &Tab) -> Option<Self> {
-        tab.hold?;
+    pub(super) fn of(record: &RequestRecord) -> Option<Self> {
+        record.hold()?;
         Some(Self {
-            ledger: tab.services.ledger.clone()?,
-            policy: tab.slices?,
+            ledger: record.services().ledger.clone()?,
+            policy: record.slices()?,
             asking: None,
             refused: None,
             looked: None,
             caught_up: Instant::now(),
-            work: tab.work(Instant::now()).unwrap_or_default(),
+            work: record.work(Instant::now()).unwrap_or_default(),
         })
     }
 
@@ -61,23 +57,27 @@ impl HoldTopUp {
         self.caught_up = Instant::now();
     }
 
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>, tab: &mut Tab) -> HoldCoverage {
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        record: &mut RequestRecord,
+    ) -> HoldCoverage {
         loop {
             if let Some(asking) = &mut self.asking
                 && let Poll::Ready(answer) = asking.as_mut().poll(cx)
             {
                 (self.asking, self.looked) = (None, None);
-                self.take(answer, tab);
+                self.take(answer, record);
                 // What it asks next has to be polled before anybody waits for it.
                 continue;
             }
             let behind = self.work.tokens_in(self.caught_up.elapsed());
-            let delivered = delivered(tab).saturating_add(behind);
+            let delivered = record.output_so_far().saturating_add(behind);
             if self.looked == Some(delivered) {
                 return HoldCoverage::Enough;
             }
-            let held = tab.hold.unwrap_or_default();
-            let metered = tab.metered(delivered).unwrap_or(MicroUsd::MAX);
+            let held = record.hold().unwrap_or_default();
+            let metered = record.metered(delivered).unwrap_or(MicroUsd::MAX);
             let more = self.policy.next(metered, held);
             match more {
                 None => {
@@ -85,7 +85,7 @@ impl HoldTopUp {
                     return HoldCoverage::Enough;
                 }
                 Some(by) if self.asking.is_none() && self.refused.is_none() => {
-                    self.extend(tab, by);
+                    self.extend(record, by);
                     continue;
                 }
                 Some(_) => {}
@@ -98,20 +98,24 @@ impl HoldTopUp {
         }
     }
 
-    fn extend(&mut self, tab: &Tab, by: MicroUsd) {
+    fn extend(&mut self, record: &RequestRecord, by: MicroUsd) {
         let ledger = Arc::clone(&self.ledger);
-        let (account, request) = (tab.receipt.account.clone(), tab.receipt.request_id.clone());
-        let now_ms = tab.services.clock.now_ms();
+        let receipt = record.receipt();
+        let (account, request) = (receipt.account.clone(), receipt.request_id.clone());
+        let now_ms = record.services().clock.now_ms();
         self.asking = Some(Box::pin(async move {
             ledger.extend(&account, &request, by, now_ms).await
         }));
     }
 
-    fn take(&mut self, answer: Result<Result<Reservation, Refusal>, StoreError>, tab: &mut Tab) {
+    fn take(
+        &mut self,
+        answer: Result<Result<Reservation, Refusal>, StoreError>,
+        record: &mut RequestRecord,
+    ) {
         let refusal = match answer {
             Ok(Ok(reservation)) => {
-                tab.hold = Some(reservation.held);
-                tab.available = Some(reservation.available);
+                record.held(&reservation);
                 return;
             }
             Ok(Err(refusal)) => refusal,
@@ -144,20 +148,11 @@ impl HoldTopUp {
             ),
         };
         match self.policy.last(room) {
-            Some(rest) => self.extend(tab, rest),
+            Some(rest) => self.extend(record, rest),
             None => {
                 let fault = Fault::new(FaultClass::Payment, message);
                 self.refused = Some(fault.with_code(code).with_status(402));
             }
         }
     }
-}
-
-/// Tokens of output so far: what the provider reported, or what the bytes come to at most.
-fn delivered(tab: &mut Tab) -> u64 {
-    let seen = tab.meter.as_mut().map_or(0, |meter| {
-        Meter::estimate_bytes(meter).div_ceil(TOKEN_BYTES)
-    });
-    let reported = tab.receipt.usage.as_ref().map_or(0, |usage| usage.output);
-    seen.max(reported)
 }

@@ -9,9 +9,9 @@ use bardo_wire::table;
 use super::output::{EVENT_MAX, Output, Progress};
 use super::passthrough::{own_code, told_without_events};
 use crate::error::code_of;
+use crate::record::RequestRecord;
 use crate::schema;
 use crate::shape::Translation;
-use crate::tab::Tab;
 use crate::transform::Transforms;
 
 /// A failure told without events is read up to here.
@@ -79,11 +79,11 @@ impl Transcode {
         step: StreamEvent,
         progress: &mut Progress,
         out: &mut Output,
-        tab: &mut Tab,
+        record: &mut RequestRecord,
     ) {
         progress.events += 1;
         self.steps.push(step);
-        self.write(progress, out, tab);
+        self.write(progress, out, record);
     }
 
     pub(super) fn data(
@@ -91,7 +91,7 @@ impl Transcode {
         bytes: &[u8],
         progress: &mut Progress,
         out: &mut Output,
-        tab: &mut Tab,
+        record: &mut RequestRecord,
     ) {
         if progress.done || progress.fault.is_some() {
             return;
@@ -119,7 +119,7 @@ impl Transcode {
             );
             self.steps.push(StreamEvent::Failed(fault));
         }
-        self.write(progress, out, tab);
+        self.write(progress, out, record);
     }
 
     pub(super) fn end(
@@ -127,7 +127,7 @@ impl Transcode {
         whole: bool,
         progress: &mut Progress,
         out: &mut Output,
-        tab: &mut Tab,
+        record: &mut RequestRecord,
     ) {
         if progress.done || progress.fault.is_some() {
             return;
@@ -150,10 +150,10 @@ impl Transcode {
         } else {
             self.decoder.end(&mut self.steps);
         }
-        self.write(progress, out, tab);
+        self.write(progress, out, record);
     }
 
-    fn write(&mut self, progress: &mut Progress, out: &mut Output, tab: &mut Tab) {
+    fn write(&mut self, progress: &mut Progress, out: &mut Output, record: &mut RequestRecord) {
         self.transforms.steps(&mut self.steps);
         for step in self.steps.drain(..) {
             if progress.done || progress.fault.is_some() {
@@ -168,7 +168,7 @@ impl Transcode {
                     let answer = self.assembler.take().map(Assembler::finish);
                     if let (Some(keep), Some(Ok(answer))) = (self.keep.take(), answer) {
                         if let Some(check) = &self.schema {
-                            schema::note(check, &answer, tab);
+                            schema::note(check, &answer, record);
                         }
                         keep(&answer);
                     }
@@ -179,8 +179,8 @@ impl Transcode {
                     match &step {
                         StreamEvent::Start {
                             model: Some(model), ..
-                        } => tab.answered_by(model),
-                        StreamEvent::Usage(usage) => tab.count(usage),
+                        } => record.answered_by(model),
+                        StreamEvent::Usage(usage) => record.count(usage),
                         StreamEvent::Finish { .. } => {
                             self.finished = true;
                             progress.content = true;
@@ -188,14 +188,14 @@ impl Transcode {
                         StreamEvent::Start { .. } => {}
                         _ => progress.content = true,
                     }
-                    if let Some(meter) = tab.live_meter() {
+                    if let Some(meter) = record.live_meter() {
                         meter.step(&step);
                     }
                     self.encoder.encode(step, "", &mut self.written);
                 }
             }
         }
-        tab.note_counted(self.finished && tab.receipt.usage.is_some());
+        record.note_counted(self.finished && record.has_usage());
         self.steps.clear();
         if !self.written.is_empty() {
             out.buffer().extend_from_slice(&self.written);

@@ -2,11 +2,11 @@
 
 use tokio::time::Instant;
 
-use super::Tab;
+use super::RequestRecord;
 use crate::received::Task;
 use crate::unseen::Work;
 
-impl Tab {
+impl RequestRecord {
     /// The caller leaves; notes what the provider did for it unseen.
     pub(crate) fn left(&mut self) {
         self.unseen = self.unseen_work();

@@ -1,6 +1,7 @@
 //! What a request has run up so far: all that its receipt will say, and what has to be settled.
 
 mod counted;
+mod facts;
 mod left;
 
 use std::pin::Pin;
@@ -65,7 +66,7 @@ pub(crate) struct Source {
 }
 
 /// See the module.
-pub(crate) struct Tab {
+pub(crate) struct RequestRecord {
     pub(crate) services: Arc<Services>,
     pub(crate) observed: Arc<UpstreamStats>,
     pub(crate) health: Arc<Health>,
@@ -124,7 +125,7 @@ pub(crate) struct Tab {
     pub(crate) command: Option<Settle>,
 }
 
-impl Tab {
+impl RequestRecord {
     pub(crate) fn new(
         services: Arc<Services>,
         observed: Arc<UpstreamStats>,
@@ -491,12 +492,12 @@ impl Tab {
             account: self.receipt.account.clone(),
             request: self.receipt.request_id.clone(),
             end,
-            record: Some(self.record()),
+            record: Some(self.ledger_record()),
             now_ms: self.services.clock.now_ms(),
         }
     }
 
-    fn record(&self) -> Record {
+    fn ledger_record(&self) -> Record {
         let receipt = &self.receipt;
         let usage = receipt.usage.as_ref();
         Record {
@@ -548,7 +549,7 @@ impl Tab {
             if self.hold.is_some() {
                 self.release(ledger);
             }
-            ledger.record(self.record());
+            ledger.record(self.ledger_record());
         }
         self.emit_receipt();
     }

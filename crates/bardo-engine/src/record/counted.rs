@@ -3,10 +3,10 @@
 use bardo_types::usage::Usage;
 use bardo_wire::codec::Observed;
 
-use super::Tab;
+use super::RequestRecord;
 use crate::meter::Meter;
 
-impl Tab {
+impl RequestRecord {
     /// The provider's work is done, and counted as far as it counts. Of what is handed over from
     /// now on nothing is counted again.
     pub(crate) fn complete(&mut self, meter: Option<Meter>) {
