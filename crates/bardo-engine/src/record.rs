@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bardo_access::{Admission, LimitRequest};
 use bardo_ledger::hold::Slices;
-use bardo_ledger::{Charge, End, Ledger, Record, Settle, Settled, StoreError, bill};
+use bardo_ledger::{Charge, End, Holds, Record, Settle, Settled, StoreError, bill};
 use bardo_profile::SchemaCheck;
 use bardo_providers::Endpoint;
 use bardo_types::fault::FaultClass;
@@ -564,7 +564,7 @@ impl RequestRecord {
         self.correct(0);
     }
 
-    fn release(&self, ledger: &Arc<dyn Ledger>) {
+    fn release(&self, ledger: &Arc<dyn Holds>) {
         let (receipt, now_ms) = (&self.receipt, self.services.clock.now_ms());
         ledger.release(&receipt.account, &receipt.request_id, now_ms);
     }

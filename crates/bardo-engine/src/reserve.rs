@@ -6,7 +6,7 @@ use std::task::Poll;
 use bardo_access::KeyRecord;
 use bardo_ledger::budget;
 use bardo_ledger::hold::{self, Ask, Bound, Sizing};
-use bardo_ledger::{Cap, CapScope, Ledger, Refusal, Reservation, Reserve, StoreError, Window};
+use bardo_ledger::{Cap, CapScope, Holds, Refusal, Reservation, Reserve, StoreError, Window};
 use bardo_types::money::MicroUsd;
 use bardo_types::usage::Usage;
 use bardo_wire::codec::BadRequest;
@@ -133,7 +133,7 @@ impl Engine {
         usage.cost(&reckoned.price)?.charge_with(reckoned.spread)
     }
 
-    fn ledger(&self) -> Result<&Arc<dyn Ledger>, EngineError> {
+    fn ledger(&self) -> Result<&Arc<dyn Holds>, EngineError> {
         self.services.ledger.as_ref().ok_or_else(|| {
             EngineError::Store(StoreError::Unavailable(
                 "this gateway has no ledger".to_owned(),
@@ -145,7 +145,7 @@ impl Engine {
     /// where nothing can cost anything.
     async fn hold(
         &self,
-        ledger: &Arc<dyn Ledger>,
+        ledger: &Arc<dyn Holds>,
         call: &Call,
         key: &KeyRecord,
         caps: &[Cap],
@@ -201,7 +201,7 @@ fn too_fast() -> EngineError {
 }
 
 /// Starts to bring the hold to the disk, and waits for nothing.
-async fn persist_soon(ledger: &Arc<dyn Ledger>, record: &mut RequestRecord) {
+async fn persist_soon(ledger: &Arc<dyn Holds>, record: &mut RequestRecord) {
     let ledger = Arc::clone(ledger);
     let receipt = record.receipt();
     let (account, request) = (receipt.account.clone(), receipt.request_id.clone());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bardo_access::{Admission, Future, LimitRequest, LimitStore, Throttled};
-use bardo_ledger::Ledger;
+use bardo_ledger::Holds;
 use bardo_types::clock::{Clock, SystemClock};
 use bardo_types::fault::Fault;
 use bardo_types::receipt::Receipt;
@@ -36,7 +36,7 @@ pub trait EventSink: Send + Sync {
 #[derive(Clone)]
 pub struct Services {
     /// The books; without them nobody is charged and prepaid callers are refused.
-    pub ledger: Option<Arc<dyn Ledger>>,
+    pub ledger: Option<Arc<dyn Holds>>,
     /// Requests and tokens per minute.
     pub limits: Arc<dyn LimitStore>,
     /// The wall clock.

@@ -3,7 +3,7 @@
 pub(crate) mod caps;
 
 use bardo_engine::{Payer, Principal, Snapshot};
-use bardo_ledger::{Ledger, StoreError, UsageQuery, UsageRow};
+use bardo_ledger::{Funds, Receipts, StoreError, UsageQuery, UsageRow};
 use bardo_router::Roster;
 use bardo_types::calendar::{DAY_MS, Date};
 use bardo_types::money::MicroUsd;
@@ -18,8 +18,8 @@ const USUAL_DAYS: u64 = 30;
 const DAYS_MAX: u64 = 400;
 
 /// Answers `GET /v1/balance`.
-pub(crate) async fn balance(ledger: &dyn Ledger, principal: &Principal) -> Result<Value, Problem> {
-    let found = ledger.balance(&principal.account).await.map_err(store)?;
+pub(crate) async fn balance(funds: &dyn Funds, principal: &Principal) -> Result<Value, Problem> {
+    let found = funds.balance(&principal.account).await.map_err(store)?;
     let mut shown = balance_json(&principal.account, &found.unwrap_or_default());
     shown["mode"] = match &principal.payer {
         Payer::Owner => json!("owner"),
@@ -30,16 +30,16 @@ pub(crate) async fn balance(ledger: &dyn Ledger, principal: &Principal) -> Resul
 
 /// `GET /v1/receipts/{id}`: by the id made here or by the caller's own.
 pub(crate) async fn receipt(
-    ledger: &dyn Ledger,
+    receipts: &dyn Receipts,
     principal: &Principal,
     id: &str,
 ) -> Result<String, Problem> {
-    let look = || ledger.receipt(&principal.account, id);
+    let look = || receipts.receipt(&principal.account, id);
     let found = match look().await.map_err(store)? {
         Some(found) => Some(found),
         // That of a request which moved no money is written a moment after its answer.
         None => {
-            ledger.flush().await.map_err(store)?;
+            receipts.flush().await.map_err(store)?;
             look().await.map_err(store)?
         }
     };
@@ -48,7 +48,7 @@ pub(crate) async fn receipt(
 
 /// `GET /v1/usage?from=2026-11-01&to=2026-11-20`, both days included.
 pub(crate) async fn usage(
-    ledger: &dyn Ledger,
+    receipts: &dyn Receipts,
     principal: &Principal,
     query: Option<&str>,
     now_ms: u64,
@@ -67,8 +67,8 @@ pub(crate) async fn usage(
     if from > to || to - from >= DAYS_MAX {
         return Err(Problem::bad_date("from"));
     }
-    ledger.flush().await.map_err(store)?;
-    let rows = ledger
+    receipts.flush().await.map_err(store)?;
+    let rows = receipts
         .usage(UsageQuery {
             account: principal.account.clone(),
             key: None,

@@ -200,7 +200,7 @@ fn edge(
     let (metrics, bus) = (Arc::new(Metrics::new()), Bus::default());
     let counters = stores::limits(&loaded.config.limits)?;
     let services = Services {
-        ledger: Some(Arc::clone(&stores.ledger)),
+        ledger: Some(Arc::<dyn bardo_ledger::Ledger>::clone(&stores.ledger)),
         limits: Arc::clone(&counters),
         clock: Arc::new(SystemClock),
         sink: Arc::new(Sink {

@@ -5,8 +5,9 @@
 //! [`Settle`] captures what the answer came to and gives the rest back, or releases it, or leaves it
 //! held where nobody knows what the provider did. Each hold ends exactly once.
 //!
-//! [`Book`] is the state machine; [`Ledger`] is the port that stores implement, [`MemoryLedger`]
-//! the plainest of them, and `contract` (a feature) the suite that all of them pass.
+//! [`Book`] is the state machine. Stores implement the ports [`Funds`], [`Holds`], [`Accounts`] and
+//! [`Receipts`], whose sum is [`Ledger`]; [`MemoryLedger`] is the plainest store, and `contract` (a
+//! feature) the suite that all of them pass.
 
 #![deny(clippy::float_arithmetic)]
 
@@ -31,4 +32,6 @@ pub use command::{
 };
 pub use final_figures::FinalFigures;
 pub use memory::MemoryLedger;
-pub use port::{Future, Ledger, StoreError, UsageQuery, UsageRow};
+pub use port::{
+    Accounts, Funds, Future, Holds, Ledger, Receipts, StoreError, UsageQuery, UsageRow,
+};

@@ -14,7 +14,7 @@ use crate::command::{
     Balance, Deposit, End, HoldView, Posting, PostingKind, Record, Refusal, Reservation, Reserve,
     Settle, Settled, Verification,
 };
-use crate::port::{Future, Ledger, StoreError, UsageQuery, UsageRow};
+use crate::port::{Accounts, Funds, Future, Holds, Receipts, StoreError, UsageQuery, UsageRow};
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -271,7 +271,23 @@ fn count(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 
-impl Ledger for MemoryLedger {
+impl Funds for MemoryLedger {
+    fn balance<'a>(
+        &'a self,
+        account: &'a AccountId,
+    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
+        ready(self.inner().book.balance(account))
+    }
+
+    fn deposit(
+        &self,
+        command: Deposit,
+    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
+        ready(self.inner().deposit(&command))
+    }
+}
+
+impl Holds for MemoryLedger {
     fn reserve(
         &self,
         command: Reserve,
@@ -314,21 +330,9 @@ impl Ledger for MemoryLedger {
     fn record(&self, record: Record) {
         self.inner().keep(record);
     }
+}
 
-    fn deposit(
-        &self,
-        command: Deposit,
-    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
-        ready(self.inner().deposit(&command))
-    }
-
-    fn balance<'a>(
-        &'a self,
-        account: &'a AccountId,
-    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
-        ready(self.inner().book.balance(account))
-    }
-
+impl Accounts for MemoryLedger {
     fn postings<'a>(
         &'a self,
         account: &'a AccountId,
@@ -352,7 +356,9 @@ impl Ledger for MemoryLedger {
     fn verify(&self) -> Future<'_, Result<Verification, StoreError>> {
         ready(self.inner().verify())
     }
+}
 
+impl Receipts for MemoryLedger {
     fn receipt<'a>(
         &'a self,
         account: &'a AccountId,

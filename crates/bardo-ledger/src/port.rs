@@ -1,4 +1,4 @@
-//! The port that stores implement. One contract suite runs against each.
+//! The ports that stores implement, one per use. One contract suite runs against each store.
 
 use std::pin::Pin;
 
@@ -61,8 +61,21 @@ pub struct UsageRow {
     pub savings: MicroUsd,
 }
 
-/// The books, kept somewhere. What it acknowledges survives the process.
-pub trait Ledger: Send + Sync {
+/// Money of accounts: what is there, and what comes in.
+pub trait Funds: Send + Sync {
+    /// Puts money in, making the account where there is none. Answers its balance after.
+    fn deposit(&self, command: Deposit)
+    -> Future<'_, Result<Result<Balance, Refusal>, StoreError>>;
+
+    /// Where an account stands; `None` where there is none.
+    fn balance<'a>(
+        &'a self,
+        account: &'a AccountId,
+    ) -> Future<'a, Result<Option<Balance>, StoreError>>;
+}
+
+/// Money of requests, from the hold to the charge. An acknowledged change survives the process.
+pub trait Holds: Funds {
     /// Holds money. When this answers, no other request can have it; it may not be on disk yet
     /// (see [`Self::persist`]).
     fn reserve(
@@ -96,17 +109,10 @@ pub trait Ledger: Send + Sync {
 
     /// Keeps a receipt that moves no money. It may be dropped under pressure; drops are counted.
     fn record(&self, record: Record);
+}
 
-    /// Puts money in, making the account where there is none. Answers its balance after.
-    fn deposit(&self, command: Deposit)
-    -> Future<'_, Result<Result<Balance, Refusal>, StoreError>>;
-
-    /// Where an account stands; `None` where there is none.
-    fn balance<'a>(
-        &'a self,
-        account: &'a AccountId,
-    ) -> Future<'a, Result<Option<Balance>, StoreError>>;
-
+/// Accounts as operators see them: postings, open holds, and whether all adds up.
+pub trait Accounts: Funds {
     /// Postings of an account's transfers, oldest first, after transfer `after`.
     fn postings<'a>(
         &'a self,
@@ -126,12 +132,10 @@ pub trait Ledger: Send + Sync {
 
     /// Adds everything up.
     fn verify(&self) -> Future<'_, Result<Verification, StoreError>>;
+}
 
-    /// Answers when what was recorded before can be read, as far as the store can tell.
-    fn flush(&self) -> Future<'_, Result<(), StoreError>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-
+/// Receipts of requests: one of them, or sums over many.
+pub trait Receipts: Send + Sync {
     /// One receipt of an account, as JSON, by the id made here or by the caller's own; of several
     /// with the same name the newest.
     fn receipt<'a>(
@@ -143,6 +147,17 @@ pub trait Ledger: Send + Sync {
     /// Sums of receipts by day, model and backend.
     fn usage(&self, query: UsageQuery) -> Future<'_, Result<Vec<UsageRow>, StoreError>>;
 
+    /// Answers when what was recorded before can be read, as far as the store can tell.
+    fn flush(&self) -> Future<'_, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// Records that were dropped because the store could not keep up.
     fn dropped(&self) -> u64;
 }
+
+/// A store of money and receipts: all its ports at once. A user that needs one part takes that
+/// trait instead.
+pub trait Ledger: Holds + Accounts + Receipts {}
+
+impl<T: Holds + Accounts + Receipts> Ledger for T {}

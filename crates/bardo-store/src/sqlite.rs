@@ -5,7 +5,7 @@
 //! a thread carries it over into the database, some hundred at a time, and the database says how far
 //! it has come. So nothing is lost between the two and nothing is done twice, whenever the process
 //! ends. Holding money touches no disk; a hold is written down when it lives longer than some 50 ms
-//! or when [`Ledger::persist`](bardo_ledger::Ledger::persist) is awaited. What an end frees is free only once the end is in the
+//! or when [`Holds::persist`](bardo_ledger::Holds::persist) is awaited. What an end frees is free only once the end is in the
 //! journal, so a write that fails is taken back exactly.
 //!
 //! Commands such as `keys create` open the same database beside a server ([`Mode::Tool`]). They put

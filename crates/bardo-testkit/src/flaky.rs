@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bardo_ledger::{
-    Balance, Deposit, Future, HoldView, Ledger, MemoryLedger, Posting, Record, Refusal,
-    Reservation, Reserve, Settle, Settled, StoreError, UsageQuery, UsageRow, Verification,
+    Balance, Deposit, Funds, Future, Holds, MemoryLedger, Record, Refusal, Reservation, Reserve,
+    Settle, Settled, StoreError,
 };
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
@@ -80,7 +80,23 @@ impl FlakyLedger {
     }
 }
 
-impl Ledger for FlakyLedger {
+impl Funds for FlakyLedger {
+    fn balance<'a>(
+        &'a self,
+        account: &'a AccountId,
+    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
+        self.flaky(|| self.inner.balance(account))
+    }
+
+    fn deposit(
+        &self,
+        command: Deposit,
+    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
+        self.inner.deposit(command)
+    }
+}
+
+impl Holds for FlakyLedger {
     fn reserve(
         &self,
         command: Reserve,
@@ -119,59 +135,5 @@ impl Ledger for FlakyLedger {
 
     fn record(&self, record: Record) {
         self.inner.record(record);
-    }
-
-    fn deposit(
-        &self,
-        command: Deposit,
-    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
-        self.inner.deposit(command)
-    }
-
-    fn balance<'a>(
-        &'a self,
-        account: &'a AccountId,
-    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
-        self.flaky(|| self.inner.balance(account))
-    }
-
-    fn postings<'a>(
-        &'a self,
-        account: &'a AccountId,
-        after: u64,
-        limit: u32,
-    ) -> Future<'a, Result<Vec<Posting>, StoreError>> {
-        self.inner.postings(account, after, limit)
-    }
-
-    fn holds<'a>(
-        &'a self,
-        account: Option<&'a AccountId>,
-    ) -> Future<'a, Result<Vec<HoldView>, StoreError>> {
-        self.inner.holds(account)
-    }
-
-    fn expire(&self, now_ms: u64) -> Future<'_, Result<u64, StoreError>> {
-        self.inner.expire(now_ms)
-    }
-
-    fn verify(&self) -> Future<'_, Result<Verification, StoreError>> {
-        self.inner.verify()
-    }
-
-    fn receipt<'a>(
-        &'a self,
-        account: &'a AccountId,
-        id: &'a str,
-    ) -> Future<'a, Result<Option<String>, StoreError>> {
-        self.inner.receipt(account, id)
-    }
-
-    fn usage(&self, query: UsageQuery) -> Future<'_, Result<Vec<UsageRow>, StoreError>> {
-        self.inner.usage(query)
-    }
-
-    fn dropped(&self) -> u64 {
-        self.inner.dropped()
     }
 }

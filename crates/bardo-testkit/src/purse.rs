@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bardo_access::{KeyKind, KeyRecord, Scopes};
-use bardo_ledger::{Deposit, Ledger};
+use bardo_ledger::{Deposit, Funds};
 use bardo_types::clock::Clock;
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::MicroUsd;
@@ -50,7 +50,7 @@ impl Purse {
     ///
     /// # Panics
     /// When the books do not take it.
-    pub async fn fill(ledger: &dyn Ledger, name: &str, micro: u64) -> Self {
+    pub async fn fill(ledger: &dyn Funds, name: &str, micro: u64) -> Self {
         let account = AccountId::parse(&format!("acct_{name}")).expect("an id");
         let deposit = Deposit {
             account: account.clone(),

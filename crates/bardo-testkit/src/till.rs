@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bardo_ledger::{HoldState, HoldView, Ledger as _, MemoryLedger};
+use bardo_ledger::{Accounts as _, HoldState, HoldView, MemoryLedger};
 use bardo_types::receipt::Receipt;
 
 use crate::due::{self, Due, Unknown};

@@ -9,7 +9,7 @@ use bardo_engine::{
     Hints, Payer, Principal, Received, Resilience, Services, SetupPolicy, Snapshot, Stages, Task,
     Unlimited,
 };
-use bardo_ledger::Ledger;
+use bardo_ledger::Holds;
 use bardo_providers::transport::Transport;
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
@@ -139,11 +139,11 @@ impl Scene {
 
     /// An engine over these backends and books, for callers who pay.
     #[must_use]
-    pub fn selling(backends: &[Backend], ledger: Arc<dyn Ledger>, purses: Vec<Purse>) -> Self {
+    pub fn selling(backends: &[Backend], ledger: Arc<dyn Holds>, purses: Vec<Purse>) -> Self {
         Self::over(backends, Some(ledger), purses)
     }
 
-    fn over(backends: &[Backend], ledger: Option<Arc<dyn Ledger>>, purses: Vec<Purse>) -> Self {
+    fn over(backends: &[Backend], ledger: Option<Arc<dyn Holds>>, purses: Vec<Purse>) -> Self {
         let upstreams: Vec<Arc<Upstream>> = backends
             .iter()
             .map(|backend| Arc::clone(&backend.upstream))

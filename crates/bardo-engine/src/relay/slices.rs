@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bardo_ledger::hold::Slices;
-use bardo_ledger::{Ledger, Refusal, Reservation, StoreError};
+use bardo_ledger::{Holds, Refusal, Reservation, StoreError};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::money::MicroUsd;
 use tokio::time::Instant;
@@ -24,7 +24,7 @@ type Asked = Pin<Box<dyn Future<Output = Result<Result<Reservation, Refusal>, St
 
 /// Holds more money in slices while an answer without a limit flows.
 pub(super) struct HoldTopUp {
-    ledger: Arc<dyn Ledger>,
+    ledger: Arc<dyn Holds>,
     policy: Slices,
     asking: Option<Asked>,
     /// Why no more is to be had.

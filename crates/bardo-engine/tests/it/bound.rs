@@ -1,7 +1,7 @@
 //! Answers that are held to a schema, where one that misses it does harm.
 
 use bardo_engine::EngineError;
-use bardo_ledger::Ledger as _;
+use bardo_ledger::Receipts as _;
 use bardo_types::model::Dialect;
 use bardo_types::receipt::{Outcome, Receipt};
 use serde_json::{Value, json};
@@ -179,6 +179,7 @@ async fn an_answer_that_misses_its_schema_twice_is_an_error_that_is_paid_for() {
         let id = receipt.request_id.as_str();
         let kept = purse
             .books
+            .inner
             .receipt(&purse.account, id)
             .await
             .expect("books");

@@ -1,7 +1,7 @@
 //! What requests that run their course cost.
 
 use bardo_engine::{AnswerBody, Task};
-use bardo_ledger::{HoldState, Ledger as _};
+use bardo_ledger::{HoldState, Receipts as _};
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
 use bardo_types::receipt::{Outcome, PaymentMode};
@@ -54,7 +54,7 @@ async fn a_whole_answer_is_charged_before_it_is_handed_over() {
             assert!(head.limits.is_some());
             assert_eq!(*purse.gate.used.lock().unwrap(), [usage.total()]);
             let id = receipt.request_id.as_str();
-            let kept = purse.books.receipt(&purse.account, id).await.unwrap();
+            let kept = purse.books.inner.receipt(&purse.account, id).await.unwrap();
             let kept: Value = serde_json::from_str(&kept.expect("a kept receipt")).unwrap();
             assert_eq!(kept["cost"]["charge"], spent.to_string());
             assert_eq!(kept["status"], "finished");
@@ -216,7 +216,7 @@ async fn the_callers_own_key_costs_nothing_and_is_recorded() {
         assert_eq!(receipt.mode, PaymentMode::Direct);
         assert_eq!(receipt.amounts.charge, MicroUsd::ZERO);
         let id = receipt.request_id.as_str();
-        let kept = purse.books.receipt(&purse.account, id).await.unwrap();
+        let kept = purse.books.inner.receipt(&purse.account, id).await.unwrap();
         assert!(kept.is_some());
     }
     assert_eq!(purse.balance().await.spent, MicroUsd::ZERO);

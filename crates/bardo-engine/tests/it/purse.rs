@@ -9,8 +9,8 @@ use bardo_access::{
 };
 use bardo_engine::{Answer, EngineError, EventSink, Hints, Payer, Principal, Services, Task};
 use bardo_ledger::{
-    Balance, Deposit, Future as Answered, HoldView, Ledger, MemoryLedger, Posting, Record, Refusal,
-    Reservation, Reserve, Settle, Settled, StoreError, UsageQuery, UsageRow, Verification,
+    Accounts as _, Balance, Deposit, Funds, Future as Answered, HoldView, Holds, MemoryLedger,
+    Record, Refusal, Reservation, Reserve, Settle, Settled, StoreError,
 };
 use bardo_types::clock::Clock;
 use bardo_types::fault::Fault;
@@ -62,7 +62,23 @@ fn down<'a, T: Send + 'a>() -> Answered<'a, Result<T, StoreError>> {
     Box::pin(std::future::ready(Err(error)))
 }
 
-impl Ledger for Books {
+impl Funds for Books {
+    fn balance<'a>(
+        &'a self,
+        account: &'a AccountId,
+    ) -> Answered<'a, Result<Option<Balance>, StoreError>> {
+        self.inner.balance(account)
+    }
+
+    fn deposit(
+        &self,
+        command: Deposit,
+    ) -> Answered<'_, Result<Result<Balance, Refusal>, StoreError>> {
+        self.inner.deposit(command)
+    }
+}
+
+impl Holds for Books {
     fn reserve(
         &self,
         command: Reserve,
@@ -108,60 +124,6 @@ impl Ledger for Books {
 
     fn record(&self, record: Record) {
         self.inner.record(record);
-    }
-
-    fn deposit(
-        &self,
-        command: Deposit,
-    ) -> Answered<'_, Result<Result<Balance, Refusal>, StoreError>> {
-        self.inner.deposit(command)
-    }
-
-    fn balance<'a>(
-        &'a self,
-        account: &'a AccountId,
-    ) -> Answered<'a, Result<Option<Balance>, StoreError>> {
-        self.inner.balance(account)
-    }
-
-    fn postings<'a>(
-        &'a self,
-        account: &'a AccountId,
-        after: u64,
-        limit: u32,
-    ) -> Answered<'a, Result<Vec<Posting>, StoreError>> {
-        self.inner.postings(account, after, limit)
-    }
-
-    fn holds<'a>(
-        &'a self,
-        account: Option<&'a AccountId>,
-    ) -> Answered<'a, Result<Vec<HoldView>, StoreError>> {
-        self.inner.holds(account)
-    }
-
-    fn expire(&self, now_ms: u64) -> Answered<'_, Result<u64, StoreError>> {
-        self.inner.expire(now_ms)
-    }
-
-    fn verify(&self) -> Answered<'_, Result<Verification, StoreError>> {
-        self.inner.verify()
-    }
-
-    fn receipt<'a>(
-        &'a self,
-        account: &'a AccountId,
-        id: &'a str,
-    ) -> Answered<'a, Result<Option<String>, StoreError>> {
-        self.inner.receipt(account, id)
-    }
-
-    fn usage(&self, query: UsageQuery) -> Answered<'_, Result<Vec<UsageRow>, StoreError>> {
-        self.inner.usage(query)
-    }
-
-    fn dropped(&self) -> u64 {
-        self.inner.dropped()
     }
 }
 
@@ -282,7 +244,7 @@ impl Purse {
         });
         let gate = Arc::new(Gate::default());
         let services = Services {
-            ledger: Some(Arc::clone(&books) as Arc<dyn Ledger>),
+            ledger: Some(Arc::clone(&books) as Arc<dyn Holds>),
             limits: Arc::clone(&gate) as Arc<dyn LimitStore>,
             clock: Arc::new(Fixed),
             sink: Arc::clone(&told) as Arc<dyn EventSink>,
@@ -376,7 +338,8 @@ impl Purse {
     }
 
     pub(crate) async fn holds(&self) -> Vec<HoldView> {
-        self.books.holds(Some(&self.account)).await.expect("books")
+        let holds = self.books.inner.holds(Some(&self.account)).await;
+        holds.expect("books")
     }
 
     /// Waits until everything is settled, checks that the books add up and that nothing is held
@@ -393,7 +356,7 @@ impl Purse {
         tokio::time::timeout(Duration::from_secs(30), drained)
             .await
             .expect("everything is settled in the end");
-        let verification = self.books.verify().await.expect("books");
+        let verification = self.books.inner.verify().await.expect("books");
         assert_eq!(verification.problems, [""; 0]);
         assert_eq!(self.gate.taken.load(Ordering::Relaxed), 0, "tokens leaked");
         let receipts = self.told.receipts.lock().expect("nobody panicked").clone();

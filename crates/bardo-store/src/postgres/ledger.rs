@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_ledger::{
-    Balance, Deposit, End, Future, HoldView, Ledger, Posting, Record, Refusal, Reservation,
-    Reserve, Settle, Settled, StoreError, UsageQuery, UsageRow, Verification,
+    Accounts, Balance, Deposit, End, Funds, Future, HoldView, Holds, Posting, Receipts, Record,
+    Refusal, Reservation, Reserve, Settle, Settled, StoreError, UsageQuery, UsageRow, Verification,
 };
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
@@ -123,7 +123,48 @@ impl Drop for Unclaimed {
     }
 }
 
-impl Ledger for PostgresStore {
+impl Funds for PostgresStore {
+    fn balance<'a>(
+        &'a self,
+        account: &'a AccountId,
+    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
+        Box::pin(async move {
+            let rows = self.run(BALANCE, vec![text(account.as_str())]).await?;
+            rows.first().map(rows::balance).transpose()
+        })
+    }
+
+    fn deposit(
+        &self,
+        command: Deposit,
+    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
+        Box::pin(async move {
+            if command.amount > MicroUsd::MAX {
+                return Ok(Err(Refusal::Overflow));
+            }
+            if !(1..=REFERENCE_BYTES_MAX).contains(&command.reference.len()) {
+                let problem = "a deposit's reference has 1 to 2,000 bytes";
+                return Err(StoreError::Damaged(problem.to_owned()));
+            }
+            let source = command.reference.split(':').next().unwrap_or_default();
+            let arguments = vec![
+                text(command.account.as_str()),
+                amount(command.amount),
+                Argument::Text(Some(short(source))),
+                text(&command.reference),
+                number(command.now_ms),
+            ];
+            let rows = self.run(DEPOSIT, arguments).await?;
+            let row = rows::one(&rows)?;
+            match rows::get(row, "outcome")? {
+                "overflow" => Ok(Err(Refusal::Overflow)),
+                _ => rows::balance(row).map(Ok),
+            }
+        })
+    }
+}
+
+impl Holds for PostgresStore {
     fn reserve(
         &self,
         command: Reserve,
@@ -216,46 +257,9 @@ impl Ledger for PostgresStore {
     fn record(&self, record: Record) {
         self.records.push(record);
     }
+}
 
-    fn deposit(
-        &self,
-        command: Deposit,
-    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
-        Box::pin(async move {
-            if command.amount > MicroUsd::MAX {
-                return Ok(Err(Refusal::Overflow));
-            }
-            if !(1..=REFERENCE_BYTES_MAX).contains(&command.reference.len()) {
-                let problem = "a deposit's reference has 1 to 2,000 bytes";
-                return Err(StoreError::Damaged(problem.to_owned()));
-            }
-            let source = command.reference.split(':').next().unwrap_or_default();
-            let arguments = vec![
-                text(command.account.as_str()),
-                amount(command.amount),
-                Argument::Text(Some(short(source))),
-                text(&command.reference),
-                number(command.now_ms),
-            ];
-            let rows = self.run(DEPOSIT, arguments).await?;
-            let row = rows::one(&rows)?;
-            match rows::get(row, "outcome")? {
-                "overflow" => Ok(Err(Refusal::Overflow)),
-                _ => rows::balance(row).map(Ok),
-            }
-        })
-    }
-
-    fn balance<'a>(
-        &'a self,
-        account: &'a AccountId,
-    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
-        Box::pin(async move {
-            let rows = self.run(BALANCE, vec![text(account.as_str())]).await?;
-            rows.first().map(rows::balance).transpose()
-        })
-    }
-
+impl Accounts for PostgresStore {
     fn postings<'a>(
         &'a self,
         account: &'a AccountId,
@@ -308,12 +312,9 @@ impl Ledger for PostgresStore {
             rows::verification(rows::one(&rows)?)
         })
     }
+}
 
-    /// Says whether the database answers; receipts that wait are kept a moment later.
-    fn flush(&self) -> Future<'_, Result<(), StoreError>> {
-        Box::pin(async move { self.run("SELECT 1", Vec::new()).await.map(drop) })
-    }
-
+impl Receipts for PostgresStore {
     fn receipt<'a>(
         &'a self,
         account: &'a AccountId,
@@ -336,6 +337,11 @@ impl Ledger for PostgresStore {
             ];
             self.all(USAGE, arguments, rows::usage).await
         })
+    }
+
+    /// Says whether the database answers; receipts that wait are kept a moment later.
+    fn flush(&self) -> Future<'_, Result<(), StoreError>> {
+        Box::pin(async move { self.run("SELECT 1", Vec::new()).await.map(drop) })
     }
 
     fn dropped(&self) -> u64 {

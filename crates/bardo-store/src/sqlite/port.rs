@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use bardo_access::{Amendment, KeyError, KeyRecord, KeyStore};
 use bardo_ledger::{
-    Balance, Deposit, Future, HoldView, Ledger, Posting, Record, Refusal, Reservation, Reserve,
-    Settle, Settled, StoreError, UsageQuery, UsageRow, Verification,
+    Accounts, Balance, Deposit, Funds, Future, HoldView, Holds, Posting, Receipts, Record, Refusal,
+    Reservation, Reserve, Settle, Settled, StoreError, UsageQuery, UsageRow, Verification,
 };
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
@@ -38,7 +38,33 @@ impl SqliteStore {
     }
 }
 
-impl Ledger for SqliteStore {
+impl Funds for SqliteStore {
+    fn balance<'a>(
+        &'a self,
+        account: &'a AccountId,
+    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
+        Box::pin(async move {
+            match &self.side {
+                Side::Server(server) => server.balance(&self.readers, account).await,
+                Side::Tool(tool) => tool.balance(account),
+            }
+        })
+    }
+
+    fn deposit(
+        &self,
+        command: Deposit,
+    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
+        Box::pin(async move {
+            match &self.side {
+                Side::Server(server) => server.ask(|reply| Action::Deposit(command, reply)).await,
+                Side::Tool(tool) => tool.deposit(&command),
+            }
+        })
+    }
+}
+
+impl Holds for SqliteStore {
     fn reserve(
         &self,
         command: Reserve,
@@ -99,31 +125,9 @@ impl Ledger for SqliteStore {
             server.record(record);
         }
     }
+}
 
-    fn deposit(
-        &self,
-        command: Deposit,
-    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
-        Box::pin(async move {
-            match &self.side {
-                Side::Server(server) => server.ask(|reply| Action::Deposit(command, reply)).await,
-                Side::Tool(tool) => tool.deposit(&command),
-            }
-        })
-    }
-
-    fn balance<'a>(
-        &'a self,
-        account: &'a AccountId,
-    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
-        Box::pin(async move {
-            match &self.side {
-                Side::Server(server) => server.balance(&self.readers, account).await,
-                Side::Tool(tool) => tool.balance(account),
-            }
-        })
-    }
-
+impl Accounts for SqliteStore {
     fn postings<'a>(
         &'a self,
         account: &'a AccountId,
@@ -177,11 +181,9 @@ impl Ledger for SqliteStore {
             Ok(verification)
         })
     }
+}
 
-    fn flush(&self) -> Future<'_, Result<(), StoreError>> {
-        Box::pin(self.refresh())
-    }
-
+impl Receipts for SqliteStore {
     fn receipt<'a>(
         &'a self,
         account: &'a AccountId,
@@ -197,6 +199,10 @@ impl Ledger for SqliteStore {
         Box::pin(self.read(Length::Long, move |connection| {
             queries::usage(connection, &query)
         }))
+    }
+
+    fn flush(&self) -> Future<'_, Result<(), StoreError>> {
+        Box::pin(self.refresh())
     }
 
     fn dropped(&self) -> u64 {

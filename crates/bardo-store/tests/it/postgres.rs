@@ -13,7 +13,9 @@ use std::thread;
 use std::time::Duration;
 
 use bardo_ledger::contract::{self, block_on, join_all};
-use bardo_ledger::{Charge, Deposit, End, Ledger, Refusal, Reserve, Settle, Settled, StoreError};
+use bardo_ledger::{
+    Charge, Deposit, End, Holds, Ledger, Receipts, Refusal, Reserve, Settle, Settled, StoreError,
+};
 use bardo_store::postgres::{PostgresOptions, PostgresStore};
 use bardo_store::servers::PostgresServer;
 use bardo_types::ids::{AccountId, RequestId};

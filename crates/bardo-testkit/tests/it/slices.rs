@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_ledger::Ledger as _;
+use bardo_ledger::{Accounts as _, Funds as _};
 use bardo_testkit::answer::Answer;
 use bardo_testkit::client::{Ending, Wish, name_of};
 use bardo_testkit::dice::Dice;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bardo_ledger::{
-    Book, Cap, CapScope, Charge, Deposit, End, Ledger, MemoryLedger, Refusal, Reserve, Settle,
-    Window,
+    Accounts, Book, Cap, CapScope, Charge, Deposit, End, Funds, Holds, MemoryLedger, Refusal,
+    Reserve, Settle, Window,
 };
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;

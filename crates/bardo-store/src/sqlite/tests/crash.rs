@@ -1,5 +1,7 @@
 use bardo_ledger::contract::block_on;
-use bardo_ledger::{Cap, CapScope, End, HoldState, Ledger, Refusal, Settle, Window};
+use bardo_ledger::{
+    Accounts, Cap, CapScope, End, HoldState, Holds, Ledger, Receipts, Refusal, Settle, Window,
+};
 use bardo_types::ids::KeyId;
 
 use super::rig::*;

@@ -3,7 +3,10 @@ use std::time::Duration;
 
 use bardo_access::{KeyKind, KeyRecord, KeyStore, Scopes};
 use bardo_ledger::contract::block_on;
-use bardo_ledger::{Cap, CapScope, End, Ledger, Record, Settle, StoreError, Window};
+use bardo_ledger::{
+    Accounts, Cap, CapScope, End, Funds, Holds, Ledger, Receipts, Record, Settle, StoreError,
+    Window,
+};
 use bardo_types::ids::KeyId;
 
 use super::rig::*;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bardo_ledger::contract::block_on;
-use bardo_ledger::{Cap, CapScope, End, Ledger, StoreError, Window};
+use bardo_ledger::{Accounts, Cap, CapScope, End, Holds, Ledger, StoreError, Window};
 use bardo_types::ids::KeyId;
 
 use super::rig::*;

@@ -3,7 +3,7 @@ use bardo_access::{
     Amendment, KeyError, KeyKind, KeyRecord, KeyState, KeyStore, Network, Scopes, SpendCaps,
 };
 use bardo_ledger::contract::block_on;
-use bardo_ledger::{Cap, CapScope, End, Ledger, Refusal, StoreError, Window};
+use bardo_ledger::{Accounts, Cap, CapScope, End, Holds, Refusal, StoreError, Window};
 use bardo_types::ids::KeyId;
 use bardo_types::money::BasisPoints;
 

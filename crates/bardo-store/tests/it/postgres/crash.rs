@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bardo_access::{KeyError, KeyStore};
 use bardo_ledger::contract::block_on;
-use bardo_ledger::{Ledger, Refusal, StoreError};
+use bardo_ledger::{Accounts, Funds, Holds, Refusal, StoreError};
 use bardo_store::postgres::{PostgresOptions, PostgresStore};
 use bardo_store::servers::{PostgresServer, Stop};
 use bardo_types::ids::KeyId;

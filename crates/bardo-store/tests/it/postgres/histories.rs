@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::thread;
 
 use bardo_ledger::contract::block_on;
-use bardo_ledger::{Book, Cap, CapScope, Charge, Deposit, End, Ledger, Reserve, Settle, Window};
+use bardo_ledger::{
+    Accounts, Book, Cap, CapScope, Charge, Deposit, End, Funds, Holds, Reserve, Settle, Window,
+};
 use bardo_store::postgres::PostgresStore;
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::MicroUsd;

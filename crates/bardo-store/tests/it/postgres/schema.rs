@@ -3,7 +3,7 @@
 use std::thread;
 
 use bardo_ledger::contract::block_on;
-use bardo_ledger::{Ledger, StoreError};
+use bardo_ledger::{Accounts, Holds, StoreError};
 use bardo_store::postgres::PostgresStore;
 
 use super::{account, adds_up, capture, deposit, options, reserve, server, store};

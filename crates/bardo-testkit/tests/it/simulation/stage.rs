@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_ledger::{Balance, HoldView, Ledger, MemoryLedger, Posting};
+use bardo_ledger::{Accounts as _, Balance, Funds as _, HoldView, Holds, MemoryLedger, Posting};
 use bardo_testkit::answer::Answer;
 use bardo_testkit::client::{Leaves, Wish, name_of};
 use bardo_testkit::dice::Dice;
@@ -200,7 +200,7 @@ pub(super) async fn minute(seed: u64) -> Minute {
     for (index, micro) in PURSES.iter().enumerate() {
         purses.push(Purse::fill(&*ledger, &format!("p{index}"), *micro).await);
     }
-    let line: Arc<dyn Ledger> = if is_flaky(seed) {
+    let line: Arc<dyn Holds> = if is_flaky(seed) {
         Arc::new(FlakyLedger::new(Arc::clone(&ledger), seed, 12))
     } else {
         Arc::<MemoryLedger>::clone(&ledger)
