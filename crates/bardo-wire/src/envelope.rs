@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 pub const PREFIX: &str = "bardo1.";
 
 #[derive(Serialize, Deserialize)]
-struct Content {
+struct EnvelopeContent {
     #[serde(rename = "k")]
-    kind: Kind,
+    kind: EnvelopeKind,
     #[serde(rename = "d", default, skip_serializing_if = "String::is_empty")]
     data: String,
     /// The thinking text, where the slot itself cannot hold it.
@@ -28,7 +28,7 @@ struct Content {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum EnvelopeKind {
     AnthropicSignature,
     AnthropicRedacted,
     OpenaiReasoning,
@@ -41,14 +41,14 @@ enum Kind {
 #[must_use]
 pub fn seal(opaque: &Opaque, text: Option<&str>) -> String {
     let (kind, data) = match opaque {
-        Opaque::AnthropicSignature(data) => (Kind::AnthropicSignature, data.clone()),
-        Opaque::AnthropicRedacted(data) => (Kind::AnthropicRedacted, data.clone()),
-        Opaque::OpenAiReasoning(raw) => (Kind::OpenaiReasoning, raw.as_str().to_owned()),
-        Opaque::GeminiSignature(data) => (Kind::GeminiSignature, data.clone()),
-        Opaque::ReasoningContent => (Kind::ReasoningContent, String::new()),
-        Opaque::ReasoningDetail(raw) => (Kind::ReasoningDetail, raw.as_str().to_owned()),
+        Opaque::AnthropicSignature(data) => (EnvelopeKind::AnthropicSignature, data.clone()),
+        Opaque::AnthropicRedacted(data) => (EnvelopeKind::AnthropicRedacted, data.clone()),
+        Opaque::OpenAiReasoning(raw) => (EnvelopeKind::OpenaiReasoning, raw.as_str().to_owned()),
+        Opaque::GeminiSignature(data) => (EnvelopeKind::GeminiSignature, data.clone()),
+        Opaque::ReasoningContent => (EnvelopeKind::ReasoningContent, String::new()),
+        Opaque::ReasoningDetail(raw) => (EnvelopeKind::ReasoningDetail, raw.as_str().to_owned()),
     };
-    let content = Content {
+    let content = EnvelopeContent {
         kind,
         data,
         text: text.map(str::to_owned),
@@ -82,14 +82,18 @@ pub fn is_within(body: &[u8]) -> bool {
 #[must_use]
 pub fn open(text: &str) -> Option<Opened> {
     let json = URL_SAFE_NO_PAD.decode(text.strip_prefix(PREFIX)?).ok()?;
-    let content: Content = serde_json::from_slice(&json).ok()?;
+    let content: EnvelopeContent = serde_json::from_slice(&json).ok()?;
     let opaque = match content.kind {
-        Kind::AnthropicSignature => Opaque::AnthropicSignature(content.data),
-        Kind::AnthropicRedacted => Opaque::AnthropicRedacted(content.data),
-        Kind::OpenaiReasoning => Opaque::OpenAiReasoning(RawJson::parse(content.data).ok()?),
-        Kind::GeminiSignature => Opaque::GeminiSignature(content.data),
-        Kind::ReasoningContent => Opaque::ReasoningContent,
-        Kind::ReasoningDetail => Opaque::ReasoningDetail(RawJson::parse(content.data).ok()?),
+        EnvelopeKind::AnthropicSignature => Opaque::AnthropicSignature(content.data),
+        EnvelopeKind::AnthropicRedacted => Opaque::AnthropicRedacted(content.data),
+        EnvelopeKind::OpenaiReasoning => {
+            Opaque::OpenAiReasoning(RawJson::parse(content.data).ok()?)
+        }
+        EnvelopeKind::GeminiSignature => Opaque::GeminiSignature(content.data),
+        EnvelopeKind::ReasoningContent => Opaque::ReasoningContent,
+        EnvelopeKind::ReasoningDetail => {
+            Opaque::ReasoningDetail(RawJson::parse(content.data).ok()?)
+        }
     };
     Some(Opened {
         opaque,

@@ -7,11 +7,11 @@
 //! What this crate deliberately is not: a repairer of same-dialect traffic. Those bytes are
 //! relayed; [`splice`] edits single members in place.
 
-mod apology;
 mod behind;
 mod bounded;
 pub mod codec;
 pub mod envelope;
+mod error_in_200;
 pub mod headers;
 pub mod json;
 mod kit;

@@ -155,7 +155,7 @@ fn forget_spellings(paths: &[Path], before: &ChatRequest, after: &mut ChatReques
         let Some(within) = &path.within else { continue };
         for entry in &mut after.extra {
             if entry.0 == path.key && old(entry) {
-                let mut members = Members::of(entry.1.as_str());
+                let mut members = MemberList::of(entry.1.as_str());
                 members.remove(within);
                 if let Ok(rest) = RawJson::parse(members.written()) {
                     entry.1 = rest;
@@ -258,9 +258,9 @@ impl Difference<'_> {
             return is.map(str::to_owned);
         }
         let written = written.unwrap_or("{}");
-        let mut members = Members::of(written);
-        let was = Members::of(was.unwrap_or("{}"));
-        let is = Members::of(is.unwrap_or("{}"));
+        let mut members = MemberList::of(written);
+        let was = MemberList::of(was.unwrap_or("{}"));
+        let is = MemberList::of(is.unwrap_or("{}"));
         let encoded = was.members().chain(is.members()).map(|(name, _)| name);
         // What the encoder leaves out of a shared object may be nothing that it knows.
         let changed = encoded.filter(|name| !is_shared && was.get(name) != is.get(name));
@@ -280,7 +280,7 @@ impl Difference<'_> {
 }
 
 /// The members of an object as written, in order.
-struct Members {
+struct MemberList {
     /// Those that were taken out have no value.
     list: Vec<(String, Option<String>)>,
     places: HashMap<String, usize>,
@@ -288,7 +288,7 @@ struct Members {
     has_twins: bool,
 }
 
-impl Members {
+impl MemberList {
     fn of(json: &str) -> Self {
         wire_object! {
             struct Any<'a> {}

@@ -38,13 +38,13 @@ pub(super) struct Turn<'a> {
 /// One block with its cache mark.
 #[derive(Debug)]
 pub(super) struct Sent<'a> {
-    pub(super) body: Body<'a>,
+    pub(super) body: BlockBody<'a>,
     pub(super) cache: Option<Cow<'a, RawJson>>,
 }
 
 /// What a block is.
 #[derive(Debug)]
-pub(super) enum Body<'a> {
+pub(super) enum BlockBody<'a> {
     Text {
         text: Cow<'a, str>,
         citations: Vec<&'a RawJson>,
@@ -86,7 +86,7 @@ impl<'a> Sent<'a> {
     /// A text without citations or cache marks.
     pub(super) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self {
-            body: Body::Text {
+            body: BlockBody::Text {
                 text: text.into(),
                 citations: Vec::new(),
             },
@@ -95,16 +95,19 @@ impl<'a> Sent<'a> {
     }
 
     fn is_call(&self) -> bool {
-        matches!(self.body, Body::Call { .. })
+        matches!(self.body, BlockBody::Call { .. })
     }
 
     fn is_thinking(&self) -> bool {
-        matches!(self.body, Body::Thinking { .. } | Body::Redacted(_))
+        matches!(
+            self.body,
+            BlockBody::Thinking { .. } | BlockBody::Redacted(_)
+        )
     }
 
     /// Whether a cache mark may stand here.
     fn is_markable(&self) -> bool {
-        !self.is_thinking() && !matches!(self.body, Body::Raw(_))
+        !self.is_thinking() && !matches!(self.body, BlockBody::Raw(_))
     }
 }
 
@@ -136,7 +139,7 @@ impl<'a> Conversation<'a> {
                     if turn
                         .blocks
                         .iter()
-                        .any(|block| matches!(block.body, Body::Result { .. })) => {}
+                        .any(|block| matches!(block.body, BlockBody::Result { .. })) => {}
                 Role::System => {}
                 _ => break,
             }
@@ -180,7 +183,7 @@ impl<'a> Conversation<'a> {
 pub(super) fn write_blocks(array: &mut Array<'_>, blocks: &[Sent<'_>]) {
     for block in blocks {
         match &block.body {
-            Body::Raw(raw) => array.raw(raw.as_str()),
+            BlockBody::Raw(raw) => array.raw(raw.as_str()),
             body => array.nest(|object| {
                 write_body(object, body);
                 object.set_some("cache_control", block.cache.as_deref());
@@ -189,28 +192,28 @@ pub(super) fn write_blocks(array: &mut Array<'_>, blocks: &[Sent<'_>]) {
     }
 }
 
-fn write_body(object: &mut Object<'_>, body: &Body<'_>) {
+fn write_body(object: &mut Object<'_>, body: &BlockBody<'_>) {
     match body {
-        Body::Text { text, citations } => {
+        BlockBody::Text { text, citations } => {
             object.set("type", "text");
             object.set("text", text);
             if !citations.is_empty() {
                 object.set("citations", citations);
             }
         }
-        Body::Image(image) => {
+        BlockBody::Image(image) => {
             object.set("type", "image");
             object.nest("source", |source| {
                 media::write_source(source, &image.source)
             });
         }
-        Body::Document {
+        BlockBody::Document {
             document,
             text,
             parts,
             cites,
         } => write_document(object, document, text.as_deref(), parts, *cites),
-        Body::Search { result, cites } => {
+        BlockBody::Search { result, cites } => {
             object.set("type", "search_result");
             object.set("source", &result.source);
             object.set("title", &result.title);
@@ -219,16 +222,16 @@ fn write_body(object: &mut Object<'_>, body: &Body<'_>) {
             });
             write_cites(object, *cites);
         }
-        Body::Thinking { text, signature } => {
+        BlockBody::Thinking { text, signature } => {
             object.set("type", "thinking");
             object.set("thinking", text);
             object.set("signature", signature);
         }
-        Body::Redacted(data) => {
+        BlockBody::Redacted(data) => {
             object.set("type", "redacted_thinking");
             object.set("data", data);
         }
-        Body::Call {
+        BlockBody::Call {
             id,
             name,
             call,
@@ -242,12 +245,12 @@ fn write_body(object: &mut Object<'_>, body: &Body<'_>) {
                 object.foreign(name, raw.as_str());
             }
         }
-        Body::Result {
+        BlockBody::Result {
             id,
             parts,
             is_error,
         } => write_result(object, id, parts, *is_error),
-        Body::Raw(_) => {}
+        BlockBody::Raw(_) => {}
     }
 }
 
@@ -291,7 +294,7 @@ fn write_result(object: &mut Object<'_>, id: &str, parts: &[Sent<'_>], is_error:
         [] => {}
         [
             Sent {
-                body: Body::Text { text, citations },
+                body: BlockBody::Text { text, citations },
                 cache: None,
             },
         ] if citations.is_empty() => {

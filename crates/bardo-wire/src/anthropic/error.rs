@@ -114,9 +114,9 @@ fn read(status: u16, body: &[u8]) -> Fault {
     let told = std::str::from_utf8(body)
         .ok()
         .and_then(|text| told_by_json(text.trim()))
-        .unwrap_or_else(|| Told {
+        .unwrap_or_else(|| MessagesErrorDetails {
             message: plain_message(status, body),
-            ..Told::default()
+            ..MessagesErrorDetails::default()
         });
     fault_of(told, (status != 200).then_some(status))
 }
@@ -128,7 +128,7 @@ pub(super) fn fault_in_stream(data: &[u8]) -> Fault {
 
 /// What an error body says, before it is judged.
 #[derive(Default)]
-struct Told {
+struct MessagesErrorDetails {
     kind: Option<String>,
     code: Option<String>,
     param: Option<String>,
@@ -145,11 +145,11 @@ fn members<'a>(raw: &'a RawValue) -> Option<Members<'a>> {
     serde_json::from_str(raw.get()).ok()
 }
 
-fn told_by_json(text: &str) -> Option<Told> {
+fn told_by_json(text: &str) -> Option<MessagesErrorDetails> {
     if let Ok(message) = serde_json::from_str::<String>(text) {
-        return (!message.is_empty()).then(|| Told {
+        return (!message.is_empty()).then(|| MessagesErrorDetails {
             message,
-            ..Told::default()
+            ..MessagesErrorDetails::default()
         });
     }
     if let Ok(list) = serde_json::from_str::<Vec<&RawValue>>(text) {
@@ -168,7 +168,7 @@ fn told_by_json(text: &str) -> Option<Told> {
     let behind = error
         .get("metadata")
         .and_then(|raw| serde_json::from_str(raw.get()).ok());
-    Some(Told {
+    Some(MessagesErrorDetails {
         kind: string(&error, "type"),
         code: string(&details, "error_code")
             .or_else(|| string(&metadata, "error_type"))
@@ -199,7 +199,7 @@ fn plain_message(status: u16, body: &[u8]) -> String {
     }
 }
 
-fn fault_of(told: Told, status: Option<u16>) -> Fault {
+fn fault_of(told: MessagesErrorDetails, status: Option<u16>) -> Fault {
     let status_told = status.or(told.status);
     let by_status = status_told.map(FaultClass::of_status);
     let by_type = told.kind.as_deref().and_then(class_of_type);
@@ -219,7 +219,7 @@ fn fault_of(told: Told, status: Option<u16>) -> Fault {
 }
 
 /// Failures that Anthropic tells apart in words only.
-fn refined(class: FaultClass, told: &Told) -> FaultClass {
+fn refined(class: FaultClass, told: &MessagesErrorDetails) -> FaultClass {
     let code = told.code.as_deref().unwrap_or_default();
     let message = told.message.to_ascii_lowercase();
     let any = |needles: &[&str]| needles.iter().any(|needle| message.contains(needle));

@@ -16,23 +16,23 @@ const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/w
 
 /// Where a part stands in the caller's messages.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct PartPlace {
     pub(super) message: usize,
     pub(super) part: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for PartPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "messages[{}].content[{}]", self.message, self.part)
     }
 }
 
 /// The refusal of a part that cannot be sent.
-pub(super) fn refuse(place: Place, what: impl fmt::Display) -> BadRequest {
+pub(super) fn refuse(place: PartPlace, what: impl fmt::Display) -> BadRequest {
     BadRequest::new(place.to_string(), format!("{place}: {what}"))
 }
 
-fn check_source(source: &MediaSource, from: Dialect, place: Place) -> Result<(), BadRequest> {
+fn check_source(source: &MediaSource, from: Dialect, place: PartPlace) -> Result<(), BadRequest> {
     match source {
         MediaSource::Url(url) if !url.starts_with("http") => Err(refuse(
             place,
@@ -51,7 +51,7 @@ pub(super) fn check_image(
     image: &Image,
     from: Dialect,
     caps: &Capabilities,
-    place: Place,
+    place: PartPlace,
     lost: &mut Lost,
 ) -> Result<(), BadRequest> {
     if !caps.images {
@@ -88,7 +88,7 @@ pub(super) fn check_document(
     document: &Document,
     from: Dialect,
     caps: &Capabilities,
-    place: Place,
+    place: PartPlace,
 ) -> Result<Option<String>, BadRequest> {
     let DocumentSource::Media(source) = &document.source else {
         return Ok(None);

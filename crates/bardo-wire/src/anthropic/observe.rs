@@ -6,19 +6,19 @@ use serde_json::value::RawValue;
 
 use super::error;
 use super::usage::UsageWire;
-use crate::apology::{Extent, fault_in};
 use crate::codec::Observed;
+use crate::error_in_200::{Extent, fault_in};
 use crate::json::{Lenient, Str, wire_object};
 use crate::sse::SseEvent;
 
 wire_object! {
     struct StartWire<'a> {
-        "message" => message: Option<MessageWire<'a>>,
+        "message" => message: Option<ObservedMessage<'a>>,
     }
 }
 
 wire_object! {
-    struct MessageWire<'a> {
+    struct ObservedMessage<'a> {
         "type" => kind: Option<Str<'a>>,
         "model" => model: Option<Str<'a>>,
         "content" => content: Option<Vec<&'a RawValue>>,
@@ -35,7 +35,7 @@ wire_object! {
 }
 
 wire_object! {
-    struct DeltaWire<'a> {
+    struct ObservedDelta<'a> {
         "delta" => delta: Option<StopWire<'a>>,
         "usage" => usage: Lenient<UsageWire<'a>>,
     }
@@ -91,7 +91,7 @@ fn observe_named(name: &str, data: &[u8], seen: &mut Observed) {
             }
         }
         "message_delta" => {
-            if let Ok(DeltaWire { delta, usage, .. }) = serde_json::from_slice(data) {
+            if let Ok(ObservedDelta { delta, usage, .. }) = serde_json::from_slice(data) {
                 seen.finished |= delta.is_some_and(|delta| delta.stop_reason.is_some());
                 if let Some(usage) = usage.0 {
                     seen.memory.tally.take(&usage);
@@ -105,7 +105,7 @@ fn observe_named(name: &str, data: &[u8], seen: &mut Observed) {
     }
 }
 
-fn name_model(message: MessageWire<'_>, seen: &mut Observed) {
+fn name_model(message: ObservedMessage<'_>, seen: &mut Observed) {
     if let Some(model) = message.model {
         seen.model = Some(model.into_string());
     }
@@ -113,7 +113,7 @@ fn name_model(message: MessageWire<'_>, seen: &mut Observed) {
 
 /// The failure that an answer tells of in words, where nothing else is in it and none of them was
 /// counted.
-fn apology(message: &MessageWire<'_>) -> Option<Fault> {
+fn error_in_words(message: &ObservedMessage<'_>) -> Option<Fault> {
     let counted = message.usage.0.as_ref().map(UsageWire::counts);
     if counted.is_some_and(|usage| usage.output > 0) {
         return None;
@@ -129,12 +129,12 @@ fn apology(message: &MessageWire<'_>) -> Option<Fault> {
 #[must_use]
 pub fn observe_response(body: &[u8]) -> Observed {
     let mut seen = Observed::default();
-    match serde_json::from_slice::<MessageWire<'_>>(body) {
+    match serde_json::from_slice::<ObservedMessage<'_>>(body) {
         Ok(message) if message.error.is_some() || message.kind.as_deref() == Some("error") => {
             seen.fault = Some(error::fault_in_stream(body));
         }
         Ok(message) => {
-            seen.fault = apology(&message);
+            seen.fault = error_in_words(&message);
             seen.content = message
                 .content
                 .as_ref()

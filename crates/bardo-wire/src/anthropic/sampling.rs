@@ -8,7 +8,7 @@ use crate::codec::Target;
 
 /// What is sent.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct SamplingPlan {
     pub(super) temperature: Option<RawJson>,
     pub(super) top_p: Option<RawJson>,
     pub(super) top_k: Option<RawJson>,
@@ -24,10 +24,15 @@ fn is_default(raw: &RawJson) -> bool {
 }
 
 /// Decides what can be sent and notes what cannot.
-pub(super) fn plan(request: &ChatRequest, target: &Target, thinks: bool, lost: &mut Lost) -> Plan {
+pub(super) fn plan(
+    request: &ChatRequest,
+    target: &Target,
+    thinks: bool,
+    lost: &mut Lost,
+) -> SamplingPlan {
     let sampling = &request.sampling;
     unknown(sampling, lost);
-    let mut plan = Plan {
+    let mut plan = SamplingPlan {
         temperature: sampling.temperature.clone(),
         top_p: sampling.top_p.clone(),
         top_k: sampling.top_k.clone(),

@@ -81,7 +81,7 @@ impl Listed for Block<'_> {
 
 /// The block types that every dialect has a word for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     Text,
     Image,
     Document,
@@ -95,7 +95,7 @@ pub(super) enum Kind {
     Other,
 }
 
-impl Kind {
+impl BlockKind {
     fn parse(name: &str) -> Self {
         match name {
             "text" => Self::Text,
@@ -126,7 +126,7 @@ wire_object! {
 /// One content block; only the members of its type are set.
 #[derive(Debug, Default)]
 pub(super) struct Block<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: BlockKind,
     pub(super) text: Option<Str<'a>>,
     pub(super) signature: Option<Str<'a>>,
     pub(super) id: Option<Str<'a>>,
@@ -152,28 +152,32 @@ impl<'a> Block<'a> {
         map: &mut A,
     ) -> Result<(), A::Error> {
         match (self.kind, &*key) {
-            (Kind::Other, _) => self.rest.0.push((key, map.next_value()?)),
+            (BlockKind::Other, _) => self.rest.0.push((key, map.next_value()?)),
             (_, "cache_control") => self.cache = map.next_value()?,
-            (Kind::Text, "text") | (Kind::Thinking, "thinking") | (Kind::Redacted, "data") => {
+            (BlockKind::Text, "text")
+            | (BlockKind::Thinking, "thinking")
+            | (BlockKind::Redacted, "data") => {
                 self.text = map.next_value()?;
             }
-            (Kind::Thinking, "signature") => self.signature = map.next_value()?,
-            (Kind::Text | Kind::Document | Kind::SearchResult, "citations") => {
+            (BlockKind::Thinking, "signature") => self.signature = map.next_value()?,
+            (BlockKind::Text | BlockKind::Document | BlockKind::SearchResult, "citations") => {
                 self.citations = map.next_value()?;
             }
-            (Kind::ToolUse, "id") | (Kind::ToolResult, "tool_use_id") => {
+            (BlockKind::ToolUse, "id") | (BlockKind::ToolResult, "tool_use_id") => {
                 self.id = map.next_value()?;
             }
-            (Kind::ToolUse, "name") => self.name = map.next_value()?,
-            (Kind::ToolUse, "input") => self.input = map.next_value()?,
-            (Kind::ToolResult | Kind::SearchResult, "content") => {
+            (BlockKind::ToolUse, "name") => self.name = map.next_value()?,
+            (BlockKind::ToolUse, "input") => self.input = map.next_value()?,
+            (BlockKind::ToolResult | BlockKind::SearchResult, "content") => {
                 self.content = map.next_value()?
             }
-            (Kind::ToolResult, "is_error") => self.is_error = map.next_value()?,
-            (Kind::Image | Kind::Document, "source") => self.source = map.next_value()?,
-            (Kind::SearchResult, "source") => self.source_name = map.next_value()?,
-            (Kind::Document | Kind::SearchResult, "title") => self.title = map.next_value()?,
-            (Kind::Document, "context") => self.context = map.next_value()?,
+            (BlockKind::ToolResult, "is_error") => self.is_error = map.next_value()?,
+            (BlockKind::Image | BlockKind::Document, "source") => self.source = map.next_value()?,
+            (BlockKind::SearchResult, "source") => self.source_name = map.next_value()?,
+            (BlockKind::Document | BlockKind::SearchResult, "title") => {
+                self.title = map.next_value()?
+            }
+            (BlockKind::Document, "context") => self.context = map.next_value()?,
             _ => self.rest.0.push((key, map.next_value()?)),
         }
         Ok(())
@@ -208,8 +212,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Block<'a> {
                     let name: Str<'de> =
                         serde_json::from_str(raw.get()).map_err(A::Error::custom)?;
                     known = true;
-                    block.kind = Kind::parse(&name);
-                    if block.kind == Kind::Other {
+                    block.kind = BlockKind::parse(&name);
+                    if block.kind == BlockKind::Other {
                         block.rest.0.append(&mut early);
                         block.rest.0.push((key, raw));
                     }
@@ -254,18 +258,18 @@ impl<'de> MapAccess<'de> for Held<'de> {
 
 /// Where a block stands, for refusals.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'p> {
+pub(super) enum BlockPlace<'p> {
     /// In the top-level `system`.
     System(usize),
     /// In a message.
     Message(usize, usize),
     /// Within another block's content.
-    Within(&'p Place<'p>, usize),
+    Within(&'p BlockPlace<'p>, usize),
     /// In an answer.
     Answer(usize),
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for BlockPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System(block) => write!(f, "system[{block}]"),
@@ -276,7 +280,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-fn missing(place: Place<'_>, member: &str) -> BadRequest {
+fn missing(place: BlockPlace<'_>, member: &str) -> BadRequest {
     BadRequest::new(
         format!("{place}.{member}"),
         format!("{place}.{member} is required"),
@@ -294,18 +298,18 @@ pub(super) fn mark(raw: Option<&RawValue>) -> Option<CacheMark> {
 
 impl Block<'_> {
     /// The neutral part that this block is.
-    pub(super) fn into_part(self, place: Place<'_>) -> Result<Part, BadRequest> {
+    pub(super) fn into_part(self, place: BlockPlace<'_>) -> Result<Part, BadRequest> {
         Ok(match self.kind {
-            Kind::Text => Part::Text(self.into_text(place)?),
-            Kind::Image => Part::Image(Image {
+            BlockKind::Text => Part::Text(self.into_text(place)?),
+            BlockKind::Image => Part::Image(Image {
                 source: media(self.source.unwrap_or_default(), place)?,
                 detail: None,
                 cache: mark(self.cache),
             }),
-            Kind::Document => Part::Document(self.into_document(place)?),
-            Kind::SearchResult => Part::SearchResult(self.into_search_result(place)?),
-            Kind::Thinking => Part::Reasoning(self.into_thinking()),
-            Kind::Redacted => {
+            BlockKind::Document => Part::Document(self.into_document(place)?),
+            BlockKind::SearchResult => Part::SearchResult(self.into_search_result(place)?),
+            BlockKind::Thinking => Part::Reasoning(self.into_thinking()),
+            BlockKind::Redacted => {
                 let data = owned(self.text).ok_or_else(|| missing(place, "data"))?;
                 Part::Reasoning(match envelope::open(&data) {
                     Some(opened) => Reasoning {
@@ -320,13 +324,13 @@ impl Block<'_> {
                     },
                 })
             }
-            Kind::ToolUse => Part::ToolCall(self.into_call(place)?),
-            Kind::ToolResult => Part::ToolResult(self.into_result(place)?),
-            Kind::Other => Part::Server(self.into_server(None)),
+            BlockKind::ToolUse => Part::ToolCall(self.into_call(place)?),
+            BlockKind::ToolResult => Part::ToolResult(self.into_result(place)?),
+            BlockKind::Other => Part::Server(self.into_server(None)),
         })
     }
 
-    pub(super) fn into_text(self, place: Place<'_>) -> Result<Text, BadRequest> {
+    pub(super) fn into_text(self, place: BlockPlace<'_>) -> Result<Text, BadRequest> {
         let citations = match self.citations {
             Some(raw) => serde_json::from_str::<Vec<&RawValue>>(raw.get())
                 .map_err(|_| {
@@ -355,7 +359,7 @@ impl Block<'_> {
             .is_some_and(|enabled| enabled.get() == "true")
     }
 
-    fn into_document(self, place: Place<'_>) -> Result<Document, BadRequest> {
+    fn into_document(self, place: BlockPlace<'_>) -> Result<Document, BadRequest> {
         let citations = self.cites();
         let mut source = self.source.unwrap_or_default();
         let source = match source.kind.as_deref() {
@@ -377,7 +381,7 @@ impl Block<'_> {
         })
     }
 
-    fn into_search_result(self, place: Place<'_>) -> Result<SearchResult, BadRequest> {
+    fn into_search_result(self, place: BlockPlace<'_>) -> Result<SearchResult, BadRequest> {
         let citations = self.cites();
         let content = match self.content {
             Some(content) => parts(content, place)?
@@ -417,7 +421,7 @@ impl Block<'_> {
         }
     }
 
-    fn into_call(self, place: Place<'_>) -> Result<ToolCall, BadRequest> {
+    fn into_call(self, place: BlockPlace<'_>) -> Result<ToolCall, BadRequest> {
         Ok(ToolCall {
             id: owned(self.id).ok_or_else(|| missing(place, "id"))?,
             name: owned(self.name).ok_or_else(|| missing(place, "name"))?,
@@ -431,7 +435,7 @@ impl Block<'_> {
         })
     }
 
-    fn into_result(self, place: Place<'_>) -> Result<ToolResult, BadRequest> {
+    fn into_result(self, place: BlockPlace<'_>) -> Result<ToolResult, BadRequest> {
         Ok(ToolResult {
             call_id: owned(self.id).ok_or_else(|| missing(place, "tool_use_id"))?,
             parts: match self.content {
@@ -468,11 +472,11 @@ pub(super) fn extra(rest: Members<'_>) -> Vec<(String, RawJson)> {
 }
 
 /// The parts of string-or-blocks content.
-pub(super) fn parts(content: Content<'_>, place: Place<'_>) -> Result<Vec<Part>, BadRequest> {
-    content.into_parts(|index, block| block.into_part(Place::Within(&place, index)))
+pub(super) fn parts(content: Content<'_>, place: BlockPlace<'_>) -> Result<Vec<Part>, BadRequest> {
+    content.into_parts(|index, block| block.into_part(BlockPlace::Within(&place, index)))
 }
 
-fn media(source: Source<'_>, place: Place<'_>) -> Result<MediaSource, BadRequest> {
+fn media(source: Source<'_>, place: BlockPlace<'_>) -> Result<MediaSource, BadRequest> {
     match source.kind.as_deref() {
         Some("base64") => Ok(MediaSource::Base64 {
             media_type: owned(source.media_type)

@@ -23,7 +23,7 @@ pub fn strip_thinking(body: &[u8]) -> Option<Vec<u8>> {
     memmem::find(body, b"thinking")?;
     let top = scan(body).ok()?;
     let messages: Vec<&RawValue> = serde_json::from_str(top.get("messages")?).ok()?;
-    let mut kept: Vec<Turn> = Vec::with_capacity(messages.len());
+    let mut kept: Vec<StrippedTurn> = Vec::with_capacity(messages.len());
     let mut changed = false;
     let mut gap = false;
     for message in messages {
@@ -58,7 +58,7 @@ pub fn strip_thinking(body: &[u8]) -> Option<Vec<u8>> {
 const PLACEHOLDER: &str =
     r#"{"role":"assistant","content":[{"type":"text","text":"(thinking removed)"}]}"#;
 
-struct Turn {
+struct StrippedTurn {
     role: String,
     text: String,
 }
@@ -114,7 +114,7 @@ fn replace(whole: &str, part: &str, by: &str) -> String {
 }
 
 /// Adds a message; across a gap two user messages become one.
-fn push(kept: &mut Vec<Turn>, text: String, gap: bool) -> Option<()> {
+fn push(kept: &mut Vec<StrippedTurn>, text: String, gap: bool) -> Option<()> {
     let members: Members<'_> = serde_json::from_str(&text).ok()?;
     let role: String = serde_json::from_str(members.get("role")?.get()).ok()?;
     if gap
@@ -135,7 +135,7 @@ fn push(kept: &mut Vec<Turn>, text: String, gap: bool) -> Option<()> {
         last.text = replace(&last.text, content, &joined);
         return Some(());
     }
-    kept.push(Turn { role, text });
+    kept.push(StrippedTurn { role, text });
     Some(())
 }
 

@@ -10,7 +10,7 @@ use crate::json::Object;
 pub(super) const BUDGET_MIN: u64 = 1024;
 
 /// What the request asks for, and what stands around it.
-pub(super) struct Wish<'a> {
+pub(super) struct ThinkingContext<'a> {
     pub(super) reasoning: &'a ReasoningRequest,
     /// Effort after settings that ride on system messages.
     pub(super) effort: Option<Effort>,
@@ -23,13 +23,13 @@ pub(super) struct Wish<'a> {
 
 /// What is sent.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Plan {
+pub(super) struct ThinkingPlan {
     pub(super) mode: Option<ThinkingMode>,
     pub(super) effort: Option<Effort>,
     display: Option<ThinkingDisplay>,
 }
 
-impl Plan {
+impl ThinkingPlan {
     /// Whether thinking by a token budget is on.
     pub(super) fn is_manual(&self) -> bool {
         matches!(self.mode, Some(ThinkingMode::Budget(_)))
@@ -61,7 +61,11 @@ impl Plan {
 }
 
 /// Decides mode and effort by what the model accepts.
-pub(super) fn plan(wish: &Wish<'_>, caps: &Capabilities, lost: &mut Lost) -> Plan {
+pub(super) fn plan(
+    wish: &ThinkingContext<'_>,
+    caps: &Capabilities,
+    lost: &mut Lost,
+) -> ThinkingPlan {
     let mut planner = Planner { wish, caps, lost };
     let mut plan = match wish.reasoning.mode {
         Some(ThinkingMode::Disabled | ThinkingMode::Budget(0)) => planner.off("thinking"),
@@ -87,35 +91,35 @@ pub(super) fn plan(wish: &Wish<'_>, caps: &Capabilities, lost: &mut Lost) -> Pla
 }
 
 struct Planner<'a> {
-    wish: &'a Wish<'a>,
+    wish: &'a ThinkingContext<'a>,
     caps: &'a Capabilities,
     lost: &'a mut Lost,
 }
 
 impl Planner<'_> {
     /// No thinking, or as little of it as the model allows.
-    fn off(&mut self, feature: &'static str) -> Plan {
+    fn off(&mut self, feature: &'static str) -> ThinkingPlan {
         let modes = self.caps.thinking;
         let effort = self.wish.effort.filter(|effort| *effort != Effort::None);
         if modes.disabled {
             let mode = Some(ThinkingMode::Disabled);
-            return Plan {
+            return ThinkingPlan {
                 mode,
                 effort: self.effort(effort, mode),
                 display: None,
             };
         }
         if !modes.by_default {
-            return Plan {
+            return ThinkingPlan {
                 effort: self.effort(effort, None),
-                ..Plan::default()
+                ..ThinkingPlan::default()
             };
         }
         self.lost.note(
             feature,
             "this model cannot disable thinking; its lowest effort was set",
         );
-        Plan {
+        ThinkingPlan {
             mode: modes.between_tools.then_some(ThinkingMode::BetweenTools),
             effort: self
                 .caps
@@ -125,7 +129,7 @@ impl Planner<'_> {
         }
     }
 
-    fn on(&mut self) -> Plan {
+    fn on(&mut self) -> ThinkingPlan {
         let modes = self.caps.thinking;
         let effort = self.wish.effort;
         let (mode, effort) = match self.wish.reasoning.mode {
@@ -156,7 +160,7 @@ impl Planner<'_> {
             None if effort.is_some() && !self.wish.native => return self.adaptive(effort, false),
             _ => (None, effort),
         };
-        Plan {
+        ThinkingPlan {
             mode,
             effort: self.effort(effort, mode),
             display: None,
@@ -164,7 +168,7 @@ impl Planner<'_> {
     }
 
     /// Thinking by effort, or the nearest the model has.
-    fn adaptive(&mut self, effort: Option<Effort>, explicit: bool) -> Plan {
+    fn adaptive(&mut self, effort: Option<Effort>, explicit: bool) -> ThinkingPlan {
         let modes = self.caps.thinking;
         if !modes.adaptive && modes.budget {
             let wanted = budget_of(effort.unwrap_or(Effort::Medium));
@@ -184,7 +188,7 @@ impl Planner<'_> {
             }
             None
         };
-        Plan {
+        ThinkingPlan {
             mode,
             effort: self.effort(effort, mode),
             display: None,
@@ -192,7 +196,7 @@ impl Planner<'_> {
     }
 
     /// Thinking by a budget that fits below the limit of the answer.
-    fn manual(&mut self, tokens: u64, effort: Option<Effort>) -> Plan {
+    fn manual(&mut self, tokens: u64, effort: Option<Effort>) -> ThinkingPlan {
         let budget = tokens.min(self.wish.max_tokens.saturating_sub(1));
         if self.wish.loop_lost_thinking {
             self.lost.note(
@@ -215,7 +219,7 @@ impl Planner<'_> {
             );
         }
         let mode = Some(ThinkingMode::Budget(budget));
-        Plan {
+        ThinkingPlan {
             mode,
             // Where the model has no efforts, the budget says as much.
             effort: if self.caps.efforts.is_empty() {

@@ -15,7 +15,7 @@ use crate::kit::namespaces;
 use crate::kit::tool_names::ToolNames;
 
 /// A tool ready to be written.
-pub(super) enum Definition<'a> {
+pub(super) enum SentTool<'a> {
     Function {
         name: &'a str,
         description: Option<&'a str>,
@@ -35,7 +35,7 @@ pub(super) fn definitions<'a>(
     names: &'a ToolNames,
     only: Option<&[String]>,
     lost: &mut Lost,
-) -> Vec<Definition<'a>> {
+) -> Vec<SentTool<'a>> {
     let own = request.dialect == Dialect::Anthropic;
     let mut definitions = Vec::with_capacity(request.tools.len());
     let only: Option<HashSet<&str>> = only.map(|only| only.iter().map(String::as_str).collect());
@@ -67,7 +67,7 @@ pub(super) fn definitions<'a>(
                         }
                     }
                 }
-                definitions.push(Definition::Function {
+                definitions.push(SentTool::Function {
                     name: names.sent(name),
                     description: description.as_deref(),
                     schema: schema::for_tool(schema.as_ref()),
@@ -93,7 +93,7 @@ pub(super) fn definitions<'a>(
                         "the grammar of a free-text tool is not enforced",
                     );
                 }
-                definitions.push(Definition::Function {
+                definitions.push(SentTool::Function {
                     name: names.sent(name),
                     description: description.as_deref(),
                     schema: Cow::Owned(free_text()),
@@ -106,7 +106,7 @@ pub(super) fn definitions<'a>(
                 dialect: Dialect::Anthropic,
                 raw,
                 ..
-            } => definitions.push(Definition::Raw(raw)),
+            } => definitions.push(SentTool::Raw(raw)),
             Tool::Server { kind, .. } => {
                 lost.field(kind, "only another provider can run this tool");
             }
@@ -123,7 +123,7 @@ fn free_text() -> RawJson {
     .expect("a literal is JSON")
 }
 
-impl<'a> Definition<'a> {
+impl<'a> SentTool<'a> {
     /// The tool's cache mark, if it has or may have one.
     pub(super) fn cache(&mut self) -> Option<&mut Option<Cow<'a, RawJson>>> {
         match self {
@@ -141,11 +141,11 @@ impl<'a> Definition<'a> {
 }
 
 /// Writes the tools.
-pub(super) fn write(array: &mut Array<'_>, definitions: &[Definition<'_>]) {
+pub(super) fn write(array: &mut Array<'_>, definitions: &[SentTool<'_>]) {
     for definition in definitions {
         match definition {
-            Definition::Raw(raw) => array.raw(raw.as_str()),
-            Definition::Function {
+            SentTool::Raw(raw) => array.raw(raw.as_str()),
+            SentTool::Function {
                 name,
                 description,
                 schema,
@@ -170,14 +170,14 @@ pub(super) fn write(array: &mut Array<'_>, definitions: &[Definition<'_>]) {
 
 /// The choice that is sent, and what the system prompt has to say instead of it.
 #[derive(Default)]
-pub(super) struct Choice<'a> {
+pub(super) struct SentToolChoice<'a> {
     kind: Option<&'static str>,
     name: Option<&'a str>,
     one_at_a_time: bool,
     pub(super) instruction: Option<String>,
 }
 
-impl<'a> Choice<'a> {
+impl<'a> SentToolChoice<'a> {
     /// Decides the choice; `may_force` says whether the model takes one that forces a call.
     pub(super) fn plan(
         request: &'a ChatRequest,

@@ -74,7 +74,7 @@ impl<'a> Detail<'a> {
 
 /// One block of `reasoning_details`, put together from its deltas.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct DetailBlock {
     kind: Option<String>,
     index: Option<u64>,
     anthropic: bool,
@@ -86,7 +86,7 @@ pub(super) struct Block {
     merged: Option<Map<String, Value>>,
 }
 
-impl Block {
+impl DetailBlock {
     pub(super) fn begin(detail: &Detail<'_>, raw: &RawValue) -> Self {
         let mut block = Self {
             kind: detail.kind.as_deref().map(str::to_owned),

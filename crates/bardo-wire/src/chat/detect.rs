@@ -55,18 +55,19 @@ pub fn holds_foreign_thinking(body: &[u8], service: Service) -> bool {
 
 /// Whether a message of the history has such members: tools and their arguments may be named like
 /// them. What cannot be read is taken for one.
-fn in_messages(body: &[u8], wanted: impl Fn(&Thinking) -> bool) -> bool {
+fn in_messages(body: &[u8], wanted: impl Fn(&ThinkingMembers) -> bool) -> bool {
     #[derive(Deserialize)]
-    struct Body {
+    struct MessagesBody {
         #[serde(default)]
-        messages: Vec<Thinking>,
+        messages: Vec<ThinkingMembers>,
     }
-    serde_json::from_slice::<Body>(body).map_or(true, |body| body.messages.iter().any(wanted))
+    serde_json::from_slice::<MessagesBody>(body)
+        .map_or(true, |body| body.messages.iter().any(wanted))
 }
 
 /// Which members a message has, whatever is in them.
 #[derive(Deserialize)]
-struct Thinking {
+struct ThinkingMembers {
     #[serde(default, rename = "reasoning_content", deserialize_with = "is_there")]
     content: bool,
     #[serde(default, rename = "reasoning_details", deserialize_with = "is_there")]
@@ -89,23 +90,23 @@ fn has_input_schema(tools: &str) -> bool {
 }
 
 #[derive(Deserialize)]
-struct Message<'a> {
+struct MessageContent<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Block<'a> {
+struct ContentType<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Str<'a>>,
 }
 
 fn has_tool_blocks(messages: &str) -> bool {
-    let messages: Vec<Message<'_>> = serde_json::from_str(messages).unwrap_or_default();
+    let messages: Vec<MessageContent<'_>> = serde_json::from_str(messages).unwrap_or_default();
     messages.iter().any(|message| {
         let content = message.content.map_or("", RawValue::get);
         content.starts_with('[')
-            && serde_json::from_str::<Vec<Block<'_>>>(content).is_ok_and(|blocks| {
+            && serde_json::from_str::<Vec<ContentType<'_>>>(content).is_ok_and(|blocks| {
                 blocks
                     .iter()
                     .any(|block| matches!(block.kind.as_deref(), Some("tool_use" | "tool_result")))

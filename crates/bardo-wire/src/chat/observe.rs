@@ -10,11 +10,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::apology::Extent;
 use crate::chat::error::decode::of_value as fault_of;
 use crate::chat::shapes::answer::Chunk;
 use crate::chat::usage::decode::{Counts, read as read_usage};
 use crate::codec::Observed;
+use crate::error_in_200::Extent;
 use crate::json::scan;
 use crate::sse::SseEvent;
 
@@ -50,7 +50,7 @@ pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
     match serde_json::from_slice::<Chunk<'_>>(data) {
         Ok(chunk) => {
             if !seen.content {
-                seen.fault = chunk.apology(Extent::First);
+                seen.fault = chunk.error_in_words(Extent::First);
             }
             look(&chunk, data, seen);
         }
@@ -75,7 +75,7 @@ pub fn observe_response(body: &[u8]) -> Observed {
         }
         Ok(chunk) => {
             let answers = chunk.choices.as_ref().is_some_and(|list| !list.is_empty());
-            seen.fault = chunk.apology(Extent::Whole).or_else(|| {
+            seen.fault = chunk.error_in_words(Extent::Whole).or_else(|| {
                 let empty = "the provider's answer is empty";
                 (!answers && chunk.error.is_none())
                     .then(|| Fault::new(FaultClass::Malformed, empty))

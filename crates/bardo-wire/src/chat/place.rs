@@ -107,11 +107,11 @@ fn render(levels: &[Level]) -> String {
 #[cfg(test)]
 mod tests {
     use super::refuse;
-    use crate::chat::shapes::request::Body;
+    use crate::chat::shapes::request::ChatBody;
 
     #[track_caller]
     fn check(body: &str, param: &str) {
-        let error = serde_json::from_str::<Body<'_>>(body).unwrap_err();
+        let error = serde_json::from_str::<ChatBody<'_>>(body).unwrap_err();
         assert_eq!(refuse(body, &error).param, param, "{error}");
     }
 

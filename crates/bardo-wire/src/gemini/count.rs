@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::embeddings::resource_name;
 use crate::codec::{BadRequest, Encoded, Target};
-use crate::gemini::shapes::answer::Count;
+use crate::gemini::shapes::answer::Int64;
 
 /// Encodes a `countTokens` body for a whole request: system prompt and tools count too.
 ///
@@ -29,11 +29,11 @@ pub fn encode_count_request(request: &ChatRequest, target: &Target) -> Result<En
 pub fn decode_count(body: &[u8]) -> Result<u64, Fault> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Answer {
-        total_tokens: Option<Count>,
+    struct CountAnswer {
+        total_tokens: Option<Int64>,
     }
-    match serde_json::from_slice::<Answer>(body) {
-        Ok(Answer {
+    match serde_json::from_slice::<CountAnswer>(body) {
+        Ok(CountAnswer {
             total_tokens: Some(count),
         }) => Ok(count.0),
         // Zero is left out of Google's JSON.

@@ -14,16 +14,16 @@ pub fn encode_embeddings(model: &str, inputs: &[String], dimensions: Option<u64>
     #[serde(rename_all = "camelCase")]
     struct Embed<'a> {
         model: &'a str,
-        content: Content<'a>,
+        content: EmbeddedContent<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         output_dimensionality: Option<u64>,
     }
     #[derive(Serialize)]
-    struct Content<'a> {
-        parts: [Part<'a>; 1],
+    struct EmbeddedContent<'a> {
+        parts: [EmbeddedText<'a>; 1],
     }
     #[derive(Serialize)]
-    struct Part<'a> {
+    struct EmbeddedText<'a> {
         text: &'a str,
     }
     let model = resource_name(model);
@@ -32,8 +32,8 @@ pub fn encode_embeddings(model: &str, inputs: &[String], dimensions: Option<u64>
             .iter()
             .map(|text| Embed {
                 model: &model,
-                content: Content {
-                    parts: [Part { text }],
+                content: EmbeddedContent {
+                    parts: [EmbeddedText { text }],
                 },
                 output_dimensionality: dimensions,
             })
@@ -48,7 +48,7 @@ pub fn encode_embeddings(model: &str, inputs: &[String], dimensions: Option<u64>
 /// The fault that the body tells of, or a malformed answer.
 pub fn decode_embeddings(body: &[u8]) -> Result<Vec<Vec<f32>>, Fault> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct EmbeddingsAnswer {
         embeddings: Option<Vec<Embedding>>,
         embedding: Option<Embedding>,
     }
@@ -57,7 +57,7 @@ pub fn decode_embeddings(body: &[u8]) -> Result<Vec<Vec<f32>>, Fault> {
         #[serde(default)]
         values: Vec<f32>,
     }
-    let answer = serde_json::from_slice::<Answer>(body).map_err(|_| {
+    let answer = serde_json::from_slice::<EmbeddingsAnswer>(body).map_err(|_| {
         Fault::new(
             FaultClass::Malformed,
             "the provider's embeddings are malformed",

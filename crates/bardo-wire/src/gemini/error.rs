@@ -4,7 +4,7 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Service;
 use serde::Deserialize;
 
-use crate::gemini::shapes::answer::Count;
+use crate::gemini::shapes::answer::Int64;
 use crate::json::Str;
 use crate::kit::messages;
 
@@ -12,24 +12,24 @@ use crate::kit::messages;
 #[serde(default)]
 struct Wrapper<'a> {
     #[serde(borrow)]
-    error: Option<ErrorBody<'a>>,
+    error: Option<GoogleError<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct ErrorBody<'a> {
-    code: Option<Count>,
+struct GoogleError<'a> {
+    code: Option<Int64>,
     #[serde(borrow)]
     message: Option<Str<'a>>,
     #[serde(borrow)]
     status: Option<Str<'a>>,
     #[serde(borrow)]
-    details: Option<Vec<Detail<'a>>>,
+    details: Option<Vec<GoogleDetail<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Detail<'a> {
+struct GoogleDetail<'a> {
     #[serde(borrow)]
     reason: Option<Str<'a>>,
     #[serde(borrow)]
@@ -73,7 +73,7 @@ pub(super) fn told_in_200(body: &[u8]) -> Fault {
     }
 }
 
-fn parse(text: &str) -> Option<ErrorBody<'_>> {
+fn parse(text: &str) -> Option<GoogleError<'_>> {
     if text.trim_start().starts_with('[') {
         let list: Vec<Wrapper<'_>> = serde_json::from_str(text).ok()?;
         list.into_iter().find_map(|wrapper| wrapper.error)
@@ -82,7 +82,7 @@ fn parse(text: &str) -> Option<ErrorBody<'_>> {
     }
 }
 
-fn fault(error: &ErrorBody<'_>, http_status: Option<u16>) -> Fault {
+fn fault(error: &GoogleError<'_>, http_status: Option<u16>) -> Fault {
     let details = error.details.as_deref().unwrap_or_default();
     let message = error.message.as_deref().unwrap_or_default();
     let message = match message.trim() {

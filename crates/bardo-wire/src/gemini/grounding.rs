@@ -2,7 +2,7 @@
 
 use bardo_types::chat::{Citation, CitationSource};
 
-use crate::gemini::shapes::answer::{CitationMetadata, Grounding, Source};
+use crate::gemini::shapes::answer::{CitationMetadata, Grounding, GroundingSource};
 
 /// What one candidate's text rests on. Offsets can be resolved only when the text is complete,
 /// so supports are kept until then.
@@ -74,7 +74,7 @@ impl Sources {
             let segment = support.segment.as_ref();
             let count = |pick: fn(
                 &crate::gemini::shapes::answer::Segment<'_>,
-            ) -> Option<crate::gemini::shapes::answer::Count>| {
+            ) -> Option<crate::gemini::shapes::answer::Int64>| {
                 segment.and_then(pick).map(|count| index(count.0))
             };
             for chunk in support.grounding_chunk_indices.iter().flatten() {
@@ -178,7 +178,7 @@ impl Sources {
     }
 }
 
-fn page(source: &Source<'_>) -> (String, String) {
+fn page(source: &GroundingSource<'_>) -> (String, String) {
     (
         source.uri.as_deref().unwrap_or_default().to_owned(),
         source.title.as_deref().unwrap_or_default().to_owned(),

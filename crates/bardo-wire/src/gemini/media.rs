@@ -14,14 +14,14 @@ use crate::gemini::shapes::request::{Blob, FileData, Part, Plain};
 
 /// Where a part is in the caller's body, for messages about it.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct PartPath {
     list: &'static str,
     message: usize,
     part: usize,
     inner: Option<usize>,
 }
 
-impl Place {
+impl PartPath {
     /// The place of a part behind `leading` system messages.
     pub(super) fn new(request: &ChatRequest, leading: usize, message: usize, part: usize) -> Self {
         let (list, outside) = match request.dialect {
@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for PartPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}].content[{}]", self.list, self.message, self.part)?;
         self.inner
@@ -57,7 +57,7 @@ impl fmt::Display for Place {
 
 pub(super) fn image<'a>(
     image: &'a Image,
-    place: Place,
+    place: PartPath,
     capabilities: &Capabilities,
 ) -> Result<Part<'a>, BadRequest> {
     if !capabilities.images {
@@ -71,7 +71,7 @@ pub(super) fn image<'a>(
 
 pub(super) fn audio<'a>(
     audio: &'a Audio,
-    place: Place,
+    place: PartPath,
     capabilities: &Capabilities,
 ) -> Result<Part<'a>, BadRequest> {
     if !capabilities.audio {
@@ -99,7 +99,7 @@ pub(super) fn audio<'a>(
 /// A document: what is told about it as words, then its content.
 pub(super) fn document<'a>(
     document: &'a Document,
-    place: Place,
+    place: PartPath,
     capabilities: &Capabilities,
     losses: &mut Losses,
     out: &mut Vec<Part<'a>>,
@@ -162,7 +162,7 @@ pub(super) fn search_result(result: &SearchResult, losses: &mut Losses) -> Strin
     text
 }
 
-fn media<'a>(source: &'a MediaSource, what: &str, place: Place) -> Result<Part<'a>, BadRequest> {
+fn media<'a>(source: &'a MediaSource, what: &str, place: PartPath) -> Result<Part<'a>, BadRequest> {
     match source {
         MediaSource::Base64 { media_type, data } => Ok(inline(media_type.as_str(), data)),
         MediaSource::Url(url) => {
@@ -197,7 +197,7 @@ fn media<'a>(source: &'a MediaSource, what: &str, place: Place) -> Result<Part<'
     }
 }
 
-fn data_url<'a>(rest: &'a str, what: &str, place: Place) -> Result<Part<'a>, BadRequest> {
+fn data_url<'a>(rest: &'a str, what: &str, place: PartPath) -> Result<Part<'a>, BadRequest> {
     let refused = || {
         BadRequest::new(
             place.to_string(),

@@ -4,7 +4,7 @@ use memchr::memmem;
 use super::outcome::read_finish;
 use super::usage::read_usage;
 use crate::codec::Observed;
-use crate::gemini::shapes::answer::Chunk;
+use crate::gemini::shapes::answer::GenerateChunk;
 use crate::gemini::stream::decode::MAX_CANDIDATES;
 use crate::sse::SseEvent;
 
@@ -34,7 +34,8 @@ fn look(data: &[u8], seen: &mut Observed) {
     {
         return;
     }
-    let Ok(Ok(chunk)) = std::str::from_utf8(data).map(serde_json::from_str::<Chunk<'_>>) else {
+    let Ok(Ok(chunk)) = std::str::from_utf8(data).map(serde_json::from_str::<GenerateChunk<'_>>)
+    else {
         if data.trim_ascii_start().starts_with(b"[") {
             seen.fault = Some(super::error::told_in_200(data));
         }
@@ -75,7 +76,7 @@ fn look(data: &[u8], seen: &mut Observed) {
 }
 
 /// Adds up the searches of all candidates; an event repeats those of the one it is about.
-fn count_searches(chunk: &Chunk<'_>, seen: &mut Observed) {
+fn count_searches(chunk: &GenerateChunk<'_>, seen: &mut Observed) {
     for (place, candidate) in chunk.candidates.iter().flatten().enumerate() {
         let grounding = candidate.grounding_metadata.as_ref();
         let Some(queries) = grounding.and_then(|it| it.web_search_queries.as_ref()) else {

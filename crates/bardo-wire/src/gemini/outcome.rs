@@ -83,25 +83,25 @@ pub(super) fn refusal(what: &str, reason: &str, message: Option<&str>) -> RawJso
 /// Token probabilities in OpenAI's shape.
 pub(super) fn logprobs(result: &LogprobsResult<'_>) -> Option<RawJson> {
     #[derive(Serialize)]
-    struct Logprobs<'a> {
-        content: Vec<Entry<'a>>,
+    struct WrittenLogprobs<'a> {
+        content: Vec<WrittenEntry<'a>>,
         refusal: Option<()>,
     }
     #[derive(Serialize)]
-    struct Entry<'a> {
+    struct WrittenEntry<'a> {
         #[serde(flatten)]
-        token: Token<'a>,
-        top_logprobs: Vec<Token<'a>>,
+        token: WrittenToken<'a>,
+        top_logprobs: Vec<WrittenToken<'a>>,
     }
     #[derive(Serialize)]
-    struct Token<'a> {
+    struct WrittenToken<'a> {
         token: &'a str,
         logprob: serde_json::Value,
         bytes: &'a [u8],
     }
-    fn token<'a>(from: &'a TokenProbability<'_>) -> Token<'a> {
+    fn token<'a>(from: &'a TokenProbability<'_>) -> WrittenToken<'a> {
         let text = from.token.as_deref().unwrap_or_default();
-        Token {
+        WrittenToken {
             token: text,
             logprob: from
                 .log_probability
@@ -115,7 +115,7 @@ pub(super) fn logprobs(result: &LogprobsResult<'_>) -> Option<RawJson> {
     let content = chosen
         .iter()
         .enumerate()
-        .map(|(place, chosen)| Entry {
+        .map(|(place, chosen)| WrittenEntry {
             token: token(chosen),
             top_logprobs: top
                 .get(place)
@@ -126,7 +126,7 @@ pub(super) fn logprobs(result: &LogprobsResult<'_>) -> Option<RawJson> {
                 .collect(),
         })
         .collect();
-    RawJson::of(&Logprobs {
+    RawJson::of(&WrittenLogprobs {
         content,
         refusal: None,
     })

@@ -19,7 +19,7 @@ pub(super) struct PartialArgs {
 }
 
 #[derive(Debug, PartialEq)]
-enum Step {
+enum ArgumentStep {
     Key(String),
     Index(usize),
 }
@@ -44,21 +44,21 @@ impl PartialArgs {
         }
     }
 
-    fn put(&mut self, steps: &[Step], piece: Value) {
-        let Some((Step::Key(first), rest)) = steps.split_first() else {
+    fn put(&mut self, steps: &[ArgumentStep], piece: Value) {
+        let Some((ArgumentStep::Key(first), rest)) = steps.split_first() else {
             return;
         };
         let mut slot = self.root.entry(first.clone()).or_insert(Value::Null);
         for step in rest {
             match step {
-                Step::Key(key) => {
+                ArgumentStep::Key(key) => {
                     if !slot.is_object() {
                         *slot = Value::Object(Map::new());
                     }
                     let Value::Object(object) = slot else { return };
                     slot = object.entry(key.clone()).or_insert(Value::Null);
                 }
-                Step::Index(index) => {
+                ArgumentStep::Index(index) => {
                     if !slot.is_array() {
                         *slot = Value::Array(Vec::new());
                     }
@@ -83,7 +83,7 @@ impl PartialArgs {
 }
 
 /// Reads the subset of JSON path that Gemini writes: `$.a.b[0]['c d']`.
-fn steps(path: &str) -> Option<Vec<Step>> {
+fn steps(path: &str) -> Option<Vec<ArgumentStep>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
     while !rest.is_empty() {
@@ -92,19 +92,19 @@ fn steps(path: &str) -> Option<Vec<Step>> {
             if end == 0 {
                 return None;
             }
-            steps.push(Step::Key(after[..end].to_owned()));
+            steps.push(ArgumentStep::Key(after[..end].to_owned()));
             rest = &after[end..];
         } else {
             let after = rest.strip_prefix('[')?;
             if let Some(quote @ ('\'' | '"')) = after.chars().next() {
                 let closing = format!("{quote}]");
                 let end = after[1..].find(&closing)? + 1;
-                steps.push(Step::Key(after[1..end].to_owned()));
+                steps.push(ArgumentStep::Key(after[1..end].to_owned()));
                 rest = &after[end + closing.len()..];
             } else {
                 let end = after.find(']')?;
                 let index = after[..end].parse().ok().filter(|&i| i < MAX_INDEX)?;
-                steps.push(Step::Index(index));
+                steps.push(ArgumentStep::Index(index));
                 rest = &after[end + 1..];
             }
         }
@@ -112,7 +112,7 @@ fn steps(path: &str) -> Option<Vec<Step>> {
             return None;
         }
     }
-    matches!(steps.first(), Some(Step::Key(_))).then_some(steps)
+    matches!(steps.first(), Some(ArgumentStep::Key(_))).then_some(steps)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use bardo_types::json::RawJson;
 use crate::json::{Str, wire_object};
 
 wire_object! {
-    struct Wrapped<'a> {
+    struct WrappedText<'a> {
         "input" => input: Option<Str<'a>>,
     }
 }
@@ -13,7 +13,7 @@ wire_object! {
 /// The free text of a custom tool that was called as a function with `{"input": text}`.
 pub(crate) fn unwrapped(arguments: &str) -> Option<String> {
     let read = |json: &str| {
-        let wrapped: Wrapped<'_> = serde_json::from_str(json).ok()?;
+        let wrapped: WrappedText<'_> = serde_json::from_str(json).ok()?;
         Some(wrapped.input.map(Str::into_string))
     };
     // Where the model was cut off, the text so far is as good as a free text that was cut off.

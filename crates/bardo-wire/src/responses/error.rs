@@ -147,7 +147,7 @@ wire_object! {
 
 /// What a body tells, whatever its shape.
 #[derive(Default)]
-struct Told {
+struct ResponsesErrorDetails {
     message: String,
     kind: Option<String>,
     code: Option<String>,
@@ -164,12 +164,12 @@ fn words(raw: Option<&RawValue>) -> Option<String> {
     Some(unquoted.unwrap_or_else(|_| text.to_owned()))
 }
 
-fn told_by_object(text: &str) -> Option<Told> {
+fn told_by_object(text: &str) -> Option<ResponsesErrorDetails> {
     let error: ErrorObject<'_> = serde_json::from_str(text).ok()?;
     let behind = error
         .metadata
         .and_then(|raw| serde_json::from_str(raw.get()).ok());
-    Some(Told {
+    Some(ResponsesErrorDetails {
         message: behind::with_words(words(error.message).unwrap_or_default(), behind.as_ref()),
         kind: words(error.kind),
         code: words(error.code),
@@ -177,7 +177,7 @@ fn told_by_object(text: &str) -> Option<Told> {
     })
 }
 
-fn told(body: &[u8]) -> Told {
+fn told(body: &[u8]) -> ResponsesErrorDetails {
     let text = String::from_utf8_lossy(body);
     let mut text = text.trim();
     // Some servers put the one error into a list.
@@ -187,23 +187,23 @@ fn told(body: &[u8]) -> Told {
         text = first.get();
     }
     if let Ok(message) = serde_json::from_str::<Str<'_>>(text) {
-        return Told {
+        return ResponsesErrorDetails {
             message: message.into_string(),
-            ..Told::default()
+            ..ResponsesErrorDetails::default()
         };
     }
     let Ok(body) = serde_json::from_str::<ErrorBody<'_>>(text) else {
-        return Told {
+        return ResponsesErrorDetails {
             message: readable(text),
-            ..Told::default()
+            ..ResponsesErrorDetails::default()
         };
     };
     let mut told = match body.error {
-        Some(error) => told_by_object(error.get()).unwrap_or_else(|| Told {
+        Some(error) => told_by_object(error.get()).unwrap_or_else(|| ResponsesErrorDetails {
             message: words(Some(error)).unwrap_or_default(),
-            ..Told::default()
+            ..ResponsesErrorDetails::default()
         }),
-        None => Told::default(),
+        None => ResponsesErrorDetails::default(),
     };
     if told.message.is_empty() {
         told.message = words(body.message.or(body.detail)).unwrap_or_default();
@@ -236,7 +236,7 @@ fn readable(text: &str) -> String {
 }
 
 /// The kind that codes and words tell beyond the status.
-fn told_class(told: &Told) -> Option<FaultClass> {
+fn told_class(told: &ResponsesErrorDetails) -> Option<FaultClass> {
     let names = [told.code.as_deref(), told.kind.as_deref()];
     let by_name = names.into_iter().flatten().find_map(|name| {
         Some(match name.to_ascii_lowercase().as_str() {
@@ -269,7 +269,12 @@ fn told_class(told: &Told) -> Option<FaultClass> {
     }
 }
 
-fn fault(told: Told, class: FaultClass, status: Option<u16>, otherwise: &str) -> Fault {
+fn fault(
+    told: ResponsesErrorDetails,
+    class: FaultClass,
+    status: Option<u16>,
+    otherwise: &str,
+) -> Fault {
     let message = if told.message.is_empty() {
         otherwise.to_owned()
     } else {
@@ -305,16 +310,16 @@ pub fn decode_error(status: u16, body: &[u8], service: Service) -> Fault {
 
 /// Reads the `error` of a response object or of an `error` event.
 pub(super) fn of_error_object(text: &str) -> Fault {
-    let told = told_by_object(text).unwrap_or_else(|| Told {
+    let told = told_by_object(text).unwrap_or_else(|| ResponsesErrorDetails {
         message: serde_json::from_str::<Str<'_>>(text)
             .map(Str::into_string)
             .unwrap_or_default(),
-        ..Told::default()
+        ..ResponsesErrorDetails::default()
     });
     of_told(told)
 }
 
-fn of_told(told: Told) -> Fault {
+fn of_told(told: ResponsesErrorDetails) -> Fault {
     // Providers that write their status as the code, such as OpenRouter.
     let status = told.code.as_deref().and_then(|code| code.parse().ok());
     let class = FaultClass::told(status, told_class(&told)).unwrap_or(FaultClass::Server);
@@ -328,7 +333,7 @@ fn of_told(told: Told) -> Fault {
 
 /// Reads an `error` event, whose members stand beside its own `type`.
 pub(super) fn of_error_event(text: &str) -> Fault {
-    let told = told_by_object(text).map(|told| Told { kind: None, ..told });
+    let told = told_by_object(text).map(|told| ResponsesErrorDetails { kind: None, ..told });
     of_told(told.unwrap_or_default())
 }
 

@@ -5,7 +5,7 @@ use memchr::memmem;
 use serde_json::value::RawValue;
 
 use super::usage;
-use super::usage::{ToolUsage, WireUsage};
+use super::usage::{ResponsesUsage, ToolUsage};
 use crate::codec::Observed;
 use crate::json::{Count, Lenient, Str, wire_object};
 use crate::responses::error as failures;
@@ -13,23 +13,23 @@ use crate::sse::SseEvent;
 
 wire_object! {
     /// The members of an event that matter here.
-    struct Event<'a> {
+    struct ObservedEvent<'a> {
         "type" => kind: Option<Str<'a>>,
-        "response" => response: Option<Answer<'a>>,
+        "response" => response: Option<ObservedResponse<'a>>,
         "error" => error: Option<&'a RawValue>,
     }
 }
 
 wire_object! {
     /// The members of a response object that matter here.
-    struct Answer<'a> {
+    struct ObservedResponse<'a> {
         "id" => id: Option<Str<'a>>,
         "created_at" => created_at: Count,
         "model" => model: Option<Str<'a>>,
         "status" => status: Option<Str<'a>>,
         "error" => error: Option<&'a RawValue>,
         "output" => output: Option<Vec<&'a RawValue>>,
-        "usage" => usage: Lenient<WireUsage<'a>>,
+        "usage" => usage: Lenient<ResponsesUsage<'a>>,
         "tool_usage" => tool_usage: Lenient<ToolUsage<'a>>,
     }
 }
@@ -57,7 +57,7 @@ pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
     let name = name(&event);
     match name {
         "response.created" => {
-            let begun = serde_json::from_slice::<Event<'_>>(event.data).ok();
+            let begun = serde_json::from_slice::<ObservedEvent<'_>>(event.data).ok();
             if let Some(answer) = begun.and_then(|event| event.response) {
                 let created = answer.created_at.get();
                 seen.memory.begun = answer.id.map(|id| (id.into_string(), created));
@@ -70,8 +70,8 @@ pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
         | "response.cancelled"
         | "response.done" => {
             seen.terminal = true;
-            match serde_json::from_slice::<Event<'_>>(event.data) {
-                Ok(Event {
+            match serde_json::from_slice::<ObservedEvent<'_>>(event.data) {
+                Ok(ObservedEvent {
                     response: Some(answer),
                     ..
                 }) => take(answer, seen),
@@ -97,7 +97,7 @@ pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
 
 fn failed(data: &[u8], seen: &mut Observed) {
     let text = String::from_utf8_lossy(data);
-    let nested = serde_json::from_slice::<Event<'_>>(data)
+    let nested = serde_json::from_slice::<ObservedEvent<'_>>(data)
         .ok()
         .and_then(|event| event.error)
         .filter(|raw| raw.get() != "null");
@@ -107,7 +107,7 @@ fn failed(data: &[u8], seen: &mut Observed) {
     });
 }
 
-fn take(answer: Answer<'_>, seen: &mut Observed) {
+fn take(answer: ObservedResponse<'_>, seen: &mut Observed) {
     if let Some(usage) = &answer.usage.0 {
         let items = answer.output.as_deref().unwrap_or_default();
         let usage = Usage {
@@ -134,7 +134,7 @@ fn take(answer: Answer<'_>, seen: &mut Observed) {
 #[must_use]
 pub fn observe_response(body: &[u8]) -> Observed {
     let mut seen = Observed::default();
-    match serde_json::from_slice::<Answer<'_>>(body) {
+    match serde_json::from_slice::<ObservedResponse<'_>>(body) {
         Ok(answer) => take(answer, &mut seen),
         Err(_) => {
             seen.fault = Some(failures::malformed(

@@ -135,7 +135,7 @@ pub(super) fn items(response: &ChatResponse, context: &ReplyContext) -> Vec<RawJ
     let Some(choice) = response.choices.first() else {
         return Vec::new();
     };
-    let mut builder = Builder {
+    let mut builder = OutputBuilder {
         context,
         items: Vec::new(),
         content: Vec::new(),
@@ -150,7 +150,7 @@ pub(super) fn items(response: &ChatResponse, context: &ReplyContext) -> Vec<RawJ
     builder.items
 }
 
-struct Builder<'a> {
+struct OutputBuilder<'a> {
     context: &'a ReplyContext,
     items: Vec<RawJson>,
     /// Parts of the message under construction.
@@ -159,7 +159,7 @@ struct Builder<'a> {
     logprobs: Vec<RawJson>,
 }
 
-impl Builder<'_> {
+impl OutputBuilder<'_> {
     fn choice(&mut self, choice: &Choice) {
         for part in &choice.parts {
             self.part(part);

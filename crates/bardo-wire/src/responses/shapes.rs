@@ -18,7 +18,7 @@ use crate::kit::text_or_list::{Listed, TextOrList};
 
 wire_object! {
     /// The body of `POST /v1/responses`.
-    pub(super) struct Body<'a> {
+    pub(super) struct ResponsesBody<'a> {
         "model" => model: Option<Str<'a>>,
         "input" => input: Option<Input<'a>>,
         "instructions" => instructions: Option<Str<'a>>,

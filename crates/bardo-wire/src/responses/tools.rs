@@ -29,7 +29,7 @@ wire_object! {
 
 wire_object! {
     /// An object as `tool_choice`.
-    struct Choice<'a> {
+    struct ResponsesToolChoice<'a> {
         "type" => kind: Option<Str<'a>>,
         "name" => name: Option<Str<'a>>,
         "mode" => mode: Option<Str<'a>>,
@@ -142,7 +142,7 @@ pub(super) fn decode_choice(raw: &RawValue, request: &mut ChatRequest) -> Result
         });
         return Ok(());
     }
-    let choice: Choice<'_> = serde_json::from_str(raw.get()).map_err(|_| refused())?;
+    let choice: ResponsesToolChoice<'_> = serde_json::from_str(raw.get()).map_err(|_| refused())?;
     let (neutral, as_written) = match choice.kind.as_deref() {
         Some("function" | "custom") => {
             let name = choice.name.ok_or_else(refused)?;

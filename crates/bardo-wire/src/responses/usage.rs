@@ -8,7 +8,7 @@ use crate::kit::openai::{InputDetails, OutputDetails};
 
 wire_object! {
     /// `usage` of a response object.
-    pub(super) struct WireUsage<'a> {
+    pub(super) struct ResponsesUsage<'a> {
         "input_tokens" => input_tokens: Count,
         "input_tokens_details" => input_details: Lenient<InputDetails<'a>>,
         "output_tokens" => output_tokens: Count,
@@ -19,7 +19,7 @@ wire_object! {
     }
 }
 
-impl WireUsage<'_> {
+impl ResponsesUsage<'_> {
     /// The counts in disjoint classes.
     pub(super) fn neutral(&self) -> Usage {
         let input = self.input_details.0.as_ref();
@@ -69,13 +69,13 @@ wire_object! {
 /// Searches that the provider ran: as it says itself, else as its items show.
 pub(super) fn searches(told: Option<&ToolUsage<'_>>, items: &[&RawValue]) -> Option<u64> {
     wire_object! {
-        struct Kind<'a> {
+        struct ItemType<'a> {
             "type" => kind: Option<Str<'a>>,
         }
     }
     let told = told.and_then(|told| told.web_search.0.as_ref()?.requests.0);
     let is_search = |raw: &&&RawValue| {
-        serde_json::from_str::<Kind<'_>>(raw.get())
+        serde_json::from_str::<ItemType<'_>>(raw.get())
             .is_ok_and(|item| item.kind.as_deref() == Some("web_search_call"))
     };
     let shown = || items.iter().filter(is_search).count() as u64;

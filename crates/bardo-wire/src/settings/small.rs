@@ -58,9 +58,9 @@ pub(super) fn settings_only(dialect: Dialect, top: &TopLevel<'_>) -> Option<Vec<
             } else {
                 out.push(b'[');
                 let kind = if key == "functions" {
-                    Kind::Bare
+                    ToolForm::Bare
                 } else {
-                    Kind::of(dialect, None)
+                    ToolForm::of(dialect, None)
                 };
                 kind.write(PLACEHOLDER, &mut out);
                 out.push(b']');
@@ -77,7 +77,7 @@ fn is_filled(list: &str) -> bool {
 }
 
 /// How a tool without anything but its name is written.
-enum Kind<'a> {
+enum ToolForm<'a> {
     /// `{"type":"function","function":{"name":…}}`, by its type.
     Nested(&'a str),
     /// A flat object, `{"type":…,"name":…}`.
@@ -88,7 +88,7 @@ enum Kind<'a> {
     Bare,
 }
 
-impl<'a> Kind<'a> {
+impl<'a> ToolForm<'a> {
     fn of(dialect: Dialect, kind: Option<&'a str>) -> Self {
         match (dialect, kind) {
             (Dialect::Chat, None) => Self::Nested("function"),
@@ -141,9 +141,9 @@ fn named(dialect: Dialect, key: &str, list: &str, out: &mut Vec<u8>) -> Option<(
         if tool.kind.as_deref() == Some("namespace") {
             out.extend_from_slice(raw.get().as_bytes());
         } else if key == "functions" {
-            Kind::Bare.write(&name, out);
+            ToolForm::Bare.write(&name, out);
         } else {
-            Kind::of(dialect, tool.kind.as_deref()).write(&name, out);
+            ToolForm::of(dialect, tool.kind.as_deref()).write(&name, out);
         }
     }
     out.push(b']');

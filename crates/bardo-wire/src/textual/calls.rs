@@ -36,7 +36,7 @@ pub enum CallPiece {
 pub(super) struct TagSplitter {
     request: Arc<ChatRequest>,
     notation: &'static Notation,
-    state: State,
+    state: CallsState,
     /// Text that is not decided yet; within a call, all of it.
     held: String,
     /// White space that belongs to the words if more of them follow.
@@ -47,7 +47,7 @@ pub(super) struct TagSplitter {
 }
 
 #[derive(Debug)]
-enum State {
+enum CallsState {
     Words,
     /// After an opening tag of so many bytes; what follows decides.
     Opened(usize),
@@ -78,7 +78,7 @@ impl TagSplitter {
         Self {
             request,
             notation: Notation::of(format),
-            state: State::Words,
+            state: CallsState::Words,
             held: String::new(),
             space: String::new(),
             after_call: false,
@@ -92,14 +92,14 @@ impl TagSplitter {
     }
 
     pub(super) fn finish(&mut self, ending: Ending, out: &mut Vec<CallPiece>) {
-        match std::mem::replace(&mut self.state, State::Words) {
-            State::Words | State::Opened(_) => {
+        match std::mem::replace(&mut self.state, CallsState::Words) {
+            CallsState::Words | CallsState::Opened(_) => {
                 let rest = std::mem::take(&mut self.held);
                 self.say(&rest, out);
             }
-            State::Closing => self.held.clear(),
-            State::Json(scan) => self.finish_json(&scan, ending, out),
-            State::Xml { from, .. } => self.finish_xml(from, ending, out),
+            CallsState::Closing => self.held.clear(),
+            CallsState::Json(scan) => self.finish_json(&scan, ending, out),
+            CallsState::Xml { from, .. } => self.finish_xml(from, ending, out),
         }
         let space = std::mem::take(&mut self.space);
         if !self.after_call {
@@ -110,14 +110,14 @@ impl TagSplitter {
     /// One decision; false when more text is needed.
     fn step(&mut self, out: &mut Vec<CallPiece>) -> bool {
         match &self.state {
-            State::Words => self.words(out),
-            State::Opened(tag) => {
+            CallsState::Words => self.words(out),
+            CallsState::Opened(tag) => {
                 let tag = *tag;
                 self.opened(tag, out)
             }
-            State::Json(_) => self.json(out),
-            State::Xml { .. } => self.xml(out),
-            State::Closing => self.closing(),
+            CallsState::Json(_) => self.json(out),
+            CallsState::Xml { .. } => self.xml(out),
+            CallsState::Closing => self.closing(),
         }
     }
 
@@ -156,7 +156,7 @@ impl TagSplitter {
         let words: String = self.held.drain(..sure).collect();
         self.say(&words, out);
         if let Some(length) = opened {
-            self.state = State::Opened(length);
+            self.state = CallsState::Opened(length);
         }
         opened.is_some()
     }
@@ -177,7 +177,7 @@ impl TagSplitter {
             return false;
         }
         if self.notation.json && inner.starts_with('{') {
-            self.state = State::Json(Scan {
+            self.state = CallsState::Json(Scan {
                 from,
                 at: from,
                 quote: None,
@@ -188,7 +188,7 @@ impl TagSplitter {
         }
         match tag_at(inner, self.notation.function) {
             Tag::Here => {
-                self.state = State::Xml {
+                self.state = CallsState::Xml {
                     from,
                     searched: from,
                     within: None,
@@ -205,7 +205,7 @@ impl TagSplitter {
         let words: String = self.held.drain(..length).collect();
         self.say(&words, out);
         self.fences.resume_within_line();
-        self.state = State::Words;
+        self.state = CallsState::Words;
     }
 
     fn call(&mut self, name: String, arguments: String, complete: bool, out: &mut Vec<CallPiece>) {
@@ -219,7 +219,7 @@ impl TagSplitter {
     }
 
     fn json(&mut self, out: &mut Vec<CallPiece>) -> bool {
-        let State::Json(scan) = &mut self.state else {
+        let CallsState::Json(scan) = &mut self.state else {
             return false;
         };
         let ended = scan.run(self.held.as_bytes());
@@ -233,7 +233,7 @@ impl TagSplitter {
             Some((name, arguments)) => {
                 self.call(name, arguments, true, out);
                 self.held.drain(..at);
-                self.state = State::Closing;
+                self.state = CallsState::Closing;
             }
             None => self.give_up(at, out),
         }
@@ -259,7 +259,7 @@ impl TagSplitter {
     }
 
     fn xml(&mut self, out: &mut Vec<CallPiece>) -> bool {
-        let State::Xml {
+        let CallsState::Xml {
             from,
             searched,
             within,
@@ -280,7 +280,7 @@ impl TagSplitter {
             Some((name, arguments)) => {
                 self.call(name, arguments, true, out);
                 self.held.drain(..whole);
-                self.state = State::Closing;
+                self.state = CallsState::Closing;
             }
             None => self.give_up(whole, out),
         }
@@ -324,7 +324,7 @@ impl TagSplitter {
                 Tag::Perhaps => return false,
                 Tag::Here => {
                     self.held.drain(..from);
-                    self.state = State::Opened(0);
+                    self.state = CallsState::Opened(0);
                     return true;
                 }
                 Tag::No => {}
@@ -335,7 +335,7 @@ impl TagSplitter {
         if skipped.ends_with('\n') {
             self.fences.end_line();
         }
-        self.state = State::Words;
+        self.state = CallsState::Words;
         true
     }
 

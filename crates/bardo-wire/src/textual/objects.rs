@@ -27,7 +27,7 @@ const FIRST_KEYS: [&str; 7] = [
 #[derive(Debug)]
 pub(super) struct ObjectSplitter {
     request: Arc<ChatRequest>,
-    state: State,
+    state: ObjectsState,
     /// Text that is not decided yet.
     held: String,
     /// How much of it has been searched for the end of a line.
@@ -38,7 +38,7 @@ pub(super) struct ObjectSplitter {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ObjectsState {
     /// Before the first words.
     Start,
     /// All of the answer may be one call.
@@ -62,7 +62,7 @@ impl ObjectSplitter {
     pub(super) fn new(request: Arc<ChatRequest>) -> Self {
         Self {
             request,
-            state: State::Start,
+            state: ObjectsState::Start,
             held: String::new(),
             searched: 0,
             space: String::new(),
@@ -76,7 +76,7 @@ impl ObjectSplitter {
     }
 
     pub(super) fn finish(&mut self, ending: Ending, out: &mut Vec<CallPiece>) {
-        if self.state == State::Whole {
+        if self.state == ObjectsState::Whole {
             let calls = (ending == Ending::Complete).then(|| self.calls(self.held.trim()));
             match calls.flatten() {
                 Some(calls) => {
@@ -85,12 +85,12 @@ impl ObjectSplitter {
                     return;
                 }
                 None => {
-                    self.state = State::Line;
+                    self.state = ObjectsState::Line;
                     while self.step(out) {}
                 }
             }
         }
-        if let State::Fence { head, .. } = self.state
+        if let ObjectsState::Fence { head, .. } = self.state
             && ending == Ending::Complete
         {
             let inner = self.held[head..].trim_end();
@@ -108,18 +108,18 @@ impl ObjectSplitter {
         if !self.after_call {
             push_words(&space, out);
         }
-        self.state = State::Words;
+        self.state = ObjectsState::Words;
     }
 
     /// One decision; false when more text is needed.
     fn step(&mut self, out: &mut Vec<CallPiece>) -> bool {
         match self.state {
-            State::Start => self.start(),
-            State::Whole => false,
-            State::Line => self.line(out),
-            State::Words => self.words(out),
-            State::Fence { head, line } => self.fence(head, line, out),
-            State::Other(mark, length) => self.other(mark, length, out),
+            ObjectsState::Start => self.start(),
+            ObjectsState::Whole => false,
+            ObjectsState::Line => self.line(out),
+            ObjectsState::Words => self.words(out),
+            ObjectsState::Fence { head, line } => self.fence(head, line, out),
+            ObjectsState::Other(mark, length) => self.other(mark, length, out),
         }
     }
 
@@ -140,17 +140,17 @@ impl ObjectSplitter {
             _ => None,
         };
         let Some(object) = object else {
-            self.state = State::Line;
+            self.state = ObjectsState::Line;
             return true;
         };
         match first_key(object) {
             FirstKey::More => false,
             FirstKey::OfCall => {
-                self.state = State::Whole;
+                self.state = ObjectsState::Whole;
                 false
             }
             FirstKey::Other => {
-                self.state = State::Line;
+                self.state = ObjectsState::Line;
                 true
             }
         }
@@ -164,7 +164,7 @@ impl ObjectSplitter {
             return false;
         };
         if !matches!(mark, b'`' | b'~') {
-            self.state = State::Words;
+            self.state = ObjectsState::Words;
             return true;
         }
         let run = bytes[indent..].iter().take_while(|&&b| b == mark).count();
@@ -172,7 +172,7 @@ impl ObjectSplitter {
             return false;
         }
         if run < 3 {
-            self.state = State::Words;
+            self.state = ObjectsState::Words;
             return true;
         }
         let Some(end) = self.find_line_end() else {
@@ -182,11 +182,11 @@ impl ObjectSplitter {
         let is_json = mark == b'`' && run == 3 && info.eq_ignore_ascii_case("json");
         if is_json {
             let head = end + 1;
-            self.state = State::Fence { head, line: head };
+            self.state = ObjectsState::Fence { head, line: head };
             self.searched = head;
             return true;
         }
-        self.state = State::Other(mark, run);
+        self.state = ObjectsState::Other(mark, run);
         self.say_up_to(end + 1, out);
         true
     }
@@ -208,8 +208,8 @@ impl ObjectSplitter {
             return false;
         }
         let (end, next) = match memchr::memchr(b'\n', self.held.as_bytes()) {
-            Some(at) => (at + 1, State::Line),
-            None => (self.held.len(), State::Words),
+            Some(at) => (at + 1, ObjectsState::Line),
+            None => (self.held.len(), ObjectsState::Words),
         };
         self.state = next;
         self.say_up_to(end, out);
@@ -222,13 +222,13 @@ impl ObjectSplitter {
         };
         self.searched = end + 1;
         if self.held[from..end].trim() != "```" {
-            self.state = State::Fence {
+            self.state = ObjectsState::Fence {
                 head,
                 line: end + 1,
             };
             return true;
         }
-        self.state = State::Line;
+        self.state = ObjectsState::Line;
         match self.calls(self.held[head..from].trim()) {
             Some(calls) => {
                 self.held.drain(..=end);
@@ -246,7 +246,7 @@ impl ObjectSplitter {
         };
         let line = self.held[..end].trim();
         if line.len() >= length && line.bytes().all(|byte| byte == mark) {
-            self.state = State::Line;
+            self.state = ObjectsState::Line;
         }
         self.say_up_to(end + 1, out);
         true
@@ -291,7 +291,7 @@ impl ObjectSplitter {
         let list: Vec<&RawValue> = if json.starts_with('[') {
             serde_json::from_str(json).ok()?
         } else {
-            let object: Object<'_> = serde_json::from_str(json).ok()?;
+            let object: CallObject<'_> = serde_json::from_str(json).ok()?;
             match object.tool_calls {
                 Some(_) if object.has_more_than_calls() => return None,
                 Some(list) => list,
@@ -303,12 +303,12 @@ impl ObjectSplitter {
         calls.filter(|calls| !calls.is_empty())
     }
 
-    fn one(&self, object: &Object<'_>) -> Option<(String, String)> {
+    fn one(&self, object: &CallObject<'_>) -> Option<(String, String)> {
         if !object.extra.is_empty() || object.tool_calls.is_some() {
             return None;
         }
         if let Some(function) = object.function {
-            let inner: Object<'_> = serde_json::from_str(function.get()).ok()?;
+            let inner: CallObject<'_> = serde_json::from_str(function.get()).ok()?;
             let is_plain = inner.function.is_none() && object.name.is_none();
             return if is_plain { self.one(&inner) } else { None };
         }
@@ -327,7 +327,7 @@ impl ObjectSplitter {
 }
 
 wire_object! {
-    struct Object<'a> {
+    struct CallObject<'a> {
         "name" => name: Option<Str<'a>>,
         "arguments" => arguments: Option<&'a RawValue>,
         "parameters" => parameters: Option<&'a RawValue>,
@@ -338,7 +338,7 @@ wire_object! {
     }
 }
 
-impl Object<'_> {
+impl CallObject<'_> {
     fn has_more_than_calls(&self) -> bool {
         !self.extra.is_empty()
             || self.name.is_some()

@@ -32,7 +32,7 @@ pub struct ThinkSplitter {
     opener: Opener,
     /// The answer is JSON, so tags within it are data.
     json: bool,
-    state: State,
+    state: ThinkState,
     /// Text that is not decided yet.
     held: String,
     /// Everything that was taken for thinking without having seen a tag.
@@ -41,7 +41,7 @@ pub struct ThinkSplitter {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum State {
+enum ThinkState {
     Start,
     Thinking { assumed: bool, begun: bool },
     AfterThinking,
@@ -55,7 +55,7 @@ impl ThinkSplitter {
         Self {
             opener,
             json: false,
-            state: State::Start,
+            state: ThinkState::Start,
             held: String::new(),
             assumed: String::new(),
             fences: Fences::default(),
@@ -87,33 +87,33 @@ impl ThinkSplitter {
     pub fn finish(&mut self, ending: Ending, out: &mut Vec<ThinkPiece>) {
         let rest = std::mem::take(&mut self.held);
         match self.state {
-            State::Thinking { assumed, .. } => {
+            ThinkState::Thinking { assumed, .. } => {
                 self.think(&rest, out);
                 if assumed && ending == Ending::Complete {
                     say(std::mem::take(&mut self.assumed), out);
                 }
             }
-            State::AfterThinking => {}
-            State::Start | State::Words => say(rest, out),
+            ThinkState::AfterThinking => {}
+            ThinkState::Start | ThinkState::Words => say(rest, out),
         }
-        self.state = State::Words;
+        self.state = ThinkState::Words;
     }
 
     /// One decision; false when more text is needed.
     fn step(&mut self, out: &mut Vec<ThinkPiece>) -> bool {
         match self.state {
-            State::Start => self.start(),
-            State::Thinking { .. } => self.thinking(out),
-            State::AfterThinking => {
+            ThinkState::Start => self.start(),
+            ThinkState::Thinking { .. } => self.thinking(out),
+            ThinkState::AfterThinking => {
                 let spaces = self.held.len() - self.held.trim_start().len();
                 self.held.drain(..spaces);
                 if self.held.is_empty() {
                     return false;
                 }
-                self.state = State::Words;
+                self.state = ThinkState::Words;
                 true
             }
-            State::Words => self.words(out),
+            ThinkState::Words => self.words(out),
         }
     }
 
@@ -126,7 +126,7 @@ impl ThinkSplitter {
         match tag_at(begun, OPEN) {
             Tag::Here => {
                 self.held.drain(..spaces + OPEN.len());
-                self.state = State::Thinking {
+                self.state = ThinkState::Thinking {
                     assumed: false,
                     begun: false,
                 };
@@ -142,12 +142,12 @@ impl ThinkSplitter {
         }
         let answers = call == Tag::Here || self.json && begun.starts_with(['{', '[']);
         self.state = if self.opener == Opener::MayBeMissing && !answers {
-            State::Thinking {
+            ThinkState::Thinking {
                 assumed: true,
                 begun: false,
             }
         } else {
-            State::Words
+            ThinkState::Words
         };
         true
     }
@@ -159,7 +159,7 @@ impl ThinkSplitter {
             thought.truncate(end);
             self.think(thought.trim_end(), out);
             self.assumed.clear();
-            self.state = State::AfterThinking;
+            self.state = ThinkState::AfterThinking;
             return true;
         }
         let sure = self.held.len() - begun_tag(&self.held, CLOSE);
@@ -170,7 +170,7 @@ impl ThinkSplitter {
     }
 
     fn think(&mut self, thought: &str, out: &mut Vec<ThinkPiece>) {
-        let State::Thinking { assumed, begun } = self.state else {
+        let ThinkState::Thinking { assumed, begun } = self.state else {
             return;
         };
         if assumed {
@@ -178,7 +178,7 @@ impl ThinkSplitter {
         }
         let thought = if begun { thought } else { thought.trim_start() };
         if !thought.is_empty() {
-            self.state = State::Thinking {
+            self.state = ThinkState::Thinking {
                 assumed,
                 begun: true,
             };
@@ -220,7 +220,7 @@ impl ThinkSplitter {
         say(self.held.drain(..sure).collect(), out);
         if opened {
             self.held.drain(..OPEN.len());
-            self.state = State::Thinking {
+            self.state = ThinkState::Thinking {
                 assumed: false,
                 begun: false,
             };

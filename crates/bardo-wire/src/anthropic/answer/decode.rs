@@ -5,11 +5,11 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::json::RawJson;
 use serde_json::value::RawValue;
 
-use crate::anthropic::shapes::{Block, Place};
+use crate::anthropic::shapes::{Block, BlockPlace};
 use crate::anthropic::usage::UsageWire;
 use crate::anthropic::{citation, error, finish};
-use crate::apology::{Extent, fault_in};
 use crate::codec::DecodeContext;
+use crate::error_in_200::{Extent, fault_in};
 use crate::json::{Lenient, Str, wire_object};
 use crate::kit::custom_tools::unwrapped;
 
@@ -53,7 +53,7 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
     let mut written = 0;
     for (index, block) in blocks.into_iter().enumerate() {
         let part = block
-            .into_part(Place::Answer(index))
+            .into_part(BlockPlace::Answer(index))
             .map_err(|wrong| malformed(wrong.message))?;
         if let Some(part) = settle(part, context, &mut written) {
             choice.parts.push(part);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use bardo_types::chat::Role;
 
-use super::{Body, Sent, Turn};
+use super::{BlockBody, Sent, Turn};
 use crate::anthropic::lost::Lost;
 
 /// What the model is told of a call that nobody answered.
@@ -37,7 +37,7 @@ fn calls_of(turn: &Turn<'_>) -> Vec<String> {
     turn.blocks
         .iter()
         .filter_map(|block| match &block.body {
-            Body::Call { id, .. } => Some(id.clone().into_owned()),
+            BlockBody::Call { id, .. } => Some(id.clone().into_owned()),
             _ => None,
         })
         .collect()
@@ -52,7 +52,7 @@ fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Lost) {
         match block {
             Sent {
                 body:
-                    Body::Result {
+                    BlockBody::Result {
                         id,
                         parts,
                         is_error,
@@ -60,7 +60,7 @@ fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Lost) {
                 cache,
             } => {
                 if open.remove(&*id) {
-                    let body = Body::Result {
+                    let body = BlockBody::Result {
                         id,
                         parts,
                         is_error,
@@ -85,7 +85,7 @@ fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Lost) {
             "a tool call without a result was answered with an error",
         );
         results.push(Sent {
-            body: Body::Result {
+            body: BlockBody::Result {
                 id: Cow::Owned(id.clone()),
                 parts: vec![Sent::text(UNANSWERED)],
                 is_error: true,

@@ -10,11 +10,11 @@ use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect, Effort};
 
 use super::marks::ephemeral;
-use super::{Body, Conversation, Sent, Turn, answers, is_object};
+use super::{BlockBody, Conversation, Sent, Turn, answers, is_object};
 use crate::anthropic::call_ids::CallIds;
 use crate::anthropic::citation;
 use crate::anthropic::lost::Lost;
-use crate::anthropic::media::{self, Place};
+use crate::anthropic::media::{self, PartPlace};
 use crate::anthropic::shapes::Members;
 use crate::codec::BadRequest;
 use crate::envelope;
@@ -31,7 +31,7 @@ pub(in crate::anthropic) fn build<'a>(
     cites: bool,
     lost: &mut Lost,
 ) -> Result<Conversation<'a>, BadRequest> {
-    let mut builder = Builder {
+    let mut builder = ConversationBuilder {
         request,
         caps,
         names,
@@ -75,7 +75,7 @@ fn following_roles(messages: &[Message]) -> Vec<Option<Role>> {
     roles
 }
 
-struct Builder<'a, 'l> {
+struct ConversationBuilder<'a, 'l> {
     request: &'a ChatRequest,
     caps: &'a Capabilities,
     names: &'a ToolNames,
@@ -118,7 +118,7 @@ fn end_properly(
     };
     match last.blocks.last_mut().map(|block| &mut block.body) {
         // A paused turn of server tools is sent back as it came.
-        Some(Body::Raw(_)) => {}
+        Some(BlockBody::Raw(_)) => {}
         _ if !caps.prefill => {
             lost.note(
                 "prefill",
@@ -130,13 +130,13 @@ fn end_properly(
             ));
             turns.push(nudge);
         }
-        Some(Body::Text { text, .. }) => *text = Cow::Owned(text.trim_end().to_owned()),
+        Some(BlockBody::Text { text, .. }) => *text = Cow::Owned(text.trim_end().to_owned()),
         _ => {}
     }
     Ok(())
 }
 
-impl<'a> Builder<'a, '_> {
+impl<'a> ConversationBuilder<'a, '_> {
     /// The system prompt and the turns. Where there is nothing but a system prompt, its last
     /// message is what gets answered.
     fn split(&mut self) -> (&'a [Message], &'a [Message]) {
@@ -175,7 +175,7 @@ impl<'a> Builder<'a, '_> {
             match part {
                 Part::Text(text) => blocks.extend(self.text(text, false)),
                 Part::Server(block) if block.dialect == Dialect::Anthropic => {
-                    blocks.push(plain(Body::Raw(&block.raw)));
+                    blocks.push(plain(BlockBody::Raw(&block.raw)));
                 }
                 _ => self
                     .lost
@@ -195,7 +195,7 @@ impl<'a> Builder<'a, '_> {
                 matches!(
                     turn.blocks.last(),
                     Some(Sent {
-                        body: Body::Raw(_),
+                        body: BlockBody::Raw(_),
                         ..
                     })
                 )
@@ -221,7 +221,9 @@ impl<'a> Builder<'a, '_> {
         let words: Vec<Sent<'a>> = blocks
             .into_iter()
             .filter_map(|block| match block.body {
-                Body::Text { text, .. } => Some(Sent::text(format!("<system>\n{text}\n</system>"))),
+                BlockBody::Text { text, .. } => {
+                    Some(Sent::text(format!("<system>\n{text}\n</system>")))
+                }
                 _ => None,
             })
             .collect();
@@ -243,7 +245,7 @@ impl<'a> Builder<'a, '_> {
         self.note_name(message);
         let mut blocks = Vec::with_capacity(message.parts.len());
         for (part_index, part) in message.parts.iter().enumerate() {
-            let place = Place {
+            let place = PartPlace {
                 message: self.offset + index,
                 part: part_index,
             };
@@ -299,7 +301,7 @@ impl<'a> Builder<'a, '_> {
             );
         }
         Some(Sent {
-            body: Body::Text {
+            body: BlockBody::Text {
                 text: Cow::Borrowed(&text.text),
                 citations,
             },
@@ -327,7 +329,7 @@ impl<'a> Builder<'a, '_> {
                 blocks.push(block);
             }
             Part::Server(block) if block.dialect == Dialect::Anthropic => {
-                blocks.push(plain(Body::Raw(&block.raw)));
+                blocks.push(plain(BlockBody::Raw(&block.raw)));
             }
             Part::Server(block) => self
                 .lost
@@ -353,13 +355,13 @@ impl<'a> Builder<'a, '_> {
             Some(Opaque::AnthropicSignature(signature))
                 if !signature.is_empty() && !envelope::is_envelope(signature) =>
             {
-                Some(plain(Body::Thinking {
+                Some(plain(BlockBody::Thinking {
                     text: &reasoning.text,
                     signature,
                 }))
             }
             Some(Opaque::AnthropicRedacted(data)) if !envelope::is_envelope(data) => {
-                Some(plain(Body::Redacted(data)))
+                Some(plain(BlockBody::Redacted(data)))
             }
             None if reasoning.text.is_empty() => None,
             _ => {
@@ -384,7 +386,7 @@ impl<'a> Builder<'a, '_> {
         }
         let own = self.request.dialect == Dialect::Anthropic;
         Sent {
-            body: Body::Call {
+            body: BlockBody::Call {
                 id: self.ids.call(&call.id),
                 name: self.names.sent(&call.name),
                 call,
@@ -394,17 +396,21 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    fn user_part(&mut self, part: &'a Part, place: Place) -> Result<Option<Sent<'a>>, BadRequest> {
+    fn user_part(
+        &mut self,
+        part: &'a Part,
+        place: PartPlace,
+    ) -> Result<Option<Sent<'a>>, BadRequest> {
         let from = self.request.dialect;
         let (body, cache) = match part {
             Part::Text(text) => return Ok(self.text(text, false)),
             Part::Image(image) => {
                 media::check_image(image, from, self.caps, place, self.lost)?;
-                (Body::Image(image), image.cache.as_ref())
+                (BlockBody::Image(image), image.cache.as_ref())
             }
             Part::Document(document) => (self.document(document, place)?, document.cache.as_ref()),
             Part::SearchResult(result) => (
-                Body::Search {
+                BlockBody::Search {
                     result,
                     cites: result.citations && self.cites,
                 },
@@ -412,7 +418,7 @@ impl<'a> Builder<'a, '_> {
             ),
             Part::ToolResult(result) => (self.result(result, place)?, result.cache.as_ref()),
             Part::Server(block) if block.dialect == Dialect::Anthropic => {
-                (Body::Raw(&block.raw), None)
+                (BlockBody::Raw(&block.raw), None)
             }
             Part::Server(block) => {
                 self.lost
@@ -434,7 +440,11 @@ impl<'a> Builder<'a, '_> {
         }))
     }
 
-    fn document(&mut self, document: &'a Document, place: Place) -> Result<Body<'a>, BadRequest> {
+    fn document(
+        &mut self,
+        document: &'a Document,
+        place: PartPlace,
+    ) -> Result<BlockBody<'a>, BadRequest> {
         let text = media::check_document(document, self.request.dialect, self.caps, place)?;
         let mut parts = Vec::new();
         if let DocumentSource::Parts(inner) = &document.source {
@@ -442,7 +452,7 @@ impl<'a> Builder<'a, '_> {
                 parts.extend(self.user_part(part, place)?);
             }
         }
-        Ok(Body::Document {
+        Ok(BlockBody::Document {
             document,
             text,
             parts,
@@ -450,12 +460,16 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
-    fn result(&mut self, result: &'a ToolResult, place: Place) -> Result<Body<'a>, BadRequest> {
+    fn result(
+        &mut self,
+        result: &'a ToolResult,
+        place: PartPlace,
+    ) -> Result<BlockBody<'a>, BadRequest> {
         let mut parts = Vec::with_capacity(result.parts.len());
         for part in &result.parts {
             parts.extend(self.user_part(part, place)?);
         }
-        Ok(Body::Result {
+        Ok(BlockBody::Result {
             id: self
                 .ids
                 .result(&result.call_id)
@@ -466,7 +480,7 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-fn plain(body: Body<'_>) -> Sent<'_> {
+fn plain(body: BlockBody<'_>) -> Sent<'_> {
     Sent { body, cache: None }
 }
 

@@ -6,7 +6,7 @@ use bardo_types::chat::{DocumentSource, IMAGE_BYTES, Role, tokens_of_bytes};
 use bardo_types::json::RawJson;
 use bardo_types::model::Capabilities;
 
-use super::{Body, Conversation, Sent};
+use super::{BlockBody, Conversation, Sent};
 use crate::anthropic::lost::Lost;
 
 /// Most marks a request may have.
@@ -75,9 +75,9 @@ fn sizes(blocks: &[Sent<'_>]) -> usize {
 
 fn size(block: &Sent<'_>) -> usize {
     match &block.body {
-        Body::Text { text, .. } => text.len(),
-        Body::Image(_) => IMAGE_BYTES,
-        Body::Document {
+        BlockBody::Text { text, .. } => text.len(),
+        BlockBody::Image(_) => IMAGE_BYTES,
+        BlockBody::Document {
             document,
             text,
             parts,
@@ -87,18 +87,18 @@ fn size(block: &Sent<'_>) -> usize {
             (DocumentSource::Media(media), None) => media.bytes(),
             (DocumentSource::Parts(_), None) => sizes(parts),
         },
-        Body::Search { result, .. } => result.content.iter().map(|text| text.text.len()).sum(),
-        Body::Thinking { text, .. } => text.len(),
-        Body::Redacted(data) => data.len(),
-        Body::Call { name, call, .. } => name.len() + call.input.text().len(),
-        Body::Result { parts, .. } => sizes(parts),
-        Body::Raw(raw) => raw.as_str().len(),
+        BlockBody::Search { result, .. } => result.content.iter().map(|text| text.text.len()).sum(),
+        BlockBody::Thinking { text, .. } => text.len(),
+        BlockBody::Redacted(data) => data.len(),
+        BlockBody::Call { name, call, .. } => name.len() + call.input.text().len(),
+        BlockBody::Result { parts, .. } => sizes(parts),
+        BlockBody::Raw(raw) => raw.as_str().len(),
     }
 }
 
 fn marks_of(block: &Sent<'_>) -> usize {
     let inner = match &block.body {
-        Body::Result { parts, .. } | Body::Document { parts, .. } => {
+        BlockBody::Result { parts, .. } | BlockBody::Document { parts, .. } => {
             parts.iter().map(marks_of).sum()
         }
         _ => 0,
@@ -108,7 +108,7 @@ fn marks_of(block: &Sent<'_>) -> usize {
 
 /// Takes marks out of a block; answers how many are still too many.
 fn unmark(block: &mut Sent<'_>, mut excess: usize) -> usize {
-    if let Body::Result { parts, .. } | Body::Document { parts, .. } = &mut block.body {
+    if let BlockBody::Result { parts, .. } | BlockBody::Document { parts, .. } = &mut block.body {
         for part in parts {
             if excess > 0 {
                 excess = unmark(part, excess);

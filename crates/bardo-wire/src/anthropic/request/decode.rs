@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::anthropic::blocks_out::{CALL_STATE, TEXT_STATE};
 use crate::anthropic::path;
 use crate::anthropic::shapes as block;
-use crate::anthropic::shapes::{Block, Content, Kind, Members, Place};
+use crate::anthropic::shapes::{Block, BlockKind, BlockPlace, Content, Members};
 use crate::codec::BadRequest;
 use crate::envelope::{self, Opened};
 use crate::json::{Str, wire_object};
@@ -20,7 +20,7 @@ wire_object! {
     struct RequestWire<'a> {
         "model" => model: Option<Str<'a>>,
         "max_tokens" => max_tokens: Option<u64>,
-        "messages" => messages: Option<Vec<MessageWire<'a>>>,
+        "messages" => messages: Option<Vec<RequestMessage<'a>>>,
         "system" => system: Option<Content<'a>>,
         "stop_sequences" => stop_sequences: Option<Vec<Str<'a>>>,
         "metadata" => metadata: Option<Members<'a>>,
@@ -39,7 +39,7 @@ wire_object! {
 }
 
 wire_object! {
-    struct MessageWire<'a> {
+    struct RequestMessage<'a> {
         "role" => role: Option<Str<'a>>,
         "content" => content: Option<Content<'a>>,
         "output_config" => output_config: Option<&'a RawValue>,
@@ -167,7 +167,7 @@ fn number(name: &str, raw: Option<&RawValue>) -> Result<Option<RawJson>, BadRequ
 
 fn messages(
     system: Option<Content<'_>>,
-    wire: Option<Vec<MessageWire<'_>>>,
+    wire: Option<Vec<RequestMessage<'_>>>,
 ) -> Result<Vec<Message>, BadRequest> {
     let wire = wire.ok_or_else(|| required("messages"))?;
     let mut messages = Vec::with_capacity(wire.len() + 1);
@@ -176,7 +176,7 @@ fn messages(
         Content::List(blocks) => blocks.is_empty(),
     };
     if let Some(system) = system.filter(|system| !is_empty(system)) {
-        let parts = system.into_parts(|index, block| block.into_part(Place::System(index)))?;
+        let parts = system.into_parts(|index, block| block.into_part(BlockPlace::System(index)))?;
         messages.push(Message::new(Role::System, parts));
     }
     for (index, message) in wire.into_iter().enumerate() {
@@ -220,7 +220,7 @@ fn content(blocks: Vec<Block<'_>>, message: usize) -> Result<Vec<Part>, BadReque
             }
             continue;
         }
-        let mut part = block.into_part(Place::Message(message, index))?;
+        let mut part = block.into_part(BlockPlace::Message(message, index))?;
         if let Part::ToolCall(call) = &mut part {
             call.opaque = for_next_call.take();
         }
@@ -230,7 +230,7 @@ fn content(blocks: Vec<Block<'_>>, message: usize) -> Result<Vec<Part>, BadReque
 }
 
 fn bound_state(block: &Block<'_>) -> Option<Opened> {
-    if block.kind != Kind::Thinking {
+    if block.kind != BlockKind::Thinking {
         return None;
     }
     envelope::open(block.signature.as_deref()?)

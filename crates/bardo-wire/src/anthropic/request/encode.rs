@@ -10,7 +10,7 @@ use crate::anthropic::conversation;
 use crate::anthropic::conversation::{Conversation, ephemeral, write_blocks};
 use crate::anthropic::lost::Lost;
 use crate::anthropic::tools;
-use crate::anthropic::tools::{Choice, Definition};
+use crate::anthropic::tools::{SentTool, SentToolChoice};
 use crate::anthropic::{sampling, schema, thinking};
 use crate::codec::{BadRequest, Encoded, Target};
 use crate::json::{Object, object};
@@ -47,7 +47,7 @@ pub(in crate::anthropic) fn encode(
     refuse_impossible(request)?;
     let mut lost = Lost::default();
     let names = ToolNames::plan(request, NameRule::of(Dialect::Anthropic));
-    let format = Format::plan(request, target, &mut lost);
+    let format = AnswerFormat::plan(request, target, &mut lost);
     let mut talk = conversation::build(
         request,
         &target.capabilities,
@@ -57,7 +57,7 @@ pub(in crate::anthropic) fn encode(
     )?;
     let max_tokens = max_tokens(request, target, &mut lost);
     let mut thinking = thinking::plan(
-        &thinking::Wish {
+        &thinking::ThinkingContext {
             reasoning: &request.reasoning,
             effort: talk.effort.or(request.reasoning.effort),
             native: request.dialect == Dialect::Anthropic,
@@ -73,10 +73,10 @@ pub(in crate::anthropic) fn encode(
     }
     let mut tools = tool_definitions(request, target, &names, &talk, &mut lost);
     let choice = if tools.is_empty() {
-        Choice::default()
+        SentToolChoice::default()
     } else {
         let may_force = target.capabilities.forced_tool_choice && !thinking.is_manual();
-        Choice::plan(request, &names, may_force, &mut lost)
+        SentToolChoice::plan(request, &names, may_force, &mut lost)
     };
     cache_marks(request, target, &mut talk, &mut tools, &mut lost);
     let bound = target.capabilities.bound_thinking;
@@ -86,7 +86,7 @@ pub(in crate::anthropic) fn encode(
     {
         talk.instruct(instruction.clone(), bound);
     }
-    let plan = Plan {
+    let plan = RequestPlan {
         request,
         target,
         purpose,
@@ -156,7 +156,7 @@ fn tool_definitions<'a>(
     names: &'a ToolNames,
     talk: &Conversation<'_>,
     lost: &mut Lost,
-) -> Vec<Definition<'a>> {
+) -> Vec<SentTool<'a>> {
     let mut only = match &request.tool_choice {
         Some(ToolChoice::Allowed { names, .. }) => Some(names.as_slice()),
         _ => None,
@@ -177,7 +177,7 @@ fn cache_marks(
     request: &ChatRequest,
     target: &Target,
     talk: &mut Conversation<'_>,
-    tools: &mut [Definition<'_>],
+    tools: &mut [SentTool<'_>],
     lost: &mut Lost,
 ) {
     let of_tools = tools.iter().filter(|tool| tool.is_marked()).count();
@@ -190,7 +190,7 @@ fn cache_marks(
         let caps = &*target.capabilities;
         talk.mark_automatically(request.system_tokens(), caps);
         let marks_tools = caps.caches(request.tools_tokens());
-        let last = tools.iter_mut().rev().find_map(Definition::cache);
+        let last = tools.iter_mut().rev().find_map(SentTool::cache);
         if let Some(cache) = last.filter(|_| marks_tools) {
             *cache = Some(Cow::Owned(ephemeral()));
         }
@@ -207,12 +207,12 @@ fn cache_marks(
 
 /// How the shape of the answer is asked for.
 #[derive(Default)]
-struct Format<'a> {
+struct AnswerFormat<'a> {
     schema: Option<Cow<'a, RawJson>>,
     instruction: Option<String>,
 }
 
-impl<'a> Format<'a> {
+impl<'a> AnswerFormat<'a> {
     fn plan(request: &'a ChatRequest, target: &Target, lost: &mut Lost) -> Self {
         match &request.output {
             OutputFormat::Text => Self::default(),
@@ -271,19 +271,19 @@ impl<'a> Format<'a> {
     }
 }
 
-struct Plan<'a> {
+struct RequestPlan<'a> {
     request: &'a ChatRequest,
     target: &'a Target,
     purpose: Purpose,
     talk: Conversation<'a>,
-    tools: Vec<Definition<'a>>,
-    choice: Choice<'a>,
-    thinking: thinking::Plan,
-    format: Format<'a>,
+    tools: Vec<SentTool<'a>>,
+    choice: SentToolChoice<'a>,
+    thinking: thinking::ThinkingPlan,
+    format: AnswerFormat<'a>,
     max_tokens: u64,
 }
 
-impl Plan<'_> {
+impl RequestPlan<'_> {
     fn write(&self, lost: &mut Lost) -> Vec<u8> {
         let mut out = Vec::with_capacity(4096);
         object(&mut out, |body| {

@@ -5,7 +5,7 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::json::RawJson;
 use serde_json::value::RawValue;
 
-use crate::anthropic::shapes::{Block, Kind};
+use crate::anthropic::shapes::{Block, BlockKind};
 use crate::anthropic::usage::{Tally, UsageWire};
 use crate::anthropic::{citation, error, finish};
 use crate::codec::{DecodeContext, StreamDecoder};
@@ -17,15 +17,15 @@ wire_object! {
     struct EventWire<'a> {
         "type" => kind: Option<Str<'a>>,
         "index" => index: Option<u64>,
-        "message" => message: Option<MessageWire<'a>>,
+        "message" => message: Option<StartedMessage<'a>>,
         "content_block" => block: Option<Block<'a>>,
-        "delta" => delta: Option<DeltaWire<'a>>,
+        "delta" => delta: Option<BlockDelta<'a>>,
         "usage" => usage: Lenient<UsageWire<'a>>,
     }
 }
 
 wire_object! {
-    struct MessageWire<'a> {
+    struct StartedMessage<'a> {
         "id" => id: Option<Str<'a>>,
         "model" => model: Option<Str<'a>>,
         "usage" => usage: Lenient<UsageWire<'a>>,
@@ -33,7 +33,7 @@ wire_object! {
 }
 
 wire_object! {
-    struct DeltaWire<'a> {
+    struct BlockDelta<'a> {
         "type" => kind: Option<Str<'a>>,
         "text" => text: Option<Str<'a>>,
         "thinking" => thinking: Option<Str<'a>>,
@@ -53,7 +53,7 @@ const MAX_OPEN: usize = 1_024;
 /// A decoder of one Messages stream.
 #[must_use]
 pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
-    Box::new(Decoder {
+    Box::new(MessagesDecoder {
         context,
         started: false,
         over: false,
@@ -66,14 +66,14 @@ pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
     })
 }
 
-struct Decoder {
+struct MessagesDecoder {
     context: DecodeContext,
     started: bool,
     over: bool,
     /// Why the answer ended, as told so far.
-    told: Option<Told>,
+    told: Option<PendingFinish>,
     /// Blocks that have begun, by index. The protocol has one at a time; others are tolerated.
-    open: Vec<(u64, Open)>,
+    open: Vec<(u64, IncomingBlock)>,
     calls: u32,
     last_call_is_whole: bool,
     /// Characters of text so far.
@@ -83,13 +83,13 @@ struct Decoder {
 
 /// A reason is handed on only when the message is over: words or a call may still follow it, and
 /// a stream that breaks after it must not look finished.
-struct Told {
+struct PendingFinish {
     reason: Finish,
     stop_sequence: Option<String>,
     details: Option<RawJson>,
 }
 
-enum Open {
+enum IncomingBlock {
     Text {
         from: u64,
         citations: Vec<Citation>,
@@ -115,7 +115,7 @@ enum Open {
     },
 }
 
-impl StreamDecoder for Decoder {
+impl StreamDecoder for MessagesDecoder {
     fn event(&mut self, event: SseEvent<'_>, out: &mut Vec<StreamEvent>) {
         if self.over || matches!(event.name, "ping") {
             return;
@@ -187,13 +187,13 @@ fn is_known(name: &str) -> bool {
     )
 }
 
-impl Decoder {
+impl MessagesDecoder {
     fn fail(&mut self, class: FaultClass, message: &'static str, out: &mut Vec<StreamEvent>) {
         self.over = true;
         out.push(StreamEvent::Failed(Fault::new(class, message)));
     }
 
-    fn start(&mut self, message: MessageWire<'_>, out: &mut Vec<StreamEvent>) {
+    fn start(&mut self, message: StartedMessage<'_>, out: &mut Vec<StreamEvent>) {
         if std::mem::replace(&mut self.started, true) {
             return;
         }
@@ -227,25 +227,25 @@ impl Decoder {
             return;
         }
         let open = match block.kind {
-            Kind::Text => {
+            BlockKind::Text => {
                 let from = self.written;
                 self.text(block.text.as_deref().unwrap_or_default(), out);
-                Open::Text {
+                IncomingBlock::Text {
                     from,
                     citations: Vec::new(),
                 }
             }
-            Kind::Thinking => {
+            BlockKind::Thinking => {
                 thinking(block.text.as_deref().unwrap_or_default(), out);
-                Open::Thinking {
+                IncomingBlock::Thinking {
                     signature: block.signature.as_deref().unwrap_or_default().to_owned(),
                 }
             }
-            Kind::Redacted => Open::Redacted {
+            BlockKind::Redacted => IncomingBlock::Redacted {
                 data: block.text.as_deref().unwrap_or_default().to_owned(),
             },
-            Kind::ToolUse => self.call_start(block, out),
-            _ => Open::Server {
+            BlockKind::ToolUse => self.call_start(block, out),
+            _ => IncomingBlock::Server {
                 raw: block.into_server(None).raw,
                 input: String::new(),
                 content: None,
@@ -254,7 +254,7 @@ impl Decoder {
         self.open.push((index, open));
     }
 
-    fn call_start(&mut self, block: Block<'_>, out: &mut Vec<StreamEvent>) -> Open {
+    fn call_start(&mut self, block: Block<'_>, out: &mut Vec<StreamEvent>) -> IncomingBlock {
         let name = block.name.map(Str::into_string).unwrap_or_default();
         let name = self.context.original_tool_name(&name).to_owned();
         let custom = self.context.request.is_custom_tool(&name);
@@ -272,7 +272,7 @@ impl Decoder {
             custom,
             opaque: None,
         });
-        Open::Call {
+        IncomingBlock::Call {
             call,
             initial: block.input.map_or("{}", RawValue::get).to_owned(),
             input: String::new(),
@@ -290,26 +290,26 @@ impl Decoder {
         }
     }
 
-    fn delta(&mut self, index: u64, delta: DeltaWire<'_>, out: &mut Vec<StreamEvent>) {
+    fn delta(&mut self, index: u64, delta: BlockDelta<'_>, out: &mut Vec<StreamEvent>) {
         let Some(place) = self.open.iter().position(|(open, _)| *open == index) else {
             return;
         };
         match (&mut self.open[place].1, delta.kind.as_deref()) {
-            (Open::Text { .. }, Some("text_delta")) => {
+            (IncomingBlock::Text { .. }, Some("text_delta")) => {
                 let text = delta.text.unwrap_or_default();
                 self.text(&text, out);
             }
-            (Open::Text { citations, .. }, Some("citations_delta")) => {
+            (IncomingBlock::Text { citations, .. }, Some("citations_delta")) => {
                 citations.extend(delta.citation.map(citation::read));
             }
-            (Open::Thinking { .. }, Some("thinking_delta")) => {
+            (IncomingBlock::Thinking { .. }, Some("thinking_delta")) => {
                 thinking(delta.thinking.as_deref().unwrap_or_default(), out);
             }
-            (Open::Thinking { signature }, Some("signature_delta")) => {
+            (IncomingBlock::Thinking { signature }, Some("signature_delta")) => {
                 signature.push_str(delta.signature.as_deref().unwrap_or_default());
             }
             (
-                Open::Call {
+                IncomingBlock::Call {
                     call,
                     input,
                     custom,
@@ -330,10 +330,10 @@ impl Decoder {
                     });
                 }
             }
-            (Open::Server { input, .. }, Some("input_json_delta")) => {
+            (IncomingBlock::Server { input, .. }, Some("input_json_delta")) => {
                 input.push_str(delta.partial_json.as_deref().unwrap_or_default());
             }
-            (Open::Server { content, .. }, Some("compaction_delta")) => {
+            (IncomingBlock::Server { content, .. }, Some("compaction_delta")) => {
                 *content = delta.content.map(RawJson::from);
             }
             _ => {}
@@ -345,7 +345,7 @@ impl Decoder {
             return;
         };
         match self.open.remove(place).1 {
-            Open::Text { from, citations } => {
+            IncomingBlock::Text { from, citations } => {
                 if self.written == from && citations.is_empty() {
                     return;
                 }
@@ -361,21 +361,21 @@ impl Decoder {
                     opaque: None,
                 });
             }
-            Open::Thinking { signature } => out.push(StreamEvent::ReasoningEnd {
+            IncomingBlock::Thinking { signature } => out.push(StreamEvent::ReasoningEnd {
                 choice: 0,
                 opaque: (!signature.is_empty()).then_some(Opaque::AnthropicSignature(signature)),
             }),
-            Open::Redacted { data } => out.push(StreamEvent::ReasoningEnd {
+            IncomingBlock::Redacted { data } => out.push(StreamEvent::ReasoningEnd {
                 choice: 0,
                 opaque: Some(Opaque::AnthropicRedacted(data)),
             }),
-            Open::Call {
+            IncomingBlock::Call {
                 call,
                 initial,
                 input,
                 custom,
             } => self.call_stop(call, &initial, &input, custom, out),
-            Open::Server {
+            IncomingBlock::Server {
                 raw,
                 input,
                 content,
@@ -420,7 +420,7 @@ impl Decoder {
         }
     }
 
-    fn finish(&mut self, delta: DeltaWire<'_>, out: &mut Vec<StreamEvent>) {
+    fn finish(&mut self, delta: BlockDelta<'_>, out: &mut Vec<StreamEvent>) {
         let Some(reason) = delta.stop_reason else {
             return;
         };
@@ -428,7 +428,7 @@ impl Decoder {
             return;
         }
         self.close_all(out);
-        self.told = Some(Told {
+        self.told = Some(PendingFinish {
             reason: finish::parse(&reason),
             stop_sequence: delta.stop_sequence.map(Str::into_string),
             details: delta.stop_details.map(RawJson::from),
@@ -445,7 +445,7 @@ impl Decoder {
             return;
         }
         self.close_all(out);
-        let told = self.told.take().unwrap_or(Told {
+        let told = self.told.take().unwrap_or(PendingFinish {
             reason: Finish::Stop,
             stop_sequence: None,
             details: None,

@@ -19,12 +19,12 @@ use crate::json::{Object, object};
 /// An encoder of one Messages stream.
 #[must_use]
 pub fn stream_encoder(context: ReplyContext) -> Box<dyn StreamEncoder> {
-    Box::new(Encoder {
+    Box::new(MessagesEncoder {
         context,
         started: false,
         over: false,
         index: 0,
-        open: Open::None,
+        open: OpenBlock::None,
         waiting: VecDeque::new(),
         text_state: None,
         calls: 0,
@@ -37,13 +37,13 @@ pub fn stream_encoder(context: ReplyContext) -> Box<dyn StreamEncoder> {
 
 /// One block is open at a time. While a call's input is unfinished, steps of other blocks wait, so
 /// that interleaved calls come out one after another.
-struct Encoder {
+struct MessagesEncoder {
     context: ReplyContext,
     started: bool,
     over: bool,
     /// Index of the next block.
     index: u64,
-    open: Open,
+    open: OpenBlock,
     waiting: VecDeque<StreamEvent>,
     /// State bound to the text before, written when another block follows: agents take the last
     /// block of an answer for its result, so an answer must not end in a block without words.
@@ -55,7 +55,7 @@ struct Encoder {
     finish: Option<(Finish, Option<String>, Option<RawJson>)>,
 }
 
-enum Open {
+enum OpenBlock {
     None,
     Thinking,
     Text,
@@ -67,7 +67,7 @@ enum Open {
     },
 }
 
-impl StreamEncoder for Encoder {
+impl StreamEncoder for MessagesEncoder {
     fn encode(&mut self, event: StreamEvent, trailer: &str, out: &mut Vec<u8>) {
         if self.over {
             return;
@@ -146,7 +146,7 @@ fn emit(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut Object<'_>)) {
     out.extend_from_slice(b"\n\n");
 }
 
-impl Encoder {
+impl MessagesEncoder {
     fn begin(&mut self, out: &mut Vec<u8>) {
         if !self.started {
             self.start(None, None, out);
@@ -209,7 +209,7 @@ impl Encoder {
     }
 
     fn belongs_to_open_call(&self, event: &StreamEvent) -> bool {
-        let Open::Call { call: open, .. } = &self.open else {
+        let OpenBlock::Call { call: open, .. } = &self.open else {
             return false;
         };
         matches!(
@@ -221,12 +221,12 @@ impl Encoder {
     /// Whether more input may come for the open call: JSON that parses is complete.
     fn is_unfinished_call(&self) -> bool {
         match &self.open {
-            Open::Call {
+            OpenBlock::Call {
                 custom: false,
                 input,
                 ..
             } => !input.ends_with('}') || serde_json::from_str::<IgnoredAny>(input).is_err(),
-            Open::Call { custom: true, .. } => true,
+            OpenBlock::Call { custom: true, .. } => true,
             _ => false,
         }
     }
@@ -243,7 +243,7 @@ impl Encoder {
     fn write(&mut self, event: StreamEvent, out: &mut Vec<u8>) {
         match event {
             StreamEvent::Reasoning { text, .. } if !text.is_empty() => {
-                if !matches!(self.open, Open::Thinking) {
+                if !matches!(self.open, OpenBlock::Thinking) {
                     self.open_thinking(out);
                 }
                 self.delta(out, |delta| {
@@ -258,14 +258,14 @@ impl Encoder {
                 self.text(&text, out);
             }
             StreamEvent::TextEnd { opaque, .. } => {
-                if matches!(self.open, Open::Text) {
+                if matches!(self.open, OpenBlock::Text) {
                     self.close(out);
                 }
                 self.text_state = opaque;
             }
             StreamEvent::Citation { citation, .. } => {
                 let wire = citation::to_wire(&citation);
-                if let (Some(wire), Open::Text) = (wire, &self.open) {
+                if let (Some(wire), OpenBlock::Text) = (wire, &self.open) {
                     self.delta(out, |delta| {
                         delta.set("type", "citations_delta");
                         delta.raw("citation", wire.as_str());
@@ -299,7 +299,7 @@ impl Encoder {
                     block.raw("input", "{}");
                     block.raw(blocks_out::CALLER, blocks_out::CALLED_BY_THE_MODEL);
                 });
-                self.open = Open::Call {
+                self.open = OpenBlock::Call {
                     call,
                     custom,
                     input: String::new(),
@@ -307,7 +307,7 @@ impl Encoder {
             }
             StreamEvent::ToolInput { call, fragment, .. } => self.input(call, &fragment, out),
             StreamEvent::ToolEnd { call, .. } => {
-                if matches!(&self.open, Open::Call { call: open, .. } if *open == call) {
+                if matches!(&self.open, OpenBlock::Call { call: open, .. } if *open == call) {
                     self.close(out);
                 }
             }
@@ -316,7 +316,7 @@ impl Encoder {
     }
 
     fn input(&mut self, to: u32, fragment: &str, out: &mut Vec<u8>) {
-        let Open::Call {
+        let OpenBlock::Call {
             call,
             custom,
             input,
@@ -350,12 +350,12 @@ impl Encoder {
         if text.is_empty() {
             return;
         }
-        if !matches!(self.open, Open::Text) {
+        if !matches!(self.open, OpenBlock::Text) {
             self.block_start(out, |block| {
                 block.set("type", "text");
                 block.set("text", "");
             });
-            self.open = Open::Text;
+            self.open = OpenBlock::Text;
         }
         self.delta(out, |delta| {
             delta.set("type", "text_delta");
@@ -365,11 +365,11 @@ impl Encoder {
 
     fn open_thinking(&mut self, out: &mut Vec<u8>) {
         self.block_start(out, |block| blocks_out::thinking_members(block, "", ""));
-        self.open = Open::Thinking;
+        self.open = OpenBlock::Thinking;
     }
 
     fn reasoning_end(&mut self, opaque: Option<&Opaque>, out: &mut Vec<u8>) {
-        let is_open = matches!(self.open, Open::Thinking);
+        let is_open = matches!(self.open, OpenBlock::Thinking);
         match opaque {
             Some(Opaque::AnthropicRedacted(data)) => {
                 self.block_start(out, |block| {
@@ -394,7 +394,7 @@ impl Encoder {
             delta.set("type", "signature_delta");
             delta.set("signature", signature);
         });
-        self.open = Open::None;
+        self.open = OpenBlock::None;
         self.block_stop(out);
     }
 
@@ -469,11 +469,11 @@ impl Encoder {
 
     /// Closes the open block, if any.
     fn close(&mut self, out: &mut Vec<u8>) {
-        match std::mem::replace(&mut self.open, Open::None) {
-            Open::None => {}
-            Open::Text => self.block_stop(out),
-            Open::Thinking => self.sign(&blocks_out::signature(None), out),
-            Open::Call { custom, input, .. } => {
+        match std::mem::replace(&mut self.open, OpenBlock::None) {
+            OpenBlock::None => {}
+            OpenBlock::Text => self.block_stop(out),
+            OpenBlock::Thinking => self.sign(&blocks_out::signature(None), out),
+            OpenBlock::Call { custom, input, .. } => {
                 if custom && !input.is_empty() {
                     self.delta(out, |delta| {
                         delta.set("type", "input_json_delta");

@@ -7,8 +7,8 @@ use bardo_types::chat::{Assembler, ChatResponse, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Service;
 
-use crate::apology::Extent;
 use crate::codec::DecodeContext;
+use crate::error_in_200::Extent;
 
 use crate::chat::error::decode::of_value as fault_of;
 use crate::chat::shapes::answer::{Chunk, WireChoice};
@@ -22,7 +22,7 @@ use machine::Machine;
 /// When the body tells of a failure in spite of its status, or is no answer at all.
 pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatResponse, Fault> {
     let chunk = read_chunk(body, context.target.service)?;
-    let mut answer = Answer::default();
+    let mut answer = IncomingAnswer::default();
     let mut steps = Vec::new();
     answer.take(&chunk, true, context, &mut steps)?;
     if !answer.machine.is_finished() {
@@ -74,14 +74,14 @@ pub(in crate::chat) fn incomplete() -> Fault {
 
 /// An answer while it comes in.
 #[derive(Default)]
-pub(in crate::chat) struct Answer {
+pub(in crate::chat) struct IncomingAnswer {
     machine: Machine,
     pub(in crate::chat) started: bool,
     /// Something was said.
     content: bool,
 }
 
-impl Answer {
+impl IncomingAnswer {
     /// Whether each choice said why it ended.
     pub(in crate::chat) fn is_finished(&self) -> bool {
         self.machine.is_finished()
@@ -103,7 +103,7 @@ impl Answer {
         let choices = chunk.choices.as_deref().unwrap_or_default();
         if !self.content {
             let extent = if whole { Extent::Whole } else { Extent::First };
-            if let Some(fault) = chunk.apology(extent) {
+            if let Some(fault) = chunk.error_in_words(extent) {
                 return Err(fault);
             }
             self.content = choices.iter().any(WireChoice::has_content);

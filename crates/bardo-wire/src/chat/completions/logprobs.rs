@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 
 #[derive(Deserialize)]
 struct ChatLogprobs {
-    content: Option<Vec<Token>>,
+    content: Option<Vec<ChatToken>>,
 }
 
 #[derive(Deserialize)]
-struct Token {
+struct ChatToken {
     token: String,
     logprob: f64,
     #[serde(default)]

@@ -12,7 +12,7 @@ use crate::kit::openai::openai_body;
 use crate::kit::text_or_list::TextOrList;
 
 openai_body! {
-    struct Body<'a> {
+    struct CompletionsBody<'a> {
         "prompt" => prompt: Option<&'a RawValue>,
         "suffix" => suffix: Option<Str<'a>>,
         "echo" => echo: Option<bool>,
@@ -28,7 +28,7 @@ openai_body! {
 /// prompts, tokens instead of text, `suffix`, `echo`, or `best_of` beyond `n`.
 pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
     let text = utf8(body)?;
-    let mut wire: Body<'_> =
+    let mut wire: CompletionsBody<'_> =
         serde_json::from_str(text).map_err(|error| place::refuse(text, &error))?;
     let mut request = ChatRequest::new(Dialect::Completions, required_model(wire.model.take())?);
     wire.read_shared(&mut request)?;

@@ -14,7 +14,7 @@ use crate::json::{Object, Serde};
 /// An encoder for a streamed answer.
 #[must_use]
 pub fn stream_encoder(context: ReplyContext) -> Box<dyn StreamEncoder> {
-    Box::new(Encoder {
+    Box::new(CompletionsEncoder {
         context,
         head: Vec::new(),
         offsets: Vec::new(),
@@ -23,7 +23,7 @@ pub fn stream_encoder(context: ReplyContext) -> Box<dyn StreamEncoder> {
     })
 }
 
-struct Encoder {
+struct CompletionsEncoder {
     context: ReplyContext,
     /// What every chunk begins with, up to its choices.
     head: Vec<u8>,
@@ -33,7 +33,7 @@ struct Encoder {
     over: bool,
 }
 
-impl StreamEncoder for Encoder {
+impl StreamEncoder for CompletionsEncoder {
     fn encode(&mut self, event: StreamEvent, trailer: &str, out: &mut Vec<u8>) {
         if self.over {
             return;
@@ -75,7 +75,7 @@ impl StreamEncoder for Encoder {
     }
 }
 
-impl Encoder {
+impl CompletionsEncoder {
     fn begin(&mut self, id: Option<&str>, model: Option<&str>, created: Option<u64>) {
         let mut head = b"data: ".to_vec();
         Object::new(&mut head)

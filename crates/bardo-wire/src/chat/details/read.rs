@@ -6,7 +6,7 @@ use bardo_types::chat::{Opaque, Reasoning};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{Block, Detail, GEMINI, OPENAI, merge};
+use super::{Detail, DetailBlock, GEMINI, OPENAI, merge};
 use crate::envelope;
 use crate::json::{Object, Str, kept_object};
 
@@ -87,7 +87,7 @@ fn read_one(detail: &Detail<'_>, raw: &RawValue) -> Reasoning {
             .signature
             .as_deref()
             .map(|signature| Opaque::AnthropicSignature(signature.to_owned())),
-        None => Block::begin(detail, raw).finish(),
+        None => DetailBlock::begin(detail, raw).finish(),
     };
     Reasoning {
         text: text.to_owned(),

@@ -20,9 +20,12 @@ pub fn decode_error(status: u16, body: &[u8], service: Service) -> Fault {
         Err(_) => None,
     };
     let told = match &parsed {
-        Some(Value::Object(_)) => parsed.as_ref().map(Told::read).unwrap_or_default(),
-        Some(Value::String(message)) => Told::message(message),
-        _ => Told::message(&plain(text)),
+        Some(Value::Object(_)) => parsed
+            .as_ref()
+            .map(ChatErrorDetails::read)
+            .unwrap_or_default(),
+        Some(Value::String(message)) => ChatErrorDetails::message(message),
+        _ => ChatErrorDetails::message(&plain(text)),
     };
     told.into_fault(Some(status), service)
 }
@@ -36,9 +39,9 @@ pub(in crate::chat) fn of_value(raw: &str, service: Service) -> Fault {
         value => value,
     };
     let told = match &value {
-        Value::Object(_) => Told::read(&value),
-        Value::String(message) => Told::message(message),
-        _ => Told::default(),
+        Value::Object(_) => ChatErrorDetails::read(&value),
+        Value::String(message) => ChatErrorDetails::message(message),
+        _ => ChatErrorDetails::default(),
     };
     let status = told.status.filter(|status| (400..=599).contains(status));
     told.into_fault(status, service)
@@ -56,7 +59,7 @@ fn plain(text: &str) -> String {
 
 /// What could be found in an error body.
 #[derive(Default)]
-struct Told {
+struct ChatErrorDetails {
     message: String,
     code: Option<String>,
     /// The broader `type`, where there is one beside the code.
@@ -66,7 +69,7 @@ struct Told {
     retry_after_ms: Option<u64>,
 }
 
-impl Told {
+impl ChatErrorDetails {
     fn message(message: &str) -> Self {
         Self {
             message: message.to_owned(),

@@ -12,7 +12,7 @@ use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
 use crate::chat::place;
-use crate::chat::shapes::request::Body;
+use crate::chat::shapes::request::ChatBody;
 use crate::chat::tools::decode as tools;
 use crate::codec::BadRequest;
 use crate::json::Str;
@@ -27,7 +27,8 @@ const NEVER_PASSED_ON: [&str; 5] = ["bardo", "api_base", "base_url", "api_key", 
 /// When the body is not JSON of the right types; the refusal names the member.
 pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
     let text = utf8(body)?;
-    let wire: Body<'_> = serde_json::from_str(text).map_err(|error| place::refuse(text, &error))?;
+    let wire: ChatBody<'_> =
+        serde_json::from_str(text).map_err(|error| place::refuse(text, &error))?;
     request(wire)
 }
 
@@ -43,7 +44,7 @@ pub(in crate::chat) fn utf8(body: &[u8]) -> Result<&str, BadRequest> {
     })
 }
 
-fn request(mut wire: Body<'_>) -> Result<ChatRequest, BadRequest> {
+fn request(mut wire: ChatBody<'_>) -> Result<ChatRequest, BadRequest> {
     let model = required_model(wire.model.take())?;
     let mut request = ChatRequest::new(Dialect::Chat, model);
     options::read_reasoning(&mut wire, &mut request);

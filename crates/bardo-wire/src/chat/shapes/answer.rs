@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
-use crate::apology::{self, Extent};
 use crate::chat::usage::decode::Counts;
+use crate::error_in_200::{Extent, fault_in};
 use crate::json::Str;
 
 /// A chunk of a stream, or a whole answer. Members beyond these are not looked at.
@@ -91,7 +91,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// The failure that this tells of in words, in place of an answer, as far as `extent`.
-    pub(in crate::chat) fn apology(&self, extent: Extent) -> Option<Fault> {
+    pub(in crate::chat) fn error_in_words(&self, extent: Extent) -> Option<Fault> {
         let [choice] = self.choices.as_deref()? else {
             return None;
         };
@@ -102,7 +102,7 @@ impl<'a> Chunk<'a> {
         if delta.says_more_than_words() {
             return None;
         }
-        apology::fault_in(delta.content.get(), extent).filter(|_| !counted())
+        fault_in(delta.content.get(), extent).filter(|_| !counted())
     }
 }
 

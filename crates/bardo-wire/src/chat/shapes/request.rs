@@ -9,7 +9,7 @@ use crate::kit::text_or_list::{Listed, TextOrList};
 openai_body! {
     /// The body of `POST /v1/chat/completions`, with the extensions of the services that share
     /// the dialect.
-    pub(in crate::chat) struct Body<'a> {
+    pub(in crate::chat) struct ChatBody<'a> {
         "messages" => messages: Option<Vec<WireMessage<'a>>>,
         "max_completion_tokens" => max_completion_tokens: Option<i64>,
         "logprobs" => logprobs: Option<bool>,

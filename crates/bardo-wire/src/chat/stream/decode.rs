@@ -3,7 +3,7 @@
 use bardo_types::chat::StreamEvent;
 use bardo_types::fault::{Fault, FaultClass};
 
-use crate::chat::answer::decode::{Answer, incomplete, read_chunk};
+use crate::chat::answer::decode::{IncomingAnswer, incomplete, read_chunk};
 use crate::chat::shapes::answer::Chunk;
 use crate::chat::usage::decode::read as read_usage;
 use crate::codec::{DecodeContext, StreamDecoder};
@@ -13,20 +13,20 @@ use crate::sse::SseEvent;
 /// A decoder for a streamed answer.
 #[must_use]
 pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
-    Box::new(Decoder {
+    Box::new(ChatDecoder {
         context,
-        answer: Answer::default(),
+        answer: IncomingAnswer::default(),
         over: false,
     })
 }
 
-struct Decoder {
+struct ChatDecoder {
     context: DecodeContext,
-    answer: Answer,
+    answer: IncomingAnswer,
     over: bool,
 }
 
-impl Decoder {
+impl ChatDecoder {
     fn fail(&mut self, fault: Fault, out: &mut Vec<StreamEvent>) {
         self.over = true;
         out.push(StreamEvent::Failed(fault));
@@ -43,7 +43,7 @@ impl Decoder {
     }
 }
 
-impl StreamDecoder for Decoder {
+impl StreamDecoder for ChatDecoder {
     fn event(&mut self, event: SseEvent<'_>, out: &mut Vec<StreamEvent>) {
         let data = event.data.trim_ascii();
         if self.over || data.is_empty() {

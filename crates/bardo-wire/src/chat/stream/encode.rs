@@ -19,7 +19,7 @@ use crate::kit::custom_tools::unwrapped;
 /// An encoder for a streamed answer.
 #[must_use]
 pub fn stream_encoder(context: ReplyContext) -> Box<dyn StreamEncoder> {
-    Box::new(Encoder {
+    Box::new(ChatEncoder {
         legacy: wants_legacy_calls(&context),
         context,
         head: Vec::new(),
@@ -29,19 +29,19 @@ pub fn stream_encoder(context: ReplyContext) -> Box<dyn StreamEncoder> {
     })
 }
 
-struct Encoder {
+struct ChatEncoder {
     context: ReplyContext,
     /// The caller declared `functions`.
     legacy: bool,
     /// What every chunk begins with, up to its choices; empty until the answer began.
     head: Vec<u8>,
-    choices: Vec<Choice>,
+    choices: Vec<ChoiceState>,
     usage: Option<Usage>,
     over: bool,
 }
 
 #[derive(Default)]
-struct Choice {
+struct ChoiceState {
     begun: bool,
     finished: bool,
     refused: bool,
@@ -54,11 +54,11 @@ struct Choice {
     text_start: u64,
     /// Sources of the open text block.
     citations: Vec<Citation>,
-    calls: Vec<Call>,
+    calls: Vec<StreamedCall>,
 }
 
 #[derive(Default)]
-struct Call {
+struct StreamedCall {
     has_input: bool,
     custom: bool,
     /// Arguments of a custom tool that came as a function, held back until complete.
@@ -66,7 +66,7 @@ struct Call {
     ended: bool,
 }
 
-impl StreamEncoder for Encoder {
+impl StreamEncoder for ChatEncoder {
     fn encode(&mut self, event: StreamEvent, trailer: &str, out: &mut Vec<u8>) {
         if self.over {
             return;
@@ -107,7 +107,7 @@ impl StreamEncoder for Encoder {
     }
 }
 
-impl Encoder {
+impl ChatEncoder {
     fn begin(
         &mut self,
         id: Option<String>,
@@ -135,13 +135,13 @@ impl Encoder {
     }
 
     /// The state of a choice, after its first chunk.
-    fn choice(&mut self, number: u32, out: &mut Vec<u8>) -> &mut Choice {
+    fn choice(&mut self, number: u32, out: &mut Vec<u8>) -> &mut ChoiceState {
         if self.head.is_empty() {
             self.begin(None, None, None, None);
         }
         let index = number as usize;
         while self.choices.len() <= index {
-            self.choices.push(Choice::default());
+            self.choices.push(ChoiceState::default());
         }
         if !std::mem::replace(&mut self.choices[index].begun, true) {
             self.chunk(number, out, |delta| {
@@ -368,7 +368,7 @@ impl Encoder {
 }
 
 /// Tool calls in the stream.
-impl Encoder {
+impl ChatEncoder {
     fn tool(&mut self, event: StreamEvent, out: &mut Vec<u8>) {
         match event {
             StreamEvent::ToolStart {
@@ -410,12 +410,12 @@ impl Encoder {
         let free_text = custom || wrapped;
         let calls = &mut self.choice(number, out).calls;
         while calls.len() <= call as usize {
-            calls.push(Call::default());
+            calls.push(StreamedCall::default());
         }
-        calls[call as usize] = Call {
+        calls[call as usize] = StreamedCall {
             custom: free_text,
             wrapped: wrapped.then(String::new),
-            ..Call::default()
+            ..StreamedCall::default()
         };
         if self.legacy {
             if call == 0 {

@@ -6,7 +6,7 @@ use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
 use crate::chat::request::decode::{extra, raw};
-use crate::chat::shapes::request::{Body, WireTool};
+use crate::chat::shapes::request::{ChatBody, WireTool};
 use crate::codec::BadRequest;
 use crate::json::{Str, kept_object, wire_object};
 use crate::kit::openai::ToolFunction;
@@ -15,7 +15,7 @@ use crate::kit::openai::ToolFunction;
 pub(in crate::chat) const LEGACY_FUNCTIONS: &str = "functions";
 
 pub(in crate::chat) fn read(
-    wire: &mut Body<'_>,
+    wire: &mut ChatBody<'_>,
     request: &mut ChatRequest,
 ) -> Result<(), BadRequest> {
     for (index, tool) in wire.tools.take().into_iter().flatten().enumerate() {
@@ -108,7 +108,7 @@ fn name(path: &str, name: Option<Str<'_>>) -> Result<String, BadRequest> {
 }
 
 wire_object! {
-    struct Choice<'a> {
+    struct ChatToolChoice<'a> {
         "type" => kind: Option<Str<'a>>,
         "function" => function: Option<Named<'a>>,
         "custom" => custom: Option<Named<'a>>,
@@ -126,7 +126,7 @@ wire_object! {
 wire_object! {
     struct Allowed<'a> {
         "mode" => mode: Option<Str<'a>>,
-        "tools" => tools: Option<Vec<Choice<'a>>>,
+        "tools" => tools: Option<Vec<ChatToolChoice<'a>>>,
     }
 }
 
@@ -147,7 +147,7 @@ fn read_choice(raw: &RawValue) -> Result<Option<ToolChoice>, BadRequest> {
             _ => Err(refuse()),
         };
     }
-    let choice: Choice<'_> = serde_json::from_str(raw.get()).map_err(|_| refuse())?;
+    let choice: ChatToolChoice<'_> = serde_json::from_str(raw.get()).map_err(|_| refuse())?;
     if let Some(allowed) = choice.allowed_tools {
         let names = allowed.tools.unwrap_or_default();
         return Ok(Some(ToolChoice::Allowed {
@@ -168,7 +168,7 @@ fn read_choice(raw: &RawValue) -> Result<Option<ToolChoice>, BadRequest> {
     }
 }
 
-fn named(choice: Choice<'_>) -> Option<String> {
+fn named(choice: ChatToolChoice<'_>) -> Option<String> {
     choice
         .function
         .or(choice.custom)

@@ -7,7 +7,7 @@ use crate::json::{Count, Lenient, byok_fee, decimal, wire_object};
 use crate::kit::openai::{InputDetails, OutputDetails};
 
 wire_object! {
-    struct WireUsage<'a> {
+    struct ChatUsage<'a> {
         "prompt_tokens" => prompt: Count,
         "completion_tokens" => completion: Count,
         "total_tokens" => total: Count,
@@ -59,7 +59,7 @@ wire_object! {
 /// Reads what a chunk or a whole answer counts, wherever it stands; `None` when there is nothing
 /// to read.
 pub(in crate::chat) fn read(counts: &Counts<'_>) -> Option<Usage> {
-    let wire: Option<WireUsage<'_>> = counts
+    let wire: Option<ChatUsage<'_>> = counts
         .usage
         .and_then(|usage| serde_json::from_str(usage.get()).ok());
     let provider_cost_usd = counts
@@ -90,7 +90,7 @@ pub(in crate::chat) struct Counts<'a> {
     pub(in crate::chat) timings: Option<&'a RawValue>,
 }
 
-fn of_usage(wire: WireUsage<'_>, provider_cost_usd: Option<String>) -> Usage {
+fn of_usage(wire: ChatUsage<'_>, provider_cost_usd: Option<String>) -> Usage {
     let prompt_details = wire.prompt_details.0.unwrap_or_default();
     let details = wire.completion_details.0.unwrap_or_default();
     let read = first(&[prompt_details.cached, wire.cache_hit, wire.cache_read]);

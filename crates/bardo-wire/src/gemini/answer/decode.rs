@@ -4,7 +4,7 @@ use bardo_types::chat::{Assembler, ChatResponse};
 use bardo_types::fault::Fault;
 
 use crate::codec::{DecodeContext, StreamDecoder as _};
-use crate::gemini::stream::decode::Decoder;
+use crate::gemini::stream::decode::GeminiDecoder;
 
 /// Decodes a buffered answer.
 ///
@@ -12,7 +12,7 @@ use crate::gemini::stream::decode::Decoder;
 /// The fault that the body tells of: an error object in a 200, or an answer the protocol does
 /// not allow.
 pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatResponse, Fault> {
-    let mut decoder = Decoder::new(context.clone(), true);
+    let mut decoder = GeminiDecoder::new(context.clone(), true);
     let mut events = Vec::new();
     decoder.take(body, &mut events);
     decoder.end(&mut events);

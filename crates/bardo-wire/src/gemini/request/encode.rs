@@ -6,7 +6,7 @@ use bardo_types::model::{Capabilities, Dialect};
 use bardo_types::{Degradation, json::RawJson};
 
 use crate::codec::{BadRequest, Encoded, Target};
-use crate::gemini::shapes::request::{Body, Part};
+use crate::gemini::shapes::request::{GenerateBody, Part};
 use crate::gemini::tools;
 use crate::kit::tool_names::{NameRule, ToolNames};
 
@@ -49,7 +49,7 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
         tools::encode(request, capabilities, &names, &mut notes, &mut losses);
     let generation = generation::encode(request, capabilities, &mut notes, &mut losses);
     let own = own_members(request, &mut losses);
-    let mut body = Body {
+    let mut body = GenerateBody {
         system: contents.system,
         contents: contents.turns,
         tools,

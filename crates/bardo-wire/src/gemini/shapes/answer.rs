@@ -9,7 +9,7 @@ use crate::json::{self, Lenient, Str};
 /// One `GenerateContentResponse`: a whole answer, or one event of a stream.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct Chunk<'a> {
+pub(in crate::gemini) struct GenerateChunk<'a> {
     #[serde(borrow)]
     pub(in crate::gemini) candidates: Option<Vec<Candidate<'a>>>,
     #[serde(borrow)]
@@ -36,9 +36,9 @@ pub(in crate::gemini) struct PromptFeedback<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(in crate::gemini) struct Candidate<'a> {
-    pub(in crate::gemini) index: Option<Count>,
+    pub(in crate::gemini) index: Option<Int64>,
     #[serde(borrow)]
-    pub(in crate::gemini) content: Option<Content<'a>>,
+    pub(in crate::gemini) content: Option<AnswerContent<'a>>,
     #[serde(borrow)]
     pub(in crate::gemini) finish_reason: Option<Str<'a>>,
     #[serde(borrow)]
@@ -53,21 +53,21 @@ pub(in crate::gemini) struct Candidate<'a> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::gemini) struct Content<'a> {
+pub(in crate::gemini) struct AnswerContent<'a> {
     #[serde(borrow)]
-    pub(in crate::gemini) parts: Option<Vec<Part<'a>>>,
+    pub(in crate::gemini) parts: Option<Vec<AnswerPart<'a>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct Part<'a> {
+pub(in crate::gemini) struct AnswerPart<'a> {
     #[serde(borrow)]
     pub(in crate::gemini) text: Option<Str<'a>>,
     pub(in crate::gemini) thought: Option<bool>,
     #[serde(borrow)]
     pub(in crate::gemini) thought_signature: Option<Str<'a>>,
     #[serde(borrow)]
-    pub(in crate::gemini) function_call: Option<FunctionCall<'a>>,
+    pub(in crate::gemini) function_call: Option<AnswerFunctionCall<'a>>,
     #[serde(borrow)]
     pub(in crate::gemini) executable_code: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -82,7 +82,7 @@ pub(in crate::gemini) struct Part<'a> {
     pub(in crate::gemini) file_data: Option<&'a RawValue>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> AnswerPart<'a> {
     /// The member that makes this a part only Gemini understands, by name.
     pub(in crate::gemini) fn server_member(&self) -> Option<(&'static str, &'a RawValue)> {
         let kinds = [
@@ -101,7 +101,7 @@ impl<'a> Part<'a> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct FunctionCall<'a> {
+pub(in crate::gemini) struct AnswerFunctionCall<'a> {
     #[serde(borrow)]
     pub(in crate::gemini) id: Option<Str<'a>>,
     #[serde(borrow)]
@@ -139,16 +139,16 @@ pub(in crate::gemini) struct Grounding<'a> {
 #[serde(rename_all = "camelCase", default)]
 pub(in crate::gemini) struct GroundingChunk<'a> {
     #[serde(borrow)]
-    pub(in crate::gemini) web: Option<Source<'a>>,
+    pub(in crate::gemini) web: Option<GroundingSource<'a>>,
     #[serde(borrow)]
-    pub(in crate::gemini) retrieved_context: Option<Source<'a>>,
+    pub(in crate::gemini) retrieved_context: Option<GroundingSource<'a>>,
     #[serde(borrow)]
-    pub(in crate::gemini) maps: Option<Source<'a>>,
+    pub(in crate::gemini) maps: Option<GroundingSource<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::gemini) struct Source<'a> {
+pub(in crate::gemini) struct GroundingSource<'a> {
     #[serde(borrow)]
     pub(in crate::gemini) uri: Option<Str<'a>>,
     #[serde(borrow)]
@@ -160,15 +160,15 @@ pub(in crate::gemini) struct Source<'a> {
 pub(in crate::gemini) struct GroundingSupport<'a> {
     #[serde(borrow)]
     pub(in crate::gemini) segment: Option<Segment<'a>>,
-    pub(in crate::gemini) grounding_chunk_indices: Option<Vec<Count>>,
+    pub(in crate::gemini) grounding_chunk_indices: Option<Vec<Int64>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(in crate::gemini) struct Segment<'a> {
-    pub(in crate::gemini) part_index: Option<Count>,
-    pub(in crate::gemini) start_index: Option<Count>,
-    pub(in crate::gemini) end_index: Option<Count>,
+    pub(in crate::gemini) part_index: Option<Int64>,
+    pub(in crate::gemini) start_index: Option<Int64>,
+    pub(in crate::gemini) end_index: Option<Int64>,
     #[serde(borrow)]
     pub(in crate::gemini) text: Option<Str<'a>>,
 }
@@ -185,8 +185,8 @@ pub(in crate::gemini) struct CitationMetadata<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(in crate::gemini) struct Recited<'a> {
-    pub(in crate::gemini) start_index: Option<Count>,
-    pub(in crate::gemini) end_index: Option<Count>,
+    pub(in crate::gemini) start_index: Option<Int64>,
+    pub(in crate::gemini) end_index: Option<Int64>,
     #[serde(borrow)]
     pub(in crate::gemini) uri: Option<Str<'a>>,
     #[serde(borrow)]
@@ -245,9 +245,9 @@ pub(in crate::gemini) struct ModalityCount<'a> {
 
 /// A count; Google's JSON writes 64-bit ones as strings.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(in crate::gemini) struct Count(pub(in crate::gemini) u64);
+pub(in crate::gemini) struct Int64(pub(in crate::gemini) u64);
 
-impl<'de> Deserialize<'de> for Count {
+impl<'de> Deserialize<'de> for Int64 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self(json::Count::deserialize(deserializer)?.get()))
     }

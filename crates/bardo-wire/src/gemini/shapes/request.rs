@@ -9,7 +9,7 @@ use serde::ser::{SerializeMap, Serializer};
 use crate::gemini::request::encode::generation::GenerationConfig;
 
 /// A whole `generateContent` body.
-pub(in crate::gemini) struct Body<'a> {
+pub(in crate::gemini) struct GenerateBody<'a> {
     pub(in crate::gemini) system: Vec<Part<'a>>,
     pub(in crate::gemini) contents: Vec<Content<'a>>,
     pub(in crate::gemini) tools: Vec<ToolSet<'a>>,
@@ -20,7 +20,7 @@ pub(in crate::gemini) struct Body<'a> {
     pub(in crate::gemini) own: Vec<(&'a str, &'a RawJson)>,
 }
 
-impl Serialize for Body<'_> {
+impl Serialize for GenerateBody<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct System<'a> {

@@ -11,7 +11,9 @@ use crate::codec::{DecodeContext, StreamDecoder};
 use crate::gemini::grounding::Sources;
 use crate::gemini::outcome::{blocked, logprobs, read_finish, refusal, server_part};
 use crate::gemini::partial::PartialArgs;
-use crate::gemini::shapes::answer::{Candidate, Chunk, FunctionCall, Part, UsageMetadata, compact};
+use crate::gemini::shapes::answer::{
+    AnswerFunctionCall, AnswerPart, Candidate, GenerateChunk, UsageMetadata, compact,
+};
 use crate::gemini::usage::read_usage;
 use crate::json::Lenient;
 use crate::sse::SseEvent;
@@ -22,11 +24,11 @@ pub(in crate::gemini) const MAX_CANDIDATES: u64 = 64;
 /// A decoder for `streamGenerateContent?alt=sse`.
 #[must_use]
 pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
-    Box::new(Decoder::new(context, false))
+    Box::new(GeminiDecoder::new(context, false))
 }
 
 /// The state of one answer, streamed or whole.
-pub(in crate::gemini) struct Decoder {
+pub(in crate::gemini) struct GeminiDecoder {
     context: DecodeContext,
     buffered: bool,
     started: bool,
@@ -39,7 +41,7 @@ pub(in crate::gemini) struct Decoder {
 /// How far one candidate is.
 #[derive(Default)]
 struct Progress {
-    open: Open,
+    open: OpenPart,
     calls: u32,
     partial: Option<PartialCall>,
     cut_call: bool,
@@ -58,7 +60,7 @@ struct PartialCall {
 }
 
 #[derive(Default, PartialEq, Clone, Copy)]
-enum Open {
+enum OpenPart {
     #[default]
     None,
     Reasoning,
@@ -66,7 +68,7 @@ enum Open {
     Other,
 }
 
-impl StreamDecoder for Decoder {
+impl StreamDecoder for GeminiDecoder {
     fn event(&mut self, event: SseEvent<'_>, out: &mut Vec<StreamEvent>) {
         // Proxies that imitate OpenAI append this; Gemini itself does not.
         if event.data.trim_ascii() != b"[DONE]" {
@@ -111,7 +113,7 @@ impl StreamDecoder for Decoder {
     }
 }
 
-impl Decoder {
+impl GeminiDecoder {
     pub(in crate::gemini) fn new(context: DecodeContext, buffered: bool) -> Self {
         Self {
             context,
@@ -134,7 +136,7 @@ impl Decoder {
         if self.over {
             return;
         }
-        let chunk = match std::str::from_utf8(data).map(serde_json::from_str::<Chunk<'_>>) {
+        let chunk = match std::str::from_utf8(data).map(serde_json::from_str::<GenerateChunk<'_>>) {
             Ok(Ok(chunk)) if chunk.error.is_none_or(|error| error.get() == "null") => chunk,
             Ok(Ok(chunk)) => {
                 // What was counted before the failure may be billed all the same.
@@ -187,7 +189,7 @@ impl Decoder {
         }
     }
 
-    fn start(&mut self, chunk: &Chunk<'_>, out: &mut Vec<StreamEvent>) {
+    fn start(&mut self, chunk: &GenerateChunk<'_>, out: &mut Vec<StreamEvent>) {
         if !std::mem::replace(&mut self.started, true) {
             out.push(StreamEvent::Start {
                 id: chunk.response_id.as_deref().map(str::to_owned),
@@ -256,7 +258,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn part(&mut self, index: usize, mut part: Part<'_>, out: &mut Vec<StreamEvent>) {
+    fn part(&mut self, index: usize, mut part: AnswerPart<'_>, out: &mut Vec<StreamEvent>) {
         let signature = part
             .thought_signature
             .take()
@@ -268,7 +270,7 @@ impl Decoder {
         } else if let Some((kind, value)) = part.server_member() {
             self.close_text(index, out);
             let progress = &mut self.candidates[index];
-            progress.open = Open::Other;
+            progress.open = OpenPart::Other;
             progress.sources.other_block();
             out.push(StreamEvent::Server {
                 choice: number(index),
@@ -288,7 +290,7 @@ impl Decoder {
     fn thought(
         &mut self,
         index: usize,
-        part: Part<'_>,
+        part: AnswerPart<'_>,
         signature: Option<String>,
         out: &mut Vec<StreamEvent>,
     ) {
@@ -299,10 +301,10 @@ impl Decoder {
             .text
             .map_or_else(String::new, |text| text.into_string());
         if !text.is_empty() {
-            if progress.open != Open::Reasoning {
+            if progress.open != OpenPart::Reasoning {
                 progress.sources.other_block();
             }
-            progress.open = Open::Reasoning;
+            progress.open = OpenPart::Reasoning;
             out.push(StreamEvent::Reasoning {
                 choice,
                 text,
@@ -311,7 +313,7 @@ impl Decoder {
             });
         }
         if let Some(signature) = signature {
-            progress.open = Open::None;
+            progress.open = OpenPart::None;
             out.push(StreamEvent::ReasoningEnd {
                 choice,
                 opaque: Some(Opaque::GeminiSignature(signature)),
@@ -322,7 +324,7 @@ impl Decoder {
     fn words(
         &mut self,
         index: usize,
-        part: Part<'_>,
+        part: AnswerPart<'_>,
         signature: Option<String>,
         out: &mut Vec<StreamEvent>,
     ) {
@@ -336,8 +338,10 @@ impl Decoder {
                 self.close_text(index, out);
             }
             let progress = &mut self.candidates[index];
-            progress.sources.text(&text, progress.open != Open::Text);
-            progress.open = Open::Text;
+            progress
+                .sources
+                .text(&text, progress.open != OpenPart::Text);
+            progress.open = OpenPart::Text;
             out.push(StreamEvent::Text { choice, text });
         }
         if signature.is_some() {
@@ -352,10 +356,10 @@ impl Decoder {
     fn close_text(&mut self, index: usize, out: &mut Vec<StreamEvent>) {
         let progress = &mut self.candidates[index];
         if let Some(signature) = progress.text_signature.take() {
-            if progress.open != Open::Text {
+            if progress.open != OpenPart::Text {
                 progress.sources.text("", true);
             }
-            progress.open = Open::None;
+            progress.open = OpenPart::None;
             out.push(StreamEvent::TextEnd {
                 choice: number(index),
                 opaque: Some(Opaque::GeminiSignature(signature)),
@@ -366,7 +370,7 @@ impl Decoder {
     fn call(
         &mut self,
         index: usize,
-        call: &FunctionCall<'_>,
+        call: &AnswerFunctionCall<'_>,
         signature: Option<String>,
         out: &mut Vec<StreamEvent>,
     ) {
@@ -387,7 +391,7 @@ impl Decoder {
         let progress = &mut self.candidates[index];
         let place = progress.calls;
         progress.calls += 1;
-        progress.open = Open::Other;
+        progress.open = OpenPart::Other;
         progress.sources.other_block();
         let id = match call.id.as_deref().filter(|id| !id.is_empty()) {
             Some(id) => id.to_owned(),

@@ -13,12 +13,12 @@ use crate::codec::DecodeContext;
 use crate::json::{Lenient, Str, kept_object, wire_object};
 use crate::kit::namespaces;
 use crate::responses::output::characters;
-use crate::responses::usage::{ToolUsage, WireUsage};
+use crate::responses::usage::{ResponsesUsage, ToolUsage};
 use crate::responses::{annotations, error as failures, reasoning_item, usage};
 
 wire_object! {
     /// A response object.
-    pub(in crate::responses) struct Answer<'a> {
+    pub(in crate::responses) struct ResponseObject<'a> {
         "id" => id: Option<Str<'a>>,
         "model" => model: Option<Str<'a>>,
         "created_at" => created_at: Option<f64>,
@@ -27,7 +27,7 @@ wire_object! {
         "incomplete_details" => incomplete: Option<Incomplete<'a>>,
         "output" => output: Option<Vec<&'a RawValue>>,
         "service_tier" => service_tier: Option<Str<'a>>,
-        "usage" => usage: Lenient<WireUsage<'a>>,
+        "usage" => usage: Lenient<ResponsesUsage<'a>>,
         "tool_usage" => tool_usage: Lenient<ToolUsage<'a>>,
     }
 }
@@ -75,7 +75,7 @@ impl OutputItem<'_> {
     }
 }
 
-impl Answer<'_> {
+impl ResponseObject<'_> {
     /// The failure that the object tells of, if any.
     pub(in crate::responses) fn failure(&self) -> Option<Fault> {
         if let Some(error) = self.error.filter(|raw| raw.get() != "null") {
@@ -127,13 +127,13 @@ impl Answer<'_> {
 
 /// What the kinds of parts in an answer say about its end.
 #[derive(Debug, Default, Clone)]
-pub(in crate::responses) struct Seen {
+pub(in crate::responses) struct AnswerEnd {
     pub(in crate::responses) refused: bool,
     /// The last call: its arguments, where they are JSON.
     pub(in crate::responses) last_call: Option<Option<String>>,
 }
 
-impl Seen {
+impl AnswerEnd {
     /// The end that callers are told: calls outrank a plain stop, a cut call does not count.
     pub(in crate::responses) fn finish(&self, told: Finish) -> Finish {
         match (&self.last_call, told) {
@@ -201,7 +201,7 @@ pub(in crate::responses) fn logprobs(entries: &[&RawValue]) -> Option<RawJson> {
 /// # Errors
 /// When the body is no answer, or tells of a failure.
 pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatResponse, Fault> {
-    let answer: Answer<'_> = serde_json::from_slice(body)
+    let answer: ResponseObject<'_> = serde_json::from_slice(body)
         .map_err(|_| failures::malformed("the provider's answer is not a response object"))?;
     if let Some(fault) = answer.failure() {
         return Err(fault);
@@ -209,7 +209,7 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
     let Some(output) = &answer.output else {
         return Err(failures::malformed("the provider's answer has no `output`"));
     };
-    let mut reader = Reader {
+    let mut reader = OutputReader {
         context,
         choice: Choice::default(),
         before: 0,
@@ -220,7 +220,7 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
     }
     let mut choice = reader.choice;
     choice.logprobs = logprobs(&reader.logprobs);
-    let mut seen = Seen::default();
+    let mut seen = AnswerEnd::default();
     for part in &choice.parts {
         seen.note(part);
     }
@@ -235,7 +235,7 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
     })
 }
 
-struct Reader<'a> {
+struct OutputReader<'a> {
     context: &'a DecodeContext,
     choice: Choice,
     before: u64,
@@ -247,7 +247,7 @@ pub(in crate::responses) fn made_up_id(context: &DecodeContext, index: usize) ->
     format!("call_{}_{index}", context.id_seed)
 }
 
-impl<'a> Reader<'a> {
+impl<'a> OutputReader<'a> {
     fn item(&mut self, index: usize, raw: &'a RawValue) -> Result<(), Fault> {
         let item: OutputItem<'a> = serde_json::from_str(raw.get()).map_err(|_| {
             failures::malformed("the provider sent an output item that is not an object")

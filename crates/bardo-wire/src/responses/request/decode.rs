@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::codec::BadRequest;
 use crate::json::{Str, kept_object};
-use crate::responses::shapes::{Body, Input, Item, ReasoningConfig, TextConfig};
+use crate::responses::shapes::{Input, Item, ReasoningConfig, ResponsesBody, TextConfig};
 use crate::responses::tools;
 
 /// The kind of item that brings tools.
@@ -28,7 +28,7 @@ pub(in crate::responses) const INCLUDE_LOGPROBS: &str = "message.output_text.log
 /// # Errors
 /// When the body is not JSON of the right shape; the refusal names the field and the fix.
 pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
-    let wire: Body<'_> =
+    let wire: ResponsesBody<'_> =
         serde_json::from_slice(body).map_err(|error| refusal::locate(body, &error))?;
     let Some(model) = wire.model.as_deref() else {
         return Err(BadRequest::new(

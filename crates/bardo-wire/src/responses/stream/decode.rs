@@ -13,7 +13,8 @@ use serde_json::value::RawValue;
 use crate::codec::{DecodeContext, StreamDecoder};
 use crate::json::{Str, wire_object};
 use crate::responses::answer::decode::{
-    Answer, OutputItem, OutputPart, Seen, logprobs, loose_text, made_up_id, server_block,
+    AnswerEnd, OutputItem, OutputPart, ResponseObject, logprobs, loose_text, made_up_id,
+    server_block,
 };
 use crate::responses::output::characters;
 use crate::responses::{annotations, error as failures, reasoning_item};
@@ -43,35 +44,35 @@ wire_object! {
 /// A decoder for one streamed answer.
 #[must_use]
 pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
-    Box::new(Decoder {
+    Box::new(ResponsesDecoder {
         context,
         started: false,
         over: false,
         items: BTreeMap::new(),
         calls: 0,
         before: 0,
-        seen: Seen::default(),
+        seen: AnswerEnd::default(),
     })
 }
 
-struct Decoder {
+struct ResponsesDecoder {
     context: DecodeContext,
     started: bool,
     over: bool,
-    items: BTreeMap<u64, Item>,
+    items: BTreeMap<u64, ItemProgress>,
     calls: u32,
     /// Characters in the text parts before the present one.
     before: u64,
-    seen: Seen,
+    seen: AnswerEnd,
 }
 
 /// What came of an item so far.
-struct Item {
-    body: Body,
+struct ItemProgress {
+    body: ItemState,
     done: bool,
 }
 
-enum Body {
+enum ItemState {
     Message(MessageState),
     Reasoning(ReasoningState),
     Call(CallState),
@@ -106,18 +107,18 @@ struct CallState {
     text: String,
 }
 
-impl Item {
+impl ItemProgress {
     fn of_kind(kind: &str) -> Self {
         let body = match kind {
-            "message" => Body::Message(MessageState::default()),
-            "reasoning" => Body::Reasoning(ReasoningState::default()),
-            _ => Body::Other,
+            "message" => ItemState::Message(MessageState::default()),
+            "reasoning" => ItemState::Reasoning(ReasoningState::default()),
+            _ => ItemState::Other,
         };
         Self { body, done: false }
     }
 }
 
-impl StreamDecoder for Decoder {
+impl StreamDecoder for ResponsesDecoder {
     fn event(&mut self, event: SseEvent<'_>, out: &mut Vec<StreamEvent>) {
         if self.over || event.data.is_empty() || event.data.starts_with(b"[DONE]") {
             return;
@@ -145,7 +146,7 @@ impl StreamDecoder for Decoder {
     }
 }
 
-impl Decoder {
+impl ResponsesDecoder {
     fn fail(&mut self, fault: Fault, out: &mut Vec<StreamEvent>) {
         if !std::mem::replace(&mut self.over, true) {
             out.push(StreamEvent::Failed(fault));
@@ -166,7 +167,7 @@ impl Decoder {
             "response.failed" | "response.cancelled" => {
                 let answer = answer(event);
                 // What was counted before the failure may be billed all the same.
-                let counted = answer.as_ref().and_then(Answer::counted);
+                let counted = answer.as_ref().and_then(ResponseObject::counted);
                 if self.started {
                     out.extend(counted.map(StreamEvent::Usage));
                 }
@@ -204,7 +205,7 @@ impl Decoder {
         }
     }
 
-    fn start(&mut self, answer: &Answer<'_>, out: &mut Vec<StreamEvent>) {
+    fn start(&mut self, answer: &ResponseObject<'_>, out: &mut Vec<StreamEvent>) {
         if std::mem::replace(&mut self.started, true) {
             return;
         }
@@ -264,7 +265,7 @@ impl Decoder {
     fn end_calls(&mut self, out: &mut Vec<StreamEvent>) {
         for item in self.items.values_mut().filter(|item| !item.done) {
             item.done = true;
-            if let Body::Call(call) = &item.body {
+            if let ItemState::Call(call) = &item.body {
                 self.seen.last_call = Some((!call.custom).then(|| call.text.clone()));
                 out.push(StreamEvent::ToolEnd {
                     choice: 0,
@@ -275,10 +276,10 @@ impl Decoder {
     }
 
     /// The item at a place, begun as `kind` where no event announced it.
-    fn item(&mut self, place: u64, kind: &str) -> &mut Item {
+    fn item(&mut self, place: u64, kind: &str) -> &mut ItemProgress {
         self.items
             .entry(place)
-            .or_insert_with(|| Item::of_kind(kind))
+            .or_insert_with(|| ItemProgress::of_kind(kind))
     }
 
     fn added(&mut self, place: u64, raw: &RawValue, out: &mut Vec<StreamEvent>) {
@@ -313,8 +314,8 @@ impl Decoder {
             };
             self.items.insert(
                 place,
-                Item {
-                    body: Body::Call(call),
+                ItemProgress {
+                    body: ItemState::Call(call),
                     done: false,
                 },
             );
@@ -357,13 +358,13 @@ impl Decoder {
 
     fn is_call(&self, place: u64) -> bool {
         let item = self.items.get(&place);
-        item.is_some_and(|item| matches!(item.body, Body::Call(_)))
+        item.is_some_and(|item| matches!(item.body, ItemState::Call(_)))
     }
 
     fn call_done(&mut self, place: u64, item: &OutputItem<'_>, out: &mut Vec<StreamEvent>) {
         self.call_rest(place, item.arguments.or(item.input), out);
-        let Some(Item {
-            body: Body::Call(call),
+        let Some(ItemProgress {
+            body: ItemState::Call(call),
             ..
         }) = self.items.get(&place)
         else {
@@ -379,7 +380,7 @@ impl Decoder {
 
 mod pieces;
 
-fn answer<'a>(event: &Event<'a>) -> Option<Answer<'a>> {
+fn answer<'a>(event: &Event<'a>) -> Option<ResponseObject<'a>> {
     serde_json::from_str(event.response?.get()).ok()
 }
 

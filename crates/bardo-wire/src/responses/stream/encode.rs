@@ -20,17 +20,17 @@ use crate::responses::{error as failures, reasoning_item};
 mod blocks;
 mod calls;
 
-use blocks::{Message, Thinking};
-use calls::{Call, Form};
+use blocks::{OpenMessage, OpenThinking};
+use calls::{Form, OpenCall};
 
 /// An encoder for one streamed answer.
 #[must_use]
 pub fn stream_encoder(context: ReplyContext) -> Box<dyn StreamEncoder> {
-    Box::new(Encoder {
+    Box::new(ResponsesEncoder {
         events: Events::default(),
         context,
         frame: None,
-        open: Open::None,
+        open: OpenItem::None,
         calls: Vec::new(),
         before: 0,
         refused: false,
@@ -40,13 +40,13 @@ pub fn stream_encoder(context: ReplyContext) -> Box<dyn StreamEncoder> {
     })
 }
 
-struct Encoder {
+struct ResponsesEncoder {
     events: Events,
     context: ReplyContext,
     /// Set once the answer has begun.
     frame: Option<Frame>,
-    open: Open,
-    calls: Vec<Call>,
+    open: OpenItem,
+    calls: Vec<OpenCall>,
     /// Characters in the text parts before the present one.
     before: u64,
     refused: bool,
@@ -114,13 +114,13 @@ impl Events {
 }
 
 /// The reasoning or message item that is open.
-enum Open {
+enum OpenItem {
     None,
-    Reasoning(Thinking),
-    Message(Message),
+    Reasoning(OpenThinking),
+    Message(OpenMessage),
 }
 
-impl StreamEncoder for Encoder {
+impl StreamEncoder for ResponsesEncoder {
     fn encode(&mut self, event: StreamEvent, trailer: &str, out: &mut Vec<u8>) {
         if self.over {
             return;
@@ -168,7 +168,7 @@ impl StreamEncoder for Encoder {
     }
 }
 
-impl Encoder {
+impl ResponsesEncoder {
     fn begin(&mut self, frame: Frame, out: &mut Vec<u8>) {
         for kind in ["response.created", "response.in_progress"] {
             self.events.write(kind, out, |event| {
@@ -194,12 +194,12 @@ impl Encoder {
                 choice: 0,
                 citation,
             } => {
-                if let Open::Message(message) = &mut self.open {
+                if let OpenItem::Message(message) = &mut self.open {
                     message.cite(citation);
                 }
             }
             StreamEvent::Logprobs { choice: 0, raw } => {
-                if let Open::Message(message) = &mut self.open {
+                if let OpenItem::Message(message) = &mut self.open {
                     message.weigh(output::logprob_entries(&raw));
                 }
             }
@@ -219,7 +219,7 @@ impl Encoder {
                 let declared = request.is_custom_tool(&name);
                 let called = namespaces::called(request, &name);
                 let seed = &self.context.id_seed;
-                let call = Call::begin(
+                let call = OpenCall::begin(
                     call,
                     id,
                     called,
@@ -270,21 +270,21 @@ impl Encoder {
         if text.is_empty() {
             return;
         }
-        if !matches!(self.open, Open::Reasoning(_)) {
+        if !matches!(self.open, OpenItem::Reasoning(_)) {
             self.close("completed", out);
             let id = self.events.next_id("rs", &self.context.id_seed);
             let place = self.events.add(&reasoning_item::begun(&id), out);
             let summary = summary || output::wants_summary(&self.context);
-            let thinking = Thinking::begin(place, id, summary, &mut self.events, out);
-            self.open = Open::Reasoning(thinking);
+            let thinking = OpenThinking::begin(place, id, summary, &mut self.events, out);
+            self.open = OpenItem::Reasoning(thinking);
         }
-        if let Open::Reasoning(thinking) = &mut self.open {
+        if let OpenItem::Reasoning(thinking) = &mut self.open {
             thinking.think(text, &mut self.events, out);
         }
     }
 
     fn end_thinking(&mut self, opaque: Option<Opaque>, out: &mut Vec<u8>) {
-        if !matches!(self.open, Open::Reasoning(_)) {
+        if !matches!(self.open, OpenItem::Reasoning(_)) {
             if let Some(opaque) = opaque {
                 self.close("completed", out);
                 let reasoning = Reasoning {
@@ -296,7 +296,7 @@ impl Encoder {
             }
             return;
         }
-        if let Open::Reasoning(thinking) = std::mem::replace(&mut self.open, Open::None) {
+        if let OpenItem::Reasoning(thinking) = std::mem::replace(&mut self.open, OpenItem::None) {
             thinking.end(opaque, &mut self.events, out);
         }
     }
@@ -306,14 +306,14 @@ impl Encoder {
             return;
         }
         self.refused |= refusal;
-        if !matches!(self.open, Open::Message(_)) {
+        if !matches!(self.open, OpenItem::Message(_)) {
             self.close("completed", out);
             let id = self.events.next_id("msg", &self.context.id_seed);
             let item = output::message(&id, "in_progress", &[]);
             let place = self.events.add(&item, out);
-            self.open = Open::Message(Message::begin(place, id));
+            self.open = OpenItem::Message(OpenMessage::begin(place, id));
         }
-        if let Open::Message(message) = &mut self.open {
+        if let OpenItem::Message(message) = &mut self.open {
             if message
                 .refusing()
                 .is_some_and(|refusing| refusing != refusal)
@@ -326,7 +326,7 @@ impl Encoder {
 
     fn end_text(&mut self, opaque: Option<Opaque>, out: &mut Vec<u8>) {
         let mut said = String::new();
-        if let Open::Message(message) = &mut self.open {
+        if let OpenItem::Message(message) = &mut self.open {
             said = message.said().to_owned();
             message.end_part(&mut self.before, &mut self.events, out);
         }
@@ -338,10 +338,10 @@ impl Encoder {
 
     /// Closes the open reasoning or message.
     fn close(&mut self, status: &str, out: &mut Vec<u8>) {
-        match std::mem::replace(&mut self.open, Open::None) {
-            Open::None => {}
-            Open::Reasoning(thinking) => thinking.end(None, &mut self.events, out),
-            Open::Message(message) => {
+        match std::mem::replace(&mut self.open, OpenItem::None) {
+            OpenItem::None => {}
+            OpenItem::Reasoning(thinking) => thinking.end(None, &mut self.events, out),
+            OpenItem::Message(message) => {
                 message.end(status, &mut self.before, &mut self.events, out);
             }
         }

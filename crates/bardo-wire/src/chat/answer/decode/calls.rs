@@ -13,26 +13,26 @@ const MAX_CALLS: usize = 1_024;
 
 /// The calls of one choice.
 #[derive(Default)]
-pub(super) struct Calls {
-    all: Vec<Call>,
+pub(super) struct IncomingCalls {
+    all: Vec<IncomingCall>,
     too_many: bool,
 }
 
-struct Call {
+struct IncomingCall {
     /// The number the provider gave it, if any.
     index: Option<u64>,
     id: String,
     name: String,
     /// Everything told of its input so far.
     input: String,
-    kind: Kind,
+    kind: CallKind,
     opaque: Option<Opaque>,
     started: bool,
     ended: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum CallKind {
     /// Arguments are JSON and go out as they come.
     Function,
     /// Input is free text and goes out as it comes.
@@ -42,7 +42,7 @@ enum Kind {
     Wrapped,
 }
 
-impl Calls {
+impl IncomingCalls {
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -56,7 +56,7 @@ impl Calls {
     pub(super) fn last_is_complete(&self) -> bool {
         self.all
             .last()
-            .is_some_and(|call| call.kind != Kind::Custom && is_complete(&call.input))
+            .is_some_and(|call| call.kind != CallKind::Custom && is_complete(&call.input))
     }
 
     /// Takes one entry of `tool_calls`; `place` is its place in a whole answer, where each entry
@@ -89,7 +89,7 @@ impl Calls {
         }
         let at = at.unwrap_or_else(|| {
             self.end_complete(choice, context, out);
-            self.all.push(Call::new(fragment.index));
+            self.all.push(IncomingCall::new(fragment.index));
             self.all.len() - 1
         });
         let call = &mut self.all[at];
@@ -103,9 +103,9 @@ impl Calls {
         {
             context.original_tool_name(name).clone_into(&mut call.name);
             call.kind = match (custom, context.request.is_custom_tool(&call.name)) {
-                (true, _) => Kind::Custom,
-                (false, true) => Kind::Wrapped,
-                (false, false) => Kind::Function,
+                (true, _) => CallKind::Custom,
+                (false, true) => CallKind::Wrapped,
+                (false, false) => CallKind::Function,
             };
         }
         if let Some(opaque) = fragment.extra_content.and_then(thought_signature) {
@@ -126,7 +126,7 @@ impl Calls {
         out: &mut Vec<StreamEvent>,
     ) {
         if self.all.is_empty() {
-            self.all.push(Call::new(None));
+            self.all.push(IncomingCall::new(None));
         }
         let call = &mut self.all[0];
         if let Some(name) = function.name.get()
@@ -158,7 +158,7 @@ impl Calls {
         }
     }
 
-    fn last(&self, wanted: impl Fn(&Call) -> bool) -> Option<usize> {
+    fn last(&self, wanted: impl Fn(&IncomingCall) -> bool) -> Option<usize> {
         self.all.iter().rposition(wanted)
     }
 
@@ -166,7 +166,10 @@ impl Calls {
     /// one call open at a time need not buffer the next.
     fn end_complete(&mut self, choice: u32, context: &DecodeContext, out: &mut Vec<StreamEvent>) {
         for (number, call) in self.all.iter_mut().enumerate() {
-            if call.started && !call.ended && call.kind != Kind::Custom && is_complete(&call.input)
+            if call.started
+                && !call.ended
+                && call.kind != CallKind::Custom
+                && is_complete(&call.input)
             {
                 call.end(number, choice, context, out);
             }
@@ -188,14 +191,14 @@ impl Calls {
     }
 }
 
-impl Call {
+impl IncomingCall {
     fn new(index: Option<u64>) -> Self {
         Self {
             index,
             id: String::new(),
             name: String::new(),
             input: String::new(),
-            kind: Kind::Function,
+            kind: CallKind::Function,
             opaque: None,
             started: false,
             ended: false,
@@ -222,10 +225,10 @@ impl Call {
             call: narrow(number),
             id: self.id.clone(),
             name: self.name.clone(),
-            custom: self.kind != Kind::Function,
+            custom: self.kind != CallKind::Function,
             opaque: self.opaque.take(),
         });
-        if !self.input.is_empty() && self.kind != Kind::Wrapped {
+        if !self.input.is_empty() && self.kind != CallKind::Wrapped {
             out.push(StreamEvent::ToolInput {
                 choice,
                 call: narrow(number),
@@ -239,7 +242,7 @@ impl Call {
             return;
         }
         self.input.push_str(input);
-        if self.started && self.kind != Kind::Wrapped {
+        if self.started && self.kind != CallKind::Wrapped {
             out.push(StreamEvent::ToolInput {
                 choice,
                 call: narrow(number),
@@ -261,7 +264,7 @@ impl Call {
             self.start(number, choice, context, out);
         }
         self.ended = true;
-        if self.kind == Kind::Wrapped && !self.input.is_empty() {
+        if self.kind == CallKind::Wrapped && !self.input.is_empty() {
             let fragment = unwrapped(&self.input).unwrap_or_else(|| self.input.clone());
             out.push(StreamEvent::ToolInput {
                 choice,

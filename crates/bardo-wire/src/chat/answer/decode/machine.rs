@@ -7,9 +7,9 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
-use super::calls::Calls;
+use super::calls::IncomingCalls;
 use crate::chat::details;
-use crate::chat::details::{Block, Detail};
+use crate::chat::details::{Detail, DetailBlock};
 use crate::chat::shapes::answer::{Delta, Loose, WireChoice};
 use crate::codec::DecodeContext;
 use crate::json::{Str, wire_object};
@@ -31,8 +31,8 @@ pub(super) struct Machine {
 
 #[derive(Default)]
 struct Growing {
-    open: Open,
-    calls: Calls,
+    open: OpenReasoning,
+    calls: IncomingCalls,
     /// Sources that name no place in the text, told before it ends.
     citations: Vec<Citation>,
     has_text: bool,
@@ -42,13 +42,13 @@ struct Growing {
 }
 
 #[derive(Default)]
-enum Open {
+enum OpenReasoning {
     #[default]
     Nothing,
     /// `reasoning_content`, whose text is all there is.
     Reasoning,
     /// A block of `reasoning_details`, and whether it had words.
-    Details(Box<Block>, bool),
+    Details(Box<DetailBlock>, bool),
     Text,
 }
 
@@ -229,9 +229,9 @@ impl Growth<'_> {
         }
         let text = delta.content.get();
         if !text.is_empty() {
-            if !matches!(self.choice.open, Open::Text) {
+            if !matches!(self.choice.open, OpenReasoning::Text) {
                 self.close();
-                self.choice.open = Open::Text;
+                self.choice.open = OpenReasoning::Text;
             }
             self.choice.has_text = true;
             self.out.push(StreamEvent::Text {
@@ -298,7 +298,7 @@ impl Growth<'_> {
         }
         for (detail, raw) in details {
             let goes_on = !self.whole
-                && matches!(&self.choice.open, Open::Details(block, _) if block.continues_with(&detail));
+                && matches!(&self.choice.open, OpenReasoning::Details(block, _) if block.continues_with(&detail));
             if !goes_on {
                 self.close();
             }
@@ -311,12 +311,15 @@ impl Growth<'_> {
                 });
             }
             match &mut self.choice.open {
-                Open::Details(block, has_words) => {
+                OpenReasoning::Details(block, has_words) => {
                     block.add(&detail, raw);
                     *has_words |= !text.is_empty();
                 }
                 open => {
-                    *open = Open::Details(Box::new(Block::begin(&detail, raw)), !text.is_empty());
+                    *open = OpenReasoning::Details(
+                        Box::new(DetailBlock::begin(&detail, raw)),
+                        !text.is_empty(),
+                    );
                 }
             }
         }
@@ -329,9 +332,9 @@ impl Growth<'_> {
         if text.trim() == HIDDEN_REASONING {
             return;
         }
-        if !matches!(self.choice.open, Open::Reasoning) {
+        if !matches!(self.choice.open, OpenReasoning::Reasoning) {
             self.close();
-            self.choice.open = Open::Reasoning;
+            self.choice.open = OpenReasoning::Reasoning;
         }
         self.out.push(StreamEvent::Reasoning {
             choice: self.number,
@@ -344,12 +347,12 @@ impl Growth<'_> {
     fn close(&mut self) {
         let choice = self.number;
         match std::mem::take(&mut self.choice.open) {
-            Open::Nothing | Open::Text => {}
-            Open::Reasoning => self.out.push(StreamEvent::ReasoningEnd {
+            OpenReasoning::Nothing | OpenReasoning::Text => {}
+            OpenReasoning::Reasoning => self.out.push(StreamEvent::ReasoningEnd {
                 choice,
                 opaque: Some(Opaque::ReasoningContent),
             }),
-            Open::Details(block, has_words) => {
+            OpenReasoning::Details(block, has_words) => {
                 let opaque = block.finish();
                 if has_words || opaque.is_some() {
                     self.out.push(StreamEvent::ReasoningEnd { choice, opaque });

@@ -15,7 +15,7 @@ use crate::codec::BadRequest;
 use crate::json::{Str, wire_object};
 
 pub(super) fn read(wire: Vec<WireMessage<'_>>) -> Result<Vec<Message>, BadRequest> {
-    let mut reader = Reader {
+    let mut reader = MessagesReader {
         messages: Vec::with_capacity(wire.len()),
         after_tool: false,
         custom: HashMap::new(),
@@ -27,7 +27,7 @@ pub(super) fn read(wire: Vec<WireMessage<'_>>) -> Result<Vec<Message>, BadReques
     Ok(reader.messages)
 }
 
-struct Reader {
+struct MessagesReader {
     messages: Vec<Message>,
     /// The last message read was a tool's, so another one joins it.
     after_tool: bool,
@@ -37,7 +37,7 @@ struct Reader {
     legacy: HashMap<String, String>,
 }
 
-impl Reader {
+impl MessagesReader {
     fn take(&mut self, index: usize, mut wire: WireMessage<'_>) -> Result<(), BadRequest> {
         let role = wire.role.take();
         let is_tool = matches!(role.as_deref(), Some("tool" | "function"));

@@ -5,13 +5,13 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Effort;
 use serde_json::value::RawValue;
 
-use crate::chat::shapes::request::Body;
+use crate::chat::shapes::request::ChatBody;
 use crate::codec::BadRequest;
 use crate::json::{Str, wire_object};
 
 /// Reads every spelling of "how to think". Values that are not known here are kept for an
 /// upstream of the same dialect, which may know them.
-pub(super) fn read_reasoning(wire: &mut Body<'_>, request: &mut ChatRequest) {
+pub(super) fn read_reasoning(wire: &mut ChatBody<'_>, request: &mut ChatRequest) {
     let reasoning = &mut request.reasoning;
     if let Some(thinking) = wire.thinking.take() {
         reasoning.mode = match (thinking.kind.as_deref(), thinking.budget_tokens) {
@@ -62,7 +62,7 @@ pub(super) fn read_reasoning(wire: &mut Body<'_>, request: &mut ChatRequest) {
 }
 
 wire_object! {
-    struct Format<'a> {
+    struct ResponseFormat<'a> {
         "type" => kind: Option<Str<'a>>,
         "json_schema" => json_schema: Option<Schema<'a>>,
     }
@@ -78,14 +78,14 @@ wire_object! {
 }
 
 pub(super) fn read_format(
-    wire: &mut Body<'_>,
+    wire: &mut ChatBody<'_>,
     request: &mut ChatRequest,
 ) -> Result<(), BadRequest> {
     let Some(raw) = wire.response_format.take() else {
         return Ok(());
     };
     let refuse = |message: &str| Err(BadRequest::new("response_format", message));
-    let Ok(format) = serde_json::from_str::<Format<'_>>(raw.get()) else {
+    let Ok(format) = serde_json::from_str::<ResponseFormat<'_>>(raw.get()) else {
         return refuse(
             "`response_format` is invalid; send \
             {\"type\":\"json_schema\",\"json_schema\":{\"name\":…,\"schema\":{…}}}, {\"type\":\"json_object\"} \

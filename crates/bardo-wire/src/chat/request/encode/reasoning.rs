@@ -13,7 +13,7 @@ use crate::quirks::EarlierThinking;
 
 /// What of a turn's thinking is sent back.
 #[derive(Default)]
-pub(super) struct Thinking<'a> {
+pub(super) struct SentThinking<'a> {
     /// The member for plain thinking, and its text.
     text: Option<(&'static str, String)>,
     details: Vec<&'a Reasoning>,
@@ -21,7 +21,7 @@ pub(super) struct Thinking<'a> {
     thought_signature: Option<String>,
 }
 
-impl Thinking<'_> {
+impl SentThinking<'_> {
     pub(super) fn is_empty(&self) -> bool {
         self.details.is_empty()
             && self.thought_signature.is_none()
@@ -49,8 +49,8 @@ pub(super) fn plan<'a>(
     message: &'a Message,
     calls: bool,
     lost: &mut Losses,
-) -> Thinking<'a> {
-    let mut thinking = Thinking::default();
+) -> SentThinking<'a> {
+    let mut thinking = SentThinking::default();
     let mut texts = String::new();
     let vendor = Vendor::of(&job.target.model);
     let quirks = job.quirks();

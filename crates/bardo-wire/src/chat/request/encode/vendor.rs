@@ -50,10 +50,10 @@ impl Vendor {
 /// The maker that an entry of `reasoning_details` names in its format.
 fn maker_of_format(detail: &str) -> Option<Vendor> {
     #[derive(serde::Deserialize)]
-    struct Entry {
+    struct DetailFormat {
         format: Option<String>,
     }
-    let entry: Entry = serde_json::from_str(detail).ok()?;
+    let entry: DetailFormat = serde_json::from_str(detail).ok()?;
     let format = entry.format?;
     if format.contains("anthropic") {
         Some(Vendor::Anthropic)

@@ -12,7 +12,7 @@ use bardo_types::model::{Capabilities, Dialect};
 
 use crate::codec::BadRequest;
 use crate::gemini::media;
-use crate::gemini::media::Place;
+use crate::gemini::media::PartPath;
 use crate::gemini::request::encode::{Losses, thinks};
 use crate::gemini::shapes::request::{
     Content, FunctionCall, FunctionResponse, Outcome, Part, Plain, Speaker,
@@ -27,7 +27,7 @@ pub(in crate::gemini) struct Contents<'a> {
     pub(in crate::gemini) turns: Vec<Content<'a>>,
 }
 
-struct Builder<'a, 'b> {
+struct ContentsBuilder<'a, 'b> {
     request: &'a ChatRequest,
     capabilities: &'b Capabilities,
     names: &'a ToolNames,
@@ -36,11 +36,11 @@ struct Builder<'a, 'b> {
     /// System messages in front of the turns.
     leading: usize,
     /// Calls of the latest model turn, with their results.
-    calls: Calls<'a>,
+    calls: AwaitedCalls<'a>,
 }
 
 #[derive(Default)]
-struct Calls<'a> {
+struct AwaitedCalls<'a> {
     list: Vec<Awaited<'a>>,
     /// Places of the calls of each id, those with a result in front of the others.
     by_id: HashMap<&'a str, VecDeque<usize>>,
@@ -48,7 +48,7 @@ struct Calls<'a> {
     first_open: usize,
 }
 
-impl<'a> Calls<'a> {
+impl<'a> AwaitedCalls<'a> {
     fn push(&mut self, call: Awaited<'a>) {
         let places = self.by_id.entry(call.id).or_default();
         places.push_back(self.list.len());
@@ -115,14 +115,14 @@ pub(in crate::gemini) fn encode<'a>(
             _ => losses.note("system_media", "Gemini accepts only text as system prompt"),
         }
     }
-    let mut builder = Builder {
+    let mut builder = ContentsBuilder {
         request,
         capabilities,
         names,
         losses,
         turns: Vec::new(),
         leading: leading.len(),
-        calls: Calls::default(),
+        calls: AwaitedCalls::default(),
     };
     builder.turns(leading.len())?;
     let mut turns = builder.turns;
@@ -174,7 +174,7 @@ fn sign_foreign_calls(turns: &mut [Content<'_>]) {
     }
 }
 
-impl<'a> Builder<'a, '_> {
+impl<'a> ContentsBuilder<'a, '_> {
     fn turns(&mut self, from: usize) -> Result<(), BadRequest> {
         let messages = &self.request.messages;
         let mut at = from;
@@ -286,7 +286,7 @@ impl<'a> Builder<'a, '_> {
                 ),
                 other => self.other(
                     other,
-                    Place::new(self.request, self.leading, at, place),
+                    PartPath::new(self.request, self.leading, at, place),
                     out,
                 )?,
             }
@@ -303,7 +303,7 @@ impl<'a> Builder<'a, '_> {
             );
         }
         for (index, part) in message.parts.iter().enumerate() {
-            let place = Place::new(self.request, self.leading, at, index);
+            let place = PartPath::new(self.request, self.leading, at, index);
             match part {
                 Said::ToolResult(result) => self.result(result, place, turn)?,
                 Said::Text(text) => self.words(text, &mut turn.words),
@@ -317,7 +317,7 @@ impl<'a> Builder<'a, '_> {
     fn other(
         &mut self,
         part: &'a Said,
-        place: Place,
+        place: PartPath,
         out: &mut Vec<Part<'a>>,
     ) -> Result<(), BadRequest> {
         let capabilities = self.capabilities;
@@ -420,7 +420,7 @@ impl<'a> Builder<'a, '_> {
     fn result(
         &mut self,
         result: &'a ToolResult,
-        place: Place,
+        place: PartPath,
         turn: &mut UserTurn<'a>,
     ) -> Result<(), BadRequest> {
         note_mark(result.cache.as_ref(), self.losses);

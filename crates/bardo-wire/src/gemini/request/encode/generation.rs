@@ -212,7 +212,7 @@ fn shape<'a>(
 
 /// What the request amounts to: off, a budget, an effort, or nothing said.
 #[derive(PartialEq)]
-enum Wish {
+enum RequestedThinking {
     Unsaid,
     Off,
     Budget(u64),
@@ -220,25 +220,29 @@ enum Wish {
     Free,
 }
 
-fn wish(request: &ChatRequest, capabilities: &Capabilities, losses: &mut Losses) -> Wish {
+fn wish(
+    request: &ChatRequest,
+    capabilities: &Capabilities,
+    losses: &mut Losses,
+) -> RequestedThinking {
     let effort = latest_effort(request).or(request.reasoning.effort);
     match (request.reasoning.mode, effort) {
-        (Some(ThinkingMode::Disabled), _) | (_, Some(Effort::None)) => Wish::Off,
-        (Some(ThinkingMode::Budget(0)), None) => Wish::Off,
+        (Some(ThinkingMode::Disabled), _) | (_, Some(Effort::None)) => RequestedThinking::Off,
+        (Some(ThinkingMode::Budget(0)), None) => RequestedThinking::Off,
         (Some(ThinkingMode::Budget(_)), Some(effort)) if !capabilities.thinking.budget => {
-            Wish::Effort(effort)
+            RequestedThinking::Effort(effort)
         }
-        (Some(ThinkingMode::Budget(tokens)), _) => Wish::Budget(tokens),
+        (Some(ThinkingMode::Budget(tokens)), _) => RequestedThinking::Budget(tokens),
         (Some(ThinkingMode::BetweenTools), effort) => {
             losses.note(
                 "thinking_mode",
                 "Gemini cannot limit thinking to the time between tool calls",
             );
-            effort.map_or(Wish::Free, Wish::Effort)
+            effort.map_or(RequestedThinking::Free, RequestedThinking::Effort)
         }
-        (_, Some(effort)) => Wish::Effort(effort),
-        (Some(ThinkingMode::Adaptive), None) => Wish::Free,
-        (None, None) => Wish::Unsaid,
+        (_, Some(effort)) => RequestedThinking::Effort(effort),
+        (Some(ThinkingMode::Adaptive), None) => RequestedThinking::Free,
+        (None, None) => RequestedThinking::Unsaid,
     }
 }
 
@@ -264,7 +268,7 @@ fn thinking(
 ) -> Option<ThinkingConfig> {
     let wish = wish(request, capabilities, losses);
     if !thinks(capabilities) {
-        if !matches!(wish, Wish::Unsaid | Wish::Off) {
+        if !matches!(wish, RequestedThinking::Unsaid | RequestedThinking::Off) {
             losses.note("thinking", "this model does not think");
         }
         return None;
@@ -276,9 +280,9 @@ fn thinking(
         config.thinking_level = level(&wish, capabilities, losses);
     }
     let shown = match (request.reasoning.display, &wish) {
-        (Some(ThinkingDisplay::Omitted), _) | (_, Wish::Off) => false,
+        (Some(ThinkingDisplay::Omitted), _) | (_, RequestedThinking::Off) => false,
         (Some(ThinkingDisplay::Summarized), _) => true,
-        (None, Wish::Unsaid) => match request.dialect {
+        (None, RequestedThinking::Unsaid) => match request.dialect {
             // These callers get thinking only when they ask for it.
             Dialect::Anthropic | Dialect::Completions => false,
             Dialect::Responses => request.reasoning.summary.is_some(),
@@ -290,19 +294,23 @@ fn thinking(
     (config != ThinkingConfig::default()).then_some(config)
 }
 
-fn budget(wish: &Wish, capabilities: &Capabilities, losses: &mut Losses) -> Option<i64> {
+fn budget(
+    wish: &RequestedThinking,
+    capabilities: &Capabilities,
+    losses: &mut Losses,
+) -> Option<i64> {
     match wish {
-        Wish::Unsaid => None,
-        Wish::Free => Some(-1),
-        Wish::Off if capabilities.thinking.disabled => Some(0),
-        Wish::Off => {
+        RequestedThinking::Unsaid => None,
+        RequestedThinking::Free => Some(-1),
+        RequestedThinking::Off if capabilities.thinking.disabled => Some(0),
+        RequestedThinking::Off => {
             losses.note(
                 "thinking_off",
                 "this model cannot disable thinking; its lowest effort was set",
             );
             Some(MIN_BUDGET)
         }
-        Wish::Budget(tokens) => {
+        RequestedThinking::Budget(tokens) => {
             let wanted = i64::try_from(*tokens).unwrap_or(i64::MAX);
             if wanted > MAX_BUDGET {
                 losses.note(
@@ -313,25 +321,29 @@ fn budget(wish: &Wish, capabilities: &Capabilities, losses: &mut Losses) -> Opti
             Some(wanted.min(MAX_BUDGET))
         }
         // The budgets that Google's own OpenAI endpoint gives these efforts.
-        Wish::Effort(Effort::None) => Some(0),
-        Wish::Effort(Effort::Minimal | Effort::Low) => Some(1_024),
-        Wish::Effort(Effort::Medium) => Some(8_192),
-        Wish::Effort(Effort::High | Effort::Xhigh | Effort::Max) => Some(MAX_BUDGET),
+        RequestedThinking::Effort(Effort::None) => Some(0),
+        RequestedThinking::Effort(Effort::Minimal | Effort::Low) => Some(1_024),
+        RequestedThinking::Effort(Effort::Medium) => Some(8_192),
+        RequestedThinking::Effort(Effort::High | Effort::Xhigh | Effort::Max) => Some(MAX_BUDGET),
     }
 }
 
-fn level(wish: &Wish, capabilities: &Capabilities, losses: &mut Losses) -> Option<&'static str> {
+fn level(
+    wish: &RequestedThinking,
+    capabilities: &Capabilities,
+    losses: &mut Losses,
+) -> Option<&'static str> {
     let wanted = match wish {
-        Wish::Unsaid | Wish::Free => return None,
-        Wish::Off => Effort::None,
-        Wish::Budget(tokens) => {
+        RequestedThinking::Unsaid | RequestedThinking::Free => return None,
+        RequestedThinking::Off => Effort::None,
+        RequestedThinking::Budget(tokens) => {
             losses.note(
                 "thinking_budget",
                 "this model has no thinking budget; the nearest level was set",
             );
             Effort::of_budget(*tokens)
         }
-        Wish::Effort(effort) => *effort,
+        RequestedThinking::Effort(effort) => *effort,
     };
     let Some(nearest) = capabilities.nearest_effort(wanted) else {
         losses.note("effort", "this model has no settings for thinking");

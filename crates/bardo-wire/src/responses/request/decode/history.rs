@@ -24,9 +24,9 @@ pub(in crate::responses) fn messages(
     items: Vec<Item<'_>>,
     messages: &mut Vec<Message>,
 ) -> Result<(), BadRequest> {
-    let mut builder = Builder {
+    let mut builder = HistoryBuilder {
         messages,
-        open: Open::None,
+        open: JoinableMessage::None,
     };
     for (index, item) in items.into_iter().enumerate() {
         builder
@@ -67,18 +67,18 @@ impl Problem {
 
 /// Which message the next item may join.
 #[derive(Clone, Copy, PartialEq)]
-enum Open {
+enum JoinableMessage {
     None,
     Assistant,
     Results,
 }
 
-struct Builder<'a> {
+struct HistoryBuilder<'a> {
     messages: &'a mut Vec<Message>,
-    open: Open,
+    open: JoinableMessage,
 }
 
-impl Builder<'_> {
+impl HistoryBuilder<'_> {
     fn item(&mut self, item: Item<'_>) -> Result<(), Problem> {
         match item.kind() {
             "message" => self.message(item),
@@ -99,9 +99,9 @@ impl Builder<'_> {
                     raw: item.rebuilt(),
                 });
                 if speaks_for_the_caller(kind) {
-                    self.join(Open::Results).parts.push(block);
+                    self.join(JoinableMessage::Results).parts.push(block);
                 } else {
-                    self.join(Open::Assistant).parts.push(block);
+                    self.join(JoinableMessage::Assistant).parts.push(block);
                 }
                 Ok(())
             }
@@ -109,10 +109,10 @@ impl Builder<'_> {
     }
 
     /// The message that an item of this sort belongs to, begun if need be.
-    fn join(&mut self, sort: Open) -> &mut Message {
+    fn join(&mut self, sort: JoinableMessage) -> &mut Message {
         if self.open != sort {
             self.open = sort;
-            let role = if sort == Open::Assistant {
+            let role = if sort == JoinableMessage::Assistant {
                 Role::Assistant
             } else {
                 Role::User
@@ -147,9 +147,9 @@ impl Builder<'_> {
             }
         };
         if role == Role::Assistant {
-            self.join(Open::Assistant).parts.extend(parts);
+            self.join(JoinableMessage::Assistant).parts.extend(parts);
         } else {
-            self.open = Open::None;
+            self.open = JoinableMessage::None;
             self.messages.push(Message {
                 developer,
                 ..Message::new(role, parts)
@@ -175,7 +175,7 @@ impl Builder<'_> {
             None => name.into_string(),
         };
         let extra = item.others(&["call_id", "name", "input", "arguments"]);
-        let parts = &mut self.join(Open::Assistant).parts;
+        let parts = &mut self.join(JoinableMessage::Assistant).parts;
         let opaque = reasoning_item::take_call_state(parts);
         parts.push(Part::ToolCall(ToolCall {
             input,
@@ -201,7 +201,7 @@ impl Builder<'_> {
                 ));
             }
         };
-        self.join(Open::Results)
+        self.join(JoinableMessage::Results)
             .parts
             .push(Part::ToolResult(ToolResult {
                 call_id,
@@ -215,7 +215,7 @@ impl Builder<'_> {
 
     fn reasoning(&mut self, item: &Item<'_>) {
         let raw = item.rebuilt();
-        let parts = &mut self.join(Open::Assistant).parts;
+        let parts = &mut self.join(JoinableMessage::Assistant).parts;
         reasoning_item::read(&raw, parts);
     }
 }

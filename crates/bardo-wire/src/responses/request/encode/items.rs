@@ -35,7 +35,7 @@ pub(in crate::responses) fn encode(
     out: &mut Vec<u8>,
     degraded: &mut Losses,
 ) -> Result<(), BadRequest> {
-    let mut encoder = Encoder {
+    let mut encoder = ItemsEncoder {
         same: request.dialect == Dialect::Responses,
         own_files: matches!(request.dialect, Dialect::Responses | Dialect::Chat),
         names,
@@ -95,7 +95,7 @@ fn is_call(part: &Part) -> bool {
     matches!(part, Part::ToolCall(_))
 }
 
-struct Encoder<'a> {
+struct ItemsEncoder<'a> {
     same: bool,
     /// File ids of the request are OpenAI's.
     own_files: bool,
@@ -104,7 +104,7 @@ struct Encoder<'a> {
     degraded: &'a mut Losses,
 }
 
-impl Encoder<'_> {
+impl ItemsEncoder<'_> {
     fn lose(&mut self, feature: &'static str, why: &'static str) {
         self.degraded.lose(feature, why);
     }

@@ -1,8 +1,9 @@
 //! Deltas of words, thinking and arguments, and what their `done` events add.
 
 use super::{
-    Body, CallState, Decoder, Event, Item, MessageState, Opaque, OutputPart, RawJson, RawValue,
-    ReasoningState, StreamEvent, annotations, characters, logprobs, loose_text, reasoning_item,
+    CallState, Event, ItemProgress, ItemState, MessageState, Opaque, OutputPart, RawJson, RawValue,
+    ReasoningState, ResponsesDecoder, StreamEvent, annotations, characters, logprobs, loose_text,
+    reasoning_item,
 };
 
 /// What of `whole` is missing after `sent`. A server whose `done` differs from its deltas is
@@ -11,7 +12,7 @@ fn rest<'a>(whole: &'a str, sent: &str) -> &'a str {
     whole.strip_prefix(sent).unwrap_or_default()
 }
 
-impl Decoder {
+impl ResponsesDecoder {
     /// Deltas and ends of message text, refusals and inputs of calls.
     pub(super) fn words(
         &mut self,
@@ -66,10 +67,10 @@ impl Decoder {
         part: u64,
         out: &mut Vec<StreamEvent>,
     ) -> Option<&mut MessageState> {
-        let Body::Message(message) = &mut self
+        let ItemState::Message(message) = &mut self
             .items
             .entry(place)
-            .or_insert_with(|| Item::of_kind("message"))
+            .or_insert_with(|| ItemProgress::of_kind("message"))
             .body
         else {
             return None;
@@ -134,8 +135,8 @@ impl Decoder {
 
     fn weigh(&mut self, place: u64, entries: &[&RawValue], out: &mut Vec<StreamEvent>) {
         let Some(raw) = logprobs(entries) else { return };
-        if let Some(Item {
-            body: Body::Message(message),
+        if let Some(ItemProgress {
+            body: ItemState::Message(message),
             ..
         }) = self.items.get_mut(&place)
         {
@@ -164,8 +165,8 @@ impl Decoder {
         raw: &str,
         out: &mut Vec<StreamEvent>,
     ) {
-        let Some(Item {
-            body: Body::Message(message),
+        let Some(ItemProgress {
+            body: ItemState::Message(message),
             ..
         }) = self.items.get(&place)
         else {
@@ -207,8 +208,8 @@ impl Decoder {
 
     /// The last part of a message is over.
     pub(super) fn end_text(&mut self, place: u64, out: &mut Vec<StreamEvent>) {
-        if let Some(Item {
-            body: Body::Message(message),
+        if let Some(ItemProgress {
+            body: ItemState::Message(message),
             ..
         }) = self.items.get_mut(&place)
             && !message.text.is_empty()
@@ -224,8 +225,8 @@ impl Decoder {
 
     fn call(&mut self, place: u64) -> Option<&mut CallState> {
         match self.items.get_mut(&place) {
-            Some(Item {
-                body: Body::Call(call),
+            Some(ItemProgress {
+                body: ItemState::Call(call),
                 done: false,
             }) => Some(call),
             _ => None,
@@ -281,7 +282,7 @@ impl Decoder {
 
     fn thinking(&mut self, place: u64) -> Option<&mut ReasoningState> {
         match &mut self.item(place, "reasoning").body {
-            Body::Reasoning(reasoning) => Some(reasoning),
+            ItemState::Reasoning(reasoning) => Some(reasoning),
             _ => None,
         }
     }

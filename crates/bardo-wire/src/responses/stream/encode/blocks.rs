@@ -6,7 +6,7 @@ use crate::json::Object;
 use crate::responses::{output, reasoning_item};
 
 /// A reasoning item whose words are on their way.
-pub(super) struct Thinking {
+pub(super) struct OpenThinking {
     place: usize,
     id: String,
     text: String,
@@ -14,7 +14,7 @@ pub(super) struct Thinking {
 }
 
 /// A message whose parts are on their way.
-pub(super) struct Message {
+pub(super) struct OpenMessage {
     place: usize,
     id: String,
     /// Parts that are complete.
@@ -35,7 +35,7 @@ pub(super) fn at(event: &mut Object<'_>, place: usize, id: &str) {
     event.set("output_index", place as u64);
 }
 
-impl Thinking {
+impl OpenThinking {
     pub(super) fn begin(
         place: usize,
         id: String,
@@ -108,7 +108,7 @@ impl Thinking {
     }
 }
 
-impl Message {
+impl OpenMessage {
     pub(super) fn begin(place: usize, id: String) -> Self {
         Self {
             place,

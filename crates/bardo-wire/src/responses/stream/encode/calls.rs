@@ -28,7 +28,7 @@ impl Form {
 }
 
 /// A call under way.
-pub(super) struct Call {
+pub(super) struct OpenCall {
     number: u32,
     place: usize,
     item_id: String,
@@ -39,7 +39,7 @@ pub(super) struct Call {
     over: bool,
 }
 
-impl Call {
+impl OpenCall {
     pub(super) fn begin(
         number: u32,
         call_id: String,

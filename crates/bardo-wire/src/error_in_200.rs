@@ -1,7 +1,7 @@
-//! Successes that are none: the text of an error where the answer should be, under status 200.
+//! Errors under status 200: the text of an error where the answer should be.
 //!
 //! A model may say any of this when it is asked to, so only a text that is nothing else is taken
-//! for an apology, and only where nobody counted a word of output.
+//! for an error, and only where no word of output was counted.
 
 use bardo_types::fault::{Fault, FaultClass};
 
@@ -22,7 +22,7 @@ const SENTENCES: [&str; 12] = [
     "no available channel for this model",
 ];
 
-/// Words that are an apology only as a whole answer.
+/// Words that are an error only as a whole answer.
 const WORDS: [&str; 7] = [
     "overloaded",
     "service unavailable",
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_text_that_is_nothing_else_is_an_apology() {
+    fn only_a_text_that_is_nothing_else_is_an_error() {
         let whole = |text| fault_in(text, Extent::Whole).map(|fault| fault.class);
         let first = |text| fault_in(text, Extent::First).map(|fault| fault.class);
         let sentence = "The AI service is temporarily overloaded. Please try again in a moment.\n";
