@@ -7,7 +7,7 @@ mod special;
 mod write;
 
 pub(crate) use lenient::{Count, Lenient, byok_fee, decimal};
+pub(crate) use object::{Extra, Members, NameOnly, Skipped, TypeOnly, Unknown, told, wire_object};
 pub use object::{Str, explain};
-pub(crate) use object::{told, wire_object};
 pub use scan::{JsonError, Member, TopLevel, scan};
 pub(crate) use write::{Array, DataUrl, Object, Serde, ToJson, kept_object, object, write_text};

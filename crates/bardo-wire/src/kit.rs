@@ -1,6 +1,7 @@
 //! What the dialects share: names of tools, and shapes that several of them write alike.
 
 pub(crate) mod custom_tools;
+pub(crate) mod error_path;
 pub(crate) mod messages;
 pub(crate) mod namespaces;
 pub(crate) mod openai;

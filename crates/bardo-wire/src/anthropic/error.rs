@@ -4,9 +4,9 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Service;
 use serde_json::value::RawValue;
 
-use crate::anthropic::shapes::Members;
 use crate::behind;
 use crate::codec::ErrorView;
+use crate::json::Members;
 use crate::json::object;
 use crate::kit::messages::{MESSAGE_LIMIT, bounded};
 

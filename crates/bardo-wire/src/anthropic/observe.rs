@@ -8,16 +8,14 @@ use super::error;
 use super::usage::UsageWire;
 use crate::codec::Observed;
 use crate::error_in_200::{Extent, fault_in};
-use crate::json::{Lenient, Str, wire_object};
+use crate::json::{Lenient, Str, TypeOnly, wire_object};
 use crate::sse::SseEvent;
 
 wire_object! {
     struct StartWire<'a> {
         "message" => message: Option<ObservedMessage<'a>>,
     }
-}
 
-wire_object! {
     struct ObservedMessage<'a> {
         "type" => kind: Option<Str<'a>>,
         "model" => model: Option<Str<'a>>,
@@ -26,30 +24,18 @@ wire_object! {
         "usage" => usage: Lenient<UsageWire<'a>>,
         "error" => error: Option<&'a RawValue>,
     }
-}
 
-wire_object! {
     struct TextWire<'a> {
         "text" => text: Option<Str<'a>>,
     }
-}
 
-wire_object! {
     struct ObservedDelta<'a> {
         "delta" => delta: Option<StopWire<'a>>,
         "usage" => usage: Lenient<UsageWire<'a>>,
     }
-}
 
-wire_object! {
     struct StopWire<'a> {
         "stop_reason" => stop_reason: Option<Str<'a>>,
-    }
-}
-
-wire_object! {
-    struct TypeWire<'a> {
-        "type" => kind: Option<Str<'a>>,
     }
 }
 
@@ -59,7 +45,7 @@ pub fn observe(event: SseEvent<'_>, seen: &mut Observed) {
         return observe_named(event.name, event.data, seen);
     }
     // Without an event line the type has to be read; such upstreams are rare.
-    if let Ok(TypeWire {
+    if let Ok(TypeOnly {
         kind: Some(kind), ..
     }) = serde_json::from_slice(event.data)
     {

@@ -7,7 +7,7 @@ use bardo_types::json::RawJson;
 use memchr::memmem::Finder;
 use serde_json::{Map, Value, json};
 
-use crate::anthropic::shapes::Members;
+use crate::json::Members;
 
 /// Keywords that old drafts spell in a way the current one refuses. A text without them is sent
 /// as it is, without being parsed.

@@ -14,63 +14,8 @@ use serde_json::value::RawValue;
 use super::citation;
 use crate::codec::BadRequest;
 use crate::envelope;
-use crate::json::{Str, kept_object, wire_object};
+use crate::json::{Extra, Members, Str, wire_object};
 use crate::kit::text_or_list::{Listed, TextOrList};
-
-/// An object's members in order, values as written.
-#[derive(Debug, Default)]
-pub(super) struct Members<'a>(pub(super) Vec<(Str<'a>, &'a RawValue)>);
-
-impl<'a> Members<'a> {
-    pub(super) fn get(&self, name: &str) -> Option<&'a RawValue> {
-        self.0
-            .iter()
-            .find(|(key, value)| &**key == name && value.get() != "null")
-            .map(|(_, value)| *value)
-    }
-
-    /// The object again, members in their order, with `replaced` in place of its namesake.
-    pub(super) fn to_raw(&self, replaced: Option<(&str, &str)>) -> RawJson {
-        kept_object(|object| {
-            let mut pending = replaced;
-            for (key, value) in &self.0 {
-                match replaced {
-                    Some((name, text)) if name == &**key => {
-                        object.foreign(name, text);
-                        pending = None;
-                    }
-                    _ => {
-                        object.foreign(key, value.get());
-                    }
-                }
-            }
-            if let Some((name, text)) = pending {
-                object.foreign(name, text);
-            }
-        })
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct MembersVisitor;
-        impl<'de> Visitor<'de> for MembersVisitor {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(MembersVisitor)
-    }
-}
 
 /// Content that is a string or a list of blocks.
 pub(super) type Content<'a> = TextOrList<'a, Block<'a>>;
@@ -140,7 +85,7 @@ pub(super) struct Block<'a> {
     source_name: Option<Str<'a>>,
     title: Option<Str<'a>>,
     context: Option<Str<'a>>,
-    /// Members without a place above; for [`Kind::Other`] the whole block, `type` included.
+    /// Members without a place above; for [`BlockKind::Other`] the whole block, `type` included.
     pub(super) rest: Members<'a>,
 }
 
@@ -152,7 +97,7 @@ impl<'a> Block<'a> {
         map: &mut A,
     ) -> Result<(), A::Error> {
         match (self.kind, &*key) {
-            (BlockKind::Other, _) => self.rest.0.push((key, map.next_value()?)),
+            (BlockKind::Other, _) => self.rest.extra.push((key, map.next_value()?)),
             (_, "cache_control") => self.cache = map.next_value()?,
             (BlockKind::Text, "text")
             | (BlockKind::Thinking, "thinking")
@@ -178,7 +123,7 @@ impl<'a> Block<'a> {
                 self.title = map.next_value()?
             }
             (BlockKind::Document, "context") => self.context = map.next_value()?,
-            _ => self.rest.0.push((key, map.next_value()?)),
+            _ => self.rest.extra.push((key, map.next_value()?)),
         }
         Ok(())
     }
@@ -198,7 +143,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Block<'a> {
                 let mut block = Block::default();
                 let mut known = false;
                 // Members that came before the type; mostly none.
-                let mut early: Vec<(Str<'de>, &'de RawValue)> = Vec::new();
+                let mut early: Extra<'de> = Vec::new();
                 while let Some(key) = map.next_key::<Str<'de>>()? {
                     if known {
                         block.take(key, &mut map)?;
@@ -214,8 +159,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Block<'a> {
                     known = true;
                     block.kind = BlockKind::parse(&name);
                     if block.kind == BlockKind::Other {
-                        block.rest.0.append(&mut early);
-                        block.rest.0.push((key, raw));
+                        block.rest.extra.append(&mut early);
+                        block.rest.extra.push((key, raw));
                     }
                     for (key, raw) in early.drain(..) {
                         block
@@ -431,7 +376,7 @@ impl Block<'_> {
             ),
             opaque: None,
             cache: mark(self.cache),
-            extra: extra(self.rest),
+            extra: extra(self.rest.extra),
         })
     }
 
@@ -464,9 +409,8 @@ impl Block<'_> {
 }
 
 /// Members kept for the same dialect.
-pub(super) fn extra(rest: Members<'_>) -> Vec<(String, RawJson)> {
-    rest.0
-        .into_iter()
+pub(super) fn extra(rest: Extra<'_>) -> Vec<(String, RawJson)> {
+    rest.into_iter()
         .map(|(key, raw)| (key.into_string(), raw.into()))
         .collect()
 }

@@ -3,15 +3,8 @@
 use memchr::memmem;
 use serde_json::value::RawValue;
 
-use crate::anthropic::shapes::Members;
-use crate::json::{Str, scan, wire_object};
+use crate::json::{Members, TypeOnly, scan};
 use crate::splice::{Edit, splice};
-
-wire_object! {
-    struct TypeWire<'a> {
-        "type" => kind: Option<Str<'a>>,
-    }
-}
 
 /// The body without its `thinking` and `redacted_thinking` blocks; `None` when it has none, or
 /// is not a request at all.
@@ -102,7 +95,7 @@ fn stripped(message: &str) -> Option<Stripped> {
 
 fn is_thinking(block: &str) -> bool {
     memmem::find(block.as_bytes(), b"thinking").is_some()
-        && serde_json::from_str::<TypeWire<'_>>(block).is_ok_and(|wire| {
+        && serde_json::from_str::<TypeOnly<'_>>(block).is_ok_and(|wire| {
             matches!(wire.kind.as_deref(), Some("thinking" | "redacted_thinking"))
         })
 }

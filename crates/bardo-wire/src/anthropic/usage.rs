@@ -17,28 +17,20 @@ wire_object! {
         "iterations" => iterations: Lenient<Vec<IterationWire<'a>>>,
         "cost" => cost: Option<&'a RawValue>,
     }
-}
 
-wire_object! {
     pub(super) struct SplitWire<'a> {
         "ephemeral_5m_input_tokens" => five_minutes: Count,
         "ephemeral_1h_input_tokens" => one_hour: Count,
     }
-}
 
-wire_object! {
     pub(super) struct DetailsWire<'a> {
         "thinking_tokens" => thinking: Count,
     }
-}
 
-wire_object! {
     pub(super) struct ServerToolsWire<'a> {
         "web_search_requests" => web_searches: Count,
     }
-}
 
-wire_object! {
     /// One of several model runs behind an answer (beta `usage.iterations`).
     pub(super) struct IterationWire<'a> {
         "type" => kind: Option<Str<'a>>,

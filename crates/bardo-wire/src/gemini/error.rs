@@ -2,47 +2,36 @@ use std::borrow::Cow;
 
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Service;
-use serde::Deserialize;
 
 use crate::gemini::shapes::answer::Int64;
-use crate::json::Str;
+use crate::json::{Str, wire_object};
 use crate::kit::messages;
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Wrapper<'a> {
-    #[serde(borrow)]
-    error: Option<GoogleError<'a>>,
-}
+wire_object! {
+    struct Wrapper<'a> {
+        "error" => error: Option<GoogleError<'a>>,
+        ..
+    }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct GoogleError<'a> {
-    code: Option<Int64>,
-    #[serde(borrow)]
-    message: Option<Str<'a>>,
-    #[serde(borrow)]
-    status: Option<Str<'a>>,
-    #[serde(borrow)]
-    details: Option<Vec<GoogleDetail<'a>>>,
-}
+    struct GoogleError<'a> {
+        "code" => code: Option<Int64>,
+        "message" => message: Option<Str<'a>>,
+        "status" => status: Option<Str<'a>>,
+        "details" => details: Option<Vec<GoogleDetail<'a>>>,
+        ..
+    }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct GoogleDetail<'a> {
-    #[serde(borrow)]
-    reason: Option<Str<'a>>,
-    #[serde(borrow)]
-    retry_delay: Option<Str<'a>>,
-    #[serde(borrow)]
-    field_violations: Option<Vec<Violation<'a>>>,
-}
+    struct GoogleDetail<'a> {
+        "reason" => reason: Option<Str<'a>>,
+        "retryDelay" => retry_delay: Option<Str<'a>>,
+        "fieldViolations" => field_violations: Option<Vec<Violation<'a>>>,
+        ..
+    }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Violation<'a> {
-    #[serde(borrow)]
-    field: Option<Str<'a>>,
+    struct Violation<'a> {
+        "field" => field: Option<Str<'a>>,
+        ..
+    }
 }
 
 /// Reads an error answer: an object, one in an array, plain text, HTML, or nothing.

@@ -91,7 +91,7 @@ impl Sources {
 
     /// Takes sources that the answer recites.
     pub(super) fn recite(&mut self, metadata: &CitationMetadata<'_>) {
-        for recited in metadata.citation_sources.iter().flatten() {
+        for recited in metadata.all() {
             let Some(url) = recited.uri.as_deref() else {
                 continue;
             };

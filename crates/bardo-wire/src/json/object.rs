@@ -1,9 +1,13 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Deref;
 
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use bardo_types::json::RawJson;
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
+use super::write::kept_object;
 use crate::codec::BadRequest;
 
 /// A string that borrows from the body unless an escape forced a copy.
@@ -84,8 +88,35 @@ pub(crate) fn told(error: &serde_json::Error) -> String {
     text
 }
 
-/// Declares a struct for a JSON object: known members by name, and everything else kept in
-/// `extra` as raw text, in order. Unlike serde's `flatten` it borrows and costs one pass.
+/// Members without a name of ours, as written, in order.
+pub(crate) type Extra<'a> = Vec<(Str<'a>, &'a RawValue)>;
+
+/// Stands for members that nothing looks at.
+#[derive(Debug, Default)]
+pub(crate) struct Skipped<'a>(PhantomData<&'a ()>);
+
+/// What becomes of a member that has no name in a [`wire_object`].
+pub(crate) trait Unknown<'de> {
+    /// Takes the value of the member `key`.
+    fn take<A: MapAccess<'de>>(&mut self, key: Str<'de>, map: &mut A) -> Result<(), A::Error>;
+}
+
+impl<'de: 'a, 'a> Unknown<'de> for Extra<'a> {
+    fn take<A: MapAccess<'de>>(&mut self, key: Str<'de>, map: &mut A) -> Result<(), A::Error> {
+        self.push((key, map.next_value()?));
+        Ok(())
+    }
+}
+
+impl<'de> Unknown<'de> for Skipped<'_> {
+    fn take<A: MapAccess<'de>>(&mut self, _: Str<'de>, map: &mut A) -> Result<(), A::Error> {
+        map.next_value::<IgnoredAny>().map(drop)
+    }
+}
+
+/// Declares structs for JSON objects: known members by name, and everything else kept in `extra` as
+/// raw text, in order; or skipped, after `..`. Unlike serde's `flatten` it borrows and costs one
+/// pass.
 ///
 /// Every field type has to be `Default` (absent and `null` members stay at their default when the
 /// type is an `Option`). A member given twice is refused.
@@ -96,18 +127,38 @@ pub(crate) fn told(error: &serde_json::Error) -> String {
 ///         "type" => kind: Option<Str<'a>>,
 ///         "text" => text: Option<Str<'a>>,
 ///     }
+///
+///     struct Source<'a> {
+///         "url" => url: Option<Str<'a>>,
+///         ..
+///     }
 /// }
 /// ```
 macro_rules! wire_object {
+    () => {};
+    ($(#[$meta:meta])* $vis:vis struct $name:ident<$life:lifetime> {
+        $( $(#[$field_meta:meta])* $key:literal => $field:ident : $type:ty, )*
+        ..
+    } $($more:tt)*) => {
+        $crate::json::wire_object!(@declare $crate::json::Skipped<$life>, $(#[$meta])* $vis $name $life
+            $( $(#[$field_meta])* $key $field $type )*);
+        $crate::json::wire_object! { $($more)* }
+    };
     ($(#[$meta:meta])* $vis:vis struct $name:ident<$life:lifetime> {
         $( $(#[$field_meta:meta])* $key:literal => $field:ident : $type:ty ),* $(,)?
-    }) => {
+    } $($more:tt)*) => {
+        $crate::json::wire_object!(@declare $crate::json::Extra<$life>, $(#[$meta])* $vis $name $life
+            $( $(#[$field_meta])* $key $field $type )*);
+        $crate::json::wire_object! { $($more)* }
+    };
+    (@declare $extra:ty, $(#[$meta:meta])* $vis:vis $name:ident $life:lifetime
+        $( $(#[$field_meta:meta])* $key:literal $field:ident $type:ty )*) => {
         $(#[$meta])*
         #[derive(Debug, Default)]
         $vis struct $name<$life> {
             $( $(#[$field_meta])* pub(crate) $field: $type, )*
-            /// Members without a name above, as written.
-            pub(crate) extra: Vec<($crate::json::Str<$life>, &$life serde_json::value::RawValue)>,
+            /// Members without a name above, as written, unless they are skipped.
+            pub(crate) extra: $extra,
         }
 
         impl<'de: $life, $life> serde::Deserialize<'de> for $name<$life> {
@@ -134,10 +185,7 @@ macro_rules! wire_object {
                                     }
                                     object.$field = map.next_value()?;
                                 } )*
-                                _ => {
-                                    let raw: &'de serde_json::value::RawValue = map.next_value()?;
-                                    object.extra.push((key, raw));
-                                }
+                                _ => $crate::json::Unknown::take(&mut object.extra, key, &mut map)?,
                             }
                         }
                         Ok(object)
@@ -149,6 +197,54 @@ macro_rules! wire_object {
     };
 }
 pub(crate) use wire_object;
+
+wire_object! {
+    /// Any object: its members in order, values as written.
+    pub(crate) struct Members<'a> {}
+
+    /// The `type` of an object.
+    pub(crate) struct TypeOnly<'a> {
+        "type" => kind: Option<Str<'a>>,
+        ..
+    }
+
+    /// The `name` of an object.
+    pub(crate) struct NameOnly<'a> {
+        "name" => name: Option<Str<'a>>,
+        ..
+    }
+}
+
+impl<'a> Members<'a> {
+    /// The first member of a name whose value is not `null`.
+    pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
+        self.extra
+            .iter()
+            .find(|(key, value)| &**key == name && value.get() != "null")
+            .map(|(_, value)| *value)
+    }
+
+    /// The object again, members in their order, with `replaced` in place of its namesake.
+    pub(crate) fn to_raw(&self, replaced: Option<(&str, &str)>) -> RawJson {
+        kept_object(|object| {
+            let mut pending = replaced;
+            for (key, value) in &self.extra {
+                match replaced {
+                    Some((name, text)) if name == &**key => {
+                        object.foreign(name, text);
+                        pending = None;
+                    }
+                    _ => {
+                        object.foreign(key, value.get());
+                    }
+                }
+            }
+            if let Some((name, text)) = pending {
+                object.foreign(name, text);
+            }
+        })
+    }
+}
 
 #[cfg(test)]
 mod tests {

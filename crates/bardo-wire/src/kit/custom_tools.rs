@@ -2,7 +2,7 @@
 
 use bardo_types::json::RawJson;
 
-use crate::json::{Str, wire_object};
+use crate::json::{Str, TypeOnly, wire_object};
 
 wire_object! {
     struct WrappedText<'a> {
@@ -22,14 +22,6 @@ pub(crate) fn unwrapped(arguments: &str) -> Option<String> {
 
 /// Whether the format of a custom tool is more than any text.
 pub(crate) fn has_grammar(format: &RawJson) -> bool {
-    wire_object! {
-        struct Format<'a> {
-            "type" => kind: Option<Str<'a>>,
-        }
-    }
-    let kind = format
-        .read::<Format<'_>>()
-        .ok()
-        .and_then(|format| format.kind);
-    kind.is_some_and(|kind| &*kind != "text")
+    let format: TypeOnly<'_> = format.read().unwrap_or_default();
+    format.kind.is_some_and(|kind| &*kind != "text")
 }

@@ -71,9 +71,7 @@ wire_object! {
     pub(crate) struct StreamOptions<'a> {
         "include_usage" => include_usage: Option<bool>,
     }
-}
 
-wire_object! {
     /// A function as a tool defines it.
     pub(crate) struct ToolFunction<'a> {
         "name" => name: Option<Str<'a>>,
@@ -81,9 +79,7 @@ wire_object! {
         "parameters" => parameters: Option<&'a RawValue>,
         "strict" => strict: Option<bool>,
     }
-}
 
-wire_object! {
     /// Sound in a message.
     pub(crate) struct InputAudio<'a> {
         "data" => data: Option<Str<'a>>,
@@ -110,9 +106,7 @@ wire_object! {
         "cache_creation_input_tokens" => cache_creation: Count,
         "audio_tokens" => audio: Count,
     }
-}
 
-wire_object! {
     /// Details of the tokens of an answer.
     pub(crate) struct OutputDetails<'a> {
         "reasoning_tokens" => reasoning: Count,
@@ -120,9 +114,7 @@ wire_object! {
         "accepted_prediction_tokens" => accepted: Count,
         "rejected_prediction_tokens" => rejected: Count,
     }
-}
 
-wire_object! {
     /// Token probabilities as Chat Completions writes them.
     pub(crate) struct Logprobs<'a> {
         "content" => content: Option<Vec<&'a RawValue>>,

@@ -132,9 +132,7 @@ wire_object! {
         "detail" => detail: Option<&'a RawValue>,
         "code" => code: Option<&'a RawValue>,
     }
-}
 
-wire_object! {
     /// The object under `error`.
     struct ErrorObject<'a> {
         "message" => message: Option<&'a RawValue>,

@@ -18,9 +18,7 @@ wire_object! {
         "response" => response: Option<ObservedResponse<'a>>,
         "error" => error: Option<&'a RawValue>,
     }
-}
 
-wire_object! {
     /// The members of a response object that matter here.
     struct ObservedResponse<'a> {
         "id" => id: Option<Str<'a>>,

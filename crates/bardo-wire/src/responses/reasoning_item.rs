@@ -19,9 +19,7 @@ wire_object! {
         "content" => content: Option<Vec<Words<'a>>>,
         "encrypted_content" => encrypted_content: Option<Str<'a>>,
     }
-}
 
-wire_object! {
     /// An entry of `summary` or `content`.
     struct Words<'a> {
         "text" => text: Option<Str<'a>>,

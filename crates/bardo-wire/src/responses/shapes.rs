@@ -40,26 +40,20 @@ wire_object! {
         "prompt_cache_key" => prompt_cache_key: Option<Str<'a>>,
         "prompt_cache_options" => prompt_cache_options: Option<&'a RawValue>,
     }
-}
 
-wire_object! {
     /// The member `reasoning`.
     pub(super) struct ReasoningConfig<'a> {
         "effort" => effort: Option<Str<'a>>,
         "summary" => summary: Option<Str<'a>>,
         "generate_summary" => generate_summary: Option<Str<'a>>,
     }
-}
 
-wire_object! {
     /// The member `text`.
     pub(super) struct TextConfig<'a> {
         "format" => format: Option<FormatConfig<'a>>,
         "verbosity" => verbosity: Option<Str<'a>>,
     }
-}
 
-wire_object! {
     /// The member `text.format`.
     pub(super) struct FormatConfig<'a> {
         "type" => kind: Option<Str<'a>>,
@@ -68,9 +62,7 @@ wire_object! {
         "schema" => schema: Option<&'a RawValue>,
         "strict" => strict: Option<bool>,
     }
-}
 
-wire_object! {
     /// One entry of a `content` or `output` list.
     pub(super) struct ContentPart<'a> {
         "type" => kind: Option<Str<'a>>,

@@ -25,9 +25,7 @@ wire_object! {
         "format" => format: Option<&'a RawValue>,
         "server_label" => server_label: Option<Str<'a>>,
     }
-}
 
-wire_object! {
     /// An object as `tool_choice`.
     struct ResponsesToolChoice<'a> {
         "type" => kind: Option<Str<'a>>,

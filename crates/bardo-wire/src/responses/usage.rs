@@ -3,7 +3,7 @@
 use bardo_types::usage::{Usage, prompt_classes};
 use serde_json::value::RawValue;
 
-use crate::json::{Count, Lenient, Object, Str, byok_fee, decimal, wire_object};
+use crate::json::{Count, Lenient, Object, TypeOnly, byok_fee, decimal, wire_object};
 use crate::kit::openai::{InputDetails, OutputDetails};
 
 wire_object! {
@@ -57,9 +57,7 @@ wire_object! {
     pub(super) struct ToolUsage<'a> {
         "web_search" => web_search: Lenient<WebSearch<'a>>,
     }
-}
 
-wire_object! {
     /// The member `tool_usage.web_search`.
     pub(super) struct WebSearch<'a> {
         "num_requests" => requests: Count,
@@ -68,14 +66,9 @@ wire_object! {
 
 /// Searches that the provider ran: as it says itself, else as its items show.
 pub(super) fn searches(told: Option<&ToolUsage<'_>>, items: &[&RawValue]) -> Option<u64> {
-    wire_object! {
-        struct ItemType<'a> {
-            "type" => kind: Option<Str<'a>>,
-        }
-    }
     let told = told.and_then(|told| told.web_search.0.as_ref()?.requests.0);
     let is_search = |raw: &&&RawValue| {
-        serde_json::from_str::<ItemType<'_>>(raw.get())
+        serde_json::from_str::<TypeOnly<'_>>(raw.get())
             .is_ok_and(|item| item.kind.as_deref() == Some("web_search_call"))
     };
     let shown = || items.iter().filter(is_search).count() as u64;

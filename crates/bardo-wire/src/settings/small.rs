@@ -4,7 +4,7 @@ use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
 use super::PROMPT;
-use crate::json::{Str, TopLevel, wire_object, write_text};
+use crate::json::{NameOnly, Str, TopLevel, wire_object, write_text};
 
 /// Stands for the caller's tools where none of them is named.
 const PLACEHOLDER: &str = "tool";
@@ -14,14 +14,8 @@ wire_object! {
     struct AnyTool<'a> {
         "type" => kind: Option<Str<'a>>,
         "name" => name: Option<Str<'a>>,
-        "function" => function: Option<Named<'a>>,
-        "custom" => custom: Option<Named<'a>>,
-    }
-}
-
-wire_object! {
-    struct Named<'a> {
-        "name" => name: Option<Str<'a>>,
+        "function" => function: Option<NameOnly<'a>>,
+        "custom" => custom: Option<NameOnly<'a>>,
     }
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::xml::{Arguments, Declared, one_line_break_less, typed, words_of};
-use crate::json::wire_object;
+use crate::json::Members;
 
 pub(super) const INVOKE: &str = "<invoke";
 pub(super) const INVOKE_END: &str = "</invoke>";
@@ -138,11 +138,6 @@ fn whole_arguments(json: &str) -> Option<String> {
     }
 }
 
-wire_object! {
-    /// Arguments in order, as written.
-    struct Written<'a> {}
-}
-
 /// The call in this notation. Where tags within values, or values that no schema gives their type,
 /// would not survive, all arguments are one JSON object without a single tag in it.
 pub(super) fn write_call(name: &str, arguments: &str, tools: &Declared<'_>) -> String {
@@ -158,7 +153,7 @@ pub(super) fn write_call(name: &str, arguments: &str, tools: &Declared<'_>) -> S
 }
 
 fn parameters(name: &str, arguments: &str, tools: &Declared<'_>) -> Option<String> {
-    let members = serde_json::from_str::<Written<'_>>(arguments).ok()?.extra;
+    let members = serde_json::from_str::<Members<'_>>(arguments).ok()?.extra;
     let schema = tools.schema(name);
     let mut text = String::new();
     for (key, value) in &members {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::loose::as_json;
-use crate::json::wire_object;
+use crate::json::Members;
 
 pub(super) const FUNCTION: &str = "<function=";
 pub(super) const FUNCTION_END: &str = "</function>";
@@ -77,15 +77,10 @@ impl Arguments {
     }
 }
 
-wire_object! {
-    /// Arguments in order, as written.
-    struct Written<'a> {}
-}
-
 /// The call in this notation, where the notation can hold it: tags within values, or values that
 /// no schema gives their type, would not survive.
 pub(super) fn write_call(name: &str, arguments: &str, tools: &Declared<'_>) -> Option<String> {
-    let members = serde_json::from_str::<Written<'_>>(arguments).ok()?.extra;
+    let members = serde_json::from_str::<Members<'_>>(arguments).ok()?.extra;
     let mut text = format!("{FUNCTION}{name}>\n");
     for (key, value) in &members {
         let value = words_of(value);
@@ -95,7 +90,7 @@ pub(super) fn write_call(name: &str, arguments: &str, tools: &Declared<'_>) -> O
         ));
     }
     let (read_name, read) = read_call(&text, tools)?;
-    let read = serde_json::from_str::<Written<'_>>(&read).ok()?.extra;
+    let read = serde_json::from_str::<Members<'_>>(&read).ok()?.extra;
     let same = read.len() == members.len()
         && read
             .iter()

@@ -15,9 +15,9 @@ use crate::anthropic::call_ids::CallIds;
 use crate::anthropic::citation;
 use crate::anthropic::lost::Lost;
 use crate::anthropic::media::{self, PartPlace};
-use crate::anthropic::shapes::Members;
 use crate::codec::BadRequest;
 use crate::envelope;
+use crate::json::Members;
 use crate::kit::tool_names::ToolNames;
 
 /// Makes the conversation, repairing what has one right form.

@@ -11,10 +11,10 @@ use serde_json::value::RawValue;
 use crate::anthropic::blocks_out::{CALL_STATE, TEXT_STATE};
 use crate::anthropic::path;
 use crate::anthropic::shapes as block;
-use crate::anthropic::shapes::{Block, BlockKind, BlockPlace, Content, Members};
+use crate::anthropic::shapes::{Block, BlockKind, BlockPlace, Content};
 use crate::codec::BadRequest;
 use crate::envelope::{self, Opened};
-use crate::json::{Str, wire_object};
+use crate::json::{Members, Str, wire_object};
 
 wire_object! {
     struct RequestWire<'a> {
@@ -36,32 +36,24 @@ wire_object! {
         "top_k" => top_k: Option<&'a RawValue>,
         "stream" => stream: Option<bool>,
     }
-}
 
-wire_object! {
     struct RequestMessage<'a> {
         "role" => role: Option<Str<'a>>,
         "content" => content: Option<Content<'a>>,
         "output_config" => output_config: Option<&'a RawValue>,
     }
-}
 
-wire_object! {
     struct ThinkingWire<'a> {
         "type" => kind: Option<Str<'a>>,
         "budget_tokens" => budget_tokens: Option<u64>,
         "display" => display: Option<Str<'a>>,
     }
-}
 
-wire_object! {
     struct OutputConfigWire<'a> {
         "effort" => effort: Option<Str<'a>>,
         "format" => format: Option<Members<'a>>,
     }
-}
 
-wire_object! {
     struct ToolChoiceWire<'a> {
         "type" => kind: Option<Str<'a>>,
         "name" => name: Option<Str<'a>>,
@@ -91,7 +83,7 @@ pub(in crate::anthropic) fn decode(body: &[u8]) -> Result<ChatRequest, BadReques
         serde_json::from_slice(body).map_err(|error| path::refuse(body, &error))?;
     let model = wire.model.ok_or_else(|| required("model"))?;
     let mut request = ChatRequest::new(Dialect::Anthropic, model.into_string());
-    request.extra = block::extra(Members(wire.extra));
+    request.extra = block::extra(wire.extra);
     request.messages = messages(wire.system, wire.messages)?;
     request.tools = tools(wire.tools.unwrap_or_default())?;
     if let Some(choice) = wire.tool_choice {
@@ -131,7 +123,7 @@ pub(in crate::anthropic) fn decode(body: &[u8]) -> Result<ChatRequest, BadReques
             raw.into(),
         );
     }
-    for (name, raw) in wire.metadata.unwrap_or_default().0 {
+    for (name, raw) in wire.metadata.unwrap_or_default().extra {
         match serde_json::from_str(raw.get()) {
             Ok(user) if &*name == "user_id" => request.end_user = user,
             _ => keep(
@@ -288,7 +280,7 @@ fn tool(members: Members<'_>, index: usize) -> Result<Tool, BadRequest> {
         "cache_control",
     ];
     let rest = members
-        .0
+        .extra
         .into_iter()
         .filter(|(key, _)| !known.contains(&&**key))
         .collect();
@@ -298,7 +290,7 @@ fn tool(members: Members<'_>, index: usize) -> Result<Tool, BadRequest> {
         schema,
         strict,
         cache,
-        extra: block::extra(Members(rest)),
+        extra: block::extra(rest),
     })
 }
 

@@ -22,17 +22,13 @@ wire_object! {
         "delta" => delta: Option<BlockDelta<'a>>,
         "usage" => usage: Lenient<UsageWire<'a>>,
     }
-}
 
-wire_object! {
     struct StartedMessage<'a> {
         "id" => id: Option<Str<'a>>,
         "model" => model: Option<Str<'a>>,
         "usage" => usage: Lenient<UsageWire<'a>>,
     }
-}
 
-wire_object! {
     struct BlockDelta<'a> {
         "type" => kind: Option<Str<'a>>,
         "text" => text: Option<Str<'a>>,

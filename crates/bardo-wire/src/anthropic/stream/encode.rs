@@ -11,9 +11,9 @@ use serde::de::IgnoredAny;
 use crate::anthropic::answer::encode::{message_id, stop_details};
 use crate::anthropic::blocks_out;
 use crate::anthropic::blocks_out::{CALL_STATE, TEXT_STATE};
-use crate::anthropic::shapes::Members;
 use crate::anthropic::{citation, error, finish, usage};
 use crate::codec::{ErrorView, ReplyContext, StreamEncoder};
+use crate::json::Members;
 use crate::json::{Object, object};
 
 /// An encoder of one Messages stream.

@@ -139,9 +139,7 @@ wire_object! {
         "encrypted_content" => encrypted_content: Option<Str<'a>>,
         "summary" => summary: Option<Vec<SummaryText<'a>>>,
     }
-}
 
-wire_object! {
     struct SummaryText<'a> {
         "text" => text: Option<Str<'a>>,
     }

@@ -9,62 +9,43 @@ use serde_json::value::RawValue;
 
 use crate::chat::usage::decode::Counts;
 use crate::error_in_200::{Extent, fault_in};
-use crate::json::Str;
+use crate::json::{Str, wire_object};
 
-/// A chunk of a stream, or a whole answer. Members beyond these are not looked at.
-#[derive(Debug, Default, Deserialize)]
-pub(in crate::chat) struct Chunk<'a> {
-    #[serde(borrow, default)]
-    pub(in crate::chat) id: Loose<'a>,
-    #[serde(borrow, default)]
-    pub(in crate::chat) model: Loose<'a>,
-    #[serde(borrow, default)]
-    pub(in crate::chat) object: Loose<'a>,
-    #[serde(borrow)]
-    pub(in crate::chat) created: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub(in crate::chat) service_tier: Loose<'a>,
-    #[serde(borrow)]
-    pub(in crate::chat) choices: Option<Vec<WireChoice<'a>>>,
-    #[serde(borrow)]
-    pub(in crate::chat) usage: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(in crate::chat) error: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(in crate::chat) cost: Option<&'a RawValue>,
-    /// Timings of llama.cpp.
-    #[serde(borrow)]
-    pub(in crate::chat) timings: Option<&'a RawValue>,
-    /// Beside no choices, these two tell of a failure (small servers).
-    #[serde(borrow)]
-    pub(in crate::chat) message: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(in crate::chat) detail: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(in crate::chat) venice_parameters: Option<&'a RawValue>,
-}
+wire_object! {
+    /// A chunk of a stream, or a whole answer. Members beyond these are not looked at.
+    pub(in crate::chat) struct Chunk<'a> {
+        "id" => id: Loose<'a>,
+        "model" => model: Loose<'a>,
+        "object" => object: Loose<'a>,
+        "created" => created: Option<&'a RawValue>,
+        "service_tier" => service_tier: Loose<'a>,
+        "choices" => choices: Option<Vec<WireChoice<'a>>>,
+        "usage" => usage: Option<&'a RawValue>,
+        "error" => error: Option<&'a RawValue>,
+        "cost" => cost: Option<&'a RawValue>,
+        /// Timings of llama.cpp.
+        "timings" => timings: Option<&'a RawValue>,
+        /// Beside no choices, these two tell of a failure (small servers).
+        "message" => message: Option<&'a RawValue>,
+        "detail" => detail: Option<&'a RawValue>,
+        "venice_parameters" => venice_parameters: Option<&'a RawValue>,
+        ..
+    }
 
-/// One choice: `delta` in chunks, `message` in whole answers; some servers mix them up.
-#[derive(Debug, Default, Deserialize)]
-pub(in crate::chat) struct WireChoice<'a> {
-    #[serde(default)]
-    pub(in crate::chat) index: Option<u32>,
-    #[serde(borrow)]
-    pub(in crate::chat) delta: Option<Delta<'a>>,
-    #[serde(borrow)]
-    pub(in crate::chat) message: Option<Delta<'a>>,
-    #[serde(borrow, default)]
-    pub(in crate::chat) finish_reason: Loose<'a>,
-    /// vLLM and Venice: the stop text that came up.
-    #[serde(borrow, default)]
-    pub(in crate::chat) stop_reason: Loose<'a>,
-    #[serde(borrow)]
-    pub(in crate::chat) logprobs: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(in crate::chat) error: Option<&'a RawValue>,
-    /// Moonshot counts in the last choice of a stream.
-    #[serde(borrow)]
-    pub(in crate::chat) usage: Option<&'a RawValue>,
+    /// One choice: `delta` in chunks, `message` in whole answers; some servers mix them up.
+    pub(in crate::chat) struct WireChoice<'a> {
+        "index" => index: Option<u32>,
+        "delta" => delta: Option<Delta<'a>>,
+        "message" => message: Option<Delta<'a>>,
+        "finish_reason" => finish_reason: Loose<'a>,
+        /// vLLM and Venice: the stop text that came up.
+        "stop_reason" => stop_reason: Loose<'a>,
+        "logprobs" => logprobs: Option<&'a RawValue>,
+        "error" => error: Option<&'a RawValue>,
+        /// Moonshot counts in the last choice of a stream.
+        "usage" => usage: Option<&'a RawValue>,
+        ..
+    }
 }
 
 impl WireChoice<'_> {
@@ -106,32 +87,23 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// What a message holds, or what a chunk adds to it.
-#[derive(Debug, Default, Deserialize)]
-pub(in crate::chat) struct Delta<'a> {
-    #[serde(borrow, default)]
-    pub(in crate::chat) content: DeltaText<'a>,
-    #[serde(borrow, default)]
-    pub(in crate::chat) reasoning_content: Loose<'a>,
-    #[serde(borrow, default)]
-    pub(in crate::chat) reasoning: Loose<'a>,
-    #[serde(borrow)]
-    pub(in crate::chat) reasoning_details: Option<Vec<&'a RawValue>>,
-    /// Venice: state of the provider behind it, bound to the message.
-    #[serde(borrow, default)]
-    pub(in crate::chat) thought_signature: Loose<'a>,
-    #[serde(borrow, default)]
-    pub(in crate::chat) refusal: Loose<'a>,
-    #[serde(borrow)]
-    pub(in crate::chat) tool_calls: Option<Vec<ToolDelta<'a>>>,
-    #[serde(borrow)]
-    pub(in crate::chat) function_call: Option<FunctionDelta<'a>>,
-    #[serde(borrow)]
-    pub(in crate::chat) annotations: Option<Vec<&'a RawValue>>,
-    #[serde(borrow)]
-    pub(in crate::chat) audio: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(in crate::chat) images: Option<&'a RawValue>,
+wire_object! {
+    /// What a message holds, or what a chunk adds to it.
+    pub(in crate::chat) struct Delta<'a> {
+        "content" => content: DeltaText<'a>,
+        "reasoning_content" => reasoning_content: Loose<'a>,
+        "reasoning" => reasoning: Loose<'a>,
+        "reasoning_details" => reasoning_details: Option<Vec<&'a RawValue>>,
+        /// Venice: state of the provider behind it, bound to the message.
+        "thought_signature" => thought_signature: Loose<'a>,
+        "refusal" => refusal: Loose<'a>,
+        "tool_calls" => tool_calls: Option<Vec<ToolDelta<'a>>>,
+        "function_call" => function_call: Option<FunctionDelta<'a>>,
+        "annotations" => annotations: Option<Vec<&'a RawValue>>,
+        "audio" => audio: Option<&'a RawValue>,
+        "images" => images: Option<&'a RawValue>,
+        ..
+    }
 }
 
 impl Delta<'_> {
@@ -153,35 +125,29 @@ impl Delta<'_> {
     }
 }
 
-/// A call, or a fragment of one.
-#[derive(Debug, Default, Deserialize)]
-pub(in crate::chat) struct ToolDelta<'a> {
-    pub(in crate::chat) index: Option<u64>,
-    #[serde(borrow, default)]
-    pub(in crate::chat) id: Loose<'a>,
-    #[serde(borrow)]
-    pub(in crate::chat) function: Option<FunctionDelta<'a>>,
-    #[serde(borrow)]
-    pub(in crate::chat) custom: Option<CustomDelta<'a>>,
-    #[serde(borrow)]
-    pub(in crate::chat) extra_content: Option<&'a RawValue>,
-}
+wire_object! {
+    /// A call, or a fragment of one.
+    pub(in crate::chat) struct ToolDelta<'a> {
+        "index" => index: Option<u64>,
+        "id" => id: Loose<'a>,
+        "function" => function: Option<FunctionDelta<'a>>,
+        "custom" => custom: Option<CustomDelta<'a>>,
+        "extra_content" => extra_content: Option<&'a RawValue>,
+        ..
+    }
 
-#[derive(Debug, Default, Deserialize)]
-pub(in crate::chat) struct FunctionDelta<'a> {
-    #[serde(borrow, default)]
-    pub(in crate::chat) name: Loose<'a>,
-    /// A string, or (small servers) the object itself.
-    #[serde(borrow)]
-    pub(in crate::chat) arguments: Option<&'a RawValue>,
-}
+    pub(in crate::chat) struct FunctionDelta<'a> {
+        "name" => name: Loose<'a>,
+        /// A string, or (small servers) the object itself.
+        "arguments" => arguments: Option<&'a RawValue>,
+        ..
+    }
 
-#[derive(Debug, Default, Deserialize)]
-pub(in crate::chat) struct CustomDelta<'a> {
-    #[serde(borrow, default)]
-    pub(in crate::chat) name: Loose<'a>,
-    #[serde(borrow, default)]
-    pub(in crate::chat) input: Loose<'a>,
+    pub(in crate::chat) struct CustomDelta<'a> {
+        "name" => name: Loose<'a>,
+        "input" => input: Loose<'a>,
+        ..
+    }
 }
 
 /// A string where there is one; a value of any other type counts as absent.

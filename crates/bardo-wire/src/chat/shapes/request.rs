@@ -46,17 +46,13 @@ wire_object! {
         "exclude" => exclude: Option<bool>,
         "summary" => summary: Option<Str<'a>>,
     }
-}
 
-wire_object! {
     /// DeepSeek's and BlockRun's `thinking`.
     pub(in crate::chat) struct WireThinking<'a> {
         "type" => kind: Option<Str<'a>>,
         "budget_tokens" => budget_tokens: Option<u64>,
     }
-}
 
-wire_object! {
     pub(in crate::chat) struct WireMessage<'a> {
         "role" => role: Option<Str<'a>>,
         "content" => content: Option<Content<'a>>,
@@ -72,9 +68,7 @@ wire_object! {
         "thought_signature" => thought_signature: Option<Str<'a>>,
         "cache_control" => cache_control: Option<&'a RawValue>,
     }
-}
 
-wire_object! {
     pub(in crate::chat) struct WirePart<'a> {
         "type" => kind: Option<Str<'a>>,
         "text" => text: Option<Str<'a>>,
@@ -85,9 +79,7 @@ wire_object! {
         "cache_control" => cache_control: Option<&'a RawValue>,
         "prompt_cache_breakpoint" => prompt_cache_breakpoint: Option<&'a RawValue>,
     }
-}
 
-wire_object! {
     pub(in crate::chat) struct WireToolCall<'a> {
         "id" => id: Option<Str<'a>>,
         "type" => kind: Option<Str<'a>>,
@@ -96,32 +88,24 @@ wire_object! {
         "custom" => custom: Option<CallCustom<'a>>,
         "extra_content" => extra_content: Option<&'a RawValue>,
     }
-}
 
-wire_object! {
     pub(in crate::chat) struct CallFunction<'a> {
         "name" => name: Option<Str<'a>>,
         "arguments" => arguments: Option<Str<'a>>,
     }
-}
 
-wire_object! {
     pub(in crate::chat) struct CallCustom<'a> {
         "name" => name: Option<Str<'a>>,
         "input" => input: Option<Str<'a>>,
     }
-}
 
-wire_object! {
     pub(in crate::chat) struct WireTool<'a> {
         "type" => kind: Option<Str<'a>>,
         "function" => function: Option<ToolFunction<'a>>,
         "custom" => custom: Option<ToolCustom<'a>>,
         "cache_control" => cache_control: Option<&'a RawValue>,
     }
-}
 
-wire_object! {
     pub(in crate::chat) struct ToolCustom<'a> {
         "name" => name: Option<Str<'a>>,
         "description" => description: Option<Str<'a>>,

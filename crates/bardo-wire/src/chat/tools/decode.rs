@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::chat::request::decode::{extra, raw};
 use crate::chat::shapes::request::{ChatBody, WireTool};
 use crate::codec::BadRequest;
-use crate::json::{Str, kept_object, wire_object};
+use crate::json::{NameOnly, Str, kept_object, wire_object};
 use crate::kit::openai::ToolFunction;
 
 /// Marks a request that declares `functions`, so that its answer comes as `function_call`.
@@ -110,20 +110,12 @@ fn name(path: &str, name: Option<Str<'_>>) -> Result<String, BadRequest> {
 wire_object! {
     struct ChatToolChoice<'a> {
         "type" => kind: Option<Str<'a>>,
-        "function" => function: Option<Named<'a>>,
-        "custom" => custom: Option<Named<'a>>,
+        "function" => function: Option<NameOnly<'a>>,
+        "custom" => custom: Option<NameOnly<'a>>,
         "allowed_tools" => allowed_tools: Option<Allowed<'a>>,
         "name" => name: Option<Str<'a>>,
     }
-}
 
-wire_object! {
-    struct Named<'a> {
-        "name" => name: Option<Str<'a>>,
-    }
-}
-
-wire_object! {
     struct Allowed<'a> {
         "mode" => mode: Option<Str<'a>>,
         "tools" => tools: Option<Vec<ChatToolChoice<'a>>>,
@@ -185,7 +177,7 @@ fn read_legacy_choice(raw: &RawValue) -> Result<ToolChoice, BadRequest> {
             _ => {}
         }
     }
-    serde_json::from_str::<Named<'_>>(raw.get())
+    serde_json::from_str::<NameOnly<'_>>(raw.get())
         .ok()
         .and_then(|named| named.name)
         .map(|name| ToolChoice::Named(name.into_string()))

@@ -24,31 +24,23 @@ wire_object! {
         "server_tool_use_details" => server_tools: Lenient<ServerTools<'a>>,
         "server_tool_use" => server_tool_use: Lenient<ServerTools<'a>>,
     }
-}
 
-wire_object! {
     /// Cache writes by duration, where a service tells them as Anthropic does.
     struct CacheSplit<'a> {
         "ephemeral_1h_input_tokens" => one_hour: Count,
     }
-}
 
-wire_object! {
     struct ServerTools<'a> {
         "web_search_requests" => web_searches: Count,
     }
-}
 
-wire_object! {
     /// llama.cpp's `timings`, which stand beside the answer also where no usage was asked for.
     struct Timings<'a> {
         "cache_n" => cached: Count,
         "prompt_n" => prompt: Count,
         "predicted_n" => predicted: Count,
     }
-}
 
-wire_object! {
     /// Venice's top-level `cost`.
     struct VeniceCost<'a> {
         "usd" => usd: Option<&'a RawValue>,

@@ -4,82 +4,55 @@ use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
-use crate::json::{self, Lenient, Str};
+use crate::json::{self, Lenient, Str, wire_object};
 
-/// One `GenerateContentResponse`: a whole answer, or one event of a stream.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct GenerateChunk<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) candidates: Option<Vec<Candidate<'a>>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) prompt_feedback: Option<PromptFeedback<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) usage_metadata: Option<Lenient<UsageMetadata<'a>>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) model_version: Option<Str<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) response_id: Option<Str<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) error: Option<&'a RawValue>,
-}
+wire_object! {
+    /// One `GenerateContentResponse`: a whole answer, or one event of a stream.
+    pub(in crate::gemini) struct GenerateChunk<'a> {
+        "candidates" => candidates: Option<Vec<Candidate<'a>>>,
+        "promptFeedback" => prompt_feedback: Option<PromptFeedback<'a>>,
+        "usageMetadata" => usage_metadata: Option<Lenient<UsageMetadata<'a>>>,
+        "modelVersion" => model_version: Option<Str<'a>>,
+        "responseId" => response_id: Option<Str<'a>>,
+        "error" => error: Option<&'a RawValue>,
+        ..
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct PromptFeedback<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) block_reason: Option<Str<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) block_reason_message: Option<Str<'a>>,
-}
+    pub(in crate::gemini) struct PromptFeedback<'a> {
+        "blockReason" => block_reason: Option<Str<'a>>,
+        "blockReasonMessage" => block_reason_message: Option<Str<'a>>,
+        ..
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct Candidate<'a> {
-    pub(in crate::gemini) index: Option<Int64>,
-    #[serde(borrow)]
-    pub(in crate::gemini) content: Option<AnswerContent<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) finish_reason: Option<Str<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) finish_message: Option<Str<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) grounding_metadata: Option<Grounding<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) citation_metadata: Option<CitationMetadata<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) logprobs_result: Option<LogprobsResult<'a>>,
-}
+    pub(in crate::gemini) struct Candidate<'a> {
+        "index" => index: Option<Int64>,
+        "content" => content: Option<AnswerContent<'a>>,
+        "finishReason" => finish_reason: Option<Str<'a>>,
+        "finishMessage" => finish_message: Option<Str<'a>>,
+        "groundingMetadata" => grounding_metadata: Option<Grounding<'a>>,
+        "citationMetadata" => citation_metadata: Option<CitationMetadata<'a>>,
+        "logprobsResult" => logprobs_result: Option<LogprobsResult<'a>>,
+        ..
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(in crate::gemini) struct AnswerContent<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) parts: Option<Vec<AnswerPart<'a>>>,
-}
+    pub(in crate::gemini) struct AnswerContent<'a> {
+        "parts" => parts: Option<Vec<AnswerPart<'a>>>,
+        ..
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct AnswerPart<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) text: Option<Str<'a>>,
-    pub(in crate::gemini) thought: Option<bool>,
-    #[serde(borrow)]
-    pub(in crate::gemini) thought_signature: Option<Str<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) function_call: Option<AnswerFunctionCall<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) executable_code: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(in crate::gemini) code_execution_result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(in crate::gemini) tool_call: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(in crate::gemini) tool_response: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(in crate::gemini) inline_data: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(in crate::gemini) file_data: Option<&'a RawValue>,
+    pub(in crate::gemini) struct AnswerPart<'a> {
+        "text" => text: Option<Str<'a>>,
+        "thought" => thought: Option<bool>,
+        "thoughtSignature" => thought_signature: Option<Str<'a>>,
+        "functionCall" => function_call: Option<AnswerFunctionCall<'a>>,
+        "executableCode" => executable_code: Option<&'a RawValue>,
+        "codeExecutionResult" => code_execution_result: Option<&'a RawValue>,
+        "toolCall" => tool_call: Option<&'a RawValue>,
+        "toolResponse" => tool_response: Option<&'a RawValue>,
+        "inlineData" => inline_data: Option<&'a RawValue>,
+        "fileData" => file_data: Option<&'a RawValue>,
+        ..
+    }
 }
 
 impl<'a> AnswerPart<'a> {
@@ -99,148 +72,119 @@ impl<'a> AnswerPart<'a> {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct AnswerFunctionCall<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) id: Option<Str<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) name: Option<Str<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) args: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(in crate::gemini) partial_args: Option<Vec<PartialArg<'a>>>,
-    pub(in crate::gemini) will_continue: Option<bool>,
+wire_object! {
+    pub(in crate::gemini) struct AnswerFunctionCall<'a> {
+        "id" => id: Option<Str<'a>>,
+        "name" => name: Option<Str<'a>>,
+        "args" => args: Option<&'a RawValue>,
+        "partialArgs" => partial_args: Option<Vec<PartialArg<'a>>>,
+        "willContinue" => will_continue: Option<bool>,
+        ..
+    }
+
+    pub(in crate::gemini) struct PartialArg<'a> {
+        "jsonPath" => json_path: Option<Str<'a>>,
+        "stringValue" => string_value: Option<Str<'a>>,
+        "numberValue" => number_value: Option<serde_json::Number>,
+        "boolValue" => bool_value: Option<bool>,
+        ..
+    }
+
+    pub(in crate::gemini) struct Grounding<'a> {
+        "webSearchQueries" => web_search_queries: Option<Vec<Str<'a>>>,
+        "groundingChunks" => grounding_chunks: Option<Vec<GroundingChunk<'a>>>,
+        "groundingSupports" => grounding_supports: Option<Vec<GroundingSupport<'a>>>,
+        ..
+    }
+
+    pub(in crate::gemini) struct GroundingChunk<'a> {
+        "web" => web: Option<GroundingSource<'a>>,
+        "retrievedContext" => retrieved_context: Option<GroundingSource<'a>>,
+        "maps" => maps: Option<GroundingSource<'a>>,
+        ..
+    }
+
+    pub(in crate::gemini) struct GroundingSource<'a> {
+        "uri" => uri: Option<Str<'a>>,
+        "title" => title: Option<Str<'a>>,
+        ..
+    }
+
+    pub(in crate::gemini) struct GroundingSupport<'a> {
+        "segment" => segment: Option<Segment<'a>>,
+        "groundingChunkIndices" => grounding_chunk_indices: Option<Vec<Int64>>,
+        ..
+    }
+
+    pub(in crate::gemini) struct Segment<'a> {
+        "partIndex" => part_index: Option<Int64>,
+        "startIndex" => start_index: Option<Int64>,
+        "endIndex" => end_index: Option<Int64>,
+        "text" => text: Option<Str<'a>>,
+        ..
+    }
+
+    pub(in crate::gemini) struct CitationMetadata<'a> {
+        "citationSources" => citation_sources: Option<Vec<Recited<'a>>>,
+        /// The name in newer versions of the API.
+        "citations" => citations: Option<Vec<Recited<'a>>>,
+        ..
+    }
+
+    /// A source that the answer repeats at length.
+    pub(in crate::gemini) struct Recited<'a> {
+        "startIndex" => start_index: Option<Int64>,
+        "endIndex" => end_index: Option<Int64>,
+        "uri" => uri: Option<Str<'a>>,
+        "title" => title: Option<Str<'a>>,
+        ..
+    }
+
+    pub(in crate::gemini) struct LogprobsResult<'a> {
+        "chosenCandidates" => chosen_candidates: Option<Vec<TokenProbability<'a>>>,
+        "topCandidates" => top_candidates: Option<Vec<TopCandidates<'a>>>,
+        ..
+    }
+
+    pub(in crate::gemini) struct TopCandidates<'a> {
+        "candidates" => candidates: Option<Vec<TokenProbability<'a>>>,
+        ..
+    }
+
+    pub(in crate::gemini) struct TokenProbability<'a> {
+        "token" => token: Option<Str<'a>>,
+        "logProbability" => log_probability: Option<&'a RawValue>,
+        ..
+    }
+
+    pub(in crate::gemini) struct UsageMetadata<'a> {
+        "promptTokenCount" => prompt_token_count: json::Count,
+        "cachedContentTokenCount" => cached_content_token_count: json::Count,
+        "candidatesTokenCount" => candidates_token_count: json::Count,
+        "thoughtsTokenCount" => thoughts_token_count: json::Count,
+        "toolUsePromptTokenCount" => tool_use_prompt_token_count: json::Count,
+        "totalTokenCount" => total_token_count: json::Count,
+        "promptTokensDetails" => prompt_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
+        "cacheTokensDetails" => cache_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
+        "candidatesTokensDetails" => candidates_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
+        ..
+    }
+
+    pub(in crate::gemini) struct ModalityCount<'a> {
+        "modality" => modality: Option<Str<'a>>,
+        "tokenCount" => token_count: json::Count,
+        ..
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct PartialArg<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) json_path: Option<Str<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) string_value: Option<Str<'a>>,
-    pub(in crate::gemini) number_value: Option<serde_json::Number>,
-    pub(in crate::gemini) bool_value: Option<bool>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct Grounding<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) web_search_queries: Option<Vec<Str<'a>>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) grounding_chunks: Option<Vec<GroundingChunk<'a>>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) grounding_supports: Option<Vec<GroundingSupport<'a>>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct GroundingChunk<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) web: Option<GroundingSource<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) retrieved_context: Option<GroundingSource<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) maps: Option<GroundingSource<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(in crate::gemini) struct GroundingSource<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) uri: Option<Str<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) title: Option<Str<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct GroundingSupport<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) segment: Option<Segment<'a>>,
-    pub(in crate::gemini) grounding_chunk_indices: Option<Vec<Int64>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct Segment<'a> {
-    pub(in crate::gemini) part_index: Option<Int64>,
-    pub(in crate::gemini) start_index: Option<Int64>,
-    pub(in crate::gemini) end_index: Option<Int64>,
-    #[serde(borrow)]
-    pub(in crate::gemini) text: Option<Str<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct CitationMetadata<'a> {
-    /// Called `citations` by newer versions of the API.
-    #[serde(borrow, alias = "citations")]
-    pub(in crate::gemini) citation_sources: Option<Vec<Recited<'a>>>,
-}
-
-/// A source that the answer repeats at length.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct Recited<'a> {
-    pub(in crate::gemini) start_index: Option<Int64>,
-    pub(in crate::gemini) end_index: Option<Int64>,
-    #[serde(borrow)]
-    pub(in crate::gemini) uri: Option<Str<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) title: Option<Str<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct LogprobsResult<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) chosen_candidates: Option<Vec<TokenProbability<'a>>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) top_candidates: Option<Vec<TopCandidates<'a>>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(in crate::gemini) struct TopCandidates<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) candidates: Option<Vec<TokenProbability<'a>>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct TokenProbability<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) token: Option<Str<'a>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) log_probability: Option<&'a RawValue>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct UsageMetadata<'a> {
-    pub(in crate::gemini) prompt_token_count: json::Count,
-    pub(in crate::gemini) cached_content_token_count: json::Count,
-    pub(in crate::gemini) candidates_token_count: json::Count,
-    pub(in crate::gemini) thoughts_token_count: json::Count,
-    pub(in crate::gemini) tool_use_prompt_token_count: json::Count,
-    pub(in crate::gemini) total_token_count: json::Count,
-    #[serde(borrow)]
-    pub(in crate::gemini) prompt_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) cache_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
-    #[serde(borrow)]
-    pub(in crate::gemini) candidates_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::gemini) struct ModalityCount<'a> {
-    #[serde(borrow)]
-    pub(in crate::gemini) modality: Option<Str<'a>>,
-    pub(in crate::gemini) token_count: json::Count,
+impl<'a> CitationMetadata<'a> {
+    /// The sources, under whichever name they came.
+    pub(in crate::gemini) fn all(&self) -> impl Iterator<Item = &Recited<'a>> {
+        self.citation_sources
+            .iter()
+            .chain(&self.citations)
+            .flatten()
+    }
 }
 
 /// A count; Google's JSON writes 64-bit ones as strings.

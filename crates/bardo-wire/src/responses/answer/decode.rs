@@ -1,8 +1,6 @@
 //! A provider's whole answer to neutral parts, and what its stream shares with it.
 
-use bardo_types::chat::{
-    ChatResponse, Choice, Finish, Part, Reasoning, ServerBlock, Text, ToolCall, ToolInput,
-};
+use bardo_types::chat::{Assembler, ChatResponse, Finish, ServerBlock};
 use bardo_types::fault::Fault;
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
@@ -12,9 +10,9 @@ use serde_json::value::RawValue;
 use crate::codec::DecodeContext;
 use crate::json::{Lenient, Str, kept_object, wire_object};
 use crate::kit::namespaces;
-use crate::responses::output::characters;
+use crate::responses::stream::decode::ResponsesDecoder;
 use crate::responses::usage::{ResponsesUsage, ToolUsage};
-use crate::responses::{annotations, error as failures, reasoning_item, usage};
+use crate::responses::{error as failures, usage};
 
 wire_object! {
     /// A response object.
@@ -30,16 +28,12 @@ wire_object! {
         "usage" => usage: Lenient<ResponsesUsage<'a>>,
         "tool_usage" => tool_usage: Lenient<ToolUsage<'a>>,
     }
-}
 
-wire_object! {
     /// The member `incomplete_details`.
     pub(in crate::responses) struct Incomplete<'a> {
         "reason" => reason: Option<Str<'a>>,
     }
-}
 
-wire_object! {
     /// An output item. Its `content` is typed for messages only.
     pub(in crate::responses) struct OutputItem<'a> {
         "type" => kind: Option<Str<'a>>,
@@ -51,9 +45,7 @@ wire_object! {
         "input" => input: Option<&'a RawValue>,
         "content" => content: Option<&'a RawValue>,
     }
-}
 
-wire_object! {
     /// A content part of a message.
     pub(in crate::responses) struct OutputPart<'a> {
         "type" => kind: Option<Str<'a>>,
@@ -65,6 +57,11 @@ wire_object! {
 }
 
 impl OutputItem<'_> {
+    /// The `type`; a message may leave it out.
+    pub(in crate::responses) fn kind(&self) -> &str {
+        self.kind.as_deref().unwrap_or("message")
+    }
+
     /// The caller's name for the tool that is called.
     pub(in crate::responses) fn tool_name(&self, context: &DecodeContext) -> String {
         let name = self.name.as_deref().unwrap_or_default();
@@ -152,19 +149,6 @@ impl AnswerEnd {
             (None, told) => told,
         }
     }
-
-    fn note(&mut self, part: &Part) {
-        match part {
-            Part::Refusal(_) => self.refused = true,
-            Part::ToolCall(call) => {
-                self.last_call = Some(match &call.input {
-                    ToolInput::Json(text) => Some(text.clone()),
-                    ToolInput::Text(_) => None,
-                });
-            }
-            _ => {}
-        }
-    }
 }
 
 /// A string member, or the JSON of any other value, which some servers send as arguments.
@@ -196,7 +180,7 @@ pub(in crate::responses) fn logprobs(entries: &[&RawValue]) -> Option<RawJson> {
     })
 }
 
-/// Reads a whole answer.
+/// Reads a whole answer: what a stream with nothing but its last event would bring.
 ///
 /// # Errors
 /// When the body is no answer, or tells of a failure.
@@ -209,116 +193,21 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
     let Some(output) = &answer.output else {
         return Err(failures::malformed("the provider's answer has no `output`"));
     };
-    let mut reader = OutputReader {
-        context,
-        choice: Choice::default(),
-        before: 0,
-        logprobs: Vec::new(),
-    };
-    for (index, raw) in output.iter().enumerate() {
-        reader.item(index, raw)?;
+    let mut decoder = ResponsesDecoder::new(context.clone());
+    let mut steps = Vec::new();
+    decoder.start(&answer, &mut steps);
+    for (place, raw) in (0..).zip(output) {
+        decoder.done(place, raw, &mut steps)?;
     }
-    let mut choice = reader.choice;
-    choice.logprobs = logprobs(&reader.logprobs);
-    let mut seen = AnswerEnd::default();
-    for part in &choice.parts {
-        seen.note(part);
+    decoder.finish(&answer, answer.finish(), &mut steps);
+    let mut assembler = Assembler::default();
+    for step in steps {
+        assembler.push(step);
     }
-    choice.finish = Some(seen.finish(answer.finish()));
-    Ok(ChatResponse {
-        created: answer.created(),
-        usage: answer.counted(),
-        id: answer.id.map(Str::into_string),
-        model: answer.model.map(Str::into_string),
-        service_tier: answer.service_tier.map(Str::into_string),
-        choices: vec![choice],
-    })
-}
-
-struct OutputReader<'a> {
-    context: &'a DecodeContext,
-    choice: Choice,
-    before: u64,
-    logprobs: Vec<&'a RawValue>,
+    assembler.finish()
 }
 
 /// The id of a call whose provider gave none.
 pub(in crate::responses) fn made_up_id(context: &DecodeContext, index: usize) -> String {
     format!("call_{}_{index}", context.id_seed)
-}
-
-impl<'a> OutputReader<'a> {
-    fn item(&mut self, index: usize, raw: &'a RawValue) -> Result<(), Fault> {
-        let item: OutputItem<'a> = serde_json::from_str(raw.get()).map_err(|_| {
-            failures::malformed("the provider sent an output item that is not an object")
-        })?;
-        let kind = item.kind.as_deref().unwrap_or("message");
-        match kind {
-            "message" => {
-                let parts: Vec<OutputPart<'a>> = match item.content {
-                    Some(content) => serde_json::from_str(content.get()).map_err(|_| {
-                        failures::malformed("the provider sent a message without content parts")
-                    })?,
-                    None => Vec::new(),
-                };
-                for part in parts {
-                    self.part(part);
-                }
-            }
-            "function_call" | "custom_tool_call" => {
-                let name = item.tool_name(self.context);
-                let id = match item.call_id.or(item.id) {
-                    Some(id) => id.into_string(),
-                    None => made_up_id(self.context, index),
-                };
-                let input = if kind == "function_call" {
-                    ToolInput::Json(loose_text(item.arguments))
-                } else {
-                    ToolInput::Text(loose_text(item.input))
-                };
-                self.choice.parts.push(Part::ToolCall(ToolCall {
-                    input,
-                    ..ToolCall::new(id, name, "")
-                }));
-            }
-            "reasoning" => {
-                let reasoning: Reasoning = reasoning_item::of_upstream(raw.into());
-                self.choice.parts.push(Part::Reasoning(reasoning));
-            }
-            kind => {
-                let block = server_block(kind, raw);
-                self.choice.parts.push(Part::Server(block));
-            }
-        }
-        Ok(())
-    }
-
-    fn part(&mut self, part: OutputPart<'a>) {
-        if let Some(refusal) = part.refusal {
-            let refusal = refusal.into_string();
-            // A refusal in pieces is one refusal, as it is in a stream.
-            if let Some(Part::Refusal(known)) = self.choice.parts.last_mut() {
-                known.push_str(&refusal);
-            } else if !refusal.is_empty() {
-                self.choice.parts.push(Part::Refusal(refusal));
-            }
-            return;
-        }
-        let text = part.text.map(Str::into_string).unwrap_or_default();
-        if text.is_empty() {
-            return;
-        }
-        let citations = part
-            .annotations
-            .unwrap_or_default()
-            .into_iter()
-            .map(|raw| annotations::read(raw.into(), self.before))
-            .collect();
-        self.before += characters(&text);
-        self.logprobs.extend(part.logprobs.unwrap_or_default());
-        self.choice.parts.push(Part::Text(Text {
-            citations,
-            ..Text::new(text)
-        }));
-    }
 }

@@ -11,7 +11,7 @@ use bardo_types::model::{Dialect, Effort};
 
 use super::decode::{INCLUDE_LOGPROBS, INCLUDE_STATE};
 use crate::codec::{BadRequest, Encoded, Target};
-use crate::json::{Object, Str, wire_object};
+use crate::json::{Members, Object};
 use crate::kit::tool_names::{NameRule, ToolNames};
 use crate::quirks::Quirks;
 use crate::responses::{ids, tools};
@@ -334,13 +334,9 @@ fn woven<'a>(request: &'a ChatRequest, same: bool, key: &str) -> Option<&'a RawJ
 
 /// Writes the members of an object that was kept.
 pub(in crate::responses) fn weave(object: &mut Object<'_>, rest: Option<&RawJson>) {
-    wire_object! {
-        struct Members<'a> {}
-    }
     let Some(rest) = rest else { return };
     let members: Members<'_> = rest.read().unwrap_or_default();
     for (key, raw) in &members.extra {
-        let key: &Str<'_> = key;
         object.foreign(key, raw.get());
     }
 }

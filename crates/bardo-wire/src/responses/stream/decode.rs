@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use bardo_types::chat::{Opaque, StreamEvent};
+use bardo_types::chat::{Finish, Opaque, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::json::RawJson;
 use serde_json::value::RawValue;
@@ -44,18 +44,10 @@ wire_object! {
 /// A decoder for one streamed answer.
 #[must_use]
 pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
-    Box::new(ResponsesDecoder {
-        context,
-        started: false,
-        over: false,
-        items: BTreeMap::new(),
-        calls: 0,
-        before: 0,
-        seen: AnswerEnd::default(),
-    })
+    Box::new(ResponsesDecoder::new(context))
 }
 
-struct ResponsesDecoder {
+pub(in crate::responses) struct ResponsesDecoder {
     context: DecodeContext,
     started: bool,
     over: bool,
@@ -147,6 +139,18 @@ impl StreamDecoder for ResponsesDecoder {
 }
 
 impl ResponsesDecoder {
+    pub(in crate::responses) fn new(context: DecodeContext) -> Self {
+        Self {
+            context,
+            started: false,
+            over: false,
+            items: BTreeMap::new(),
+            calls: 0,
+            before: 0,
+            seen: AnswerEnd::default(),
+        }
+    }
+
     fn fail(&mut self, fault: Fault, out: &mut Vec<StreamEvent>) {
         if !std::mem::replace(&mut self.over, true) {
             out.push(StreamEvent::Failed(fault));
@@ -176,19 +180,23 @@ impl ResponsesDecoder {
             }
             "error" => self.fail(error_of(event, data), out),
             "response.output_item.added" => {
-                if let Some(raw) = event.item {
-                    self.added(place, raw, out);
+                let item = event
+                    .item
+                    .and_then(|raw| serde_json::from_str(raw.get()).ok());
+                if let Some(item) = item {
+                    self.added(place, &item, out);
                 }
             }
             "response.output_item.done" => {
-                if let Some(raw) = event.item {
-                    self.done(place, raw, out);
-                }
+                // An item that cannot be read may come again, within the last event.
+                event.item.map(|raw| self.done(place, raw, out));
             }
             "response.content_part.done" => {
-                if let Some(part) = event.part {
-                    let index = event.content_index.unwrap_or(0);
-                    self.part_done(place, index, part.get(), out);
+                let part = event
+                    .part
+                    .and_then(|raw| serde_json::from_str(raw.get()).ok());
+                if let Some(part) = part {
+                    self.part_done(place, event.content_index.unwrap_or(0), part, out);
                 }
             }
             _ if kind.starts_with("response.reasoning_") => self.reasoning(kind, event, place, out),
@@ -205,7 +213,11 @@ impl ResponsesDecoder {
         }
     }
 
-    fn start(&mut self, answer: &ResponseObject<'_>, out: &mut Vec<StreamEvent>) {
+    pub(in crate::responses) fn start(
+        &mut self,
+        answer: &ResponseObject<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) {
         if std::mem::replace(&mut self.started, true) {
             return;
         }
@@ -241,16 +253,24 @@ impl ResponsesDecoder {
             if index >= known.len() {
                 fresh = fresh.saturating_add(1);
             }
-            self.done(place, raw, out);
-        }
-        self.end_calls(out);
-        if let Some(usage) = answer.counted() {
-            out.push(StreamEvent::Usage(usage));
+            self.done(place, raw, out).ok();
         }
         let mut told = answer.finish();
         if kind == "response.incomplete" && answer.status.is_none() {
-            told = bardo_types::chat::Finish::Length;
+            told = Finish::Length;
         }
+        self.finish(&answer, told, out);
+    }
+
+    /// Ends the answer, which ended for the reason `told` apart from its calls.
+    pub(in crate::responses) fn finish(
+        &mut self,
+        answer: &ResponseObject<'_>,
+        told: Finish,
+        out: &mut Vec<StreamEvent>,
+    ) {
+        self.end_calls(out);
+        out.extend(answer.counted().map(StreamEvent::Usage));
         out.push(StreamEvent::Finish {
             choice: 0,
             reason: self.seen.finish(told),
@@ -282,11 +302,8 @@ impl ResponsesDecoder {
             .or_insert_with(|| ItemProgress::of_kind(kind))
     }
 
-    fn added(&mut self, place: u64, raw: &RawValue, out: &mut Vec<StreamEvent>) {
-        let Ok(item) = serde_json::from_str::<OutputItem<'_>>(raw.get()) else {
-            return;
-        };
-        let kind = item.kind.as_deref().unwrap_or_default();
+    fn added(&mut self, place: u64, item: &OutputItem<'_>, out: &mut Vec<StreamEvent>) {
+        let kind = item.kind();
         if self.items.contains_key(&place) {
             return;
         }
@@ -295,8 +312,8 @@ impl ResponsesDecoder {
             let number = self.calls;
             self.calls += 1;
             let name = item.tool_name(&self.context);
-            let id = match item.call_id.or(item.id) {
-                Some(id) => id.into_string(),
+            let id = match item.call_id.as_deref().or(item.id.as_deref()) {
+                Some(id) => id.to_owned(),
                 None => made_up_id(&self.context, place as usize),
             };
             out.push(StreamEvent::ToolStart {
@@ -325,23 +342,31 @@ impl ResponsesDecoder {
         }
     }
 
-    fn done(&mut self, place: u64, raw: &RawValue, out: &mut Vec<StreamEvent>) {
+    /// Takes a finished item; an error says why it is none.
+    pub(in crate::responses) fn done(
+        &mut self,
+        place: u64,
+        raw: &RawValue,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), Fault> {
         if self.items.get(&place).is_some_and(|item| item.done) {
-            return;
+            return Ok(());
         }
-        let Ok(item) = serde_json::from_str::<OutputItem<'_>>(raw.get()) else {
-            return;
-        };
-        self.added(place, raw, out);
-        let kind = item.kind.as_deref().unwrap_or_default();
+        let item: OutputItem<'_> = serde_json::from_str(raw.get()).map_err(|_| {
+            failures::malformed("the provider sent an output item that is not an object")
+        })?;
+        self.added(place, &item, out);
+        let kind = item.kind();
         match kind {
             // What was announced as a call ends as one, whatever its item says at last.
             _ if self.is_call(place) => self.call_done(place, &item, out),
             "message" => {
                 let parts = item.content.map_or("[]", RawValue::get);
-                let parts: Vec<&RawValue> = serde_json::from_str(parts).unwrap_or_default();
-                for (index, part) in parts.into_iter().enumerate() {
-                    self.part_done(place, index as u64, part.get(), out);
+                let parts: Vec<OutputPart<'_>> = serde_json::from_str(parts).map_err(|_| {
+                    failures::malformed("the provider sent a message without content parts")
+                })?;
+                for (index, part) in (0..).zip(parts) {
+                    self.part_done(place, index, part, out);
                 }
                 self.end_text(place, out);
             }
@@ -354,6 +379,7 @@ impl ResponsesDecoder {
         if let Some(item) = self.items.get_mut(&place) {
             item.done = true;
         }
+        Ok(())
     }
 
     fn is_call(&self, place: u64) -> bool {

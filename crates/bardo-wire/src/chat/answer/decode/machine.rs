@@ -395,9 +395,7 @@ wire_object! {
         "type" => kind: Option<Str<'a>>,
         "url_citation" => url_citation: Option<UrlCitation<'a>>,
     }
-}
 
-wire_object! {
     struct UrlCitation<'a> {
         "url" => url: Option<Str<'a>>,
         "title" => title: Option<Str<'a>>,
@@ -440,9 +438,7 @@ wire_object! {
     struct VeniceParameters<'a> {
         "web_search_citations" => citations: Option<Vec<VeniceCitation<'a>>>,
     }
-}
 
-wire_object! {
     struct VeniceCitation<'a> {
         "title" => title: Option<Str<'a>>,
         "url" => url: Option<Str<'a>>,

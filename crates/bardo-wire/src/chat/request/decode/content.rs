@@ -19,9 +19,7 @@ wire_object! {
         "url" => url: Option<Str<'a>>,
         "detail" => detail: Option<Str<'a>>,
     }
-}
 
-wire_object! {
     struct File<'a> {
         "file_id" => file_id: Option<Str<'a>>,
         "file_data" => file_data: Option<Str<'a>>,

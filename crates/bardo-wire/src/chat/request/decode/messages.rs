@@ -280,9 +280,7 @@ wire_object! {
     struct ExtraContent<'a> {
         "google" => google: Option<Google<'a>>,
     }
-}
 
-wire_object! {
     struct Google<'a> {
         "thought_signature" => thought_signature: Option<Str<'a>>,
     }

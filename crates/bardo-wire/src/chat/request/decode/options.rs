@@ -66,9 +66,7 @@ wire_object! {
         "type" => kind: Option<Str<'a>>,
         "json_schema" => json_schema: Option<Schema<'a>>,
     }
-}
 
-wire_object! {
     struct Schema<'a> {
         "name" => name: Option<Str<'a>>,
         "description" => description: Option<Str<'a>>,

@@ -129,8 +129,8 @@ impl ResponsesDecoder {
         let Some(message) = self.message(place, part, out) else {
             return;
         };
-        let missing = rest(whole, &message.text).to_owned();
-        self.say(place, part, &missing, refusal, out);
+        let missing = rest(whole, &message.text);
+        self.say(place, part, missing, refusal, out);
     }
 
     fn weigh(&mut self, place: u64, entries: &[&RawValue], out: &mut Vec<StreamEvent>) {
@@ -162,7 +162,7 @@ impl ResponsesDecoder {
         &mut self,
         place: u64,
         index: u64,
-        raw: &str,
+        part: OutputPart<'_>,
         out: &mut Vec<StreamEvent>,
     ) {
         let Some(ItemProgress {
@@ -176,9 +176,6 @@ impl ResponsesDecoder {
         if message.part > index {
             return;
         }
-        let Ok(part) = serde_json::from_str::<OutputPart<'_>>(raw) else {
-            return;
-        };
         if let Some(refusal) = part.refusal.as_deref() {
             self.say_rest(place, index, refusal, true, out);
             return;
@@ -255,8 +252,8 @@ impl ResponsesDecoder {
     ) {
         let whole = loose_text(whole);
         if let Some(call) = self.call(place) {
-            let missing = rest(&whole, &call.text).to_owned();
-            self.call_more(place, &missing, out);
+            let missing = rest(&whole, &call.text);
+            self.call_more(place, missing, out);
         }
     }
 
