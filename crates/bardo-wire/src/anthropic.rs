@@ -13,7 +13,6 @@ mod conversation;
 mod count;
 mod error;
 mod finish;
-mod lost;
 mod media;
 mod observe;
 mod path;

@@ -5,9 +5,9 @@
 //! the bytes that came, so a limit on those bounds them all.
 
 use bardo_types::chat::StreamEvent;
-use bardo_types::fault::{Fault, FaultClass};
 
 use crate::codec::StreamDecoder;
+use crate::kit::messages::malformed;
 use crate::sse::SseEvent;
 
 /// What the events of one answer may hold together.
@@ -51,8 +51,7 @@ impl StreamDecoder for Bounded {
                 self.bytes_left = left;
                 self.decoder.event(event, out);
             }
-            None => out.push(StreamEvent::Failed(Fault::new(
-                FaultClass::Malformed,
+            None => out.push(StreamEvent::Failed(malformed(
                 "the provider's answer is larger than 128 MiB",
             ))),
         }

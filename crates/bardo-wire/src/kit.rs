@@ -1,6 +1,8 @@
 //! What the dialects share: names of tools, and shapes that several of them write alike.
 
 pub(crate) mod custom_tools;
+pub(crate) mod effort;
+pub(crate) mod error_details;
 pub(crate) mod error_path;
 pub(crate) mod messages;
 pub(crate) mod namespaces;

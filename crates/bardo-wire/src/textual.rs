@@ -15,6 +15,7 @@ mod notation;
 mod objects;
 mod splitter;
 mod think;
+mod words;
 mod xml;
 
 pub use calls::CallPiece;

@@ -8,6 +8,7 @@ use crate::behind;
 use crate::codec::ErrorView;
 use crate::json::Members;
 use crate::json::object;
+use crate::kit::error_details::ErrorDetails;
 use crate::kit::messages::{MESSAGE_LIMIT, bounded};
 
 /// Writes an error body for a caller.
@@ -114,27 +115,13 @@ fn read(status: u16, body: &[u8]) -> Fault {
     let told = std::str::from_utf8(body)
         .ok()
         .and_then(|text| told_by_json(text.trim()))
-        .unwrap_or_else(|| MessagesErrorDetails {
-            message: plain_message(status, body),
-            ..MessagesErrorDetails::default()
-        });
+        .unwrap_or_else(|| ErrorDetails::of_message(plain_message(status, body)));
     fault_of(told, (status != 200).then_some(status))
 }
 
 /// The failure that an `error` event, or an error member of a whole answer, tells of.
 pub(super) fn fault_in_stream(data: &[u8]) -> Fault {
     read(200, data)
-}
-
-/// What an error body says, before it is judged.
-#[derive(Default)]
-struct MessagesErrorDetails {
-    kind: Option<String>,
-    code: Option<String>,
-    param: Option<String>,
-    message: String,
-    /// A status given as `error.code` (OpenRouter).
-    status: Option<u16>,
 }
 
 fn string(members: &Members<'_>, name: &str) -> Option<String> {
@@ -145,12 +132,9 @@ fn members<'a>(raw: &'a RawValue) -> Option<Members<'a>> {
     serde_json::from_str(raw.get()).ok()
 }
 
-fn told_by_json(text: &str) -> Option<MessagesErrorDetails> {
+fn told_by_json(text: &str) -> Option<ErrorDetails> {
     if let Ok(message) = serde_json::from_str::<String>(text) {
-        return (!message.is_empty()).then(|| MessagesErrorDetails {
-            message,
-            ..MessagesErrorDetails::default()
-        });
+        return (!message.is_empty()).then(|| ErrorDetails::of_message(message));
     }
     if let Ok(list) = serde_json::from_str::<Vec<&RawValue>>(text) {
         return told_by_json(list.first()?.get());
@@ -168,7 +152,7 @@ fn told_by_json(text: &str) -> Option<MessagesErrorDetails> {
     let behind = error
         .get("metadata")
         .and_then(|raw| serde_json::from_str(raw.get()).ok());
-    Some(MessagesErrorDetails {
+    Some(ErrorDetails {
         kind: string(&error, "type"),
         code: string(&details, "error_code")
             .or_else(|| string(&metadata, "error_type"))
@@ -183,6 +167,7 @@ fn told_by_json(text: &str) -> Option<MessagesErrorDetails> {
             .filter(|message| !message.is_empty())
             .map(|message| behind::with_words(message, behind.as_ref()))
             .unwrap_or_else(|| "the provider gave no reason".to_owned()),
+        retry_after_ms: None,
     })
 }
 
@@ -199,7 +184,7 @@ fn plain_message(status: u16, body: &[u8]) -> String {
     }
 }
 
-fn fault_of(told: MessagesErrorDetails, status: Option<u16>) -> Fault {
+fn fault_of(told: ErrorDetails, status: Option<u16>) -> Fault {
     let status_told = status.or(told.status);
     let by_status = status_told.map(FaultClass::of_status);
     let by_type = told.kind.as_deref().and_then(class_of_type);
@@ -219,7 +204,7 @@ fn fault_of(told: MessagesErrorDetails, status: Option<u16>) -> Fault {
 }
 
 /// Failures that Anthropic tells apart in words only.
-fn refined(class: FaultClass, told: &MessagesErrorDetails) -> FaultClass {
+fn refined(class: FaultClass, told: &ErrorDetails) -> FaultClass {
     let code = told.code.as_deref().unwrap_or_default();
     let message = told.message.to_ascii_lowercase();
     let any = |needles: &[&str]| needles.iter().any(|needle| message.contains(needle));

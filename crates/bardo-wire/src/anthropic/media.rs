@@ -7,9 +7,9 @@ use bardo_types::model::{Capabilities, Dialect};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::lost::Lost;
 use crate::codec::BadRequest;
 use crate::json::Object;
+use bardo_types::Losses;
 
 /// The picture formats the API takes.
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -52,7 +52,7 @@ pub(super) fn check_image(
     from: Dialect,
     caps: &Capabilities,
     place: PartPlace,
-    lost: &mut Lost,
+    lost: &mut Losses,
 ) -> Result<(), BadRequest> {
     if !caps.images {
         return Err(refuse(place, "this model does not accept images"));
@@ -70,7 +70,7 @@ pub(super) fn check_image(
         .as_deref()
         .is_some_and(|detail| detail != "auto")
     {
-        lost.note("image_detail", "the model chooses the resolution itself");
+        lost.lose("image_detail", "the model chooses the resolution itself");
     }
     check_source(&image.source, from, place)
 }

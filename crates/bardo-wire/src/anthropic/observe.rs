@@ -1,6 +1,6 @@
 //! A cheap look at traffic that is relayed unchanged.
 
-use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::fault::Fault;
 use memchr::memmem;
 use serde_json::value::RawValue;
 
@@ -9,6 +9,7 @@ use super::usage::UsageWire;
 use crate::codec::Observed;
 use crate::error_in_200::{Extent, fault_in};
 use crate::json::{Lenient, Str, TypeOnly, wire_object};
+use crate::kit::messages::malformed;
 use crate::sse::SseEvent;
 
 wire_object! {
@@ -131,8 +132,7 @@ pub fn observe_response(body: &[u8]) -> Observed {
             name_model(message, &mut seen);
         }
         Err(_) => {
-            seen.fault = Some(Fault::new(
-                FaultClass::Malformed,
+            seen.fault = Some(malformed(
                 "the provider's answer is not an Anthropic message",
             ));
         }

@@ -3,8 +3,8 @@
 use bardo_types::chat::{ChatRequest, Sampling};
 use bardo_types::json::RawJson;
 
-use super::lost::Lost;
 use crate::codec::Target;
+use bardo_types::Losses;
 
 /// What is sent.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(super) fn plan(
     request: &ChatRequest,
     target: &Target,
     thinks: bool,
-    lost: &mut Lost,
+    lost: &mut Losses,
 ) -> SamplingPlan {
     let sampling = &request.sampling;
     unknown(sampling, lost);
@@ -45,7 +45,7 @@ pub(super) fn plan(
         return plan;
     }
     if number(plan.temperature.as_ref()).is_some_and(|value| value > 1.0) {
-        lost.note("temperature", "temperatures above 1 are sent as 1");
+        lost.lose("temperature", "temperatures above 1 are sent as 1");
         plan.temperature = RawJson::parse("1").ok();
     }
     if thinks {
@@ -72,10 +72,10 @@ fn drop_unless_default(
     value: &mut Option<RawJson>,
     name: &'static str,
     why: &'static str,
-    lost: &mut Lost,
+    lost: &mut Losses,
 ) {
     if value.take().is_some_and(|raw| !is_default(&raw)) {
-        lost.note(name, why);
+        lost.lose(name, why);
     }
 }
 
@@ -83,15 +83,15 @@ fn drop_always(
     value: &mut Option<RawJson>,
     name: &'static str,
     why: &'static str,
-    lost: &mut Lost,
+    lost: &mut Losses,
 ) {
     if value.take().is_some() {
-        lost.note(name, why);
+        lost.lose(name, why);
     }
 }
 
 /// Notes the knobs that this dialect has no word for, unless they are set to do nothing.
-fn unknown(sampling: &Sampling, lost: &mut Lost) {
+fn unknown(sampling: &Sampling, lost: &mut Losses) {
     let knobs = [
         (&sampling.min_p, "min_p", 0.0),
         (&sampling.presence_penalty, "presence_penalty", 0.0),
@@ -101,17 +101,17 @@ fn unknown(sampling: &Sampling, lost: &mut Lost) {
     const WHY: &str = "the Messages API does not have this member";
     for (value, name, neutral) in knobs {
         if value.is_some() && number(value.as_ref()) != Some(neutral) {
-            lost.note(name, WHY);
+            lost.lose(name, WHY);
         }
     }
     if sampling.seed.is_some() {
-        lost.note("seed", WHY);
+        lost.lose("seed", WHY);
     }
     if sampling
         .logit_bias
         .as_ref()
         .is_some_and(|bias| bias.as_str() != "{}")
     {
-        lost.note("logit_bias", WHY);
+        lost.lose("logit_bias", WHY);
     }
 }

@@ -3,8 +3,8 @@
 use bardo_types::chat::{ReasoningRequest, ThinkingDisplay, ThinkingMode};
 use bardo_types::model::{Capabilities, Effort};
 
-use super::lost::Lost;
 use crate::json::Object;
+use bardo_types::Losses;
 
 /// Smallest budget the API takes.
 pub(super) const BUDGET_MIN: u64 = 1024;
@@ -64,7 +64,7 @@ impl ThinkingPlan {
 pub(super) fn plan(
     wish: &ThinkingContext<'_>,
     caps: &Capabilities,
-    lost: &mut Lost,
+    lost: &mut Losses,
 ) -> ThinkingPlan {
     let mut planner = Planner { wish, caps, lost };
     let mut plan = match wish.reasoning.mode {
@@ -93,7 +93,7 @@ pub(super) fn plan(
 struct Planner<'a> {
     wish: &'a ThinkingContext<'a>,
     caps: &'a Capabilities,
-    lost: &'a mut Lost,
+    lost: &'a mut Losses,
 }
 
 impl Planner<'_> {
@@ -115,7 +115,7 @@ impl Planner<'_> {
                 ..ThinkingPlan::default()
             };
         }
-        self.lost.note(
+        self.lost.lose(
             feature,
             "this model cannot disable thinking; its lowest effort was set",
         );
@@ -138,7 +138,7 @@ impl Planner<'_> {
             }
             Some(ThinkingMode::Budget(tokens)) => {
                 if modes.any() {
-                    self.lost.note(
+                    self.lost.lose(
                         "thinking_budget",
                         "this model has no thinking budget; an effort was set instead",
                     );
@@ -150,7 +150,7 @@ impl Planner<'_> {
                 (Some(ThinkingMode::BetweenTools), effort)
             }
             Some(ThinkingMode::BetweenTools) => {
-                self.lost.note(
+                self.lost.lose(
                     "thinking",
                     "this model cannot limit thinking to the time between tool calls",
                 );
@@ -177,14 +177,14 @@ impl Planner<'_> {
         let mode = if modes.adaptive {
             Some(ThinkingMode::Adaptive)
         } else if modes.between_tools {
-            self.lost.note(
+            self.lost.lose(
                 "thinking",
                 "this model can think between tool calls only on request",
             );
             Some(ThinkingMode::BetweenTools)
         } else {
             if explicit && !modes.by_default {
-                self.lost.note("thinking", "this model does not think");
+                self.lost.lose("thinking", "this model does not think");
             }
             None
         };
@@ -199,21 +199,21 @@ impl Planner<'_> {
     fn manual(&mut self, tokens: u64, effort: Option<Effort>) -> ThinkingPlan {
         let budget = tokens.min(self.wish.max_tokens.saturating_sub(1));
         if self.wish.loop_lost_thinking {
-            self.lost.note(
+            self.lost.lose(
                 "thinking",
                 "the open tool calls were sent back without their thinking, so thinking is off for this turn",
             );
             return self.off("thinking");
         }
         if budget < BUDGET_MIN {
-            self.lost.note(
+            self.lost.lose(
                 "thinking_budget",
                 "a thinking budget must be at least 1024 tokens and below max_tokens",
             );
             return self.off("thinking");
         }
         if budget < tokens {
-            self.lost.note(
+            self.lost.lose(
                 "thinking_budget",
                 "the thinking budget must stay below max_tokens",
             );
@@ -248,7 +248,7 @@ impl Planner<'_> {
             sent == Some(wanted) || (wanted == Effort::Minimal && sent == Some(Effort::Low));
         if !carried {
             self.lost
-                .note("effort", "the model does not support this effort");
+                .lose("effort", "the model does not support this effort");
         }
         sent
     }

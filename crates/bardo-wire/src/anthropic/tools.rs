@@ -8,11 +8,11 @@ use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect};
 
 use super::conversation::ephemeral;
-use super::lost::Lost;
 use super::schema;
 use crate::json::{Array, Object};
 use crate::kit::namespaces;
 use crate::kit::tool_names::ToolNames;
+use bardo_types::Losses;
 
 /// A tool ready to be written.
 pub(super) enum SentTool<'a> {
@@ -34,7 +34,7 @@ pub(super) fn definitions<'a>(
     caps: &Capabilities,
     names: &'a ToolNames,
     only: Option<&[String]>,
-    lost: &mut Lost,
+    lost: &mut Losses,
 ) -> Vec<SentTool<'a>> {
     let own = request.dialect == Dialect::Anthropic;
     let mut definitions = Vec::with_capacity(request.tools.len());
@@ -55,12 +55,12 @@ pub(super) fn definitions<'a>(
             } => {
                 let is_strict = *strict == Some(true);
                 if is_strict && !caps.structured_output {
-                    lost.note("strict", "this model does not enforce the schemas of tools");
+                    lost.lose("strict", "this model does not enforce the schemas of tools");
                 }
                 if !own {
                     for (name, value) in extra {
                         if !namespaces::is_head(name, value) {
-                            lost.field(
+                            lost.lose_field(
                                 name,
                                 "the Messages API does not have this member in a tool",
                             );
@@ -88,7 +88,7 @@ pub(super) fn definitions<'a>(
                 format,
             } => {
                 if format.is_some() {
-                    lost.note(
+                    lost.lose(
                         "custom_tool_format",
                         "the grammar of a free-text tool is not enforced",
                     );
@@ -108,7 +108,7 @@ pub(super) fn definitions<'a>(
                 ..
             } => definitions.push(SentTool::Raw(raw)),
             Tool::Server { kind, .. } => {
-                lost.field(kind, "only another provider can run this tool");
+                lost.lose_field(kind, "only another provider can run this tool");
             }
         }
     }
@@ -183,7 +183,7 @@ impl<'a> SentToolChoice<'a> {
         request: &'a ChatRequest,
         names: &'a ToolNames,
         may_force: bool,
-        lost: &mut Lost,
+        lost: &mut Losses,
     ) -> Self {
         let one_at_a_time = request.parallel_tool_calls == Some(false);
         let mut choice = Self {
@@ -207,7 +207,7 @@ impl<'a> SentToolChoice<'a> {
             },
         };
         if matches!(choice.kind, Some("any" | "tool")) && !may_force {
-            lost.note(
+            lost.lose(
                 "forced_tool_choice",
                 "the model cannot be forced to call a tool; it was instructed to",
             );

@@ -6,10 +6,9 @@ mod stream;
 
 use bardo_types::chat::{ChatResponse, Choice, Finish, Part};
 
-use crate::chat::answer::encode::reply_id;
-use crate::chat::usage::encode::write as write_usage;
+use crate::chat::answer::encode::{ReplyForm, write_reply};
 use crate::codec::ReplyContext;
-use crate::json::{Array, Object, Serde};
+use crate::json::{Array, Serde};
 
 pub use super::error::encode::{encode_error, encode_stream_error};
 pub use request::decode_request;
@@ -18,25 +17,7 @@ pub use stream::stream_encoder;
 /// Writes a whole answer as a `text_completion`.
 #[must_use]
 pub fn encode_response(response: &ChatResponse, context: &ReplyContext) -> Vec<u8> {
-    let mut out = Vec::with_capacity(512);
-    {
-        let mut body = Object::new(&mut out);
-        body.set("id", reply_id(response.id.as_deref(), "cmpl-", context))
-            .set("object", "text_completion")
-            .set("created", response.created.unwrap_or(context.created))
-            .set("model", response.model.as_deref().unwrap_or(&context.model))
-            .set("system_fingerprint", ());
-        {
-            let mut choices = body.array("choices");
-            for (index, choice) in response.choices.iter().enumerate() {
-                write_choice(index, choice, &mut choices);
-            }
-        }
-        if let Some(usage) = &response.usage {
-            write_usage(usage, &mut body.object("usage"));
-        }
-    }
-    out
+    write_reply(ReplyForm::Completion, response, context, write_choice)
 }
 
 fn write_choice(index: usize, choice: &Choice, out: &mut Array<'_>) {

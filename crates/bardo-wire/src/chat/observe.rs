@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Service;
-use bardo_types::usage::Usage;
 use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -16,6 +15,7 @@ use crate::chat::usage::decode::{Counts, read as read_usage};
 use crate::codec::Observed;
 use crate::error_in_200::Extent;
 use crate::json::scan;
+use crate::kit::messages::malformed;
 use crate::sse::SseEvent;
 
 /// Named in a failure that has no words of its own: an observer does not know the service.
@@ -77,8 +77,7 @@ pub fn observe_response(body: &[u8]) -> Observed {
             let answers = chunk.choices.as_ref().is_some_and(|list| !list.is_empty());
             seen.fault = chunk.error_in_words(Extent::Whole).or_else(|| {
                 let empty = "the provider's answer is empty";
-                (!answers && chunk.error.is_none())
-                    .then(|| Fault::new(FaultClass::Malformed, empty))
+                (!answers && chunk.error.is_none()).then(|| malformed(empty))
             });
             look(&chunk, data, &mut seen);
             seen.terminal = seen.finished && seen.fault.is_none();
@@ -132,10 +131,7 @@ fn has_value(finder: &Finder<'_>, data: &[u8]) -> bool {
 fn unknown_fault(data: &[u8]) -> Fault {
     match std::str::from_utf8(data) {
         Ok(text) if is_json(text) => fault_of(text, UNNAMED),
-        _ => Fault::new(
-            FaultClass::Malformed,
-            "the provider's answer is not valid JSON of its protocol",
-        ),
+        _ => malformed("the provider's answer is not valid JSON of its protocol"),
     }
 }
 
@@ -148,9 +144,7 @@ fn look(chunk: &Chunk<'_>, data: &[u8], seen: &mut Observed) {
         seen.model = chunk.model.to_owned_text();
     }
     if let Some(usage) = read_usage(&chunk.counts()) {
-        seen.usage
-            .get_or_insert_with(Usage::default)
-            .supersede(&usage);
+        seen.usage.get_or_insert_default().supersede(&usage);
     }
     let choices = chunk.choices.as_deref().unwrap_or_default();
     for choice in choices {

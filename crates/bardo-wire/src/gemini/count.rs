@@ -1,10 +1,11 @@
 use bardo_types::chat::ChatRequest;
-use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::fault::Fault;
 use serde::Deserialize;
 
 use super::embeddings::resource_name;
 use crate::codec::{BadRequest, Encoded, Target};
 use crate::gemini::shapes::answer::Int64;
+use crate::kit::messages::malformed;
 
 /// Encodes a `countTokens` body for a whole request: system prompt and tools count too.
 ///
@@ -39,9 +40,6 @@ pub fn decode_count(body: &[u8]) -> Result<u64, Fault> {
         // Zero is left out of Google's JSON.
         Ok(_) if body.trim_ascii() == b"{}" => Ok(0),
         Ok(_) => Err(super::error::told_in_200(body)),
-        Err(_) => Err(Fault::new(
-            FaultClass::Malformed,
-            "the provider's token count is malformed",
-        )),
+        Err(_) => Err(malformed("the provider's token count is malformed")),
     }
 }

@@ -1,7 +1,9 @@
 use std::borrow::Cow;
 
-use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::fault::Fault;
 use serde::{Deserialize, Serialize};
+
+use crate::kit::messages::malformed;
 
 /// Encodes a `batchEmbedContents` body.
 #[must_use]
@@ -57,12 +59,8 @@ pub fn decode_embeddings(body: &[u8]) -> Result<Vec<Vec<f32>>, Fault> {
         #[serde(default)]
         values: Vec<f32>,
     }
-    let answer = serde_json::from_slice::<EmbeddingsAnswer>(body).map_err(|_| {
-        Fault::new(
-            FaultClass::Malformed,
-            "the provider's embeddings are malformed",
-        )
-    })?;
+    let answer = serde_json::from_slice::<EmbeddingsAnswer>(body)
+        .map_err(|_| malformed("the provider's embeddings are malformed"))?;
     let list = answer
         .embeddings
         .or_else(|| answer.embedding.map(|one| vec![one]))

@@ -5,7 +5,7 @@ use bardo_types::model::Service;
 
 use crate::gemini::shapes::answer::Int64;
 use crate::json::{Str, wire_object};
-use crate::kit::messages;
+use crate::kit::messages::{self, malformed};
 
 wire_object! {
     struct Wrapper<'a> {
@@ -55,10 +55,7 @@ pub fn decode_error(status: u16, body: &[u8], _service: Service) -> Fault {
 pub(super) fn told_in_200(body: &[u8]) -> Fault {
     match parse(&String::from_utf8_lossy(body)) {
         Some(error) => fault(&error, None),
-        None => Fault::new(
-            FaultClass::Malformed,
-            "the provider's answer is not a Gemini answer",
-        ),
+        None => malformed("the provider's answer is not a Gemini answer"),
     }
 }
 

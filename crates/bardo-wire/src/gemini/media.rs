@@ -9,8 +9,8 @@ use bardo_types::chat::{
 use bardo_types::model::{Capabilities, Dialect};
 
 use crate::codec::BadRequest;
-use crate::gemini::request::encode::Losses;
 use crate::gemini::shapes::request::{Blob, FileData, Part, Plain};
+use bardo_types::Losses;
 
 /// Where a part is in the caller's body, for messages about it.
 #[derive(Clone, Copy)]
@@ -105,7 +105,7 @@ pub(super) fn document<'a>(
     out: &mut Vec<Part<'a>>,
 ) -> Result<(), BadRequest> {
     if document.citations {
-        losses.note("citations", "Gemini cannot cite documents of the request");
+        losses.lose("citations", "Gemini cannot cite documents of the request");
     }
     let about = match (&document.title, &document.context) {
         (Some(title), Some(context)) => Some(format!("{title}\n{context}")),
@@ -139,7 +139,7 @@ pub(super) fn document<'a>(
                     bardo_types::chat::Part::Image(inner) => {
                         out.push(image(inner, place, capabilities)?);
                     }
-                    _ => losses.note("documents", "only text and images of documents are sent"),
+                    _ => losses.lose("documents", "only text and images of documents are sent"),
                 }
             }
         }
@@ -149,7 +149,7 @@ pub(super) fn document<'a>(
 
 pub(super) fn search_result(result: &SearchResult, losses: &mut Losses) -> String {
     if result.citations {
-        losses.note(
+        losses.lose(
             "citations",
             "Gemini cannot cite search results of the request",
         );

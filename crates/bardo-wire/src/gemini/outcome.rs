@@ -1,13 +1,14 @@
 //! What an answer reports beside its content: why it ended, probabilities.
 
 use bardo_types::chat::Finish;
-use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::fault::Fault;
 use bardo_types::json::RawJson;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::error::bounded;
 use crate::gemini::shapes::answer::{LogprobsResult, PromptFeedback, TokenProbability, compact};
+use crate::kit::messages::malformed;
 
 /// Rebuilds a part that only Gemini understands.
 pub(super) fn server_part(
@@ -45,7 +46,7 @@ pub(super) fn read_finish(reason: &str, message: Option<&str>) -> Result<Finish,
                 |message| format!("the provider ended the answer with {other}: {message}"),
             );
             let text = bounded(&text);
-            return Err(Fault::new(FaultClass::Malformed, text).with_code(other));
+            return Err(malformed(text).with_code(other));
         }
     })
 }

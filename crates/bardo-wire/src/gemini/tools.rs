@@ -8,11 +8,11 @@ use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect};
 use serde_json::value::RawValue;
 
-use crate::gemini::request::encode::Losses;
 use crate::gemini::shapes::request::{CallingConfig, Declaration, ToolConfig, ToolSet};
 use crate::kit::custom_tools::has_grammar;
 use crate::kit::namespaces;
 use crate::kit::tool_names::ToolNames;
+use bardo_types::Losses;
 
 pub(super) fn encode<'a>(
     request: &'a ChatRequest,
@@ -48,7 +48,7 @@ pub(super) fn encode<'a>(
         None
     } else {
         if request.parallel_tool_calls == Some(false) {
-            losses.note(
+            losses.lose(
                 "parallel_tool_calls",
                 "Gemini may call several tools at once",
             );
@@ -104,7 +104,7 @@ fn declaration<'a>(
             ..
         } => {
             if cache.is_some() {
-                losses.note(
+                losses.lose(
                     "cache_control",
                     "Gemini caches prompts by itself; cache marks are not sent",
                 );
@@ -113,7 +113,7 @@ fn declaration<'a>(
                 if !matches!(value.as_str(), "null" | "false")
                     && !namespaces::is_head(member, value)
                 {
-                    losses.field(
+                    losses.lose_field(
                         member,
                         "Gemini's tools do not have this member; it was removed",
                     );
@@ -131,7 +131,7 @@ fn declaration<'a>(
             format,
         } => {
             if format.as_ref().is_some_and(has_grammar) {
-                losses.note(
+                losses.lose(
                     "custom_tool_format",
                     "Gemini does not enforce the grammar of a tool's input",
                 );
@@ -183,7 +183,7 @@ fn calling<'a>(
         Some(ToolChoice::Allowed { names, .. }) => names,
     };
     if !capabilities.forced_tool_choice {
-        losses.note(
+        losses.lose(
             "forced_tool_choice",
             "this model cannot be forced to call a tool; it was instructed to",
         );
@@ -227,7 +227,7 @@ fn server_tool<'a>(
     let own = own.filter(|_| !has_functions && is_unrestricted(raw, losses));
     match own.and_then(|own| RawJson::parse(own).ok()) {
         Some(own) => sets.push(ToolSet::Raw(Cow::Owned(own))),
-        None => losses.note("server_tools", "Gemini has no such tool; it was removed"),
+        None => losses.lose("server_tools", "Gemini has no such tool; it was removed"),
     }
 }
 
@@ -244,9 +244,9 @@ fn is_unrestricted(raw: &RawJson, losses: &mut Losses) -> bool {
             "type" | "name" => {}
             _ if empty => {}
             "max_uses" | "user_location" | "search_context_size" | "max_content_tokens" => {
-                losses.field(&name, "Gemini's own tool does not have this setting");
+                losses.lose_field(&name, "Gemini's own tool does not have this setting");
             }
-            "cache_control" => losses.note(
+            "cache_control" => losses.lose(
                 "cache_control",
                 "Gemini caches prompts by itself; cache marks are not sent",
             ),

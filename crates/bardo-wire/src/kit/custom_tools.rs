@@ -10,6 +10,13 @@ wire_object! {
     }
 }
 
+/// The free text of a custom tool that was called as a function with `{"input": text}`; `None` for
+/// arguments that are cut off or anything else.
+pub(crate) fn unwrapped_whole(arguments: &str) -> Option<String> {
+    let wrapped: WrappedText<'_> = serde_json::from_str(arguments).ok()?;
+    wrapped.input.map(Str::into_string)
+}
+
 /// The free text of a custom tool that was called as a function with `{"input": text}`.
 pub(crate) fn unwrapped(arguments: &str) -> Option<String> {
     let read = |json: &str| {

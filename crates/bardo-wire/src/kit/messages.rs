@@ -1,5 +1,14 @@
 //! Words of providers' failures.
 
+use std::borrow::Cow;
+
+use bardo_types::fault::{Fault, FaultClass};
+
+/// The failure of a provider whose answer cannot be read.
+pub(crate) fn malformed(message: impl Into<Cow<'static, str>>) -> Fault {
+    Fault::new(FaultClass::Malformed, message)
+}
+
 /// Longest message of a failure that is quoted, in bytes.
 pub(crate) const MESSAGE_LIMIT: usize = 2048;
 

@@ -7,7 +7,9 @@ use serde_json::value::RawValue;
 use crate::behind;
 use crate::codec::{ErrorView, Observed};
 use crate::json::{Count, Object, Str, kept_object, wire_object};
+use crate::kit::error_details::ErrorDetails;
 use crate::kit::messages::cut;
+pub(super) use crate::kit::messages::malformed;
 use crate::responses::answer::encode::Status;
 
 /// The error `type` of OpenAI for a kind of failure.
@@ -143,15 +145,6 @@ wire_object! {
     }
 }
 
-/// What a body tells, whatever its shape.
-#[derive(Default)]
-struct ResponsesErrorDetails {
-    message: String,
-    kind: Option<String>,
-    code: Option<String>,
-    param: Option<String>,
-}
-
 /// A string, or any other value as it is written; `null` is nothing.
 fn words(raw: Option<&RawValue>) -> Option<String> {
     let text = raw?.get();
@@ -162,20 +155,21 @@ fn words(raw: Option<&RawValue>) -> Option<String> {
     Some(unquoted.unwrap_or_else(|_| text.to_owned()))
 }
 
-fn told_by_object(text: &str) -> Option<ResponsesErrorDetails> {
+fn told_by_object(text: &str) -> Option<ErrorDetails> {
     let error: ErrorObject<'_> = serde_json::from_str(text).ok()?;
     let behind = error
         .metadata
         .and_then(|raw| serde_json::from_str(raw.get()).ok());
-    Some(ResponsesErrorDetails {
+    Some(ErrorDetails {
         message: behind::with_words(words(error.message).unwrap_or_default(), behind.as_ref()),
         kind: words(error.kind),
         code: words(error.code),
         param: words(error.param),
+        ..ErrorDetails::default()
     })
 }
 
-fn told(body: &[u8]) -> ResponsesErrorDetails {
+fn told(body: &[u8]) -> ErrorDetails {
     let text = String::from_utf8_lossy(body);
     let mut text = text.trim();
     // Some servers put the one error into a list.
@@ -185,23 +179,15 @@ fn told(body: &[u8]) -> ResponsesErrorDetails {
         text = first.get();
     }
     if let Ok(message) = serde_json::from_str::<Str<'_>>(text) {
-        return ResponsesErrorDetails {
-            message: message.into_string(),
-            ..ResponsesErrorDetails::default()
-        };
+        return ErrorDetails::of_message(message.into_string());
     }
     let Ok(body) = serde_json::from_str::<ErrorBody<'_>>(text) else {
-        return ResponsesErrorDetails {
-            message: readable(text),
-            ..ResponsesErrorDetails::default()
-        };
+        return ErrorDetails::of_message(readable(text));
     };
     let mut told = match body.error {
-        Some(error) => told_by_object(error.get()).unwrap_or_else(|| ResponsesErrorDetails {
-            message: words(Some(error)).unwrap_or_default(),
-            ..ResponsesErrorDetails::default()
-        }),
-        None => ResponsesErrorDetails::default(),
+        Some(error) => told_by_object(error.get())
+            .unwrap_or_else(|| ErrorDetails::of_message(words(Some(error)).unwrap_or_default())),
+        None => ErrorDetails::default(),
     };
     if told.message.is_empty() {
         told.message = words(body.message.or(body.detail)).unwrap_or_default();
@@ -234,7 +220,7 @@ fn readable(text: &str) -> String {
 }
 
 /// The kind that codes and words tell beyond the status.
-fn told_class(told: &ResponsesErrorDetails) -> Option<FaultClass> {
+fn told_class(told: &ErrorDetails) -> Option<FaultClass> {
     let names = [told.code.as_deref(), told.kind.as_deref()];
     let by_name = names.into_iter().flatten().find_map(|name| {
         Some(match name.to_ascii_lowercase().as_str() {
@@ -267,12 +253,7 @@ fn told_class(told: &ResponsesErrorDetails) -> Option<FaultClass> {
     }
 }
 
-fn fault(
-    told: ResponsesErrorDetails,
-    class: FaultClass,
-    status: Option<u16>,
-    otherwise: &str,
-) -> Fault {
+fn fault(told: ErrorDetails, class: FaultClass, status: Option<u16>, otherwise: &str) -> Fault {
     let message = if told.message.is_empty() {
         otherwise.to_owned()
     } else {
@@ -308,16 +289,13 @@ pub fn decode_error(status: u16, body: &[u8], service: Service) -> Fault {
 
 /// Reads the `error` of a response object or of an `error` event.
 pub(super) fn of_error_object(text: &str) -> Fault {
-    let told = told_by_object(text).unwrap_or_else(|| ResponsesErrorDetails {
-        message: serde_json::from_str::<Str<'_>>(text)
-            .map(Str::into_string)
-            .unwrap_or_default(),
-        ..ResponsesErrorDetails::default()
-    });
-    of_told(told)
+    of_told(told_by_object(text).unwrap_or_else(|| {
+        let message = serde_json::from_str::<Str<'_>>(text).unwrap_or_default();
+        ErrorDetails::of_message(message.into_string())
+    }))
 }
 
-fn of_told(told: ResponsesErrorDetails) -> Fault {
+fn of_told(told: ErrorDetails) -> Fault {
     // Providers that write their status as the code, such as OpenRouter.
     let status = told.code.as_deref().and_then(|code| code.parse().ok());
     let class = FaultClass::told(status, told_class(&told)).unwrap_or(FaultClass::Server);
@@ -331,13 +309,8 @@ fn of_told(told: ResponsesErrorDetails) -> Fault {
 
 /// Reads an `error` event, whose members stand beside its own `type`.
 pub(super) fn of_error_event(text: &str) -> Fault {
-    let told = told_by_object(text).map(|told| ResponsesErrorDetails { kind: None, ..told });
+    let told = told_by_object(text).map(|told| ErrorDetails { kind: None, ..told });
     of_told(told.unwrap_or_default())
-}
-
-/// Bytes that the protocol does not allow.
-pub(super) fn malformed(what: &'static str) -> Fault {
-    Fault::new(FaultClass::Malformed, what)
 }
 
 /// The body of `POST /v1/responses/input_tokens`.

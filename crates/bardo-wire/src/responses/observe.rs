@@ -112,10 +112,7 @@ fn take(answer: ObservedResponse<'_>, seen: &mut Observed) {
             web_searches: usage::searches(answer.tool_usage.0.as_ref(), items),
             ..usage.neutral()
         };
-        match &mut seen.usage {
-            Some(known) => known.supersede(&usage),
-            empty => *empty = Some(usage),
-        }
+        seen.usage.get_or_insert_default().supersede(&usage);
     }
     if let Some(model) = answer.model {
         seen.model = Some(model.into_string());

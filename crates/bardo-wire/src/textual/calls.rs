@@ -7,6 +7,7 @@ use super::Ending;
 use super::fences::{Fences, Tag, tag_at};
 use super::loose;
 use super::notation::Notation;
+use super::words::Words;
 use super::xml::Declared;
 
 pub(super) const OPEN: &str = "<tool_call>";
@@ -39,10 +40,7 @@ pub(super) struct TagSplitter {
     state: CallsState,
     /// Text that is not decided yet; within a call, all of it.
     held: String,
-    /// White space that belongs to the words if more of them follow.
-    space: String,
-    /// Space before the next words is dropped.
-    after_call: bool,
+    words: Words,
     fences: Fences,
 }
 
@@ -80,8 +78,7 @@ impl TagSplitter {
             notation: Notation::of(format),
             state: CallsState::Words,
             held: String::new(),
-            space: String::new(),
-            after_call: false,
+            words: Words::default(),
             fences: Fences::default(),
         }
     }
@@ -95,16 +92,13 @@ impl TagSplitter {
         match std::mem::replace(&mut self.state, CallsState::Words) {
             CallsState::Words | CallsState::Opened(_) => {
                 let rest = std::mem::take(&mut self.held);
-                self.say(&rest, out);
+                self.words.say(&rest, out);
             }
             CallsState::Closing => self.held.clear(),
             CallsState::Json(scan) => self.finish_json(&scan, ending, out),
             CallsState::Xml { from, .. } => self.finish_xml(from, ending, out),
         }
-        let space = std::mem::take(&mut self.space);
-        if !self.after_call {
-            push_words(&space, out);
-        }
+        self.words.end(out);
     }
 
     /// One decision; false when more text is needed.
@@ -154,7 +148,7 @@ impl TagSplitter {
             }
         }
         let words: String = self.held.drain(..sure).collect();
-        self.say(&words, out);
+        self.words.say(&words, out);
         if let Some(length) = opened {
             self.state = CallsState::Opened(length);
         }
@@ -203,19 +197,9 @@ impl TagSplitter {
     /// The first `length` bytes are no call after all.
     fn give_up(&mut self, length: usize, out: &mut Vec<CallPiece>) {
         let words: String = self.held.drain(..length).collect();
-        self.say(&words, out);
+        self.words.say(&words, out);
         self.fences.resume_within_line();
         self.state = CallsState::Words;
-    }
-
-    fn call(&mut self, name: String, arguments: String, complete: bool, out: &mut Vec<CallPiece>) {
-        self.space.clear();
-        self.after_call = true;
-        out.push(CallPiece::Call {
-            name,
-            arguments,
-            complete,
-        });
     }
 
     fn json(&mut self, out: &mut Vec<CallPiece>) -> bool {
@@ -231,7 +215,7 @@ impl TagSplitter {
         };
         match loose::read_call(&object) {
             Some((name, arguments)) => {
-                self.call(name, arguments, true, out);
+                self.words.call(name, arguments, true, out);
                 self.held.drain(..at);
                 self.state = CallsState::Closing;
             }
@@ -253,8 +237,11 @@ impl TagSplitter {
             Ending::Cut => loose::read_cut_call(text),
         };
         match read {
-            Some((name, arguments)) => self.call(name, arguments, ending == Ending::Complete, out),
-            None => self.say(&held, out),
+            Some((name, arguments)) => {
+                self.words
+                    .call(name, arguments, ending == Ending::Complete, out)
+            }
+            None => self.words.say(&held, out),
         }
     }
 
@@ -278,7 +265,7 @@ impl TagSplitter {
             false,
         ) {
             Some((name, arguments)) => {
-                self.call(name, arguments, true, out);
+                self.words.call(name, arguments, true, out);
                 self.held.drain(..whole);
                 self.state = CallsState::Closing;
             }
@@ -295,14 +282,14 @@ impl TagSplitter {
             .read(&held[from..], &Declared::of(&self.request.tools), cut)
         {
             Some((name, arguments)) if ending == Ending::Complete => {
-                self.call(name, arguments, true, out);
+                self.words.call(name, arguments, true, out);
             }
             Some((name, mut arguments)) => {
                 // Without its brace the text does not parse, so nobody runs half a call.
                 arguments.pop();
-                self.call(name, arguments, false, out);
+                self.words.call(name, arguments, false, out);
             }
-            None => self.say(&held, out),
+            None => self.words.say(&held, out),
         }
     }
 
@@ -337,24 +324,6 @@ impl TagSplitter {
         }
         self.state = CallsState::Words;
         true
-    }
-
-    fn say(&mut self, words: &str, out: &mut Vec<CallPiece>) {
-        let words = if self.after_call {
-            words.trim_start()
-        } else {
-            words
-        };
-        if words.is_empty() {
-            return;
-        }
-        let seen = words.trim_end();
-        if !seen.is_empty() {
-            self.after_call = false;
-            push_words(&std::mem::take(&mut self.space), out);
-            push_words(seen, out);
-        }
-        self.space.push_str(&words[seen.len()..]);
     }
 }
 
@@ -411,13 +380,5 @@ impl Scan {
         let mut closed = text.trim_end().to_owned();
         closed.extend(self.open.iter().rev().map(|&bracket| char::from(bracket)));
         closed
-    }
-}
-
-pub(super) fn push_words(words: &str, out: &mut Vec<CallPiece>) {
-    match out.last_mut() {
-        _ if words.is_empty() => {}
-        Some(CallPiece::Words(open)) => open.push_str(words),
-        _ => out.push(CallPiece::Words(words.to_owned())),
     }
 }

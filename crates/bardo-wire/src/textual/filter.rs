@@ -9,6 +9,7 @@ use super::calls::CallPiece;
 use super::splitter::CallSplitter;
 use super::think::{Opener, ThinkPiece, ThinkSplitter};
 use crate::codec::DecodeContext;
+use crate::kit::custom_tools::unwrapped_whole;
 
 /// Turns what a model wrote into its text into the steps it stands for.
 ///
@@ -253,14 +254,7 @@ fn opener(context: &DecodeContext) -> Opener {
 
 /// The input of a custom tool, which was declared with one `input` string.
 fn free_text(arguments: String) -> String {
-    #[derive(serde::Deserialize)]
-    struct Wrapped {
-        input: String,
-    }
-    match serde_json::from_str::<Wrapped>(&arguments) {
-        Ok(wrapped) => wrapped.input,
-        Err(_) => arguments,
-    }
+    unwrapped_whole(&arguments).unwrap_or(arguments)
 }
 
 /// Does to a whole answer what an [`EventFilter`] does to a stream.

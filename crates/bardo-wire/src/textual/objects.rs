@@ -6,7 +6,8 @@ use bardo_types::chat::ChatRequest;
 use serde_json::value::RawValue;
 
 use super::Ending;
-use super::calls::{CallPiece, push_words};
+use super::calls::CallPiece;
+use super::words::Words;
 use crate::json::{Str, wire_object};
 
 /// Members that a call can begin with; anything else is an answer in JSON.
@@ -32,9 +33,7 @@ pub(super) struct ObjectSplitter {
     held: String,
     /// How much of it has been searched for the end of a line.
     searched: usize,
-    /// White space that belongs to the words if more of them follow.
-    space: String,
-    after_call: bool,
+    words: Words,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +64,7 @@ impl ObjectSplitter {
             state: ObjectsState::Start,
             held: String::new(),
             searched: 0,
-            space: String::new(),
-            after_call: false,
+            words: Words::default(),
         }
     }
 
@@ -103,11 +101,8 @@ impl ObjectSplitter {
             }
         }
         let rest = std::mem::take(&mut self.held);
-        self.say(&rest, out);
-        let space = std::mem::take(&mut self.space);
-        if !self.after_call {
-            push_words(&space, out);
-        }
+        self.words.say(&rest, out);
+        self.words.end(out);
         self.state = ObjectsState::Words;
     }
 
@@ -255,35 +250,13 @@ impl ObjectSplitter {
     fn say_up_to(&mut self, end: usize, out: &mut Vec<CallPiece>) {
         let words: String = self.held.drain(..end).collect();
         self.searched = 0;
-        self.say(&words, out);
-    }
-
-    fn say(&mut self, words: &str, out: &mut Vec<CallPiece>) {
-        let words = if self.after_call {
-            words.trim_start()
-        } else {
-            words
-        };
-        if words.is_empty() {
-            return;
-        }
-        let seen = words.trim_end();
-        if !seen.is_empty() {
-            self.after_call = false;
-            push_words(&std::mem::take(&mut self.space), out);
-            push_words(seen, out);
-        }
-        self.space.push_str(&words[seen.len()..]);
+        self.words.say(&words, out);
     }
 
     fn call(&mut self, calls: Vec<(String, String)>, out: &mut Vec<CallPiece>) {
-        self.space.clear();
-        self.after_call = true;
-        out.extend(calls.into_iter().map(|(name, arguments)| CallPiece::Call {
-            name,
-            arguments,
-            complete: true,
-        }));
+        for (name, arguments) in calls {
+            self.words.call(name, arguments, true, out);
+        }
     }
 
     /// The calls that a JSON text is; all of it, or it is none.

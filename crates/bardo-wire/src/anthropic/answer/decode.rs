@@ -1,7 +1,7 @@
 //! Whole answers of providers.
 
 use bardo_types::chat::{ChatResponse, Choice, Part, ToolInput};
-use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::fault::Fault;
 use bardo_types::json::RawJson;
 use serde_json::value::RawValue;
 
@@ -12,6 +12,7 @@ use crate::codec::DecodeContext;
 use crate::error_in_200::{Extent, fault_in};
 use crate::json::{Lenient, Str, wire_object};
 use crate::kit::custom_tools::unwrapped;
+use crate::kit::messages::malformed;
 
 wire_object! {
     struct ResponseWire<'a> {
@@ -27,11 +28,10 @@ wire_object! {
     }
 }
 
-fn malformed(detail: impl std::fmt::Display) -> Fault {
-    Fault::new(
-        FaultClass::Malformed,
-        format!("the provider's answer is not an Anthropic message: {detail}"),
-    )
+fn not_a_message(detail: impl std::fmt::Display) -> Fault {
+    malformed(format!(
+        "the provider's answer is not an Anthropic message: {detail}"
+    ))
 }
 
 /// Reads a provider's whole answer.
@@ -40,11 +40,13 @@ fn malformed(detail: impl std::fmt::Display) -> Fault {
 /// When the body tells of an error in spite of its status, or is not a message.
 pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatResponse, Fault> {
     let wire: ResponseWire<'_> =
-        serde_json::from_slice(body).map_err(|error| malformed(crate::json::told(&error)))?;
+        serde_json::from_slice(body).map_err(|error| not_a_message(crate::json::told(&error)))?;
     if wire.error.is_some() || wire.kind.as_deref() == Some("error") {
         return Err(error::decode_error(200, body, context.target.service));
     }
-    let blocks = wire.content.ok_or_else(|| malformed("it has no content"))?;
+    let blocks = wire
+        .content
+        .ok_or_else(|| not_a_message("it has no content"))?;
     let mut choice = Choice {
         stop_sequence: wire.stop_sequence.map(Str::into_string),
         details: wire.stop_details.map(RawJson::from),
@@ -54,7 +56,7 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
     for (index, block) in blocks.into_iter().enumerate() {
         let part = block
             .into_part(BlockPlace::Answer(index))
-            .map_err(|wrong| malformed(wrong.message))?;
+            .map_err(|wrong| not_a_message(wrong.message))?;
         if let Some(part) = settle(part, context, &mut written) {
             choice.parts.push(part);
         }

@@ -6,14 +6,14 @@ use std::collections::HashSet;
 use bardo_types::chat::Role;
 
 use super::{BlockBody, Sent, Turn};
-use crate::anthropic::lost::Lost;
+use bardo_types::Losses;
 
 /// What the model is told of a call that nobody answered.
 const UNANSWERED: &str = "The tool was not run, or its result was lost.";
 
 /// Puts results where they belong, makes up those that are missing, and turns results without a
 /// call into text.
-pub(super) fn settle(turns: &mut Vec<Turn<'_>>, lost: &mut Lost) {
+pub(super) fn settle(turns: &mut Vec<Turn<'_>>, lost: &mut Losses) {
     let mut left = std::mem::take(turns).into_iter().peekable();
     turns.reserve(left.len());
     while let Some(mut turn) = left.next() {
@@ -43,7 +43,7 @@ fn calls_of(turn: &Turn<'_>) -> Vec<String> {
         .collect()
 }
 
-fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Lost) {
+fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Losses) {
     // Ids of calls are unique, because each got one of its own.
     let mut open: HashSet<&str> = calls.iter().map(String::as_str).collect();
     let mut results = Vec::new();
@@ -67,7 +67,7 @@ fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Lost) {
                     };
                     results.push(Sent { body, cache });
                 } else {
-                    lost.note(
+                    lost.lose(
                         "tool_result",
                         "a tool result without a call in the previous turn was sent as text",
                     );
@@ -80,7 +80,7 @@ fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Lost) {
     }
     let unanswered = calls.iter().filter(|id| open.contains(id.as_str()));
     for id in unanswered {
-        lost.note(
+        lost.lose(
             "tool_result",
             "a tool call without a result was answered with an error",
         );

@@ -7,18 +7,19 @@ use bardo_types::chat::{
     ToolCall, ToolInput, ToolResult,
 };
 use bardo_types::json::RawJson;
-use bardo_types::model::{Capabilities, Dialect, Effort};
+use bardo_types::model::{Capabilities, Dialect};
 
 use super::marks::ephemeral;
 use super::{BlockBody, Conversation, Sent, Turn, answers, is_object};
 use crate::anthropic::call_ids::CallIds;
 use crate::anthropic::citation;
-use crate::anthropic::lost::Lost;
 use crate::anthropic::media::{self, PartPlace};
 use crate::codec::BadRequest;
 use crate::envelope;
 use crate::json::Members;
+use crate::kit::effort;
 use crate::kit::tool_names::ToolNames;
+use bardo_types::Losses;
 
 /// Makes the conversation, repairing what has one right form.
 ///
@@ -29,7 +30,7 @@ pub(in crate::anthropic) fn build<'a>(
     caps: &'a Capabilities,
     names: &'a ToolNames,
     cites: bool,
-    lost: &mut Lost,
+    lost: &mut Losses,
 ) -> Result<Conversation<'a>, BadRequest> {
     let mut builder = ConversationBuilder {
         request,
@@ -81,7 +82,7 @@ struct ConversationBuilder<'a, 'l> {
     names: &'a ToolNames,
     /// Whether documents may be cited.
     cites: bool,
-    lost: &'l mut Lost,
+    lost: &'l mut Losses,
     ids: CallIds<'a>,
     /// Messages before the first turn, where the caller counts those of the system too.
     offset: usize,
@@ -93,7 +94,7 @@ fn end_properly(
     request: &ChatRequest,
     caps: &Capabilities,
     conversation: &mut Conversation<'_>,
-    lost: &mut Lost,
+    lost: &mut Losses,
 ) -> Result<(), BadRequest> {
     let native = request.dialect == Dialect::Anthropic;
     let turns = &mut conversation.turns;
@@ -120,7 +121,7 @@ fn end_properly(
         // A paused turn of server tools is sent back as it came.
         Some(BlockBody::Raw(_)) => {}
         _ if !caps.prefill => {
-            lost.note(
+            lost.lose(
                 "prefill",
                 "this model cannot continue a partial answer; it was instructed to go on",
             );
@@ -145,7 +146,7 @@ impl<'a> ConversationBuilder<'a, '_> {
             && self.request.dialect != Dialect::Anthropic
             && let Some((_, rest)) = system.split_last()
         {
-            self.lost.note(
+            self.lost.lose(
                 "system_role",
                 "the conversation has only system messages; the last one was sent as a user message",
             );
@@ -156,7 +157,7 @@ impl<'a> ConversationBuilder<'a, '_> {
 
     fn note_name(&mut self, message: &Message) {
         if message.name.is_some() {
-            self.lost.note(
+            self.lost.lose(
                 "name",
                 "the Messages API does not support names of speakers",
             );
@@ -179,7 +180,7 @@ impl<'a> ConversationBuilder<'a, '_> {
                 }
                 _ => self
                     .lost
-                    .note("system_media", "a system prompt can only have text"),
+                    .lose("system_media", "a system prompt can only have text"),
             }
         }
         blocks
@@ -211,11 +212,11 @@ impl<'a> ConversationBuilder<'a, '_> {
             }
             return;
         }
-        self.lost.note(
+        self.lost.lose(
             "mid_system",
             "system messages within the conversation were sent as text of a user message",
         );
-        if let Some(effort) = message.output_config.as_ref().and_then(effort_of) {
+        if let Some(effort) = message.output_config.as_ref().and_then(effort::of_config) {
             self.conversation.effort = Some(effort);
         }
         let words: Vec<Sent<'a>> = blocks
@@ -295,7 +296,7 @@ impl<'a> ConversationBuilder<'a, '_> {
             citations.extend(text.citations.iter().filter_map(citation::to_replay));
         }
         if citations.len() < text.citations.len() {
-            self.lost.note(
+            self.lost.lose(
                 "citations",
                 "only citations that this provider wrote can be sent back to it",
             );
@@ -310,7 +311,7 @@ impl<'a> ConversationBuilder<'a, '_> {
     }
 
     fn foreign_state(&mut self) {
-        self.lost.note(
+        self.lost.lose(
             "thinking_state",
             "only thinking that this provider signed can be sent back to it",
         );
@@ -333,16 +334,16 @@ impl<'a> ConversationBuilder<'a, '_> {
             }
             Part::Server(block) => self
                 .lost
-                .field(&block.kind, "the block belongs to another provider"),
+                .lose_field(&block.kind, "the block belongs to another provider"),
             Part::Document(Document {
                 source: DocumentSource::Text(text),
                 ..
             }) => blocks.push(Sent::text(text.as_str())),
             Part::Audio(_) => self
                 .lost
-                .note("audio", "this provider does not accept audio"),
+                .lose("audio", "this provider does not accept audio"),
             Part::Image(_) | Part::Document(_) | Part::SearchResult(_) | Part::ToolResult(_) => {
-                self.lost.note(
+                self.lost.lose(
                     "assistant_media",
                     "assistant messages can only have text and tool calls",
                 );
@@ -379,7 +380,7 @@ impl<'a> ConversationBuilder<'a, '_> {
             && !json.trim().is_empty()
             && !is_object(json.trim())
         {
-            self.lost.note(
+            self.lost.lose(
                 "tool_input",
                 "the arguments of an earlier call are not a JSON object and were sent as text",
             );
@@ -422,7 +423,7 @@ impl<'a> ConversationBuilder<'a, '_> {
             }
             Part::Server(block) => {
                 self.lost
-                    .field(&block.kind, "the block belongs to another provider");
+                    .lose_field(&block.kind, "the block belongs to another provider");
                 return Ok(None);
             }
             Part::Audio(_) => {
@@ -482,11 +483,4 @@ impl<'a> ConversationBuilder<'a, '_> {
 
 fn plain(body: BlockBody<'_>) -> Sent<'_> {
     Sent { body, cache: None }
-}
-
-/// The effort within an `output_config`.
-fn effort_of(config: &RawJson) -> Option<Effort> {
-    let members: Members<'_> = config.read().ok()?;
-    let effort: String = serde_json::from_str(members.get("effort")?.get()).ok()?;
-    Effort::parse(&effort)
 }

@@ -7,7 +7,7 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Capabilities;
 
 use super::{BlockBody, Conversation, Sent};
-use crate::anthropic::lost::Lost;
+use bardo_types::Losses;
 
 /// Most marks a request may have.
 const MARKS_MAX: usize = 4;
@@ -52,12 +52,12 @@ impl Conversation<'_> {
 
     /// Takes out the oldest marks of the turns until, with `others`, no more are left than the
     /// API takes.
-    pub(in crate::anthropic) fn limit_marks(&mut self, others: usize, lost: &mut Lost) {
+    pub(in crate::anthropic) fn limit_marks(&mut self, others: usize, lost: &mut Losses) {
         let mut excess = (self.marks() + others).saturating_sub(MARKS_MAX);
         if excess == 0 {
             return;
         }
-        lost.note("cache_control", "a request can have at most 4 cache marks");
+        lost.lose("cache_control", "a request can have at most 4 cache marks");
         let turns = self.turns.iter_mut().flat_map(|turn| &mut turn.blocks);
         for block in turns.chain(&mut self.system) {
             if excess == 0 {

@@ -8,7 +8,6 @@ use bardo_types::model::Dialect;
 
 use crate::anthropic::conversation;
 use crate::anthropic::conversation::{Conversation, ephemeral, write_blocks};
-use crate::anthropic::lost::Lost;
 use crate::anthropic::tools;
 use crate::anthropic::tools::{SentTool, SentToolChoice};
 use crate::anthropic::{sampling, schema, thinking};
@@ -16,6 +15,7 @@ use crate::codec::{BadRequest, Encoded, Target};
 use crate::json::{Object, object};
 use crate::kit::tool_names::{NameRule, ToolNames};
 use crate::quirks::Quirks;
+use bardo_types::Losses;
 
 /// Limit of the answer where neither the caller nor the catalog names one.
 const MAX_TOKENS_UNKNOWN: u64 = 32_000;
@@ -45,7 +45,7 @@ pub(in crate::anthropic) fn encode(
     purpose: Purpose,
 ) -> Result<Encoded, BadRequest> {
     refuse_impossible(request)?;
-    let mut lost = Lost::default();
+    let mut lost = Losses::default();
     let names = ToolNames::plan(request, NameRule::of(Dialect::Anthropic));
     let format = AnswerFormat::plan(request, target, &mut lost);
     let mut talk = conversation::build(
@@ -132,11 +132,11 @@ fn has_extra(request: &ChatRequest, prefix: &str) -> bool {
         .any(|(name, _)| name.starts_with(prefix))
 }
 
-fn max_tokens(request: &ChatRequest, target: &Target, lost: &mut Lost) -> u64 {
+fn max_tokens(request: &ChatRequest, target: &Target, lost: &mut Losses) -> u64 {
     let most = target.capabilities.max_output_tokens;
     match request.max_output_tokens {
         Some(wanted) if most > 0 && wanted > most => {
-            lost.note(
+            lost.lose(
                 "max_tokens",
                 "the limit is above the output limit of the model",
             );
@@ -155,14 +155,14 @@ fn tool_definitions<'a>(
     target: &Target,
     names: &'a ToolNames,
     talk: &Conversation<'_>,
-    lost: &mut Lost,
+    lost: &mut Losses,
 ) -> Vec<SentTool<'a>> {
     let mut only = match &request.tool_choice {
         Some(ToolChoice::Allowed { names, .. }) => Some(names.as_slice()),
         _ => None,
     };
     if only.is_some() && target.capabilities.bound_thinking && talk.is_signed() {
-        lost.note(
+        lost.lose(
             "allowed_tools",
             "signed thinking is valid only with the whole set of tools, so all tools were sent",
         );
@@ -178,7 +178,7 @@ fn cache_marks(
     target: &Target,
     talk: &mut Conversation<'_>,
     tools: &mut [SentTool<'_>],
-    lost: &mut Lost,
+    lost: &mut Losses,
 ) {
     let of_tools = tools.iter().filter(|tool| tool.is_marked()).count();
     let automatic = usize::from(request.cache.automatic.is_some());
@@ -198,7 +198,7 @@ fn cache_marks(
         talk.limit_marks(of_tools + automatic, lost);
     }
     if request.cache.options.is_some() {
-        lost.note(
+        lost.lose(
             "prompt_cache_options",
             "this provider uses cache marks instead of options",
         );
@@ -213,11 +213,11 @@ struct AnswerFormat<'a> {
 }
 
 impl<'a> AnswerFormat<'a> {
-    fn plan(request: &'a ChatRequest, target: &Target, lost: &mut Lost) -> Self {
+    fn plan(request: &'a ChatRequest, target: &Target, lost: &mut Losses) -> Self {
         match &request.output {
             OutputFormat::Text => Self::default(),
             OutputFormat::JsonObject => {
-                lost.note(
+                lost.lose(
                     "json_object",
                     "JSON without a schema cannot be enforced; the model was instructed",
                 );
@@ -233,7 +233,7 @@ impl<'a> AnswerFormat<'a> {
                 let limited = request.dialect != Dialect::Anthropic;
                 let (schema, turned) = schema::for_output(schema, limited);
                 if turned {
-                    lost.note(
+                    lost.lose(
                         "schema_constraints",
                         "constraints that are not enforced were added to the descriptions of the schema",
                     );
@@ -244,7 +244,7 @@ impl<'a> AnswerFormat<'a> {
                     _ => false,
                 };
                 if request.any_part(cites) {
-                    lost.note(
+                    lost.lose(
                         "citations",
                         "structured output and citations cannot be combined",
                     );
@@ -255,7 +255,7 @@ impl<'a> AnswerFormat<'a> {
                 }
             }
             OutputFormat::JsonSchema { schema, .. } => {
-                lost.note(
+                lost.lose(
                     "structured_output",
                     "the model does not support a schema for its answer; it was instructed",
                 );
@@ -284,7 +284,7 @@ struct RequestPlan<'a> {
 }
 
 impl RequestPlan<'_> {
-    fn write(&self, lost: &mut Lost) -> Vec<u8> {
+    fn write(&self, lost: &mut Losses) -> Vec<u8> {
         let mut out = Vec::with_capacity(4096);
         object(&mut out, |body| {
             body.set("model", &self.target.model);
@@ -365,7 +365,7 @@ impl RequestPlan<'_> {
     }
 
     /// Everything that does not change what the prompt is.
-    fn settings(&self, body: &mut Object<'_>, lost: &mut Lost) {
+    fn settings(&self, body: &mut Object<'_>, lost: &mut Losses) {
         let request = self.request;
         let sampling = sampling::plan(request, self.target, self.thinking.is_on(), lost);
         body.set_some("temperature", sampling.temperature.as_ref());
@@ -377,7 +377,7 @@ impl RequestPlan<'_> {
             .filter(|text| !text.trim().is_empty())
             .collect();
         if stop.len() < request.stop.len() {
-            lost.note(
+            lost.lose(
                 "stop",
                 "stop texts that have only white space are not accepted",
             );
@@ -396,7 +396,7 @@ impl RequestPlan<'_> {
             (Some("auto"), false) => Some("auto"),
             (Some("default"), false) => Some("standard_only"),
             (Some(_), false) => {
-                lost.note("service_tier", "this provider does not have this tier");
+                lost.lose("service_tier", "this provider does not have this tier");
                 None
             }
             (None, false) => None,
@@ -409,7 +409,7 @@ impl RequestPlan<'_> {
     }
 
     /// Notes what this dialect has no word for.
-    fn note_unknown(&self, lost: &mut Lost) {
+    fn note_unknown(&self, lost: &mut Losses) {
         let request = self.request;
         let unknown = [
             (request.logprobs.is_some(), "logprobs"),
@@ -426,13 +426,13 @@ impl RequestPlan<'_> {
         ];
         for (is_set, name) in unknown {
             if is_set {
-                lost.note(name, "the Messages API does not have this member");
+                lost.lose(name, "the Messages API does not have this member");
             }
         }
     }
 
     /// Members without a neutral meaning: this dialect's own go back, others are named as lost.
-    fn extra(&self, body: &mut Object<'_>, lost: &mut Lost) {
+    fn extra(&self, body: &mut Object<'_>, lost: &mut Losses) {
         let writes_thinking = self.writes_thinking();
         let own = Quirks::of(self.target.service).messages_members;
         for (name, raw) in &self.request.extra {
@@ -449,7 +449,7 @@ impl RequestPlan<'_> {
                     body.foreign(name, raw.as_str());
                 }
                 _ if self.purpose == Purpose::Count => {}
-                _ => lost.field(name, "the provider's API does not have this member"),
+                _ => lost.lose_field(name, "the provider's API does not have this member"),
             }
         }
     }

@@ -4,11 +4,12 @@ mod calls;
 mod machine;
 
 use bardo_types::chat::{Assembler, ChatResponse, StreamEvent};
-use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::fault::Fault;
 use bardo_types::model::Service;
 
 use crate::codec::DecodeContext;
 use crate::error_in_200::Extent;
+use crate::kit::messages::malformed;
 
 use crate::chat::error::decode::of_value as fault_of;
 use crate::chat::shapes::answer::{Chunk, WireChoice};
@@ -39,7 +40,7 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
 
 /// Parses a body or an event; what tells of a failure is one.
 pub(in crate::chat) fn read_chunk(data: &[u8], service: Service) -> Result<Chunk<'_>, Fault> {
-    let malformed = |what: &'static str| Fault::new(FaultClass::Malformed, what);
+    let malformed = |what: &'static str| malformed(what);
     let text = std::str::from_utf8(data)
         .map_err(|_| malformed("the provider's answer is not UTF-8"))?
         .trim();
@@ -66,10 +67,7 @@ pub(in crate::chat) fn read_chunk(data: &[u8], service: Service) -> Result<Chunk
 }
 
 pub(in crate::chat) fn incomplete() -> Fault {
-    Fault::new(
-        FaultClass::Malformed,
-        "the provider's answer ended without a finish reason",
-    )
+    malformed("the provider's answer ended without a finish reason")
 }
 
 /// An answer while it comes in.

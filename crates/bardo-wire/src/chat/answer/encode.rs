@@ -18,32 +18,89 @@ use crate::kit::custom_tools::unwrapped;
 /// Writes a whole answer.
 #[must_use]
 pub fn encode_response(response: &ChatResponse, context: &ReplyContext) -> Vec<u8> {
-    let mut out = Vec::with_capacity(1024);
-    {
-        let mut body = Object::new(&mut out);
-        body.set("id", reply_id(response.id.as_deref(), "chatcmpl-", context))
-            .set("object", "chat.completion")
-            .set("created", response.created.unwrap_or(context.created))
-            .set("model", response.model.as_deref().unwrap_or(&context.model))
-            .set("system_fingerprint", ());
-        if let Some(tier) = service_tier(response.service_tier.as_deref()) {
-            body.set("service_tier", tier);
-        }
-        {
-            let mut choices = body.array("choices");
-            for (index, choice) in response.choices.iter().enumerate() {
-                write_choice(index, choice, context, &mut choices);
-            }
-        }
-        if let Some(usage) = &response.usage {
-            write_usage(usage, &mut body.object("usage"));
-        }
+    write_reply(
+        ReplyForm::Answer,
+        response,
+        context,
+        |index, choice, out| {
+            write_choice(index, choice, context, out);
+        },
+    )
+}
+
+/// What an answer is written as.
+#[derive(Clone, Copy, PartialEq)]
+pub(in crate::chat) enum ReplyForm {
+    /// A whole answer of Chat Completions.
+    Answer,
+    /// A chunk of Chat Completions.
+    Chunk,
+    /// An answer of the legacy endpoint, or a chunk of one.
+    Completion,
+}
+
+/// What is known of an answer beside its choices.
+#[derive(Default)]
+pub(in crate::chat) struct Head<'a> {
+    pub(in crate::chat) id: Option<&'a str>,
+    pub(in crate::chat) model: Option<&'a str>,
+    /// Unix seconds.
+    pub(in crate::chat) created: Option<u64>,
+    pub(in crate::chat) service_tier: Option<&'a str>,
+}
+
+/// Writes the members in front of the choices.
+pub(in crate::chat) fn write_head(
+    form: ReplyForm,
+    head: &Head<'_>,
+    context: &ReplyContext,
+    body: &mut Object<'_>,
+) {
+    let (prefix, kind) = match form {
+        ReplyForm::Answer => ("chatcmpl-", "chat.completion"),
+        ReplyForm::Chunk => ("chatcmpl-", "chat.completion.chunk"),
+        ReplyForm::Completion => ("cmpl-", "text_completion"),
+    };
+    body.set("id", reply_id(head.id, prefix, context))
+        .set("object", kind)
+        .set("created", head.created.unwrap_or(context.created))
+        .set("model", head.model.unwrap_or(&context.model))
+        .set("system_fingerprint", ());
+    if form != ReplyForm::Completion {
+        body.set_some("service_tier", service_tier(head.service_tier));
     }
+}
+
+/// Writes a whole answer, each choice by `write`.
+pub(in crate::chat) fn write_reply(
+    form: ReplyForm,
+    response: &ChatResponse,
+    context: &ReplyContext,
+    mut write: impl FnMut(usize, &Choice, &mut Array<'_>),
+) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1024);
+    let mut body = Object::new(&mut out);
+    let head = Head {
+        id: response.id.as_deref(),
+        model: response.model.as_deref(),
+        created: response.created,
+        service_tier: response.service_tier.as_deref(),
+    };
+    write_head(form, &head, context, &mut body);
+    let mut choices = body.array("choices");
+    for (index, choice) in response.choices.iter().enumerate() {
+        write(index, choice, &mut choices);
+    }
+    choices.end();
+    if let Some(usage) = &response.usage {
+        write_usage(usage, &mut body.object("usage"));
+    }
+    body.end();
     out
 }
 
 /// The provider's id where it has the form that callers expect, else one made from the request's.
-pub(in crate::chat) fn reply_id(id: Option<&str>, prefix: &str, context: &ReplyContext) -> String {
+fn reply_id(id: Option<&str>, prefix: &str, context: &ReplyContext) -> String {
     match id {
         Some(id) if id.starts_with(prefix) => id.to_owned(),
         _ => format!("{prefix}{}", context.id_seed),
@@ -51,7 +108,7 @@ pub(in crate::chat) fn reply_id(id: Option<&str>, prefix: &str, context: &ReplyC
 }
 
 /// The tier by OpenAI's names; other providers' names would break strict clients.
-pub(in crate::chat) fn service_tier(tier: Option<&str>) -> Option<&str> {
+fn service_tier(tier: Option<&str>) -> Option<&str> {
     match tier? {
         "standard" => Some("default"),
         tier @ ("auto" | "default" | "flex" | "scale" | "priority" | "fast") => Some(tier),

@@ -7,6 +7,7 @@ use bardo_types::model::Service;
 use serde_json::Value;
 
 use crate::behind;
+use crate::kit::error_details::ErrorDetails;
 use crate::kit::messages::bounded;
 
 /// Reads the body of an answer whose status tells of a failure. Takes any bytes.
@@ -20,12 +21,9 @@ pub fn decode_error(status: u16, body: &[u8], service: Service) -> Fault {
         Err(_) => None,
     };
     let told = match &parsed {
-        Some(Value::Object(_)) => parsed
-            .as_ref()
-            .map(ChatErrorDetails::read)
-            .unwrap_or_default(),
-        Some(Value::String(message)) => ChatErrorDetails::message(message),
-        _ => ChatErrorDetails::message(&plain(text)),
+        Some(Value::Object(_)) => parsed.as_ref().map(ErrorDetails::read).unwrap_or_default(),
+        Some(Value::String(message)) => ErrorDetails::of_message(message),
+        _ => ErrorDetails::of_message(plain(text)),
     };
     told.into_fault(Some(status), service)
 }
@@ -39,44 +37,20 @@ pub(in crate::chat) fn of_value(raw: &str, service: Service) -> Fault {
         value => value,
     };
     let told = match &value {
-        Value::Object(_) => ChatErrorDetails::read(&value),
-        Value::String(message) => ChatErrorDetails::message(message),
-        _ => ChatErrorDetails::default(),
+        Value::Object(_) => ErrorDetails::read(&value),
+        Value::String(message) => ErrorDetails::of_message(message),
+        _ => ErrorDetails::default(),
     };
     let status = told.status.filter(|status| (400..=599).contains(status));
     told.into_fault(status, service)
 }
 
 /// A page or text that is no JSON.
-fn plain(text: &str) -> String {
-    let is_page = text.starts_with('<');
-    if text.is_empty() || is_page {
-        String::new()
-    } else {
-        text.to_owned()
-    }
+fn plain(text: &str) -> &str {
+    if text.starts_with('<') { "" } else { text }
 }
 
-/// What could be found in an error body.
-#[derive(Default)]
-struct ChatErrorDetails {
-    message: String,
-    code: Option<String>,
-    /// The broader `type`, where there is one beside the code.
-    kind: Option<String>,
-    param: Option<String>,
-    status: Option<u16>,
-    retry_after_ms: Option<u64>,
-}
-
-impl ChatErrorDetails {
-    fn message(message: &str) -> Self {
-        Self {
-            message: message.to_owned(),
-            ..Self::default()
-        }
-    }
-
+impl ErrorDetails {
     fn read(body: &Value) -> Self {
         let inner = body.get("error").filter(|error| !error.is_null());
         let mut told = Self::default();

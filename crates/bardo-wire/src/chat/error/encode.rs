@@ -9,7 +9,7 @@ use crate::json::Object;
 #[must_use]
 pub fn encode_error(view: &ErrorView<'_>) -> Vec<u8> {
     let mut out = Vec::new();
-    write_fault(view.fault, view.status, view.bardo_code, &mut out);
+    write_error(view, &mut out);
     out
 }
 
@@ -17,25 +17,20 @@ pub fn encode_error(view: &ErrorView<'_>) -> Vec<u8> {
 #[must_use]
 pub fn encode_stream_error(view: &ErrorView<'_>) -> Vec<u8> {
     let mut out = b"data: ".to_vec();
-    write_fault(view.fault, view.status, view.bardo_code, &mut out);
+    write_error(view, &mut out);
     out.extend_from_slice(b"\n\n");
     out
 }
 
-pub(in crate::chat) fn write_fault(
-    fault: &Fault,
-    status: u16,
-    bardo_code: &str,
-    out: &mut Vec<u8>,
-) {
-    let (kind, code) = kind_and_code(fault, status);
+fn write_error(view: &ErrorView<'_>, out: &mut Vec<u8>) {
+    let (kind, code) = kind_and_code(view.fault, view.status);
     let mut body = Object::new(out);
     body.object("error")
-        .set("message", &fault.message)
+        .set("message", &view.fault.message)
         .set("type", kind)
-        .set("param", &fault.param)
+        .set("param", &view.fault.param)
         .set("code", code)
-        .set("bardo_code", bardo_code);
+        .set("bardo_code", view.bardo_code);
 }
 
 fn kind_and_code(fault: &Fault, status: u16) -> (&'static str, Option<&str>) {

@@ -3,15 +3,13 @@
 use bardo_types::chat::{Citation, Finish, Opaque, Reasoning, ServerBlock, StreamEvent};
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
-use bardo_types::usage::Usage;
 
 use crate::chat::answer::encode::{
-    BLOCK_GAP, citations, explanation, finish_reason, hides_thinking, reply_id, service_tier,
+    BLOCK_GAP, Head, ReplyForm, citations, explanation, finish_reason, hides_thinking,
     wants_legacy_calls, write_signature,
 };
 use crate::chat::details;
-use crate::chat::error::encode::{encode_stream_error, write_fault};
-use crate::chat::usage::encode::write as write_usage;
+use crate::chat::stream::chunks::Chunks;
 use crate::codec::{ErrorView, ReplyContext, StreamEncoder};
 use crate::json::{Array, Object};
 use crate::kit::custom_tools::unwrapped;
@@ -21,23 +19,16 @@ use crate::kit::custom_tools::unwrapped;
 pub fn stream_encoder(context: ReplyContext) -> Box<dyn StreamEncoder> {
     Box::new(ChatEncoder {
         legacy: wants_legacy_calls(&context),
-        context,
-        head: Vec::new(),
+        chunks: Chunks::new(ReplyForm::Chunk, context),
         choices: Vec::new(),
-        usage: None,
-        over: false,
     })
 }
 
 struct ChatEncoder {
-    context: ReplyContext,
+    chunks: Chunks,
     /// The caller declared `functions`.
     legacy: bool,
-    /// What every chunk begins with, up to its choices; empty until the answer began.
-    head: Vec<u8>,
     choices: Vec<ChoiceState>,
-    usage: Option<Usage>,
-    over: bool,
 }
 
 #[derive(Default)]
@@ -68,9 +59,9 @@ struct StreamedCall {
 
 impl StreamEncoder for ChatEncoder {
     fn encode(&mut self, event: StreamEvent, trailer: &str, out: &mut Vec<u8>) {
-        if self.over {
+        let Some(event) = self.chunks.take(event, out) else {
             return;
-        }
+        };
         match event {
             StreamEvent::Start {
                 id,
@@ -78,21 +69,15 @@ impl StreamEncoder for ChatEncoder {
                 created,
                 service_tier,
             } => {
-                self.begin(id, model, created, service_tier);
+                self.chunks.begin(&Head {
+                    id: id.as_deref(),
+                    model: model.as_deref(),
+                    created,
+                    service_tier: service_tier.as_deref(),
+                });
                 self.choice(0, out);
             }
-            StreamEvent::Usage(usage) => match &mut self.usage {
-                Some(known) => known.supersede(&usage),
-                empty => *empty = Some(usage),
-            },
             StreamEvent::Done => self.done(trailer, out),
-            StreamEvent::Failed(fault) => {
-                self.over = true;
-                out.extend_from_slice(b"data: ");
-                let status = fault.status.unwrap_or(500).max(500);
-                write_fault(&fault, status, "upstream_error", out);
-                out.extend_from_slice(b"\n\n");
-            }
             StreamEvent::ToolStart { .. }
             | StreamEvent::ToolInput { .. }
             | StreamEvent::ToolEnd { .. } => self.tool(event, out),
@@ -101,44 +86,14 @@ impl StreamEncoder for ChatEncoder {
     }
 
     fn fail(&mut self, view: &ErrorView<'_>, out: &mut Vec<u8>) {
-        if !std::mem::replace(&mut self.over, true) {
-            out.extend_from_slice(&encode_stream_error(view));
-        }
+        self.chunks.fail(view, out);
     }
 }
 
 impl ChatEncoder {
-    fn begin(
-        &mut self,
-        id: Option<String>,
-        model: Option<String>,
-        created: Option<u64>,
-        tier: Option<String>,
-    ) {
-        let mut head = b"data: ".to_vec();
-        {
-            let mut object = Object::new(&mut head);
-            object
-                .set("id", reply_id(id.as_deref(), "chatcmpl-", &self.context))
-                .set("object", "chat.completion.chunk")
-                .set("created", created.unwrap_or(self.context.created))
-                .set("model", model.as_deref().unwrap_or(&self.context.model))
-                .set("system_fingerprint", ());
-            if let Some(tier) = service_tier(tier.as_deref()) {
-                object.set("service_tier", tier);
-            }
-        }
-        // The object goes on with its choices.
-        head.pop();
-        head.extend_from_slice(b",\"choices\":[");
-        self.head = head;
-    }
-
     /// The state of a choice, after its first chunk.
     fn choice(&mut self, number: u32, out: &mut Vec<u8>) -> &mut ChoiceState {
-        if self.head.is_empty() {
-            self.begin(None, None, None, None);
-        }
+        self.chunks.begin_anyway();
         let index = number as usize;
         while self.choices.len() <= index {
             self.choices.push(ChoiceState::default());
@@ -166,9 +121,7 @@ impl ChatEncoder {
         out: &mut Vec<u8>,
         fill: impl FnOnce(&mut Object<'_>),
     ) {
-        out.extend_from_slice(&self.head);
-        {
-            let mut choice = Object::new(out);
+        self.chunks.write(out, |choice| {
             choice.set("index", number);
             fill(&mut choice.object("delta"));
             match logprobs {
@@ -176,18 +129,13 @@ impl ChatEncoder {
                 None => choice.set("logprobs", ()),
             };
             choice.set("finish_reason", finish);
-        }
-        out.extend_from_slice(if self.context.request.include_usage {
-            b"],\"usage\":null}\n\n"
-        } else {
-            b"]}\n\n"
         });
     }
 
     fn content(&mut self, event: StreamEvent, out: &mut Vec<u8>) {
         match event {
             StreamEvent::Reasoning { .. } | StreamEvent::ReasoningEnd { .. }
-                if hides_thinking(&self.context) => {}
+                if hides_thinking(&self.chunks.context) => {}
             StreamEvent::Reasoning {
                 choice,
                 text,
@@ -352,18 +300,7 @@ impl ChatEncoder {
                 self.finish(number, Finish::Stop, None, out);
             }
         }
-        if self.context.request.include_usage
-            && let Some(usage) = &self.usage
-            && !self.head.is_empty()
-        {
-            out.extend_from_slice(&self.head);
-            out.extend_from_slice(b"],\"usage\":");
-            write_usage(usage, &mut Object::new(out));
-            out.extend_from_slice(b"}\n\n");
-        }
-        out.extend_from_slice(trailer.as_bytes());
-        out.extend_from_slice(b"data: [DONE]\n\n");
-        self.over = true;
+        self.chunks.end(trailer, out);
     }
 }
 
@@ -406,7 +343,7 @@ impl ChatEncoder {
         opaque: Option<&Opaque>,
         out: &mut Vec<u8>,
     ) {
-        let wrapped = !custom && self.context.request.is_custom_tool(name);
+        let wrapped = !custom && self.chunks.context.request.is_custom_tool(name);
         let free_text = custom || wrapped;
         let calls = &mut self.choice(number, out).calls;
         while calls.len() <= call as usize {

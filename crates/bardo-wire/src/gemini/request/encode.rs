@@ -3,30 +3,12 @@ pub(in crate::gemini) mod generation;
 
 use bardo_types::chat::ChatRequest;
 use bardo_types::model::{Capabilities, Dialect};
-use bardo_types::{Degradation, json::RawJson};
+use bardo_types::{Losses, json::RawJson};
 
 use crate::codec::{BadRequest, Encoded, Target};
 use crate::gemini::shapes::request::{GenerateBody, Part};
 use crate::gemini::tools;
 use crate::kit::tool_names::{NameRule, ToolNames};
-
-/// What a request could not carry, each feature named once.
-#[derive(Default)]
-pub(in crate::gemini) struct Losses(bardo_types::Losses);
-
-impl Losses {
-    pub(in crate::gemini) fn note(&mut self, feature: &'static str, detail: &'static str) {
-        self.0.lose(feature, detail);
-    }
-
-    pub(in crate::gemini) fn field(&mut self, name: &str, detail: &'static str) {
-        self.0.lose_field(name, detail);
-    }
-
-    fn into_list(self) -> Vec<Degradation> {
-        self.0.into_list()
-    }
-}
 
 /// Whether a model thinks at all.
 pub(in crate::gemini) fn thinks(capabilities: &Capabilities) -> bool {
@@ -85,7 +67,7 @@ fn own_members<'a>(request: &'a ChatRequest, losses: &mut Losses) -> Vec<(&'a st
             name if request.dialect == Dialect::Gemini => own.push((name, value)),
             name if tools::is_web_search_member(name) => {}
             _ if value.is_null() => {}
-            name => losses.field(name, "Gemini does not have this member; it was removed"),
+            name => losses.lose_field(name, "Gemini does not have this member; it was removed"),
         }
     }
     own
@@ -98,7 +80,7 @@ fn service_tier(request: &ChatRequest, losses: &mut Losses) -> Option<&'static s
         "flex" => Some("flex"),
         "priority" => Some("priority"),
         _ => {
-            losses.note(
+            losses.lose(
                 "service_tier",
                 "Gemini does not have this tier; its default tier is used",
             );
@@ -129,7 +111,7 @@ fn note_unsupported(request: &ChatRequest, losses: &mut Losses) {
     ];
     for (asked, feature) in absent {
         if asked {
-            losses.note(feature, "Gemini does not have this setting; it was removed");
+            losses.lose(feature, "Gemini does not have this setting; it was removed");
         }
     }
 }

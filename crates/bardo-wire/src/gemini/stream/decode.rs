@@ -16,6 +16,8 @@ use crate::gemini::shapes::answer::{
 };
 use crate::gemini::usage::read_usage;
 use crate::json::Lenient;
+use crate::kit::custom_tools::unwrapped_whole;
+use crate::kit::messages::malformed;
 use crate::sse::SseEvent;
 
 /// The most candidates that a request can ask for, with room; an index above it is no index.
@@ -85,10 +87,7 @@ impl StreamDecoder for GeminiDecoder {
                 && self.candidates.iter().all(|done| done.finish.is_some());
         if !complete {
             out.push(StreamEvent::Failed(if self.buffered {
-                Fault::new(
-                    FaultClass::Malformed,
-                    "the provider's answer is not complete",
-                )
+                malformed("the provider's answer is not complete")
             } else {
                 Fault::new(
                     FaultClass::Connection,
@@ -149,10 +148,7 @@ impl GeminiDecoder {
                 return self.fail(crate::gemini::error::told_in_200(data), out);
             }
             _ => {
-                let fault = Fault::new(
-                    FaultClass::Malformed,
-                    "the provider sent an event that is not a Gemini answer",
-                );
+                let fault = malformed("the provider sent an event that is not a Gemini answer");
                 return self.fail(fault, out);
             }
         };
@@ -468,14 +464,8 @@ fn number(index: usize) -> u32 {
 
 /// Writes the whole input of a call; custom tools were declared with one `input` string.
 fn push_input(choice: u32, call: u32, custom: bool, args: &str, out: &mut Vec<StreamEvent>) {
-    #[derive(serde::Deserialize)]
-    struct Wrapped {
-        input: String,
-    }
-    let fragment = match serde_json::from_str::<Wrapped>(args) {
-        Ok(wrapped) if custom => wrapped.input,
-        _ => compact(args),
-    };
+    let text = custom.then(|| unwrapped_whole(args)).flatten();
+    let fragment = text.unwrap_or_else(|| compact(args));
     out.push(StreamEvent::ToolInput {
         choice,
         call,

@@ -139,10 +139,7 @@ impl StreamEncoder for ResponsesEncoder {
             return;
         }
         if let StreamEvent::Usage(usage) = event {
-            match &mut self.usage {
-                Some(known) => known.supersede(&usage),
-                empty => *empty = Some(usage),
-            }
+            self.usage.get_or_insert_default().supersede(&usage);
             return;
         }
         if self.frame.is_none() {

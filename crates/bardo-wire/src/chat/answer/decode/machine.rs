@@ -13,6 +13,7 @@ use crate::chat::details::{Detail, DetailBlock};
 use crate::chat::shapes::answer::{Delta, Loose, WireChoice};
 use crate::codec::DecodeContext;
 use crate::json::{Str, wire_object};
+use crate::kit::messages::malformed;
 
 /// More answers than anybody may ask for; an index beyond is nonsense.
 const MAX_CHOICES: u32 = 128;
@@ -69,10 +70,7 @@ impl Machine {
         };
         let number = wire.index.unwrap_or(fallback);
         if number >= MAX_CHOICES {
-            return Err(Fault::new(
-                FaultClass::Malformed,
-                "the answer has a choice with too large an index",
-            ));
+            return Err(malformed("the answer has a choice with too large an index"));
         }
         if let Some(error) = wire.error {
             return Err(crate::chat::error::decode::of_value(
@@ -101,10 +99,7 @@ impl Machine {
             growth.take(delta);
         }
         if growth.choice.calls.are_too_many() {
-            return Err(Fault::new(
-                FaultClass::Malformed,
-                "the answer has too many tool calls",
-            ));
+            return Err(malformed("the answer has too many tool calls"));
         }
         if let Some(raw) = wire.logprobs {
             growth.out.push(StreamEvent::Logprobs {
@@ -189,10 +184,9 @@ fn choice_end(
         }
         _ => {
             let shown: String = reason.chars().take(64).collect();
-            return Err(Fault::new(
-                FaultClass::Malformed,
-                format!("the answer ended with an unknown finish reason: `{shown}`"),
-            ));
+            return Err(malformed(format!(
+                "the answer ended with an unknown finish reason: `{shown}`"
+            )));
         }
     };
     if choice.finish.is_none() {

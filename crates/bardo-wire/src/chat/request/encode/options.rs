@@ -12,6 +12,7 @@ use super::pieces::plain_mark;
 use crate::chat::tools::encode as tools;
 use crate::codec::BadRequest;
 use crate::json::Object;
+use crate::kit::effort;
 use crate::kit::tool_names::digest;
 use crate::quirks::{AutomaticCache, EndUser, OutputLimit, Reasoning};
 
@@ -106,10 +107,6 @@ fn write_n(job: &Job<'_>, object: &mut Object<'_>) -> Result<(), BadRequest> {
 /// What the caller wants of thinking, all spellings considered; the last instruction inside the
 /// conversation counts most.
 fn wanted(job: &Job<'_>) -> ReasoningRequest {
-    #[derive(serde::Deserialize)]
-    struct OutputConfig {
-        effort: Option<String>,
-    }
     let mut wanted = job.request.reasoning.clone();
     let last = job
         .request
@@ -118,12 +115,7 @@ fn wanted(job: &Job<'_>) -> ReasoningRequest {
         .rev()
         .filter(|message| message.role == Role::System)
         .find_map(|message| message.output_config.as_ref());
-    if let Some(effort) = last
-        .and_then(|raw| raw.read::<OutputConfig>().ok()?.effort)
-        .and_then(|name| Effort::parse(&name))
-    {
-        wanted.effort = Some(effort);
-    }
+    wanted.effort = last.and_then(effort::of_config).or(wanted.effort);
     wanted
 }
 

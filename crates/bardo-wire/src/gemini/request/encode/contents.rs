@@ -13,11 +13,12 @@ use bardo_types::model::{Capabilities, Dialect};
 use crate::codec::BadRequest;
 use crate::gemini::media;
 use crate::gemini::media::PartPath;
-use crate::gemini::request::encode::{Losses, thinks};
+use crate::gemini::request::encode::thinks;
 use crate::gemini::shapes::request::{
     Content, FunctionCall, FunctionResponse, Outcome, Part, Plain, Speaker,
 };
 use crate::kit::tool_names::ToolNames;
+use bardo_types::Losses;
 
 /// What Gemini documents for calls that another model made.
 const FOREIGN_CALL_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -112,7 +113,7 @@ pub(in crate::gemini) fn encode<'a>(
                     system.push(Part::text(text.text.as_str()));
                 }
             }
-            _ => losses.note("system_media", "Gemini accepts only text as system prompt"),
+            _ => losses.lose("system_media", "Gemini accepts only text as system prompt"),
         }
     }
     let mut builder = ContentsBuilder {
@@ -133,7 +134,7 @@ pub(in crate::gemini) fn encode<'a>(
                 "the conversation has no user message; add one",
             ));
         }
-        losses.note(
+        losses.lose(
             "system",
             "the conversation has no user message; the system prompt was sent as one",
         );
@@ -146,7 +147,7 @@ pub(in crate::gemini) fn encode<'a>(
         sign_foreign_calls(&mut turns);
     }
     if !capabilities.prefill && turns.last().is_some_and(|turn| turn.role == Speaker::Model) {
-        losses.note(
+        losses.lose(
             "prefill",
             "this model cannot continue a partial answer; it was instructed to go on",
         );
@@ -185,7 +186,7 @@ impl<'a> ContentsBuilder<'a, '_> {
             while at < messages.len() && (messages[at].role == Role::Assistant) == by_model {
                 if messages[at].name.is_some() {
                     self.losses
-                        .note("name", "Gemini does not support names of speakers");
+                        .lose("name", "Gemini does not support names of speakers");
                 }
                 if by_model {
                     self.model_message(at, &mut said)?;
@@ -217,7 +218,7 @@ impl<'a> ContentsBuilder<'a, '_> {
         let mut parts = Vec::with_capacity(self.calls.list.len() + user.words.len());
         for call in std::mem::take(&mut self.calls).list {
             let response = call.result.unwrap_or_else(|| {
-                self.losses.note(
+                self.losses.lose(
                     "tool_result",
                     "a tool call without a result was answered with an error, because Gemini requires a result",
                 );
@@ -280,7 +281,7 @@ impl<'a> ContentsBuilder<'a, '_> {
                 Said::Server(block) if block.dialect == Dialect::Gemini => {
                     out.push(Part::Raw(&block.raw));
                 }
-                Said::Audio(audio) if audio.data.is_empty() => self.losses.note(
+                Said::Audio(audio) if audio.data.is_empty() => self.losses.lose(
                     "audio",
                     "audio stored by another provider was removed from the history",
                 ),
@@ -297,7 +298,7 @@ impl<'a> ContentsBuilder<'a, '_> {
     fn user_message(&mut self, at: usize, turn: &mut UserTurn<'a>) -> Result<(), BadRequest> {
         let message: &'a Message = &self.request.messages[at];
         if message.role == Role::System {
-            self.losses.note(
+            self.losses.lose(
                 "mid_system",
                 "system messages within the conversation were sent as text of a user message",
             );
@@ -337,7 +338,7 @@ impl<'a> ContentsBuilder<'a, '_> {
                 out.push(Part::text(media::search_result(result, self.losses)));
             }
             Said::Refusal(words) => out.push(Part::text(words.as_str())),
-            Said::Server(_) => self.losses.note(
+            Said::Server(_) => self.losses.lose(
                 "server_tools",
                 "blocks of another provider's tools were removed from the history",
             ),
@@ -354,7 +355,7 @@ impl<'a> ContentsBuilder<'a, '_> {
     fn words(&mut self, text: &'a Text, out: &mut Vec<Part<'a>>) {
         note_mark(text.cache.as_ref(), self.losses);
         if !text.citations.is_empty() {
-            self.losses.note(
+            self.losses.lose(
                 "citations",
                 "citations of earlier answers were removed from the history",
             );
@@ -379,7 +380,7 @@ impl<'a> ContentsBuilder<'a, '_> {
                 Some(signature)
             }
             _ => {
-                self.losses.note(
+                self.losses.lose(
                     "thinking_state",
                     "thinking of another model cannot be sent to Gemini",
                 );
@@ -397,7 +398,7 @@ impl<'a> ContentsBuilder<'a, '_> {
             result: None,
         });
         let args = call.input.as_object().unwrap_or_else(|| {
-            self.losses.note(
+            self.losses.lose(
                 "tool_arguments",
                 "the arguments of an earlier call are not a JSON object and were sent as a string",
             );
@@ -493,7 +494,7 @@ fn thought<'a>(text: &'a str, signature: Option<&'a str>) -> Part<'a> {
 
 fn note_mark(mark: Option<&CacheMark>, losses: &mut Losses) {
     if mark.is_some() {
-        losses.note(
+        losses.lose(
             "cache_control",
             "Gemini caches prompts by itself; cache marks are not sent",
         );

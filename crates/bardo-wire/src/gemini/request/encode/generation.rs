@@ -3,9 +3,11 @@
 use bardo_types::chat::{ChatRequest, OutputFormat, Part, ThinkingDisplay, ThinkingMode};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect, Effort};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::gemini::request::encode::{Losses, thinks};
+use crate::gemini::request::encode::thinks;
+use crate::kit::effort;
+use bardo_types::Losses;
 
 /// Gemini takes no more stop texts than this.
 const MAX_STOPS: usize = 5;
@@ -90,7 +92,7 @@ pub(in crate::gemini) fn encode<'a>(
     config.stop_sequences = stops.map(String::as_str).collect();
     if config.stop_sequences.len() > MAX_STOPS {
         config.stop_sequences.truncate(MAX_STOPS);
-        losses.note(
+        losses.lose(
             "stop",
             "Gemini accepts five stop texts; the others were removed",
         );
@@ -109,7 +111,7 @@ fn resolution(request: &ChatRequest, losses: &mut Losses) -> Option<&'static str
     let mut wanted = None;
     for message in &request.messages {
         if !agree(&message.parts, &mut wanted) {
-            losses.note(
+            losses.lose(
                 "image_detail",
                 "Gemini has one resolution for all images; it chooses it itself",
             );
@@ -154,7 +156,7 @@ fn sampling<'a>(
     } else {
         for (value, name) in adjustable {
             if value.is_some() {
-                losses.note(name, "this model does not support sampling settings");
+                losses.lose(name, "this model does not support sampling settings");
             }
         }
     }
@@ -165,7 +167,7 @@ fn sampling<'a>(
         .as_ref()
         .filter(|seed| seed.read::<i32>().is_ok());
     if sampling.seed.is_some() && config.seed.is_none() {
-        losses.note("seed", "Gemini accepts seeds of 32 bits");
+        losses.lose("seed", "Gemini accepts seeds of 32 bits");
     }
     let biased = |bias: &RawJson| !matches!(bias.as_str(), "{}" | "null");
     let absent = [
@@ -178,7 +180,7 @@ fn sampling<'a>(
     ];
     for (asked, feature) in absent {
         if asked {
-            losses.note(feature, "Gemini does not have this setting; it was removed");
+            losses.lose(feature, "Gemini does not have this setting; it was removed");
         }
     }
 }
@@ -198,7 +200,7 @@ fn shape<'a>(
             config.response_json_schema = Some(schema);
         }
         OutputFormat::JsonSchema { schema, .. } => {
-            losses.note(
+            losses.lose(
                 "structured_output",
                 "this model does not support a schema for its answer; it was instructed",
             );
@@ -234,7 +236,7 @@ fn wish(
         }
         (Some(ThinkingMode::Budget(tokens)), _) => RequestedThinking::Budget(tokens),
         (Some(ThinkingMode::BetweenTools), effort) => {
-            losses.note(
+            losses.lose(
                 "thinking_mode",
                 "Gemini cannot limit thinking to the time between tool calls",
             );
@@ -248,17 +250,12 @@ fn wish(
 
 /// The effort that the latest system message with settings asks for.
 fn latest_effort(request: &ChatRequest) -> Option<Effort> {
-    #[derive(Deserialize)]
-    struct OutputConfig {
-        effort: Option<String>,
-    }
     request
         .messages
         .iter()
         .rev()
         .filter_map(|message| message.output_config.as_ref())
-        .find_map(|raw| raw.read::<OutputConfig>().ok()?.effort)
-        .and_then(|effort| Effort::parse(&effort))
+        .find_map(effort::of_config)
 }
 
 fn thinking(
@@ -269,7 +266,7 @@ fn thinking(
     let wish = wish(request, capabilities, losses);
     if !thinks(capabilities) {
         if !matches!(wish, RequestedThinking::Unsaid | RequestedThinking::Off) {
-            losses.note("thinking", "this model does not think");
+            losses.lose("thinking", "this model does not think");
         }
         return None;
     }
@@ -304,7 +301,7 @@ fn budget(
         RequestedThinking::Free => Some(-1),
         RequestedThinking::Off if capabilities.thinking.disabled => Some(0),
         RequestedThinking::Off => {
-            losses.note(
+            losses.lose(
                 "thinking_off",
                 "this model cannot disable thinking; its lowest effort was set",
             );
@@ -313,7 +310,7 @@ fn budget(
         RequestedThinking::Budget(tokens) => {
             let wanted = i64::try_from(*tokens).unwrap_or(i64::MAX);
             if wanted > MAX_BUDGET {
-                losses.note(
+                losses.lose(
                     "thinking_budget",
                     "the budget was reduced to the limit of Gemini",
                 );
@@ -337,7 +334,7 @@ fn level(
         RequestedThinking::Unsaid | RequestedThinking::Free => return None,
         RequestedThinking::Off => Effort::None,
         RequestedThinking::Budget(tokens) => {
-            losses.note(
+            losses.lose(
                 "thinking_budget",
                 "this model has no thinking budget; the nearest level was set",
             );
@@ -346,16 +343,16 @@ fn level(
         RequestedThinking::Effort(effort) => *effort,
     };
     let Some(nearest) = capabilities.nearest_effort(wanted) else {
-        losses.note("effort", "this model has no settings for thinking");
+        losses.lose("effort", "this model has no settings for thinking");
         return None;
     };
     if wanted == Effort::None {
-        losses.note(
+        losses.lose(
             "thinking_off",
             "this model cannot disable thinking; its lowest effort was set",
         );
     } else if nearest != wanted && !(wanted == Effort::Max && nearest == Effort::Xhigh) {
-        losses.note("effort", "the nearest level of this model was set");
+        losses.lose("effort", "the nearest level of this model was set");
     }
     Some(match nearest {
         Effort::None | Effort::Minimal => "MINIMAL",
