@@ -1,7 +1,7 @@
 use bardo_access::{Admission, Throttled};
 use bardo_ledger::{CapScope, StoreError, Window};
 use bardo_router::{NoRoute, Refusal};
-use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::fault::Fault;
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::BadRequest;
@@ -182,26 +182,5 @@ impl EngineError {
             *limits = left.cloned().map(Box::new);
         }
         self
-    }
-}
-
-/// The stable code of a provider's failure, as `error.bardo_code` shows it.
-#[must_use]
-pub const fn code_of(class: FaultClass) -> &'static str {
-    match class {
-        FaultClass::BadRequest => "upstream_rejected",
-        FaultClass::ContextTooLong => "context_too_long",
-        FaultClass::Authentication | FaultClass::Permission => "upstream_refused_key",
-        FaultClass::Payment => "upstream_out_of_funds",
-        FaultClass::NotFound => "upstream_not_found",
-        FaultClass::Conflict => "upstream_conflict",
-        FaultClass::TooLarge => "upstream_too_large",
-        FaultClass::Unprocessable => "upstream_unprocessable",
-        FaultClass::RateLimit => "upstream_rate_limit",
-        FaultClass::Server => "upstream_failed",
-        FaultClass::Overloaded => "upstream_overloaded",
-        FaultClass::Timeout => "upstream_timeout",
-        FaultClass::Connection => "upstream_connection",
-        FaultClass::Malformed => "upstream_malformed",
     }
 }

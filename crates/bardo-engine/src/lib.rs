@@ -82,7 +82,7 @@ pub use breaker::{Breaker, CircuitHealth, CircuitState};
 pub use cache_key::EpochEvents;
 pub use call::Call;
 pub use engine::Engine;
-pub use error::{EngineError, UpstreamFailure, code_of};
+pub use error::{EngineError, UpstreamFailure};
 pub use explain::{Explained, ExplainedLeg};
 pub use head::{AnswerHead, Figures};
 pub use hints::{Hints, hints_schema};

@@ -136,7 +136,7 @@ mod tests {
         assert!(one.reach(3 * STEP).is_ok());
         assert!(one.reach(2 * STEP).is_ok(), "that much is held already");
         assert!(other.reach(1).is_ok());
-        assert_eq!(other.reach(STEP + 1).unwrap_err().status, 503);
+        assert_eq!(other.reach(STEP + 1).unwrap_err().code.status(), 503);
         drop(one);
         assert!(budget.room(4 * STEP).reach(STEP).is_ok());
         drop(other);

@@ -18,6 +18,7 @@ use bardo_engine::{
 use bardo_ledger::Ledger;
 use bardo_telemetry::Metrics;
 use bardo_types::clock::{Clock as _, SystemClock};
+use bardo_types::error_code::ErrorCode;
 use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
@@ -352,8 +353,10 @@ impl Edge {
             }
         }
         let read = body::read(headers, body, limit, limits, room).await;
-        read.map_err(|problem| match problem.status {
-            413 if limit < limits.max_body => Problem::body_without_funds(limit),
+        read.map_err(|problem| match problem.code {
+            ErrorCode::BodyTooLarge if limit < limits.max_body => {
+                Problem::body_without_funds(limit)
+            }
             _ => problem,
         })
     }

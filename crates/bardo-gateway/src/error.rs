@@ -6,8 +6,9 @@ mod lookup;
 mod refusal;
 
 use bardo_access::{Admission, Throttled};
-use bardo_engine::{EngineError, UpstreamFailure, code_of};
+use bardo_engine::{EngineError, UpstreamFailure};
 use bardo_router::NoRoute;
+use bardo_types::error_code::ErrorCode;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
@@ -19,68 +20,10 @@ use http::StatusCode;
 
 use self::budget::FullCap;
 
-/// Every code that `error.bardo_code` can show.
-pub(crate) const CODES: &[&str] = &[
-    "body_too_large",
-    "budget_exceeded",
-    "busy",
-    "circuit_open",
-    "content_refused",
-    "context_too_long",
-    "draining",
-    "feature_unavailable",
-    "foreign_page",
-    "header_too_large",
-    "idempotency_in_progress",
-    "idempotency_mismatch",
-    "idempotency_unknown",
-    "insufficient_funds",
-    "invalid_json",
-    "invalid_key",
-    "invalid_request",
-    "key_check_busy",
-    "key_scope",
-    "method_not_allowed",
-    "missing_key",
-    "model_not_found",
-    "no_route",
-    "operation_unavailable",
-    "privacy_unavailable",
-    "rate_limited",
-    "read_timeout",
-    "receipt_not_found",
-    "requirements_unsatisfiable",
-    "response_not_found",
-    "schema_violated",
-    "store_unavailable",
-    "unknown_endpoint",
-    "unpriced_model",
-    "upstream_conflict",
-    "upstream_connection",
-    "upstream_failed",
-    "upstream_malformed",
-    "upstream_not_found",
-    "upstream_out_of_funds",
-    "upstream_overloaded",
-    "upstream_rate_limit",
-    "upstream_refused_key",
-    "upstream_rejected",
-    "upstream_timeout",
-    "upstream_too_large",
-    "upstream_unprocessable",
-];
-
-/// Whether a request that ends with this status ends so each time. Some SDKs and agents repeat
-/// any failure behind a gateway unless they are told not to.
-const fn is_final(status: u16) -> bool {
-    matches!(status, 400..=407 | 410..=422 | 424 | 426 | 428 | 431 | 451)
-}
-
 /// A failure as HTTP shows it.
 #[derive(Debug)]
 pub(crate) struct Problem {
-    pub(crate) status: u16,
-    pub(crate) code: &'static str,
+    pub(crate) code: ErrorCode,
     pub(crate) fault: Box<Fault>,
     /// Whether SDKs are to try again, where their own rule may be wrong.
     pub(crate) should_retry: Option<bool>,
@@ -95,13 +38,15 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    fn new(status: u16, code: &'static str, class: FaultClass, message: impl Into<String>) -> Self {
-        debug_assert!(CODES.contains(&code), "{code} is not listed");
+    fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::of_fault(code, Fault::new(code.class(), message.into()))
+    }
+
+    fn of_fault(code: ErrorCode, fault: Fault) -> Self {
         Self {
-            status,
             code,
-            fault: Box::new(Fault::new(class, message.into())),
-            should_retry: is_final(status).then_some(false),
+            fault: Box::new(fault),
+            should_retry: code.is_final().then_some(false),
             reason: None,
             model: None,
             limits: None,
@@ -109,15 +54,21 @@ impl Problem {
         }
     }
 
-    /// Adds how long to wait before the next try.
-    fn after(mut self, wait_ms: u64) -> Self {
+    /// Adds that a retry does not help.
+    fn for_good(mut self) -> Self {
+        self.should_retry = Some(false);
+        self
+    }
+
+    /// Adds the time until a retry can help.
+    fn retry_after(mut self, wait_ms: u64) -> Self {
         self.fault.retry_after_ms = Some(wait_ms);
         self
     }
 
-    /// A retry does not help.
-    fn for_good(mut self) -> Self {
-        self.should_retry = Some(false);
+    /// Shows `code` also in the dialect's own member for codes.
+    fn told_as(mut self, code: impl Into<String>) -> Self {
+        self.fault.code = Some(code.into());
         self
     }
 
@@ -126,20 +77,13 @@ impl Problem {
         self
     }
 
-    fn retry_after(mut self, milliseconds: u64) -> Self {
-        self.fault.retry_after_ms = Some(milliseconds);
-        self
-    }
-
     /// Too many bytes of bodies are being received.
     pub(crate) fn too_many_bodies() -> Self {
         Self::new(
-            503,
-            "busy",
-            FaultClass::Overloaded,
+            ErrorCode::Busy,
             "too many request bodies are being received (`server.max_bodies`); try again later",
         )
-        .after(1_000)
+        .retry_after(1_000)
     }
 
     /// An account without money sends a large body.
@@ -148,7 +92,7 @@ impl Problem {
             "the account has no balance, so request bodies are limited to {limit} bytes; add money to the account or \
              send less"
         );
-        let problem = Self::new(402, "insufficient_funds", FaultClass::Payment, message);
+        let problem = Self::new(ErrorCode::InsufficientFunds, message);
         Self {
             funds: Some(MicroUsd::ZERO),
             ..problem.for_good()
@@ -158,46 +102,40 @@ impl Problem {
     /// The head of a request breaks the rules of HTTP/1.1 for `Host`.
     pub(crate) fn bad_host() -> Self {
         Self::new(
-            400,
-            "invalid_request",
-            FaultClass::BadRequest,
+            ErrorCode::InvalidRequest,
             "the request must have exactly one `Host` header; send one",
         )
     }
 
     pub(crate) fn method_not_allowed(method: &http::Method, allowed: &str) -> Self {
         let message = format!("method `{method}` is not supported here; use {allowed}");
-        Self::new(405, "method_not_allowed", FaultClass::BadRequest, message)
+        Self::new(ErrorCode::MethodNotAllowed, message)
     }
 
     pub(crate) fn body_too_large(limit: usize) -> Self {
         let message = format!(
             "the request body is larger than {limit} bytes; send less or raise `server.max_body`"
         );
-        Self::new(413, "body_too_large", FaultClass::TooLarge, message)
+        Self::new(ErrorCode::BodyTooLarge, message)
     }
 
     pub(crate) fn header_too_large(limit: usize) -> Self {
         let message = format!(
             "the request headers are larger than {limit} bytes in total; send less or raise `server.max_header`"
         );
-        Self::new(431, "header_too_large", FaultClass::BadRequest, message)
+        Self::new(ErrorCode::HeaderTooLarge, message)
     }
 
     pub(crate) fn read_timeout() -> Self {
         Self::new(
-            408,
-            "read_timeout",
-            FaultClass::Timeout,
+            ErrorCode::ReadTimeout,
             "the request body did not arrive in time (`server.read_timeout`); send it again",
         )
     }
 
     pub(crate) fn broken_body() -> Self {
         Self::new(
-            400,
-            "invalid_request",
-            FaultClass::BadRequest,
+            ErrorCode::InvalidRequest,
             "the connection ended before the whole request body arrived; send it again",
         )
     }
@@ -206,31 +144,29 @@ impl Problem {
     pub(crate) fn store_unavailable(error: &impl std::fmt::Display) -> Self {
         tracing::warn!(%error, "the store does not answer");
         let message = "the ledger is unavailable; nothing was sent or charged; try again later";
-        let mut problem = Self::new(503, "store_unavailable", FaultClass::Overloaded, message);
-        problem.fault.retry_after_ms = Some(1_000);
-        problem
+        Self::new(ErrorCode::StoreUnavailable, message).retry_after(1_000)
     }
 
     pub(crate) fn bad_date(param: &'static str) -> Self {
         let message = format!(
             "`{param}` must be a date such as 2026-11-20; `from` must not be after `to`, nor more than 400 days before it"
         );
-        Self::new(400, "invalid_request", FaultClass::BadRequest, message).param(param)
+        Self::new(ErrorCode::InvalidRequest, message).param(param)
     }
 
     pub(crate) fn no_event(name: &str) -> Self {
         let message = format!("unknown event `{name}`; see the list in docs/operations.md");
-        Self::new(400, "invalid_request", FaultClass::BadRequest, message).param("events")
+        Self::new(ErrorCode::InvalidRequest, message).param("events")
     }
 
     /// Caps that the caller sent cannot be set.
     pub(crate) fn bad_caps(message: String) -> Self {
-        Self::new(400, "invalid_request", FaultClass::BadRequest, message)
+        Self::new(ErrorCode::InvalidRequest, message)
     }
 
     /// The caller has no caps that it may move.
     pub(crate) fn no_caps(message: &str) -> Self {
-        Self::new(403, "key_scope", FaultClass::Permission, message)
+        Self::new(ErrorCode::KeyScope, message)
     }
 
     pub(crate) fn caps_too_often(throttled: Throttled) -> Self {
@@ -239,55 +175,39 @@ impl Problem {
 
     pub(crate) fn draining() -> Self {
         Self::new(
-            503,
-            "draining",
-            FaultClass::Overloaded,
+            ErrorCode::Draining,
             "the gateway is shutting down; try again",
         )
-        .after(1_000)
+        .retry_after(1_000)
     }
 
     pub(crate) fn bad_idempotency_key() -> Self {
         Self::new(
-            400,
-            "invalid_request",
-            FaultClass::BadRequest,
+            ErrorCode::InvalidRequest,
             "`Idempotency-Key` must be one header of 1 to 255 visible ASCII characters",
         )
     }
 
     pub(crate) fn idempotency_in_progress() -> Self {
-        let mut problem = Self::new(
-            409,
-            "idempotency_in_progress",
-            FaultClass::Conflict,
+        Self::new(
+            ErrorCode::IdempotencyInProgress,
             "the first request with this `Idempotency-Key` is still in progress; try again to get its answer",
-        );
-        problem.fault.retry_after_ms = Some(1_000);
-        problem
+        ).retry_after(1_000)
     }
 
     pub(crate) fn idempotency_mismatch() -> Self {
-        let mut problem = Self::new(
-            422,
-            "idempotency_mismatch",
-            FaultClass::Unprocessable,
+        Self::new(
+            ErrorCode::IdempotencyMismatch,
             "this `Idempotency-Key` was used for a request with another path or body; use a new key for each request",
-        );
-        problem.should_retry = Some(false);
-        problem
+        )
     }
 
     pub(crate) fn idempotency_unknown() -> Self {
-        let mut problem = Self::new(
-            409,
-            "idempotency_unknown",
-            FaultClass::Conflict,
+        Self::new(
+            ErrorCode::IdempotencyUnknown,
             "the first request with this `Idempotency-Key` may have been carried out, and its answer is not stored; use a new \
              key to send it again",
-        );
-        problem.should_retry = Some(false);
-        problem
+        ).for_good()
     }
 
     pub(crate) fn model_not_found(model: &str) -> Self {
@@ -303,7 +223,7 @@ impl Problem {
         let view = ErrorView {
             fault: &self.fault,
             status: self.shown_status(dialect),
-            bardo_code: self.code,
+            bardo_code: self.code.as_str(),
             request_id,
         };
         table::encode_error(dialect, &view).into()
@@ -314,17 +234,17 @@ impl Problem {
         let view = ErrorView {
             fault: &self.fault,
             status: self.shown_status(dialect),
-            bardo_code: self.code,
+            bardo_code: self.code.as_str(),
             request_id,
         };
         table::encode_stream_error(dialect, &view).into()
     }
 
-    /// 529 is Anthropic's own; everybody else reads 503.
+    /// The status in a dialect. 529 is Anthropic's own; clients of other dialects read 503.
     fn shown_status(&self, dialect: Dialect) -> u16 {
-        match (self.status, dialect) {
-            (529, Dialect::Anthropic) | (..529, _) => self.status,
-            _ => 503,
+        match self.code.status() {
+            529 if dialect != Dialect::Anthropic => 503,
+            status => status,
         }
     }
 
@@ -340,46 +260,39 @@ impl From<EngineError> for Problem {
             EngineError::Json(error) => Self::invalid_json(error),
             EngineError::Invalid(refusal) => {
                 let mut problem =
-                    Self::new(400, "invalid_request", FaultClass::BadRequest, message);
+                    Self::new(ErrorCode::InvalidRequest, message);
                 problem.fault.code = refusal.code.map(Into::into);
                 problem.param(refusal.param)
             }
             EngineError::Screened { param, message } => {
-                Self::new(400, "content_refused", FaultClass::BadRequest, message).param(param)
+                Self::new(ErrorCode::ContentRefused, message).param(param)
             }
             EngineError::NoRoute(no_route) => Self::no_route(no_route, &message),
             EngineError::Refused { model, refusal } => Self::refused(&model, &refusal),
             EngineError::Tier { .. } => Self::new(
-                403,
-                "key_scope",
-                FaultClass::Permission,
+                ErrorCode::KeyScope,
                 format!(
                     "{message}; keys of tier `pro` and `golem` may use private, tee and e2ee backends. Create one with `bardo-gateway keys create --tier pro`"
                 ),
             )
             .for_good(),
             EngineError::NoOperation { .. } => Self::new(
-                400,
-                "operation_unavailable",
-                FaultClass::BadRequest,
+                ErrorCode::OperationUnavailable,
                 message,
             )
             .param("model"),
             EngineError::Required { feature, .. } => {
-                Self::new(400, "feature_unavailable", FaultClass::BadRequest, message)
+                Self::new(ErrorCode::FeatureUnavailable, message)
                     .param(feature)
             }
             EngineError::CircuitOpen { retry_after_ms, .. } => {
-                let mut problem = Self::new(503, "circuit_open", FaultClass::Overloaded, message);
-                problem.fault.retry_after_ms = Some(retry_after_ms);
-                problem
+                Self::new(ErrorCode::CircuitOpen, message).retry_after(retry_after_ms)
             }
             EngineError::UnknownResponse(_) => {
                 let message = format!("{message}; send the whole conversation in `input` instead");
-                let mut problem =
-                    Self::new(400, "response_not_found", FaultClass::BadRequest, message);
-                problem.fault.code = Some("previous_response_not_found".into());
-                problem.param("previous_response_id")
+                Self::new(ErrorCode::ResponseNotFound, message)
+                    .told_as("previous_response_not_found")
+                    .param("previous_response_id")
             }
             EngineError::Upstream(failure) => Self::upstream(*failure),
             EngineError::Throttled(throttled) => Self::throttled(*throttled, message),
@@ -389,7 +302,7 @@ impl From<EngineError> for Problem {
                     "{message}, so it cannot be billed; the operator can set one with `price` at the backend, \
                     under `providers`"
                 );
-                Self::new(400, "unpriced_model", FaultClass::BadRequest, message).param("model")
+                Self::new(ErrorCode::UnpricedModel, message).param("model")
             }
             EngineError::Funds {
                 available,
@@ -420,17 +333,17 @@ impl From<EngineError> for Problem {
             EngineError::Store(error) => {
                 tracing::error!(%error, "money cannot be moved");
                 let message = "the ledger is unavailable; nothing was charged; try again later";
-                Self::new(503, "store_unavailable", FaultClass::Overloaded, message).after(1_000)
+                Self::new(ErrorCode::StoreUnavailable, message).retry_after(1_000)
             }
             EngineError::SchemaViolated { .. } => {
                 let message = format!(
                     "{message}. The answer is not delivered, and its cost is charged; send a clearer request, or use another model"
                 );
-                Self::new(502, "schema_violated", FaultClass::Malformed, message).for_good()
+                Self::new(ErrorCode::SchemaViolated, message).for_good()
             }
             EngineError::Busy => {
                 let message = format!("{message}; try again later");
-                Self::new(503, "busy", FaultClass::Overloaded, message).after(1_000)
+                Self::new(ErrorCode::Busy, message).retry_after(1_000)
             }
         }
     }
@@ -446,7 +359,7 @@ impl Problem {
                 format!("the request body is not valid JSON: {error}; send a JSON object in UTF-8")
             }
         };
-        Self::new(400, "invalid_json", FaultClass::BadRequest, message)
+        Self::new(ErrorCode::InvalidJson, message)
     }
 }
 
@@ -462,7 +375,7 @@ impl Problem {
         } else {
             format!("{message}, or none of its backends; list its models with `GET /v1/models`")
         };
-        Self::new(403, "key_scope", FaultClass::Permission, message).param("model")
+        Self::new(ErrorCode::KeyScope, message).param("model")
     }
 
     fn funds(
@@ -477,7 +390,7 @@ impl Problem {
         let message = format!(
             "{message}{fits}. The operator adds money with: bardo-gateway balance deposit --key ID --usd AMOUNT"
         );
-        let problem = Self::new(402, "insufficient_funds", FaultClass::Payment, message);
+        let problem = Self::new(ErrorCode::InsufficientFunds, message);
         Self {
             funds: Some(available),
             limits,
@@ -491,8 +404,7 @@ impl Problem {
             "{message}; try again in {} s",
             wait_ms.div_ceil(1_000).max(1)
         );
-        let mut problem =
-            Self::new(429, "rate_limited", FaultClass::RateLimit, message).after(wait_ms);
+        let mut problem = Self::new(ErrorCode::RateLimited, message).retry_after(wait_ms);
         problem.should_retry = (wait_ms > PATIENCE_MS).then_some(false);
         problem.limits = Some(Box::new(throttled.state));
         problem
@@ -507,21 +419,7 @@ impl Problem {
             unknown_outcome,
             may_repeat,
         } = failure;
-        let status = match fault.class {
-            FaultClass::BadRequest | FaultClass::ContextTooLong => 400,
-            // The provider refused *our* key: not the caller's business beyond that.
-            FaultClass::Authentication | FaultClass::Permission => 502,
-            FaultClass::Payment => 503,
-            FaultClass::NotFound => 404,
-            FaultClass::Conflict => 409,
-            FaultClass::TooLarge => 413,
-            FaultClass::Unprocessable => 422,
-            FaultClass::RateLimit => 429,
-            FaultClass::Server | FaultClass::Connection | FaultClass::Malformed => 502,
-            FaultClass::Overloaded => 529,
-            FaultClass::Timeout => 504,
-        };
-        let code = code_of(fault.class);
+        let code = ErrorCode::of_upstream(fault.class);
         // A second try could be billed a second time, so a person decides on it; a retry does not
         // mend an account; and tries made here already are not to be multiplied.
         let account = matches!(
@@ -529,9 +427,8 @@ impl Problem {
             FaultClass::Authentication | FaultClass::Permission | FaultClass::Payment
         );
         let may_be_billed = unknown_outcome && !may_repeat;
-        let should_retry =
-            (may_be_billed || account || attempts > 1 || is_final(status)).then_some(false);
-        if matches!(status, 429 | 503 | 529) && !may_be_billed && !account {
+        let ends_here = may_be_billed || account || attempts > 1;
+        if matches!(code.status(), 429 | 503 | 529) && !may_be_billed && !account {
             fault.retry_after_ms.get_or_insert(USUAL_WAIT_MS);
         }
         match fault.class {
@@ -540,7 +437,6 @@ impl Problem {
                     "{backend} refused the gateway's own key; its operator must replace it"
                 )
                 .into();
-                fault.class = FaultClass::Server;
                 fault.code = None;
             }
             FaultClass::Payment => {
@@ -548,7 +444,6 @@ impl Problem {
                     "the gateway's credit at {backend} is used up; its operator must add credit"
                 )
                 .into();
-                fault.class = FaultClass::Overloaded;
                 fault.code = None;
             }
             _ => {}
@@ -557,15 +452,18 @@ impl Problem {
             let (message, earlier) = (&fault.message, earlier.join(", "));
             fault.message = format!("{backend}: {message}; tried before: {earlier}").into();
         }
-        Self {
-            status,
-            code,
-            fault: Box::new(fault),
-            should_retry,
-            reason: None,
-            model: None,
-            limits: None,
-            funds: None,
+        // The gateway's account at a provider is not the caller's to mend.
+        fault.class = match fault.class {
+            FaultClass::Authentication | FaultClass::Permission | FaultClass::Payment => {
+                code.class()
+            }
+            class => class,
+        };
+        let problem = Self::of_fault(code, fault);
+        if ends_here {
+            problem.for_good()
+        } else {
+            problem
         }
     }
 }

@@ -9,6 +9,7 @@ use bardo_engine::{Explained, Received};
 use bardo_profile::{Applied, SchemaMode, Wanted};
 use bardo_router::{Choice, Considered, Explanation, Refusal, RefusalKind, Score, Subsystems};
 use bardo_types::Degradation;
+use bardo_types::error_code::ErrorCode;
 use bardo_types::feature::Feature;
 use bardo_types::intent::{Intent, Quality};
 use bardo_types::model::{Dialect, Effort, Tier};
@@ -36,7 +37,7 @@ pub(crate) struct View<'a> {
     /// The degradations of the answer.
     pub(crate) degraded: &'a [Degradation],
     /// Why the chosen backend could not be sent the request after all, with the stable code.
-    pub(crate) refused: Option<(&'static str, &'a str)>,
+    pub(crate) refused: Option<(ErrorCode, &'a str)>,
 }
 
 impl<'a> View<'a> {
@@ -122,12 +123,12 @@ pub(crate) fn dialect(body: &[u8], is_versioned: bool) -> Dialect {
 }
 
 /// The stable code of a refusal, as `error.bardo_code` and explanations show it.
-pub(crate) const fn code(kind: RefusalKind) -> &'static str {
+pub(crate) const fn code(kind: RefusalKind) -> ErrorCode {
     match kind {
-        RefusalKind::UnknownModel | RefusalKind::UnknownBackend => "model_not_found",
-        RefusalKind::Privacy => "privacy_unavailable",
-        RefusalKind::Unsatisfiable => "requirements_unsatisfiable",
-        RefusalKind::NotAllowed => "no_route",
+        RefusalKind::UnknownModel | RefusalKind::UnknownBackend => ErrorCode::ModelNotFound,
+        RefusalKind::Privacy => ErrorCode::PrivacyUnavailable,
+        RefusalKind::Unsatisfiable => ErrorCode::RequirementsUnsatisfiable,
+        RefusalKind::NotAllowed => ErrorCode::NoRoute,
     }
 }
 
@@ -322,7 +323,7 @@ fn refusal(view: &View<'_>) -> Value {
             .map(|(backend, what)| json!({ "backend": backend, "lacks": what }))
             .collect();
         return json!({
-            "code": code(refusal.kind),
+            "code": code(refusal.kind).as_str(),
             "missing": refusal.missing,
             "advice": refusal.advice,
             "lacks": lacks,
@@ -330,7 +331,7 @@ fn refusal(view: &View<'_>) -> Value {
     }
     match view.refused {
         Some((code, message)) => {
-            json!({ "code": code, "missing": [], "advice": message, "lacks": [] })
+            json!({ "code": code.as_str(), "missing": [], "advice": message, "lacks": [] })
         }
         None => Value::Null,
     }

@@ -73,7 +73,7 @@ mod tests {
         for value in values {
             headers.append(IDEMPOTENCY_KEY, HeaderValue::from_static(value));
         }
-        key(&headers).map_err(|problem| problem.status)
+        key(&headers).map_err(|problem| problem.code.status())
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use bardo_types::error_code::ErrorCode;
 use bardo_types::fault::FaultClass;
 use bardo_types::model::Dialect;
 use bardo_types::receipt::{Amounts, Outcome, PaymentMode, ProviderPayment, Receipt};
@@ -458,9 +459,12 @@ impl Metrics {
     }
 
     /// Counts a refusal by its error code.
-    pub fn refused(&self, code: &'static str) {
-        self.refused.get_or_create(&Refused { code }).inc();
-        if code == "unpriced_model" {
+    pub fn refused(&self, code: ErrorCode) {
+        let labels = Refused {
+            code: code.as_str(),
+        };
+        self.refused.get_or_create(&labels).inc();
+        if code == ErrorCode::UnpricedModel {
             self.unpriced.inc();
         }
     }
@@ -542,7 +546,7 @@ mod tests {
     #[test]
     fn refusals_and_gauges_are_shown() {
         let metrics = Metrics::new();
-        metrics.refused("unpriced_model");
+        metrics.refused(ErrorCode::UnpricedModel);
         metrics.attempt_failed("direct/openai", FaultClass::RateLimit);
         metrics.listed("venice", 80, 2);
         metrics.listed("venice", 81, 1);

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::error_code::ErrorCode;
+
 /// The kind of a failure; decides status, error type and whether another attempt can help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FaultClass {
@@ -49,6 +51,8 @@ pub struct Fault {
     pub message: Cow<'static, str>,
     /// The provider's own code or type, e.g. `context_length_exceeded`.
     pub code: Option<String>,
+    /// The gateway's own code, if the gateway ended the answer and not the provider.
+    pub own_code: Option<ErrorCode>,
     /// The field at fault, in the provider's spelling.
     pub param: Option<String>,
     /// How long to wait before the same provider may be asked again, in milliseconds.
@@ -64,6 +68,7 @@ impl Fault {
             status: None,
             message: message.into(),
             code: None,
+            own_code: None,
             param: None,
             retry_after_ms: None,
         }
@@ -74,6 +79,19 @@ impl Fault {
     pub fn with_code(mut self, code: impl Into<String>) -> Self {
         self.code = Some(code.into());
         self
+    }
+
+    /// Adds the code of a failure that is the gateway's own.
+    #[must_use]
+    pub fn with_own_code(mut self, code: ErrorCode) -> Self {
+        self.own_code = Some(code);
+        self.with_code(code.as_str())
+    }
+
+    /// The stable code that `error.bardo_code` shows.
+    #[must_use]
+    pub fn error_code(&self) -> ErrorCode {
+        self.own_code.unwrap_or(ErrorCode::of_upstream(self.class))
     }
 
     /// Adds the field at fault.

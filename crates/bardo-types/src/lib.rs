@@ -11,6 +11,7 @@ pub mod backend;
 pub mod calendar;
 pub mod chat;
 pub mod clock;
+pub mod error_code;
 pub mod fault;
 pub mod feature;
 pub mod hints;

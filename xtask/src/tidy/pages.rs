@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Violation, source::code_only, tree::Tree};
 
 const MAP: &str = "ARCHITECTURE.md";
-const CODES: &str = "crates/bardo-gateway/src/error.rs";
+const CODES: &str = "crates/bardo-types/src/error_code.rs";
 const PAGES: &str = "docs/errors/";
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
@@ -57,18 +57,17 @@ fn check_error_pages(tree: &Tree) -> Vec<Violation> {
         .filter(|page| !codes.contains(*page))
         .map(|page| {
             let path = format!("{PAGES}{page}.md");
-            let fix = "remove the page, or add the code to CODES";
+            let fix = "remove the page, or add the code to `ErrorCode`";
             Violation::of(&path, format!("no error has the code `{page}`"), fix)
         });
     missing.chain(orphans).collect()
 }
 
-/// The codes in the literals of `const CODES`; anything in the table that is
-/// not in the form of a code (a sentence about it) is not one.
+/// The codes in the table of `ErrorCode`; other literals in it are no codes.
 fn codes(text: &str) -> Option<BTreeSet<&str>> {
     let code = code_only(text);
-    let start = code.find("CODES:")?;
-    let end = start + code[start..].find("];")?;
+    let start = code.find("\nerror_codes! {")?;
+    let end = start + code[start..].find("\n}")?;
     let literals = text[start..end].split('"').skip(1).step_by(2);
     let in_form = |literal: &&str| {
         !literal.is_empty()
@@ -84,12 +83,14 @@ mod tests {
     use super::*;
 
     const TABLE: &str = r#"
-        // const CODES: in a comment
-        pub(crate) const CODES: &[(&str, &str)] = &[
-            ("no_route", "No provider can serve this."),
-            ("too_large", "The body is too large."),
-        ];
-        const OTHER: &str = "not_a_code";
+// error_codes! { in a comment
+macro_rules! error_codes { () => {} }
+error_codes! {
+    /// No provider can serve this.
+    NoRoute = "no_route", 404, NotFound;
+    TooLarge = "too_large", 413, TooLarge;
+}
+const OTHER: &str = "not_a_code";
     "#;
 
     fn problems(files: &[(&str, &str)]) -> Vec<String> {

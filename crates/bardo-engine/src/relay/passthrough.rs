@@ -6,7 +6,6 @@ use bardo_wire::{chat, table};
 use bytes::{Bytes, BytesMut};
 
 use super::output::{EVENT_MAX, Output, Progress};
-use crate::error::code_of;
 use crate::record::RequestRecord;
 
 /// Same dialect in and out: whole events are handed on as they came. Only four things are done to
@@ -215,7 +214,7 @@ impl Passthrough {
         let view = ErrorView {
             fault,
             status: fault.status.unwrap_or(502),
-            bardo_code: own_code(fault).unwrap_or(code_of(fault.class)),
+            bardo_code: fault.error_code().as_str(),
             request_id,
         };
         let mut end = Vec::new();
@@ -227,13 +226,6 @@ impl Passthrough {
         }
         out.push(end.into());
     }
-}
-
-/// The code of a failure that is the gateway's own and not the provider's.
-pub(super) fn own_code(fault: &Fault) -> Option<&'static str> {
-    ["insufficient_funds", "budget_exceeded", "store_unavailable"]
-        .into_iter()
-        .find(|&own| fault.code.as_deref() == Some(own))
 }
 
 /// The failure that a provider tells by one JSON object where a stream was asked for.

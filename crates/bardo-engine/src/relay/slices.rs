@@ -4,6 +4,7 @@ use std::task::{Context, Poll};
 
 use bardo_ledger::hold::Slices;
 use bardo_ledger::{Holds, Refusal, Reservation, StoreError};
+use bardo_types::error_code::ErrorCode;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::money::MicroUsd;
 use tokio::time::Instant;
@@ -123,19 +124,23 @@ impl HoldTopUp {
                 tracing::warn!(%error, "cannot extend a hold");
                 let message = "the answer ends here: the ledger is unavailable";
                 let fault = Fault::new(FaultClass::Overloaded, message);
-                self.refused = Some(fault.with_code("store_unavailable").with_status(503));
+                self.refused = Some(
+                    fault
+                        .with_own_code(ErrorCode::StoreUnavailable)
+                        .with_status(503),
+                );
                 return;
             }
         };
         let (room, code, message) = match refusal {
             Refusal::Insufficient { available, .. } => (
                 available,
-                "insufficient_funds",
+                ErrorCode::InsufficientFunds,
                 "the answer ends here: the balance of the account is used up",
             ),
             Refusal::Capped { limit, used, .. } => (
                 limit.saturating_sub(used),
-                "budget_exceeded",
+                ErrorCode::BudgetExceeded,
                 "the answer ends here: a spending cap is reached",
             ),
             Refusal::NoAccount(_)
@@ -143,7 +148,7 @@ impl HoldTopUp {
             | Refusal::NoHold(_)
             | Refusal::Overflow => (
                 MicroUsd::ZERO,
-                "insufficient_funds",
+                ErrorCode::InsufficientFunds,
                 "the answer ends here: no more money can be reserved for it",
             ),
         };
@@ -151,7 +156,7 @@ impl HoldTopUp {
             Some(rest) => self.extend(record, rest),
             None => {
                 let fault = Fault::new(FaultClass::Payment, message);
-                self.refused = Some(fault.with_code(code).with_status(402));
+                self.refused = Some(fault.with_own_code(code).with_status(402));
             }
         }
     }

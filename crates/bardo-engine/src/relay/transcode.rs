@@ -7,8 +7,7 @@ use bardo_wire::sse::SseParser;
 use bardo_wire::table;
 
 use super::output::{EVENT_MAX, Output, Progress};
-use super::passthrough::{own_code, told_without_events};
-use crate::error::code_of;
+use super::passthrough::told_without_events;
 use crate::record::RequestRecord;
 use crate::schema;
 use crate::shape::Translation;
@@ -212,17 +211,16 @@ impl Transcode {
     }
 
     pub(super) fn fail(&mut self, fault: &Fault, out: &mut Output, request_id: &str) {
-        let own = own_code(fault);
         let status = fault.status.unwrap_or(502);
         let view = ErrorView {
             fault,
             // What a provider says of our request is no fault of the caller's.
-            status: if own.is_some() {
+            status: if fault.own_code.is_some() {
                 status
             } else {
                 status.max(500)
             },
-            bardo_code: own.unwrap_or(code_of(fault.class)),
+            bardo_code: fault.error_code().as_str(),
             request_id,
         };
         self.encoder.fail(&view, &mut self.written);

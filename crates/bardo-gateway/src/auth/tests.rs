@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use bardo_access::{
     Amendment, Future as StoreFuture, KeyError, KeyKind, PresentedKey, Scopes, hash_secret,
 };
+use bardo_types::error_code::ErrorCode;
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::secret::Secret;
 use http::{HeaderName, HeaderValue};
@@ -202,7 +203,7 @@ async fn what_is_unknown_over_or_taken_back_is_refused_in_the_same_words() {
     let body = |denied| {
         let problem = crate::error::Problem::denied(denied);
         let dialect = bardo_types::model::Dialect::Chat;
-        (problem.status, problem.body(dialect, "req_1"))
+        (problem.code.status(), problem.body(dialect, "req_1"))
     };
     for key in [&expired, &revoked, unknown.expose(), &wrong, "bardo_sk_x"] {
         let denied = ask(&gate, &[("x-api-key", key)]).await.unwrap_err();
@@ -323,7 +324,7 @@ async fn a_store_that_is_gone_makes_no_key_wrong_and_nobody_the_owner() {
     for pairs in [&[("x-api-key", key.as_str())][..], &[]] {
         let denied = ask(&gate, pairs).await.unwrap_err();
         let problem = crate::error::Problem::denied(denied);
-        assert_eq!((problem.status, problem.code), (503, "store_unavailable"));
+        assert_eq!(problem.code, ErrorCode::StoreUnavailable);
         assert!(problem.fault.retry_after_ms.is_some());
     }
 }

@@ -132,7 +132,7 @@ pub(super) fn identify(caller: &Caller, headers: &mut HeaderMap) {
 /// Writes one line for a request that was refused. Failures of providers and stores have lines of
 /// their own.
 pub(super) fn log_refusal(caller: &Caller, head: &Parts, problem: &Problem) {
-    if problem.status >= 500 {
+    if problem.code.status() >= 500 {
         return;
     }
     let path = path_for_log(head.uri.path());
@@ -140,8 +140,8 @@ pub(super) fn log_refusal(caller: &Caller, head: &Parts, problem: &Problem) {
     tracing::info!(
         target: "bardo::requests",
         id = caller.id.as_str(),
-        status = problem.status,
-        code = problem.code,
+        status = problem.code.status(),
+        code = problem.code.as_str(),
         reason = problem.reason,
         method = %for_log(head.method.as_str()),
         path,
@@ -182,7 +182,6 @@ pub(super) fn refuse(caller: &Caller, problem: &Problem) -> Reply {
     *reply.status_mut() = problem.status(caller.dialect);
     let headers = reply.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let status = problem.status;
     if let Some(wait) = problem.fault.retry_after_ms {
         headers.insert(RETRY_AFTER, HeaderValue::from(wait.div_ceil(1000)));
         headers.insert(
@@ -204,7 +203,7 @@ pub(super) fn refuse(caller: &Caller, problem: &Problem) -> Reply {
         warn_of(funds, headers);
     }
     // The rest of such a body is not worth reading.
-    if matches!(status, 408 | 413 | 431) {
+    if matches!(problem.code.status(), 408 | 413 | 431) {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     reply

@@ -2,7 +2,7 @@
 
 use bardo_access::Admission;
 use bardo_ledger::{CapScope, Window};
-use bardo_types::fault::FaultClass;
+use bardo_types::error_code::ErrorCode;
 use bardo_types::money::MicroUsd;
 
 use super::Problem;
@@ -64,8 +64,7 @@ impl Problem {
         retry_after_ms: Option<u64>,
         limits: Option<Box<Admission>>,
     ) -> Self {
-        let problem = Self::new(429, "budget_exceeded", FaultClass::RateLimit, message);
-        let mut problem = problem.for_good();
+        let mut problem = Self::new(ErrorCode::BudgetExceeded, message).for_good();
         problem.fault.retry_after_ms = retry_after_ms;
         problem.limits = limits;
         problem

@@ -1,6 +1,6 @@
 //! Refusals of credentials as HTTP.
 
-use bardo_types::fault::FaultClass;
+use bardo_types::error_code::ErrorCode;
 
 use super::Problem;
 use crate::auth::Denied;
@@ -27,7 +27,7 @@ impl Problem {
 
     /// A refusal by the sandbox: `keys create` would make a key of a real store.
     pub(crate) fn in_sandbox(mut self) -> Self {
-        if self.code == "invalid_key" {
+        if self.code == ErrorCode::InvalidKey {
             self.fault.message = "Incorrect API key provided: this sandbox does not know the key; send the key that \
                                   `serve --sandbox` printed at this start"
                 .into();
@@ -38,63 +38,45 @@ impl Problem {
     fn of_denied(denied: Denied) -> Self {
         match denied {
             Denied::Missing => Self::new(
-                401,
-                "missing_key",
-                FaultClass::Authentication,
+                ErrorCode::MissingKey,
                 "no API key was sent; send one as `Authorization: Bearer <key>` or `x-api-key: <key>`",
             ),
             // LiteLLM recognizes a wrong key by the first words.
             Denied::Wrong | Denied::Expired | Denied::Revoked => Self::new(
-                401,
-                "invalid_key",
-                FaultClass::Authentication,
+                ErrorCode::InvalidKey,
                 "Incorrect API key provided: the key is unknown, expired or revoked; create a key with `bardo-gateway keys create` \
                  and send that one",
             ),
             Denied::Ambiguous => Self::new(
-                400,
-                "invalid_request",
-                FaultClass::BadRequest,
+                ErrorCode::InvalidRequest,
                 "`Authorization` and `x-api-key` contain keys of different accounts; send only one of them",
             ),
             Denied::ForeignPage => Self::new(
-                403,
-                "foreign_page",
-                FaultClass::Permission,
+                ErrorCode::ForeignPage,
                 "no key is configured, so the gateway refuses web pages of other origins; create a key with `bardo-gateway keys \
                  create`",
             ),
             Denied::ForeignHost => Self::new(
-                403,
-                "foreign_page",
-                FaultClass::Permission,
+                ErrorCode::ForeignPage,
                 "no key is configured, so the gateway accepts requests for `localhost` and 127.0.0.1 only; use that \
                  address, or create a key with `bardo-gateway keys create`",
             ),
             Denied::ReadOnly => Self::new(
-                403,
-                "key_scope",
-                FaultClass::Permission,
+                ErrorCode::KeyScope,
                 "this key can only read models, balance, usage and receipts; send a key that begins with `bardo_sk_`",
             ),
             Denied::Network => Self::new(
-                403,
-                "key_scope",
-                FaultClass::Permission,
+                ErrorCode::KeyScope,
                 "this key is not allowed from this address; create a key for this network with `bardo-gateway keys create --scope \
                  network=<CIDR>`",
             ),
             Denied::Busy { retry_after_ms } => Self::new(
-                503,
-                "key_check_busy",
-                FaultClass::Overloaded,
+                ErrorCode::KeyCheckBusy,
                 "too many keys are being verified; try again later",
             )
             .retry_after(retry_after_ms),
             Denied::Unavailable { retry_after_ms } => Self::new(
-                503,
-                "store_unavailable",
-                FaultClass::Overloaded,
+                ErrorCode::StoreUnavailable,
                 "the key cannot be verified because the key store is unavailable; try again later",
             )
             .retry_after(retry_after_ms),

@@ -1,6 +1,6 @@
 //! Requests for something that does not exist.
 
-use bardo_types::fault::FaultClass;
+use bardo_types::error_code::ErrorCode;
 
 use super::Problem;
 
@@ -11,10 +11,9 @@ impl Problem {
             "no receipt `{id}` exists for this account; send the `x-bardo-request-id` of the answer, or for a replayed \
              answer its `x-bardo-replayed-request-id`"
         );
-        let mut problem = Self::new(404, "receipt_not_found", FaultClass::NotFound, message);
-        // Else the dialects would say that a model is missing.
-        problem.fault.code = Some("receipt_not_found".into());
-        problem
+        // Without a code of its own the dialects would say that a model is missing.
+        let code = ErrorCode::ReceiptNotFound;
+        Self::new(code, message).told_as(code.as_str())
     }
 
     pub(crate) fn unknown_endpoint(method: &http::Method, path: &str) -> Self {
@@ -23,9 +22,8 @@ impl Problem {
              /v1/embeddings, /v1/messages/count_tokens and GET /v1/models",
             path.chars().take(200).collect::<String>()
         );
-        let mut problem = Self::new(404, "unknown_endpoint", FaultClass::NotFound, message);
-        // Else the dialects would say that a model is missing.
-        problem.fault.code = Some("unknown_endpoint".into());
-        problem
+        // Without a code of its own the dialects would say that a model is missing.
+        let code = ErrorCode::UnknownEndpoint;
+        Self::new(code, message).told_as(code.as_str())
     }
 }

@@ -1,7 +1,7 @@
 //! Refusals of the router as HTTP: what is missing, who lacks it, and what would mend it.
 
 use bardo_router::{NoRoute, Refusal, RefusalKind};
-use bardo_types::fault::FaultClass;
+use bardo_types::error_code::ErrorCode;
 
 use super::Problem;
 use crate::explain::code;
@@ -31,62 +31,47 @@ impl Problem {
                 format!("{message};{hint} remove the prefix to use any backend")
             }
         };
-        Self::new(404, "model_not_found", FaultClass::NotFound, message).param("model")
+        Self::new(ErrorCode::ModelNotFound, message).param("model")
     }
 
     /// Nobody may answer the request for the model.
     pub(crate) fn refused(model: &str, refusal: &Refusal) -> Self {
         let code = code(refusal.kind);
         let missing = refusal.missing.join(", ");
-        let (status, class, reason) = match refusal.kind {
-            RefusalKind::UnknownModel => (
-                404,
-                FaultClass::NotFound,
-                format!("no configured backend serves the model `{model}`"),
+        let reason = match refusal.kind {
+            RefusalKind::UnknownModel => {
+                format!("no configured backend serves the model `{model}`")
+            }
+            RefusalKind::UnknownBackend => format!("the backend of `{model}` is not configured"),
+            RefusalKind::Privacy => format!(
+                "class `{}` is required, and no allowed backend has it",
+                refusal.class.as_str()
             ),
-            RefusalKind::UnknownBackend => (
-                404,
-                FaultClass::NotFound,
-                format!("the backend of `{model}` is not configured"),
+            RefusalKind::Unsatisfiable => format!(
+                "no configured backend supports all requirements of this request; missing: {missing}"
             ),
-            RefusalKind::Privacy => (
-                400,
-                FaultClass::BadRequest,
-                format!(
-                    "class `{}` is required, and no allowed backend has it",
-                    refusal.class.as_str()
-                ),
-            ),
-            RefusalKind::Unsatisfiable => (
-                400,
-                FaultClass::BadRequest,
-                format!(
-                    "no configured backend supports all requirements of this request; missing: {missing}"
-                ),
-            ),
-            RefusalKind::NotAllowed => (
-                404,
-                FaultClass::NotFound,
-                format!("this key is not allowed to use any backend that serves `{model}`"),
-            ),
+            RefusalKind::NotAllowed => {
+                format!("this key is not allowed to use any backend that serves `{model}`")
+            }
         };
         let message = match refusal.kind {
             // `route explain` says which class each backend has.
             RefusalKind::Privacy => brief(&format!("{reason}; {}", refusal.advice)),
             _ => format!("{reason}{}; {}", lacks(refusal), refusal.advice),
         };
-        let mut problem = Self::new(status, code, class, message).for_good();
         let param = match refusal.kind {
             RefusalKind::Privacy | RefusalKind::Unsatisfiable => "bardo",
             RefusalKind::UnknownModel | RefusalKind::UnknownBackend | RefusalKind::NotAllowed => {
                 "model"
             }
         };
-        if code != "model_not_found" {
-            // Else the dialects would say that the model is missing.
-            problem.fault.code = Some(code.to_owned());
+        let problem = Self::new(code, message).for_good().param(param);
+        if code == ErrorCode::ModelNotFound {
+            problem
+        } else {
+            // Without a code of its own the dialects would say that the model is missing.
+            problem.told_as(code.as_str())
         }
-        problem.param(param)
     }
 }
 

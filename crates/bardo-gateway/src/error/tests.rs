@@ -24,7 +24,7 @@ fn a_providers_refusal_of_our_key_is_never_the_callers_401() {
         (FaultClass::Payment, 402),
     ] {
         let problem = upstream(class, status);
-        assert!(problem.status >= 502, "{class:?}");
+        assert!(problem.code.status() >= 502, "{class:?}");
         assert!(!problem.fault.message.contains("words of the provider"));
     }
 }
@@ -38,7 +38,7 @@ fn what_a_provider_says_of_the_request_keeps_its_meaning() {
         (FaultClass::Unprocessable, 422),
         (FaultClass::RateLimit, 429),
     ] {
-        assert_eq!(upstream(class, status).status, status);
+        assert_eq!(upstream(class, status).code.status(), status);
     }
     let overloaded = upstream(FaultClass::Overloaded, 529);
     assert_eq!(overloaded.status(Dialect::Anthropic).as_u16(), 529);
@@ -47,8 +47,8 @@ fn what_a_provider_says_of_the_request_keeps_its_meaning() {
 
 #[test]
 fn every_code_is_shown_in_every_dialect_with_all_the_keys_that_sdks_need() {
-    for &code in CODES {
-        let problem = Problem::new(400, code, FaultClass::BadRequest, "m").param("field");
+    for &code in ErrorCode::ALL {
+        let problem = Problem::new(code, "m").param("field");
         for dialect in [Dialect::Chat, Dialect::Responses, Dialect::Completions] {
             let body: serde_json::Value =
                 serde_json::from_slice(&problem.body(dialect, "req_1")).unwrap();
@@ -56,7 +56,7 @@ fn every_code_is_shown_in_every_dialect_with_all_the_keys_that_sdks_need() {
             for key in ["message", "type", "param", "code"] {
                 assert!(error.contains_key(key), "{code} {dialect:?} {key}");
             }
-            assert_eq!(error["bardo_code"], code);
+            assert_eq!(error["bardo_code"], code.as_str());
         }
         let body: serde_json::Value =
             serde_json::from_slice(&problem.body(Dialect::Anthropic, "req_1")).unwrap();
@@ -64,16 +64,19 @@ fn every_code_is_shown_in_every_dialect_with_all_the_keys_that_sdks_need() {
             (&body["type"], &body["request_id"]),
             (&"error".into(), &"req_1".into())
         );
-        assert_eq!(body["error"]["bardo_code"], code);
+        assert_eq!(body["error"]["bardo_code"], code.as_str());
     }
 }
 
 #[test]
 fn every_code_has_its_page() {
     let pages = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors");
-    for code in CODES {
+    for code in ErrorCode::ALL {
         let page = std::fs::read_to_string(pages.join(format!("{code}.md"))).unwrap_or_default();
-        assert!(page.contains(code), "docs/errors/{code}.md is missing");
+        assert!(
+            page.contains(code.as_str()),
+            "docs/errors/{code}.md is missing"
+        );
     }
 }
 
@@ -90,15 +93,15 @@ fn refusal(kind: RefusalKind) -> Refusal {
 #[test]
 fn a_refusal_names_what_is_missing_who_lacks_it_and_what_would_mend_it_in_every_dialect() {
     for (kind, status, code) in [
-        (RefusalKind::Privacy, 400, "privacy_unavailable"),
+        (RefusalKind::Privacy, 400, ErrorCode::PrivacyUnavailable),
         (
             RefusalKind::Unsatisfiable,
             400,
-            "requirements_unsatisfiable",
+            ErrorCode::RequirementsUnsatisfiable,
         ),
     ] {
         let problem = Problem::refused("bardo/auto", &refusal(kind));
-        assert_eq!((problem.status, problem.code), (status, code));
+        assert_eq!((problem.code.status(), problem.code), (status, code));
         assert_eq!(problem.should_retry, Some(false));
         for dialect in [
             Dialect::Chat,
@@ -117,13 +120,16 @@ fn a_refusal_names_what_is_missing_who_lacks_it_and_what_would_mend_it_in_every_
             for part in parts.into_iter().chain(["`providers.venice.api_key`"]) {
                 assert!(told.contains(part), "{dialect:?} {told}");
             }
-            assert_eq!(body["error"]["bardo_code"], code);
+            assert_eq!(body["error"]["bardo_code"], code.as_str());
         }
     }
     let unknown = Problem::refused("gpt-9", &refusal(RefusalKind::UnknownModel));
-    assert_eq!((unknown.status, unknown.code), (404, "model_not_found"));
+    assert_eq!(
+        (unknown.code.status(), unknown.code),
+        (404, ErrorCode::ModelNotFound)
+    );
     let mine = Problem::refused("gpt-5.5", &refusal(RefusalKind::NotAllowed));
-    assert_eq!((mine.status, mine.code), (404, "no_route"));
+    assert_eq!((mine.code.status(), mine.code), (404, ErrorCode::NoRoute));
 }
 
 /// Everything that is answered with 429, 503 or 529.
@@ -196,16 +202,16 @@ fn every_429_503_and_529_says_when_unless_waiting_does_not_help_or_could_be_bill
     let mut silent = Vec::new();
     for problem in waiting() {
         assert!(
-            matches!(problem.status, 429 | 503 | 529),
+            matches!(problem.code.status(), 429 | 503 | 529),
             "{} {}",
-            problem.status,
+            problem.code.status(),
             problem.code
         );
         match problem.fault.retry_after_ms {
             Some(wait) => assert!(wait > 0, "{}", problem.code),
             None => {
                 assert_eq!(problem.should_retry, Some(false), "{}", problem.code);
-                silent.push(problem.code);
+                silent.push(problem.code.as_str());
             }
         }
     }

@@ -45,3 +45,12 @@ fn a_name_alone_is_believed() {
     }
     assert_eq!(FaultClass::told(None, None), None);
 }
+
+#[test]
+fn a_provider_cannot_speak_with_a_code_of_the_gateway() {
+    let told = Fault::new(FaultClass::Payment, "no").with_code("insufficient_funds");
+    assert_eq!(told.error_code(), ErrorCode::UpstreamOutOfFunds);
+    let own = Fault::new(FaultClass::Payment, "no").with_own_code(ErrorCode::InsufficientFunds);
+    assert_eq!(own.error_code(), ErrorCode::InsufficientFunds);
+    assert_eq!(own.code.as_deref(), Some("insufficient_funds"));
+}

@@ -93,6 +93,7 @@ fn fault(error: &GoogleError<'_>, http_status: Option<u16>) -> Fault {
             _ if name.is_empty() => None,
             _ => Some(bounded(name)),
         },
+        own_code: None,
         param: details
             .iter()
             .flat_map(|detail| detail.field_violations.iter().flatten())

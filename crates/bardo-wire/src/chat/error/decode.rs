@@ -118,6 +118,7 @@ impl ErrorDetails {
             status,
             message: message.into(),
             code: self.code.or(self.kind),
+            own_code: None,
             param: self.param,
             retry_after_ms: self.retry_after_ms,
         }
