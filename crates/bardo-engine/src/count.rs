@@ -143,7 +143,7 @@ fn shape_count(
     request: &ChatRequest,
 ) -> Result<Option<Shaped>, EngineError> {
     let (endpoint, candidate, dialect) = (&leg.endpoint, &leg.candidate, leg.dialect);
-    let operation = providers::Call {
+    let operation = providers::UpstreamCall {
         operation: Operation::CountTokens,
         dialect,
         model: &candidate.entry.upstream_id,

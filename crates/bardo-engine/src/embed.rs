@@ -136,7 +136,7 @@ pub(crate) fn shape(
     } else {
         Dialect::Chat
     };
-    let operation = providers::Call {
+    let operation = providers::UpstreamCall {
         operation: Operation::Embeddings,
         dialect,
         model: &candidate.entry.upstream_id,

@@ -157,7 +157,7 @@ fn target(call: &Call, leg: &Leg) -> Result<http::Uri, EngineError> {
         stream: call.stream(),
     };
     leg.endpoint
-        .target(&providers::Call {
+        .target(&providers::UpstreamCall {
             operation,
             dialect: leg.dialect,
             model: &leg.candidate.entry.upstream_id,

@@ -6,7 +6,7 @@ use bardo_types::secret::Secret;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::model_list::{ListError, ModelList, anthropic_rows};
-use crate::provider::{Call, Operation, Provider, insert_secret};
+use crate::provider::{Operation, Provider, UpstreamCall, insert_secret};
 
 pub(crate) struct Anthropic;
 
@@ -22,7 +22,7 @@ impl Provider for Anthropic {
         &[Dialect::Anthropic]
     }
 
-    fn path(&self, call: &Call<'_>) -> Option<String> {
+    fn path(&self, call: &UpstreamCall<'_>) -> Option<String> {
         match call.operation {
             Operation::Generate { .. } => Some("/v1/messages".into()),
             Operation::CountTokens => Some("/v1/messages/count_tokens".into()),

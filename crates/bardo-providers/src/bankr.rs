@@ -9,13 +9,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::model_list::{ListError, ModelList, bankr_rows};
-use crate::provider::{Call, Operation, Provider, insert_secret, openai_path};
+use crate::provider::{Operation, Provider, UpstreamCall, insert_secret, openai_path};
 
 pub(crate) struct Bankr;
 
 /// The credit of the wallet, in USD.
 #[derive(Deserialize)]
-struct Credits<'a> {
+struct WalletCredit<'a> {
     #[serde(borrow, default, rename = "effectiveBalanceUsd")]
     effective: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "balanceUsd")]
@@ -31,7 +31,7 @@ impl Provider for Bankr {
         &[Dialect::Chat, Dialect::Anthropic]
     }
 
-    fn path(&self, call: &Call<'_>) -> Option<String> {
+    fn path(&self, call: &UpstreamCall<'_>) -> Option<String> {
         match (call.operation, call.dialect) {
             (Operation::Generate { .. }, Dialect::Chat | Dialect::Anthropic) => openai_path(call),
             _ => None,
@@ -50,7 +50,7 @@ impl Provider for Bankr {
 
     /// Net of what is used and not yet deducted, where Bankr says so.
     fn read_credit(&self, body: &[u8]) -> Option<MicroUsd> {
-        let credits: Credits<'_> = serde_json::from_slice(body).ok()?;
+        let credits: WalletCredit<'_> = serde_json::from_slice(body).ok()?;
         [credits.effective, credits.balance]
             .into_iter()
             .flatten()

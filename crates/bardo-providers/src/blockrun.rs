@@ -5,7 +5,7 @@ use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};
 
 use crate::model_list::{ListError, ModelList, blockrun_rows};
-use crate::provider::{Call, Operation, Provider, openai_path};
+use crate::provider::{Operation, Provider, UpstreamCall, openai_path};
 
 pub(crate) struct BlockRun;
 
@@ -24,7 +24,7 @@ impl Provider for BlockRun {
         }
     }
 
-    fn path(&self, call: &Call<'_>) -> Option<String> {
+    fn path(&self, call: &UpstreamCall<'_>) -> Option<String> {
         match call.operation {
             Operation::Generate { .. } => openai_path(call),
             Operation::CountTokens | Operation::Embeddings => None,

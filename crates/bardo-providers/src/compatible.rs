@@ -9,7 +9,7 @@ use bardo_wire::json::TopLevel;
 use bardo_wire::splice::Edit;
 
 use crate::model_list::{ListError, ModelList, compatible_rows};
-use crate::provider::{Call, Operation, Provider, openai_path};
+use crate::provider::{Operation, Provider, UpstreamCall, openai_path};
 
 pub(crate) struct Compatible {
     vendor: Option<&'static Vendor>,
@@ -47,7 +47,7 @@ impl Provider for Compatible {
         &[Dialect::Chat]
     }
 
-    fn path(&self, call: &Call<'_>) -> Option<String> {
+    fn path(&self, call: &UpstreamCall<'_>) -> Option<String> {
         match call.operation {
             Operation::CountTokens => None,
             Operation::Generate { .. } | Operation::Embeddings => openai_path(call),

@@ -4,7 +4,7 @@ use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};
 
 use crate::model_list::{ListError, ModelList, openai_rows};
-use crate::provider::{Call, Operation, Provider, openai_path};
+use crate::provider::{Operation, Provider, UpstreamCall, openai_path};
 
 pub(crate) struct DeepSeek;
 
@@ -17,7 +17,7 @@ impl Provider for DeepSeek {
         &[Dialect::Chat]
     }
 
-    fn path(&self, call: &Call<'_>) -> Option<String> {
+    fn path(&self, call: &UpstreamCall<'_>) -> Option<String> {
         match (call.operation, call.dialect) {
             (Operation::Embeddings, _) => None,
             // The Anthropic format lives beside the OpenAI one, for owners who ask for it.

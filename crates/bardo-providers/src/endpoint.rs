@@ -11,7 +11,7 @@ use http::Uri;
 use http::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT};
 
 use crate::compatible::compatible;
-use crate::provider::{Call, Operation, Provider, provider};
+use crate::provider::{Operation, Provider, UpstreamCall, provider};
 use crate::transport::Origin;
 
 /// A base URL, taken apart once. Only configuration makes one: no request can name an address.
@@ -189,7 +189,7 @@ impl Endpoint {
         let mut uris = Vec::new();
         for operation in operations {
             for dialect in [Dialect::Chat, Dialect::Anthropic, Dialect::Responses] {
-                let call = Call {
+                let call = UpstreamCall {
                     operation,
                     dialect,
                     model: "",
@@ -229,7 +229,7 @@ impl Endpoint {
     /// Path and query of a call; `None` where the service has no such operation, or the model's
     /// name fits into no path.
     #[must_use]
-    pub fn target(&self, call: &Call<'_>) -> Option<Uri> {
+    pub fn target(&self, call: &UpstreamCall<'_>) -> Option<Uri> {
         let fixed = self.uris.iter().find(|(operation, dialect, _)| {
             *operation == call.operation && *dialect == call.dialect
         });
@@ -239,7 +239,7 @@ impl Endpoint {
         }
     }
 
-    fn uri(&self, call: &Call<'_>) -> Option<Uri> {
+    fn uri(&self, call: &UpstreamCall<'_>) -> Option<Uri> {
         let path = format!("{}{}", self.base.path, self.provider().path(call)?);
         path.parse().ok()
     }

@@ -6,7 +6,7 @@ use bardo_types::secret::Secret;
 use http::header::{HeaderMap, HeaderName};
 
 use crate::model_list::{ListError, ModelList, google_rows};
-use crate::provider::{Call, Operation, Provider, insert_secret};
+use crate::provider::{Operation, Provider, UpstreamCall, insert_secret};
 
 pub(crate) struct Google;
 
@@ -19,7 +19,7 @@ impl Provider for Google {
         &[Dialect::Gemini]
     }
 
-    fn path(&self, call: &Call<'_>) -> Option<String> {
+    fn path(&self, call: &UpstreamCall<'_>) -> Option<String> {
         let method = match call.operation {
             Operation::Generate { stream: true } => "streamGenerateContent?alt=sse",
             Operation::Generate { stream: false } => "generateContent",

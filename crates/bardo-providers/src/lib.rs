@@ -23,4 +23,6 @@ mod openrouter;
 mod venice;
 
 pub use endpoint::{BaseUrl, Endpoint, EndpointConfig, InvalidUrl};
-pub use provider::{Call, ListError, ModelList, Operation, Provider, Quarantined, provider};
+pub use provider::{
+    ListError, ModelList, Operation, Provider, Quarantined, UpstreamCall, provider,
+};

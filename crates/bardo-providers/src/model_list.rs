@@ -45,7 +45,7 @@ pub struct Quarantined {
 }
 
 /// What became of one row.
-type Row = Result<Option<ModelEntry>, &'static str>;
+type RowResult = Result<Option<ModelEntry>, &'static str>;
 
 #[derive(Deserialize)]
 struct Data {
@@ -55,14 +55,14 @@ struct Data {
 /// Reads `{"data":[…]}`, each row on its own.
 fn data<T: for<'a> Deserialize<'a>>(
     body: &[u8],
-    read: impl Fn(T) -> Row,
+    read: impl Fn(T) -> RowResult,
 ) -> Result<ModelList, ListError> {
     let list: Data = serde_json::from_slice(body)?;
     Ok(each(&list.data, read))
 }
 
 /// Reads rows: an entry, one that is none of our business, or one that makes no sense.
-fn each<T: for<'a> Deserialize<'a>>(rows: &[RawJson], read: impl Fn(T) -> Row) -> ModelList {
+fn each<T: for<'a> Deserialize<'a>>(rows: &[RawJson], read: impl Fn(T) -> RowResult) -> ModelList {
     let mut list = ModelList::default();
     for raw in rows {
         let entry = match raw.read::<T>() {
@@ -86,11 +86,14 @@ fn each<T: for<'a> Deserialize<'a>>(rows: &[RawJson], read: impl Fn(T) -> Row) -
 
 fn quarantined(raw: &RawJson, reason: &'static str) -> Quarantined {
     #[derive(Deserialize)]
-    struct Named {
+    struct NamedRow {
         id: Option<RawJson>,
         name: Option<RawJson>,
     }
-    let name = raw.read::<Named>().ok().and_then(|row| row.id.or(row.name));
+    let name = raw
+        .read::<NamedRow>()
+        .ok()
+        .and_then(|row| row.id.or(row.name));
     let model = name.map_or_else(String::new, |name| {
         name.as_str().trim_matches('"').chars().take(100).collect()
     });
@@ -104,11 +107,11 @@ fn entry(catalog: &Catalog, upstream: &str) -> ModelEntry {
 
 pub(crate) fn openai_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
     #[derive(Deserialize)]
-    struct Listed {
+    struct OpenAiRow {
         id: String,
         created: Option<u64>,
     }
-    data(body, |row: Listed| {
+    data(body, |row: OpenAiRow| {
         let known = entry(catalog, &row.id);
         Ok(Some(ModelEntry {
             created: row.created.unwrap_or(known.created),
@@ -125,7 +128,7 @@ pub(crate) fn compatible_rows(
     vendor: Option<&Vendor>,
 ) -> Result<ModelList, ListError> {
     #[derive(Deserialize)]
-    struct Listed {
+    struct CompatibleRow {
         id: String,
         created: Option<u64>,
         #[serde(rename = "type")]
@@ -136,7 +139,7 @@ pub(crate) fn compatible_rows(
         max_completion_tokens: Option<u64>,
     }
     let maker = vendor.and_then(|vendor| vendor.maker.as_deref());
-    let read = |row: Listed| {
+    let read = |row: CompatibleRow| {
         let of_text = ["chat", "language", "code", "embedding", "base", "model"];
         if let Some(kind) = row.kind.as_deref()
             && !of_text.contains(&kind)

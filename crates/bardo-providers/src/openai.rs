@@ -4,7 +4,7 @@ use bardo_router::Catalog;
 use bardo_types::model::{Dialect, ModelEntry, Service};
 
 use crate::model_list::{ListError, ModelList, openai_rows};
-use crate::provider::{Call, Provider, openai_path};
+use crate::provider::{Provider, UpstreamCall, openai_path};
 
 pub(crate) struct OpenAi;
 
@@ -17,7 +17,7 @@ impl Provider for OpenAi {
         &[Dialect::Chat, Dialect::Responses]
     }
 
-    fn path(&self, call: &Call<'_>) -> Option<String> {
+    fn path(&self, call: &UpstreamCall<'_>) -> Option<String> {
         if call.dialect == Dialect::Anthropic {
             None
         } else {

@@ -9,12 +9,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::model_list::{ListError, ModelList, openrouter_rows};
-use crate::provider::{Call, Operation, Provider, bearer, openai_path};
+use crate::provider::{Operation, Provider, UpstreamCall, bearer, openai_path};
 
 pub(crate) struct OpenRouter;
 
 #[derive(Deserialize)]
-struct Answer<T> {
+struct Enveloped<T> {
     data: T,
 }
 
@@ -41,7 +41,7 @@ impl Provider for OpenRouter {
         }
     }
 
-    fn path(&self, call: &Call<'_>) -> Option<String> {
+    fn path(&self, call: &UpstreamCall<'_>) -> Option<String> {
         match (call.operation, call.dialect) {
             (Operation::CountTokens, _) => None,
             _ => openai_path(call),
@@ -69,7 +69,7 @@ impl Provider for OpenRouter {
 
     /// With a key of the customer's own at the maker, this is the fee alone.
     fn read_bill(&self, body: &[u8]) -> Option<MicroUsd> {
-        let answer: Answer<Generation<'_>> = serde_json::from_slice(body).ok()?;
+        let answer: Enveloped<Generation<'_>> = serde_json::from_slice(body).ok()?;
         MicroUsd::from_usd_rounded_up(answer.data.total_cost.get().trim_matches('"'))
     }
 

@@ -26,7 +26,7 @@ pub enum Operation {
 
 /// One call, as far as its address depends on it.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
+pub struct UpstreamCall<'a> {
     /// What is asked.
     pub operation: Operation,
     /// In which dialect.
@@ -45,7 +45,7 @@ pub trait Provider: Send + Sync {
     fn dialects(&self, model: &ModelEntry) -> &'static [Dialect];
 
     /// The path and query below the base URL; `None` where the service has no such operation.
-    fn path(&self, call: &Call<'_>) -> Option<String>;
+    fn path(&self, call: &UpstreamCall<'_>) -> Option<String>;
 
     /// Adds the credentials, and headers that the service demands of every request. Asked once
     /// per endpoint.
@@ -163,7 +163,7 @@ pub(crate) fn insert_secret(headers: &mut HeaderMap, name: HeaderName, value: &s
 }
 
 /// The usual path of OpenAI-format operations below a base URL that ends in `/v1`.
-pub(crate) fn openai_path(call: &Call<'_>) -> Option<String> {
+pub(crate) fn openai_path(call: &UpstreamCall<'_>) -> Option<String> {
     let path = match (call.operation, call.dialect) {
         (Operation::Generate { .. }, Dialect::Chat) => "/chat/completions",
         (Operation::Generate { .. }, Dialect::Responses) => "/responses",

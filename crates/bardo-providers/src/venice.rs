@@ -6,7 +6,7 @@ use bardo_wire::json::TopLevel;
 use bardo_wire::splice::Edit;
 
 use crate::model_list::{ListError, ModelList, venice_rows};
-use crate::provider::{Call, Operation, Provider, openai_path};
+use crate::provider::{Operation, Provider, UpstreamCall, openai_path};
 
 pub(crate) struct Venice;
 
@@ -19,7 +19,7 @@ impl Provider for Venice {
         &[Dialect::Chat]
     }
 
-    fn path(&self, call: &Call<'_>) -> Option<String> {
+    fn path(&self, call: &UpstreamCall<'_>) -> Option<String> {
         match (call.operation, call.dialect) {
             (Operation::CountTokens, _) | (_, Dialect::Anthropic) => None,
             _ => openai_path(call),

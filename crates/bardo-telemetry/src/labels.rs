@@ -7,7 +7,7 @@ use prometheus_client::encoding::EncodeLabelSet;
 
 /// Labels of what a request was.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Request {
+pub(crate) struct RequestLabels {
     pub(crate) dialect: &'static str,
     pub(crate) provider: String,
     pub(crate) model: String,
@@ -16,14 +16,14 @@ pub(crate) struct Request {
 
 /// Labels of how long something took.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Served {
+pub(crate) struct ServedLabels {
     pub(crate) provider: String,
     pub(crate) stream: &'static str,
 }
 
 /// Labels of tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Tokens {
+pub(crate) struct TokensLabels {
     pub(crate) provider: String,
     pub(crate) model: String,
     pub(crate) class: &'static str,
@@ -31,53 +31,53 @@ pub(crate) struct Tokens {
 
 /// Labels of money.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Money {
+pub(crate) struct MoneyLabels {
     pub(crate) provider: String,
     pub(crate) kind: &'static str,
 }
 
 /// Labels of how a provider is paid.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Paid {
+pub(crate) struct PaymentLabels {
     pub(crate) provider: String,
     pub(crate) payment: &'static str,
 }
 
 /// Labels of one try.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Tried {
+pub(crate) struct FailedAttemptLabels {
     pub(crate) provider: String,
     pub(crate) class: &'static str,
 }
 
 /// Labels of what a provider lists.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Listing {
+pub(crate) struct ListingLabels {
     pub(crate) provider: String,
 }
 
 /// Labels of a refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Refused {
+pub(crate) struct RefusedLabels {
     pub(crate) code: &'static str,
 }
 
 /// Labels of a feature lost.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Lost {
+pub(crate) struct DegradedLabels {
     pub(crate) feature: String,
 }
 
 /// Labels of how well a backend serves.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Standing {
+pub(crate) struct BackendStateLabels {
     pub(crate) provider: String,
     pub(crate) state: &'static str,
 }
 
 /// Labels of how long a backend takes with a model.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Taken {
+pub(crate) struct LatencyLabels {
     pub(crate) provider: String,
     pub(crate) model: String,
     pub(crate) stream: &'static str,
@@ -86,16 +86,16 @@ pub(crate) struct Taken {
 
 /// Labels of a build.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Build {
+pub(crate) struct BuildLabels {
     pub(crate) version: &'static str,
 }
 
 /// Lets the first so many names through and calls every other one `other`: a server that takes any
 /// model name must not make a series of each.
 #[derive(Debug, Default)]
-pub(crate) struct Capped(Mutex<HashSet<Arc<str>>>);
+pub(crate) struct BoundedLabels(Mutex<HashSet<Arc<str>>>);
 
-impl Capped {
+impl BoundedLabels {
     pub(crate) fn name(&self, name: &str, limit: usize) -> String {
         if name.is_empty() {
             return "none".to_owned();
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn names_beyond_the_cap_are_one() {
-        let capped = Capped::default();
+        let capped = BoundedLabels::default();
         assert_eq!(capped.name("a", 2), "a");
         assert_eq!(capped.name("b", 2), "b");
         assert_eq!(capped.name("c", 2), "other");

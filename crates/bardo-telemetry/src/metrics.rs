@@ -19,8 +19,9 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
 use crate::labels::{
-    Build, Capped, Listing, Lost, Money, Paid, Refused, Request, Served, Standing, Taken, Tokens,
-    Tried,
+    BackendStateLabels, BoundedLabels, BuildLabels, DegradedLabels, FailedAttemptLabels,
+    LatencyLabels, ListingLabels, MoneyLabels, PaymentLabels, RefusedLabels, RequestLabels,
+    ServedLabels, TokensLabels,
 };
 
 /// Number of series that each thread remembers.
@@ -38,7 +39,7 @@ const OVERHEAD: [f64; 10] = [
     0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.05, 0.25,
 ];
 
-type Histograms = Family<Served, Histogram, fn() -> Histogram>;
+type Histograms = Family<ServedLabels, Histogram, fn() -> Histogram>;
 
 /// What is read when somebody looks.
 #[derive(Debug, Clone, Copy, Default)]
@@ -141,22 +142,22 @@ pub struct Metrics {
     /// Tells one set of metrics from another, where a process has several (tests).
     id: u64,
     registry: Registry,
-    models: Capped,
-    features: Capped,
-    requests: Family<Request, Counter>,
+    models: BoundedLabels,
+    features: BoundedLabels,
+    requests: Family<RequestLabels, Counter>,
     duration: Histograms,
     first_content: Histograms,
     overhead: Histogram,
-    tokens: Family<Tokens, Counter>,
-    money: Family<Money, Counter>,
-    payments: Family<Paid, Counter>,
-    attempts_failed: Family<Tried, Counter>,
-    refused: Family<Refused, Counter>,
-    degraded: Family<Lost, Counter>,
-    listed: Family<Listing, Gauge>,
-    quarantined: Family<Listing, Gauge>,
+    tokens: Family<TokensLabels, Counter>,
+    money: Family<MoneyLabels, Counter>,
+    payments: Family<PaymentLabels, Counter>,
+    attempts_failed: Family<FailedAttemptLabels, Counter>,
+    refused: Family<RefusedLabels, Counter>,
+    degraded: Family<DegradedLabels, Counter>,
+    listed: Family<ListingLabels, Gauge>,
+    quarantined: Family<ListingLabels, Gauge>,
     unpriced: Counter,
-    unpriced_models: Family<Listing, Gauge>,
+    unpriced_models: Family<ListingLabels, Gauge>,
     estimated: Counter,
     store_up: Gauge,
     settlements_waiting: Gauge,
@@ -164,8 +165,8 @@ pub struct Metrics {
     reload_ok: Gauge,
     breakers_open: Gauge,
     breakers_asked_anyway: Gauge,
-    backend_state: Family<Standing, Gauge>,
-    backend_latency: Family<Taken, Gauge<f64, AtomicU64>>,
+    backend_state: Family<BackendStateLabels, Gauge>,
+    backend_latency: Family<LatencyLabels, Gauge<f64, AtomicU64>>,
 }
 
 fn family<L, M>(registry: &mut Registry, name: &str, help: &str) -> Family<L, M>
@@ -192,7 +193,7 @@ fn histograms(registry: &mut Registry, name: &str, help: &str) -> Histograms {
     family
 }
 
-fn unpriced_models(registry: &mut Registry) -> Family<Listing, Gauge> {
+fn unpriced_models(registry: &mut Registry) -> Family<ListingLabels, Gauge> {
     let help = "Models of a provider without a known price";
     family(registry, "models_unpriced", help)
 }
@@ -208,9 +209,9 @@ fn overhead(registry: &mut Registry) -> Histogram {
 /// Registers which version this is.
 fn tell_build(registry: &mut Registry) {
     let help = "Always 1; the version is a label";
-    let build: Family<Build, Gauge> = family(registry, "build_info", help);
+    let build: Family<BuildLabels, Gauge> = family(registry, "build_info", help);
     let version = env!("CARGO_PKG_VERSION");
-    build.get_or_create(&Build { version }).set(1);
+    build.get_or_create(&BuildLabels { version }).set(1);
 }
 
 impl Default for Metrics {
@@ -229,8 +230,8 @@ impl Metrics {
         tell_build(all);
         Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
-            models: Capped::default(),
-            features: Capped::default(),
+            models: BoundedLabels::default(),
+            features: BoundedLabels::default(),
             requests: family(all, "requests", "Requests that have ended"),
             duration: histograms(
                 all,
@@ -350,7 +351,9 @@ impl Metrics {
         }
         for lost in &receipt.degraded {
             let feature = self.features.name(&lost.feature, FEATURES);
-            self.degraded.get_or_create(&Lost { feature }).inc();
+            self.degraded
+                .get_or_create(&DegradedLabels { feature })
+                .inc();
         }
     }
 
@@ -385,12 +388,12 @@ impl Metrics {
             receipt.backend.to_string()
         };
         let model = self.models.name(&receipt.model, MODELS);
-        let served = Served {
+        let served = ServedLabels {
             provider: provider.clone(),
             stream: if receipt.streamed { "true" } else { "false" },
         };
         let tokens = |class| {
-            let labels = Tokens {
+            let labels = TokensLabels {
                 provider: provider.clone(),
                 model: model.clone(),
                 class,
@@ -398,14 +401,14 @@ impl Metrics {
             self.tokens.get_or_create_owned(&labels)
         };
         let money = |kind| {
-            let labels = Money {
+            let labels = MoneyLabels {
                 provider: provider.clone(),
                 kind,
             };
             self.money.get_or_create_owned(&labels)
         };
         let outcome = |outcome: Outcome| {
-            let labels = Request {
+            let labels = RequestLabels {
                 dialect: receipt.dialect.as_str(),
                 provider: provider.clone(),
                 model: model.clone(),
@@ -430,7 +433,7 @@ impl Metrics {
             first_content: self.first_content.get_or_create_owned(&served),
             payment: receipt.provider_payment,
             payments: receipt.provider_payment.map(|payment| {
-                let labels = Paid {
+                let labels = PaymentLabels {
                     provider: provider.clone(),
                     payment: payment.as_str(),
                 };
@@ -451,7 +454,7 @@ impl Metrics {
 
     /// Counts a try that failed.
     pub fn attempt_failed(&self, provider: &str, class: FaultClass) {
-        let labels = Tried {
+        let labels = FailedAttemptLabels {
             provider: provider.to_owned(),
             class: class.as_str(),
         };
@@ -460,7 +463,7 @@ impl Metrics {
 
     /// Counts a refusal by its error code.
     pub fn refused(&self, code: ErrorCode) {
-        let labels = Refused {
+        let labels = RefusedLabels {
             code: code.as_str(),
         };
         self.refused.get_or_create(&labels).inc();
@@ -471,7 +474,7 @@ impl Metrics {
 
     /// Tells what a provider's list of models came to.
     pub fn listed(&self, provider: &str, models: usize, quarantined: usize) {
-        let labels = Listing {
+        let labels = ListingLabels {
             provider: provider.to_owned(),
         };
         let count = |rows: usize| i64::try_from(rows).unwrap_or(i64::MAX);
@@ -486,7 +489,7 @@ impl Metrics {
     pub fn unpriced_models(&self, counts: impl IntoIterator<Item = (String, usize)>) {
         self.unpriced_models.clear();
         for (provider, models) in counts {
-            let labels = Listing { provider };
+            let labels = ListingLabels { provider };
             let models = i64::try_from(models).unwrap_or(i64::MAX);
             self.unpriced_models
                 .get_or_create_owned(&labels)
@@ -501,14 +504,14 @@ impl Metrics {
         for (provider, current) in &backends.states {
             for state in STATES {
                 let provider = provider.clone();
-                let labels = Standing { provider, state };
+                let labels = BackendStateLabels { provider, state };
                 let gauge = self.backend_state.get_or_create_owned(&labels);
                 gauge.set(i64::from(state == *current));
             }
         }
         self.backend_latency.clear();
         for latency in &backends.latencies {
-            let labels = Taken {
+            let labels = LatencyLabels {
                 provider: latency.provider.clone(),
                 model: self.models.name(&latency.model, MODELS),
                 stream: if latency.streamed { "true" } else { "false" },

@@ -82,20 +82,20 @@ impl std::fmt::Display for Date {
 /// Writes a moment given in Unix milliseconds as RFC 3339, e.g. `2026-11-20T16:10:28.005Z`.
 #[must_use]
 pub fn rfc3339(unix_ms: u64) -> String {
-    let clock = Clock(unix_ms / 1_000);
+    let clock = DateTime(unix_ms / 1_000);
     format!("{clock}.{:03}Z", unix_ms % 1_000)
 }
 
 /// Writes a moment given in Unix seconds as RFC 3339, e.g. `2026-11-20T16:10:28Z`.
 #[must_use]
 pub fn rfc3339_seconds(unix_seconds: u64) -> String {
-    format!("{}Z", Clock(unix_seconds))
+    format!("{}Z", DateTime(unix_seconds))
 }
 
 /// Unix seconds as date and time of day.
-struct Clock(u64);
+struct DateTime(u64);
 
-impl std::fmt::Display for Clock {
+impl std::fmt::Display for DateTime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let date = Date::of_days(self.0 / (DAY_MS / 1_000));
         let (hour, minute, second) = (self.0 / 3_600 % 24, self.0 / 60 % 60, self.0 % 60);

@@ -11,17 +11,17 @@ use serde::Deserialize;
 use super::{ListError, ModelList, data, entry};
 
 #[derive(Deserialize)]
-struct Row {
+struct AnthropicRow {
     id: String,
     display_name: Option<String>,
     max_input_tokens: Option<u64>,
     max_tokens: Option<u64>,
-    capabilities: Option<Listed>,
+    capabilities: Option<ListedCapabilities>,
 }
 
 #[derive(Deserialize)]
-struct Listed {
-    thinking: Option<Thinking>,
+struct ListedCapabilities {
+    thinking: Option<ThinkingSupport>,
     effort: Option<BTreeMap<String, RawJson>>,
     image_input: Option<RawJson>,
     pdf_input: Option<RawJson>,
@@ -32,7 +32,7 @@ struct Listed {
 }
 
 #[derive(Deserialize)]
-struct Thinking {
+struct ThinkingSupport {
     types: Option<BTreeMap<String, RawJson>>,
 }
 
@@ -46,10 +46,10 @@ fn is_supported(raw: &RawJson) -> bool {
 }
 
 pub(crate) fn anthropic_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
-    data(body, |row: Row| Ok(Some(read(row, catalog))))
+    data(body, |row: AnthropicRow| Ok(Some(read(row, catalog))))
 }
 
-fn read(row: Row, catalog: &Catalog) -> ModelEntry {
+fn read(row: AnthropicRow, catalog: &Catalog) -> ModelEntry {
     let mut entry = entry(catalog, &row.id);
     entry.vendor = "anthropic".into();
     if let Some(name) = row.display_name {
@@ -64,7 +64,7 @@ fn read(row: Row, catalog: &Catalog) -> ModelEntry {
     entry
 }
 
-impl Listed {
+impl ListedCapabilities {
     fn change(self, capabilities: &mut Capabilities) {
         if let Some(types) = self.thinking.and_then(|thinking| thinking.types) {
             let has = |name: &str| types.get(name).is_some_and(is_supported);

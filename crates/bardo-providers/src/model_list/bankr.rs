@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::{ListError, ModelList, data, entry, pricing};
 
 #[derive(Deserialize)]
-struct Row {
+struct BankrRow {
     id: String,
     owned_by: Option<String>,
     name: Option<String>,
@@ -20,7 +20,7 @@ struct Row {
 }
 
 pub(crate) fn bankr_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
-    data(body, |row: Row| {
+    data(body, |row: BankrRow| {
         let answers = |kinds: &Vec<String>| kinds.iter().any(|kind| kind == "text");
         if !row.output_modalities.as_ref().is_none_or(answers) {
             return Ok(None);
@@ -29,7 +29,7 @@ pub(crate) fn bankr_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList, Li
     })
 }
 
-fn read(row: Row, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
+fn read(row: BankrRow, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
     let mut entry = entry(catalog, &row.id);
     entry.vendor = row.owned_by.unwrap_or(entry.vendor);
     entry.display_name = row.name.unwrap_or(entry.display_name);

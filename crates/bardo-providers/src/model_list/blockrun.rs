@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::{ListError, ModelList, data, entry, pricing};
 
 #[derive(Deserialize)]
-struct Row {
+struct BlockrunRow {
     id: String,
     created: Option<u64>,
     owned_by: Option<String>,
@@ -21,7 +21,7 @@ struct Row {
 }
 
 pub(crate) fn blockrun_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
-    data(body, |row: Row| {
+    data(body, |row: BlockrunRow| {
         if !row.categories.iter().any(|category| category == "chat") {
             return Ok(None);
         }
@@ -29,7 +29,7 @@ pub(crate) fn blockrun_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList,
     })
 }
 
-fn read(row: Row, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
+fn read(row: BlockrunRow, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
     let mut entry = entry(catalog, &row.id);
     entry.created = row.created.unwrap_or(entry.created);
     entry.vendor = row.owned_by.unwrap_or(entry.vendor);

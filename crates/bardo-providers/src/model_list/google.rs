@@ -8,7 +8,7 @@ use super::{ListError, ModelList, each, entry};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct GoogleRow {
     name: String,
     input_token_limit: Option<u64>,
     output_token_limit: Option<u64>,
@@ -23,7 +23,7 @@ struct Models {
 
 pub(crate) fn google_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
     let list: Models = serde_json::from_slice(body)?;
-    Ok(each(&list.models, |row: Row| {
+    Ok(each(&list.models, |row: GoogleRow| {
         let mut entry = entry(catalog, row.name.trim_start_matches("models/"));
         entry.vendor = "google".into();
         let capabilities = &mut entry.capabilities;

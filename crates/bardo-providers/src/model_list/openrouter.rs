@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{ListError, ModelList, data, entry, pricing};
 
 #[derive(Deserialize)]
-struct Row {
+struct OpenRouterRow {
     id: String,
     name: Option<String>,
     created: Option<u64>,
@@ -18,7 +18,7 @@ struct Row {
     architecture: Option<Architecture>,
     supported_parameters: Option<Vec<String>>,
     top_provider: Option<TopProvider>,
-    reasoning: Option<Reasoning>,
+    reasoning: Option<ReasoningSupport>,
 }
 
 #[derive(Deserialize)]
@@ -33,7 +33,7 @@ struct TopProvider {
 }
 
 #[derive(Deserialize)]
-struct Reasoning {
+struct ReasoningSupport {
     #[serde(default)]
     mandatory: bool,
     #[serde(default)]
@@ -41,10 +41,10 @@ struct Reasoning {
 }
 
 pub(crate) fn openrouter_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
-    data(body, |row: Row| read(row, catalog).map(Some))
+    data(body, |row: OpenRouterRow| read(row, catalog).map(Some))
 }
 
-fn read(row: Row, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
+fn read(row: OpenRouterRow, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
     let mut entry = entry(catalog, &row.id);
     entry.vendor = row
         .id
@@ -52,7 +52,7 @@ fn read(row: Row, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
         .map_or_else(String::new, |(vendor, _)| vendor.to_owned());
     entry.created = row.created.unwrap_or(entry.created);
     entry.display_name = row.name.unwrap_or(entry.display_name);
-    let pricing: Option<pricing::OpenRouter> = row.pricing.and_then(|raw| raw.read().ok());
+    let pricing: Option<pricing::OpenRouterPrices> = row.pricing.and_then(|raw| raw.read().ok());
     entry.price = match pricing {
         None => None,
         Some(pricing) => {

@@ -85,7 +85,7 @@ fn either(a: Option<PricePerMillion>, b: Option<PricePerMillion>) -> Option<Pric
 
 /// Decimal strings in USD per token.
 #[derive(Deserialize)]
-pub(super) struct OpenRouter {
+pub(super) struct OpenRouterPrices {
     prompt: RawJson,
     completion: RawJson,
     request: Option<RawJson>,
@@ -119,7 +119,7 @@ fn per_token(raw: Option<&RawJson>) -> Option<PricePerMillion> {
     PricePerMillion::from_usd_per_token(decimal(raw?)).ok()
 }
 
-impl OpenRouter {
+impl OpenRouterPrices {
     /// Finds nonsense. A price of -1 stands for a router, whose price is that of the model it picks.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         let stated = |raw: &&RawJson| decimal(raw) != "-1";
@@ -250,7 +250,7 @@ fn discounted(price: Price, share: &RawJson) -> Option<Price> {
 
 /// Numbers in USD (and DIEM, which is worth one) per million tokens.
 #[derive(Deserialize)]
-pub(super) struct Venice {
+pub(super) struct VenicePrices {
     input: Usd,
     output: Option<Usd>,
     cache_input: Option<Usd>,
@@ -277,7 +277,7 @@ fn usd(price: Option<&Usd>) -> Option<PricePerMillion> {
     per_million(price.map(|price| &price.usd))
 }
 
-impl Venice {
+impl VenicePrices {
     /// Refuses implausible prices.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         let prices = [Some(&self.input), self.output.as_ref()];

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{ListError, ModelList, data, entry, pricing};
 
 #[derive(Deserialize)]
-struct Row {
+struct VeniceRow {
     id: String,
     created: Option<u64>,
     model_spec: Spec,
@@ -47,7 +47,7 @@ struct Flags {
 }
 
 pub(crate) fn venice_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList, ListError> {
-    data(body, |row: Row| {
+    data(body, |row: VeniceRow| {
         if row.model_spec.offline {
             return Ok(None);
         }
@@ -55,7 +55,7 @@ pub(crate) fn venice_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList, L
     })
 }
 
-fn read(row: Row, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
+fn read(row: VeniceRow, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
     let spec = row.model_spec;
     let mut entry = entry(catalog, &row.id);
     // The vendor of a name here is who made the model, but Venice is who serves it.
@@ -63,7 +63,7 @@ fn read(row: Row, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
     entry.created = row.created.unwrap_or(entry.created);
     entry.embeddings = row.kind.as_deref() == Some("embedding");
     entry.display_name = spec.name.unwrap_or(entry.display_name);
-    let pricing: Option<pricing::Venice> = spec.pricing.and_then(|raw| raw.read().ok());
+    let pricing: Option<pricing::VenicePrices> = spec.pricing.and_then(|raw| raw.read().ok());
     entry.price = match pricing {
         None => None,
         Some(pricing) => {

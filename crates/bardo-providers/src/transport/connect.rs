@@ -12,7 +12,7 @@ use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-use super::head_limit::{HeadLimit, Limited};
+use super::head_limit::{HeadLimit, HeadLimited};
 use crate::endpoint::BaseUrl;
 
 /// A scheme, host and port that connections go to.
@@ -209,7 +209,7 @@ where
 {
     let head = HeadLimit::default();
     let (sender, connection) = Builder::new()
-        .handshake(TokioIo::new(Limited::new(io, head.clone())))
+        .handshake(TokioIo::new(HeadLimited::new(io, head.clone())))
         .await
         .map_err(ConnectError::Http)?;
     tokio::spawn(async move {

@@ -36,13 +36,13 @@ impl HeadLimit {
 /// A connection that fails when a head does not end, and that does not keep its thread to itself.
 ///
 /// hyper bounds a single head, but skips interim answers for as long as they come, and as fast.
-pub(super) struct Limited<T> {
+pub(super) struct HeadLimited<T> {
     inner: T,
     limit: HeadLimit,
     turn: usize,
 }
 
-impl<T> Limited<T> {
+impl<T> HeadLimited<T> {
     pub(super) fn new(inner: T, limit: HeadLimit) -> Self {
         Self {
             inner,
@@ -52,7 +52,7 @@ impl<T> Limited<T> {
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Limited<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for HeadLimited<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -85,7 +85,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Limited<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Limited<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for HeadLimited<T> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -124,7 +124,7 @@ mod tests {
     async fn read_all(limit: &HeadLimit, bytes: usize) -> io::Result<usize> {
         let endless = tokio::io::repeat(b'x').take(bytes as u64);
         let mut seen = Vec::new();
-        Limited::new(endless, limit.clone())
+        HeadLimited::new(endless, limit.clone())
             .read_to_end(&mut seen)
             .await
     }
@@ -145,10 +145,10 @@ mod tests {
     fn others_have_their_turn() {
         let limit = HeadLimit::default();
         limit.end();
-        let mut stream = Limited::new(tokio::io::repeat(b'x'), limit);
+        let mut stream = HeadLimited::new(tokio::io::repeat(b'x'), limit);
         let mut cx = Context::from_waker(std::task::Waker::noop());
         let mut space = vec![0; TURN_MAX / 2];
-        let mut turn = |stream: &mut Limited<_>| {
+        let mut turn = |stream: &mut HeadLimited<_>| {
             let mut buffer = ReadBuf::new(&mut space);
             Pin::new(stream).poll_read(&mut cx, &mut buffer).is_ready()
         };

@@ -59,14 +59,14 @@ pub struct Assembler {
 
 #[derive(Debug, Default)]
 struct Building {
-    open: Open,
+    open: OpenPart,
     /// Index into the choice's parts for each call number.
     calls: Vec<usize>,
     logprobs: Vec<RawJson>,
 }
 
 #[derive(Debug, Default, PartialEq, Clone, Copy)]
-enum Open {
+enum OpenPart {
     #[default]
     None,
     Reasoning,
@@ -107,12 +107,12 @@ impl Assembler {
                 summary,
             } => {
                 let (choice, building) = self.at(choice);
-                if building.open != Open::Reasoning {
+                if building.open != OpenPart::Reasoning {
                     choice.parts.push(Part::Reasoning(Reasoning {
                         summary,
                         ..Reasoning::default()
                     }));
-                    building.open = Open::Reasoning;
+                    building.open = OpenPart::Reasoning;
                 }
                 if let Some(Part::Reasoning(reasoning)) = choice.parts.last_mut() {
                     reasoning.text.push_str(&text);
@@ -121,7 +121,7 @@ impl Assembler {
             StreamEvent::ReasoningEnd { choice, opaque } => {
                 let (choice, building) = self.at(choice);
                 match choice.parts.last_mut() {
-                    Some(Part::Reasoning(reasoning)) if building.open == Open::Reasoning => {
+                    Some(Part::Reasoning(reasoning)) if building.open == OpenPart::Reasoning => {
                         reasoning.opaque = opaque
                     }
                     _ if opaque.is_some() => {
@@ -132,13 +132,13 @@ impl Assembler {
                     }
                     _ => {}
                 }
-                building.open = Open::None;
+                building.open = OpenPart::None;
             }
             StreamEvent::Text { choice, text } => {
                 let (choice, building) = self.at(choice);
-                if building.open != Open::Text {
+                if building.open != OpenPart::Text {
                     choice.parts.push(Text::default().into());
-                    building.open = Open::Text;
+                    building.open = OpenPart::Text;
                 }
                 if let Some(Part::Text(open)) = choice.parts.last_mut() {
                     open.text.push_str(&text);
@@ -147,7 +147,9 @@ impl Assembler {
             StreamEvent::TextEnd { choice, opaque } => {
                 let (choice, building) = self.at(choice);
                 match choice.parts.last_mut() {
-                    Some(Part::Text(open)) if building.open == Open::Text => open.opaque = opaque,
+                    Some(Part::Text(open)) if building.open == OpenPart::Text => {
+                        open.opaque = opaque
+                    }
                     _ if opaque.is_some() => choice.parts.push(
                         Text {
                             opaque,
@@ -157,13 +159,13 @@ impl Assembler {
                     ),
                     _ => {}
                 }
-                building.open = Open::None;
+                building.open = OpenPart::None;
             }
             StreamEvent::Citation { choice, citation } => {
                 let (choice, building) = self.at(choice);
-                if building.open != Open::Text {
+                if building.open != OpenPart::Text {
                     choice.parts.push(Text::default().into());
-                    building.open = Open::Text;
+                    building.open = OpenPart::Text;
                 }
                 if let Some(Part::Text(open)) = choice.parts.last_mut() {
                     open.citations.push(citation);
@@ -178,17 +180,17 @@ impl Assembler {
             StreamEvent::Refusal { choice, text } => {
                 let (choice, building) = self.at(choice);
                 match choice.parts.last_mut() {
-                    Some(Part::Refusal(open)) if building.open == Open::Refusal => {
+                    Some(Part::Refusal(open)) if building.open == OpenPart::Refusal => {
                         open.push_str(&text)
                     }
                     _ => choice.parts.push(Part::Refusal(text)),
                 }
-                building.open = Open::Refusal;
+                building.open = OpenPart::Refusal;
             }
             StreamEvent::Server { choice, block } => {
                 let (choice, building) = self.at(choice);
                 choice.parts.push(Part::Server(block));
-                building.open = Open::None;
+                building.open = OpenPart::None;
             }
             StreamEvent::Logprobs { choice, raw } => self.at(choice).1.logprobs.push(raw),
             StreamEvent::Finish {
@@ -198,7 +200,7 @@ impl Assembler {
                 details,
             } => {
                 let (choice, building) = self.at(choice);
-                building.open = Open::None;
+                building.open = OpenPart::None;
                 choice.finish = Some(reason);
                 choice.stop_sequence = stop_sequence;
                 choice.details = details;
@@ -218,7 +220,7 @@ impl Assembler {
                 opaque,
             } => {
                 let (choice, building) = self.at(choice);
-                building.open = Open::None;
+                building.open = OpenPart::None;
                 let input = if custom {
                     ToolInput::Text(String::new())
                 } else {
