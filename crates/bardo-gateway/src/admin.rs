@@ -35,7 +35,7 @@ struct SetKey {
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-struct Rotate {
+struct RotateRequest {
     overlap: Option<Span>,
 }
 
@@ -52,7 +52,7 @@ struct DepositBody {
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-struct Reconcile {
+struct ReconcileRequest {
     release: bool,
     charge_usd: Option<Amount>,
     provider: Option<String>,
@@ -65,13 +65,13 @@ impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum AmountText {
             Text(String),
             Number(serde_json::Number),
         }
-        let text = match Written::deserialize(deserializer)? {
-            Written::Text(text) => text,
-            Written::Number(number) => number.to_string(),
+        let text = match AmountText::deserialize(deserializer)? {
+            AmountText::Text(text) => text,
+            AmountText::Number(number) => number.to_string(),
         };
         MicroUsd::from_usd(&text)
             .map(Self)
@@ -149,7 +149,7 @@ async fn create_key(operator: &Operator, body: &Bytes) -> Result<Value, Operator
 }
 
 async fn rotate_key(operator: &Operator, id: &str, body: &Bytes) -> Result<Value, OperatorError> {
-    let body: Rotate = read(body)?;
+    let body: RotateRequest = read(body)?;
     let overlap = body
         .overlap
         .map_or(Duration::from_secs(24 * 3600), |span| span.0);
@@ -183,7 +183,7 @@ async fn reconcile(
     request: &str,
     body: &Bytes,
 ) -> Result<Value, OperatorError> {
-    let body: Reconcile = read(body)?;
+    let body: ReconcileRequest = read(body)?;
     let resolution = match (body.charge_usd, body.release) {
         (Some(amount), false) => Resolution::Charge(amount.0),
         (None, true) => Resolution::Release,

@@ -31,7 +31,7 @@ use crate::screens;
 pub(crate) type LiveLists = HashMap<String, Vec<ModelEntry>>;
 
 /// A backend with what choosing needs of it.
-pub(crate) struct Backend {
+pub(crate) struct AssembledBackend {
     pub(crate) endpoint: Arc<Endpoint>,
     spec: BackendSpec,
     price: Option<Price>,
@@ -42,7 +42,7 @@ pub(crate) struct Backend {
     pub(crate) closed: bool,
 }
 
-impl Backend {
+impl AssembledBackend {
     /// With the owner's word on whether it keeps requests private.
     fn kept(self, private: Option<bool>) -> Self {
         let security = match (private, self.spec.service) {
@@ -105,7 +105,7 @@ fn is_used(config: &Config, name: &str) -> bool {
 }
 
 /// The configured backends in the owner's order.
-pub(crate) fn backends(config: &Config) -> Result<Vec<Backend>, String> {
+pub(crate) fn backends(config: &Config) -> Result<Vec<AssembledBackend>, String> {
     owner_models(config)?;
     let mut all = Vec::new();
     for name in order(config).filter(|name| is_used(config, name)) {
@@ -215,7 +215,7 @@ const fn usual_address(service: Service, has_key: bool) -> Option<&'static str> 
     }
 }
 
-fn direct(key: &DirectKey, index: usize, name: String) -> Result<Backend, String> {
+fn direct(key: &DirectKey, index: usize, name: String) -> Result<AssembledBackend, String> {
     let service = service_of(key.provider);
     let vendor = key.vendor();
     let usual = vendor.map(|vendor| vendor.base_url.clone());
@@ -244,7 +244,10 @@ fn direct(key: &DirectKey, index: usize, name: String) -> Result<Backend, String
     Ok(made.kept(key.private))
 }
 
-fn service(service: Service, config: Option<ServiceConfig>) -> Result<Option<Backend>, String> {
+fn service(
+    service: Service,
+    config: Option<ServiceConfig>,
+) -> Result<Option<AssembledBackend>, String> {
     let name = service.as_str();
     let place = format!("providers.{name}");
     config
@@ -257,7 +260,7 @@ fn backend(
     name: String,
     place: &str,
     config: &ServiceConfig,
-) -> Result<Backend, String> {
+) -> Result<AssembledBackend, String> {
     let key = config
         .api_key
         .clone()
@@ -332,7 +335,7 @@ fn backend(
         service,
         filter: ModelFilter::new(config.models.clone()),
     };
-    Ok(Backend {
+    Ok(AssembledBackend {
         endpoint: Arc::new(endpoint),
         spec,
         price,
@@ -387,7 +390,7 @@ fn owners(config: &Config, catalog: &Arc<Catalog>) -> Arc<Catalog> {
 /// Builds the world from backends and what they listed.
 pub(crate) fn snapshot(
     config: &Config,
-    backends: &[Backend],
+    backends: &[AssembledBackend],
     catalog: &Arc<Catalog>,
     live: &LiveLists,
     sandbox: bool,
@@ -416,8 +419,8 @@ pub(crate) fn snapshot(
         profiles: profiles(config),
         setup: SetupPolicy {
             min_p_fallback: match config.inference.min_p_fallback {
-                config::MinPFallback::TopP => MinPFallback::TopP,
-                config::MinPFallback::Drop => MinPFallback::Drop,
+                config::RawMinPFallback::TopP => MinPFallback::TopP,
+                config::RawMinPFallback::Drop => MinPFallback::Drop,
             },
             cache_key_prefix: config.inference.caching.prompt_cache_key_prefix.clone(),
             cache_key_secret: config.inference.caching.secret.clone(),

@@ -75,18 +75,18 @@ impl From<Refusal> for Denied {
     }
 }
 
-pub(crate) type Outcome = Result<Principal, Denied>;
+pub(crate) type AuthOutcome = Result<Principal, Denied>;
 
 /// Who calls, or whoever will tell.
 #[must_use]
-pub(crate) enum Verdict {
-    Now(Outcome),
-    Later(Pin<Box<dyn Future<Output = Outcome> + Send>>),
+pub(crate) enum Authentication {
+    Now(AuthOutcome),
+    Later(Pin<Box<dyn Future<Output = AuthOutcome> + Send>>),
 }
 
-impl Verdict {
+impl Authentication {
     /// Waits for whoever will tell.
-    pub(crate) async fn outcome(self) -> Outcome {
+    pub(crate) async fn outcome(self) -> AuthOutcome {
         match self {
             Self::Now(outcome) => outcome,
             Self::Later(later) => later.await,
@@ -97,7 +97,7 @@ impl Verdict {
 /// Recognizes one kind of credential.
 pub(crate) trait Authenticator: Send + Sync {
     /// `None` when the credential is not of this authenticator's kind.
-    fn authenticate(&self, credential: &str, from: IpAddr, now: Moment) -> Option<Verdict>;
+    fn authenticate(&self, credential: &str, from: IpAddr, now: Moment) -> Option<Authentication>;
 }
 
 /// What a caller is about to do.
@@ -110,7 +110,7 @@ pub(crate) enum Access {
 }
 
 /// What is known of a call before its caller is.
-pub(crate) struct Call<'a> {
+pub(crate) struct UnverifiedCall<'a> {
     pub(crate) headers: &'a HeaderMap,
     pub(crate) peer: IpAddr,
     pub(crate) access: Access,
@@ -143,7 +143,7 @@ impl StoredKeys {
     }
 }
 
-/// What a [`Gate`] is made of.
+/// What a [`Gatekeeper`] is made of.
 pub(crate) struct Credentials {
     pub(crate) fixed: StaticKeys,
     pub(crate) stored: Option<StoredKeys>,
@@ -155,23 +155,23 @@ pub(crate) struct Credentials {
 }
 
 /// Lets callers in, or not.
-pub(crate) struct Gate {
+pub(crate) struct Gatekeeper {
     authenticators: Vec<Box<dyn Authenticator>>,
-    open: Open,
+    open: AnonymousAccess,
     origins: Vec<String>,
     clock: Box<dyn Clock>,
 }
 
 /// Whether callers without a credential are let in.
 #[derive(Clone)]
-enum Open {
+enum AnonymousAccess {
     Never,
     /// As long as there is no key in the store.
     WithoutKeys(Arc<Presence>),
     Always,
 }
 
-impl Gate {
+impl Gatekeeper {
     pub(crate) fn new(credentials: Credentials) -> Self {
         let Credentials {
             fixed,
@@ -181,9 +181,9 @@ impl Gate {
             origins,
         } = credentials;
         let open = match &stored {
-            _ if !is_loopback || !fixed.is_empty() || privy.is_some() => Open::Never,
-            Some(stored) => Open::WithoutKeys(Arc::clone(&stored.presence)),
-            None => Open::Always,
+            _ if !is_loopback || !fixed.is_empty() || privy.is_some() => AnonymousAccess::Never,
+            Some(stored) => AnonymousAccess::WithoutKeys(Arc::clone(&stored.presence)),
+            None => AnonymousAccess::Always,
         };
         // Keys of the configuration may look like those of the store, so they come first.
         let mut authenticators: Vec<Box<dyn Authenticator>> = vec![Box::new(fixed)];
@@ -202,7 +202,7 @@ impl Gate {
     }
 
     /// Who calls, if whoever it is may do what it is about to.
-    pub(crate) fn admit(&self, call: &Call<'_>) -> Verdict {
+    pub(crate) fn admit(&self, call: &UnverifiedCall<'_>) -> Authentication {
         let now = Moment {
             unix_ms: self.clock.now_ms(),
             at: Instant::now(),
@@ -228,15 +228,17 @@ impl Gate {
             None if is_strange => self.unrecognized(call, Denied::Wrong),
             None => self.unrecognized(call, Denied::Missing),
             // Beside a credential that somebody here knows, one that nobody knows is wrong.
-            Some(_) if is_strange => Verdict::Now(Err(Denied::Wrong)),
-            Some(Verdict::Now(outcome)) if others.is_empty() => Verdict::Now(bounds.check(outcome)),
-            Some(first) => Verdict::Later(Box::pin(async move {
+            Some(_) if is_strange => Authentication::Now(Err(Denied::Wrong)),
+            Some(Authentication::Now(outcome)) if others.is_empty() => {
+                Authentication::Now(bounds.check(outcome))
+            }
+            Some(first) => Authentication::Later(Box::pin(async move {
                 bounds.check(all_of_one_caller(first, others).await)
             })),
         }
     }
 
-    fn recognize(&self, credential: &str, from: IpAddr, now: Moment) -> Option<Verdict> {
+    fn recognize(&self, credential: &str, from: IpAddr, now: Moment) -> Option<Authentication> {
         self.authenticators
             .iter()
             .find_map(|authenticator| authenticator.authenticate(credential, from, now))
@@ -244,7 +246,7 @@ impl Gate {
 
     /// There is nothing that anybody here could verify. Where no keys are, whoever can reach the
     /// listener is its owner, whatever an SDK insists on sending.
-    fn unrecognized(&self, call: &Call<'_>, otherwise: Denied) -> Verdict {
+    fn unrecognized(&self, call: &UnverifiedCall<'_>, otherwise: Denied) -> Authentication {
         let owner = if !is_own_page(call.headers, &self.origins) {
             Err(Denied::ForeignPage)
         } else if !is_own_host(call.headers) {
@@ -253,12 +255,12 @@ impl Gate {
             Principal::owner("local").map_err(|_| otherwise)
         };
         match &self.open {
-            Open::Never => Verdict::Now(Err(otherwise)),
-            Open::Always => Verdict::Now(owner),
-            Open::WithoutKeys(presence) => match presence.keys() {
-                Keys::Some => Verdict::Now(Err(otherwise)),
-                Keys::None => Verdict::Now(owner),
-                Keys::Ask(later) => Verdict::Later(Box::pin(async move {
+            AnonymousAccess::Never => Authentication::Now(Err(otherwise)),
+            AnonymousAccess::Always => Authentication::Now(owner),
+            AnonymousAccess::WithoutKeys(presence) => match presence.keys() {
+                Keys::Some => Authentication::Now(Err(otherwise)),
+                Keys::None => Authentication::Now(owner),
+                Keys::Ask(later) => Authentication::Later(Box::pin(async move {
                     match later.await {
                         Ok(true) => Err(otherwise),
                         Ok(false) => owner,
@@ -273,7 +275,7 @@ impl Gate {
 }
 
 /// Each has to be good, and all of the same caller.
-async fn all_of_one_caller(first: Verdict, others: Vec<Verdict>) -> Outcome {
+async fn all_of_one_caller(first: Authentication, others: Vec<Authentication>) -> AuthOutcome {
     let caller = first.outcome().await?;
     let mut is_ambiguous = false;
     for other in others {
@@ -294,7 +296,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn check(self, outcome: Outcome) -> Outcome {
+    fn check(self, outcome: AuthOutcome) -> AuthOutcome {
         if let Ok(Principal {
             payer: Payer::Prepaid(record),
             ..

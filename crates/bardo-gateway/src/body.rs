@@ -9,7 +9,7 @@ use http::header::CONTENT_LENGTH;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
-use crate::edge::Limits;
+use crate::edge::EdgeLimits;
 use crate::error::Problem;
 
 /// Room is set aside in steps of this, as the bytes come.
@@ -17,7 +17,7 @@ const STEP: usize = 64 << 10;
 
 /// Bytes of all bodies that are being received or answered.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Budget(Arc<AtomicUsize>);
+pub(crate) struct BodyBudget(Arc<AtomicUsize>);
 
 /// Room for one body; given back when it is dropped.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Room {
     held: usize,
 }
 
-impl Budget {
+impl BodyBudget {
     /// No room yet, within `limit` for all.
     pub(crate) fn room(&self, limit: usize) -> Room {
         Room {
@@ -75,7 +75,7 @@ pub(crate) async fn read(
     headers: &HeaderMap,
     body: Incoming,
     limit: usize,
-    limits: &Limits,
+    limits: &EdgeLimits,
     room: &mut Room,
 ) -> Result<Bytes, Problem> {
     let announced = announced(headers);
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn room_is_bounded_for_all_bodies_together_and_given_back() {
-        let budget = Budget::default();
+        let budget = BodyBudget::default();
         let mut one = budget.room(4 * STEP);
         let mut other = budget.room(4 * STEP);
         assert!(one.reach(3 * STEP).is_ok());

@@ -11,10 +11,10 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use serde_json::{Value, json};
 
-pub(crate) use self::failure::Failure;
+pub(crate) use self::failure::CliFailure;
 use crate::config::units::Span;
 use crate::config::{self, Config, Loaded};
-use crate::stores::Kind;
+use crate::stores::DataFolderKind;
 use crate::{assemble, serve, simulation};
 
 mod balance;
@@ -71,7 +71,7 @@ enum Verb {
         verb: balance::BalanceVerb,
     },
     /// List requests with an unknown outcome, and settle them.
-    Reconcile(balance::Reconcile),
+    Reconcile(balance::ReconcileArgs),
     /// Print a completion script for a shell.
     Completions {
         /// Shell to complete for.
@@ -208,10 +208,15 @@ pub(crate) fn note(line: &str) {
 }
 
 /// Prints what a verb did: as JSON with the kind of its store, or in words.
-fn show(common: &Common, kind: Kind, value: &Value, words: impl FnOnce(&Value) -> String) {
+fn show(
+    common: &Common,
+    kind: DataFolderKind,
+    value: &Value,
+    words: impl FnOnce(&Value) -> String,
+) {
     if common.json {
         let mut value = value.clone();
-        value["sandbox"] = json!(kind == Kind::Sandbox);
+        value["sandbox"] = json!(kind == DataFolderKind::Sandbox);
         say(value.to_string());
     } else {
         say(words(value));
@@ -252,7 +257,7 @@ pub(crate) fn run() -> ExitCode {
         Err(error) if as_json && error.use_stderr() => {
             let text = error.render().to_string();
             let text = text.trim().trim_start_matches("error: ");
-            return Failure::new("usage", text).print(true);
+            return CliFailure::new("usage", text).print(true);
         }
         Err(error) => {
             let _ = error.print();
@@ -311,7 +316,7 @@ pub(crate) fn environment() -> Vec<(String, String)> {
 }
 
 /// The configuration of a verb: with `--sandbox` that of the simulated providers, which need not run.
-fn load(common: &Common, sandbox: bool) -> Result<Loaded, Failure> {
+fn load(common: &Common, sandbox: bool) -> Result<Loaded, CliFailure> {
     let loaded = if sandbox {
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 9));
         config::embedded("sandbox", simulation::configuration(nowhere))
@@ -321,7 +326,7 @@ fn load(common: &Common, sandbox: bool) -> Result<Loaded, Failure> {
     Ok(loaded?)
 }
 
-fn show_settings(common: &Common) -> Result<(), Failure> {
+fn show_settings(common: &Common) -> Result<(), CliFailure> {
     let loaded = config::load(common.config.as_deref(), &environment())?;
     for (key, value, source) in loaded.layers.effective() {
         if common.json {
@@ -333,7 +338,7 @@ fn show_settings(common: &Common) -> Result<(), Failure> {
     Ok(())
 }
 
-fn list_models(args: &ListArgs) -> Result<(), Failure> {
+fn list_models(args: &ListArgs) -> Result<(), CliFailure> {
     let common = &args.common;
     let loaded = load(common, args.sandbox)?;
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;

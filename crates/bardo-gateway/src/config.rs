@@ -11,8 +11,8 @@ use serde_json::Value;
 
 pub(crate) use layers::{Layer, Layers};
 pub(crate) use raw::{
-    BACKENDS, BankrConfig, Config, DirectKey, DirectProvider, Durability, LimitsConfig,
-    MinPFallback, ModeName, OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode,
+    BACKENDS, BankrConfig, Config, DirectKey, DirectProvider, LimitsConfig, ModeName,
+    OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawDurability, RawMinPFallback,
     RefusedPhrasesConfig, ServiceConfig, StoreConfig, usd,
 };
 

@@ -32,8 +32,8 @@ use self::replies::{
     answered, awaited, event_stream, identify, json_reply, log_refusal, refuse, replayed, whole,
 };
 use crate::account;
-use crate::auth::{Access, Call, Gate};
-use crate::body::{self, Budget, Room};
+use crate::auth::{Access, Gatekeeper, UnverifiedCall};
+use crate::body::{self, BodyBudget, Room};
 use crate::cors::Cors;
 use crate::error::Problem;
 use crate::events::{Bus, Filter};
@@ -43,11 +43,11 @@ use crate::models;
 use crate::repeat::{self, IdempotencyOutcome};
 use crate::reply::{Behind, ReplyBody};
 use crate::request_id;
-use crate::route::{Route, percent_decoded, route};
+use crate::route::{ApiRoute, percent_decoded, route};
 
 /// Limits towards callers; replaced as a whole by a reload.
 #[derive(Debug, Clone)]
-pub(crate) struct Limits {
+pub(crate) struct EdgeLimits {
     pub(crate) max_body: usize,
     /// Of all bodies together.
     pub(crate) max_bodies: usize,
@@ -58,16 +58,16 @@ pub(crate) struct Limits {
 }
 
 /// What a reload may replace at the edge.
-pub(crate) struct Policy {
-    pub(crate) limits: Limits,
+pub(crate) struct EdgePolicy {
+    pub(crate) limits: EdgeLimits,
     pub(crate) cors: Cors,
-    pub(crate) gate: Gate,
+    pub(crate) gate: Gatekeeper,
 }
 
 /// Handles requests on the data listener.
 pub(crate) struct Edge {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) policy: ArcSwap<Policy>,
+    pub(crate) policy: ArcSwap<EdgePolicy>,
     pub(crate) draining: AtomicBool,
     /// Whether the store has answered since the process started.
     pub(crate) store_reached: Arc<AtomicBool>,
@@ -77,13 +77,13 @@ pub(crate) struct Edge {
     pub(crate) counters: Arc<dyn LimitStore>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) bus: Bus,
-    pub(crate) bodies: Budget,
+    pub(crate) bodies: BodyBudget,
 }
 
 /// The largest body of an account without balance, where every backend is billed.
 const BODY_WITHOUT_FUNDS: usize = 1 << 20;
 
-type Reply = Response<ReplyBody>;
+type ApiReply = Response<ReplyBody>;
 
 /// An answer of the engine that is still being worked on.
 type Answering =
@@ -106,7 +106,7 @@ impl Edge {
         self: Arc<Self>,
         request: Request<Incoming>,
         peer: SocketAddr,
-    ) -> Result<Reply, Infallible> {
+    ) -> Result<ApiReply, Infallible> {
         let (head, body) = request.into_parts();
         let policy = self.policy.load();
         if let Some(mut reply) = policy.cors.preflight(&head.method, &head.headers) {
@@ -118,7 +118,7 @@ impl Edge {
         drop(policy);
         let found = route(&head.method, head.uri.path());
         let dialect = match &found {
-            Route::Work { dialect, .. } => *dialect,
+            ApiRoute::Work { dialect, .. } => *dialect,
             _ if head.uri.path().contains("/messages") => Dialect::Anthropic,
             _ if head.headers.contains_key("anthropic-version") => Dialect::Anthropic,
             _ => Dialect::Chat,
@@ -152,38 +152,40 @@ impl Edge {
     async fn answer(
         &self,
         caller: &mut Caller,
-        found: Route,
+        found: ApiRoute,
         head: &http::request::Parts,
         body: Incoming,
-    ) -> Result<Reply, Problem> {
+    ) -> Result<ApiReply, Problem> {
         check_head(&head.headers, self.policy.load().limits.max_header)?;
         check_host(head)?;
         let is_anthropic = caller.dialect == Dialect::Anthropic;
         match found {
-            Route::Work { task, detect, .. } => self.work(caller, task, detect, head, body).await,
-            Route::Explain => self.explain(caller, head, body).await,
-            Route::Health => Ok(self.health()),
-            Route::Models => {
+            ApiRoute::Work { task, detect, .. } => {
+                self.work(caller, task, detect, head, body).await
+            }
+            ApiRoute::Explain => self.explain(caller, head, body).await,
+            ApiRoute::Health => Ok(self.health()),
+            ApiRoute::Models => {
                 self.authenticate(caller, &head.headers, Access::Read)
                     .await?;
                 let list = models::list(self.engine.snapshot().roster(), is_anthropic);
                 Ok(json_reply(StatusCode::OK, list))
             }
-            Route::Model(name) => {
+            ApiRoute::Model(name) => {
                 self.authenticate(caller, &head.headers, Access::Read)
                     .await?;
                 models::one(self.engine.snapshot().roster(), &name, is_anthropic)
                     .map(|model| json_reply(StatusCode::OK, model))
                     .ok_or_else(|| Problem::model_not_found(&name))
             }
-            Route::Balance => {
+            ApiRoute::Balance => {
                 let principal = self
                     .authenticate(caller, &head.headers, Access::Read)
                     .await?;
                 let balance = account::balance(&*self.ledger, &principal).await?;
                 Ok(json_reply(StatusCode::OK, balance))
             }
-            Route::Usage => {
+            ApiRoute::Usage => {
                 let principal = self
                     .authenticate(caller, &head.headers, Access::Read)
                     .await?;
@@ -194,22 +196,22 @@ impl Edge {
                     account::usage(&*self.ledger, &principal, query, now_ms, &snapshot).await?;
                 Ok(json_reply(StatusCode::OK, usage))
             }
-            Route::Caps => {
+            ApiRoute::Caps => {
                 let principal = self
                     .authenticate(caller, &head.headers, Access::Read)
                     .await?;
                 let caps = account::caps::show(&*self.keys, &principal).await?;
                 Ok(json_reply(StatusCode::OK, caps))
             }
-            Route::ChangeCaps => self.change_caps(caller, &head.headers, body).await,
-            Route::Receipt(id) => {
+            ApiRoute::ChangeCaps => self.change_caps(caller, &head.headers, body).await,
+            ApiRoute::Receipt(id) => {
                 let principal = self
                     .authenticate(caller, &head.headers, Access::Read)
                     .await?;
                 let receipt = account::receipt(&*self.ledger, &principal, &id).await?;
                 Ok(whole(receipt.into()))
             }
-            Route::Events => {
+            ApiRoute::Events => {
                 let principal = self
                     .authenticate(caller, &head.headers, Access::Read)
                     .await?;
@@ -222,7 +224,7 @@ impl Edge {
                 event_stream(reply.headers_mut());
                 Ok(reply)
             }
-            Route::WrongMethod(allowed) => {
+            ApiRoute::WrongMethod(allowed) => {
                 let problem = Problem::method_not_allowed(&head.method, allowed);
                 let mut reply = refuse(caller, &problem);
                 reply
@@ -230,7 +232,7 @@ impl Edge {
                     .insert(http::header::ALLOW, HeaderValue::from_static(allowed));
                 Ok(reply)
             }
-            Route::Unknown => home::page(&head.method, head.uri.path(), &head.headers)
+            ApiRoute::Unknown => home::page(&head.method, head.uri.path(), &head.headers)
                 .ok_or_else(|| Problem::unknown_endpoint(&head.method, head.uri.path())),
         }
     }
@@ -240,7 +242,7 @@ impl Edge {
         caller: &Caller,
         headers: &HeaderMap,
         body: Incoming,
-    ) -> Result<Reply, Problem> {
+    ) -> Result<ApiReply, Problem> {
         let principal = self.authenticate(caller, headers, Access::Spend).await?;
         let limits = self.policy.load().limits.clone();
         let mut room = self.bodies.room(limits.max_bodies);
@@ -258,7 +260,7 @@ impl Edge {
         headers: &HeaderMap,
         access: Access,
     ) -> Result<Principal, Problem> {
-        let call = Call {
+        let call = UnverifiedCall {
             headers,
             peer: caller.peer,
             access,
@@ -280,7 +282,7 @@ impl Edge {
         detect: bool,
         head: &http::request::Parts,
         body: Incoming,
-    ) -> Result<Reply, Problem> {
+    ) -> Result<ApiReply, Problem> {
         let headers = &head.headers;
         let limits = self.policy.load().limits.clone();
         let principal = self.authenticate(caller, headers, Access::Spend).await?;
@@ -333,7 +335,7 @@ impl Edge {
         headers: &HeaderMap,
         body: Incoming,
         principal: &Principal,
-        limits: &Limits,
+        limits: &EdgeLimits,
         room: &mut Room,
     ) -> Result<Bytes, Problem> {
         let is_small = body::announced(headers).is_some_and(|length| length <= BODY_WITHOUT_FUNDS);
@@ -368,7 +370,7 @@ impl Edge {
         caller: &mut Caller,
         head: &http::request::Parts,
         body: Incoming,
-    ) -> Result<Reply, Problem> {
+    ) -> Result<ApiReply, Problem> {
         let headers = &head.headers;
         let limits = self.policy.load().limits.clone();
         let principal = self.authenticate(caller, headers, Access::Read).await?;
@@ -420,7 +422,7 @@ impl Edge {
         claimed: Option<Claimed>,
         heartbeat: Duration,
         behind: Behind,
-    ) -> Result<Reply, Problem> {
+    ) -> Result<ApiReply, Problem> {
         let streams = call.stream();
         let model = call.model().to_string();
         let refused = |error| Problem {
@@ -455,7 +457,7 @@ impl Edge {
         }
     }
 
-    fn health(&self) -> Reply {
+    fn health(&self) -> ApiReply {
         let (status, word) = self.readiness();
         json_reply(
             status,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bardo_providers::Endpoint;
 use bardo_router::Catalog;
 
-use crate::assemble::{Backend, LiveLists};
+use crate::assemble::{AssembledBackend, LiveLists};
 
 /// The folder within the data folder.
 const FOLDER: &str = "models";
@@ -47,7 +47,7 @@ pub(crate) fn keep(folder: &Path, endpoint: &Endpoint, body: &[u8]) {
 }
 
 /// The stored lists of these backends.
-pub(crate) fn load(folder: &Path, backends: &[Backend], catalog: &Catalog) -> LiveLists {
+pub(crate) fn load(folder: &Path, backends: &[AssembledBackend], catalog: &Catalog) -> LiveLists {
     let mut lists = LiveLists::new();
     for backend in backends.iter().filter(|backend| !backend.closed) {
         let endpoint = &backend.endpoint;
@@ -103,7 +103,7 @@ mod tests {
         }
     }
 
-    fn backends(port: u16) -> Vec<Backend> {
+    fn backends(port: u16) -> Vec<AssembledBackend> {
         let key = json!({
             "provider": "openai",
             "api_key": "k",

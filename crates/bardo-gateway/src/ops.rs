@@ -83,10 +83,10 @@ pub(crate) async fn serve(listener: TcpListener, ops: Arc<Ops>) {
     }
 }
 
-type Reply = Response<Full<Bytes>>;
+type OpsReply = Response<Full<Bytes>>;
 
 impl Ops {
-    async fn answer(&self, request: Request<Incoming>) -> Reply {
+    async fn answer(&self, request: Request<Incoming>) -> OpsReply {
         let (head, body) = request.into_parts();
         let path = head.uri.path().to_owned();
         match path.as_str() {
@@ -117,7 +117,7 @@ impl Ops {
 
     /// Refuses requests without the token. Without a token it refuses web pages of other origins,
     /// which can reach loopback by its address or by a name that resolves to it.
-    fn refusal(&self, headers: &HeaderMap) -> Option<Reply> {
+    fn refusal(&self, headers: &HeaderMap) -> Option<OpsReply> {
         let refuse = |status, message: &str| {
             Some(json_reply(
                 status,
@@ -156,7 +156,7 @@ impl Ops {
         )
     }
 
-    async fn admin(&self, head: &http::request::Parts, path: &str, body: Incoming) -> Reply {
+    async fn admin(&self, head: &http::request::Parts, path: &str, body: Incoming) -> OpsReply {
         let is_json = head
             .headers
             .get(CONTENT_TYPE)
@@ -202,7 +202,7 @@ impl Ops {
 
     /// Without the store, direct backends keep working, so a gateway that has once reached it stays
     /// ready.
-    async fn ready(&self) -> Reply {
+    async fn ready(&self) -> OpsReply {
         let written = tokio::time::timeout(READY_PATIENCE, self.operator.ledger.flush());
         let store = match written.await {
             Ok(Ok(())) => "ok",
@@ -284,7 +284,7 @@ fn is_loopback_name(host: &str) -> bool {
     })
 }
 
-fn json_reply(status: StatusCode, body: Value) -> Reply {
+fn json_reply(status: StatusCode, body: Value) -> OpsReply {
     let mut reply = Response::new(Full::new(Bytes::from(body.to_string())));
     *reply.status_mut() = status;
     reply
@@ -293,7 +293,7 @@ fn json_reply(status: StatusCode, body: Value) -> Reply {
     reply
 }
 
-fn text_reply(text: String) -> Reply {
+fn text_reply(text: String) -> OpsReply {
     let mut reply = Response::new(Full::new(Bytes::from(text)));
     reply.headers_mut().insert(
         CONTENT_TYPE,

@@ -49,7 +49,7 @@ pub(crate) async fn run(
             .keep_probes_of(|name| snapshot.endpoints.iter().any(|known| known.name == *name));
         for endpoint in &snapshot.endpoints {
             let pause = jitter(period, dice.hash_one((round, &endpoint.name)));
-            let probe = Probe {
+            let probe = HealthProbe {
                 engine: Arc::clone(&engine),
                 transport: transport.clone(),
                 endpoint: Arc::clone(endpoint),
@@ -69,14 +69,14 @@ fn jitter(period: Duration, random: u64) -> Duration {
     Duration::from_millis(random % span.max(1))
 }
 
-struct Probe {
+struct HealthProbe {
     engine: Arc<Engine>,
     transport: Transport,
     endpoint: Arc<Endpoint>,
     period: Duration,
 }
 
-impl Probe {
+impl HealthProbe {
     async fn make(self) {
         let name = &self.endpoint.name;
         let is_busy = self

@@ -1,5 +1,5 @@
 //! The body of an answer as hyper sends it: parts that each do one thing and are put around one
-//! another, `Heartbeat<Trailers<Record<…>>>` for a stream.
+//! another, `HeartbeatBody<Trailers<RecordedStream<…>>>` for a stream.
 
 mod heartbeat;
 mod pieces;
@@ -17,18 +17,18 @@ use http_body::{Body, Frame, SizeHint};
 use crate::describe::{describe, takes_trailers};
 use crate::events::Feed;
 
-pub(crate) use heartbeat::Heartbeat;
-pub(crate) use pieces::{Record, Replay, Trailers};
+pub(crate) use heartbeat::HeartbeatBody;
+pub(crate) use pieces::{RecordedStream, Replay, Trailers};
 
 /// A stream with everything that may be around it.
-pub(crate) type Stream = Trailers<Record<Box<ReplyStream>>>;
+pub(crate) type Stream = Trailers<RecordedStream<Box<ReplyStream>>>;
 
 /// The body of an answer.
 pub(crate) enum ReplyBody {
     /// All of it; the length goes into the head, and head and body into one write.
     Whole(Bytes),
     /// Piece by piece.
-    Stream(Heartbeat<Stream>),
+    Stream(HeartbeatBody<Stream>),
     /// A stream that was given before, with its figures behind it.
     Replay(Trailers<Replay>),
     /// Events as they happen, until the caller leaves.
@@ -61,7 +61,7 @@ pub(crate) fn stream(
     recorder: Option<Recorder>,
     behind: Behind,
 ) -> Stream {
-    Trailers::new(Record::new(stream, recorder), behind)
+    Trailers::new(RecordedStream::new(stream, recorder), behind)
 }
 
 /// What the head of an answer says, for an answer whose head was sent before that was known.

@@ -6,7 +6,7 @@ use http::Method;
 
 /// What a request is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Route {
+pub(crate) enum ApiRoute {
     /// Work for the engine.
     Work {
         /// What is wanted.
@@ -61,16 +61,16 @@ fn stem(path: &str) -> &str {
 }
 
 /// Finds the endpoint.
-pub(crate) fn route(method: &Method, path: &str) -> Route {
+pub(crate) fn route(method: &Method, path: &str) -> ApiRoute {
     let work = |task, dialect| {
         if method == Method::POST {
-            Route::Work {
+            ApiRoute::Work {
                 task,
                 dialect,
                 detect: false,
             }
         } else {
-            Route::WrongMethod("POST")
+            ApiRoute::WrongMethod("POST")
         }
     };
     match stem(path) {
@@ -80,40 +80,40 @@ pub(crate) fn route(method: &Method, path: &str) -> Route {
         "messages/count_tokens" => work(Task::CountTokens, Dialect::Anthropic),
         "responses/input_tokens" => work(Task::CountTokens, Dialect::Responses),
         "embeddings" => work(Task::Embeddings, Dialect::Chat),
-        "completions" if method == Method::POST => Route::Work {
+        "completions" if method == Method::POST => ApiRoute::Work {
             task: Task::Generate,
             dialect: Dialect::Completions,
             detect: true,
         },
-        "completions" => Route::WrongMethod("POST"),
-        "route/explain" if method == Method::POST => Route::Explain,
-        "route/explain" => Route::WrongMethod("POST"),
-        "models" if is_read(method) => Route::Models,
-        "models" => Route::WrongMethod("GET"),
+        "completions" => ApiRoute::WrongMethod("POST"),
+        "route/explain" if method == Method::POST => ApiRoute::Explain,
+        "route/explain" => ApiRoute::WrongMethod("POST"),
+        "models" if is_read(method) => ApiRoute::Models,
+        "models" => ApiRoute::WrongMethod("GET"),
         "health/live" | "health/ready" | "healthz" | "health" | "health/liveliness"
-        | "health/readiness" => Route::Health,
-        "balance" if is_read(method) => Route::Balance,
-        "usage" if is_read(method) => Route::Usage,
-        "events" if is_read(method) => Route::Events,
-        "caps" if is_read(method) => Route::Caps,
-        "caps" if method == Method::POST => Route::ChangeCaps,
-        "caps" => Route::WrongMethod("GET, POST"),
-        "balance" | "usage" | "events" => Route::WrongMethod("GET"),
+        | "health/readiness" => ApiRoute::Health,
+        "balance" if is_read(method) => ApiRoute::Balance,
+        "usage" if is_read(method) => ApiRoute::Usage,
+        "events" if is_read(method) => ApiRoute::Events,
+        "caps" if is_read(method) => ApiRoute::Caps,
+        "caps" if method == Method::POST => ApiRoute::ChangeCaps,
+        "caps" => ApiRoute::WrongMethod("GET, POST"),
+        "balance" | "usage" | "events" => ApiRoute::WrongMethod("GET"),
         other => named(method, other),
     }
 }
 
 /// Places that end in a name.
-fn named(method: &Method, stem: &str) -> Route {
-    let (name, found): (&str, fn(String) -> Route) = match stem.split_once('/') {
-        Some(("models", name)) => (name, Route::Model),
-        Some(("receipts", name)) => (name, Route::Receipt),
-        _ => return Route::Unknown,
+fn named(method: &Method, stem: &str) -> ApiRoute {
+    let (name, found): (&str, fn(String) -> ApiRoute) = match stem.split_once('/') {
+        Some(("models", name)) => (name, ApiRoute::Model),
+        Some(("receipts", name)) => (name, ApiRoute::Receipt),
+        _ => return ApiRoute::Unknown,
     };
     if is_read(method) && !name.is_empty() {
         found(percent_decoded(name))
     } else {
-        Route::WrongMethod("GET")
+        ApiRoute::WrongMethod("GET")
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn every_usual_spelling_of_a_path_is_served() {
-        let expected = Route::Work {
+        let expected = ApiRoute::Work {
             task: Task::Generate,
             dialect: Dialect::Anthropic,
             detect: false,
@@ -170,29 +170,29 @@ mod tests {
         }
         assert_eq!(
             route(&Method::GET, "/v1/messages"),
-            Route::WrongMethod("POST")
+            ApiRoute::WrongMethod("POST")
         );
         assert_eq!(
             route(&Method::GET, "/v1/models/anthropic%2Fclaude-opus-5.5"),
-            Route::Model("anthropic/claude-opus-5.5".into())
+            ApiRoute::Model("anthropic/claude-opus-5.5".into())
         );
         assert_eq!(
             route(&Method::GET, "/v1/models/openai/gpt-5.5"),
-            Route::Model("openai/gpt-5.5".into())
+            ApiRoute::Model("openai/gpt-5.5".into())
         );
         for path in [
             "/v1/route/explain",
             "/anthropic/v1/route/explain",
             "/route/explain/",
         ] {
-            assert_eq!(route(&Method::POST, path), Route::Explain, "{path}");
+            assert_eq!(route(&Method::POST, path), ApiRoute::Explain, "{path}");
         }
         assert_eq!(
             route(&Method::GET, "/v1/route/explain"),
-            Route::WrongMethod("POST")
+            ApiRoute::WrongMethod("POST")
         );
-        assert_eq!(route(&Method::POST, "/v1/unknown"), Route::Unknown);
-        assert_eq!(route(&Method::GET, "/"), Route::Unknown);
-        assert_eq!(route(&Method::GET, "/v1"), Route::Unknown);
+        assert_eq!(route(&Method::POST, "/v1/unknown"), ApiRoute::Unknown);
+        assert_eq!(route(&Method::GET, "/"), ApiRoute::Unknown);
+        assert_eq!(route(&Method::GET, "/v1"), ApiRoute::Unknown);
     }
 }

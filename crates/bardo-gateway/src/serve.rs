@@ -22,19 +22,19 @@ use tokio::sync::{mpsc, oneshot, watch};
 use self::start::{Announced, Listeners, announce, load};
 pub(crate) use self::start::{cannot_listen, known_clients, no_provider};
 use self::start_only::StartOnly;
-use crate::assemble::{self, Backend, LiveLists};
-use crate::auth::{Credentials, Gate, Privy, StaticKeys, StoredKeys};
-use crate::body::Budget;
-use crate::cli::{Failure, ServeArgs, environment};
+use crate::assemble::{self, AssembledBackend, LiveLists};
+use crate::auth::{Credentials, Gatekeeper, Privy, StaticKeys, StoredKeys};
+use crate::body::BodyBudget;
+use crate::cli::{CliFailure, ServeArgs, environment};
 use crate::config::{self, Config, Loaded};
 use crate::cors::Cors;
-use crate::edge::{Edge, Limits, Policy};
+use crate::edge::{Edge, EdgeLimits, EdgePolicy};
 use crate::events::{Bus, OwnerMessages};
 use crate::ops::{Ops, Status};
 use crate::refresh::{self, Fetched};
-use crate::server::{self, Stop};
+use crate::server::{self, StopPhase};
 use crate::sink::Sink;
-use crate::stores::Stores;
+use crate::stores::ProcessStores;
 use crate::{bankr, cache_secret, last_lists, ops, probe, simulation, stores, upkeep};
 
 /// A start waits this long for the prices of backends that callers are charged for.
@@ -47,7 +47,7 @@ const SETTLE_TIMEOUT_FORCED: Duration = Duration::from_millis(800);
 const RUNTIME_SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// What stays the same over the process's life.
-struct Running {
+struct ProcessState {
     edge: Arc<Edge>,
     /// The keys of the store, if there is one.
     stored: StoredKeys,
@@ -63,7 +63,7 @@ struct Running {
 }
 
 /// Runs until a signal ends it.
-pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &ServeArgs) -> Result<(), CliFailure> {
     start_logging(args.sandbox);
     serve(args, None, |announced| announce(args, announced))
 }
@@ -74,7 +74,7 @@ pub(crate) fn run_beside(
     args: &ServeArgs,
     quit: oneshot::Receiver<()>,
     ready: impl FnOnce(std::net::SocketAddr, &str),
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     serve(args, Some(quit), |announced| {
         ready(announced.listen, announced.key.unwrap_or_default());
     })
@@ -84,7 +84,7 @@ fn serve(
     args: &ServeArgs,
     quit: Option<oneshot::Receiver<()>>,
     announce: impl FnOnce(&Announced<'_>),
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     if args.sandbox {
         stores::refuse_real_store(&args.common)?;
     }
@@ -126,13 +126,13 @@ fn serve(
         listen,
         admin_listen,
     } = listeners;
-    let (stop, stopping) = watch::channel(Stop::No);
+    let (stop, stopping) = watch::channel(StopPhase::No);
     let server = &loaded.config.server;
     let workers = workers(server.workers);
     let threads = server::run(&edge, data, workers, server.read_timeout.0, &stopping);
     // The workers' receivers alone tell when the last of them is done.
     drop(stopping);
-    let running = Running {
+    let running = ProcessState {
         edge,
         stored,
         status: Arc::new(ArcSwap::from_pointee(Status::of(&loaded))),
@@ -191,7 +191,7 @@ fn workers(configured: usize) -> usize {
 /// What answers clients.
 fn edge(
     loaded: &Loaded,
-    stores: &Stores,
+    stores: &ProcessStores,
     stored: &StoredKeys,
     snapshot: Snapshot,
     transport: &Transport,
@@ -210,7 +210,7 @@ fn edge(
         }),
     };
     Ok(Arc::new(Edge {
-        bodies: Budget::default(),
+        bodies: BodyBudget::default(),
         engine: Arc::new(Engine::new(snapshot, transport.clone(), services)),
         policy: ArcSwap::from_pointee(policy),
         draining: AtomicBool::new(false),
@@ -224,7 +224,7 @@ fn edge(
 }
 
 /// A runtime of this thread alone.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliFailure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -249,7 +249,11 @@ fn start_logging(sandbox: bool) {
         .try_init();
 }
 
-fn policy(config: &Config, stored: StoredKeys, transport: &Transport) -> Result<Policy, String> {
+fn policy(
+    config: &Config,
+    stored: StoredKeys,
+    transport: &Transport,
+) -> Result<EdgePolicy, String> {
     let keys = &config.auth.keys;
     let fixed = keys
         .iter()
@@ -267,8 +271,8 @@ fn policy(config: &Config, stored: StoredKeys, transport: &Transport) -> Result<
         is_loopback: config.server.listen.ip().is_loopback(),
         origins: config.server.cors.origins.clone(),
     };
-    Ok(Policy {
-        limits: Limits {
+    Ok(EdgePolicy {
+        limits: EdgeLimits {
             max_body: config.server.max_body.0,
             max_bodies: config.server.max_bodies.0,
             max_header: config.server.max_header.0,
@@ -277,7 +281,7 @@ fn policy(config: &Config, stored: StoredKeys, transport: &Transport) -> Result<
             heartbeat: config.server.heartbeat.0,
         },
         cors: Cors::new(&config.server.cors.origins),
-        gate: Gate::new(credentials),
+        gate: Gatekeeper::new(credentials),
     })
 }
 
@@ -327,7 +331,7 @@ struct Signals {
 }
 
 impl Signals {
-    fn watch(quit: Option<oneshot::Receiver<()>>) -> Result<Self, Failure> {
+    fn watch(quit: Option<oneshot::Receiver<()>>) -> Result<Self, CliFailure> {
         let watch_for = |kind| signal(kind).map_err(|error| error.to_string());
         Ok(Self {
             terminate: watch_for(SignalKind::terminate())?,
@@ -346,9 +350,9 @@ impl Signals {
     }
 }
 
-impl Running {
+impl ProcessState {
     /// The operators' listener.
-    fn ops(&self, stores: &Stores, token: Secret) -> Arc<Ops> {
+    fn ops(&self, stores: &ProcessStores, token: Secret) -> Arc<Ops> {
         Arc::new(Ops {
             edge: Arc::clone(&self.edge),
             status: Arc::clone(&self.status),
@@ -363,11 +367,11 @@ impl Running {
     async fn attend(
         &self,
         mut loaded: Loaded,
-        mut backends: Vec<Backend>,
-        stop: &watch::Sender<Stop>,
+        mut backends: Vec<AssembledBackend>,
+        stop: &watch::Sender<StopPhase>,
         mut signals: Signals,
         ready: impl FnOnce(),
-    ) -> Result<Duration, Failure> {
+    ) -> Result<Duration, CliFailure> {
         let mut lists = LiveLists::new();
         let (fetched, mut arriving) = mpsc::channel(16);
         let mut generation = 0;
@@ -436,7 +440,7 @@ impl Running {
         }
         self.edge.draining.store(true, Ordering::Relaxed);
         self.edge.bus.close();
-        let _ = stop.send(Stop::Drain);
+        let _ = stop.send(StopPhase::Drain);
         tracing::info!("draining: open requests finish first; a second signal stops at once");
         let patience = tokio::select! {
             () = stop.closed() => SETTLE_TIMEOUT,
@@ -446,7 +450,7 @@ impl Running {
                 SETTLE_TIMEOUT
             }
         };
-        let _ = stop.send(Stop::Now);
+        let _ = stop.send(StopPhase::Now);
         Ok(patience)
     }
 
@@ -454,11 +458,11 @@ impl Running {
     /// requests would be refused for good that are fine a moment later.
     async fn first_prices(
         &self,
-        backends: &[Backend],
+        backends: &[AssembledBackend],
         lists: &mut LiveLists,
         arriving: &mut mpsc::Receiver<Fetched>,
     ) {
-        let is_awaited = |backend: &&Backend| !backend.closed && !backend.endpoint.direct;
+        let is_awaited = |backend: &&AssembledBackend| !backend.closed && !backend.endpoint.direct;
         let mut awaited: Vec<&str> = backends
             .iter()
             .filter(is_awaited)
@@ -478,7 +482,7 @@ impl Running {
     }
 
     /// Asks every backend for its list, each on its own, so that none holds up another or a signal.
-    fn refresh(&self, backends: &[Backend], generation: u64, to: &mpsc::Sender<Fetched>) {
+    fn refresh(&self, backends: &[AssembledBackend], generation: u64, to: &mpsc::Sender<Fetched>) {
         for backend in backends.iter().filter(|backend| !backend.closed) {
             let (transport, catalog) = (self.transport.clone(), Arc::clone(&self.catalog));
             let (endpoint, to) = (Arc::clone(&backend.endpoint), to.clone());
@@ -514,7 +518,7 @@ impl Running {
         }
     }
 
-    fn rebuild(&self, config: &Config, backends: &[Backend], lists: &LiveLists) {
+    fn rebuild(&self, config: &Config, backends: &[AssembledBackend], lists: &LiveLists) {
         let snapshot = assemble::snapshot(config, backends, &self.catalog, lists, self.sandbox);
         self.edge
             .metrics
@@ -523,7 +527,7 @@ impl Running {
     }
 
     /// Reads the configuration again. The listeners stay as they are.
-    fn reload(&self, old: &Loaded) -> Result<(Loaded, Vec<Backend>), String> {
+    fn reload(&self, old: &Loaded) -> Result<(Loaded, Vec<AssembledBackend>), String> {
         let read = || {
             let mut newer = config::load(self.args_config.as_deref(), &environment())
                 .map_err(|error| error.to_string())?;

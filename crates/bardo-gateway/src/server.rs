@@ -45,7 +45,7 @@ pub(crate) fn run(
     listener: StdListener,
     workers: usize,
     read_timeout: Duration,
-    stop: &watch::Receiver<Stop>,
+    stop: &watch::Receiver<StopPhase>,
 ) -> Vec<std::thread::JoinHandle<()>> {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..workers)
         .map(|_| mpsc::channel::<StdStream>(HANDOVER))
@@ -81,7 +81,7 @@ pub(crate) fn run(
 
 /// How far stopping has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum StopPhase {
     /// The server accepts requests.
     No,
     /// No new work; what is under way goes on.
@@ -93,7 +93,7 @@ pub(crate) enum Stop {
 async fn accept(
     listener: StdListener,
     senders: Vec<mpsc::Sender<StdStream>>,
-    mut stop: watch::Receiver<Stop>,
+    mut stop: watch::Receiver<StopPhase>,
 ) {
     let Ok(listener) = TcpListener::from_std(listener) else {
         return;
@@ -101,7 +101,7 @@ async fn accept(
     let mut next = 0;
     loop {
         let accepted = tokio::select! {
-            _ = stop.wait_for(|stop| *stop != Stop::No) => return,
+            _ = stop.wait_for(|stop| *stop != StopPhase::No) => return,
             accepted = listener.accept() => accepted,
         };
         match accepted {
@@ -125,7 +125,7 @@ async fn serve(
     edge: Arc<Edge>,
     mut connections: mpsc::Receiver<StdStream>,
     read_timeout: Duration,
-    mut stop: watch::Receiver<Stop>,
+    mut stop: watch::Receiver<StopPhase>,
 ) {
     let mut open = JoinSet::new();
     let for_connections = stop.clone();
@@ -138,7 +138,7 @@ async fn serve(
                 None => break,
             },
             Some(_) = open.join_next(), if !open.is_empty() => {}
-            _ = stop.wait_for(|stop| *stop != Stop::No) => break,
+            _ = stop.wait_for(|stop| *stop != StopPhase::No) => break,
         }
     }
     // Whoever was not taken up yet is turned away at once instead of after the last stream.
@@ -146,7 +146,7 @@ async fn serve(
     loop {
         tokio::select! {
             next = open.join_next() => if next.is_none() { return },
-            _ = stop.wait_for(|stop| *stop == Stop::Now) => return,
+            _ = stop.wait_for(|stop| *stop == StopPhase::Now) => return,
         }
     }
 }
@@ -155,7 +155,7 @@ async fn connection(
     edge: Arc<Edge>,
     stream: StdStream,
     read_timeout: Duration,
-    mut stop: watch::Receiver<Stop>,
+    mut stop: watch::Receiver<StopPhase>,
 ) {
     let Ok(stream) = TcpStream::from_std(stream) else {
         return;
@@ -178,7 +178,7 @@ async fn connection(
     tokio::select! {
         // A caller that leaves, or sends no HTTP, is its own affair.
         _ = connection.as_mut() => return,
-        _ = stop.wait_for(|stop| *stop != Stop::No) => {}
+        _ = stop.wait_for(|stop| *stop != StopPhase::No) => {}
     }
     connection.as_mut().graceful_shutdown();
     let _ = connection.await;

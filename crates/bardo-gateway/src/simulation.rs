@@ -19,7 +19,7 @@ use bardo_types::money::MicroUsd;
 use serde_json::{Value, json};
 
 use crate::auth::StoredKeys;
-use crate::cli::Failure;
+use crate::cli::CliFailure;
 use crate::operator::{KeySpec, Operator, Unseen};
 use crate::serve::runtime;
 
@@ -62,7 +62,7 @@ pub(crate) fn fund(
     operator: &Operator,
     keys: &StoredKeys,
     folder: &Path,
-) -> Result<String, Failure> {
+) -> Result<String, CliFailure> {
     runtime()?.block_on(async {
         let account = AccountId::parse(ACCOUNT).map_err(|error| error.to_string())?;
         let (text, record) = match kept(operator, folder).await? {
@@ -86,7 +86,10 @@ pub(crate) fn fund(
 }
 
 /// The key of the last start, if it is still active.
-async fn kept(operator: &Operator, folder: &Path) -> Result<Option<(String, KeyRecord)>, Failure> {
+async fn kept(
+    operator: &Operator,
+    folder: &Path,
+) -> Result<Option<(String, KeyRecord)>, CliFailure> {
     let Ok(text) = std::fs::read_to_string(folder.join(KEY_FILE)) else {
         return Ok(None);
     };
@@ -111,7 +114,7 @@ async fn create(
     operator: &Operator,
     account: &AccountId,
     folder: &Path,
-) -> Result<(String, KeyRecord), Failure> {
+) -> Result<(String, KeyRecord), CliFailure> {
     let spec = KeySpec {
         name: KEY_NAME.to_owned(),
         account: Some(account.to_string()),
@@ -175,7 +178,7 @@ BARDO_KEY={key} codex exec --skip-git-repo-check -c model=gpt-5.5 -c model_provi
 # Aider (pip install aider-chat)
 OPENAI_API_BASE={base}/v1 OPENAI_API_KEY={key} aider --model openai/claude-sonnet-5-5 --yes-always --no-git --message "Hello!"
 
-Stop with Ctrl-C. Open streams finish first; press Ctrl-C again to stop at once.
+StopPhase with Ctrl-C. Open streams finish first; press Ctrl-C again to stop at once.
 "#
     )
 }

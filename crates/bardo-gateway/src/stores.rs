@@ -19,9 +19,9 @@ use bardo_types::secret::Secret;
 
 use self::folder::make_folder;
 pub(crate) use self::folder::{DataFolder, data_folder};
-pub(crate) use self::kind::Kind;
-use crate::cli::{Common, Failure, ServeArgs, environment, note};
-use crate::config::{self, Durability, LimitsConfig, StoreConfig};
+pub(crate) use self::kind::DataFolderKind;
+use crate::cli::{CliFailure, Common, ServeArgs, environment, note};
+use crate::config::{self, LimitsConfig, RawDurability, StoreConfig};
 use crate::control;
 use crate::operator::{Operator, OperatorError};
 use crate::serve::runtime;
@@ -32,7 +32,7 @@ const FILE: &str = "bardo.db";
 
 /// The stores of a process.
 #[derive(Clone)]
-pub(crate) struct Stores {
+pub(crate) struct ProcessStores {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) keys: Arc<dyn KeyStore>,
     /// Other processes poke it after a change; Postgres notifies by itself.
@@ -51,15 +51,15 @@ pub(crate) enum Purpose {
     Tool,
 }
 
-impl Stores {
+impl ProcessStores {
     /// Opens the store that `config` names; SQLite in `folder`. The folder is of `kind`, or is
     /// refused.
     fn open(
         config: &StoreConfig,
         folder: &Path,
-        kind: Kind,
+        kind: DataFolderKind,
         purpose: Purpose,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliFailure> {
         if is_sqlite(config) {
             make_folder(folder)?;
             kind.claim(folder)?;
@@ -70,7 +70,7 @@ impl Stores {
             url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
                 Ok(Self::open_postgres(&config.url)?)
             }
-            _ => Err(Failure::config(
+            _ => Err(CliFailure::config(
                 "`store.url` must be \"sqlite\" or begin with postgres://",
             )),
         }
@@ -83,8 +83,8 @@ impl Stores {
         };
         let options = sqlite::Options {
             durability: match config.durability {
-                Durability::Normal => sqlite::Durability::Process,
-                Durability::Full => sqlite::Durability::Power,
+                RawDurability::Normal => sqlite::Durability::Process,
+                RawDurability::Full => sqlite::Durability::Power,
             },
             ..sqlite::Options::default()
         };
@@ -116,14 +116,14 @@ impl Stores {
 
     /// Ends the start of a server whose store refuses it for good. An unavailable store may come
     /// back; until then the server serves all but the callers that need it.
-    fn prepare(&self) -> Result<(), Failure> {
+    fn prepare(&self) -> Result<(), CliFailure> {
         let Some(postgres) = &self.postgres else {
             return Ok(());
         };
         match runtime()?.block_on(postgres.prepare()) {
             Ok(()) => self.reached.store(true, Ordering::Relaxed),
             Err(reason @ Unprepared::Refused(_)) => {
-                return Err(Failure::new(
+                return Err(CliFailure::new(
                     "store_refused",
                     format!("`store.url`: the database cannot be used: {reason}"),
                 ));
@@ -199,10 +199,10 @@ fn is_sqlite(config: &StoreConfig) -> bool {
 pub(crate) fn for_server(
     args: &ServeArgs,
     config: &StoreConfig,
-) -> Result<(DataFolder, Stores), Failure> {
+) -> Result<(DataFolder, ProcessStores), CliFailure> {
     let kind = match args.sandbox {
-        true => Kind::Sandbox,
-        false => Kind::Real,
+        true => DataFolderKind::Sandbox,
+        false => DataFolderKind::Real,
     };
     let usual = DataFolder::open(args);
     // Another folder is no way out of a refusal of this one.
@@ -210,8 +210,8 @@ pub(crate) fn for_server(
         kind.check(folder.path())?;
     }
     let usual = usual.and_then(|folder| {
-        let is_old = Kind::is_unmarked(folder.path())?;
-        let stores = Stores::open(config, folder.path(), kind, Purpose::Serve)?;
+        let is_old = DataFolderKind::is_unmarked(folder.path())?;
+        let stores = ProcessStores::open(config, folder.path(), kind, Purpose::Serve)?;
         stores.prepare()?;
         if is_old {
             warn_of_play_money(&stores)?;
@@ -238,13 +238,13 @@ pub(crate) fn for_server(
         "using a temporary data folder, which is deleted at the end; name a folder with --data-dir to store keys"
     );
     let folder = DataFolder::temporary("bardo");
-    let stores = Stores::open(config, folder.path(), kind, Purpose::Serve)?;
+    let stores = ProcessStores::open(config, folder.path(), kind, Purpose::Serve)?;
     Ok((folder, stores))
 }
 
 /// Earlier versions let `serve --sandbox` add keys with play money to a real folder. Says which keys
 /// look like it, when such a folder is opened for the first time.
-fn warn_of_play_money(stores: &Stores) -> Result<(), Failure> {
+fn warn_of_play_money(stores: &ProcessStores) -> Result<(), CliFailure> {
     let operator = stores.operator();
     let runtime = runtime()?;
     let now_ms = operator.clock.now_ms();
@@ -276,19 +276,21 @@ fn holds_nothing(config: &StoreConfig, folder: &Path) -> bool {
     if !folder.join(FILE).exists() {
         return true;
     }
-    let looked = Stores::open(config, folder, Kind::Real, Purpose::Tool).and_then(|stores| {
-        let runtime = runtime()?;
-        runtime.block_on(async {
-            let keys = stores.keys.is_empty().await;
-            let books = stores.ledger.verify().await;
-            Ok(keys == Ok(true) && books.is_ok_and(|books| books.accounts == 0))
-        })
-    });
+    let looked = ProcessStores::open(config, folder, DataFolderKind::Real, Purpose::Tool).and_then(
+        |stores| {
+            let runtime = runtime()?;
+            runtime.block_on(async {
+                let keys = stores.keys.is_empty().await;
+                let books = stores.ledger.verify().await;
+                Ok(keys == Ok(true) && books.is_ok_and(|books| books.accounts == 0))
+            })
+        },
+    );
     looked.unwrap_or(false)
 }
 
 /// Refuses a sandbox beside a real store: verbs without `--data-dir` would act on that store.
-pub(crate) fn refuse_real_store(common: &Common) -> Result<(), Failure> {
+pub(crate) fn refuse_real_store(common: &Common) -> Result<(), CliFailure> {
     let environment = environment();
     let is_named =
         common.config.is_some() || environment.iter().any(|(name, _)| name == "BARDO_CONFIG");
@@ -299,7 +301,7 @@ pub(crate) fn refuse_real_store(common: &Common) -> Result<(), Failure> {
         Err(error) => return Err(error.into()),
     };
     if !is_sqlite(&config) {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             "real_store",
             "`store.url` names a real store, and `serve --sandbox` deposits play money. Unset \
              BARDO_STORE__URL, or run it in a folder without this configuration and without --config; \
@@ -313,12 +315,12 @@ pub(crate) fn refuse_real_store(common: &Common) -> Result<(), Failure> {
 }
 
 /// Whether the store has any key. A store that does not exist yet has none.
-pub(crate) fn any_key(common: &Common, config: &StoreConfig) -> Result<bool, Failure> {
+pub(crate) fn any_key(common: &Common, config: &StoreConfig) -> Result<bool, CliFailure> {
     let folder = data_folder(common.data_dir.as_deref())?;
     if is_sqlite(config) && !folder.join(FILE).exists() {
         return Ok(false);
     }
-    let stores = Stores::open(config, &folder, Kind::Real, Purpose::Tool)?;
+    let stores = ProcessStores::open(config, &folder, DataFolderKind::Real, Purpose::Tool)?;
     let known = runtime()?.block_on(stores.keys.is_empty());
     // A store that does not answer yet accepts no key either.
     Ok(!known.unwrap_or(false))
@@ -331,9 +333,9 @@ pub(crate) fn all_keys(common: &Common, config: &StoreConfig) -> Vec<KeyRecord> 
         if is_sqlite(config) && !folder.join(FILE).exists() {
             return Ok(Vec::new());
         }
-        let stores = Stores::open(config, &folder, Kind::Real, Purpose::Tool)?;
+        let stores = ProcessStores::open(config, &folder, DataFolderKind::Real, Purpose::Tool)?;
         let keys = runtime()?.block_on(stores.keys.list(None));
-        Ok::<_, Failure>(keys.unwrap_or_default())
+        Ok::<_, CliFailure>(keys.unwrap_or_default())
     };
     read().unwrap_or_default()
 }
@@ -343,28 +345,28 @@ pub(crate) fn all_keys(common: &Common, config: &StoreConfig) -> Vec<KeyRecord> 
 pub(crate) fn with_operator<T>(
     common: &Common,
     action: impl AsyncFnOnce(&Operator) -> Result<T, OperatorError>,
-) -> Result<(T, Kind), Failure> {
+) -> Result<(T, DataFolderKind), CliFailure> {
     let folder = data_folder(common.data_dir.as_deref())?;
-    let found = Kind::of(&folder)?;
+    let found = DataFolderKind::of(&folder)?;
     // A sandbox has its store in its folder, whatever the configuration says.
-    let is_sandbox = found == Some(Kind::Sandbox) && common.data_dir.is_some();
+    let is_sandbox = found == Some(DataFolderKind::Sandbox) && common.data_dir.is_some();
     let config = match is_sandbox {
         true => config::embedded_store()?,
         false => config::load_store(common.config.as_deref(), &environment())?,
     };
     let kind = match is_sqlite(&config) {
-        true => found.unwrap_or(Kind::Real),
-        false => Kind::Real,
+        true => found.unwrap_or(DataFolderKind::Real),
+        false => DataFolderKind::Real,
     };
-    let stores = Stores::open(&config, &folder, kind, Purpose::Tool)?;
+    let stores = ProcessStores::open(&config, &folder, kind, Purpose::Tool)?;
     if !common.json {
         let place = match is_sqlite(&config) {
             true => folder.display().to_string(),
             false => "Postgres".to_owned(),
         };
         note(&match kind {
-            Kind::Real => format!("store: {place} (real)"),
-            Kind::Sandbox => format!("store: {place} (sandbox, play money)"),
+            DataFolderKind::Real => format!("store: {place} (real)"),
+            DataFolderKind::Sandbox => format!("store: {place} (sandbox, play money)"),
         });
     }
     let runtime = runtime()?;

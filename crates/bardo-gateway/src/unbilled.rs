@@ -6,12 +6,12 @@ use std::path::Path;
 use bardo_access::KeyRecord;
 use serde_json::Value;
 
-use crate::assemble::{self, Backend};
+use crate::assemble::{self, AssembledBackend};
 use crate::cli::environment;
 use crate::config;
 
 /// The backends that are not billed, except local servers without a price, which cost nothing.
-pub(crate) fn names(backends: &[Backend]) -> Vec<String> {
+pub(crate) fn names(backends: &[AssembledBackend]) -> Vec<String> {
     let unbilled = backends.iter().filter(|backend| backend.is_unbilled());
     unbilled
         .map(|backend| backend.endpoint.name.clone())

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bardo_types::clock::{Clock as _, SystemClock};
 
 use crate::control::Control;
-use crate::stores::{Stores, tell_unavailable};
+use crate::stores::{ProcessStores, tell_unavailable};
 
 /// How often expired holds are released.
 const EXPIRE: Duration = Duration::from_secs(5);
@@ -16,7 +16,7 @@ const EXPIRE: Duration = Duration::from_secs(5);
 const PRUNE: Duration = Duration::from_secs(3_600);
 
 /// Looks after the stores for as long as the process runs.
-pub(crate) fn start(stores: &Stores, folder: &Path, keep_receipts: Duration) {
+pub(crate) fn start(stores: &ProcessStores, folder: &Path, keep_receipts: Duration) {
     tokio::spawn(expire(stores.clone()));
     tokio::spawn(prune(stores.clone(), keep_receipts));
     let Some(sqlite) = &stores.sqlite else {
@@ -31,7 +31,7 @@ pub(crate) fn start(stores: &Stores, folder: &Path, keep_receipts: Duration) {
     }
 }
 
-async fn expire(stores: Stores) {
+async fn expire(stores: ProcessStores) {
     let mut tick = tokio::time::interval(EXPIRE);
     // The start has already said that a store was not reached.
     let mut is_away = !stores.reached.load(Ordering::Relaxed);
@@ -55,7 +55,7 @@ async fn expire(stores: Stores) {
     }
 }
 
-async fn prune(stores: Stores, keep: Duration) {
+async fn prune(stores: ProcessStores, keep: Duration) {
     let keep_ms = u64::try_from(keep.as_millis()).unwrap_or(u64::MAX);
     let mut tick = tokio::time::interval(PRUNE);
     loop {

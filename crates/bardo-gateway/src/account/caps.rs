@@ -25,7 +25,7 @@ const TRIES: usize = 3;
 /// New caps; a cap that is absent stays.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct NewCaps {
     day: Option<Amount>,
     month: Option<Amount>,
 }
@@ -44,7 +44,7 @@ pub(crate) async fn change(
     body: &[u8],
     now_ms: u64,
 ) -> Result<Value, Problem> {
-    let wanted: Wanted =
+    let wanted: NewCaps =
         serde_json::from_slice(body).map_err(|error| Problem::bad_caps(error.to_string()))?;
     if wanted.day.is_none() && wanted.month.is_none() {
         let message = "send `day`, `month` or both, in USD, such as {\"day\": \"1.50\"}";

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bardo_access::{Checked, KeyKind, KeyRecord, Moment, Verifier};
 use bardo_engine::{Payer, Principal};
 
-use super::{Authenticator, Denied, Outcome, Verdict};
+use super::{AuthOutcome, Authentication, Authenticator, Denied};
 
 /// What begins like a key of ours is verified in any case, also where there is no store: nobody who
 /// means to be somebody shall be taken for somebody else.
@@ -19,22 +19,22 @@ impl PrepaidKeys {
 }
 
 impl Authenticator for PrepaidKeys {
-    fn authenticate(&self, credential: &str, from: IpAddr, now: Moment) -> Option<Verdict> {
+    fn authenticate(&self, credential: &str, from: IpAddr, now: Moment) -> Option<Authentication> {
         let kind = KeyKind::claimed_by(credential);
         kind.map(|_| match &self.0 {
-            None => Verdict::Now(Err(Denied::Wrong)),
+            None => Authentication::Now(Err(Denied::Wrong)),
             Some(verifier) => match verifier.check(credential, from, now) {
-                bardo_access::Verdict::Verified(record) => Verdict::Now(Ok(holder(record))),
-                bardo_access::Verdict::Refused(refusal) => Verdict::Now(told(Err(refusal))),
+                bardo_access::Verdict::Verified(record) => Authentication::Now(Ok(holder(record))),
+                bardo_access::Verdict::Refused(refusal) => Authentication::Now(told(Err(refusal))),
                 bardo_access::Verdict::Slow(later) => {
-                    Verdict::Later(Box::pin(async move { told(later.await) }))
+                    Authentication::Later(Box::pin(async move { told(later.await) }))
                 }
             },
         })
     }
 }
 
-fn told(checked: Checked) -> Outcome {
+fn told(checked: Checked) -> AuthOutcome {
     match checked {
         Ok(record) => Ok(holder(record)),
         Err(refusal) => Err(refusal.into()),

@@ -16,9 +16,9 @@ use bardo_types::ids::{AccountId, KeyId};
 use sha2::{Digest as _, Sha256};
 
 use self::key_set::KeySet;
-use self::source::{Held, Published, Source, Standing};
+use self::source::{FetchedKeySet, KeySetAddress, KeySetSource, KeySetStatus};
 use self::token::{Claims, Expected, TokenError, verify};
-use super::{Authenticator, Denied, Verdict};
+use super::{Authentication, Authenticator, Denied};
 use crate::config::PrivyConfig;
 
 const PREFIX: &str = "privy_";
@@ -26,19 +26,19 @@ const PREFIX: &str = "privy_";
 const REMEMBERED: usize = 20_000;
 
 /// Verifies tokens of one application.
-pub(crate) struct Privy(Arc<Inner>);
+pub(crate) struct Privy(Arc<PrivyInner>);
 
-struct Inner {
+struct PrivyInner {
     expected: Expected,
-    source: Source,
-    verified: RwLock<HashMap<[u8; 32], Known>>,
+    source: KeySetSource,
+    verified: RwLock<HashMap<[u8; 32], VerifiedToken>>,
 }
 
-struct Known {
+struct VerifiedToken {
     caller: Principal,
     until_ms: u64,
     /// The set of keys that verified it: with another, it is verified again.
-    by: Arc<Held>,
+    by: Arc<FetchedKeySet>,
 }
 
 impl Privy {
@@ -53,7 +53,7 @@ impl Privy {
                 let refuse =
                     |reason: String| format!("`auth.privy.jwks_file` {}: {reason}", file.display());
                 let text = std::fs::read(file).map_err(|error| refuse(error.to_string()))?;
-                Source::pinned(KeySet::parse(&text).map_err(refuse)?, now)
+                KeySetSource::pinned(KeySet::parse(&text).map_err(refuse)?, now)
             }
             None => {
                 let url = config.jwks_url.clone().unwrap_or_else(|| {
@@ -62,9 +62,9 @@ impl Privy {
                         config.app_id
                     )
                 });
-                let published = Published::new(&url, transport)
+                let published = KeySetAddress::new(&url, transport)
                     .map_err(|reason| format!("`auth.privy.jwks_url`: {reason}"))?;
-                Source::published(published)
+                KeySetSource::published(published)
             }
         };
         let or_usual =
@@ -73,7 +73,7 @@ impl Privy {
             issuer: or_usual(&config.issuer, "privy.io"),
             audience: or_usual(&config.audience, &config.app_id),
         };
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(PrivyInner {
             expected,
             source,
             verified: RwLock::default(),
@@ -82,24 +82,24 @@ impl Privy {
 }
 
 impl Authenticator for Privy {
-    fn authenticate(&self, credential: &str, _: IpAddr, now: Moment) -> Option<Verdict> {
+    fn authenticate(&self, credential: &str, _: IpAddr, now: Moment) -> Option<Authentication> {
         let token = credential.strip_prefix(PREFIX)?;
         let standing = self.0.source.standing(now.at);
-        if let Standing::Good(held) = &standing {
+        if let KeySetStatus::Good(held) = &standing {
             match self.0.verify(token, held, now) {
                 // There may be a key of that name by now.
                 Err(TokenError::UnknownKey) => {}
-                other => return Some(Verdict::Now(other.map_err(wrong))),
+                other => return Some(Authentication::Now(other.map_err(wrong))),
             }
         }
         let (inner, token) = (Arc::clone(&self.0), token.to_owned());
-        Some(Verdict::Later(Box::pin(async move {
+        Some(Authentication::Later(Box::pin(async move {
             inner.source.refresh(now.at).await;
             match inner.source.standing(now.at) {
-                Standing::Good(held) | Standing::Old(held) => {
+                KeySetStatus::Good(held) | KeySetStatus::Old(held) => {
                     inner.verify(&token, &held, now).map_err(wrong)
                 }
-                Standing::Nothing => Err(Denied::Unavailable {
+                KeySetStatus::Nothing => Err(Denied::Unavailable {
                     retry_after_ms: 3_000,
                 }),
             }
@@ -112,8 +112,13 @@ fn wrong(error: TokenError) -> Denied {
     Denied::Wrong
 }
 
-impl Inner {
-    fn verify(&self, token: &str, held: &Arc<Held>, now: Moment) -> Result<Principal, TokenError> {
+impl PrivyInner {
+    fn verify(
+        &self,
+        token: &str,
+        held: &Arc<FetchedKeySet>,
+        now: Moment,
+    ) -> Result<Principal, TokenError> {
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         {
             let verified = self.verified.read().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +143,7 @@ impl Inner {
                 verified.clear();
             }
         }
-        let known = Known {
+        let known = VerifiedToken {
             caller: caller.clone(),
             until_ms: claims.until_ms,
             by: Arc::clone(held),

@@ -8,7 +8,7 @@ use bardo_types::secret::Secret;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use super::{Authenticator, Verdict};
+use super::{Authentication, Authenticator};
 
 /// Keys from the configuration.
 #[derive(Default)]
@@ -46,11 +46,11 @@ fn digest(key: &str) -> [u8; 32] {
 
 impl Authenticator for StaticKeys {
     /// What is none of these may still be a key of the store, so it is not refused here.
-    fn authenticate(&self, credential: &str, _: IpAddr, _: Moment) -> Option<Verdict> {
+    fn authenticate(&self, credential: &str, _: IpAddr, _: Moment) -> Option<Authentication> {
         if self.is_empty() {
             return None;
         }
         self.caller(credential)
-            .map(|owner| Verdict::Now(Ok(owner.clone())))
+            .map(|owner| Authentication::Now(Ok(owner.clone())))
     }
 }

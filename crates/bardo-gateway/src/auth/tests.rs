@@ -95,9 +95,9 @@ fn fixed() -> StaticKeys {
     ])
 }
 
-fn gate(fixed: StaticKeys, shelf: Option<&Arc<Shelf>>) -> Gate {
+fn gate(fixed: StaticKeys, shelf: Option<&Arc<Shelf>>) -> Gatekeeper {
     let store = shelf.map(|shelf| Arc::<Shelf>::clone(shelf) as Arc<dyn KeyStore>);
-    Gate::new(Credentials {
+    Gatekeeper::new(Credentials {
         fixed,
         stored: store.map(StoredKeys::over),
         privy: None,
@@ -118,13 +118,18 @@ fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
         .collect()
 }
 
-async fn ask(gate: &Gate, pairs: &[(&str, &str)]) -> Outcome {
+async fn ask(gate: &Gatekeeper, pairs: &[(&str, &str)]) -> AuthOutcome {
     ask_as(gate, pairs, "127.0.0.1", Access::Spend).await
 }
 
-async fn ask_as(gate: &Gate, pairs: &[(&str, &str)], peer: &str, access: Access) -> Outcome {
+async fn ask_as(
+    gate: &Gatekeeper,
+    pairs: &[(&str, &str)],
+    peer: &str,
+    access: Access,
+) -> AuthOutcome {
     let headers = headers(pairs);
-    let call = Call {
+    let call = UnverifiedCall {
         headers: &headers,
         peer: peer.parse().unwrap(),
         access,
@@ -132,7 +137,7 @@ async fn ask_as(gate: &Gate, pairs: &[(&str, &str)], peer: &str, access: Access)
     gate.admit(&call).outcome().await
 }
 
-fn owner(name: &str) -> Outcome {
+fn owner(name: &str) -> AuthOutcome {
     Ok(Principal::owner(name).unwrap())
 }
 
@@ -181,12 +186,12 @@ async fn a_key_of_the_store_is_its_account_and_is_known_at_once_the_second_time(
     assert_eq!(principal.account.as_str(), "acct_1");
     assert!(matches!(principal.payer, Payer::Prepaid(_)));
     let headers = headers(&[("x-api-key", &key)]);
-    let call = Call {
+    let call = UnverifiedCall {
         headers: &headers,
         peer: [127, 0, 0, 1].into(),
         access: Access::Spend,
     };
-    assert!(matches!(gate.admit(&call), Verdict::Now(Ok(_))));
+    assert!(matches!(gate.admit(&call), Authentication::Now(Ok(_))));
     // The operator's own keys go on beside it.
     assert_eq!(ask(&gate, &[("x-api-key", FIXED)]).await, owner("alice"));
 }
@@ -304,7 +309,7 @@ async fn a_loopback_listener_is_open_until_there_is_a_key() {
 async fn a_listener_that_others_can_reach_is_never_open() {
     let shelf: Arc<dyn KeyStore> = Arc::new(Shelf::default());
     for stored in [None, Some(StoredKeys::over(shelf))] {
-        let gate = Gate::new(Credentials {
+        let gate = Gatekeeper::new(Credentials {
             fixed: StaticKeys::default(),
             stored,
             privy: None,

@@ -4,7 +4,7 @@ use bardo_types::money::MicroUsd;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::{Common, Failure, say, show, text};
+use super::{CliFailure, Common, say, show, text};
 use crate::operator::{Operator, OperatorError, Resolution, Unseen};
 use crate::stores;
 
@@ -49,7 +49,7 @@ pub(super) struct DepositArgs {
 
 /// Options of `reconcile`.
 #[derive(Args)]
-pub(super) struct Reconcile {
+pub(super) struct ReconcileArgs {
     #[command(flatten)]
     common: Common,
     /// Id of the request to settle [default: list all requests with an unknown outcome].
@@ -72,7 +72,7 @@ pub(super) struct Reconcile {
     provider: Option<String>,
 }
 
-pub(super) fn run(verb: BalanceVerb) -> Result<(), Failure> {
+pub(super) fn run(verb: BalanceVerb) -> Result<(), CliFailure> {
     match verb {
         BalanceVerb::Show(whose) => {
             let (balance, kind) = stores::with_operator(&whose.common, async |operator| {
@@ -117,7 +117,7 @@ pub(super) fn run(verb: BalanceVerb) -> Result<(), Failure> {
     }
 }
 
-fn verify(common: &Common) -> Result<(), Failure> {
+fn verify(common: &Common) -> Result<(), CliFailure> {
     let ((ok, found), kind) =
         stores::with_operator(common, async |operator| operator.verify().await)?;
     show(common, kind, &found, |found| {
@@ -140,14 +140,14 @@ fn verify(common: &Common) -> Result<(), Failure> {
     if ok {
         Ok(())
     } else {
-        Err(Failure::new(
+        Err(CliFailure::new(
             "books_do_not_add_up",
             "the books do not add up",
         ))
     }
 }
 
-pub(super) fn reconcile(args: Reconcile) -> Result<(), Failure> {
+pub(super) fn reconcile(args: ReconcileArgs) -> Result<(), CliFailure> {
     let Some(request) = args.request else {
         let (holds, kind) =
             stores::with_operator(&args.common, async |operator| operator.unknown().await)?;

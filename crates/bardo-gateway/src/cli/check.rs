@@ -9,11 +9,11 @@ use bardo_types::clock::{Clock as _, SystemClock};
 use clap::Args;
 use serde_json::json;
 
-use super::{Common, Failure, say};
+use super::{CliFailure, Common, say};
 use crate::assemble::{self, LiveLists};
 use crate::auth::Privy;
 use crate::config::Config;
-use crate::stores::Kind;
+use crate::stores::DataFolderKind;
 use crate::{serve, stores, unbilled};
 
 /// Options of `check`.
@@ -27,7 +27,7 @@ pub(super) struct CheckArgs {
 }
 
 /// Refuses what `serve` refuses, and names what it ignores.
-pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
+pub(super) fn check(args: &CheckArgs) -> Result<(), CliFailure> {
     let common = &args.common;
     let loaded = super::load(common, args.sandbox)?;
     if !loaded.config.has_providers() {
@@ -44,7 +44,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
     if !args.sandbox
         && let Ok(folder) = stores::data_folder(common.data_dir.as_deref())
     {
-        Kind::Real.check(&folder)?;
+        DataFolderKind::Real.check(&folder)?;
     }
     serve::known_clients(config, || stores::any_key(common, &config.store))?;
     let file = loaded.file.as_ref().map_or_else(

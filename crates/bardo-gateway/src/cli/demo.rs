@@ -12,7 +12,7 @@ use golem_inference::client::Endpoint;
 use golem_inference::day::{Day, Plan, live, report, report_json};
 use tokio::sync::oneshot;
 
-use super::{Common, Failure, ServeArgs, say};
+use super::{CliFailure, Common, ServeArgs, say};
 use crate::serve;
 
 /// A day has this many ticks at least: every part of the agent gets its turn.
@@ -42,7 +42,7 @@ pub(crate) struct DemoArgs {
     json: bool,
 }
 
-pub(super) fn run(args: &DemoArgs) -> Result<(), Failure> {
+pub(super) fn run(args: &DemoArgs) -> Result<(), CliFailure> {
     let plan = Plan {
         ticks: args.ticks,
         seed: args.seed,
@@ -62,19 +62,19 @@ pub(super) fn run(args: &DemoArgs) -> Result<(), Failure> {
     }
 }
 
-fn play(address: SocketAddr, key: &str, plan: &Plan) -> Result<Day, Failure> {
+fn play(address: SocketAddr, key: &str, plan: &Plan) -> Result<Day, CliFailure> {
     let endpoint =
         Endpoint::parse(&format!("http://{address}")).map_err(|error| error.to_string())?;
     let client = Client::new(endpoint, Some(&Secret::new(key.to_owned())));
     serve::runtime()?
         .block_on(live(Arc::new(client), plan))
-        .map_err(Failure::from)
+        .map_err(CliFailure::from)
 }
 
 /// Runs a gateway with simulated providers for as long as `work` takes.
 fn beside_a_gateway<T>(
-    work: impl FnOnce(SocketAddr, &str) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    work: impl FnOnce(SocketAddr, &str) -> Result<T, CliFailure>,
+) -> Result<T, CliFailure> {
     let (ready, started) = std::sync::mpsc::channel();
     let (quit, quits) = oneshot::channel();
     let gateway = thread::Builder::new()

@@ -10,12 +10,12 @@ use crate::operator::OperatorError;
 
 /// Why a verb failed. Ends the process with 1.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct CliFailure {
     code: &'static str,
     message: String,
 }
 
-impl Failure {
+impl CliFailure {
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -48,25 +48,25 @@ impl Failure {
     }
 }
 
-impl From<String> for Failure {
+impl From<String> for CliFailure {
     fn from(message: String) -> Self {
         Self::new("failed", message)
     }
 }
 
-impl From<&str> for Failure {
+impl From<&str> for CliFailure {
     fn from(message: &str) -> Self {
         Self::new("failed", message)
     }
 }
 
-impl From<ConfigError> for Failure {
+impl From<ConfigError> for CliFailure {
     fn from(error: ConfigError) -> Self {
         Self::config(error.to_string())
     }
 }
 
-impl From<OperatorError> for Failure {
+impl From<OperatorError> for CliFailure {
     fn from(error: OperatorError) -> Self {
         let code = match error {
             OperatorError::Invalid(_) => "invalid_request",

@@ -7,9 +7,9 @@ use bardo_types::money::MicroUsd;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{Common, Failure, say, show, table, text};
+use super::{CliFailure, Common, say, show, table, text};
 use crate::operator::{KeyChange, KeySpec, Unseen};
-use crate::stores::{self, Kind};
+use crate::stores::{self, DataFolderKind};
 use crate::unbilled;
 
 #[derive(Subcommand)]
@@ -25,7 +25,7 @@ pub(super) enum KeysVerb {
     /// Revoke a key at once.
     Revoke(Revoke),
     /// Replace a key. The old key keeps working for a grace period.
-    Rotate(Rotate),
+    Rotate(RotateArgs),
 }
 
 #[derive(Args)]
@@ -47,7 +47,7 @@ pub(super) struct Create {
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
     #[command(flatten)]
-    limits: Limits,
+    limits: LimitArgs,
     /// Tier: free, pro or golem.
     #[arg(long)]
     tier: Option<String>,
@@ -61,7 +61,7 @@ pub(super) struct Create {
 
 /// Limits of a key.
 #[derive(Args)]
-struct Limits {
+struct LimitArgs {
     /// Requests per minute.
     #[arg(long, value_name = "N")]
     rpm: Option<String>,
@@ -94,7 +94,7 @@ struct Limits {
     spend_month_range: Option<String>,
 }
 
-impl Limits {
+impl LimitArgs {
     /// The limits as scopes.
     fn scopes(self) -> impl Iterator<Item = String> {
         [
@@ -141,7 +141,7 @@ pub(super) struct Set {
     #[arg(long = "scope", value_name = "LIMIT")]
     scopes: Vec<String>,
     #[command(flatten)]
-    limits: Limits,
+    limits: LimitArgs,
 }
 
 #[derive(Args)]
@@ -166,7 +166,7 @@ pub(super) struct Revoke {
 }
 
 #[derive(Args)]
-pub(super) struct Rotate {
+pub(super) struct RotateArgs {
     #[command(flatten)]
     common: Common,
     /// Id of the key.
@@ -180,7 +180,7 @@ pub(super) struct Rotate {
     overlap: Duration,
 }
 
-pub(super) fn run(verb: KeysVerb) -> Result<(), Failure> {
+pub(super) fn run(verb: KeysVerb) -> Result<(), CliFailure> {
     match verb {
         KeysVerb::Create(args) => create(args),
         KeysVerb::List(args) => list(&args),
@@ -234,7 +234,7 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), Failure> {
     }
 }
 
-fn create(args: Create) -> Result<(), Failure> {
+fn create(args: Create) -> Result<(), CliFailure> {
     let spec = KeySpec {
         name: args.name,
         account: args.account,
@@ -251,7 +251,7 @@ fn create(args: Create) -> Result<(), Failure> {
     let (mut key, kind) = stores::with_operator(&args.common, async |operator| {
         operator.create_key(spec).await
     })?;
-    if kind == Kind::Real
+    if kind == DataFolderKind::Real
         && let Some(notice) =
             unbilled::of_key(&key, &unbilled::configured(args.common.config.as_deref()))
     {
@@ -259,7 +259,7 @@ fn create(args: Create) -> Result<(), Failure> {
     }
     show(&args.common, kind, &key, created);
     match key["deposit_error"].as_str() {
-        Some(error) => Err(Failure::new(
+        Some(error) => Err(CliFailure::new(
             "deposit_failed",
             format!(
                 "the key is created, but nothing is deposited: {error}. Deposit again: bardo-gateway balance \
@@ -299,7 +299,7 @@ fn described(key: &Value) -> String {
     )
 }
 
-fn list(args: &List) -> Result<(), Failure> {
+fn list(args: &List) -> Result<(), CliFailure> {
     let (keys, kind) = stores::with_operator(&args.common, async |operator| {
         operator.list_keys(args.account.as_deref()).await
     })?;

@@ -17,8 +17,8 @@ use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Map, Value, json};
 
-use super::{Common, Failure, environment, say};
-use crate::assemble::{self, Backend, LiveLists};
+use super::{CliFailure, Common, environment, say};
+use crate::assemble::{self, AssembledBackend, LiveLists};
 use crate::sink::Nowhere;
 use crate::{
     cache_secret, config, explain, last_lists, refresh, request_id, serve, simulation, stores,
@@ -50,12 +50,12 @@ pub(super) struct ExplainArgs {
     #[arg(long, conflicts_with_all = ["url", "config"])]
     pub(super) sandbox: bool,
     #[command(flatten)]
-    pub(super) asked: Asked,
+    pub(super) asked: RequestArgs,
 }
 
 /// The request, unless a file has it.
 #[derive(Args)]
-pub(super) struct Asked {
+pub(super) struct RequestArgs {
     /// Model [default: bardo/auto, which lets the gateway choose].
     #[arg(long)]
     model: Option<String>,
@@ -106,7 +106,7 @@ pub(super) struct Asked {
     max_tokens: Option<u64>,
 }
 
-impl Asked {
+impl RequestArgs {
     /// The hints among the flags.
     fn hints(&self) -> Map<String, Value> {
         let mut intent = Map::new();
@@ -217,7 +217,7 @@ impl ExplainArgs {
 }
 
 /// Runs `route explain`.
-pub(super) fn run(verb: RouteVerb) -> Result<(), Failure> {
+pub(super) fn run(verb: RouteVerb) -> Result<(), CliFailure> {
     let RouteVerb::Explain(args) = verb;
     let body = args.request()?;
     let runtime = serve::runtime()?;
@@ -239,7 +239,7 @@ pub(super) fn run(verb: RouteVerb) -> Result<(), Failure> {
     });
     say(text.trim_end());
     match is_refused {
-        true => Err(Failure::new(
+        true => Err(CliFailure::new(
             "refused",
             "no backend can serve this request; the reasons are above",
         )),
@@ -276,7 +276,7 @@ impl Lists {
 }
 
 /// The lists of simulated providers.
-async fn simulated(backends: &[Backend], catalog: &Arc<Catalog>) -> LiveLists {
+async fn simulated(backends: &[AssembledBackend], catalog: &Arc<Catalog>) -> LiveLists {
     let transport = Transport::new(Duration::from_secs(1));
     let mut lists = LiveLists::new();
     for backend in backends.iter().filter(|backend| !backend.closed) {
@@ -292,7 +292,7 @@ async fn simulated(backends: &[Backend], catalog: &Arc<Catalog>) -> LiveLists {
 async fn decide(
     args: &ExplainArgs,
     body: &Value,
-) -> Result<(Explained, Option<Arc<Subsystem>>, Lists), Failure> {
+) -> Result<(Explained, Option<Arc<Subsystem>>, Lists), CliFailure> {
     let mut loaded = if args.sandbox {
         // The dry run reads their lists alone.
         let providers = simulation::start(true)?;
@@ -301,7 +301,7 @@ async fn decide(
         config::load(args.common.config.as_deref(), &environment())
     }?;
     if !loaded.config.has_providers() {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             "no_provider",
             "no provider is configured. Explain with simulated providers:
   bardo-gateway route explain --sandbox
@@ -326,7 +326,7 @@ or with a configuration:
         )
     };
     let is_listed =
-        |backend: &Backend| backend.closed || lists.contains_key(&backend.endpoint.name);
+        |backend: &AssembledBackend| backend.closed || lists.contains_key(&backend.endpoint.name);
     // Without live lists, a server knows no more than this program.
     let source = match !loaded.config.catalog.live || backends.iter().all(is_listed) {
         true => Lists::Backends,

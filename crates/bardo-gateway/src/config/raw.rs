@@ -21,8 +21,8 @@ pub(crate) use self::auth::PrivyConfig;
 use self::catalog::CatalogConfig;
 pub(crate) use self::catalog::OwnerModelConfig;
 pub(crate) use self::check::{BACKENDS, usd};
-use self::inference::Inference;
-pub(crate) use self::inference::{MinPFallback, ModeName, ProviderMode};
+use self::inference::RawInference;
+pub(crate) use self::inference::{ModeName, ProviderMode, RawMinPFallback};
 pub(crate) use self::price::PriceConfig;
 use self::privacy::Privacy;
 use self::profile::ProfileConfig;
@@ -30,15 +30,15 @@ use self::providers::Providers;
 pub(crate) use self::providers::{BankrConfig, DirectKey, DirectProvider, ServiceConfig};
 pub(crate) use self::screening::RefusedPhrasesConfig;
 use self::screening::Screening;
-use self::server::{Server, Upstream};
-pub(crate) use self::store::{Durability, LimitsConfig, StoreConfig};
+use self::server::{RawServer, Upstream};
+pub(crate) use self::store::{LimitsConfig, RawDurability, StoreConfig};
 
 /// The whole configuration.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
     /// Listeners and limits for clients.
-    pub(crate) server: Server,
+    pub(crate) server: RawServer,
     /// Limits for providers.
     pub(crate) upstream: Upstream,
     /// Models and their features.
@@ -54,7 +54,7 @@ pub(crate) struct Config {
     #[serde(default)]
     pub(crate) providers: Providers,
     /// Routing and model settings.
-    pub(crate) inference: Inference,
+    pub(crate) inference: RawInference,
     /// Privacy of requests.
     pub(crate) privacy: Privacy,
     /// Checks of what requests say.

@@ -39,22 +39,22 @@ impl JsonSchema for Span {
 
 /// A size in bytes such as `"32MiB"`, `"64KiB"` or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Size(pub(crate) usize);
+pub(crate) struct ByteSize(pub(crate) usize);
 
-impl<'de> Deserialize<'de> for Size {
+impl<'de> Deserialize<'de> for ByteSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum SizeText {
             Bytes(usize),
             Text(String),
         }
         let refuse = |text: &str| {
             D::Error::custom(format!("`{text}` is not a size; write it like \"32MiB\""))
         };
-        match Written::deserialize(deserializer).map_err(|_| refuse("this"))? {
-            Written::Bytes(bytes) => Ok(Self(bytes)),
-            Written::Text(text) => parse_size(&text).map(Self).ok_or_else(|| refuse(&text)),
+        match SizeText::deserialize(deserializer).map_err(|_| refuse("this"))? {
+            SizeText::Bytes(bytes) => Ok(Self(bytes)),
+            SizeText::Text(text) => parse_size(&text).map(Self).ok_or_else(|| refuse(&text)),
         }
     }
 }
@@ -78,7 +78,7 @@ fn parse_size(text: &str) -> Option<usize> {
     number.parse::<usize>().ok()?.checked_mul(factor)
 }
 
-impl JsonSchema for Size {
+impl JsonSchema for ByteSize {
     fn schema_name() -> Cow<'static, str> {
         "Size".into()
     }

@@ -13,24 +13,24 @@ use http::header::{
 use http::request::Parts;
 use http::{Response, StatusCode};
 
-use super::{Caller, Reply};
+use super::{ApiReply, Caller};
 use crate::auth::presented_id;
 use crate::describe::{LATE_TRAILERS, TRAILERS, describe, limits, warn_of};
 use crate::error::Problem;
-use crate::reply::{self, Behind, Heartbeat, Replay, ReplyBody, Trailers};
+use crate::reply::{self, Behind, HeartbeatBody, Replay, ReplyBody, Trailers};
 
 pub(super) fn answered(
     answer: Answer,
     recorder: Option<Recorder>,
     dialect: Dialect,
     behind: Behind,
-) -> Reply {
+) -> ApiReply {
     let Answer { head, body } = answer;
     let mut reply = match body {
         AnswerBody::Whole(bytes) => whole(bytes),
         AnswerBody::Stream(stream) => {
             let stream = reply::stream(stream, recorder, behind);
-            let mut reply = Response::new(ReplyBody::Stream(Heartbeat::Flowing(stream)));
+            let mut reply = Response::new(ReplyBody::Stream(HeartbeatBody::Flowing(stream)));
             event_stream(reply.headers_mut());
             announce(behind, TRAILERS, reply.headers_mut());
             reply
@@ -40,7 +40,7 @@ pub(super) fn answered(
     reply
 }
 
-pub(super) fn whole(bytes: Bytes) -> Reply {
+pub(super) fn whole(bytes: Bytes) -> ApiReply {
     let mut reply = Response::new(ReplyBody::Whole(bytes));
     reply
         .headers_mut()
@@ -55,7 +55,7 @@ pub(super) fn awaited(
     every: Duration,
     caller: &Caller,
     behind: Behind,
-) -> Reply {
+) -> ApiReply {
     let (dialect, request_id) = (caller.dialect, Arc::clone(&caller.request_id));
     let body = async move {
         let (answer, recorder) = working
@@ -69,7 +69,7 @@ pub(super) fn awaited(
             AnswerBody::Whole(bytes) => Err(bytes),
         }
     };
-    let body = Heartbeat::until(Box::pin(body), every);
+    let body = HeartbeatBody::until(Box::pin(body), every);
     let mut reply = Response::new(ReplyBody::Stream(body));
     event_stream(reply.headers_mut());
     announce(behind, LATE_TRAILERS, reply.headers_mut());
@@ -84,7 +84,7 @@ fn announce(behind: Behind, names: &'static str, headers: &mut HeaderMap) {
 }
 
 /// An answer given before, as it was given.
-pub(super) fn replayed(kept: &Kept, dialect: Dialect, behind: Behind) -> Reply {
+pub(super) fn replayed(kept: &Kept, dialect: Dialect, behind: Behind) -> ApiReply {
     let mut reply = whole(kept.body.clone());
     if kept.streamed {
         event_stream(reply.headers_mut());
@@ -175,7 +175,7 @@ fn path_for_log(path: &str) -> String {
     for_log(&parts.collect::<Vec<_>>().join("/"))
 }
 
-pub(super) fn refuse(caller: &Caller, problem: &Problem) -> Reply {
+pub(super) fn refuse(caller: &Caller, problem: &Problem) -> ApiReply {
     let mut reply = Response::new(ReplyBody::Whole(
         problem.body(caller.dialect, &caller.request_id),
     ));
@@ -209,7 +209,7 @@ pub(super) fn refuse(caller: &Caller, problem: &Problem) -> Reply {
     reply
 }
 
-pub(super) fn json_reply(status: StatusCode, value: serde_json::Value) -> Reply {
+pub(super) fn json_reply(status: StatusCode, value: serde_json::Value) -> ApiReply {
     let mut reply = whole(value.to_string().into());
     *reply.status_mut() = status;
     reply

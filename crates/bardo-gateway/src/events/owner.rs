@@ -12,10 +12,10 @@ const REMEMBERED: usize = 4_096;
 
 /// What was last said of each part of each agent.
 #[derive(Debug, Default)]
-pub(crate) struct OwnerMessages(Mutex<Said>);
+pub(crate) struct OwnerMessages(Mutex<LastMessages>);
 
 #[derive(Debug, Default)]
-struct Said {
+struct LastMessages {
     /// By account and subsystem: what was said, as a digest; `None`: all was well.
     last: HashMap<u64, Option<u64>>,
     order: VecDeque<u64>,

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 /// Everything that is known of every configured backend at one moment.
-pub(super) struct Backends(Vec<Backend>);
+pub(super) struct Backends(Vec<BackendReport>);
 
-struct Backend {
+struct BackendReport {
     name: String,
     models: Vec<BackendHealth>,
     probe: Option<ProbeHealth>,
@@ -24,7 +24,7 @@ impl Backends {
         let models = engine.backend_health();
         let probes = engine.observed().probe_health(now);
         let snapshot = engine.snapshot();
-        let of = |name: &str| Backend {
+        let of = |name: &str| BackendReport {
             name: name.to_owned(),
             models: models
                 .iter()
@@ -38,7 +38,7 @@ impl Backends {
 
     /// The backends as JSON, for `/status`.
     pub(super) fn json(&self) -> Value {
-        self.0.iter().map(Backend::json).collect()
+        self.0.iter().map(BackendReport::json).collect()
     }
 
     /// `normal`, `degraded` where some backend is down and others serve, or `down` where none
@@ -47,7 +47,7 @@ impl Backends {
         let down: Vec<&str> = self
             .0
             .iter()
-            .filter(|backend| backend.state() == State::Down)
+            .filter(|backend| backend.state() == OverallState::Down)
             .map(|backend| backend.name.as_str())
             .collect();
         let mode = match down.len() {
@@ -90,14 +90,14 @@ impl Backends {
 
 /// The state of a backend over all its models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum OverallState {
     Unknown,
     Healthy,
     Degraded,
     Down,
 }
 
-impl State {
+impl OverallState {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -108,16 +108,16 @@ impl State {
     }
 }
 
-impl Backend {
+impl BackendReport {
     /// A backend is down if it cannot be reached or serves none of the models that were requested
     /// lately; it is degraded if it fails for some of them.
-    fn state(&self) -> State {
+    fn state(&self) -> OverallState {
         let unreachable = self
             .probe
             .as_ref()
             .is_some_and(|probe| probe.failures_in_a_row >= STREAK_DOWN);
         if unreachable {
-            return State::Down;
+            return OverallState::Down;
         }
         let known = || {
             self.models
@@ -130,11 +130,11 @@ impl Backend {
             .as_ref()
             .is_some_and(|probe| probe.failures_in_a_row == 0);
         match known().count() {
-            0 if reached => State::Healthy,
-            0 => State::Unknown,
-            _ if known().all(BackendState::is_down) => State::Down,
-            _ if known().any(|state| state != BackendState::Healthy) => State::Degraded,
-            _ => State::Healthy,
+            0 if reached => OverallState::Healthy,
+            0 => OverallState::Unknown,
+            _ if known().all(BackendState::is_down) => OverallState::Down,
+            _ if known().any(|state| state != BackendState::Healthy) => OverallState::Degraded,
+            _ => OverallState::Healthy,
         }
     }
 
@@ -201,7 +201,7 @@ mod tests {
 
     use super::*;
 
-    fn backend(name: &str, states: &[BackendState], probe: Option<u32>) -> Backend {
+    fn backend(name: &str, states: &[BackendState], probe: Option<u32>) -> BackendReport {
         let observed = |state: &BackendState| BackendHealth {
             backend: name.into(),
             model: "m".into(),
@@ -212,7 +212,7 @@ mod tests {
             checked: Duration::ZERO,
             circuit: None,
         };
-        Backend {
+        BackendReport {
             name: name.to_owned(),
             models: states.iter().map(observed).collect(),
             probe: probe.map(|failures_in_a_row| ProbeHealth {
@@ -231,17 +231,17 @@ mod tests {
         };
         let ill = BackendState::Degraded { error_permille: 80 };
         let (well, unknown) = (BackendState::Healthy, BackendState::Unknown);
-        let rows: [(&[BackendState], Option<u32>, State); 10] = [
-            (&[], None, State::Unknown),
-            (&[], Some(0), State::Healthy),
-            (&[], Some(2), State::Unknown),
-            (&[well], Some(3), State::Down),
-            (&[well, unknown], None, State::Healthy),
-            (&[unknown], None, State::Unknown),
-            (&[well, down], Some(0), State::Degraded),
-            (&[well, ill], None, State::Degraded),
-            (&[down, unknown], Some(0), State::Down),
-            (&[down, down], None, State::Down),
+        let rows: [(&[BackendState], Option<u32>, OverallState); 10] = [
+            (&[], None, OverallState::Unknown),
+            (&[], Some(0), OverallState::Healthy),
+            (&[], Some(2), OverallState::Unknown),
+            (&[well], Some(3), OverallState::Down),
+            (&[well, unknown], None, OverallState::Healthy),
+            (&[unknown], None, OverallState::Unknown),
+            (&[well, down], Some(0), OverallState::Degraded),
+            (&[well, ill], None, OverallState::Degraded),
+            (&[down, unknown], Some(0), OverallState::Down),
+            (&[down, down], None, OverallState::Down),
         ];
         for (states, probe, expected) in rows {
             assert_eq!(

@@ -15,9 +15,9 @@ use tokio::time::{Instant, Sleep};
 pub(crate) type Working<B> = Pin<Box<dyn Future<Output = Result<B, Bytes>> + Send>>;
 
 /// A body that says that somebody is at work until there is something of it.
-pub(crate) enum Heartbeat<B> {
+pub(crate) enum HeartbeatBody<B> {
     /// No provider has begun.
-    Waiting(Box<Waiting<B>>),
+    Pending(Box<PendingBody<B>>),
     /// The answer is on its way.
     Flowing(B),
     /// Nothing comes but this; empty when it was sent.
@@ -25,17 +25,17 @@ pub(crate) enum Heartbeat<B> {
 }
 
 /// A body that is being worked on.
-pub(crate) struct Waiting<B> {
+pub(crate) struct PendingBody<B> {
     working: Working<B>,
     timer: Pin<Box<Sleep>>,
     every: Duration,
     started: bool,
 }
 
-impl<B> Heartbeat<B> {
+impl<B> HeartbeatBody<B> {
     /// Waits for `working`; a comment comes at once and then as often as said.
     pub(crate) fn until(working: Working<B>, every: Duration) -> Self {
-        Self::Waiting(Box::new(Waiting {
+        Self::Pending(Box::new(PendingBody {
             working,
             timer: Box::pin(tokio::time::sleep(every)),
             every,
@@ -44,7 +44,7 @@ impl<B> Heartbeat<B> {
     }
 }
 
-impl<B> Waiting<B> {
+impl<B> PendingBody<B> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<B, Bytes>>> {
         if !std::mem::replace(&mut self.started, true) {
             return Poll::Ready(None);
@@ -60,7 +60,7 @@ impl<B> Waiting<B> {
     }
 }
 
-impl<B: Body<Data = Bytes, Error = Infallible> + Unpin> Body for Heartbeat<B> {
+impl<B: Body<Data = Bytes, Error = Infallible> + Unpin> Body for HeartbeatBody<B> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -76,7 +76,7 @@ impl<B: Body<Data = Bytes, Error = Infallible> + Unpin> Body for Heartbeat<B> {
                     let event = std::mem::take(event);
                     return Poll::Ready(Some(Ok(Frame::data(event))));
                 }
-                Self::Waiting(waiting) => match std::task::ready!(waiting.poll(cx)) {
+                Self::Pending(waiting) => match std::task::ready!(waiting.poll(cx)) {
                     None => return Poll::Ready(Some(Ok(Frame::data(HEARTBEAT)))),
                     Some(Ok(body)) => *self = Self::Flowing(body),
                     Some(Err(event)) => *self = Self::Last(event),

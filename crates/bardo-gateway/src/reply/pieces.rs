@@ -58,12 +58,12 @@ impl Pieces for Replay {
 }
 
 /// Keeps what goes by for whoever repeats the request under the same key.
-pub(crate) struct Record<S> {
+pub(crate) struct RecordedStream<S> {
     inner: S,
     recorder: Option<Box<Recorder>>,
 }
 
-impl<S> Record<S> {
+impl<S> RecordedStream<S> {
     /// Records `inner` where there is a recorder.
     pub(crate) fn new(inner: S, recorder: Option<Recorder>) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl<S> Record<S> {
     }
 }
 
-impl<S: Pieces> Pieces for Record<S> {
+impl<S: Pieces> Pieces for RecordedStream<S> {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let next = std::task::ready!(self.inner.poll_piece(cx));
         match &next {

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::cli::{Failure, ServeArgs, environment, say};
+use crate::cli::{CliFailure, ServeArgs, environment, say};
 use crate::config::{self, Config, Loaded};
 use crate::{server, simulation};
 
 /// Why `serve` does not start without a provider, and what to do.
-pub(crate) fn no_provider(loaded: &Loaded) -> Failure {
+pub(crate) fn no_provider(loaded: &Loaded) -> CliFailure {
     let file = loaded.file.as_ref().map_or_else(String::new, |file| {
         format!(
             "{}: this file has no `providers`, and API keys in the environment are used only if there is no \
@@ -19,7 +19,7 @@ pub(crate) fn no_provider(loaded: &Loaded) -> Failure {
             file.display()
         )
     });
-    Failure::new(
+    CliFailure::new(
         "no_provider",
         format!(
             "{file}no provider is configured. Start with simulated providers:
@@ -31,7 +31,7 @@ or configure a provider, in a file or by a variable such as ANTHROPIC_API_KEY or
 }
 
 /// The configuration, overridden by the command line.
-pub(super) fn load(args: &ServeArgs) -> Result<Loaded, Failure> {
+pub(super) fn load(args: &ServeArgs) -> Result<Loaded, CliFailure> {
     let mut loaded = if args.sandbox {
         config::embedded(
             "sandbox",
@@ -46,12 +46,16 @@ pub(super) fn load(args: &ServeArgs) -> Result<Loaded, Failure> {
     let server = &mut loaded.config.server;
     server.listen = args.listen.unwrap_or(server.listen);
     server.admin_listen = args.admin_listen.unwrap_or(server.admin_listen);
-    loaded.config.check().map_err(Failure::config)?;
+    loaded.config.check().map_err(CliFailure::config)?;
     Ok(loaded)
 }
 
 /// Why an address cannot be listened on, and what to do. `option` sets it.
-pub(crate) fn cannot_listen(address: SocketAddr, option: &str, error: &std::io::Error) -> Failure {
+pub(crate) fn cannot_listen(
+    address: SocketAddr,
+    option: &str,
+    error: &std::io::Error,
+) -> CliFailure {
     let free = SocketAddr::new(address.ip(), address.port().saturating_add(100));
     let (code, reason) = match error.kind() {
         ErrorKind::AddrInUse => (
@@ -77,7 +81,7 @@ pub(crate) fn cannot_listen(address: SocketAddr, option: &str, error: &std::io::
         ),
         _ => ("address_unavailable", error.to_string()),
     };
-    Failure::new(code, format!("cannot listen on {address}: {reason}"))
+    CliFailure::new(code, format!("cannot listen on {address}: {reason}"))
 }
 
 /// The addresses for clients and operators.
@@ -89,12 +93,12 @@ pub(super) struct Listeners {
 }
 
 impl Listeners {
-    pub(super) fn bind(loaded: &Loaded) -> Result<Self, Failure> {
+    pub(super) fn bind(loaded: &Loaded) -> Result<Self, CliFailure> {
         let bind = |address, option| {
             let listener =
                 server::bind(address).map_err(|error| cannot_listen(address, option, &error))?;
             let bound = listener.local_addr().map_err(|error| error.to_string())?;
-            Ok::<_, Failure>((listener, bound))
+            Ok::<_, CliFailure>((listener, bound))
         };
         let server = &loaded.config.server;
         let (data, listen) = bind(server.listen, "--listen")?;
@@ -150,8 +154,8 @@ pub(super) fn announce(args: &ServeArgs, announced: &Announced<'_>) {
 /// count, and may exist before the first server runs.
 pub(crate) fn known_clients(
     config: &Config,
-    has_keys: impl FnOnce() -> Result<bool, Failure>,
-) -> Result<(), Failure> {
+    has_keys: impl FnOnce() -> Result<bool, CliFailure>,
+) -> Result<(), CliFailure> {
     let listen = config.server.listen;
     if listen.ip().is_loopback() || !config.auth.keys.is_empty() || config.auth.privy.is_some() {
         return Ok(());
@@ -159,7 +163,7 @@ pub(crate) fn known_clients(
     if has_keys()? {
         return Ok(());
     }
-    Err(Failure::new(
+    Err(CliFailure::new(
         "no_key",
         format!(
             "`server.listen` is {listen}, which other machines can reach, and there is no API key. Create one \

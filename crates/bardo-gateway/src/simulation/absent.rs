@@ -2,16 +2,16 @@
 
 use std::net::SocketAddr;
 
-use crate::cli::{Failure, SandboxArgs};
+use crate::cli::{CliFailure, SandboxArgs};
 
 const ABSENT: &str = "this program was built without the simulated providers. Build it with the cargo feature `sandbox`, which is on by default";
 
 /// Refuses the verb `sandbox`.
-pub(crate) fn run_alone(_: &SandboxArgs) -> Result<(), Failure> {
+pub(crate) fn run_alone(_: &SandboxArgs) -> Result<(), CliFailure> {
     Err(ABSENT.into())
 }
 
 /// Refuses to start the simulated providers of `serve --sandbox`.
-pub(crate) fn start(_: bool) -> Result<SocketAddr, Failure> {
+pub(crate) fn start(_: bool) -> Result<SocketAddr, CliFailure> {
     Err(ABSENT.into())
 }

@@ -6,14 +6,14 @@ use std::sync::mpsc;
 use bardo_sandbox::{Sandbox, SandboxConfig};
 use serde_json::json;
 
-use crate::cli::{Failure, SandboxArgs, say};
+use crate::cli::{CliFailure, SandboxArgs, say};
 use crate::serve::{self, runtime};
 
 /// Milliseconds between two pieces of a simulated stream: about the pace of a quick model.
 const PACE_MS: u64 = 25;
 
 /// Runs the verb `sandbox`.
-pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), Failure> {
+pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), CliFailure> {
     let runtime = runtime()?;
     runtime.block_on(async {
         let sandbox = bind(args.listen, args.seed, pace(args.fast))?;
@@ -33,7 +33,7 @@ pub(crate) fn run_alone(args: &SandboxArgs) -> Result<(), Failure> {
 }
 
 /// Starts simulated providers on a thread of their own, for as long as the process runs.
-pub(crate) fn start(fast: bool) -> Result<SocketAddr, Failure> {
+pub(crate) fn start(fast: bool) -> Result<SocketAddr, CliFailure> {
     let (sender, receiver) = mpsc::channel();
     let serve = move || {
         let bound = runtime().and_then(|runtime| {
@@ -66,7 +66,7 @@ fn pace(fast: bool) -> u64 {
     if fast { 0 } else { PACE_MS }
 }
 
-fn bind(listen: SocketAddr, seed: u64, pace_ms: u64) -> Result<Sandbox, Failure> {
+fn bind(listen: SocketAddr, seed: u64, pace_ms: u64) -> Result<Sandbox, CliFailure> {
     let config = SandboxConfig {
         listen,
         seed,

@@ -3,7 +3,7 @@
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::cli::{Failure, ServeArgs};
+use crate::cli::{CliFailure, ServeArgs};
 
 /// The data folder of a server. A temporary one is deleted when the server ends.
 pub(crate) struct DataFolder {
@@ -13,7 +13,7 @@ pub(crate) struct DataFolder {
 
 impl DataFolder {
     /// The folder that the command line names; for a sandbox without one, a temporary folder.
-    pub(super) fn open(args: &ServeArgs) -> Result<Self, Failure> {
+    pub(super) fn open(args: &ServeArgs) -> Result<Self, CliFailure> {
         let named = args.common.data_dir.as_deref();
         if args.sandbox && named.is_none() {
             return Ok(Self::temporary("bardo-sandbox"));
@@ -46,7 +46,7 @@ impl Drop for DataFolder {
 }
 
 /// The folder that a flag or variable names, or `~/.bardo`.
-pub(crate) fn data_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
+pub(crate) fn data_folder(named: Option<&Path>) -> Result<PathBuf, CliFailure> {
     if let Some(folder) = named {
         return Ok(folder.to_owned());
     }

@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use super::{FILE, Stores, runtime};
-use crate::cli::Failure;
+use super::{FILE, ProcessStores, runtime};
+use crate::cli::CliFailure;
 
 /// Lies beside the database once it has a key.
 const MARKER: &str = "keys.exist";
 
 /// Marks the folder if the store has a key.
-pub(super) fn mark(stores: &Stores, folder: &Path) -> Result<bool, Failure> {
+pub(super) fn mark(stores: &ProcessStores, folder: &Path) -> Result<bool, CliFailure> {
     // A store that does not answer says nothing.
     let is_empty = runtime()?.block_on(stores.keys.is_empty()).unwrap_or(true);
     let marker = folder.join(MARKER);
@@ -24,12 +24,12 @@ pub(super) fn mark(stores: &Stores, folder: &Path) -> Result<bool, Failure> {
 }
 
 /// Refuses a folder that had keys and has none any more.
-pub(super) fn check(stores: &Stores, folder: &Path) -> Result<(), Failure> {
+pub(super) fn check(stores: &ProcessStores, folder: &Path) -> Result<(), CliFailure> {
     let marker = folder.join(MARKER);
     if mark(stores, folder)? || !marker.exists() {
         return Ok(());
     }
-    Err(Failure::new(
+    Err(CliFailure::new(
         "keys_lost",
         format!(
             "{} has no key, but this folder had keys before: without keys the gateway would accept every \

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
-use crate::cli::Failure;
+use crate::cli::CliFailure;
 
 /// The marker, in the data folder.
 const FILE: &str = "bardo.kind";
@@ -13,17 +13,17 @@ const DATABASE: [&str; 2] = ["bardo.db", "bardo.journal"];
 
 /// The kind of a data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DataFolderKind {
     /// Keys and money of a real server.
     Real,
     /// Play money of `serve --sandbox`.
     Sandbox,
 }
 
-impl Kind {
+impl DataFolderKind {
     /// The kind of `folder`; `None` if it has neither a marker nor a database. A database without a
     /// marker is real.
-    pub(crate) fn of(folder: &Path) -> Result<Option<Self>, Failure> {
+    pub(crate) fn of(folder: &Path) -> Result<Option<Self>, CliFailure> {
         if let Some(marked) = marker(folder)? {
             return Ok(Some(marked));
         }
@@ -40,12 +40,12 @@ impl Kind {
     }
 
     /// Whether the folder has a database and no marker: a server of an earlier version used it.
-    pub(super) fn is_unmarked(folder: &Path) -> Result<bool, Failure> {
+    pub(super) fn is_unmarked(folder: &Path) -> Result<bool, CliFailure> {
         Ok(marker(folder)?.is_none() && Self::of(folder)?.is_some())
     }
 
     /// Refuses a folder of the other kind.
-    pub(crate) fn check(self, folder: &Path) -> Result<(), Failure> {
+    pub(crate) fn check(self, folder: &Path) -> Result<(), CliFailure> {
         match Self::of(folder)? {
             Some(found) if found != self => Err(self.refuse(folder)),
             _ => Ok(()),
@@ -53,7 +53,7 @@ impl Kind {
     }
 
     /// Marks an existing folder with this kind, unless it is of the other.
-    pub(crate) fn claim(self, folder: &Path) -> Result<(), Failure> {
+    pub(crate) fn claim(self, folder: &Path) -> Result<(), CliFailure> {
         self.check(folder)?;
         if marker(folder)?.is_none() {
             write(folder, self).map_err(|error| {
@@ -64,17 +64,17 @@ impl Kind {
         self.check(folder)
     }
 
-    fn refuse(self, folder: &Path) -> Failure {
+    fn refuse(self, folder: &Path) -> CliFailure {
         let folder = folder.display();
         match self {
-            Self::Real => Failure::new(
+            Self::Real => CliFailure::new(
                 "sandbox_folder",
                 format!(
                     "{folder} is a sandbox folder: `serve --sandbox` created it, and its keys spend play \
                      money. A real server does not use it. Name another folder: --data-dir FOLDER"
                 ),
             ),
-            Self::Sandbox => Failure::new(
+            Self::Sandbox => CliFailure::new(
                 "real_folder",
                 format!(
                     "{folder} is the data folder of a real server. `serve --sandbox` would add play money \
@@ -88,7 +88,7 @@ impl Kind {
 
 /// The kind that the marker names. A marker that names neither is an error: guessing could mix play
 /// money with real money.
-fn marker(folder: &Path) -> Result<Option<Kind>, Failure> {
+fn marker(folder: &Path) -> Result<Option<DataFolderKind>, CliFailure> {
     let path = folder.join(FILE);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -96,9 +96,9 @@ fn marker(folder: &Path) -> Result<Option<Kind>, Failure> {
         Err(error) => return Err(format!("cannot read {}: {error}", path.display()).into()),
     };
     match text.lines().next().unwrap_or_default().trim() {
-        "real" => Ok(Some(Kind::Real)),
-        "sandbox" => Ok(Some(Kind::Sandbox)),
-        other => Err(Failure::new(
+        "real" => Ok(Some(DataFolderKind::Real)),
+        "sandbox" => Ok(Some(DataFolderKind::Sandbox)),
+        other => Err(CliFailure::new(
             "unknown_folder",
             format!(
                 "{} begins with `{}`, and only `real` and `sandbox` are known. Restore the file, or name \
@@ -111,12 +111,12 @@ fn marker(folder: &Path) -> Result<Option<Kind>, Failure> {
 }
 
 /// Writes the marker whole and only if there is none: of two processes the first one decides.
-fn write(folder: &Path, kind: Kind) -> std::io::Result<()> {
+fn write(folder: &Path, kind: DataFolderKind) -> std::io::Result<()> {
     let text = match kind {
-        Kind::Real => {
+        DataFolderKind::Real => {
             "real\nKeys and money of a real server. `serve --sandbox` refuses this folder.\n"
         }
-        Kind::Sandbox => {
+        DataFolderKind::Sandbox => {
             "sandbox\nPlay money of `serve --sandbox`. A real server refuses this folder.\n"
         }
     };
@@ -159,14 +159,17 @@ mod tests {
 
     #[test]
     fn the_first_claim_decides_and_the_other_kind_is_refused() {
-        for (first, second) in [(Kind::Real, Kind::Sandbox), (Kind::Sandbox, Kind::Real)] {
+        for (first, second) in [
+            (DataFolderKind::Real, DataFolderKind::Sandbox),
+            (DataFolderKind::Sandbox, DataFolderKind::Real),
+        ] {
             let folder = Scratch::new();
-            assert_eq!(Kind::of(&folder.0).unwrap(), None);
+            assert_eq!(DataFolderKind::of(&folder.0).unwrap(), None);
             first.claim(&folder.0).unwrap();
-            assert_eq!(Kind::of(&folder.0).unwrap(), Some(first));
+            assert_eq!(DataFolderKind::of(&folder.0).unwrap(), Some(first));
             first.claim(&folder.0).unwrap();
             assert!(second.claim(&folder.0).is_err());
-            assert_eq!(Kind::of(&folder.0).unwrap(), Some(first));
+            assert_eq!(DataFolderKind::of(&folder.0).unwrap(), Some(first));
             // The marker alone: no draft stays behind.
             assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
         }
@@ -175,9 +178,12 @@ mod tests {
     #[test]
     fn a_marker_that_was_there_first_is_never_replaced() {
         let folder = Scratch::new();
-        write(&folder.0, Kind::Sandbox).unwrap();
-        write(&folder.0, Kind::Real).unwrap();
-        assert_eq!(Kind::of(&folder.0).unwrap(), Some(Kind::Sandbox));
+        write(&folder.0, DataFolderKind::Sandbox).unwrap();
+        write(&folder.0, DataFolderKind::Real).unwrap();
+        assert_eq!(
+            DataFolderKind::of(&folder.0).unwrap(),
+            Some(DataFolderKind::Sandbox)
+        );
     }
 
     #[test]
@@ -185,9 +191,12 @@ mod tests {
         for name in DATABASE {
             let folder = Scratch::new();
             fs::write(folder.0.join(name), "").unwrap();
-            assert_eq!(Kind::of(&folder.0).unwrap(), Some(Kind::Real));
-            assert!(Kind::Sandbox.claim(&folder.0).is_err());
-            Kind::Real.claim(&folder.0).unwrap();
+            assert_eq!(
+                DataFolderKind::of(&folder.0).unwrap(),
+                Some(DataFolderKind::Real)
+            );
+            assert!(DataFolderKind::Sandbox.claim(&folder.0).is_err());
+            DataFolderKind::Real.claim(&folder.0).unwrap();
             assert!(folder.0.join(FILE).is_file());
         }
     }
@@ -197,7 +206,7 @@ mod tests {
         for text in ["", "play\n", "realsandbox"] {
             let folder = Scratch::new();
             fs::write(folder.0.join(FILE), text).unwrap();
-            for kind in [Kind::Real, Kind::Sandbox] {
+            for kind in [DataFolderKind::Real, DataFolderKind::Sandbox] {
                 assert!(kind.claim(&folder.0).is_err(), "{text:?}");
             }
         }

@@ -14,12 +14,12 @@ const KEYS_MAX: usize = 32;
 pub(crate) struct KeySet(Vec<(Option<String>, [u8; 65])>);
 
 #[derive(Deserialize)]
-struct Published {
+struct PublishedKeySet {
     keys: Vec<serde_json::Value>,
 }
 
 #[derive(Deserialize)]
-struct Key {
+struct PublishedKey {
     kty: String,
     crv: Option<String>,
     x: Option<String>,
@@ -33,12 +33,12 @@ struct Key {
 impl KeySet {
     /// Reads a published set. Keys of other kinds are left out.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, String> {
-        let published: Published = serde_json::from_slice(text)
+        let published: PublishedKeySet = serde_json::from_slice(text)
             .map_err(|error| format!("this is not a JSON Web Key Set: {error}"))?;
         let keys: Vec<_> = published
             .keys
             .into_iter()
-            .filter_map(|key| serde_json::from_value::<Key>(key).ok()?.es256())
+            .filter_map(|key| serde_json::from_value::<PublishedKey>(key).ok()?.es256())
             .take(KEYS_MAX)
             .collect();
         if keys.is_empty() {
@@ -61,7 +61,7 @@ impl KeySet {
     }
 }
 
-impl Key {
+impl PublishedKey {
     /// Its name and its point, uncompressed.
     fn es256(self) -> Option<(Option<String>, [u8; 65])> {
         let is_meant = self.kty == "EC"

@@ -26,13 +26,13 @@ const PAUSE: Duration = Duration::from_secs(30);
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(3);
 
 /// A published address.
-pub(super) struct Published {
+pub(super) struct KeySetAddress {
     pub(super) origin: Arc<Origin>,
     path: String,
     transport: Transport,
 }
 
-impl Published {
+impl KeySetAddress {
     pub(super) fn new(url: &str, transport: Transport) -> Result<Self, String> {
         let base = BaseUrl::parse(url).map_err(|error| error.to_string())?;
         let is_local = base.host == "localhost"
@@ -95,39 +95,39 @@ impl Published {
 }
 
 /// A set, and when it was fetched.
-pub(super) struct Held {
+pub(super) struct FetchedKeySet {
     pub(super) keys: KeySet,
     at: Instant,
 }
 
 /// The issuer's keys.
-pub(super) struct Source {
-    held: ArcSwapOption<Held>,
+pub(super) struct KeySetSource {
+    held: ArcSwapOption<FetchedKeySet>,
     /// Absent where the set is a file of the owner's, which is read with the configuration.
-    published: Option<Published>,
+    published: Option<KeySetAddress>,
     /// One asks, the others wait for what it hears.
     asking: tokio::sync::Mutex<()>,
     not_before: Mutex<Option<Instant>>,
 }
 
 /// What is held, and whether it is worth asking for more.
-pub(super) enum Standing {
-    Good(Arc<Held>),
-    Old(Arc<Held>),
+pub(super) enum KeySetStatus {
+    Good(Arc<FetchedKeySet>),
+    Old(Arc<FetchedKeySet>),
     Nothing,
 }
 
-impl Source {
+impl KeySetSource {
     pub(super) fn pinned(keys: KeySet, now: Instant) -> Self {
         Self {
-            held: ArcSwapOption::from_pointee(Held { keys, at: now }),
+            held: ArcSwapOption::from_pointee(FetchedKeySet { keys, at: now }),
             published: None,
             asking: tokio::sync::Mutex::default(),
             not_before: Mutex::default(),
         }
     }
 
-    pub(super) fn published(published: Published) -> Self {
+    pub(super) fn published(published: KeySetAddress) -> Self {
         Self {
             held: ArcSwapOption::empty(),
             published: Some(published),
@@ -136,17 +136,17 @@ impl Source {
         }
     }
 
-    pub(super) fn standing(&self, now: Instant) -> Standing {
+    pub(super) fn standing(&self, now: Instant) -> KeySetStatus {
         let Some(held) = self.held.load_full() else {
-            return Standing::Nothing;
+            return KeySetStatus::Nothing;
         };
         let age = now.saturating_duration_since(held.at);
         if self.published.is_none() || age < REFRESH {
-            Standing::Good(held)
+            KeySetStatus::Good(held)
         } else if age < EXPIRY {
-            Standing::Old(held)
+            KeySetStatus::Old(held)
         } else {
-            Standing::Nothing
+            KeySetStatus::Nothing
         }
     }
 
@@ -158,11 +158,11 @@ impl Source {
         let before = self.held.load().as_ref().map(|held| held.at);
         let _asking = match self.standing(now) {
             // It is still good, so only the one who asks waits for the answer.
-            Standing::Old(_) => match self.asking.try_lock() {
+            KeySetStatus::Old(_) => match self.asking.try_lock() {
                 Ok(asking) => asking,
                 Err(_) => return,
             },
-            Standing::Good(_) | Standing::Nothing => self.asking.lock().await,
+            KeySetStatus::Good(_) | KeySetStatus::Nothing => self.asking.lock().await,
         };
         // While this one waited, another may have asked.
         let is_newer = self.held.load().as_ref().map(|held| held.at) != before;
@@ -172,7 +172,8 @@ impl Source {
         }
         let pause = match published.fetch().await {
             Ok(keys) => {
-                self.held.store(Some(Arc::new(Held { keys, at: now })));
+                self.held
+                    .store(Some(Arc::new(FetchedKeySet { keys, at: now })));
                 PAUSE
             }
             Err(reason) => {

@@ -349,7 +349,7 @@ impl Snapshot {
         Self { privy, start }
     }
 
-    fn verdict(&self, token: &str, seconds: u64) -> Verdict {
+    fn verdict(&self, token: &str, seconds: u64) -> Authentication {
         let now = Moment {
             unix_ms: (NOW_S + seconds) * 1_000,
             at: self.start + Duration::from_secs(seconds),
@@ -374,7 +374,7 @@ async fn a_holder_draws_on_the_account_of_its_subject() {
         snapshot.ask(&token, 0).await.unwrap(),
         "privy:did:privy:cl1"
     );
-    let Verdict::Now(Ok(principal)) = snapshot.verdict(&token, 0) else {
+    let Authentication::Now(Ok(principal)) = snapshot.verdict(&token, 0) else {
         panic!("it is known by now");
     };
     let Payer::Prepaid(record) = &principal.payer else {

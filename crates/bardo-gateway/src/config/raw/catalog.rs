@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::PriceConfig;
-use super::privacy::Class;
+use super::privacy::RawSecurityClass;
 use crate::config::units::Span;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -47,7 +47,7 @@ pub(crate) struct OwnerModelConfig {
     /// Price of the model.
     pub(crate) price: Option<PriceConfig>,
     /// Security class that the backend offers for it: `standard`, `private`, `tee` or `e2ee`.
-    pub(crate) security: Option<Class>,
+    pub(crate) security: Option<RawSecurityClass>,
 }
 
 /// A feature, in any of its spellings.

@@ -11,7 +11,7 @@ use super::{ProfileConfig, secret};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Inference {
+pub(crate) struct RawInference {
     /// Order of the backends that serve the same model.
     pub(crate) provider_order: Vec<String>,
     /// Your own names for models.
@@ -49,7 +49,7 @@ pub(crate) struct Inference {
     #[schemars(with = "f64")]
     pub(crate) death_reserve_usd: serde_json::Number,
     /// How to replace `min_p` for models without it.
-    pub(crate) min_p_fallback: MinPFallback,
+    pub(crate) min_p_fallback: RawMinPFallback,
     /// Use of the providers' prompt caches.
     pub(crate) caching: Caching,
     /// Models and dimensions of embeddings.
@@ -73,7 +73,7 @@ pub(crate) enum ModeName {
 /// How to replace `min_p` for models without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum MinPFallback {
+pub(crate) enum RawMinPFallback {
     /// Send `top_p` = 1 - `min_p`, unless the request has a `top_p`.
     TopP,
     /// Remove `min_p` from the request.
@@ -153,7 +153,7 @@ pub(crate) struct Embeddings {
     pub(crate) venice_model: String,
 }
 
-impl Inference {
+impl RawInference {
     /// The model behind an alias, over further aliases.
     ///
     /// # Errors

@@ -16,14 +16,14 @@ pub(crate) struct Privacy {
     /// Lowest security class per subsystem, instead of the one of the table: `standard`, `private`,
     /// `tee` or `e2ee`.
     #[serde(default)]
-    pub(crate) floors: BTreeMap<String, Class>,
+    pub(crate) floors: BTreeMap<String, RawSecurityClass>,
 }
 
 /// A security class, in any of its spellings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Class(pub(crate) SecurityClass);
+pub(crate) struct RawSecurityClass(pub(crate) SecurityClass);
 
-impl<'de> Deserialize<'de> for Class {
+impl<'de> Deserialize<'de> for RawSecurityClass {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         SecurityClass::parse(&name).map(Self).ok_or_else(|| {
@@ -34,7 +34,7 @@ impl<'de> Deserialize<'de> for Class {
     }
 }
 
-impl JsonSchema for Class {
+impl JsonSchema for RawSecurityClass {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "SecurityClass".into()
     }

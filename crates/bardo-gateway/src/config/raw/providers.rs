@@ -110,7 +110,7 @@ backend_config! {
         #[serde(default)]
         diem_staked: bool,
         /// Default privacy tier: `private` or `tee`. Accepted, without effect yet.
-        default_privacy_tier: Option<super::privacy::Class>,
+        default_privacy_tier: Option<super::privacy::RawSecurityClass>,
         /// Characters by role. Accepted, without effect yet.
         #[serde(default)]
         characters: BTreeMap<String, String>,

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::secret;
-use crate::config::units::{Size, Span};
+use crate::config::units::{ByteSize, Span};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Server {
+pub(crate) struct RawServer {
     /// Address for clients.
     pub(crate) listen: SocketAddr,
     /// Address for operators: health, status, metrics and the admin API.
@@ -25,11 +25,11 @@ pub(crate) struct Server {
     /// Send a comment to the client after this time without data on a stream.
     pub(crate) heartbeat: Span,
     /// Largest request body.
-    pub(crate) max_body: Size,
+    pub(crate) max_body: ByteSize,
     /// Memory for all request bodies in progress. Above it, requests get 503.
-    pub(crate) max_bodies: Size,
+    pub(crate) max_bodies: ByteSize,
     /// Largest request head (request line and headers).
-    pub(crate) max_header: Size,
+    pub(crate) max_header: ByteSize,
     /// Time limit for a client to send its request.
     pub(crate) read_timeout: Span,
     /// Close the connection of a client that reads nothing for this time.

@@ -19,7 +19,7 @@ pub(crate) struct StoreConfig {
     #[schemars(with = "String")]
     pub(crate) url: Secret,
     /// Durability of SQLite.
-    pub(crate) durability: Durability,
+    pub(crate) durability: RawDurability,
     /// Delete receipts after this time. Postings stay for ever.
     pub(crate) keep_receipts: Span,
 }
@@ -27,7 +27,7 @@ pub(crate) struct StoreConfig {
 /// Durability of an acknowledged posting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Durability {
+pub(crate) enum RawDurability {
     /// A posting survives a crash of the process.
     Normal,
     /// A posting survives a loss of power too; each commit waits for the disk.
