@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bardo_access::{
-    Amendment, Future, KeyError, KeyKind, KeyRecord, KeyStore, Moment, PresentedKey, Scopes,
-    Verdict, Verifier, VerifierSettings,
+    Amendment, BoxFuture, KeyError, KeyKind, KeyRecord, KeyStore, KeyVerdict, Moment, PresentedKey,
+    Scopes, Verifier, VerifierSettings,
 };
 use bardo_types::ids::{AccountId, KeyId};
 
@@ -20,22 +20,22 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 struct Nothing;
 
 impl KeyStore for Nothing {
-    fn find<'a>(&'a self, _: &'a KeyId) -> Future<'a, Result<Option<KeyRecord>, KeyError>> {
+    fn find<'a>(&'a self, _: &'a KeyId) -> BoxFuture<'a, Result<Option<KeyRecord>, KeyError>> {
         Box::pin(async { Ok(None) })
     }
 
-    fn insert(&self, _: KeyRecord) -> Future<'_, Result<(), KeyError>> {
+    fn insert(&self, _: KeyRecord) -> BoxFuture<'_, Result<(), KeyError>> {
         Box::pin(async { Ok(()) })
     }
 
-    fn update(&self, _: KeyRecord, _: Amendment) -> Future<'_, Result<(), KeyError>> {
+    fn update(&self, _: KeyRecord, _: Amendment) -> BoxFuture<'_, Result<(), KeyError>> {
         Box::pin(async { Ok(()) })
     }
 
     fn list<'a>(
         &'a self,
         _: Option<&'a AccountId>,
-    ) -> Future<'a, Result<Vec<KeyRecord>, KeyError>> {
+    ) -> BoxFuture<'a, Result<Vec<KeyRecord>, KeyError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
@@ -43,7 +43,7 @@ impl KeyStore for Nothing {
         0
     }
 
-    fn is_empty(&self) -> Future<'_, Result<bool, KeyError>> {
+    fn is_empty(&self) -> BoxFuture<'_, Result<bool, KeyError>> {
         Box::pin(async { Ok(false) })
     }
 }
@@ -84,14 +84,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let text = &texts[index * 7_919 % KEYS];
         matches!(
             verifier.check(text.expose(), HERE, now),
-            Verdict::Verified(_)
+            KeyVerdict::Verified(_)
         )
     })?;
     measure("a hundred of them", |index| {
         let text = &texts[index % 100];
         matches!(
             verifier.check(text.expose(), HERE, now),
-            Verdict::Verified(_)
+            KeyVerdict::Verified(_)
         )
     })?;
     Ok(())

@@ -17,12 +17,12 @@ mod verifier;
 
 pub use key::{InvalidKey, KeyKind, KeyMakingError, PresentedKey, hash_secret, verify_secret};
 pub use limit::{
-    Admission, Allowance, DefaultLimits, LimitRequest, Limits, LocalLimits, Remaining, Throttled,
+    Admission, Allowance, DefaultLimits, KeyLimits, LimitRequest, LocalLimits, Remaining, Throttled,
 };
 pub use network::{InvalidNetwork, Network};
-pub use port::{Amendment, Future, KeyError, KeyStore, LimitStore};
+pub use port::{Amendment, BoxFuture, KeyError, KeyStore, LimitStore};
 pub use record::{CapRange, CapRanges, InvalidScopes, KeyRecord, KeyState, Scopes, SpendCaps};
-pub use tier::{Tier, TierRow, tiers};
+pub use tier::{KeyTier, TierRow, tiers};
 pub use verifier::{
-    Checked, Keys, Moment, Presence, Refusal, Settings as VerifierSettings, Verdict, Verifier,
+    Checked, KeyRefusal, KeyVerdict, Keys, Moment, Presence, Verifier, VerifierSettings,
 };

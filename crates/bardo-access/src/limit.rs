@@ -5,7 +5,7 @@ mod local;
 mod terms;
 
 pub use local::LocalLimits;
-pub use terms::{DefaultLimits, Limits};
+pub use terms::{DefaultLimits, KeyLimits};
 
 use bardo_types::ids::{AccountId, KeyId};
 

@@ -8,7 +8,7 @@ use crate::limit::{Admission, LimitRequest, Throttled};
 use crate::record::{KeyRecord, Scopes};
 
 /// What every call of a store answers with.
-pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
+pub type BoxFuture<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
 
 /// Why a store of keys did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,33 +51,33 @@ impl Amendment {
 /// Where keys are kept.
 pub trait KeyStore: Send + Sync {
     /// The key of that id.
-    fn find<'a>(&'a self, id: &'a KeyId) -> Future<'a, Result<Option<KeyRecord>, KeyError>>;
+    fn find<'a>(&'a self, id: &'a KeyId) -> BoxFuture<'a, Result<Option<KeyRecord>, KeyError>>;
 
     /// Keeps a new key.
-    fn insert(&self, record: KeyRecord) -> Future<'_, Result<(), KeyError>>;
+    fn insert(&self, record: KeyRecord) -> BoxFuture<'_, Result<(), KeyError>>;
 
     /// Changes what may change of a key: name, scopes, tier, spread, expiry, revocation. A
     /// revocation is never taken back. The audit log gets the note.
-    fn update(&self, record: KeyRecord, how: Amendment) -> Future<'_, Result<(), KeyError>>;
+    fn update(&self, record: KeyRecord, how: Amendment) -> BoxFuture<'_, Result<(), KeyError>>;
 
     /// Keys in the order of their making; of one account or of all.
     fn list<'a>(
         &'a self,
         account: Option<&'a AccountId>,
-    ) -> Future<'a, Result<Vec<KeyRecord>, KeyError>>;
+    ) -> BoxFuture<'a, Result<Vec<KeyRecord>, KeyError>>;
 
     /// A number that rises with every change to any key, also by another process. Cheap: it is
     /// read at every use of a verified key.
     fn revision(&self) -> u64;
 
     /// Whether there is any key at all.
-    fn is_empty(&self) -> Future<'_, Result<bool, KeyError>>;
+    fn is_empty(&self) -> BoxFuture<'_, Result<bool, KeyError>>;
 }
 
 /// Where counters live: in this process, or shared by several.
 pub trait LimitStore: Send + Sync {
     /// Lets a request in, or says when it can come.
-    fn admit(&self, request: LimitRequest) -> Future<'_, Result<Admission, Throttled>>;
+    fn admit(&self, request: LimitRequest) -> BoxFuture<'_, Result<Admission, Throttled>>;
 
     /// Corrects the tokens that were taken on account to the number that were used.
     fn correct(&self, request: &LimitRequest, reserved: u64, used: u64, now_ms: u64);

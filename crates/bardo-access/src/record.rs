@@ -10,7 +10,7 @@ use bardo_types::money::{BasisPoints, MicroUsd};
 use crate::key::KeyKind;
 use crate::limit::Allowance;
 use crate::network::Network;
-use crate::tier::Tier;
+use crate::tier::KeyTier;
 
 /// What a key is restricted to. Empty lists restrict nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -128,7 +128,7 @@ pub struct KeyRecord {
     /// What it is restricted to.
     pub scopes: Scopes,
     /// The product's tier, if any.
-    pub tier: Option<Tier>,
+    pub tier: Option<KeyTier>,
     /// What is added to costs, where it differs from the tier's.
     pub spread: Option<BasisPoints>,
     /// Creation time, in Unix milliseconds.

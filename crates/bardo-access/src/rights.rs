@@ -73,12 +73,17 @@ fn is_listed(list: &[String], backend: &str) -> bool {
 mod tests {
     use super::*;
     use crate::record::sample;
-    use crate::tier::Tier;
+    use crate::tier::KeyTier;
 
     /// Keys without a tier, of Free, of Pro and of Golem.
     fn keys() -> [KeyRecord; 4] {
-        [None, Some(Tier::Free), Some(Tier::Pro), Some(Tier::Golem)]
-            .map(|tier| KeyRecord { tier, ..sample() })
+        [
+            None,
+            Some(KeyTier::Free),
+            Some(KeyTier::Pro),
+            Some(KeyTier::Golem),
+        ]
+        .map(|tier| KeyRecord { tier, ..sample() })
     }
 
     #[track_caller]
@@ -106,7 +111,7 @@ mod tests {
         let may = |key: &KeyRecord, name| key.may_use(name, |_| true);
         assert!(may(&key, "venice") && may(&key, "direct/openai#2"));
         assert!(!may(&key, "openrouter") && !may(&key, "direct/anthropic"));
-        key.tier = Some(Tier::Free);
+        key.tier = Some(KeyTier::Free);
         assert!(!may(&key, "venice") && !may(&key, "direct/openai#2"));
     }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 /// A tier of the product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Tier {
+pub enum KeyTier {
     /// For trying it.
     Free,
     /// Tier of people.
@@ -16,7 +16,7 @@ pub enum Tier {
     Golem,
 }
 
-impl Tier {
+impl KeyTier {
     /// All tiers, from the lowest to the highest.
     pub const ALL: [Self; 3] = [Self::Free, Self::Pro, Self::Golem];
 
@@ -41,7 +41,7 @@ impl Tier {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierRow {
     /// Which; `None` is for keys without a tier.
-    pub tier: Option<Tier>,
+    pub tier: Option<KeyTier>,
     /// What is added to costs; `None`: `inference.spread_pct`.
     pub spread: Option<BasisPoints>,
     /// Requests per minute; `None`: the configured default.
@@ -61,7 +61,7 @@ pub struct TierRow {
 impl TierRow {
     /// The row of a key's tier.
     #[must_use]
-    pub fn of(tier: Option<Tier>) -> &'static Self {
+    pub fn of(tier: Option<KeyTier>) -> &'static Self {
         tiers()
             .iter()
             .find(|row| row.tier == tier)
@@ -71,16 +71,16 @@ impl TierRow {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
-    untiered: Row,
-    free: Row,
-    pro: Row,
-    golem: Row,
+struct TierTable {
+    untiered: RawTierRow,
+    free: RawTierRow,
+    pro: RawTierRow,
+    golem: RawTierRow,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct RawTierRow {
     spread_basis_points: Option<u32>,
     requests_per_minute: Option<u32>,
     tokens_per_minute: Option<u64>,
@@ -92,8 +92,8 @@ struct Row {
     security_routing: bool,
 }
 
-impl Row {
-    fn of(self, tier: Option<Tier>) -> TierRow {
+impl RawTierRow {
+    fn of(self, tier: Option<KeyTier>) -> TierRow {
         TierRow {
             tier,
             spread: self.spread_basis_points.map(|points| {
@@ -114,13 +114,13 @@ impl Row {
 #[must_use]
 pub fn tiers() -> &'static [TierRow] {
     static ROWS: LazyLock<[TierRow; 4]> = LazyLock::new(|| {
-        let table: Table = toml::from_str(include_str!("../data/tiers.toml"))
+        let table: TierTable = toml::from_str(include_str!("../data/tiers.toml"))
             .expect("the embedded table is read by a test");
         [
             table.untiered.of(None),
-            table.free.of(Some(Tier::Free)),
-            table.pro.of(Some(Tier::Pro)),
-            table.golem.of(Some(Tier::Golem)),
+            table.free.of(Some(KeyTier::Free)),
+            table.pro.of(Some(KeyTier::Pro)),
+            table.golem.of(Some(KeyTier::Golem)),
         ]
     });
     &*ROWS
@@ -130,7 +130,12 @@ pub fn tiers() -> &'static [TierRow] {
 mod tests {
     use super::*;
 
-    const COLUMNS: [Option<Tier>; 4] = [None, Some(Tier::Free), Some(Tier::Pro), Some(Tier::Golem)];
+    const COLUMNS: [Option<KeyTier>; 4] = [
+        None,
+        Some(KeyTier::Free),
+        Some(KeyTier::Pro),
+        Some(KeyTier::Golem),
+    ];
 
     /// One line of the table: what holds for keys without a tier, Free, Pro and Golem.
     #[track_caller]
@@ -157,10 +162,10 @@ mod tests {
 
     #[test]
     fn tiers_are_found_by_their_names() {
-        for tier in Tier::ALL {
-            assert_eq!(Tier::named(tier.as_str()), Some(tier));
+        for tier in KeyTier::ALL {
+            assert_eq!(KeyTier::named(tier.as_str()), Some(tier));
         }
-        assert_eq!(Tier::named("Golem"), None);
+        assert_eq!(KeyTier::named("Golem"), None);
         assert_eq!(tiers().len(), COLUMNS.len());
     }
 }

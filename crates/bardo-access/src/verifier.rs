@@ -6,7 +6,7 @@
 //! refused from the next request on. bcrypt runs on threads of its own behind a bounded queue.
 //!
 //! An unknown id and a wrong secret take the same way and the same work. A store that does not
-//! answer never makes a key wrong: who was verified before stays known for [`Settings::grace`] after
+//! answer never makes a key wrong: who was verified before stays known for [`VerifierSettings::grace`] after
 //! the store's last answer, everybody else is told to come again.
 
 mod hashing;
@@ -27,9 +27,9 @@ use bardo_types::secret::Secret;
 
 pub use presence::{Keys, Presence};
 
-use self::hashing::{Hashing, Job, Memory};
+use self::hashing::{HashQueue, Hashing, Job};
 use self::tag::{Tag, Tagger};
-use self::warm::{Known, Verified};
+use self::warm::{Verified, WarmKey};
 use crate::key::{PresentedKey, matches_digest};
 use crate::port::{KeyError, KeyStore};
 use crate::record::{KeyRecord, KeyState};
@@ -51,7 +51,7 @@ pub struct Moment {
 
 /// How long what is believed, and how much is kept.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct VerifierSettings {
     /// After this time the store is asked again, even if it tells of no change.
     pub ttl: Duration,
     /// How long verified keys are believed after the last answer of a store that is gone.
@@ -66,7 +66,7 @@ pub struct Settings {
     pub queue: usize,
 }
 
-impl Default for Settings {
+impl Default for VerifierSettings {
     fn default() -> Self {
         Self {
             ttl: Duration::from_secs(600),
@@ -81,7 +81,7 @@ impl Default for Settings {
 
 /// Why a key was not taken. What a caller is told of the first four must be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum KeyRefusal {
     /// The text does not have the format of a key.
     Malformed,
     /// There is no such key, or its secret is another.
@@ -103,25 +103,25 @@ pub enum Refusal {
     },
 }
 
-const UNAVAILABLE: Refusal = Refusal::Unavailable {
+const UNAVAILABLE: KeyRefusal = KeyRefusal::Unavailable {
     retry_after_ms: RETRY_MS,
 };
 
 /// What a check came to.
-pub type Checked = Result<Arc<KeyRecord>, Refusal>;
+pub type Checked = Result<Arc<KeyRecord>, KeyRefusal>;
 
 /// What is known of a presented key at once.
 #[must_use]
-pub enum Verdict {
+pub enum KeyVerdict {
     /// The key is valid.
     Verified(Arc<KeyRecord>),
     /// The key is refused, with the reason.
-    Refused(Refusal),
+    Refused(KeyRefusal),
     /// The store has to be asked, or bcrypt. Dropping the future loses nothing.
     Slow(Pin<Box<dyn Future<Output = Checked> + Send>>),
 }
 
-impl From<Checked> for Verdict {
+impl From<Checked> for KeyVerdict {
     fn from(checked: Checked) -> Self {
         match checked {
             Ok(record) => Self::Verified(record),
@@ -133,9 +133,9 @@ impl From<Checked> for Verdict {
 /// Verifies keys against a store, and remembers.
 pub struct Verifier {
     store: Arc<dyn KeyStore>,
-    settings: Settings,
+    settings: VerifierSettings,
     tagger: Tagger,
-    memory: Arc<Memory>,
+    memory: Arc<HashQueue>,
     hashing: Hashing,
     /// For keys whose digest fits: no flood of wrong keys gets into this queue.
     express: Hashing,
@@ -151,11 +151,11 @@ impl Verifier {
     /// # Panics
     /// When the operating system gives no randomness or no thread.
     #[must_use]
-    pub fn new(store: Arc<dyn KeyStore>, settings: Settings, start: Instant) -> Self {
+    pub fn new(store: Arc<dyn KeyStore>, settings: VerifierSettings, start: Instant) -> Self {
         let mut key = zeroize::Zeroizing::new([0; 32]);
         getrandom::fill(&mut *key)
             .expect("the operating system gives randomness to a process that starts");
-        let memory = Arc::new(Memory::new(settings.entries));
+        let memory = Arc::new(HashQueue::new(settings.entries));
         let hashing = Hashing::start(&memory, settings.threads, settings.queue);
         let express = Hashing::start(&memory, 1, settings.queue);
         Self {
@@ -172,30 +172,30 @@ impl Verifier {
     }
 
     /// Checks the key `text` that was presented from an address.
-    pub fn check(self: &Arc<Self>, text: &str, from: IpAddr, now: Moment) -> Verdict {
+    pub fn check(self: &Arc<Self>, text: &str, from: IpAddr, now: Moment) -> KeyVerdict {
         let tag = self.tagger.tag(text);
         let revision = self.store.revision();
         let at_ms = self.since_start(now);
         let ttl_ms = millis(self.settings.ttl);
         match self.memory.warm.look(tag, revision, at_ms, ttl_ms) {
-            Known::Fresh(record) => return usable(record, now).into(),
-            Known::Stale(known) => {
+            WarmKey::Fresh(record) => return usable(record, now).into(),
+            WarmKey::Stale(known) => {
                 let (verifier, text) = (Arc::clone(self), Secret::new(text.to_owned()));
-                return Verdict::Slow(Box::pin(async move {
+                return KeyVerdict::Slow(Box::pin(async move {
                     verifier.renew(tag, known, &text, from, now).await
                 }));
             }
-            Known::Nothing => {}
+            WarmKey::Nothing => {}
         }
         if self.memory.refused.has(tag, revision, at_ms) {
-            return Verdict::Refused(Refusal::Wrong);
+            return KeyVerdict::Refused(KeyRefusal::Wrong);
         }
         // How keys are written is no secret, so this tells nothing of any of them.
         let Some(Ok(key)) = PresentedKey::parse(text) else {
-            return Verdict::Refused(Refusal::Malformed);
+            return KeyVerdict::Refused(KeyRefusal::Malformed);
         };
         let verifier = Arc::clone(self);
-        Verdict::Slow(Box::pin(async move {
+        KeyVerdict::Slow(Box::pin(async move {
             verifier.verify(tag, key, from, now).await
         }))
     }
@@ -243,7 +243,7 @@ impl Verifier {
                 self.memory.warm.remove(tag);
                 match PresentedKey::parse(text.expose()) {
                     Some(Ok(key)) => self.verify(tag, key, from, now).await,
-                    _ => Err(Refusal::Malformed),
+                    _ => Err(KeyRefusal::Malformed),
                 }
             }
             Err(_) => {
@@ -283,7 +283,7 @@ impl Verifier {
         let fits = matches_digest(&key.secret, hash.unwrap_or(&self.memory.stand_in));
         let is_right = record.is_some() && fits == Some(true);
         if let Some(retry_after_ms) = pause.filter(|_| !is_right) {
-            return Err(Refusal::Busy { retry_after_ms });
+            return Err(KeyRefusal::Busy { retry_after_ms });
         }
         let job = Job {
             tag,
@@ -294,12 +294,12 @@ impl Verifier {
             revision,
             at_ms,
         };
-        const BUSY: Refusal = Refusal::Busy {
+        const BUSY: KeyRefusal = KeyRefusal::Busy {
             retry_after_ms: RETRY_MS,
         };
         // Somebody may have had it verified while the store was asked.
         let ttl_ms = millis(self.settings.ttl);
-        if let Known::Fresh(record) = self.memory.warm.look(tag, revision, at_ms, ttl_ms) {
+        if let WarmKey::Fresh(record) = self.memory.warm.look(tag, revision, at_ms, ttl_ms) {
             return usable(record, now);
         }
         let hashing = if is_right {
@@ -310,7 +310,7 @@ impl Verifier {
         let computed = hashing.submit(job).ok_or(BUSY)?;
         match computed.await {
             Ok(Some(record)) => usable(record, now),
-            Ok(None) => Err(Refusal::Wrong),
+            Ok(None) => Err(KeyRefusal::Wrong),
             Err(_) => Err(BUSY),
         }
     }
@@ -360,8 +360,8 @@ fn millis(span: Duration) -> u64 {
 fn usable(record: Arc<KeyRecord>, now: Moment) -> Checked {
     match record.state(now.unix_ms) {
         KeyState::Active => Ok(record),
-        KeyState::Expired => Err(Refusal::Expired),
-        KeyState::Revoked => Err(Refusal::Revoked),
+        KeyState::Expired => Err(KeyRefusal::Expired),
+        KeyState::Revoked => Err(KeyRefusal::Revoked),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which of the candidates a caller may use: the scopes of its key, its tier, and prices.
 
-use bardo_access::{KeyRecord, Tier};
+use bardo_access::{KeyRecord, KeyTier};
 use bardo_router::Candidate;
 use bardo_types::privacy::SecurityClass;
 
@@ -13,7 +13,7 @@ pub(crate) fn protection(principal: &Principal, class: SecurityClass) -> Result<
     match &principal.payer {
         Payer::Prepaid(key) if !key.may_ask_for(class) => Err(EngineError::Tier {
             class,
-            tier: key.tier.map_or("none", Tier::as_str),
+            tier: key.tier.map_or("none", KeyTier::as_str),
         }),
         Payer::Owner | Payer::Prepaid(_) => Ok(()),
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bardo_access::{LimitRequest, Limits};
+use bardo_access::{KeyLimits, LimitRequest};
 
 use crate::call::Call;
 use crate::engine::Engine;
@@ -94,7 +94,7 @@ impl Engine {
         let Payer::Prepaid(key) = &call.principal().payer else {
             return None;
         };
-        let limits = Limits::of(key, &call.snapshot().limits);
+        let limits = KeyLimits::of(key, &call.snapshot().limits);
         if limits.is_none() {
             return None;
         }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use bardo_access::Future;
+use bardo_access::BoxFuture;
 use bardo_types::chat::ChatRequest;
 use bardo_types::model::Dialect;
 
@@ -30,7 +30,7 @@ pub trait Screen: Send + Sync {
     ///
     /// # Errors
     /// Why the request is refused.
-    fn check<'a>(&'a self, prompt: Prompt<'a>) -> Future<'a, Result<(), ScreenRefusal>>;
+    fn check<'a>(&'a self, prompt: Prompt<'a>) -> BoxFuture<'a, Result<(), ScreenRefusal>>;
 }
 
 /// Why a screen refused a request, for its caller.
@@ -49,7 +49,7 @@ pub trait Preparer: Send + Sync {
 
     /// The request as it shall be sent; `None` leaves it as it is. A changed request is translated,
     /// never relayed.
-    fn prepare<'a>(&'a self, prompt: Prompt<'a>) -> Future<'a, Option<ChatRequest>>;
+    fn prepare<'a>(&'a self, prompt: Prompt<'a>) -> BoxFuture<'a, Option<ChatRequest>>;
 }
 
 /// The screens and preparers that a configuration registers, in their order.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bardo_access::Tier;
+use bardo_access::KeyTier;
 use bardo_types::model::Dialect;
 use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::BadRequest;
@@ -42,7 +42,7 @@ fn read(
     hints.name_cache();
     let is_agent = matches!(
         &received.principal.payer,
-        Payer::Prepaid(key) if key.tier == Some(Tier::Golem)
+        Payer::Prepaid(key) if key.tier == Some(KeyTier::Golem)
     );
     hints.check(is_agent)?;
     let model = read_model(&top)?;

@@ -1,7 +1,7 @@
 //! Who answers a request: the router is asked where the caller leaves anything to it, and what it
 //! decided is kept beside the candidates.
 
-use bardo_access::Tier;
+use bardo_access::KeyTier;
 use bardo_profile::{CACHE_KEY_PREFIX, Sources, Wanted, wanted};
 use bardo_router::{
     BankrFunds, Candidate, Choice, Explanation, Facts, HealthView, Observation, Refusal,
@@ -179,7 +179,7 @@ impl Engine {
             },
             tier: match &principal.payer {
                 Payer::Owner => None,
-                Payer::Prepaid(key) => key.tier.map(Tier::as_str),
+                Payer::Prepaid(key) => key.tier.map(KeyTier::as_str),
             },
         })
     }

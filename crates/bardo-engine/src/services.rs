@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bardo_access::{Admission, Future, LimitRequest, LimitStore, Throttled};
+use bardo_access::{Admission, BoxFuture, LimitRequest, LimitStore, Throttled};
 use bardo_ledger::Holds;
 use bardo_types::clock::{Clock, SystemClock};
 use bardo_types::fault::Fault;
@@ -63,7 +63,7 @@ impl Services {
 pub struct Unlimited;
 
 impl LimitStore for Unlimited {
-    fn admit(&self, _request: LimitRequest) -> Future<'_, Result<Admission, Throttled>> {
+    fn admit(&self, _request: LimitRequest) -> BoxFuture<'_, Result<Admission, Throttled>> {
         Box::pin(std::future::ready(Ok(Admission::default())))
     }
 

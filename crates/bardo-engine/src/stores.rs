@@ -1,6 +1,6 @@
 //! The port for stores of answers.
 
-use bardo_access::Future;
+use bardo_access::BoxFuture;
 use bardo_types::privacy::SecurityClass;
 
 use crate::answer::Answer;
@@ -18,7 +18,7 @@ pub struct Asked<'a> {
 /// Keeps answers and finds them again.
 pub trait AnswerStore: Send + Sync {
     /// An answer to the request that may be served; a store that does not answer is a miss.
-    fn find<'a>(&'a self, asked: Asked<'a>) -> Future<'a, Option<Answer>>;
+    fn find<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Option<Answer>>;
 }
 
 /// The stores of an engine, in the order in which they are asked.

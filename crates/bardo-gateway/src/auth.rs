@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bardo_access::{
-    KeyError, KeyRecord, KeyStore, Keys, Moment, Presence, PresentedKey, Refusal, Verifier,
+    KeyError, KeyRecord, KeyRefusal, KeyStore, Keys, Moment, Presence, PresentedKey, Verifier,
     VerifierSettings,
 };
 use bardo_engine::{Payer, Principal};
@@ -63,14 +63,14 @@ pub(crate) enum Denied {
     },
 }
 
-impl From<Refusal> for Denied {
-    fn from(refusal: Refusal) -> Self {
+impl From<KeyRefusal> for Denied {
+    fn from(refusal: KeyRefusal) -> Self {
         match refusal {
-            Refusal::Malformed | Refusal::Wrong => Self::Wrong,
-            Refusal::Expired => Self::Expired,
-            Refusal::Revoked => Self::Revoked,
-            Refusal::Busy { retry_after_ms } => Self::Busy { retry_after_ms },
-            Refusal::Unavailable { retry_after_ms } => Self::Unavailable { retry_after_ms },
+            KeyRefusal::Malformed | KeyRefusal::Wrong => Self::Wrong,
+            KeyRefusal::Expired => Self::Expired,
+            KeyRefusal::Revoked => Self::Revoked,
+            KeyRefusal::Busy { retry_after_ms } => Self::Busy { retry_after_ms },
+            KeyRefusal::Unavailable { retry_after_ms } => Self::Unavailable { retry_after_ms },
         }
     }
 }

@@ -19,7 +19,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_access::{Admission, Future, LimitRequest, LimitStore, Throttled};
+use bardo_access::{Admission, BoxFuture, LimitRequest, LimitStore, Throttled};
 use bardo_types::secret::Secret;
 
 use self::calls::{Admit, Correct};
@@ -144,7 +144,7 @@ impl RedisLimits {
 }
 
 impl LimitStore for RedisLimits {
-    fn admit(&self, request: LimitRequest) -> Future<'_, Result<Admission, Throttled>> {
+    fn admit(&self, request: LimitRequest) -> BoxFuture<'_, Result<Admission, Throttled>> {
         Box::pin(async move {
             let Some(call) = Admit::of(&request, self.clock) else {
                 return Ok(Admission {

@@ -8,7 +8,7 @@ use bardo_types::ids::{AccountId, KeyId};
 
 use super::bucket::{Hour, TokenBucket};
 use super::{Admission, LimitRequest, Throttled};
-use crate::port::{Future, LimitStore};
+use crate::port::{BoxFuture, LimitStore};
 
 const SHARDS: usize = 16;
 
@@ -18,13 +18,13 @@ const SHARDS: usize = 16;
 /// which changes nothing; if that is not enough, the one that was idle longest begins anew.
 #[derive(Debug)]
 pub struct LocalLimits {
-    shards: Vec<Mutex<Shard>>,
+    shards: Vec<Mutex<LimitShard>>,
     hasher: RandomState,
     per_shard: usize,
 }
 
 #[derive(Debug, Default)]
-struct Shard {
+struct LimitShard {
     rates: HashMap<(AccountId, Option<KeyId>), Rates>,
     /// By account, or by key for an allowance of its own.
     hours: HashMap<(AccountId, Option<KeyId>), Hour>,
@@ -93,7 +93,7 @@ impl LocalLimits {
         shard.admit(request)
     }
 
-    fn shard(&self, account: &AccountId) -> MutexGuard<'_, Shard> {
+    fn shard(&self, account: &AccountId) -> MutexGuard<'_, LimitShard> {
         // An account's hour and its keys' buckets share a shard, so one lock covers a request.
         let hash = usize::try_from(self.hasher.hash_one(account) & 0xffff)
             .expect("16 bits fit every machine's word");
@@ -111,7 +111,7 @@ impl LocalLimits {
     }
 }
 
-impl Shard {
+impl LimitShard {
     fn admit(&mut self, request: &LimitRequest) -> Result<Admission, Throttled> {
         let now_ms = request.now_ms;
         // A request larger than a whole minute's worth may go when the bucket is full; the rest is
@@ -245,7 +245,7 @@ fn hour_of(request: &LimitRequest) -> (AccountId, Option<KeyId>) {
 }
 
 impl LimitStore for LocalLimits {
-    fn admit(&self, request: LimitRequest) -> Future<'_, Result<Admission, Throttled>> {
+    fn admit(&self, request: LimitRequest) -> BoxFuture<'_, Result<Admission, Throttled>> {
         Box::pin(std::future::ready(self.admit_now(&request)))
     }
 

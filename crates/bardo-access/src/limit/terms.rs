@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Allowance;
 use crate::record::KeyRecord;
-use crate::tier::{Tier, TierRow};
+use crate::tier::{KeyTier, TierRow};
 
 /// Limits from the configuration, for what neither a key nor its tier sets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct DefaultLimits {
 
 /// Limits in force for one key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct KeyLimits {
     /// Requests per minute; `None`: no limit.
     pub requests_per_minute: Option<u32>,
     /// Tokens per minute; `None`: no limit.
@@ -32,7 +32,7 @@ pub struct Limits {
     pub own_allowance: bool,
 }
 
-impl Limits {
+impl KeyLimits {
     /// Limits of a key. A limit of 0 per minute is no limit; an allowance of 0 is none.
     #[must_use]
     pub fn of(key: &KeyRecord, defaults: &DefaultLimits) -> Self {
@@ -40,7 +40,7 @@ impl Limits {
         let shared = || {
             let named = |name: &str| defaults.allowances.get(name).copied();
             named(key.account.as_str())
-                .or_else(|| named(key.tier.map_or("none", Tier::as_str)))
+                .or_else(|| named(key.tier.map_or("none", KeyTier::as_str)))
                 .or(defaults.allowance)
         };
         Self {
@@ -104,18 +104,18 @@ mod tests {
             key.account = bardo_types::ids::AccountId::parse(account).unwrap();
             key.tier = tier;
             key.scopes.allowance = own.map(hour);
-            let limits = Limits::of(&key, &defaults());
+            let limits = KeyLimits::of(&key, &defaults());
             let found = (
                 limits.allowance.map(|hour| hour.tokens),
                 limits.own_allowance,
             );
             assert_eq!(found, (tokens, is_own), "{account} {tier:?} {own:?}");
         };
-        check("a", Some(Tier::Pro), None, Some(1), false);
-        check("a", Some(Tier::Golem), None, Some(2), false);
+        check("a", Some(KeyTier::Pro), None, Some(1), false);
+        check("a", Some(KeyTier::Golem), None, Some(2), false);
         check("a", None, None, Some(3), false);
-        check("rich", Some(Tier::Golem), None, Some(4), false);
-        check("rich", Some(Tier::Golem), Some(5), Some(5), true);
+        check("rich", Some(KeyTier::Golem), None, Some(4), false);
+        check("rich", Some(KeyTier::Golem), Some(5), Some(5), true);
         // An allowance of 0 takes the account's away.
         check("rich", None, Some(0), None, true);
     }
@@ -129,11 +129,11 @@ mod tests {
                 requests_per_minute: own,
                 ..Scopes::default()
             };
-            Limits::of(&key, &defaults()).requests_per_minute
+            KeyLimits::of(&key, &defaults()).requests_per_minute
         };
         assert_eq!(rate(None, None), Some(7));
-        assert_eq!(rate(Some(Tier::Free), None), Some(100));
-        assert_eq!(rate(Some(Tier::Free), Some(9)), Some(9));
-        assert_eq!(rate(Some(Tier::Free), Some(0)), None);
+        assert_eq!(rate(Some(KeyTier::Free), None), Some(100));
+        assert_eq!(rate(Some(KeyTier::Free), Some(9)), Some(9));
+        assert_eq!(rate(Some(KeyTier::Free), Some(0)), None);
     }
 }

@@ -13,7 +13,7 @@ use crate::network::{InvalidNetwork, Network};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct ScopesText {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     models: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,7 +59,7 @@ pub(super) fn write(scopes: &Scopes) -> String {
         ranges,
     } = scopes;
     let range = |range: Option<CapRange>| range.map(|range| [range.min.get(), range.max.get()]);
-    let stored = Stored {
+    let stored = ScopesText {
         models: models.clone(),
         backends: backends.clone(),
         networks: networks.iter().map(ToString::to_string).collect(),
@@ -82,7 +82,7 @@ pub(super) fn read(text: &str) -> Result<Scopes, InvalidScopes> {
     if !text.trim_start().starts_with('{') {
         return Err(InvalidScopes("they must be a JSON object".into()));
     }
-    let stored: Stored =
+    let stored: ScopesText =
         serde_json::from_str(text).map_err(|error| InvalidScopes(error.to_string()))?;
     let networks: Result<Vec<Network>, InvalidNetwork> =
         stored.networks.iter().map(|text| text.parse()).collect();

@@ -9,15 +9,15 @@ use bardo_types::ids::KeyId;
 use bardo_types::secret::Secret;
 use tokio::sync::oneshot;
 
-use super::refused::Refused;
-use super::stored::Stored;
+use super::refused::RefusedKeys;
+use super::stored::RecordCache;
 use super::tag::{Tag, TagMap};
 use super::warm::{Verified, Warm};
 use crate::key::{hash_secret, verify_secret};
 use crate::record::KeyRecord;
 
 /// What the secret was found to be; `None`: it is wrong, or there is no key of that id.
-pub(super) type Found = Option<Arc<KeyRecord>>;
+pub(super) type HashedKey = Option<Arc<KeyRecord>>;
 
 /// A secret to be compared with a hash.
 pub(super) struct Job {
@@ -33,18 +33,18 @@ pub(super) struct Job {
 }
 
 /// What the threads and those who wait for them share.
-pub(super) struct Memory {
+pub(super) struct HashQueue {
     pub(super) warm: Warm,
-    pub(super) refused: Refused,
-    pub(super) stored: Stored,
+    pub(super) refused: RefusedKeys,
+    pub(super) stored: RecordCache,
     /// Who waits for which key. Simultaneous requests with one key wait for one computation.
-    waiting: Mutex<TagMap<Vec<oneshot::Sender<Found>>>>,
+    waiting: Mutex<TagMap<Vec<oneshot::Sender<HashedKey>>>>,
     /// Computations so far.
     pub(super) computed: AtomicU64,
     pub(super) stand_in: String,
 }
 
-impl Memory {
+impl HashQueue {
     pub(super) fn new(entries: usize) -> Self {
         // Its cost is that of the hashes that are kept, so an unknown id takes as long as a wrong
         // secret. The text is too short to be a secret that anybody was given.
@@ -52,8 +52,8 @@ impl Memory {
             .expect("the operating system gives randomness to a process that starts");
         Self {
             warm: Warm::new(entries),
-            refused: Refused::default(),
-            stored: Stored::default(),
+            refused: RefusedKeys::default(),
+            stored: RecordCache::default(),
             waiting: Mutex::default(),
             computed: AtomicU64::new(0),
             stand_in,
@@ -89,7 +89,7 @@ impl Memory {
         verify_secret(secret, hash)
     }
 
-    fn forget(&self, tag: Tag) -> Vec<oneshot::Sender<Found>> {
+    fn forget(&self, tag: Tag) -> Vec<oneshot::Sender<HashedKey>> {
         self.waiting
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -101,11 +101,11 @@ impl Memory {
 /// The way to the threads. They end when it is dropped.
 pub(super) struct Hashing {
     queue: SyncSender<Job>,
-    memory: Arc<Memory>,
+    memory: Arc<HashQueue>,
 }
 
 impl Hashing {
-    pub(super) fn start(memory: &Arc<Memory>, threads: usize, capacity: usize) -> Self {
+    pub(super) fn start(memory: &Arc<HashQueue>, threads: usize, capacity: usize) -> Self {
         let (queue, jobs) = sync_channel(capacity);
         let jobs = Arc::new(Mutex::new(jobs));
         for index in 0..threads.max(1) {
@@ -123,7 +123,7 @@ impl Hashing {
 
     /// A queue that nobody works on but the test.
     #[cfg(test)]
-    pub(super) fn by_hand(memory: &Arc<Memory>, capacity: usize) -> (Self, Receiver<Job>) {
+    pub(super) fn by_hand(memory: &Arc<HashQueue>, capacity: usize) -> (Self, Receiver<Job>) {
         let (queue, jobs) = sync_channel(capacity);
         let memory = Arc::clone(memory);
         (Self { queue, memory }, jobs)
@@ -131,7 +131,7 @@ impl Hashing {
 
     /// Hands a job over, or joins those who wait for the same key already. `None` when the queue is
     /// full.
-    pub(super) fn submit(&self, job: Job) -> Option<oneshot::Receiver<Found>> {
+    pub(super) fn submit(&self, job: Job) -> Option<oneshot::Receiver<HashedKey>> {
         let (sender, receiver) = oneshot::channel();
         let mut waiting = self
             .memory
@@ -155,7 +155,7 @@ impl Hashing {
     }
 }
 
-fn work(memory: &Memory, jobs: &Mutex<Receiver<Job>>) {
+fn work(memory: &HashQueue, jobs: &Mutex<Receiver<Job>>) {
     loop {
         let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         match next {

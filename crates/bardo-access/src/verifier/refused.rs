@@ -20,7 +20,7 @@ const PAUSE_MS: u64 = 1_000;
 const WATCHED: usize = 65_536;
 
 #[derive(Default)]
-pub(super) struct Refused {
+pub(super) struct RefusedKeys {
     keys: Mutex<TagMap<Turned>>,
     /// For each id and each network that presents it, when its failures will be forgotten.
     ids: Mutex<HashMap<(KeyId, IpAddr), u64>>,
@@ -46,7 +46,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Refused {
+impl RefusedKeys {
     /// Whether this very key was refused a moment ago, and nothing was changed in the store since.
     pub(super) fn has(&self, tag: Tag, revision: u64, now_ms: u64) -> bool {
         locked(&self.keys).get(&tag).is_some_and(|turned| {

@@ -12,14 +12,14 @@ use crate::record::KeyRecord;
 const REMEMBERED: usize = 4_096;
 
 #[derive(Default)]
-pub(super) struct Stored(Mutex<HashMap<KeyId, Answer>>);
+pub(super) struct RecordCache(Mutex<HashMap<KeyId, CachedRecord>>);
 
-struct Answer {
+struct CachedRecord {
     revision: u64,
     record: Option<KeyRecord>,
 }
 
-impl Stored {
+impl RecordCache {
     /// What the store answered for the id, unless it has changed since.
     pub(super) fn get(&self, id: &KeyId, revision: u64) -> Option<Option<KeyRecord>> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,6 +33,6 @@ impl Stored {
             all.clear();
         }
         let record = record.clone();
-        all.insert(id.clone(), Answer { revision, record });
+        all.insert(id.clone(), CachedRecord { revision, record });
     }
 }

@@ -39,7 +39,10 @@ impl Shelf {
 }
 
 impl KeyStore for Shelf {
-    fn find<'a>(&'a self, id: &'a KeyId) -> port::Future<'a, Result<Option<KeyRecord>, KeyError>> {
+    fn find<'a>(
+        &'a self,
+        id: &'a KeyId,
+    ) -> port::BoxFuture<'a, Result<Option<KeyRecord>, KeyError>> {
         Box::pin(async move {
             self.asked.fetch_add(1, Ordering::SeqCst);
             if self.is_silent.load(Ordering::SeqCst) {
@@ -49,7 +52,7 @@ impl KeyStore for Shelf {
         })
     }
 
-    fn insert(&self, record: KeyRecord) -> port::Future<'_, Result<(), KeyError>> {
+    fn insert(&self, record: KeyRecord) -> port::BoxFuture<'_, Result<(), KeyError>> {
         self.change(|keys| {
             keys.insert(record.id.clone(), record);
         });
@@ -60,14 +63,14 @@ impl KeyStore for Shelf {
         &self,
         record: KeyRecord,
         _: port::Amendment,
-    ) -> port::Future<'_, Result<(), KeyError>> {
+    ) -> port::BoxFuture<'_, Result<(), KeyError>> {
         self.insert(record)
     }
 
     fn list<'a>(
         &'a self,
         _: Option<&'a AccountId>,
-    ) -> port::Future<'a, Result<Vec<KeyRecord>, KeyError>> {
+    ) -> port::BoxFuture<'a, Result<Vec<KeyRecord>, KeyError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
@@ -75,7 +78,7 @@ impl KeyStore for Shelf {
         self.revision.load(Ordering::SeqCst)
     }
 
-    fn is_empty(&self) -> port::Future<'_, Result<bool, KeyError>> {
+    fn is_empty(&self) -> port::BoxFuture<'_, Result<bool, KeyError>> {
         Box::pin(async { self.answer(self.keys.lock().unwrap().is_empty()) })
     }
 }
@@ -88,10 +91,10 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        Self::with(Settings::default())
+        Self::with(VerifierSettings::default())
     }
 
-    fn with(settings: Settings) -> Self {
+    fn with(settings: VerifierSettings) -> Self {
         let (shelf, start) = (Arc::new(Shelf::default()), Instant::now());
         let store: Arc<dyn KeyStore> = Arc::<Shelf>::clone(&shelf);
         Self {
@@ -104,7 +107,7 @@ impl World {
     /// A world in which the test itself does the computations.
     fn by_hand(capacity: usize) -> (Self, Receiver<Job>) {
         let world = Self::new();
-        let memory = Arc::new(Memory::new(100));
+        let memory = Arc::new(HashQueue::new(100));
         let (express, jobs) = Hashing::by_hand(&memory, capacity);
         let hashing = Hashing::start(&memory, 1, capacity);
         let store: Arc<dyn KeyStore> = Arc::<Shelf>::clone(&world.shelf);
@@ -113,7 +116,7 @@ impl World {
             memory,
             hashing,
             express,
-            settings: Settings::default(),
+            settings: VerifierSettings::default(),
             tagger: Tagger::new(&[7; 32]),
             start: world.start,
             answered_ms: AtomicU64::new(0),
@@ -161,18 +164,18 @@ impl World {
 
     async fn check_from(&self, from: IpAddr, text: &str, seconds: u64) -> Checked {
         match self.verifier.check(text, from, self.at(seconds)) {
-            Verdict::Verified(record) => Ok(record),
-            Verdict::Refused(refusal) => Err(refusal),
-            Verdict::Slow(later) => later.await,
+            KeyVerdict::Verified(record) => Ok(record),
+            KeyVerdict::Refused(refusal) => Err(refusal),
+            KeyVerdict::Slow(later) => later.await,
         }
     }
 
     /// What is answered without asking anybody; `None` where somebody would have to be.
     fn at_once(&self, text: &str, seconds: u64) -> Option<Checked> {
         match self.verifier.check(text, HERE, self.at(seconds)) {
-            Verdict::Verified(record) => Some(Ok(record)),
-            Verdict::Refused(refusal) => Some(Err(refusal)),
-            Verdict::Slow(_) => None,
+            KeyVerdict::Verified(record) => Some(Ok(record)),
+            KeyVerdict::Refused(refusal) => Some(Err(refusal)),
+            KeyVerdict::Slow(_) => None,
         }
     }
 }
@@ -217,11 +220,11 @@ async fn an_unknown_id_and_a_wrong_secret_take_the_same_work_and_the_same_answer
     };
     for (index, bad) in (1..).zip([&wrong, &unknown, &other_kind]) {
         assert!(world.at_once(&text(bad), 0).is_none());
-        assert_eq!(world.check(&text(bad), 0).await, Err(Refusal::Wrong));
+        assert_eq!(world.check(&text(bad), 0).await, Err(KeyRefusal::Wrong));
         assert_eq!(world.verifier.computed(), index);
         assert_eq!(world.shelf.asked.load(Ordering::SeqCst), index);
         // And both are remembered in the same way.
-        assert_eq!(world.at_once(&text(bad), 1), Some(Err(Refusal::Wrong)));
+        assert_eq!(world.at_once(&text(bad), 1), Some(Err(KeyRefusal::Wrong)));
         assert!(world.at_once(&text(bad), 6).is_none());
     }
 }
@@ -230,7 +233,7 @@ async fn an_unknown_id_and_a_wrong_secret_take_the_same_work_and_the_same_answer
 async fn what_is_no_key_is_refused_without_work() {
     let world = World::new();
     for bad in ["", "sk-1", "bardo_sk_", "bardo_sk_a_b_c"] {
-        assert_eq!(world.at_once(bad, 0), Some(Err(Refusal::Malformed)));
+        assert_eq!(world.at_once(bad, 0), Some(Err(KeyRefusal::Malformed)));
     }
     assert_eq!(world.verifier.computed(), 0);
 }
@@ -245,8 +248,11 @@ async fn a_revoked_key_is_refused_from_the_next_request_on() {
         ..record
     });
     assert!(world.at_once(&text(&key), 1).is_none());
-    assert_eq!(world.check(&text(&key), 1).await, Err(Refusal::Revoked));
-    assert_eq!(world.at_once(&text(&key), 1), Some(Err(Refusal::Revoked)));
+    assert_eq!(world.check(&text(&key), 1).await, Err(KeyRefusal::Revoked));
+    assert_eq!(
+        world.at_once(&text(&key), 1),
+        Some(Err(KeyRefusal::Revoked))
+    );
     assert_eq!(world.verifier.computed(), 1);
 }
 
@@ -259,7 +265,10 @@ async fn a_key_ends_in_the_middle_of_being_known() {
         ..record
     });
     assert!(world.check(&text(&key), 4).await.is_ok());
-    assert_eq!(world.at_once(&text(&key), 5), Some(Err(Refusal::Expired)));
+    assert_eq!(
+        world.at_once(&text(&key), 5),
+        Some(Err(KeyRefusal::Expired))
+    );
 }
 
 #[tokio::test]
@@ -280,11 +289,11 @@ async fn a_change_of_the_store_is_seen_at_the_next_use() {
         hash: hash_secret(&other.secret).unwrap(),
         ..record
     });
-    assert_eq!(world.check(&text(&key), 2).await, Err(Refusal::Wrong));
+    assert_eq!(world.check(&text(&key), 2).await, Err(KeyRefusal::Wrong));
     assert!(world.check(&text(&other), 2).await.is_ok());
     // A key that is gone.
     world.shelf.change(HashMap::clear);
-    assert_eq!(world.check(&text(&other), 3).await, Err(Refusal::Wrong));
+    assert_eq!(world.check(&text(&other), 3).await, Err(KeyRefusal::Wrong));
 }
 
 #[tokio::test]
@@ -292,7 +301,7 @@ async fn a_refusal_does_not_outlive_a_change_of_the_store() {
     let world = World::new();
     let (key, record) = world.make();
     world.shelf.change(HashMap::clear);
-    assert_eq!(world.check(&text(&key), 0).await, Err(Refusal::Wrong));
+    assert_eq!(world.check(&text(&key), 0).await, Err(KeyRefusal::Wrong));
     world.put(&record);
     assert!(world.check(&text(&key), 0).await.is_ok());
 }
@@ -339,9 +348,12 @@ async fn a_revoked_key_stays_revoked_when_the_store_is_gone() {
         revoked_at_ms: Some(1),
         ..record
     });
-    assert_eq!(world.check(&text(&key), 1).await, Err(Refusal::Revoked));
+    assert_eq!(world.check(&text(&key), 1).await, Err(KeyRefusal::Revoked));
     world.shelf.is_down.store(true, Ordering::SeqCst);
-    assert_eq!(world.check(&text(&key), 700).await, Err(Refusal::Revoked));
+    assert_eq!(
+        world.check(&text(&key), 700).await,
+        Err(KeyRefusal::Revoked)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -365,7 +377,7 @@ async fn simultaneous_requests_wait_for_one_computation() {
     let text = text(&key);
     let checks: Vec<_> = (0..200)
         .map(|_| match world.verifier.check(&text, HERE, world.at(0)) {
-            Verdict::Slow(later) => tokio::spawn(later),
+            KeyVerdict::Slow(later) => tokio::spawn(later),
             _ => panic!("nothing is known yet"),
         })
         .collect();
@@ -381,7 +393,7 @@ async fn a_full_queue_says_busy_and_a_caller_that_leaves_costs_the_others_nothin
     let (first, _) = world.make();
     let (second, _) = world.make();
     let start = |key: &PresentedKey| match world.verifier.check(&text(key), HERE, world.at(0)) {
-        Verdict::Slow(later) => later,
+        KeyVerdict::Slow(later) => later,
         _ => panic!("nothing is known yet"),
     };
     let (mut leaves, mut stays) = (start(&first), start(&first));
@@ -391,7 +403,7 @@ async fn a_full_queue_says_busy_and_a_caller_that_leaves_costs_the_others_nothin
         });
         assert!(!is_done.await);
     }
-    let busy = Refusal::Busy {
+    let busy = KeyRefusal::Busy {
         retry_after_ms: RETRY_MS,
     };
     assert_eq!(start(&second).await, Err(busy));
@@ -411,17 +423,17 @@ async fn many_wrong_secrets_for_one_id_are_slowed_down_whether_it_exists_or_not(
     for target in [&key, &unknown] {
         for _ in 0..10 {
             let wrong = with_other_secret(target);
-            assert_eq!(world.check(&text(&wrong), 0).await, Err(Refusal::Wrong));
+            assert_eq!(world.check(&text(&wrong), 0).await, Err(KeyRefusal::Wrong));
         }
         let before = world.verifier.computed();
         let refused = world.check(&text(&with_other_secret(target)), 0).await;
-        let busy = Refusal::Busy {
+        let busy = KeyRefusal::Busy {
             retry_after_ms: 1_000,
         };
         assert_eq!(refused, Err(busy));
         assert_eq!(world.verifier.computed(), before);
         let refused = world.check(&text(&with_other_secret(target)), 1).await;
-        assert_eq!(refused, Err(Refusal::Wrong));
+        assert_eq!(refused, Err(KeyRefusal::Wrong));
     }
     // Who is known already does not notice.
     assert!(world.at_once(&text(&key), 0).unwrap().is_ok());
@@ -442,7 +454,7 @@ async fn a_flood_of_wrong_secrets_never_brakes_the_right_key() {
 #[tokio::test]
 async fn a_flood_that_fills_the_queue_does_not_hold_up_the_right_key() {
     let mut world = World::new();
-    let memory = Arc::new(Memory::new(100));
+    let memory = Arc::new(HashQueue::new(100));
     // No thread works on the queue of wrong keys.
     let (hashing, _jobs) = Hashing::by_hand(&memory, 1);
     let store: Arc<dyn KeyStore> = Arc::<Shelf>::clone(&world.shelf);
@@ -451,7 +463,7 @@ async fn a_flood_that_fills_the_queue_does_not_hold_up_the_right_key() {
         express: Hashing::start(&memory, 1, 1),
         memory,
         hashing,
-        settings: Settings::default(),
+        settings: VerifierSettings::default(),
         tagger: Tagger::new(&[7; 32]),
         start: world.start,
         answered_ms: AtomicU64::new(0),
@@ -459,7 +471,7 @@ async fn a_flood_that_fills_the_queue_does_not_hold_up_the_right_key() {
     });
     let (key, _) = world.make();
     let wrong = text(&with_other_secret(&key));
-    let Verdict::Slow(mut waits) = world.verifier.check(&wrong, HERE, world.at(0)) else {
+    let KeyVerdict::Slow(mut waits) = world.verifier.check(&wrong, HERE, world.at(0)) else {
         panic!("nothing is known yet");
     };
     let is_done = std::future::poll_fn(|context| {
@@ -467,7 +479,7 @@ async fn a_flood_that_fills_the_queue_does_not_hold_up_the_right_key() {
     });
     assert!(!is_done.await);
     let other = world.check(&text(&with_other_secret(&key)), 0).await;
-    assert!(matches!(other, Err(Refusal::Busy { .. })), "{other:?}");
+    assert!(matches!(other, Err(KeyRefusal::Busy { .. })), "{other:?}");
     assert!(world.check(&text(&key), 0).await.is_ok());
 }
 
@@ -484,20 +496,26 @@ async fn wrong_secrets_are_braked_per_network_and_a_key_without_a_digest_only_th
         ["2001:db8::1", "2001:db8::2", "2001:db8:1::1"].map(|text| text.parse().unwrap());
     for _ in 0..10 {
         let wrong = text(&with_other_secret(&key));
-        assert_eq!(world.check_from(one, &wrong, 0).await, Err(Refusal::Wrong));
+        assert_eq!(
+            world.check_from(one, &wrong, 0).await,
+            Err(KeyRefusal::Wrong)
+        );
     }
     for from in [one, neighbour] {
         let refused = world.check_from(from, &text(&key), 0).await;
-        assert!(matches!(refused, Err(Refusal::Busy { .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(KeyRefusal::Busy { .. })),
+            "{refused:?}"
+        );
     }
     assert!(world.check_from(far, &text(&key), 0).await.is_ok());
 }
 
 #[tokio::test]
 async fn what_is_kept_is_bounded_and_the_oldest_goes_first() {
-    let world = World::with(Settings {
+    let world = World::with(VerifierSettings {
         entries: 64,
-        ..Settings::default()
+        ..VerifierSettings::default()
     });
     let mut last = None;
     for seconds in 0..300 {

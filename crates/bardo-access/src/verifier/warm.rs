@@ -18,7 +18,7 @@ pub(super) struct Verified {
 }
 
 /// What is known of a presented key.
-pub(super) enum Known {
+pub(super) enum WarmKey {
     /// The remembered record is recent enough to use.
     Fresh(Arc<KeyRecord>),
     /// Its secret fits, and the store has to be asked whether the rest still holds.
@@ -46,19 +46,19 @@ impl Warm {
         &self.shards[index % SHARDS]
     }
 
-    pub(super) fn look(&self, tag: Tag, revision: u64, now_ms: u64, ttl_ms: u64) -> Known {
+    pub(super) fn look(&self, tag: Tag, revision: u64, now_ms: u64, ttl_ms: u64) -> WarmKey {
         let shard = self
             .shard(tag)
             .read()
             .unwrap_or_else(PoisonError::into_inner);
         match shard.get(&tag) {
-            None => Known::Nothing,
+            None => WarmKey::Nothing,
             Some(known)
                 if known.revision == revision && now_ms.saturating_sub(known.at_ms) < ttl_ms =>
             {
-                Known::Fresh(Arc::clone(&known.record))
+                WarmKey::Fresh(Arc::clone(&known.record))
             }
-            Some(known) => Known::Stale(known.clone()),
+            Some(known) => WarmKey::Stale(known.clone()),
         }
     }
 

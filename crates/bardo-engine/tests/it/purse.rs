@@ -178,7 +178,7 @@ impl LimitStore for Gate {
     fn admit(
         &self,
         request: LimitRequest,
-    ) -> bardo_access::Future<'_, Result<Admission, Throttled>> {
+    ) -> bardo_access::BoxFuture<'_, Result<Admission, Throttled>> {
         let state = Admission {
             requests: Some(Remaining {
                 limit: 9,

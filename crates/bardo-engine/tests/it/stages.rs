@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bardo_access::Future;
+use bardo_access::BoxFuture;
 use bardo_engine::{
     Answer, AnswerBody, AnswerHead, AnswerStore, Asked, EngineError, Preparer, Principal, Prompt,
     Screen, ScreenRefusal, Snapshot, Stages, Stores,
@@ -21,7 +21,7 @@ impl Screen for Refuses {
         true
     }
 
-    fn check<'a>(&'a self, prompt: Prompt<'a>) -> Future<'a, Result<(), ScreenRefusal>> {
+    fn check<'a>(&'a self, prompt: Prompt<'a>) -> BoxFuture<'a, Result<(), ScreenRefusal>> {
         let mut parts = prompt.request.messages.iter().flat_map(|one| &one.parts);
         let holds = |part: &Part| matches!(part, Part::Text(text) if text.text.contains(self.0));
         let refused = parts.any(holds).then(|| ScreenRefusal {
@@ -40,7 +40,7 @@ impl Preparer for Replaces {
         true
     }
 
-    fn prepare<'a>(&'a self, prompt: Prompt<'a>) -> Future<'a, Option<ChatRequest>> {
+    fn prepare<'a>(&'a self, prompt: Prompt<'a>) -> BoxFuture<'a, Option<ChatRequest>> {
         let mut request = prompt.request.clone();
         for part in request.messages.iter_mut().flat_map(|one| &mut one.parts) {
             if let Part::Text(text) = part {
@@ -108,7 +108,7 @@ async fn a_request_that_a_preparer_changed_is_sent_as_it_was_changed() {
 struct Has(&'static str);
 
 impl AnswerStore for Has {
-    fn find<'a>(&'a self, _asked: Asked<'a>) -> Future<'a, Option<Answer>> {
+    fn find<'a>(&'a self, _asked: Asked<'a>) -> BoxFuture<'a, Option<Answer>> {
         let answer = Answer {
             head: AnswerHead::default(),
             body: AnswerBody::Whole(self.0.into()),

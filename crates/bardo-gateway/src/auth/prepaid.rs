@@ -24,9 +24,13 @@ impl Authenticator for PrepaidKeys {
         kind.map(|_| match &self.0 {
             None => Authentication::Now(Err(Denied::Wrong)),
             Some(verifier) => match verifier.check(credential, from, now) {
-                bardo_access::Verdict::Verified(record) => Authentication::Now(Ok(holder(record))),
-                bardo_access::Verdict::Refused(refusal) => Authentication::Now(told(Err(refusal))),
-                bardo_access::Verdict::Slow(later) => {
+                bardo_access::KeyVerdict::Verified(record) => {
+                    Authentication::Now(Ok(holder(record)))
+                }
+                bardo_access::KeyVerdict::Refused(refusal) => {
+                    Authentication::Now(told(Err(refusal)))
+                }
+                bardo_access::KeyVerdict::Slow(later) => {
                     Authentication::Later(Box::pin(async move { told(later.await) }))
                 }
             },

@@ -1,9 +1,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use bardo_access::{
-    Amendment, Future as StoreFuture, KeyError, KeyKind, PresentedKey, Scopes, hash_secret,
-};
+use bardo_access::{Amendment, BoxFuture, KeyError, KeyKind, PresentedKey, Scopes, hash_secret};
 use bardo_types::error_code::ErrorCode;
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::secret::Secret;
@@ -53,25 +51,25 @@ impl Shelf {
 }
 
 impl KeyStore for Shelf {
-    fn find<'a>(&'a self, id: &'a KeyId) -> StoreFuture<'a, Result<Option<KeyRecord>, KeyError>> {
+    fn find<'a>(&'a self, id: &'a KeyId) -> BoxFuture<'a, Result<Option<KeyRecord>, KeyError>> {
         Box::pin(async move {
             let keys = self.keys.lock().unwrap();
             self.answer(keys.iter().find(|record| record.id == *id).cloned())
         })
     }
 
-    fn insert(&self, _: KeyRecord) -> StoreFuture<'_, Result<(), KeyError>> {
+    fn insert(&self, _: KeyRecord) -> BoxFuture<'_, Result<(), KeyError>> {
         Box::pin(async { Err(KeyError::Unavailable("not in this test".into())) })
     }
 
-    fn update(&self, record: KeyRecord, _: Amendment) -> StoreFuture<'_, Result<(), KeyError>> {
+    fn update(&self, record: KeyRecord, _: Amendment) -> BoxFuture<'_, Result<(), KeyError>> {
         self.insert(record)
     }
 
     fn list<'a>(
         &'a self,
         _: Option<&'a AccountId>,
-    ) -> StoreFuture<'a, Result<Vec<KeyRecord>, KeyError>> {
+    ) -> BoxFuture<'a, Result<Vec<KeyRecord>, KeyError>> {
         Box::pin(async { self.answer(self.keys.lock().unwrap().clone()) })
     }
 
@@ -79,7 +77,7 @@ impl KeyStore for Shelf {
         self.revision.load(Ordering::SeqCst)
     }
 
-    fn is_empty(&self) -> StoreFuture<'_, Result<bool, KeyError>> {
+    fn is_empty(&self) -> BoxFuture<'_, Result<bool, KeyError>> {
         Box::pin(async { self.answer(self.keys.lock().unwrap().is_empty()) })
     }
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use bardo_access::{
-    Amendment, CapRange, KeyMakingError, KeyRecord, KeyState, PresentedKey, Tier, hash_secret,
+    Amendment, CapRange, KeyMakingError, KeyRecord, KeyState, KeyTier, PresentedKey, hash_secret,
 };
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::{BasisPoints, MicroUsd};
@@ -45,7 +45,7 @@ impl Operator {
         check_ranges(&scopes)?;
         let tier = match spec.tier.as_deref() {
             None => None,
-            Some(name) => Some(Tier::named(name).ok_or_else(|| {
+            Some(name) => Some(KeyTier::named(name).ok_or_else(|| {
                 invalid(format!(
                     "unknown tier `{name}`; tiers are free, pro and golem"
                 ))
@@ -219,7 +219,7 @@ pub(crate) fn key_json(record: &KeyRecord, now_ms: u64) -> Value {
             KeyState::Expired => "expired",
             KeyState::Revoked => "revoked",
         },
-        "tier": record.tier.map(Tier::as_str),
+        "tier": record.tier.map(KeyTier::as_str),
         "spread_bps": record.spread.map(BasisPoints::get),
         "scopes": {
             "models": scopes.models,

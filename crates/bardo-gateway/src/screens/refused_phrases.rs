@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use bardo_access::Future;
+use bardo_access::BoxFuture;
 use bardo_engine::{Payer, Principal, Prompt, Screen, ScreenRefusal};
 use bardo_types::chat::{DocumentSource, Part, ToolInput};
 use serde_json::Value;
@@ -77,7 +77,7 @@ impl Screen for RefusedPhrases {
         self.rules_of(principal).next().is_some()
     }
 
-    fn check<'a>(&'a self, prompt: Prompt<'a>) -> Future<'a, Result<(), ScreenRefusal>> {
+    fn check<'a>(&'a self, prompt: Prompt<'a>) -> BoxFuture<'a, Result<(), ScreenRefusal>> {
         let refusal = self.refusal(prompt);
         Box::pin(std::future::ready(refusal.map_or(Ok(()), Err)))
     }

@@ -1,6 +1,6 @@
 //! The key store on Postgres.
 
-use bardo_access::{Amendment, Future, KeyError, KeyKind, KeyRecord, KeyStore, Scopes, Tier};
+use bardo_access::{Amendment, BoxFuture, KeyError, KeyKind, KeyRecord, KeyStore, KeyTier, Scopes};
 use bardo_ledger::StoreError;
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::BasisPoints;
@@ -49,14 +49,14 @@ impl PostgresStore {
 }
 
 impl KeyStore for PostgresStore {
-    fn find<'a>(&'a self, id: &'a KeyId) -> Future<'a, Result<Option<KeyRecord>, KeyError>> {
+    fn find<'a>(&'a self, id: &'a KeyId) -> BoxFuture<'a, Result<Option<KeyRecord>, KeyError>> {
         Box::pin(async move {
             let found = self.all(FIND, vec![text(id.as_str())], record).await;
             found.map(|mut rows| rows.pop()).map_err(key_error)
         })
     }
 
-    fn insert(&self, record: KeyRecord) -> Future<'_, Result<(), KeyError>> {
+    fn insert(&self, record: KeyRecord) -> BoxFuture<'_, Result<(), KeyError>> {
         Box::pin(async move {
             match self.change(INSERT, arguments(&record)).await? {
                 Change::Done => Ok(()),
@@ -65,7 +65,7 @@ impl KeyStore for PostgresStore {
         })
     }
 
-    fn update(&self, record: KeyRecord, how: Amendment) -> Future<'_, Result<(), KeyError>> {
+    fn update(&self, record: KeyRecord, how: Amendment) -> BoxFuture<'_, Result<(), KeyError>> {
         Box::pin(async move {
             let mut arguments = arguments(&record);
             arguments.push(Argument::Text(how.from.as_ref().map(Scopes::to_json)));
@@ -81,7 +81,7 @@ impl KeyStore for PostgresStore {
     fn list<'a>(
         &'a self,
         account: Option<&'a AccountId>,
-    ) -> Future<'a, Result<Vec<KeyRecord>, KeyError>> {
+    ) -> BoxFuture<'a, Result<Vec<KeyRecord>, KeyError>> {
         let account = Argument::Text(account.map(ToString::to_string));
         Box::pin(async move {
             self.all(LIST, vec![account], record)
@@ -94,7 +94,7 @@ impl KeyStore for PostgresStore {
         self.revision.get()
     }
 
-    fn is_empty(&self) -> Future<'_, Result<bool, KeyError>> {
+    fn is_empty(&self) -> BoxFuture<'_, Result<bool, KeyError>> {
         Box::pin(async move {
             let rows = self.run(IS_EMPTY, Vec::new()).await.map_err(key_error)?;
             one(&rows)
@@ -156,7 +156,8 @@ fn record(row: &Row) -> Result<KeyRecord, StoreError> {
     let spread = optional("spread")?.and_then(|points| u32::try_from(points).ok());
     let replaces: Option<&str> = get(row, "replaces")?;
     let replaces = replaces.map(KeyId::parse).transpose();
-    let tier = |name: &str| Tier::named(name).ok_or_else(|| damaged(&format!("the tier {name}")));
+    let tier =
+        |name: &str| KeyTier::named(name).ok_or_else(|| damaged(&format!("the tier {name}")));
     Ok(KeyRecord {
         id: KeyId::parse(get(row, "id")?).map_err(|error| damaged(&error))?,
         account: AccountId::parse(get(row, "account")?).map_err(|error| damaged(&error))?,

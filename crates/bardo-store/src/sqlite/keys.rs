@@ -1,6 +1,6 @@
 //! Keys as rows.
 
-use bardo_access::{Amendment, KeyKind, KeyRecord, Scopes, Tier};
+use bardo_access::{Amendment, KeyKind, KeyRecord, KeyTier, Scopes};
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::BasisPoints;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -67,7 +67,7 @@ fn insert(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<Writt
             record.name,
             record.hash,
             record.scopes.to_json(),
-            record.tier.map(Tier::as_str),
+            record.tier.map(KeyTier::as_str),
             record.spread.map(BasisPoints::get),
             record.created_at_ms,
             record.expires_at_ms,
@@ -92,7 +92,7 @@ fn update(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<Writt
             record.id.as_str(),
             record.name,
             record.scopes.to_json(),
-            record.tier.map(Tier::as_str),
+            record.tier.map(KeyTier::as_str),
             record.spread.map(BasisPoints::get),
             record.expires_at_ms,
             record.revoked_at_ms,
@@ -160,7 +160,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
         scopes: Scopes::from_json(text(5)?).map_err(|e| damaged(5, e))?,
         tier: match optional(6)? {
             None => None,
-            Some(name) => Some(Tier::named(name).ok_or_else(|| damaged(6, Unreadable))?),
+            Some(name) => Some(KeyTier::named(name).ok_or_else(|| damaged(6, Unreadable))?),
         },
         spread: match row.get::<_, Option<u32>>(7)? {
             None => None,

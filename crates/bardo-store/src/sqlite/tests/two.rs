@@ -1,4 +1,4 @@
-use bardo_access::Tier;
+use bardo_access::KeyTier;
 use bardo_access::{
     Amendment, KeyError, KeyKind, KeyRecord, KeyState, KeyStore, Network, Scopes, SpendCaps,
 };
@@ -126,7 +126,7 @@ fn key(id: &str) -> KeyRecord {
             },
             ..Scopes::default()
         },
-        tier: Some(Tier::Golem),
+        tier: Some(KeyTier::Golem),
         spread: BasisPoints::new(1_500),
         created_at_ms: NOW_MS,
         expires_at_ms: Some(NOW_MS + 1_000),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bardo_access::{
-    Allowance, Amendment, CapRange, CapRanges, KeyError, KeyKind, KeyRecord, KeyStore, Network,
-    Scopes, SpendCaps, Tier,
+    Allowance, Amendment, CapRange, CapRanges, KeyError, KeyKind, KeyRecord, KeyStore, KeyTier,
+    Network, Scopes, SpendCaps,
 };
 use bardo_ledger::contract::block_on;
 use bardo_store::postgres::{PostgresOptions, PostgresStore};
@@ -57,7 +57,7 @@ fn full(id: &str) -> KeyRecord {
                 month: None,
             },
         },
-        tier: Some(Tier::Golem),
+        tier: Some(KeyTier::Golem),
         spread: Some(BasisPoints::MAX),
         expires_at_ms: Some(NOW_MS + 1),
         revoked_at_ms: Some(NOW_MS + 2),
