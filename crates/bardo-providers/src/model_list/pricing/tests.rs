@@ -5,7 +5,7 @@ fn micro(price: PricePerMillion) -> u64 {
 }
 
 fn openrouter(pricing: &str) -> Option<Price> {
-    serde_json::from_str::<OpenRouter>(pricing)
+    serde_json::from_str::<OpenRouterPrices>(pricing)
         .ok()?
         .price("openai")
 }
@@ -152,7 +152,7 @@ fn claude_without_a_listed_write_price_is_not_billed_below_anthropics() {
 #[test]
 fn venice_reprices_above_its_threshold_and_has_embeddings_without_output() {
     let venice = |text: &str| {
-        serde_json::from_str::<Venice>(text)
+        serde_json::from_str::<VenicePrices>(text)
             .unwrap()
             .price("zai")
             .unwrap()
