@@ -44,7 +44,7 @@ pub(in crate::chat) enum ReplyForm {
 pub(in crate::chat) struct Head<'a> {
     pub(in crate::chat) id: Option<&'a str>,
     pub(in crate::chat) model: Option<&'a str>,
-    /// Unix seconds.
+    /// When the answer was made, in Unix seconds.
     pub(in crate::chat) created: Option<u64>,
     pub(in crate::chat) service_tier: Option<&'a str>,
 }
