@@ -81,6 +81,8 @@ enum Section {
     Store,
     /// Routing alone, without HTTP.
     Routing,
+    /// The scanner of bodies and the splice, beside `serde_json`.
+    Json,
 }
 
 /// How long to measure.
@@ -133,6 +135,9 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     }
     if wanted(Section::Routing) {
         parts::routing(&workspace, &mut report);
+    }
+    if wanted(Section::Json) {
+        parts::json(&workspace, &mut report);
     }
     report.print();
     if let Some(path) = &args.json {

@@ -2,6 +2,10 @@
 //! takes among 100,000, what a settled request costs the embedded store, and how long the choice of
 //! who answers takes.
 
+mod json;
+
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, bail};
 
 use super::{
@@ -9,6 +13,8 @@ use super::{
     report::{Report, Row},
 };
 use crate::workspace::Workspace;
+
+pub(super) use json::json;
 
 /// Times the check of keys that were verified before.
 pub(super) fn keys(workspace: &Workspace, report: &mut Report) {
@@ -56,11 +62,21 @@ pub(super) fn routing(workspace: &Workspace, report: &mut Report) {
 }
 
 fn example(workspace: &Workspace, package: &str, name: &str) -> Result<String> {
+    example_with(workspace, package, name, &[])
+}
+
+fn example_with(
+    workspace: &Workspace,
+    package: &str,
+    name: &str,
+    arguments: &[PathBuf],
+) -> Result<String> {
     let output = workspace
         .cargo()
         .args(["run", "--profile", "dist", "--quiet"])
         .args(["--package", package])
-        .args(["--example", name])
+        .args(["--example", name, "--"])
+        .args(arguments)
         .output()
         .context("start cargo run")?;
     if !output.status.success() {

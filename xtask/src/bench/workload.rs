@@ -127,6 +127,21 @@ impl Case {
         route: Route::OpenAi,
     };
 
+    pub(super) const AGENT: Self = Self {
+        shape: Shape::Agent,
+        route: Route::OpenAi,
+    };
+
+    pub(super) const AGENT_ANTHROPIC: Self = Self {
+        shape: Shape::Agent,
+        route: Route::Anthropic,
+    };
+
+    /// The body, as every round sends it but for its number.
+    pub(super) fn sample(self) -> Value {
+        self.body()
+    }
+
     pub(super) fn all() -> Vec<Self> {
         let of = |route| Shape::ALL.map(|shape| Self { shape, route });
         Route::ALL.into_iter().flat_map(of).collect()
