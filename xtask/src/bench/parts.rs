@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use super::{
     progress,
-    report::{Report, Row},
+    report::{Report, Row, Spread},
 };
 use crate::workspace::Workspace;
 
@@ -31,14 +31,17 @@ pub(super) fn keys(workspace: &Workspace, report: &mut Report) {
     }
 }
 
-/// Adds up what all threads of the store spend on a settled request.
+/// Adds up what all threads of the store spend on a settled request, beside a minimal ledger on
+/// SQLite's own group commit: what the journal buys.
 pub(super) fn store(workspace: &Workspace, report: &mut Report) {
     progress("the store alone");
-    let section = "SQLite alone, CPU per settled request";
-    match example(workspace, "bardo-store", "settle_cost").and_then(|said| settled(&said)) {
-        Ok(loads) => {
-            for (load, micros) in loads {
-                report.add(Row::value(section, load, "µs", micros, None));
+    let section = "Settled request, CPU: SQLite's group commit and the journal";
+    let measure = |name| example(workspace, "bardo-store", name).and_then(|said| settled(&said));
+    match measure("group_commit_cost").and_then(|base| Ok((base, measure("settle_cost")?))) {
+        Ok((base, journal)) => {
+            for ((_, base), (load, micros)) in base.into_iter().zip(journal) {
+                let ratio = Spread::of(vec![micros / base]);
+                report.add(Row::ratio(section, load, "µs", base, micros, ratio, None));
             }
         }
         Err(error) => report.add(Row::failed(section, "all loads".into(), None, &error)),
