@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bardo_ledger::StoreError;
 use bardo_types::receipt::Outcome;
+use tokio::sync::mpsc::OwnedPermit;
 use tokio::time::Instant;
 
 use crate::call::Call;
@@ -18,7 +19,6 @@ use crate::record::RequestRecord;
 use crate::settlement::Message;
 use crate::shape::Shaped;
 use crate::spawn_count::spawn_count;
-use crate::tally;
 
 /// The pause after the first time the books did not answer; doubled with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -28,7 +28,7 @@ const UNKNOWN_WAIT: Duration = Duration::from_millis(500);
 /// A state before the end.
 pub(crate) trait Stage {
     /// What becomes of a request that is given up in this state.
-    fn abandoned(record: Box<RequestRecord>);
+    fn abandoned(kept: Kept);
 }
 
 /// Known to be well formed; the limits may have been asked.
@@ -42,103 +42,110 @@ pub(crate) enum Sent {}
 pub(crate) enum Flowing {}
 
 impl Stage for Received {
-    fn abandoned(mut record: Box<RequestRecord>) {
-        record.give_back();
+    fn abandoned(mut kept: Kept) {
+        kept.record.give_back();
     }
 }
 
 impl Stage for Reserved {
-    fn abandoned(mut record: Box<RequestRecord>) {
-        if record.receipt.attempts.is_empty() {
-            record.give_back();
+    fn abandoned(mut kept: Kept) {
+        if kept.record.receipt().attempts.is_empty() {
+            kept.record.give_back();
         } else {
-            drop(Unsettled::new(record, Outcome::Aborted));
+            drop(Unsettled::new(kept, Outcome::Aborted));
         }
     }
 }
 
 impl Stage for Sent {
-    fn abandoned(record: Box<RequestRecord>) {
-        drop(Unsettled::new(record, Outcome::Aborted));
+    fn abandoned(kept: Kept) {
+        drop(Unsettled::new(kept, Outcome::Aborted));
     }
 }
 
 impl Stage for Flowing {
-    fn abandoned(record: Box<RequestRecord>) {
-        drop(Unsettled::new(record, Outcome::Aborted));
+    fn abandoned(kept: Kept) {
+        drop(Unsettled::new(kept, Outcome::Aborted));
     }
+}
+
+/// A request with its place in the queue of the settler.
+pub(crate) struct Kept {
+    record: Box<RequestRecord>,
+    /// Room to settle it, set aside when it was received; `None` once the settler has it.
+    permit: Option<OwnedPermit<Message>>,
 }
 
 /// A request in one of its states.
 #[must_use = "dropping it gives the request up"]
 pub(crate) struct Lifecycle<S: Stage> {
-    record: Option<Box<RequestRecord>>,
+    kept: Option<Kept>,
     stage: PhantomData<fn() -> S>,
 }
 
 impl<S: Stage> Lifecycle<S> {
-    fn at(record: Box<RequestRecord>) -> Self {
+    fn at(kept: Kept) -> Self {
         Self {
-            record: Some(record),
+            kept: Some(kept),
             stage: PhantomData,
         }
     }
 
-    fn take(mut self) -> Box<RequestRecord> {
-        self.record
-            .take()
-            .expect("only the end of a state takes it")
+    fn take(mut self) -> Kept {
+        self.kept.take().expect("only the end of a state takes it")
     }
 
     pub(crate) fn record(&self) -> &RequestRecord {
-        self.record
-            .as_deref()
-            .expect("only the end of a state takes it")
+        let kept = self.kept.as_ref();
+        &kept.expect("only the end of a state takes it").record
     }
 
     pub(crate) fn record_mut(&mut self) -> &mut RequestRecord {
-        self.record
-            .as_deref_mut()
-            .expect("only the end of a state takes it")
+        let kept = self.kept.as_mut();
+        &mut kept.expect("only the end of a state takes it").record
     }
 }
 
 impl<S: Stage> Drop for Lifecycle<S> {
     fn drop(&mut self) {
-        if let Some(record) = self.record.take() {
-            S::abandoned(record);
+        if let Some(kept) = self.kept.take() {
+            S::abandoned(kept);
         }
     }
 }
 
 impl Lifecycle<Received> {
-    pub(crate) fn new(record: RequestRecord) -> Self {
-        Self::at(Box::new(record))
+    /// A request that was read; with the permit it can always be handed to the settler.
+    pub(crate) fn new(record: RequestRecord, permit: OwnedPermit<Message>) -> Self {
+        Self::at(Kept {
+            record: Box::new(record),
+            permit: Some(permit),
+        })
     }
 
     /// Money is held, or none is needed.
     pub(crate) fn reserved(self) -> Lifecycle<Reserved> {
-        let mut record = self.take();
-        record.receipt.timings.reserved = Some(record.elapsed());
-        Lifecycle::at(record)
+        let mut kept = self.take();
+        kept.record.reserved();
+        Lifecycle::at(kept)
     }
 }
 
 impl Lifecycle<Reserved> {
     /// A backend is about to be asked.
     pub(crate) fn sent(self, call: &Call, shaped: &Shaped) -> Lifecycle<Sent> {
-        let mut record = self.take();
-        record.ask(call, shaped);
-        Lifecycle::at(record)
+        let mut kept = self.take();
+        kept.record.ask(call, shaped);
+        Lifecycle::at(kept)
     }
 
     /// Nobody carried it out.
     pub(crate) fn failed(self) {
-        let record = self.take();
-        if record.receipt.attempts.is_empty() {
-            Reserved::abandoned(record);
+        let kept = self.take();
+        if kept.record.receipt().attempts.is_empty() {
+            Reserved::abandoned(kept);
         } else {
-            drop(Unsettled::new(record, Outcome::Failed));
+            drop(Unsettled::new(kept, Outcome::Failed));
         }
     }
 }
@@ -148,52 +155,51 @@ impl Lifecycle<Sent> {
     /// request out, another may be asked; else it is over, and what is held stays held until
     /// somebody knows.
     pub(crate) async fn failed(self, failure: &Failure) -> Option<Lifecycle<Reserved>> {
-        let mut record = self.take();
-        record.refused(failure);
+        let mut kept = self.take();
+        kept.record.refused(failure);
         if failure.next.is_unknown() {
             // Whoever reads of it shall find it in the books. Where they do not answer, the settler
             // goes on asking them.
             drop(
-                Unsettled::new(record, Outcome::Unknown)
+                Unsettled::new(kept, Outcome::Unknown)
                     .within(UNKNOWN_WAIT)
                     .await,
             );
             return None;
         }
-        Some(Lifecycle::at(record))
+        Some(Lifecycle::at(kept))
     }
 
     /// The first content is there.
     pub(crate) fn flowing(self) -> Lifecycle<Flowing> {
-        let mut record = self.take();
-        record.receipt.timings.first_content = Some(record.elapsed());
-        Lifecycle::at(record)
+        let mut kept = self.take();
+        kept.record.first_content();
+        Lifecycle::at(kept)
     }
 
     /// The answer is there, all of it, and none of it is handed over: it misses its schema. What
     /// the provider made is owed.
     pub(crate) fn withheld(self) -> Unsettled {
-        let mut record = self.take();
-        let meter = record.meter.take();
-        record.complete(meter);
-        Unsettled::new(record, Outcome::Failed)
+        let mut kept = self.take();
+        kept.record.complete_as_metered();
+        Unsettled::new(kept, Outcome::Failed)
     }
 
     /// The answer is there, all of it.
     pub(crate) fn answered(self) -> Unsettled {
-        let mut record = self.take();
-        record.counted = record.receipt.usage.is_some();
-        record.receipt.timings.first_content = Some(record.elapsed());
-        Unsettled::new(record, Outcome::Finished)
+        let mut kept = self.take();
+        kept.record.ended_well();
+        kept.record.first_content();
+        Unsettled::new(kept, Outcome::Finished)
     }
 }
 
 impl Lifecycle<Flowing> {
     /// The provider said its last word.
     pub(crate) fn finished(self) -> Unsettled {
-        let mut record = self.take();
-        record.counted = record.receipt.usage.is_some();
-        Unsettled::new(record, Outcome::Finished)
+        let mut kept = self.take();
+        kept.record.ended_well();
+        Unsettled::new(kept, Outcome::Finished)
     }
 
     /// The provider failed, or the money ended.
@@ -205,36 +211,34 @@ impl Lifecycle<Flowing> {
 /// A request that is over and not settled. Dropping it hands it to the settler, or closes it at
 /// once where nobody has to be waited for.
 #[must_use = "dropping it leaves settling to the settler"]
-pub(crate) struct Unsettled(Option<Box<RequestRecord>>);
+pub(crate) struct Unsettled(Option<Kept>);
 
 /// A request whose figures are final.
-pub(crate) struct Concluded(Box<RequestRecord>);
+pub(crate) struct Concluded(Kept);
 
 impl Unsettled {
-    fn new(mut record: Box<RequestRecord>, outcome: Outcome) -> Self {
-        record.receipt.outcome = outcome;
-        if outcome == Outcome::Aborted {
-            record.left();
-        }
-        record.receipt.timings.total = record.elapsed();
-        record.persisting = None;
-        Self(Some(record))
+    fn new(mut kept: Kept, outcome: Outcome) -> Self {
+        kept.record.end(outcome);
+        Self(Some(kept))
     }
 
     /// Takes up what was handed over.
     pub(crate) fn resume(record: Box<RequestRecord>) -> Self {
-        Self(Some(record))
+        Self(Some(Kept {
+            record,
+            permit: None,
+        }))
     }
 
-    pub(crate) fn record_mut(&mut self) -> &mut RequestRecord {
-        self.0.as_deref_mut().expect("only settling takes it")
+    fn record_mut(&mut self) -> &mut RequestRecord {
+        &mut self.0.as_mut().expect("only settling takes it").record
     }
 
     pub(crate) fn record(&self) -> &RequestRecord {
-        self.0.as_deref().expect("only settling takes it")
+        &self.0.as_ref().expect("only settling takes it").record
     }
 
-    fn take(mut self) -> Box<RequestRecord> {
+    fn take(mut self) -> Kept {
         self.0.take().expect("only settling takes it")
     }
 
@@ -243,9 +247,9 @@ impl Unsettled {
         if self.record().moves_money() {
             return Err(self);
         }
-        let mut record = self.take();
-        record.close();
-        Ok(Concluded(record))
+        let mut kept = self.take();
+        kept.record.close();
+        Ok(Concluded(kept))
     }
 
     /// Counts where that is needed. Whoever stops waiting leaves the request to the settler.
@@ -254,7 +258,7 @@ impl Unsettled {
             return self;
         }
         spawn_count(move || {
-            tally::count(self.record_mut());
+            self.record_mut().count_usage();
             self
         })
         .await
@@ -287,17 +291,17 @@ impl Unsettled {
     /// Asks the books once. What is dropped here unanswered can be asked again.
     pub(crate) async fn settle(&mut self) -> Result<(), StoreError> {
         let record = self.record_mut();
-        if !record.moves_money() && record.command.is_none() {
+        if !record.moves_money() && !record.is_commanded() {
             record.close();
             return Ok(());
         }
         let command = record.command().clone();
-        let Some(ledger) = record.services.ledger.clone() else {
+        let Some(ledger) = record.services().ledger.clone() else {
             record.close();
             return Ok(());
         };
         let settled = ledger.settle(command).await?;
-        self.record_mut().settled(settled);
+        self.record_mut().settled(&settled);
         Ok(())
     }
 
@@ -314,19 +318,19 @@ impl Unsettled {
 
 impl Drop for Unsettled {
     fn drop(&mut self) {
-        let Some(mut record) = self.0.take() else {
+        let Some(Kept { mut record, permit }) = self.0.take() else {
             return;
         };
-        if record.command.is_none() && !record.moves_money() {
+        if !record.is_commanded() && !record.moves_money() {
             record.close();
             return;
         }
-        match record.permit.take() {
+        match permit {
             Some(permit) => {
                 permit.send(Message::Settle(record));
             }
             None => {
-                tracing::error!(id = %record.receipt.request_id, "not settled: its hold stays until an operator decides");
+                tracing::error!(id = %record.receipt().request_id, "not settled: its hold stays until an operator decides");
             }
         }
     }
@@ -334,6 +338,6 @@ impl Drop for Unsettled {
 
 impl Concluded {
     pub(crate) fn record(&self) -> &RequestRecord {
-        &self.0
+        &self.0.record
     }
 }

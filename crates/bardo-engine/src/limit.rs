@@ -69,13 +69,15 @@ impl Engine {
     pub(crate) async fn limit(&self, call: Call) -> Result<Limited, EngineError> {
         let call = Box::new(call);
         let permit = self.settler.room().ok_or(EngineError::Busy)?;
-        let mut life = Lifecycle::new(RequestRecord::new(
-            Arc::clone(&self.services),
-            Arc::clone(&self.observed),
-            Arc::clone(&self.health),
+        let mut life = Lifecycle::new(
+            RequestRecord::new(
+                Arc::clone(&self.services),
+                Arc::clone(&self.observed),
+                Arc::clone(&self.health),
+                &call,
+            ),
             permit,
-            &call,
-        ));
+        );
         let Some(request) = self.limit_request(&call) else {
             return Ok(Limited { call, life });
         };

@@ -14,11 +14,12 @@ use bardo_wire::codec::BadRequest;
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::funds::Persisting;
 use crate::leg::Grant;
 use crate::lifecycle::{Lifecycle, Received, Reserved};
 use crate::plan::{Plan, Planned};
 use crate::received::{Payer, Task};
-use crate::record::{Persisting, RequestRecord};
+use crate::record::RequestRecord;
 use tokio::time::Instant;
 
 /// How often a smaller hold is tried after one was refused; others may spend meanwhile.

@@ -1,0 +1,420 @@
+//! The receipt of a request while it is written: what was observed of its attempts, its answer, its
+//! usage and its times. The amounts are filled in by its funds (`funds.rs`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_profile::SchemaCheck;
+use bardo_providers::Endpoint;
+use bardo_types::Degradation;
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::money::{BasisPoints, MicroUsd};
+use bardo_types::receipt::{
+    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, Receipt, SchemaOutcome, Timings,
+};
+use bardo_types::usage::Usage;
+use bardo_wire::codec::Observed;
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use crate::account::account;
+use crate::breaker::{CircuitKey, Health};
+use crate::call::Call;
+use crate::consumption::Consumption;
+use crate::failure::Failure;
+use crate::meter::Meter;
+use crate::observed::UpstreamStats;
+use crate::price::rate;
+use crate::received::{Payer, Task};
+use crate::shape::Shaped;
+use crate::unseen::{Accepted, Work};
+
+/// A receipt with what is needed to finish it.
+pub(crate) struct ReceiptBuilder {
+    receipt: Receipt,
+    consumption: Consumption,
+    received: Instant,
+    /// When the present attempt began.
+    asked: Instant,
+    /// The circuit of the last attempt, and when its provider accepted the request; `None` where
+    /// the attempt failed, or its work is in the provider's figures.
+    at_work: Option<(CircuitKey, Accepted)>,
+    /// The backend of the last attempt.
+    endpoint: Option<Arc<Endpoint>>,
+    /// The model thinks without showing it.
+    reasons_unseen: bool,
+    /// Nothing of the answer is handed over before all of it is there.
+    holds_back: bool,
+    /// How the answer broke off after its first content.
+    broke: Option<FaultClass>,
+}
+
+impl ReceiptBuilder {
+    /// The receipt of a request that was read and not sent.
+    pub(crate) fn new(call: &Call) -> Self {
+        Self {
+            receipt: empty(call),
+            consumption: Consumption::new(call),
+            received: call.received_at(),
+            asked: call.received_at(),
+            at_work: None,
+            endpoint: None,
+            reasons_unseen: false,
+            holds_back: false,
+            broke: None,
+        }
+    }
+
+    /// The receipt as far as it is known.
+    pub(crate) fn receipt(&self) -> &Receipt {
+        &self.receipt
+    }
+
+    /// The amounts, for the funds of the request.
+    pub(crate) fn amounts_mut(&mut self) -> &mut Amounts {
+        &mut self.receipt.amounts
+    }
+
+    /// The usage so far.
+    pub(crate) fn usage(&self) -> Option<&Usage> {
+        self.receipt.usage.as_ref()
+    }
+
+    /// The caller's bytes.
+    pub(crate) fn body(&self) -> &Bytes {
+        self.consumption.body()
+    }
+
+    /// The backend of the last attempt.
+    pub(crate) fn endpoint(&self) -> Option<&Arc<Endpoint>> {
+        self.endpoint.as_ref()
+    }
+
+    /// How the answer broke off after its first content.
+    pub(crate) fn broke(&self) -> Option<FaultClass> {
+        self.broke
+    }
+
+    /// Time since the request was received.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.received.elapsed()
+    }
+
+    /// The money is held, or none is needed.
+    pub(crate) fn reserved(&mut self) {
+        self.receipt.timings.reserved = Some(self.elapsed());
+    }
+
+    /// An attempt begins.
+    pub(crate) fn ask(&mut self, call: &Call, shaped: &Shaped) {
+        let leg = &shaped.leg;
+        let receipt = &mut self.receipt;
+        receipt.mode = call.principal().payment_mode(leg.endpoint.direct);
+        receipt.provider_payment = Some(leg.endpoint.payment);
+        receipt.amounts.spread_rate = match receipt.mode {
+            PaymentMode::Prepaid => rate(call.principal(), call.snapshot()),
+            PaymentMode::Owner | PaymentMode::Direct => BasisPoints::ZERO,
+        };
+        receipt.upstream_dialect = shaped.dialect;
+        receipt.backend = leg.endpoint.name.as_str().into();
+        receipt.model = leg.candidate.entry.id.as_str().into();
+        receipt.attempts.push(Attempt {
+            backend: Arc::clone(&receipt.backend),
+            model: leg.candidate.entry.upstream_id.as_str().into(),
+            failure: None,
+            duration: Duration::ZERO,
+        });
+        receipt.routing = account(call, leg);
+        self.holds_back = leg.holds_back(call);
+        let key = CircuitKey::new(&leg.endpoint, &leg.candidate.entry);
+        self.at_work = Some((key, shaped.accepted.clone()));
+        self.endpoint = Some(Arc::clone(&leg.endpoint));
+        self.reasons_unseen = leg.reasons_unseen;
+        self.asked = Instant::now();
+        self.receipt.timings.sent = Some(self.asked - self.received);
+    }
+
+    /// The backend answered with a head.
+    pub(crate) fn head(&mut self) {
+        self.receipt.timings.head = Some(self.elapsed());
+        if let Some(attempt) = self.receipt.attempts.last_mut() {
+            attempt.duration = self.asked.elapsed();
+        }
+    }
+
+    /// Notes what the head of the answer tells.
+    pub(crate) fn answered_as(&mut self, upstream_id: Option<&str>, degraded: &[Degradation]) {
+        self.receipt.upstream_request_id = upstream_id.map(Arc::from);
+        self.receipt.degraded = degraded.to_vec();
+    }
+
+    /// The backend failed, and nothing of its answer counts.
+    pub(crate) fn refused(&mut self, failure: &Failure) {
+        let receipt = &mut self.receipt;
+        if let Some(attempt) = receipt.attempts.last_mut() {
+            attempt.duration = self.asked.elapsed();
+            attempt.failure = Some(AttemptFailure {
+                class: failure.fault.class,
+                status: failure.fault.status,
+                unknown_outcome: failure.next.is_unknown(),
+            });
+        }
+        receipt.usage = None;
+        receipt.model_answered = None;
+        receipt.degraded.clear();
+        receipt.timings.head = None;
+        self.consumption.forget();
+        self.at_work = None;
+    }
+
+    /// The first content is there.
+    pub(crate) fn first_content(&mut self) {
+        self.receipt.timings.first_content = Some(self.elapsed());
+    }
+
+    /// Notes one more loss of the answer.
+    pub(crate) fn degrade(&mut self, lost: Degradation) {
+        self.receipt.degraded.push(lost);
+    }
+
+    /// Notes what became of the schema that the answer had to match.
+    pub(crate) fn schema(&mut self, check: &SchemaCheck, valid: Option<bool>, repaired: bool) {
+        if let Some(routing) = &mut self.receipt.routing {
+            routing.schema = Some(SchemaOutcome {
+                name: check.schema.name.as_str().into(),
+                mode: check.mode.as_str(),
+                valid,
+                repaired,
+            });
+        }
+    }
+
+    /// Notes that the answer broke off after its first content. The caller gets what was written
+    /// so far together with the failure.
+    pub(crate) fn broke_off(&mut self, fault: &Fault) {
+        self.consumption.deliver();
+        self.broke = Some(fault.class);
+    }
+
+    /// Notes that the caller was handed content.
+    pub(crate) fn deliver(&mut self) {
+        self.consumption.deliver();
+    }
+
+    /// Ends the request. A caller that disconnects is told from one that has its answer.
+    pub(crate) fn end(&mut self, outcome: Outcome, health: &Health, observed: &UpstreamStats) {
+        self.receipt.outcome = outcome;
+        if outcome == Outcome::Aborted {
+            let unseen = self.unseen_work(health, observed);
+            self.consumption.left(unseen);
+        }
+        self.receipt.timings.total = self.elapsed();
+    }
+
+    /// Changes how the request ended, where that is known only when it is settled.
+    pub(crate) fn end_as(&mut self, outcome: Outcome) {
+        self.receipt.outcome = outcome;
+    }
+
+    /// Tokens that the provider made unseen for a caller that disconnects.
+    fn unseen_work(&self, health: &Health, observed: &UpstreamStats) -> Option<u64> {
+        let (key, accepted) = self.at_work.as_ref()?;
+        let now = Instant::now();
+        let timings = &self.receipt.timings;
+        let time = if self.receipt.streamed && !self.holds_back {
+            timings.head.filter(|_| self.reasons_unseen)?;
+            let until = timings.first_content.unwrap_or_else(|| self.elapsed());
+            until.saturating_sub(timings.sent?)
+        } else {
+            now.saturating_duration_since(accepted.get()?)
+        };
+        if health.open_since(key, now).is_some() {
+            return None;
+        }
+        match self.consumption.task() {
+            Task::CountTokens => None,
+            Task::Embeddings => Some(0),
+            Task::Generate => Some(self.work(observed, now)?.tokens_in(time)),
+        }
+    }
+
+    /// The usual pace of the backend of the last attempt.
+    pub(crate) fn work(&self, observed: &UpstreamStats, now: Instant) -> Option<Work> {
+        let attempt = self.receipt.attempts.last()?;
+        let streamed = self.receipt.streamed;
+        Some(observed.work(&attempt.backend, &attempt.model, streamed, now))
+    }
+}
+
+/// What is counted.
+impl ReceiptBuilder {
+    /// Counts the answer with this meter from now on.
+    pub(crate) fn meter_with(&mut self, meter: Option<Meter>) {
+        self.consumption.meter_with(meter);
+    }
+
+    /// The meter of an answer that is being made.
+    pub(crate) fn live_meter(&mut self) -> Option<&mut Meter> {
+        self.consumption.live_meter()
+    }
+
+    /// Keeps a whole answer to be counted, where the provider reported no usage.
+    pub(crate) fn keep_for_count(&mut self, answer: impl FnOnce() -> Bytes) {
+        if self.receipt.usage.is_none() {
+            self.consumption.keep(answer());
+        }
+    }
+
+    /// Notes that the provider's work is done. Nothing of what is handed over from now on is
+    /// counted again.
+    pub(crate) fn complete(&mut self, meter: Option<Meter>) {
+        self.consumption
+            .complete(self.receipt.usage.is_some(), meter);
+        // What it did unseen is in its figures.
+        self.at_work = None;
+    }
+
+    /// Notes that the work is done with what was metered, and none of it is handed over.
+    pub(crate) fn complete_as_metered(&mut self) {
+        let meter = self.consumption.take_meter();
+        self.complete(meter);
+    }
+
+    /// Notes that the answer ended as the provider meant it to.
+    pub(crate) fn ended_well(&mut self) {
+        self.consumption.ended(self.receipt.usage.is_some());
+    }
+
+    /// Notes whether the provider has said its last word on the usage so far.
+    pub(crate) fn note_counted(&mut self, is_counted: bool) {
+        self.consumption.note_counted(is_counted);
+    }
+
+    /// Takes in what an event or a body of the provider reports.
+    pub(crate) fn observe(&mut self, seen: &Observed) {
+        if self.consumption.is_complete() {
+            return;
+        }
+        if let Some(usage) = &seen.usage {
+            if self.receipt.usage.as_ref() != Some(usage) {
+                self.receipt.usage = Some(usage.clone());
+            }
+            self.note_counted(seen.finished || seen.terminal);
+        }
+        if let Some(model) = &seen.model {
+            self.answered_by(model);
+        }
+    }
+
+    /// Takes in usage that the provider reported; later figures supersede earlier ones.
+    pub(crate) fn count(&mut self, usage: &Usage) {
+        if self.consumption.is_complete() {
+            return;
+        }
+        match &mut self.receipt.usage {
+            Some(known) => known.supersede(usage),
+            empty => *empty = Some(usage.clone()),
+        }
+    }
+
+    /// Adds the usage of another attempt at the same backend.
+    pub(crate) fn add(&mut self, usage: &Usage) {
+        match &mut self.receipt.usage {
+            Some(known) => known.add(usage),
+            empty => *empty = Some(usage.clone()),
+        }
+        let again = self.receipt.attempts.last().cloned();
+        self.receipt.attempts.extend(again);
+    }
+
+    /// Notes the model as the provider names it.
+    pub(crate) fn answered_by(&mut self, model: &str) {
+        if self.receipt.model_answered.as_deref() != Some(model) {
+            self.receipt.model_answered = Some(model.into());
+        }
+    }
+
+    /// Tokens of output so far: what the provider reported, or what the bytes come to at most.
+    pub(crate) fn output_so_far(&mut self) -> u64 {
+        self.consumption.output_so_far(self.receipt.usage.as_ref())
+    }
+
+    /// Whether what the provider bills for this is due.
+    pub(crate) fn is_owed(&self) -> bool {
+        self.consumption.is_owed(self.receipt.outcome, self.usage())
+    }
+
+    /// Whether somebody has to count, because the provider did not.
+    pub(crate) fn needs_count(&self) -> bool {
+        let receipt = &self.receipt;
+        !receipt.estimated && self.consumption.needs_count(receipt.outcome, self.usage())
+    }
+
+    /// Counts by length, without waiting.
+    pub(crate) fn estimate_usage(&mut self) {
+        let receipt = &mut self.receipt;
+        self.consumption
+            .estimate(receipt.upstream_dialect, &mut receipt.usage);
+        receipt.estimated = true;
+    }
+
+    /// Counts by the tokenizer, which takes time in proportion to the length.
+    pub(crate) fn count_usage(&mut self) {
+        let receipt = &mut self.receipt;
+        self.consumption
+            .count(receipt.upstream_dialect, &mut receipt.usage);
+        receipt.estimated = true;
+    }
+
+    /// Counts at least one search, where the settings let the provider search.
+    pub(crate) fn searched(&mut self) {
+        if let Some(usage) = &mut self.receipt.usage {
+            usage.web_searches.get_or_insert(1);
+        }
+    }
+}
+
+fn empty(call: &Call) -> Receipt {
+    let key = match &call.principal().payer {
+        Payer::Owner => None,
+        Payer::Prepaid(key) => Some(key.id.clone()),
+    };
+    Receipt {
+        request_id: call.request_id().clone(),
+        client_request_id: call.client_request_id().cloned(),
+        received_at_ms: call.received_at_ms(),
+        account: call.principal().account.clone(),
+        key,
+        session: call.hints().session.clone(),
+        subsystem: call.hints().subsystem.clone(),
+        dialect: call.dialect(),
+        upstream_dialect: call.dialect(),
+        model_requested: Arc::clone(call.model()),
+        model: Arc::clone(call.model()),
+        model_answered: None,
+        backend: Arc::default(),
+        upstream_request_id: None,
+        attempts: Vec::new(),
+        streamed: call.stream(),
+        usage: None,
+        estimated: false,
+        mode: PaymentMode::Owner,
+        provider_payment: None,
+        amounts: Amounts {
+            provider_cost: None,
+            spread_rate: BasisPoints::ZERO,
+            spread: MicroUsd::ZERO,
+            charge: MicroUsd::ZERO,
+            shortfall: MicroUsd::ZERO,
+            baseline: None,
+            cache_savings: None,
+            balance: None,
+        },
+        cache: "bypass".into(),
+        degraded: Vec::new(),
+        optimizations: Vec::new(),
+        routing: None,
+        outcome: Outcome::Aborted,
+        timings: Timings::default(),
+    }
+}
