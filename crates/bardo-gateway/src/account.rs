@@ -2,20 +2,18 @@
 
 pub(crate) mod caps;
 
+use std::collections::BTreeMap;
+
 use bardo_engine::{Payer, Principal, Snapshot};
-use bardo_ledger::{Funds, Receipts, StoreError, UsageQuery, UsageRow};
-use bardo_router::Roster;
-use bardo_types::calendar::{DAY_MS, Date};
+use bardo_ledger::{
+    Dimension, Funds, Group, ReceiptFilter, Receipts, StoreError, SumQuery, SumRow, Sums,
+};
 use bardo_types::money::MicroUsd;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::error::Problem;
 use crate::operator::balance_json;
-
-/// Without dates, usage covers so many days up to today.
-const USUAL_DAYS: u64 = 30;
-/// Largest number of days in a report of usage.
-const DAYS_MAX: u64 = 400;
+use crate::usage::{self, BadParameter, Days, Parameters};
 
 /// Answers `GET /v1/balance`.
 pub(crate) async fn balance(funds: &dyn Funds, principal: &Principal) -> Result<Value, Problem> {
@@ -46,7 +44,8 @@ pub(crate) async fn receipt(
     found.ok_or_else(|| Problem::receipt_not_found(id))
 }
 
-/// `GET /v1/usage?from=2026-11-01&to=2026-11-20`, both days included.
+/// `GET /v1/usage?from=2026-11-01&to=2026-11-20`, both days included; `by` names other dimensions
+/// than day, model and backend.
 pub(crate) async fn usage(
     receipts: &dyn Receipts,
     principal: &Principal,
@@ -54,38 +53,54 @@ pub(crate) async fn usage(
     now_ms: u64,
     snapshot: &Snapshot,
 ) -> Result<Value, Problem> {
-    let today = now_ms / DAY_MS;
-    let date = |name: &'static str| -> Result<Option<u64>, Problem> {
-        let Some(text) = parameter(query, name) else {
-            return Ok(None);
-        };
-        let date = Date::parse(text).ok_or_else(|| Problem::bad_date(name))?;
-        Ok(Some(date.days()))
-    };
-    let to = date("to")?.unwrap_or(today);
-    let from = date("from")?.unwrap_or_else(|| to.saturating_sub(USUAL_DAYS - 1));
-    if from > to || to - from >= DAYS_MAX {
-        return Err(Problem::bad_date("from"));
-    }
+    let (days, by) = asked(query, now_ms).map_err(|error| Problem::bad_parameter(&error))?;
     receipts.flush().await.map_err(store)?;
-    let rows = receipts
-        .usage(UsageQuery {
-            account: principal.account.clone(),
-            key: None,
-            from_ms: from * DAY_MS,
-            to_ms: (to + 1) * DAY_MS,
-        })
-        .await
-        .map_err(store)?;
+    let query = SumQuery {
+        filter: ReceiptFilter {
+            account: Some(principal.account.clone()),
+            ..days.filter()
+        },
+        // Backends tell which costs the owner of a direct key pays.
+        by: by.iter().copied().chain([Dimension::Backend]).collect(),
+        limit: u32::MAX,
+    };
+    let found = receipts.sums(query).await.map_err(store)?;
+    let mut rows: BTreeMap<Group, Cost> = BTreeMap::new();
+    let mut total = Cost::default();
+    for SumRow { mut group, sums } in found {
+        let cost = Cost::of(&group, sums, snapshot);
+        if !by.contains(&Dimension::Backend) {
+            group.backend = None;
+        }
+        rows.entry(group).or_default().add(&cost);
+        total.add(&cost);
+    }
+    let rows = rows.iter().map(|(group, cost)| {
+        let mut row = usage::labels(group, &by);
+        cost.show(&mut row);
+        row
+    });
+    let mut shown = Map::new();
+    total.show(&mut shown);
     Ok(json!({
         "object": "usage",
         "account": principal.account.as_str(),
-        "from": Date::of_days(from).to_string(),
-        "to": Date::of_days(to).to_string(),
+        "from": days.from.to_string(),
+        "to": days.to.to_string(),
         "currency": "USD",
-        "total": total(&rows, snapshot),
-        "data": rows.iter().map(|one| row(one, snapshot)).collect::<Vec<_>>(),
+        "total": shown,
+        "data": rows.collect::<Vec<_>>(),
     }))
+}
+
+fn asked(query: Option<&str>, now_ms: u64) -> Result<(Days, Vec<Dimension>), BadParameter> {
+    let mut parameters = Parameters::read(query)?;
+    let days = Days::take(&mut parameters, now_ms)?;
+    let by = match parameters.take("by") {
+        Some(text) => usage::dimensions(&text)?,
+        None => vec![Dimension::Day, Dimension::Model, Dimension::Backend],
+    };
+    Ok((days, by))
 }
 
 fn store(error: StoreError) -> Problem {
@@ -99,73 +114,49 @@ pub(crate) fn parameter<'q>(query: Option<&'q str>, name: &str) -> Option<&'q st
         .filter(|value| !value.is_empty())
 }
 
-/// What a provider bills: to the gateway, or to the owner of a direct key.
-fn costs(row: &UsageRow, snapshot: &Snapshot) -> (MicroUsd, MicroUsd) {
-    let backend = snapshot
-        .endpoints
-        .iter()
-        .find(|one| one.name == row.provider);
-    if backend.is_some_and(|one| one.direct) {
-        (MicroUsd::ZERO, row.provider_cost)
-    } else {
-        (row.provider_cost, MicroUsd::ZERO)
-    }
+/// Sums of receipts, and the part of their costs that the owner of a direct key pays.
+#[derive(Default)]
+struct Cost {
+    sums: Sums,
+    direct: MicroUsd,
 }
 
-/// Whether a row's cost is not known: tokens were counted, they came to nothing, and the model is
-/// not free at that backend.
-fn is_unpriced(row: &UsageRow, roster: &Roster) -> bool {
-    let counted = row.input_tokens > 0 || row.output_tokens > 0;
-    counted
-        && row.provider_cost == MicroUsd::ZERO
-        && row.charge == MicroUsd::ZERO
-        && !roster.is_free_at(&row.provider, &row.model)
-}
-
-fn row(row: &UsageRow, snapshot: &Snapshot) -> Value {
-    let is_known = !is_unpriced(row, snapshot.roster());
-    let (provider_cost, direct_cost) = costs(row, snapshot);
-    let known = |amount: MicroUsd| is_known.then(|| amount.to_string());
-    json!({
-        "date": Date::of_days(row.day).to_string(),
-        "model": row.model,
-        "provider": row.provider,
-        "requests": row.requests,
-        "input_tokens": row.input_tokens,
-        "output_tokens": row.output_tokens,
-        "provider_cost": known(provider_cost),
-        "direct_cost": known(direct_cost),
-        "charge": row.charge.to_string(),
-        "savings": known(row.savings),
-    })
-}
-
-/// The sums, of costs over what is priced; `unpriced_requests` says how many are left out of them.
-fn total(rows: &[UsageRow], snapshot: &Snapshot) -> Value {
-    let sum = |of: fn(&UsageRow) -> u64| rows.iter().map(of).fold(0u64, u64::saturating_add);
-    let usd = |of: &dyn Fn(&UsageRow) -> MicroUsd| {
-        let micro = rows
+impl Cost {
+    /// The costs of a group of one backend.
+    fn of(group: &Group, sums: Sums, snapshot: &Snapshot) -> Self {
+        let is_direct = snapshot
+            .endpoints
             .iter()
-            .map(|row| of(row).get())
-            .fold(0, u64::saturating_add);
-        MicroUsd::new(micro).to_string()
-    };
-    let unpriced = rows
-        .iter()
-        .filter(|row| is_unpriced(row, snapshot.roster()));
-    let unpriced: u64 = unpriced.map(|row| row.requests).sum();
-    let requests = sum(|row| row.requests);
-    let is_known = requests == 0 || unpriced < requests;
-    json!({
-        "requests": requests,
-        "unpriced_requests": unpriced,
-        "input_tokens": sum(|row| row.input_tokens),
-        "output_tokens": sum(|row| row.output_tokens),
-        "provider_cost": is_known.then(|| usd(&|row| costs(row, snapshot).0)),
-        "direct_cost": is_known.then(|| usd(&|row| costs(row, snapshot).1)),
-        "charge": usd(&|row| row.charge),
-        "savings": is_known.then(|| usd(&|row| row.savings)),
-    })
+            .any(|one| Some(&one.name) == group.backend.as_ref() && one.direct);
+        let direct = if is_direct {
+            sums.provider_cost
+        } else {
+            MicroUsd::ZERO
+        };
+        Self { sums, direct }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.sums.add(&other.sums);
+        let direct = self.direct.checked_add(other.direct);
+        self.direct = direct.unwrap_or(MicroUsd::MAX);
+    }
+
+    /// Adds the members of a row. Costs are those of the requests whose cost is known; the others
+    /// are counted in `unpriced_requests`.
+    fn show(&self, row: &mut Map<String, Value>) {
+        let sums = &self.sums;
+        usage::counts(sums, row);
+        let provider_cost = sums.provider_cost.saturating_sub(self.direct);
+        for (name, amount) in [
+            ("provider_cost", usage::known(sums, provider_cost)),
+            ("direct_cost", usage::known(sums, self.direct)),
+            ("charge", json!(sums.charge.to_string())),
+            ("savings", usage::known(sums, sums.savings)),
+        ] {
+            row.insert(name.to_owned(), amount);
+        }
+    }
 }
 
 #[cfg(test)]

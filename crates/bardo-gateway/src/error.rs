@@ -147,11 +147,9 @@ impl Problem {
         Self::new(ErrorCode::StoreUnavailable, message).retry_after(1_000)
     }
 
-    pub(crate) fn bad_date(param: &'static str) -> Self {
-        let message = format!(
-            "`{param}` must be a date such as 2026-11-20; `from` must not be after `to`, nor more than 400 days before it"
-        );
-        Self::new(ErrorCode::InvalidRequest, message).param(param)
+    /// A parameter of a query cannot be taken.
+    pub(crate) fn bad_parameter(error: &crate::usage::BadParameter) -> Self {
+        Self::new(ErrorCode::InvalidRequest, error.to_string()).param(error.name.as_str())
     }
 
     pub(crate) fn no_event(name: &str) -> Self {

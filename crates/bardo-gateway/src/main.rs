@@ -35,6 +35,7 @@ mod sink;
 mod stores;
 mod unbilled;
 mod upkeep;
+mod usage;
 mod write_timeout;
 
 use std::process::ExitCode;

@@ -144,14 +144,29 @@ pub struct Record {
     pub input_tokens: u64,
     /// Tokens of the answer.
     pub output_tokens: u64,
-    /// What the backend bills.
-    pub provider_cost: MicroUsd,
+    /// Amount that the backend bills; `None` where nobody knows it.
+    pub provider_cost: Option<MicroUsd>,
     /// What the account was charged.
     pub charge: MicroUsd,
     /// What the list price would have been more.
     pub savings: MicroUsd,
+    /// Subsystem that the caller named.
+    pub subsystem: Option<Arc<str>>,
+    /// Session that the caller named.
+    pub session: Option<Arc<str>>,
     /// The whole receipt.
     pub json: Arc<str>,
+}
+
+impl Record {
+    /// The outcome of this name; `unknown` for any other text.
+    #[must_use]
+    pub fn outcome_named(name: &str) -> &'static str {
+        ["finished", "aborted", "failed"]
+            .into_iter()
+            .find(|known| *known == name)
+            .unwrap_or("unknown")
+    }
 }
 
 /// Ends a hold. Sent again, it changes nothing and answers the same.

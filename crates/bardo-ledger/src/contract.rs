@@ -34,6 +34,7 @@ mod caps;
 mod deposits;
 mod holds;
 mod receipts;
+mod receipts_of_all;
 mod rig;
 mod settling;
 
@@ -69,6 +70,7 @@ pub fn cases() -> Vec<Case> {
         settling::CASES,
         caps::CASES,
         receipts::CASES,
+        receipts_of_all::CASES,
     ] {
         all.extend_from_slice(part);
     }

@@ -22,6 +22,7 @@ mod final_figures;
 pub mod hold;
 mod memory;
 mod port;
+mod receipts;
 
 pub use bill::{Bill, bill};
 pub use book::{Book, CapCounter, Paid, Pending, Prepared, Sessions, Settlement};
@@ -32,6 +33,5 @@ pub use command::{
 };
 pub use final_figures::FinalFigures;
 pub use memory::MemoryLedger;
-pub use port::{
-    Accounts, Funds, Future, Holds, Ledger, Receipts, StoreError, UsageQuery, UsageRow,
-};
+pub use port::{Accounts, Funds, Future, Holds, Ledger, Receipts, StoreError};
+pub use receipts::{Cursor, Dimension, Group, ListQuery, ReceiptFilter, SumQuery, SumRow, Sums};

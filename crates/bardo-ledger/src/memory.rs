@@ -3,6 +3,7 @@
 //! It keeps nothing beyond the process and grows for ever: for tests, and for reading. The real
 //! stores answer as this one does.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
 
@@ -14,9 +15,8 @@ use crate::command::{
     Balance, Deposit, End, HoldView, Posting, PostingKind, Record, Refusal, Reservation, Reserve,
     Settle, Settled, Verification,
 };
-use crate::port::{Accounts, Funds, Future, Holds, Receipts, StoreError, UsageQuery, UsageRow};
-
-const DAY_MS: u64 = 86_400_000;
+use crate::port::{Accounts, Funds, Future, Holds, Receipts, StoreError};
+use crate::receipts::{Cursor, Group, ListQuery, SumQuery, SumRow, Sums};
 
 /// Books that end with the process.
 #[derive(Debug, Default)]
@@ -222,40 +222,33 @@ impl Inner {
             .map(|record| record.json.to_string())
     }
 
-    fn usage(&self, query: &UsageQuery) -> Vec<UsageRow> {
-        let mut rows: BTreeMap<(u64, &str, &str), UsageRow> = BTreeMap::new();
+    fn sums(&self, query: &SumQuery) -> Vec<SumRow> {
+        let mut rows: BTreeMap<Group, Sums> = BTreeMap::new();
         for record in &self.records {
-            let asked = record.account == query.account
-                && (query.key.is_none() || query.key == record.key)
-                && (query.from_ms..query.to_ms).contains(&record.at_ms);
-            if !asked {
-                continue;
+            if query.filter.covers(record) {
+                let sums = rows.entry(query.group(record)).or_default();
+                sums.add(&Sums::of(record));
             }
-            let day = record.at_ms / DAY_MS;
-            let row = rows
-                .entry((day, &record.model, &record.provider))
-                .or_insert_with(|| UsageRow {
-                    day,
-                    model: record.model.to_string(),
-                    provider: record.provider.to_string(),
-                    requests: 0,
-                    input_tokens: 0,
-                    output_tokens: 0,
-                    provider_cost: MicroUsd::ZERO,
-                    charge: MicroUsd::ZERO,
-                    savings: MicroUsd::ZERO,
-                });
-            let add = |sum: &mut MicroUsd, more: MicroUsd| {
-                *sum = sum.checked_add(more).unwrap_or(MicroUsd::MAX);
-            };
-            row.requests += 1;
-            row.input_tokens = row.input_tokens.saturating_add(record.input_tokens);
-            row.output_tokens = row.output_tokens.saturating_add(record.output_tokens);
-            add(&mut row.provider_cost, record.provider_cost);
-            add(&mut row.charge, record.charge);
-            add(&mut row.savings, record.savings);
         }
-        rows.into_values().collect()
+        rows.into_iter()
+            .map(|(group, sums)| SumRow { group, sums })
+            .take(usize::try_from(query.limit).unwrap_or(usize::MAX))
+            .collect()
+    }
+
+    fn list(&self, query: &ListQuery) -> Vec<Record> {
+        let is_after = |record: &Record| {
+            let last = query.after.as_ref();
+            last.is_none_or(|last| Cursor::of(record) < *last)
+        };
+        let records = self.records.iter();
+        let mut listed: Vec<Record> = records
+            .filter(|record| query.filter.covers(record) && is_after(record))
+            .cloned()
+            .collect();
+        listed.sort_by_key(|record| Reverse(Cursor::of(record)));
+        listed.truncate(usize::try_from(query.limit).unwrap_or(usize::MAX));
+        listed
     }
 }
 
@@ -367,8 +360,12 @@ impl Receipts for MemoryLedger {
         ready(self.inner().receipt(account, id))
     }
 
-    fn usage(&self, query: UsageQuery) -> Future<'_, Result<Vec<UsageRow>, StoreError>> {
-        ready(self.inner().usage(&query))
+    fn sums(&self, query: SumQuery) -> Future<'_, Result<Vec<SumRow>, StoreError>> {
+        ready(self.inner().sums(&query))
+    }
+
+    fn list(&self, query: ListQuery) -> Future<'_, Result<Vec<Record>, StoreError>> {
+        ready(self.inner().list(&query))
     }
 
     fn dropped(&self) -> u64 {

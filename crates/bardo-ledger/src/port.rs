@@ -2,13 +2,14 @@
 
 use std::pin::Pin;
 
-use bardo_types::ids::{AccountId, KeyId, RequestId};
+use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
 
 use crate::command::{
     Balance, Deposit, HoldView, Posting, Record, Refusal, Reservation, Reserve, Settle, Settled,
     Verification,
 };
+use crate::receipts::{ListQuery, SumQuery, SumRow};
 
 /// What every call of a store answers with.
 pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
@@ -23,42 +24,6 @@ pub enum StoreError {
     /// The store contains an impossible value.
     #[error("the store is damaged: {0}")]
     Damaged(String),
-}
-
-/// Sums of receipts are asked for by this.
-#[derive(Debug, Clone)]
-pub struct UsageQuery {
-    /// The account whose usage is summed.
-    pub account: AccountId,
-    /// By which key alone, if any.
-    pub key: Option<KeyId>,
-    /// From this Unix millisecond on.
-    pub from_ms: u64,
-    /// Up to before this one.
-    pub to_ms: u64,
-}
-
-/// What a model at a backend came to on one day (UTC).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UsageRow {
-    /// Days since 1970-01-01.
-    pub day: u64,
-    /// Name of the model.
-    pub model: String,
-    /// Name of the backend.
-    pub provider: String,
-    /// How many requests.
-    pub requests: u64,
-    /// Tokens of the prompts.
-    pub input_tokens: u64,
-    /// Tokens of the answers.
-    pub output_tokens: u64,
-    /// What the backend bills.
-    pub provider_cost: MicroUsd,
-    /// What was charged.
-    pub charge: MicroUsd,
-    /// What was saved.
-    pub savings: MicroUsd,
 }
 
 /// Money of accounts: what is there, and what comes in.
@@ -134,7 +99,7 @@ pub trait Accounts: Funds {
     fn verify(&self) -> Future<'_, Result<Verification, StoreError>>;
 }
 
-/// Receipts of requests: one of them, or sums over many.
+/// Receipts of requests: one of them, some of them, or sums over many, of one account or of all.
 pub trait Receipts: Send + Sync {
     /// One receipt of an account, as JSON, by the id made here or by the caller's own; of several
     /// with the same name the newest.
@@ -144,8 +109,11 @@ pub trait Receipts: Send + Sync {
         id: &'a str,
     ) -> Future<'a, Result<Option<String>, StoreError>>;
 
-    /// Sums of receipts by day, model and backend.
-    fn usage(&self, query: UsageQuery) -> Future<'_, Result<Vec<UsageRow>, StoreError>>;
+    /// Sums of receipts, a row for each group in their order.
+    fn sums(&self, query: SumQuery) -> Future<'_, Result<Vec<SumRow>, StoreError>>;
+
+    /// Receipts one by one, newest first.
+    fn list(&self, query: ListQuery) -> Future<'_, Result<Vec<Record>, StoreError>>;
 
     /// Answers when what was recorded before can be read, as far as the store can tell.
     fn flush(&self) -> Future<'_, Result<(), StoreError>> {

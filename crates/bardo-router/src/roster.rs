@@ -401,22 +401,6 @@ impl Roster {
         self.pool.quarantined
     }
 
-    /// Whether a backend is known to serve a model for nothing.
-    #[must_use]
-    pub fn is_free_at(&self, backend: &str, model: &str) -> bool {
-        let at = self.specs.iter().position(|spec| spec.name == backend);
-        let Some(at) = at else {
-            return false;
-        };
-        let mut found = self.find(model).into_iter().flatten();
-        let listed = found.find(|candidate| candidate.backend == at);
-        let price = match listed {
-            Some(candidate) => candidate.entry.price,
-            None => self.unlisted(at, model).price,
-        };
-        price.is_some_and(|price| price.is_free())
-    }
-
     /// The models that a backend is known to serve without a known price, by its index.
     pub fn unpriced(&self, backend: usize) -> impl Iterator<Item = &Arc<ModelEntry>> {
         let offered = self.offered.iter();

@@ -125,9 +125,11 @@ async fn one(
         outcome: "finished",
         input_tokens: 1_200,
         output_tokens: 300,
-        provider_cost: MicroUsd::new(8_100),
+        provider_cost: Some(MicroUsd::new(8_100)),
         charge: MicroUsd::new(9_720),
         savings: MicroUsd::ZERO,
+        subsystem: Some("dream_rem".into()),
+        session: Some("session-1".into()),
         json: Arc::clone(json),
     };
     store

@@ -15,6 +15,7 @@ mod ledger;
 mod migrate;
 mod options;
 mod pool;
+mod receipts;
 mod records;
 mod revision;
 mod rows;

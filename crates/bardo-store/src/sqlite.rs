@@ -30,6 +30,7 @@ mod lock;
 mod port;
 mod queries;
 mod reader;
+mod receipts;
 mod replay;
 mod rows;
 mod schema;

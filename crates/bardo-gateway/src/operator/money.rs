@@ -225,9 +225,11 @@ fn decided(json: &str, hold: &HoldView, end: &End) -> Option<Record> {
         outcome: "unknown",
         input_tokens: tokens("input_tokens"),
         output_tokens: tokens("output_tokens"),
-        provider_cost,
+        provider_cost: Some(provider_cost),
         charge,
         savings: MicroUsd::ZERO,
+        subsystem: text("subsystem").map(Arc::from),
+        session: text("session").map(Arc::from),
         json: receipt.to_string().into(),
     })
 }

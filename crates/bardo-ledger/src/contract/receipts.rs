@@ -5,7 +5,7 @@ use bardo_types::money::MicroUsd;
 
 use super::rig::{NOW_MS, Rig, capture};
 use crate::command::{End, Record};
-use crate::port::{UsageQuery, UsageRow};
+use crate::receipts::{Dimension, Group, ReceiptFilter, SumQuery, SumRow, Sums};
 
 cases! {
     a_receipt_is_found_by_our_id_and_by_the_callers
@@ -17,9 +17,9 @@ cases! {
     receipts_are_summed_by_day_model_and_backend
 }
 
-const DAY_MS: u64 = 86_400_000;
+pub(super) const DAY_MS: u64 = 86_400_000;
 
-fn record(rig: &Rig, number: u64, client: Option<&str>, json: &str) -> Record {
+pub(super) fn record(rig: &Rig, number: u64, client: Option<&str>, json: &str) -> Record {
     Record {
         request: rig.request(number),
         client_request_id: client.map(Into::into),
@@ -31,15 +31,17 @@ fn record(rig: &Rig, number: u64, client: Option<&str>, json: &str) -> Record {
         outcome: "finished",
         input_tokens: 100,
         output_tokens: 10,
-        provider_cost: MicroUsd::new(20),
+        provider_cost: Some(MicroUsd::new(20)),
         charge: MicroUsd::new(24),
         savings: MicroUsd::new(5),
+        subsystem: None,
+        session: None,
         json: json.into(),
     }
 }
 
 /// Keeps a receipt together with an end, so that it is there when this answers.
-async fn keep(rig: &Rig, record: Record) {
+pub(super) async fn keep(rig: &Rig, record: Record) {
     let command = crate::command::Settle {
         account: record.account.clone(),
         request: record.request.clone(),
@@ -98,7 +100,7 @@ async fn a_settled_request_keeps_its_first_receipt(rig: Rig) {
     let found = rig.receipt(rig.request(1).as_str()).await;
     assert_eq!(found, Some(r#"{"n":1}"#.to_owned()));
     assert_eq!(sums(&rig, None).await.len(), 1);
-    assert_eq!(sums(&rig, None).await[0].requests, 1);
+    assert_eq!(sums(&rig, None).await[0].sums.requests, 1);
 }
 
 async fn a_reconciled_request_has_its_last_receipt(rig: Rig) {
@@ -117,7 +119,7 @@ async fn a_reconciled_request_has_its_last_receipt(rig: Rig) {
     let found = rig.receipt(rig.request(1).as_str()).await;
     assert_eq!(found, Some(r#"{"n":2}"#.to_owned()));
     let sums = sums(&rig, None).await;
-    assert_eq!((sums[0].requests, sums[0].charge.get()), (1, 24));
+    assert_eq!((sums[0].sums.requests, sums[0].sums.charge.get()), (1, 24));
 }
 
 async fn a_kept_receipt_shows_what_was_really_taken(rig: Rig) {
@@ -148,7 +150,10 @@ async fn a_kept_receipt_shows_what_was_really_taken(rig: Rig) {
     let taken = cost("01", "03", "00", "47", r#""0.000007""#);
     assert_eq!(found, Some(taken));
     let sums = sums(&rig, None).await;
-    assert_eq!((sums[0].charge.get(), sums[0].savings.get()), (33, 67));
+    assert_eq!(
+        (sums[0].sums.charge.get(), sums[0].sums.savings.get()),
+        (33, 67)
+    );
     // Other cases may run on the same store at the same time.
     let verification = rig.ledger.verify().await.expect("the store works");
     let mut problems = verification.problems.iter();
@@ -189,16 +194,14 @@ async fn receipts_are_summed_by_day_model_and_backend(rig: Rig) {
         keep(&rig, kept).await;
     }
     let day = NOW_MS / DAY_MS;
-    let row = |day, model: &str, provider: &str, requests| UsageRow {
-        day,
-        model: model.to_owned(),
-        provider: provider.to_owned(),
-        requests,
-        input_tokens: 100 * requests,
-        output_tokens: 10 * requests,
-        provider_cost: MicroUsd::new(20 * requests),
-        charge: MicroUsd::new(24 * requests),
-        savings: MicroUsd::new(5 * requests),
+    let row = |day, model: &str, backend: &str, requests| SumRow {
+        group: Group {
+            starts_at_ms: Some(day * DAY_MS),
+            model: Some(model.to_owned()),
+            backend: Some(backend.to_owned()),
+            ..Group::default()
+        },
+        sums: of(requests),
     };
     assert_eq!(
         sums(&rig, None).await,
@@ -214,15 +217,31 @@ async fn receipts_are_summed_by_day_model_and_backend(rig: Rig) {
     assert_eq!(sums(&rig.other(), None).await, []);
 }
 
-/// Two days of sums, in the order of day, model and backend.
-async fn sums(rig: &Rig, key: Option<KeyId>) -> Vec<UsageRow> {
-    let query = UsageQuery {
-        account: rig.account.clone(),
-        key,
-        from_ms: NOW_MS,
-        to_ms: NOW_MS + 2 * DAY_MS,
+/// Sums of this many receipts that [`record`] made.
+pub(super) fn of(requests: u64) -> Sums {
+    Sums {
+        requests,
+        failed_requests: 0,
+        unpriced_requests: 0,
+        input_tokens: 100 * requests,
+        output_tokens: 10 * requests,
+        provider_cost: MicroUsd::new(20 * requests),
+        charge: MicroUsd::new(24 * requests),
+        savings: MicroUsd::new(5 * requests),
+    }
+}
+
+/// Sums of two days of an account by day, model and backend.
+async fn sums(rig: &Rig, key: Option<KeyId>) -> Vec<SumRow> {
+    let account = rig.account.clone();
+    let query = SumQuery {
+        filter: ReceiptFilter {
+            account: Some(account),
+            key,
+            ..ReceiptFilter::between(NOW_MS, NOW_MS + 2 * DAY_MS)
+        },
+        by: vec![Dimension::Day, Dimension::Model, Dimension::Backend],
+        limit: u32::MAX,
     };
-    let mut rows = rig.ledger.usage(query).await.expect("the store works");
-    rows.sort_by(|a, b| (a.day, &a.model, &a.provider).cmp(&(b.day, &b.model, &b.provider)));
-    rows
+    rig.ledger.sums(query).await.expect("the store works")
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_ledger::{
-    Accounts, Balance, Deposit, End, Funds, Future, HoldView, Holds, Posting, Receipts, Record,
-    Refusal, Reservation, Reserve, Settle, Settled, StoreError, UsageQuery, UsageRow, Verification,
+    Accounts, Balance, Deposit, End, Funds, Future, HoldView, Holds, Posting, Record, Refusal,
+    Reservation, Reserve, Settle, Settled, StoreError, Verification,
 };
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
@@ -39,18 +39,6 @@ const POSTINGS: &str = "SELECT p.transfer, p.at_ms, p.kind, p.book, p.amount, p.
         ) AS page
     )
     ORDER BY p.transfer, p.line";
-const RECEIPT: &str = "SELECT json, charge, spread, shortfall, balance FROM bardo.receipts
-    WHERE account = $1 AND (request = $2 OR client_request = $2)
-    ORDER BY request = $2 DESC, at_ms DESC LIMIT 1";
-const USAGE: &str = "SELECT at_ms / 86400000 AS day, model, provider, count(*) AS requests,
-        least(sum(input_tokens), 9223372036854775807)::bigint AS input_tokens,
-        least(sum(output_tokens), 9223372036854775807)::bigint AS output_tokens,
-        least(sum(provider_cost), 9223372036854775807)::bigint AS provider_cost,
-        least(sum(charge), 9223372036854775807)::bigint AS charge,
-        least(sum(savings), 9223372036854775807)::bigint AS savings
-    FROM bardo.receipts
-    WHERE account = $1 AND ($2::text IS NULL OR key_id = $2) AND at_ms >= $3 AND at_ms < $4
-    GROUP BY 1, 2, 3 ORDER BY 1, model COLLATE \"C\", provider COLLATE \"C\"";
 const VERIFY: &str = "SELECT (SELECT count(*) FROM bardo.accounts) AS accounts,
     (SELECT count(*) FROM bardo.postings) AS postings,
     (SELECT count(*) FROM bardo.holds WHERE state IN ('open', 'unknown')) AS holds,
@@ -311,40 +299,5 @@ impl Accounts for PostgresStore {
             .await?;
             rows::verification(rows::one(&rows)?)
         })
-    }
-}
-
-impl Receipts for PostgresStore {
-    fn receipt<'a>(
-        &'a self,
-        account: &'a AccountId,
-        id: &'a str,
-    ) -> Future<'a, Result<Option<String>, StoreError>> {
-        Box::pin(async move {
-            let arguments = vec![text(account.as_str()), Argument::Text(Some(short(id)))];
-            let rows = self.run(RECEIPT, arguments).await?;
-            rows.first().map(rows::receipt).transpose()
-        })
-    }
-
-    fn usage(&self, query: UsageQuery) -> Future<'_, Result<Vec<UsageRow>, StoreError>> {
-        Box::pin(async move {
-            let arguments = vec![
-                text(query.account.as_str()),
-                Argument::Text(query.key.as_ref().map(ToString::to_string)),
-                number(query.from_ms),
-                number(query.to_ms),
-            ];
-            self.all(USAGE, arguments, rows::usage).await
-        })
-    }
-
-    /// Says whether the database answers; receipts that wait are kept a moment later.
-    fn flush(&self) -> Future<'_, Result<(), StoreError>> {
-        Box::pin(async move { self.run("SELECT 1", Vec::new()).await.map(drop) })
-    }
-
-    fn dropped(&self) -> u64 {
-        self.records.dropped()
     }
 }

@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005_final_receipts.sql"),
     include_str!("migrations/0006_pruning.sql"),
     include_str!("migrations/0007_scopes.sql"),
+    include_str!("migrations/0008_receipts_of_all.sql"),
 ];
 
 /// Held while steps are taken, so that processes that start together take them once: `BRDO`.

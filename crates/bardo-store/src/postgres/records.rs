@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bardo_ledger::{Record, StoreError};
+use bardo_types::money::MicroUsd;
 use tokio::sync::{mpsc, watch};
 
 use super::arguments::{Argument, Command, clean, short, signed};
@@ -135,7 +136,7 @@ pub(super) fn arguments(record: Option<&Record>) -> [Argument; 2] {
     ]
 }
 
-fn texts(record: &Record) -> [Option<String>; 8] {
+fn texts(record: &Record) -> [Option<String>; 10] {
     [
         Some(record.account.to_string()),
         Some(record.request.to_string()),
@@ -145,17 +146,19 @@ fn texts(record: &Record) -> [Option<String>; 8] {
         Some(short(&record.provider)),
         Some(record.outcome.to_owned()),
         Some(clean(&record.json)),
+        record.subsystem.as_deref().map(short),
+        record.session.as_deref().map(short),
     ]
 }
 
 fn numbers(record: &Record) -> [Option<i64>; 6] {
     [
-        record.at_ms,
-        record.input_tokens,
-        record.output_tokens,
-        record.provider_cost.get(),
-        record.charge.get(),
-        record.savings.get(),
+        Some(record.at_ms),
+        Some(record.input_tokens),
+        Some(record.output_tokens),
+        record.provider_cost.map(MicroUsd::get),
+        Some(record.charge.get()),
+        Some(record.savings.get()),
     ]
-    .map(|number| Some(signed(number)))
+    .map(|number| number.map(signed))
 }

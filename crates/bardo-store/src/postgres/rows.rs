@@ -1,8 +1,8 @@
 //! What the database answers, as the ports name it.
 
 use bardo_ledger::{
-    Balance, FinalFigures, HoldState, HoldView, Posting, PostingKind, Refusal, Reservation,
-    Settled, StoreError, UsageRow, Verification,
+    Balance, HoldState, HoldView, Posting, PostingKind, Refusal, Reservation, Settled, StoreError,
+    Verification,
 };
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
@@ -118,35 +118,6 @@ pub(super) fn posting(row: &Row) -> Result<Posting, StoreError> {
         book: get(row, "book")?,
         amount: get(row, "amount")?,
         reference: get(row, "reference")?,
-    })
-}
-
-/// A receipt's text, with what settling came to.
-pub(super) fn receipt(row: &Row) -> Result<String, StoreError> {
-    let json: String = get(row, "json")?;
-    if get::<Option<i64>>(row, "spread")?.is_none() {
-        return Ok(json);
-    }
-    let figures = FinalFigures {
-        spread: amount(row, "spread")?,
-        charge: amount(row, "charge")?,
-        shortfall: amount(row, "shortfall")?,
-        balance: Some(amount(row, "balance")?),
-    };
-    Ok(figures.put_into(&json).unwrap_or(json))
-}
-
-pub(super) fn usage(row: &Row) -> Result<UsageRow, StoreError> {
-    Ok(UsageRow {
-        day: number(row, "day")?,
-        model: get(row, "model")?,
-        provider: get(row, "provider")?,
-        requests: number(row, "requests")?,
-        input_tokens: number(row, "input_tokens")?,
-        output_tokens: number(row, "output_tokens")?,
-        provider_cost: amount(row, "provider_cost")?,
-        charge: amount(row, "charge")?,
-        savings: amount(row, "savings")?,
     })
 }
 

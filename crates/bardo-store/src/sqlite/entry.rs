@@ -52,6 +52,13 @@ const ENDING: u8 = 1;
 const HOLD: u8 = 2;
 const GONE: u8 = 3;
 
+/// The end has no receipt.
+const NO_RECORD: u8 = 0;
+/// A receipt of the first version, without the members that [`put_record`] writes last.
+const FIRST_RECORD: u8 = 1;
+/// A receipt with all members.
+const RECORD: u8 = 2;
+
 impl Entry {
     /// Appends it as bytes.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
@@ -110,9 +117,12 @@ impl Ending {
         if let Some(held) = &self.unknown {
             held.encode(out);
         }
-        out.push(u8::from(self.record.is_some()));
-        if let Some(record) = &self.record {
-            put_record(out, record);
+        match &self.record {
+            None => out.push(NO_RECORD),
+            Some(record) => {
+                out.push(RECORD);
+                put_record(out, record);
+            }
         }
     }
 
@@ -133,8 +143,10 @@ impl Ending {
             _ => Some(Held::decode(from)?),
         };
         let record = match from.byte()? {
-            0 => None,
-            _ => Some(from.record()?),
+            NO_RECORD => None,
+            FIRST_RECORD => Some(from.first_record()?),
+            RECORD => Some(from.record()?),
+            _ => return None,
         };
         Some(Self {
             account,
@@ -229,6 +241,13 @@ const fn window_code(window: Window) -> u8 {
 }
 
 fn put_record(out: &mut Vec<u8>, record: &Record) {
+    put_first_record(out, record);
+    put_optional(out, record.subsystem.as_deref());
+    put_optional(out, record.session.as_deref());
+    out.push(u8::from(record.provider_cost.is_some()));
+}
+
+fn put_first_record(out: &mut Vec<u8>, record: &Record) {
     put_text(out, record.request.as_str());
     put_optional(out, record.client_request_id.as_deref());
     put_text(out, record.account.as_str());
@@ -240,7 +259,7 @@ fn put_record(out: &mut Vec<u8>, record: &Record) {
     for number in [
         record.input_tokens,
         record.output_tokens,
-        record.provider_cost.get(),
+        record.provider_cost.unwrap_or_default().get(),
         record.charge.get(),
         record.savings.get(),
     ] {
@@ -308,6 +327,16 @@ impl<'a> Bytes<'a> {
     }
 
     fn record(&mut self) -> Option<Record> {
+        let mut record = self.first_record()?;
+        record.subsystem = self.optional()?.map(Arc::from);
+        record.session = self.optional()?.map(Arc::from);
+        if self.byte()? == 0 {
+            record.provider_cost = None;
+        }
+        Some(record)
+    }
+
+    fn first_record(&mut self) -> Option<Record> {
         Some(Record {
             request: self.request()?,
             client_request_id: self.optional()?.map(Arc::from),
@@ -319,22 +348,17 @@ impl<'a> Bytes<'a> {
             at_ms: self.number()?,
             model: self.text()?.into(),
             provider: self.text()?.into(),
-            outcome: outcome_named(self.text()?),
+            outcome: Record::outcome_named(self.text()?),
             input_tokens: self.number()?,
             output_tokens: self.number()?,
-            provider_cost: self.amount()?,
+            provider_cost: Some(self.amount()?),
             charge: self.amount()?,
             savings: self.amount()?,
+            subsystem: None,
+            session: None,
             json: self.text()?.into(),
         })
     }
-}
-
-fn outcome_named(name: &str) -> &'static str {
-    ["finished", "aborted", "failed"]
-        .into_iter()
-        .find(|known| *known == name)
-        .unwrap_or("unknown")
 }
 
 #[cfg(test)]
@@ -385,8 +409,15 @@ mod tests {
                 record,
             }))
         };
+        let labelled = Record {
+            provider_cost: None,
+            subsystem: Some("dream_rem".into()),
+            session: Some("s".into()),
+            ..record("a", 1, 24)
+        };
         vec![
             ending(None, Some(record("a", 1, 24))),
+            ending(None, Some(labelled)),
             ending(Some(held()), None),
             Entry::Hold(held()),
             Entry::Gone((account("b"), request(2))),
@@ -404,6 +435,26 @@ mod tests {
             let read = Entry::decode(&mut rest);
             assert_eq!(format!("{read:?}"), format!("{:?}", Some(entry)));
         }
+        assert!(rest.is_empty());
+    }
+
+    /// A server of an earlier version may have left such entries behind.
+    #[test]
+    fn receipts_of_the_first_version_are_read() {
+        let Entry::Ending(mut ending) = entries().remove(0) else {
+            unreachable!("the first entry is an end");
+        };
+        let record = ending.record.take().unwrap();
+        let mut bytes = vec![ENDING];
+        ending.encode(&mut bytes);
+        assert_eq!(bytes.pop(), Some(NO_RECORD));
+        bytes.push(FIRST_RECORD);
+        put_first_record(&mut bytes, &record);
+        let mut rest = &bytes[..];
+        ending.record = Some(record);
+        let read = Entry::decode(&mut rest);
+        let expected = Some(Entry::Ending(ending));
+        assert_eq!(format!("{read:?}"), format!("{expected:?}"));
         assert!(rest.is_empty());
     }
 

@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering;
 
 use bardo_access::{Amendment, KeyError, KeyRecord, KeyStore};
 use bardo_ledger::{
-    Accounts, Balance, Deposit, Funds, Future, HoldView, Holds, Posting, Receipts, Record, Refusal,
-    Reservation, Reserve, Settle, Settled, StoreError, UsageQuery, UsageRow, Verification,
+    Accounts, Balance, Deposit, Funds, Future, HoldView, Holds, ListQuery, Posting, Receipts,
+    Record, Refusal, Reservation, Reserve, Settle, Settled, StoreError, SumQuery, SumRow,
+    Verification,
 };
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
@@ -15,7 +16,7 @@ use super::error::key_error;
 use super::keys::{self, Written};
 use super::reader::Length;
 use super::shared::Action;
-use super::{Side, SqliteStore, journal, loading, queries, verify};
+use super::{Side, SqliteStore, journal, loading, queries, receipts, verify};
 
 /// What only a server can do.
 fn no_server<T>() -> Result<T, StoreError> {
@@ -191,13 +192,19 @@ impl Receipts for SqliteStore {
     ) -> Future<'a, Result<Option<String>, StoreError>> {
         let (account, id) = (account.clone(), id.to_owned());
         Box::pin(self.read(Length::Short, move |connection| {
-            queries::receipt(connection, account.as_str(), &id)
+            receipts::one(connection, account.as_str(), &id)
         }))
     }
 
-    fn usage(&self, query: UsageQuery) -> Future<'_, Result<Vec<UsageRow>, StoreError>> {
+    fn sums(&self, query: SumQuery) -> Future<'_, Result<Vec<SumRow>, StoreError>> {
         Box::pin(self.read(Length::Long, move |connection| {
-            queries::usage(connection, &query)
+            receipts::sums(connection, &query)
+        }))
+    }
+
+    fn list(&self, query: ListQuery) -> Future<'_, Result<Vec<Record>, StoreError>> {
+        Box::pin(self.read(Length::Long, move |connection| {
+            receipts::list(connection, &query)
         }))
     }
 

@@ -1,13 +1,10 @@
-//! What is read: balances, postings, receipts and their sums.
+//! What is read of accounts: balances and postings.
 
-use bardo_ledger::{Balance, Posting, PostingKind, UsageQuery, UsageRow};
-use bardo_types::ids::KeyId;
+use bardo_ledger::{Balance, Posting, PostingKind};
 use bardo_types::money::MicroUsd;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::rows;
-
-const DAY_MS: i64 = 86_400_000;
 
 /// Where an account stands by its row; `None` where nothing was ever deposited.
 pub(super) fn balance(connection: &Connection, id: &str) -> rusqlite::Result<Option<Balance>> {
@@ -86,76 +83,6 @@ fn push_lines(lines: &mut Vec<Posting>, account: &str, row: &Row<'_>) -> rusqlit
         }
     }
     Ok(())
-}
-
-/// A receipt's text, by our id or the caller's.
-pub(super) fn receipt(
-    connection: &Connection,
-    account: &str,
-    id: &str,
-) -> rusqlite::Result<Option<String>> {
-    let select = |condition: &str| -> rusqlite::Result<Option<String>> {
-        connection
-            .prepare_cached(&format!(
-                "SELECT t.json FROM receipts r JOIN receipt_texts t ON t.no = r.no \
-                 WHERE r.account = (SELECT no FROM accounts WHERE id = ?1) AND {condition} \
-                 ORDER BY r.at_ms DESC, r.no DESC LIMIT 1"
-            ))?
-            .query_row([account, id], |row| row.get(0))
-            .optional()
-    };
-    match select("r.request = ?2")? {
-        Some(json) => Ok(Some(json)),
-        None => select("r.client_request = ?2"),
-    }
-}
-
-/// Sums of receipts by day, model and backend, in this order.
-pub(super) fn usage(
-    connection: &Connection,
-    query: &UsageQuery,
-) -> rusqlite::Result<Vec<UsageRow>> {
-    // Receipts are indexed by minute and then by account: the minutes that have any are looked at,
-    // one after the other.
-    let mut select = connection.prepare_cached(
-        "WITH RECURSIVE minutes (minute) AS ( \
-             SELECT min(at_ms / 60000) FROM receipts WHERE at_ms / 60000 >= ?2 / 60000 \
-             UNION ALL SELECT ( \
-                 SELECT min(at_ms / 60000) FROM receipts WHERE at_ms / 60000 > minute) \
-             FROM minutes WHERE minute < (?3 - 1) / 60000) \
-         SELECT at_ms / ?5, model, provider, count(*), \
-             sum(min(input_tokens, 1 << 40)), sum(min(output_tokens, 1 << 40)), \
-             sum(min(provider_cost, 1 << 50)), sum(min(charge, 1 << 50)), \
-             sum(min(savings, 1 << 50)) \
-         FROM minutes CROSS JOIN receipts ON at_ms / 60000 = minute \
-             AND account = (SELECT no FROM accounts WHERE id = ?1) \
-         WHERE at_ms >= ?2 AND at_ms < ?3 AND (?4 IS NULL OR key = ?4) \
-         GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
-    )?;
-    let bound = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
-    let rows = select.query_map(
-        params![
-            query.account.as_str(),
-            bound(query.from_ms),
-            bound(query.to_ms),
-            query.key.as_ref().map(KeyId::as_str),
-            DAY_MS
-        ],
-        |row| {
-            Ok(UsageRow {
-                day: row.get(0)?,
-                model: row.get(1)?,
-                provider: row.get(2)?,
-                requests: row.get(3)?,
-                input_tokens: row.get(4)?,
-                output_tokens: row.get(5)?,
-                provider_cost: MicroUsd::new(row.get(6)?),
-                charge: MicroUsd::new(row.get(7)?),
-                savings: MicroUsd::new(row.get(8)?),
-            })
-        },
-    )?;
-    rows.collect()
 }
 
 #[cfg(test)]

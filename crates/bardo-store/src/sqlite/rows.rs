@@ -111,8 +111,9 @@ impl<'c> Inserts<'c> {
             )?,
             receipt: connection.prepare_cached(
                 "INSERT INTO receipts (account, request, client_request, key, at_ms, model, \
-                 provider, outcome, input_tokens, output_tokens, provider_cost, charge, savings) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+                 provider, outcome, input_tokens, output_tokens, provider_cost, charge, savings, \
+                 subsystem, session, cost_unknown) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) \
                  ON CONFLICT (request, account) DO NOTHING",
             )?,
             text: connection
@@ -150,9 +151,12 @@ impl<'c> Inserts<'c> {
             record.outcome,
             clamp(record.input_tokens),
             clamp(record.output_tokens),
-            clamp(record.provider_cost.get()),
+            clamp(record.provider_cost.unwrap_or_default().get()),
             clamp(record.charge.get()),
             clamp(record.savings.get()),
+            record.subsystem.as_deref(),
+            record.session.as_deref(),
+            record.provider_cost.is_none(),
         ];
         if self.receipt.execute(columns)? == 1 {
             let no = self.connection.last_insert_rowid();
@@ -164,7 +168,8 @@ impl<'c> Inserts<'c> {
             .prepare_cached(
                 "UPDATE receipts SET client_request = ?3, key = ?4, at_ms = ?5, model = ?6, \
                  provider = ?7, outcome = ?8, input_tokens = ?9, output_tokens = ?10, \
-                 provider_cost = ?11, charge = ?12, savings = ?13 \
+                 provider_cost = ?11, charge = ?12, savings = ?13, subsystem = ?14, \
+                 session = ?15, cost_unknown = ?16 \
                  WHERE account = ?1 AND request = ?2 RETURNING no",
             )?
             .query_row(columns, |row| row.get(0))?;

@@ -16,6 +16,7 @@ pub(super) const APPLICATION_ID: i64 = 0x4252_444f;
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
 ];
 
 /// Pages that the writer keeps in memory: those at the growing end of each table and index.

@@ -258,9 +258,11 @@ fn record(of: &AccountId, id: &str) -> bardo_ledger::Record {
         outcome: "finished",
         input_tokens: u64::MAX,
         output_tokens: 2,
-        provider_cost: MicroUsd::new(3),
+        provider_cost: Some(MicroUsd::new(3)),
         charge: MicroUsd::new(4),
         savings: MicroUsd::ZERO,
+        subsystem: Some("sub\0system".into()),
+        session: None,
         json: "{\"a\":\"\0\"}".into(),
     }
 }

@@ -1,6 +1,7 @@
 use bardo_ledger::contract::block_on;
 use bardo_ledger::{
-    Accounts, Cap, CapScope, End, HoldState, Holds, Ledger, Receipts, Refusal, Settle, Window,
+    Accounts, Cap, CapScope, End, HoldState, Holds, Ledger, ReceiptFilter, Receipts, Refusal,
+    Settle, SumQuery, Window,
 };
 use bardo_types::ids::KeyId;
 
@@ -189,6 +190,38 @@ fn books_of_an_earlier_version_are_taken_over() {
     let store = folder.serve();
     assert_eq!(stands(&*store, "a"), (100, 36, 0, 64));
     check_verify(&*store);
+}
+
+#[test]
+fn receipts_of_an_earlier_version_are_summed_and_their_costs_count_as_known() {
+    let folder = Folder::new();
+    folder
+        .raw()
+        .execute_batch(concat!(
+            "PRAGMA journal_mode = WAL; PRAGMA application_id = 0x4252444f; BEGIN;",
+            include_str!("../migrations/0001.sql"),
+            include_str!("../migrations/0002.sql"),
+            "PRAGMA user_version = 2;
+             INSERT INTO accounts (no, id) VALUES (1, 'owner');
+             INSERT INTO receipts VALUES
+                 (1, 1, 'req_1', NULL, 'k', 1795190400000, 'm', 'sim', 'failed', 100, 10, 0, 0, 5),
+                 (2, 1, 'req_2', NULL, NULL, 1795190400001, 'm', 'sim', 'finished', 100, 10, 7, 0, 5);
+             INSERT INTO receipt_texts VALUES (1, '{}'), (2, '{}');
+             COMMIT;"
+        ))
+        .unwrap();
+    let store = folder.serve();
+    store.record(record("owner", 3, 0));
+    refresh(&store);
+    let query = SumQuery {
+        filter: ReceiptFilter::between(0, u64::MAX),
+        by: Vec::new(),
+        limit: 9,
+    };
+    let rows = block_on(store.sums(query)).unwrap();
+    let sums = rows[0].sums;
+    assert_eq!((sums.requests, sums.failed_requests), (3, 1));
+    assert_eq!((sums.unpriced_requests, sums.provider_cost), (0, micro(27)));
 }
 
 #[test]

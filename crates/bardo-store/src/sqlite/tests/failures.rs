@@ -4,8 +4,8 @@ use std::time::Duration;
 use bardo_access::{KeyKind, KeyRecord, KeyStore, Scopes};
 use bardo_ledger::contract::block_on;
 use bardo_ledger::{
-    Accounts, Cap, CapScope, End, Funds, Holds, Ledger, Receipts, Record, Settle, StoreError,
-    Window,
+    Accounts, Cap, CapScope, Dimension, End, Funds, Holds, Ledger, ReceiptFilter, Receipts, Record,
+    Settle, StoreError, SumQuery, Window,
 };
 use bardo_types::ids::KeyId;
 
@@ -323,14 +323,19 @@ fn times_that_never_come_harm_nobody() {
     block_on(store.settle(command)).unwrap();
     assert_eq!(stands(&*store, "a"), (100, 24, 0, 76));
     settle_with_receipt(&*store, 2, "{}").unwrap();
-    let everything = bardo_ledger::UsageQuery {
-        account: account("a"),
-        key: None,
-        from_ms: 0,
-        to_ms: u64::MAX,
-    };
     // Between the two receipts lie more minutes than can be looked at.
-    assert_eq!(block_on(store.usage(everything)).unwrap().len(), 1);
+    for account in [None, Some(account("a"))] {
+        let filter = ReceiptFilter {
+            account,
+            ..ReceiptFilter::between(0, u64::MAX)
+        };
+        let query = SumQuery {
+            filter,
+            by: vec![Dimension::Day],
+            limit: u32::MAX,
+        };
+        assert_eq!(block_on(store.sums(query)).unwrap().len(), 1);
+    }
     check_verify(&*store);
 }
 
@@ -486,7 +491,7 @@ fn other_files_are_left_alone() {
     let version: i64 = raw
         .query_row("PRAGMA user_version", [], |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 2, "an empty file was brought up to date");
+    assert_eq!(version, 3, "an empty file was brought up to date");
     raw.execute_batch("PRAGMA user_version = 99").unwrap();
     assert!(matches!(
         open(Mode::Serve),

@@ -186,9 +186,11 @@ pub(in crate::sqlite) fn record(name: &str, number: u64, charge: u64) -> Record 
         outcome: "finished",
         input_tokens: 100,
         output_tokens: 10,
-        provider_cost: micro(20),
+        provider_cost: Some(micro(20)),
         charge: micro(charge),
         savings: micro(5),
+        subsystem: None,
+        session: None,
         json: format!("{{\"n\":{number}}}").into(),
     }
 }

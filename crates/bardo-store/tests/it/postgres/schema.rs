@@ -3,7 +3,7 @@
 use std::thread;
 
 use bardo_ledger::contract::block_on;
-use bardo_ledger::{Accounts, Holds, StoreError};
+use bardo_ledger::{Accounts, Dimension, Holds, ReceiptFilter, Receipts, StoreError, SumQuery};
 use bardo_store::postgres::PostgresStore;
 
 use super::{account, adds_up, capture, deposit, options, reserve, server, store};
@@ -29,6 +29,50 @@ fn a_schema_of_a_newer_version_is_left_alone() {
     server().execute(&url, newer).unwrap();
     let answer = block_on(PostgresStore::connect(&options(&url)));
     assert!(matches!(answer, Err(StoreError::Damaged(_))));
+}
+
+/// Takes the schema back to before receipts had subsystems and sessions.
+pub(super) const WITHOUT_RECEIPTS_OF_ALL: &str = "
+    DELETE FROM bardo.schema WHERE version >= 8;
+    ALTER TABLE bardo.receipts DROP COLUMN subsystem, DROP COLUMN session,
+        ALTER COLUMN provider_cost SET NOT NULL;
+    DROP INDEX bardo.receipts_by_moment;
+    CREATE INDEX receipts_by_age ON bardo.receipts USING brin (at_ms);";
+
+#[test]
+fn receipts_of_an_earlier_version_are_summed_and_it_may_go_on_beside_this_one() {
+    let url = server().database().unwrap();
+    drop(store(&url));
+    server().execute(&url, WITHOUT_RECEIPTS_OF_ALL).unwrap();
+    let old = "INSERT INTO bardo.receipts (account, request, model, provider, outcome, json, at_ms,
+            input_tokens, output_tokens, provider_cost, charge, savings)
+        VALUES ('owner', 'r1', 'm', 'sim', 'finished', '{}', 5, 100, 10, 0, 0, 0)";
+    server().execute(&url, old).unwrap();
+    let store = store(&url);
+    let beside = "SELECT bardo.keep_receipts(2,
+        ARRAY['owner', 'r2', NULL, 'k', 'm', 'sim', 'failed', '{}',
+              'owner', 'r3', NULL, NULL, 'm', 'sim', 'finished', '{}'],
+        ARRAY[6, 100, 10, 7, 0, 0, 7, 100, 10, 8, 0, 0])";
+    server().execute(&url, beside).unwrap();
+    let query = SumQuery {
+        filter: ReceiptFilter::between(0, 9),
+        by: vec![Dimension::Key, Dimension::Session],
+        limit: 9,
+    };
+    let rows = block_on(store.sums(query)).unwrap();
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            assert_eq!((row.sums.unpriced_requests, &row.group.session), (0, &None));
+            (
+                row.group.key.as_deref(),
+                row.sums.requests,
+                row.sums.failed_requests,
+                row.sums.provider_cost.get(),
+            )
+        })
+        .collect();
+    assert_eq!(found, [(None, 2, 0, 8), (Some("k"), 1, 1, 7)]);
 }
 
 #[test]
