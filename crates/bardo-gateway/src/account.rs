@@ -65,10 +65,10 @@ pub(crate) async fn usage(
         limit: u32::MAX,
     };
     let found = receipts.sums(query).await.map_err(store)?;
-    let mut rows: BTreeMap<Group, Cost> = BTreeMap::new();
-    let mut total = Cost::default();
+    let mut rows: BTreeMap<Group, OwnCost> = BTreeMap::new();
+    let mut total = OwnCost::default();
     for SumRow { mut group, sums } in found {
-        let cost = Cost::of(&group, sums, snapshot);
+        let cost = OwnCost::of(&group, sums, snapshot);
         if !by.contains(&Dimension::Backend) {
             group.backend = None;
         }
@@ -116,12 +116,12 @@ pub(crate) fn parameter<'q>(query: Option<&'q str>, name: &str) -> Option<&'q st
 
 /// Sums of receipts, and the part of their costs that the owner of a direct key pays.
 #[derive(Default)]
-struct Cost {
+struct OwnCost {
     sums: Sums,
     direct: MicroUsd,
 }
 
-impl Cost {
+impl OwnCost {
     /// The costs of a group of one backend.
     fn of(group: &Group, sums: Sums, snapshot: &Snapshot) -> Self {
         let is_direct = snapshot

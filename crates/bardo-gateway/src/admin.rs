@@ -1,6 +1,8 @@
 //! The admin API: what the command line does to keys and money, over HTTP, on the operators'
 //! listener alone.
 
+pub(crate) mod receipts;
+
 use std::time::Duration;
 
 use bardo_types::money::MicroUsd;
@@ -112,15 +114,22 @@ pub(crate) async fn answer(
     };
     Some(match done {
         Ok(value) => (StatusCode::OK, value),
-        Err(error) => {
-            let status = match &error {
-                OperatorError::Invalid(_) => StatusCode::BAD_REQUEST,
-                OperatorError::Unknown(_) => StatusCode::NOT_FOUND,
-                OperatorError::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-            };
-            (status, json!({ "error": { "message": error.to_string() } }))
-        }
+        Err(error) => refused(&error),
     })
+}
+
+/// Status and body for an action that was not carried out.
+pub(crate) fn refused(error: &OperatorError) -> (StatusCode, Value) {
+    let status = match error {
+        OperatorError::Invalid(_) | OperatorError::Parameter(_) => StatusCode::BAD_REQUEST,
+        OperatorError::Unknown(_) => StatusCode::NOT_FOUND,
+        OperatorError::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let mut body = json!({ "error": { "message": error.to_string() } });
+    if let OperatorError::Parameter(parameter) = error {
+        body["error"]["param"] = json!(parameter.name);
+    }
+    (status, body)
 }
 
 fn read<'b, T: Deserialize<'b> + Default>(body: &'b Bytes) -> Result<T, OperatorError> {

@@ -23,6 +23,7 @@ mod demo;
 mod failure;
 mod keys;
 mod route;
+mod usage;
 
 #[derive(Parser)]
 #[command(
@@ -70,6 +71,8 @@ enum Verb {
         #[command(subcommand)]
         verb: balance::BalanceVerb,
     },
+    /// Sum requests, tokens and costs over all accounts, by key, day, model and more.
+    Usage(Box<usage::UsageArgs>),
     /// List requests with an unknown outcome, and settle them.
     Reconcile(balance::ReconcileArgs),
     /// Print a completion script for a shell.
@@ -229,16 +232,17 @@ fn text<'v>(value: &'v Value, member: &str) -> &'v str {
 }
 
 /// Rows with their columns aligned; the first row is the heading.
-fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Vec<String> {
-    let widths: Vec<usize> = (0..COLUMNS)
+fn table(rows: &[impl AsRef<[String]>]) -> Vec<String> {
+    let columns = rows.first().map_or(0, |row| row.as_ref().len());
+    let widths: Vec<usize> = (0..columns)
         .map(|column| {
-            let widths = rows.iter().map(|row| row[column].chars().count());
+            let widths = rows.iter().map(|row| row.as_ref()[column].chars().count());
             widths.max().unwrap_or(0)
         })
         .collect();
     rows.iter()
         .map(|row| {
-            let cells = row.iter().zip(&widths);
+            let cells = row.as_ref().iter().zip(&widths);
             let line: Vec<String> = cells
                 .map(|(cell, &width)| format!("{cell:<width$}"))
                 .collect();
@@ -288,6 +292,7 @@ pub(crate) fn run() -> ExitCode {
         Verb::Route { verb } => route::run(verb),
         Verb::Keys { verb } => keys::run(*verb),
         Verb::Balance { verb } => balance::run(verb),
+        Verb::Usage(args) => usage::run(*args),
         Verb::Reconcile(args) => balance::reconcile(args),
         Verb::Completions { shell, .. } => {
             complete(shell);

@@ -5,6 +5,7 @@
 mod keys;
 mod money;
 mod scopes;
+mod usage;
 
 use std::sync::Arc;
 
@@ -13,8 +14,11 @@ use bardo_ledger::{Ledger, Refusal, StoreError};
 use bardo_types::clock::Clock;
 use bardo_types::ids::{AccountId, KeyId};
 
+use crate::usage::BadParameter;
+
 pub(crate) use keys::{KeyChange, KeySpec, fresh_name};
 pub(crate) use money::{Resolution, balance_json};
+pub(crate) use usage::UsageReport;
 
 /// Acts on the stores.
 #[derive(Clone)]
@@ -30,6 +34,9 @@ pub(crate) enum OperatorError {
     /// The action is invalid; the text says what is valid.
     #[error("{0}")]
     Invalid(String),
+    /// A parameter is invalid; the text says what is valid.
+    #[error(transparent)]
+    Parameter(#[from] BadParameter),
     /// There is no such key or account.
     #[error("no key or account has the id `{0}`; list keys: bardo-gateway keys list")]
     Unknown(String),

@@ -13,7 +13,7 @@ use bardo_telemetry::{Gauges, Metrics};
 use bardo_types::model::Service;
 use bardo_types::secret::Secret;
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
@@ -23,7 +23,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::admin;
+use crate::admin::{self, receipts::ReceiptsBody};
 use crate::edge::Edge;
 use crate::operator::Operator;
 use crate::unbilled;
@@ -33,6 +33,9 @@ use backends::{Backends, circuit_state};
 const STORE_PATIENCE: Duration = Duration::from_millis(500);
 /// The largest body of the admin API.
 const BODY_MAX: usize = 64 << 10;
+
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const CSV: &str = "text/csv; charset=utf-8";
 
 /// The longest wait for the store when the health is requested.
 const READY_PATIENCE: Duration = Duration::from_millis(500);
@@ -105,7 +108,7 @@ impl Ops {
             "/metrics" => {
                 let backends = Backends::of(&self.edge.engine);
                 self.metrics.backends(&backends.gauges());
-                text_reply(self.metrics.encode(&self.gauges().await))
+                text_reply(self.metrics.encode(&self.gauges().await), OPENMETRICS)
             }
             _ if path.starts_with("/admin/") => self.admin(&head, &path, body).await,
             _ => json_reply(
@@ -174,6 +177,9 @@ impl Ops {
                 json!({ "error": { "message": "the body is larger than 64 KiB or incomplete" } }),
             );
         };
+        if let Some(reply) = self.receipts(head, path).await {
+            return reply;
+        }
         match admin::answer(&self.operator, &head.method, path, &body.to_bytes()).await {
             Some((status, mut value)) => {
                 if value["key"].is_string()
@@ -188,6 +194,28 @@ impl Ops {
                 json!({ "error": { "message": format!("unknown path {} {path}; see docs/operations.md", head.method) } }),
             ),
         }
+    }
+
+    /// Answers for the receipts of all accounts; `None` for another path or method.
+    async fn receipts(&self, head: &http::request::Parts, path: &str) -> Option<OpsReply> {
+        let query = head.uri.query();
+        let shown = match (head.method.as_str(), path) {
+            ("GET", "/admin/usage") => {
+                let accept = head.headers.get(ACCEPT);
+                let accept = accept.and_then(|value| value.to_str().ok());
+                admin::receipts::sums(&self.operator, query, accept).await
+            }
+            ("GET", "/admin/receipts") => admin::receipts::list(&self.operator, query).await,
+            _ => return None,
+        };
+        Some(match shown {
+            Ok(ReceiptsBody::Json(body)) => json_reply(StatusCode::OK, body),
+            Ok(ReceiptsBody::Csv(text)) => text_reply(text, CSV),
+            Err(error) => {
+                let (status, body) = admin::refused(&error);
+                json_reply(status, body)
+            }
+        })
     }
 
     /// The backends that are not billed, without local servers.
@@ -293,12 +321,11 @@ fn json_reply(status: StatusCode, body: Value) -> OpsReply {
     reply
 }
 
-fn text_reply(text: String) -> OpsReply {
+fn text_reply(text: String, kind: &'static str) -> OpsReply {
     let mut reply = Response::new(Full::new(Bytes::from(text)));
-    reply.headers_mut().insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8"),
-    );
+    reply
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     reply
 }
 

@@ -61,6 +61,16 @@ impl Parameters {
         Ok(Self(found))
     }
 
+    /// Parameters by their names.
+    pub(crate) fn of<const COUNT: usize>(given: [(&str, Option<String>); COUNT]) -> Self {
+        let given = given.into_iter();
+        Self(
+            given
+                .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+                .collect(),
+        )
+    }
+
     pub(crate) fn take(&mut self, name: &str) -> Option<String> {
         self.0.remove(name)
     }

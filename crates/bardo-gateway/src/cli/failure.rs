@@ -69,7 +69,7 @@ impl From<ConfigError> for CliFailure {
 impl From<OperatorError> for CliFailure {
     fn from(error: OperatorError) -> Self {
         let code = match error {
-            OperatorError::Invalid(_) => "invalid_request",
+            OperatorError::Invalid(_) | OperatorError::Parameter(_) => "invalid_request",
             OperatorError::Unknown(_) => "not_found",
             OperatorError::Unavailable(_) => "store_unavailable",
         };

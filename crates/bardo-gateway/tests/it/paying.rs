@@ -14,6 +14,7 @@ mod own_bill;
 mod play_money;
 mod provider_payment;
 mod refusals;
+mod spend;
 pub(crate) mod till;
 mod unknown;
 mod verbs;
