@@ -128,7 +128,7 @@ impl Leg {
     }
 
     /// The leg as far as money goes; `None` where it has no price.
-    pub(crate) fn reckoned(&self, call: &Call) -> Option<hold::Candidate> {
+    pub(crate) fn reckoned(&self, call: &Call) -> Option<hold::HoldCandidate> {
         let (size, capabilities) = (call.size(), &self.candidate.entry.capabilities);
         let longest = match capabilities.max_output_tokens {
             0 => size
@@ -142,7 +142,7 @@ impl Leg {
             (Some(own), known) => own.min(known),
             (None, _) => longest,
         };
-        Some(hold::Candidate {
+        Some(hold::HoldCandidate {
             price: self.price?.for_prompt(self.prompt_bound),
             spread: rate(call.principal(), call.snapshot()),
             max_output: longest.saturating_mul(size.choices),

@@ -5,7 +5,7 @@ use std::task::Poll;
 
 use bardo_access::KeyRecord;
 use bardo_ledger::budget;
-use bardo_ledger::hold::{self, Ask, Bound, Sizing};
+use bardo_ledger::hold::{self, Bound, HoldQuery, Sizing};
 use bardo_ledger::{Cap, CapScope, Holds, Refusal, Reservation, Reserve, StoreError, Window};
 use bardo_types::money::MicroUsd;
 use bardo_types::usage::Usage;
@@ -150,8 +150,8 @@ impl Engine {
         call: &Call,
         key: &KeyRecord,
         caps: &[Cap],
-        ask: &mut Ask<'_>,
-    ) -> Result<Option<(hold::Plan, Reservation)>, EngineError> {
+        ask: &mut HoldQuery<'_>,
+    ) -> Result<Option<(hold::HoldPlan, Reservation)>, EngineError> {
         let now_ms = self.services.clock.now_ms();
         let ttl = u64::try_from(call.snapshot().billing.hold_ttl.as_millis()).unwrap_or(u64::MAX);
         let mut refusal = None;
@@ -340,18 +340,18 @@ fn caps_of(key: &KeyRecord, call: &Call) -> Vec<Cap> {
 }
 
 /// The legs whose provider's bill the caller pays, as far as money goes.
-fn billed(call: &Call, plan: &Plan) -> Vec<hold::Candidate> {
+fn billed(call: &Call, plan: &Plan) -> Vec<hold::HoldCandidate> {
     let billed = plan.legs().iter().filter(|leg| !leg.endpoint.direct);
     billed.filter_map(|leg| leg.reckoned(call)).collect()
 }
 
 /// What has to be known to size a hold for a plan.
-fn ask<'a>(call: &Call, plan: &Plan, candidates: &'a [hold::Candidate]) -> Ask<'a> {
+fn ask<'a>(call: &Call, plan: &Plan, candidates: &'a [hold::HoldCandidate]) -> HoldQuery<'a> {
     let size = call.size();
     let billed = || plan.legs().iter().filter(|leg| !leg.endpoint.direct);
     // One leg without a limit leaves the answer without one.
     let output = billed().try_fold(0, |most, leg| Some(leg.output_bound?.max(most)));
-    Ask {
+    HoldQuery {
         prompt_tokens: billed().map(|leg| leg.prompt_bound).max().unwrap_or(0),
         max_tokens: match call.task() {
             Task::Generate => output.map(|output| output.saturating_mul(size.choices)),
@@ -368,7 +368,7 @@ fn ask<'a>(call: &Call, plan: &Plan, candidates: &'a [hold::Candidate]) -> Ask<'
 }
 
 /// How far a hold lets the answer go.
-fn granted(call: &Call, held: &hold::Plan) -> Grant {
+fn granted(call: &Call, held: &hold::HoldPlan) -> Grant {
     let choices = call.size().choices;
     Grant {
         sliced: held.bound == Bound::Growing,

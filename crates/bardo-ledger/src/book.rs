@@ -23,8 +23,8 @@ use hashbrown::{HashMap, HashSet};
 
 use self::account::{Account, Hold};
 use self::counters::{Counters, HeldCap};
-use self::ended::{Ended, Memory};
-use self::pair::Pair;
+use self::ended::{Ended, EndedHolds};
+use self::pair::RequestKey;
 use crate::caps::{Cap, CapScope, Window};
 use crate::command::{Balance, Deposit, HoldState, HoldView, Refusal, Reservation, Reserve};
 
@@ -43,9 +43,9 @@ pub struct Book {
     /// Open holds by the time at which they expire. Unknown ones are not among them.
     expiries: BTreeSet<(u64, AccountId, RequestId)>,
     counters: Counters,
-    ended: Memory,
+    ended: EndedHolds,
     /// Requests between [`Self::prepare`] and its end.
-    ending: HashSet<Pair>,
+    ending: HashSet<RequestKey>,
 }
 
 impl Book {
@@ -53,7 +53,7 @@ impl Book {
     #[must_use]
     pub fn with_memory(entries: usize, for_ms: u64) -> Self {
         Self {
-            ended: Memory::new(entries, for_ms),
+            ended: EndedHolds::new(entries, for_ms),
             ..Self::default()
         }
     }

@@ -23,7 +23,7 @@ const LARGEST_SHARE: u64 = 4;
 
 /// One backend and model that may answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Candidate {
+pub struct HoldCandidate {
     /// Its rates, for a prompt of the size in question.
     pub price: Price,
     /// What is added.
@@ -39,7 +39,7 @@ pub struct Candidate {
 
 /// What is known of a request before it is sent.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
+pub struct HoldQuery<'a> {
     /// The prompt, rather too many than too few tokens; see [`prompt_tokens_upper`].
     pub prompt_tokens: u64,
     /// The limit to the answer that the request carries.
@@ -52,14 +52,14 @@ pub struct Ask<'a> {
     /// Answered piece by piece.
     pub streamed: bool,
     /// All that may answer; the dearest counts.
-    pub candidates: &'a [Candidate],
+    pub candidates: &'a [HoldCandidate],
     /// What the account can spend.
     pub available: MicroUsd,
 }
 
 /// How much is held, and what for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plan {
+pub struct HoldPlan {
     /// Amount to reserve.
     pub amount: MicroUsd,
     /// The answer that it pays for, in tokens.
@@ -86,7 +86,7 @@ pub enum Bound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizing {
     /// The account can bear this hold.
-    Hold(Plan),
+    Hold(HoldPlan),
     /// The account does not bear it.
     Short {
         /// What would be held.
@@ -100,9 +100,9 @@ pub enum Sizing {
     OutOfRange,
 }
 
-impl Candidate {
+impl HoldCandidate {
     /// The most that a prompt and an answer of so many tokens cost here, spread included.
-    fn worst(&self, ask: &Ask<'_>, output_tokens: u64) -> Option<MicroUsd> {
+    fn worst(&self, ask: &HoldQuery<'_>, output_tokens: u64) -> Option<MicroUsd> {
         let price = &self.price;
         let prompt = ask
             .prompt_tokens
@@ -118,7 +118,7 @@ impl Candidate {
 
 /// Decides how much to hold.
 #[must_use]
-pub fn size(ask: &Ask<'_>) -> Sizing {
+pub fn size(ask: &HoldQuery<'_>) -> Sizing {
     let Some(longest) = ask.candidates.iter().map(|one| one.max_output).max() else {
         return Sizing::OutOfRange;
     };
@@ -133,14 +133,14 @@ pub fn size(ask: &Ask<'_>) -> Sizing {
     }
 }
 
-fn limited(ask: &Ask<'_>, limit: u64) -> Sizing {
+fn limited(ask: &HoldQuery<'_>, limit: u64) -> Sizing {
     hold_or_short(ask, limit, Bound::Own)
 }
 
 /// A limit that the account does not bear whole and that no caller asked for: what is right for an
 /// answer without a limit, up to this one. Such a limit has room for thinking, so even a whole
 /// answer is worth more than a few tokens.
-fn lowered(ask: &Ask<'_>, limit: u64) -> Sizing {
+fn lowered(ask: &HoldQuery<'_>, limit: u64) -> Sizing {
     let is_seen = ask.candidates.iter().all(|one| !one.unseen);
     if ask.streamed && is_seen {
         first_slice(ask, limit)
@@ -149,7 +149,7 @@ fn lowered(ask: &Ask<'_>, limit: u64) -> Sizing {
     }
 }
 
-fn first_slice(ask: &Ask<'_>, longest: u64) -> Sizing {
+fn first_slice(ask: &HoldQuery<'_>, longest: u64) -> Sizing {
     let most = longest.min(SLICE_TOKENS);
     let least = longest.min(MIN_SLICE_TOKENS);
     let bound = if most == longest {
@@ -164,7 +164,7 @@ fn first_slice(ask: &Ask<'_>, longest: u64) -> Sizing {
         Some(_) | None => hold_or_short(ask, least, Bound::Growing),
     };
     match sizing {
-        Sizing::Hold(plan) => Sizing::Hold(Plan {
+        Sizing::Hold(plan) => Sizing::Hold(HoldPlan {
             limit: pays_for.filter(|tokens| *tokens < longest),
             ..plan
         }),
@@ -174,7 +174,7 @@ fn first_slice(ask: &Ask<'_>, longest: u64) -> Sizing {
 
 /// All of it at once: what a share of the account pays for, but so many tokens where all of the
 /// account pays for them.
-fn whole(ask: &Ask<'_>, longest: u64, worth: u64) -> Sizing {
+fn whole(ask: &HoldQuery<'_>, longest: u64, worth: u64) -> Sizing {
     let least = affordable(ask, longest.min(worth), ask.available)
         .unwrap_or(0)
         .max(longest.min(MIN_SLICE_TOKENS));
@@ -188,10 +188,10 @@ fn whole(ask: &Ask<'_>, longest: u64, worth: u64) -> Sizing {
     hold_or_short(ask, tokens, bound)
 }
 
-fn hold_or_short(ask: &Ask<'_>, output_tokens: u64, bound: Bound) -> Sizing {
+fn hold_or_short(ask: &HoldQuery<'_>, output_tokens: u64, bound: Bound) -> Sizing {
     match worst(ask, output_tokens) {
         None => Sizing::OutOfRange,
-        Some(amount) if amount <= ask.available => Sizing::Hold(Plan {
+        Some(amount) if amount <= ask.available => Sizing::Hold(HoldPlan {
             amount,
             output_tokens,
             bound,
@@ -206,7 +206,7 @@ fn hold_or_short(ask: &Ask<'_>, output_tokens: u64, bound: Bound) -> Sizing {
 }
 
 /// The most at any candidate; `None` on overflow.
-fn worst(ask: &Ask<'_>, output_tokens: u64) -> Option<MicroUsd> {
+fn worst(ask: &HoldQuery<'_>, output_tokens: u64) -> Option<MicroUsd> {
     ask.candidates
         .iter()
         .try_fold(MicroUsd::ZERO, |most, candidate| {
@@ -216,7 +216,7 @@ fn worst(ask: &Ask<'_>, output_tokens: u64) -> Option<MicroUsd> {
 
 /// The longest answer of at most `most` tokens that `money` pays for; `None`: not even an empty
 /// one.
-fn affordable(ask: &Ask<'_>, most: u64, money: MicroUsd) -> Option<u64> {
+fn affordable(ask: &HoldQuery<'_>, most: u64, money: MicroUsd) -> Option<u64> {
     let pays = |tokens| worst(ask, tokens).is_some_and(|cost| cost <= money);
     if pays(most) {
         return Some(most);

@@ -30,10 +30,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use bardo_ledger::StoreError;
 use tokio_postgres::Row;
 
-use self::arguments::{Argument, Command};
+use self::arguments::{Argument, Statement};
 pub use self::failure::Unprepared;
 pub use self::options::{InvalidOptions, PostgresOptions};
-use self::pool::Pool;
+use self::pool::PostgresPool;
 use self::records::Records;
 use self::revision::Revision;
 use crate::thread::StoreThread;
@@ -51,7 +51,7 @@ const PRUNE: &str = "WITH doomed AS (
 #[derive(Debug)]
 pub struct PostgresStore {
     thread: StoreThread,
-    pool: Arc<Pool>,
+    pool: Arc<PostgresPool>,
     records: Records,
     revision: Revision,
     /// Tells a command that is sent again from another one; see `attempt` in the tables.
@@ -65,7 +65,7 @@ impl PostgresStore {
     /// When the options are wrong or no thread can be had.
     pub fn new(options: &PostgresOptions) -> Result<Self, InvalidOptions> {
         let thread = StoreThread::start("bardo-postgres").map_err(InvalidOptions::Thread)?;
-        let pool = Arc::new(Pool::new(options)?);
+        let pool = Arc::new(PostgresPool::new(options)?);
         let records = Records::start(&thread, Arc::clone(&pool), options.records);
         let revision = Revision::watch(&thread, &pool, options.revision_poll);
         // Two processes may not number alike, or one would take the other's hold for its own.
@@ -136,7 +136,7 @@ impl PostgresStore {
         arguments: Vec<Argument>,
     ) -> Result<Vec<Row>, StoreError> {
         let pool = Arc::clone(&self.pool);
-        let command = Command::new(sql, arguments);
+        let command = Statement::new(sql, arguments);
         on(&self.thread, async move { pool.run(&command).await }).await
     }
 

@@ -12,7 +12,7 @@ mod postgres;
 mod process;
 mod redis;
 
-pub use postgres::{PostgresServer, Stop};
+pub use postgres::{PostgresServer, ShutdownMode};
 pub use redis::RedisServer;
 
 /// Why there is no server.

@@ -53,9 +53,9 @@ use bardo_types::clock::{Clock, SystemClock};
 
 use self::reader::Readers;
 use self::schema::Tuning;
-use self::server::Server;
+use self::server::SqliteServer;
 use self::shared::Action;
-use self::tool::Tool;
+use self::tool::SqliteTool;
 
 pub use self::error::OpenError;
 pub use self::schema::Durability;
@@ -135,8 +135,8 @@ pub struct SqliteStore {
 }
 
 enum Side {
-    Server(Server),
-    Tool(Tool),
+    Server(SqliteServer),
+    Tool(SqliteTool),
 }
 
 impl fmt::Debug for SqliteStore {
@@ -167,8 +167,8 @@ impl SqliteStore {
     ) -> Result<Self, OpenError> {
         let path = path.as_ref();
         let side = match mode {
-            Mode::Serve => Side::Server(Server::open(path, options)?),
-            Mode::Tool => Side::Tool(Tool::open(path, options)?),
+            Mode::Serve => Side::Server(SqliteServer::open(path, options)?),
+            Mode::Tool => Side::Tool(SqliteTool::open(path, options)?),
         };
         let readers =
             Readers::start(path.to_owned(), options.tuning()).map_err(|source| OpenError::Io {

@@ -22,14 +22,14 @@ pub struct CapCounter {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct CounterKey {
     scope: CapScope,
     window: Window,
     /// Where the clock steps back over the start, the earlier window's counter goes on.
     start_ms: u64,
 }
 
-impl Key {
+impl CounterKey {
     pub(super) fn parts(&self) -> (&CapScope, Window, u64) {
         (&self.scope, self.window, self.start_ms)
     }
@@ -38,7 +38,7 @@ impl Key {
 /// A cap that a hold counts in, with the window it was made in.
 #[derive(Debug, Clone)]
 pub(super) struct HeldCap {
-    pub(super) key: Key,
+    pub(super) key: CounterKey,
     limit: MicroUsd,
 }
 
@@ -53,25 +53,25 @@ impl HeldCap {
 }
 
 #[derive(Debug, Default)]
-struct Counter {
+struct SpendCounter {
     spent: MicroUsd,
     held: MicroUsd,
 }
 
-impl Counter {
+impl SpendCounter {
     fn used(&self) -> MicroUsd {
         self.spent.checked_add(self.held).unwrap_or(MicroUsd::MAX)
     }
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Counters(HashMap<Key, Counter>);
+pub(super) struct Counters(HashMap<CounterKey, SpendCounter>);
 
 /// The counters that caps name at a time. Of two caps on the same counter the lower one holds.
 pub(super) fn resolve(caps: &[Cap], now_ms: u64) -> Box<[HeldCap]> {
     let mut held: Vec<HeldCap> = Vec::with_capacity(caps.len());
     for cap in caps {
-        let key = Key {
+        let key = CounterKey {
             scope: cap.scope.clone(),
             window: cap.window,
             start_ms: cap.window.bounds(now_ms).0,
@@ -89,7 +89,7 @@ pub(super) fn resolve(caps: &[Cap], now_ms: u64) -> Box<[HeldCap]> {
 
 impl Counters {
     pub(super) fn has(&self, scope: &CapScope, window: Window, start_ms: u64) -> bool {
-        self.0.contains_key(&Key {
+        self.0.contains_key(&CounterKey {
             scope: scope.clone(),
             window,
             start_ms,
@@ -97,7 +97,7 @@ impl Counters {
     }
 
     pub(super) fn load(&mut self, scope: CapScope, window: Window, start_ms: u64, spent: MicroUsd) {
-        let key = Key {
+        let key = CounterKey {
             scope,
             window,
             start_ms,
@@ -107,12 +107,12 @@ impl Counters {
     }
 
     pub(super) fn used(&self, scope: &CapScope, window: Window, start_ms: u64) -> MicroUsd {
-        let key = Key {
+        let key = CounterKey {
             scope: scope.clone(),
             window,
             start_ms,
         };
-        self.0.get(&key).map_or(MicroUsd::ZERO, Counter::used)
+        self.0.get(&key).map_or(MicroUsd::ZERO, SpendCounter::used)
     }
 
     /// Whether `needed` more fits under every cap. A cap of zero blocks also what is free.
@@ -182,7 +182,7 @@ impl Counters {
         start_ms: u64,
         amount: MicroUsd,
     ) {
-        let key = Key {
+        let key = CounterKey {
             scope: scope.clone(),
             window,
             start_ms,
@@ -206,7 +206,7 @@ impl Counters {
     }
 
     /// What is held in each counter that is not empty.
-    pub(super) fn held(&self) -> HashMap<&Key, MicroUsd> {
+    pub(super) fn held(&self) -> HashMap<&CounterKey, MicroUsd> {
         self.0
             .iter()
             .filter(|(_, counter)| counter.held > MicroUsd::ZERO)
@@ -214,7 +214,7 @@ impl Counters {
             .collect()
     }
 
-    fn used_of(&self, key: &Key) -> MicroUsd {
-        self.0.get(key).map_or(MicroUsd::ZERO, Counter::used)
+    fn used_of(&self, key: &CounterKey) -> MicroUsd {
+        self.0.get(key).map_or(MicroUsd::ZERO, SpendCounter::used)
     }
 }

@@ -6,7 +6,7 @@ use bardo_types::ids::{AccountId, RequestId};
 use hashbrown::HashMap;
 
 use super::counters::HeldCap;
-use super::pair::{Named, Pair};
+use super::pair::{RequestKey, RequestKeyRef};
 use super::settle::Paid;
 
 /// How many are remembered, and for how long, unless somebody says otherwise. Sending an end
@@ -24,21 +24,21 @@ pub(super) enum Ended {
 }
 
 #[derive(Debug)]
-pub(super) struct Memory {
-    entries: HashMap<Pair, Ended>,
+pub(super) struct EndedHolds {
+    entries: HashMap<RequestKey, Ended>,
     /// In the order in which they ended first.
     order: VecDeque<(u64, AccountId, RequestId)>,
     max_entries: usize,
     for_ms: u64,
 }
 
-impl Default for Memory {
+impl Default for EndedHolds {
     fn default() -> Self {
         Self::new(ENTRIES, FOR_MS)
     }
 }
 
-impl Memory {
+impl EndedHolds {
     pub(super) fn new(max_entries: usize, for_ms: u64) -> Self {
         Self {
             entries: HashMap::new(),
@@ -49,7 +49,7 @@ impl Memory {
     }
 
     pub(super) fn get(&self, account: &AccountId, request: &RequestId) -> Option<&Ended> {
-        self.entries.get(&Named(account, request))
+        self.entries.get(&RequestKeyRef(account, request))
     }
 
     pub(super) fn insert(
@@ -67,18 +67,22 @@ impl Memory {
             && (self.order.len() > self.max_entries || at_ms.saturating_add(self.for_ms) < now_ms)
         {
             let (_, account, request) = self.order.pop_front().expect("looked at above");
-            self.entries.remove(&Named(&account, &request));
+            self.entries.remove(&RequestKeyRef(&account, &request));
         }
     }
 
     /// Forgets one, because its hold lives again.
     pub(super) fn remove(&mut self, account: &AccountId, request: &RequestId) {
-        if self.entries.remove(&Named(account, request)).is_some() {
+        if self
+            .entries
+            .remove(&RequestKeyRef(account, request))
+            .is_some()
+        {
             self.order.retain(|(_, a, r)| a != account || r != request);
         }
     }
 
-    pub(super) fn keys(&self) -> impl Iterator<Item = &Pair> {
+    pub(super) fn keys(&self) -> impl Iterator<Item = &RequestKey> {
         self.entries.keys()
     }
 }

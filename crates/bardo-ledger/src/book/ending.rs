@@ -14,7 +14,7 @@ use bardo_types::money::MicroUsd;
 use super::account::Hold;
 use super::counters::HeldCap;
 use super::ended::Ended;
-use super::pair::Named;
+use super::pair::RequestKeyRef;
 use super::settle::{Paid, Settlement};
 use super::{Account, Book};
 use crate::caps::{Cap, CapScope, Window};
@@ -157,7 +157,7 @@ impl Book {
             now_ms,
             step,
         } = pending;
-        self.ending.remove(&Named(&id, &request));
+        self.ending.remove(&RequestKeyRef(&id, &request));
         match step {
             Step::Leave { before, .. } => {
                 if let Some(hold) = self.hold_mut(&id, &request) {
@@ -201,7 +201,7 @@ impl Book {
             now_ms,
             step,
         } = pending;
-        self.ending.remove(&Named(&id, &request));
+        self.ending.remove(&RequestKeyRef(&id, &request));
         let Step::End {
             before,
             caps,
@@ -227,7 +227,7 @@ impl Book {
     /// Whether the hold is between [`Self::prepare`] and its end.
     #[must_use]
     pub fn is_ending(&self, account: &AccountId, request: &RequestId) -> bool {
-        !self.ending.is_empty() && self.ending.contains(&Named(account, request))
+        !self.ending.is_empty() && self.ending.contains(&RequestKeyRef(account, request))
     }
 
     fn decide(

@@ -5,14 +5,14 @@ use bardo_types::ids::{AccountId, RequestId};
 use hashbrown::Equivalent;
 
 /// As it is kept.
-pub(super) type Pair = (AccountId, RequestId);
+pub(super) type RequestKey = (AccountId, RequestId);
 
 /// As it is looked up. It hashes like the tuple of both.
 #[derive(Hash)]
-pub(super) struct Named<'a>(pub(super) &'a AccountId, pub(super) &'a RequestId);
+pub(super) struct RequestKeyRef<'a>(pub(super) &'a AccountId, pub(super) &'a RequestId);
 
-impl Equivalent<Pair> for Named<'_> {
-    fn equivalent(&self, (account, request): &Pair) -> bool {
+impl Equivalent<RequestKey> for RequestKeyRef<'_> {
+    fn equivalent(&self, (account, request): &RequestKey) -> bool {
         self.1 == request && self.0 == account
     }
 }

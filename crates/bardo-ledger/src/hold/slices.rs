@@ -2,7 +2,7 @@
 
 use bardo_types::money::{ExactCost, MicroUsd};
 
-use super::{Candidate, MIN_SLICE_TOKENS, SLICE_TOKENS, dearest_output};
+use super::{HoldCandidate, MIN_SLICE_TOKENS, SLICE_TOKENS, dearest_output};
 
 /// The part of a slice that is still to come when the next one is held, so that the answer to
 /// that is there before it is needed.
@@ -18,7 +18,7 @@ pub struct Slices {
 impl Slices {
     /// For a stream from this candidate; `None` on overflow.
     #[must_use]
-    pub fn of(candidate: &Candidate) -> Option<Self> {
+    pub fn of(candidate: &HoldCandidate) -> Option<Self> {
         let cost = |tokens| {
             ExactCost::ZERO
                 .plus(dearest_output(&candidate.price), tokens)?

@@ -13,8 +13,8 @@ fn rate(usd_per_million: u64) -> PricePerMillion {
 }
 
 /// 3 and 15 USD per million, no spread, 64,000 tokens of output.
-fn strong() -> Candidate {
-    Candidate {
+fn strong() -> HoldCandidate {
+    HoldCandidate {
         price: Price {
             input: rate(3),
             output: rate(15),
@@ -27,8 +27,8 @@ fn strong() -> Candidate {
     }
 }
 
-fn ask(candidates: &[Candidate], available: u64) -> Ask<'_> {
-    Ask {
+fn ask(candidates: &[HoldCandidate], available: u64) -> HoldQuery<'_> {
+    HoldQuery {
         prompt_tokens: 1_000,
         max_tokens: None,
         lowers: false,
@@ -40,7 +40,7 @@ fn ask(candidates: &[Candidate], available: u64) -> Ask<'_> {
 }
 
 fn hold(amount: u64, output_tokens: u64, bound: Bound) -> Sizing {
-    Sizing::Hold(Plan {
+    Sizing::Hold(HoldPlan {
         amount: micro(amount),
         output_tokens,
         bound,
@@ -50,7 +50,7 @@ fn hold(amount: u64, output_tokens: u64, bound: Bound) -> Sizing {
 
 /// A stream that grows, and the limit that it gets.
 fn growing(amount: u64, output_tokens: u64, limit: u64) -> Sizing {
-    Sizing::Hold(Plan {
+    Sizing::Hold(HoldPlan {
         amount: micro(amount),
         output_tokens,
         bound: Bound::Growing,
@@ -70,7 +70,7 @@ fn short(needed: u64, available: u64, max_tokens: Option<u64>) -> Sizing {
 fn a_limit_of_the_caller_is_held_in_full_or_refused_with_what_would_fit() {
     for streamed in [true, false] {
         let of = |max_tokens, available| {
-            size(&Ask {
+            size(&HoldQuery {
                 max_tokens: Some(max_tokens),
                 streamed,
                 ..ask(&[strong()], available)
@@ -92,8 +92,8 @@ fn a_limit_of_the_caller_is_held_in_full_or_refused_with_what_would_fit() {
 #[test]
 fn a_limit_that_the_caller_did_not_write_is_lowered_to_what_the_account_pays() {
     let of = |streamed, unseen, available| {
-        let candidates = [Candidate { unseen, ..strong() }];
-        size(&Ask {
+        let candidates = [HoldCandidate { unseen, ..strong() }];
+        size(&HoldQuery {
             max_tokens: Some(20_000),
             lowers: true,
             streamed,
@@ -144,7 +144,7 @@ fn a_stream_without_a_limit_begins_with_a_slice() {
 
 #[test]
 fn a_stream_of_a_model_with_short_answers_needs_no_growth() {
-    let brief = |max_output| Candidate {
+    let brief = |max_output| HoldCandidate {
         max_output,
         ..strong()
     };
@@ -160,14 +160,14 @@ fn a_stream_of_a_model_with_short_answers_needs_no_growth() {
 
 #[test]
 fn a_stream_of_a_model_that_reasons_unseen_holds_all_that_it_may_come_to() {
-    let unseen = Candidate {
+    let unseen = HoldCandidate {
         unseen: true,
         ..strong()
     };
     for candidates in [&[unseen][..], &[strong(), unseen]] {
         for available in [1_000_000, 963_000, 300_000, 6_840, 0] {
             let ask = ask(candidates, available);
-            let whole = Ask {
+            let whole = HoldQuery {
                 streamed: false,
                 ..ask
             };
@@ -184,7 +184,7 @@ fn a_stream_of_a_model_that_reasons_unseen_holds_all_that_it_may_come_to() {
 #[test]
 fn a_whole_answer_without_a_limit_gets_one_that_the_account_bears() {
     let of = |available| {
-        size(&Ask {
+        size(&HoldQuery {
             streamed: false,
             ..ask(&[strong()], available)
         })
@@ -203,7 +203,7 @@ fn a_whole_answer_without_a_limit_gets_one_that_the_account_bears() {
 
 #[test]
 fn the_dearest_of_prices_and_candidates_counts() {
-    let with = |price: Price, spread: u32| Candidate {
+    let with = |price: Price, spread: u32| HoldCandidate {
         price: Price {
             input: rate(1),
             output: rate(1),
@@ -214,8 +214,8 @@ fn the_dearest_of_prices_and_candidates_counts() {
         context_window: None,
         unseen: false,
     };
-    let of = |candidates: &[Candidate]| {
-        let sizing = size(&Ask {
+    let of = |candidates: &[HoldCandidate]| {
+        let sizing = size(&HoldQuery {
             max_tokens: Some(1_000),
             searches: 3,
             ..ask(candidates, u64::MAX / 4)
@@ -271,7 +271,7 @@ fn the_dearest_of_prices_and_candidates_counts() {
     let dear = with(Price::default(), 2_500);
     assert_eq!(of(&[plain, dear]), 2_500);
     assert_eq!(of(&[dear, plain]), 2_500);
-    let narrow = Candidate {
+    let narrow = HoldCandidate {
         context_window: Some(100),
         ..dear
     };
@@ -280,7 +280,7 @@ fn the_dearest_of_prices_and_candidates_counts() {
 
 #[test]
 fn what_is_free_holds_nothing_and_what_cannot_be_counted_is_refused() {
-    let free = Candidate {
+    let free = HoldCandidate {
         price: Price::default(),
         ..strong()
     };
@@ -288,7 +288,7 @@ fn what_is_free_holds_nothing_and_what_cannot_be_counted_is_refused() {
     let slices = Slices::of(&free).unwrap();
     assert_eq!(slices.next(micro(0), micro(0)), None);
     assert!(!slices.is_spent(micro(0), micro(0)));
-    let dear = Candidate {
+    let dear = HoldCandidate {
         price: Price {
             input: PricePerMillion::from_micro(u64::MAX),
             ..Price::default()
@@ -296,14 +296,14 @@ fn what_is_free_holds_nothing_and_what_cannot_be_counted_is_refused() {
         ..strong()
     };
     let alone = [dear];
-    let huge = Ask {
+    let huge = HoldQuery {
         prompt_tokens: u64::MAX,
         ..ask(&alone, 1_000)
     };
     assert_eq!(size(&huge), Sizing::OutOfRange);
     assert_eq!(size(&ask(&[], 1_000)), Sizing::OutOfRange);
     let mixed = [strong(), dear];
-    let huge = Ask {
+    let huge = HoldQuery {
         prompt_tokens: u64::MAX,
         ..ask(&mixed, 1_000)
     };
@@ -352,7 +352,7 @@ proptest! {
         limit in 0..300_u64,
         available in 0..40_000_u64,
     ) {
-        let candidate = Candidate {
+        let candidate = HoldCandidate {
             price: Price { input: rate(input), output: rate(output), ..Price::default() },
             spread: BasisPoints::new(spread).unwrap(),
             max_output: 1_000,
@@ -360,7 +360,7 @@ proptest! {
             unseen: false,
         };
         let candidates = [candidate];
-        let ask = Ask {
+        let ask = HoldQuery {
             prompt_tokens,
             max_tokens: Some(limit),
             ..ask(&candidates, available)
@@ -391,7 +391,7 @@ proptest! {
         streamed: bool,
     ) {
         let candidates = [strong()];
-        let ask = Ask { prompt_tokens, streamed, ..ask(&candidates, available) };
+        let ask = HoldQuery { prompt_tokens, streamed, ..ask(&candidates, available) };
         match size(&ask) {
             Sizing::Hold(plan) => {
                 prop_assert!(plan.amount <= ask.available);

@@ -5,12 +5,12 @@ use tokio_postgres::types::{ToSql, Type};
 
 /// One statement and what it is called with.
 #[derive(Debug)]
-pub(super) struct Command {
+pub(super) struct Statement {
     pub(super) sql: &'static str,
     pub(super) arguments: Vec<Argument>,
 }
 
-impl Command {
+impl Statement {
     pub(super) fn new(sql: &'static str, arguments: Vec<Argument>) -> Self {
         Self { sql, arguments }
     }

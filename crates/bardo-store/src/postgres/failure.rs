@@ -6,7 +6,7 @@ use tokio_postgres::error::SqlState;
 
 /// What to do about an error.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum PostgresFailure {
     /// The connection is gone or of no use; another one may work. What was asked may have been
     /// done.
     Lost(StoreError),
@@ -16,7 +16,7 @@ pub(super) enum Failure {
     Refused(StoreError),
 }
 
-impl Failure {
+impl PostgresFailure {
     pub(super) fn into_error(self) -> StoreError {
         match self {
             Self::Lost(error) | Self::Again(error) | Self::Refused(error) => error,
@@ -45,7 +45,7 @@ impl Unprepared {
             matches!(class, "28" | "3D" | "42")
         });
         match classify(error) {
-            Failure::Refused(error @ StoreError::Damaged(_)) => Self::Refused(error),
+            PostgresFailure::Refused(error @ StoreError::Damaged(_)) => Self::Refused(error),
             failure if is_final => Self::Refused(failure.into_error()),
             failure => Self::Unreachable(failure.into_error()),
         }
@@ -73,9 +73,9 @@ fn inner(error: &StoreError) -> &str {
     }
 }
 
-pub(super) fn classify(error: &Error) -> Failure {
+pub(super) fn classify(error: &Error) -> PostgresFailure {
     let Some(answer) = error.as_db_error() else {
-        return Failure::Lost(StoreError::Unavailable(describe(error)));
+        return PostgresFailure::Lost(StoreError::Unavailable(describe(error)));
     };
     let text = answer.message().to_owned();
     let unavailable = StoreError::Unavailable(text.clone());
@@ -86,18 +86,18 @@ pub(super) fn classify(error: &Error) -> Failure {
     ]
     .contains(code)
     {
-        return Failure::Again(unavailable);
+        return PostgresFailure::Again(unavailable);
     }
     match code.code().get(..2) {
         // Connection exceptions; operator intervention but for a query that took too long; a
         // server that became a replica, which another address may not be.
-        Some("08" | "25") => Failure::Lost(unavailable),
-        Some("57") if *code != SqlState::QUERY_CANCELED => Failure::Lost(unavailable),
+        Some("08" | "25") => PostgresFailure::Lost(unavailable),
+        Some("57") if *code != SqlState::QUERY_CANCELED => PostgresFailure::Lost(unavailable),
         // Lack of rights, of the database, of resources, of time, of locks; system errors.
-        Some("28" | "3D" | "53" | "55" | "57" | "58") => Failure::Refused(unavailable),
-        _ if *code == SqlState::INSUFFICIENT_PRIVILEGE => Failure::Refused(unavailable),
+        Some("28" | "3D" | "53" | "55" | "57" | "58") => PostgresFailure::Refused(unavailable),
+        _ if *code == SqlState::INSUFFICIENT_PRIVILEGE => PostgresFailure::Refused(unavailable),
         // A check that failed, a value out of range: our code or the data are wrong.
-        _ => Failure::Refused(StoreError::Damaged(text)),
+        _ => PostgresFailure::Refused(StoreError::Damaged(text)),
     }
 }
 

@@ -20,7 +20,7 @@ const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT FROM bardo.keys) AS is_empty";
 const CHANGED: i64 = -1;
 
 /// What came of a change.
-enum Change {
+enum KeyUpdateOutcome {
     Done,
     Refused,
     Overtaken,
@@ -32,17 +32,17 @@ impl PostgresStore {
         &self,
         sql: &'static str,
         arguments: Vec<Argument>,
-    ) -> Result<Change, KeyError> {
+    ) -> Result<KeyUpdateOutcome, KeyError> {
         let rows = self.run(sql, arguments).await.map_err(key_error)?;
         let revision: Option<i64> = one(&rows)
             .and_then(|row| get(row, "revision"))
             .map_err(key_error)?;
         Ok(match revision {
-            None => Change::Refused,
-            Some(CHANGED) => Change::Overtaken,
+            None => KeyUpdateOutcome::Refused,
+            Some(CHANGED) => KeyUpdateOutcome::Overtaken,
             Some(revision) => {
                 self.revision.observe(revision);
-                Change::Done
+                KeyUpdateOutcome::Done
             }
         })
     }
@@ -59,8 +59,10 @@ impl KeyStore for PostgresStore {
     fn insert(&self, record: KeyRecord) -> BoxFuture<'_, Result<(), KeyError>> {
         Box::pin(async move {
             match self.change(INSERT, arguments(&record)).await? {
-                Change::Done => Ok(()),
-                Change::Refused | Change::Overtaken => Err(KeyError::Exists(record.id)),
+                KeyUpdateOutcome::Done => Ok(()),
+                KeyUpdateOutcome::Refused | KeyUpdateOutcome::Overtaken => {
+                    Err(KeyError::Exists(record.id))
+                }
             }
         })
     }
@@ -71,9 +73,9 @@ impl KeyStore for PostgresStore {
             arguments.push(Argument::Text(how.from.as_ref().map(Scopes::to_json)));
             arguments.push(text(&how.note));
             match self.change(UPDATE, arguments).await? {
-                Change::Done => Ok(()),
-                Change::Refused => Err(KeyError::Unknown(record.id)),
-                Change::Overtaken => Err(KeyError::Changed(record.id)),
+                KeyUpdateOutcome::Done => Ok(()),
+                KeyUpdateOutcome::Refused => Err(KeyError::Unknown(record.id)),
+                KeyUpdateOutcome::Overtaken => Err(KeyError::Changed(record.id)),
             }
         })
     }

@@ -10,8 +10,8 @@ use bardo_ledger::{
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
 
-use super::arguments::{Argument, Command, amount, number, short, text};
-use super::pool::Pool;
+use super::arguments::{Argument, Statement, amount, number, short, text};
+use super::pool::PostgresPool;
 use super::records::Underway;
 use super::{PostgresStore, on, records, rows, scope};
 
@@ -71,7 +71,7 @@ fn settle_arguments(command: &Settle) -> Vec<Argument> {
 /// A hold that is being made. Whoever asked for it may be gone before the answer is there; then it
 /// is released.
 struct Unclaimed {
-    pool: Arc<Pool>,
+    pool: Arc<PostgresPool>,
     runtime: tokio::runtime::Handle,
     underway: Option<Underway>,
     release: Settle,
@@ -102,7 +102,7 @@ impl Drop for Unclaimed {
             let (pool, arguments) = (Arc::clone(&self.pool), settle_arguments(&self.release));
             let underway = self.underway.take();
             self.runtime.spawn(async move {
-                if let Err(error) = pool.run(&Command::new(SETTLE, arguments)).await {
+                if let Err(error) = pool.run(&Statement::new(SETTLE, arguments)).await {
                     tracing::warn!(%error, "a hold was not released; it ends when it expires");
                 }
                 drop(underway);
@@ -174,7 +174,7 @@ impl Holds for PostgresStore {
             let pool = Arc::clone(&self.pool);
             let mut unclaimed = self.unclaimed(&command);
             let (rows, mut unclaimed) = on(&self.thread, async move {
-                let rows = pool.run(&Command::new(RESERVE, arguments)).await;
+                let rows = pool.run(&Statement::new(RESERVE, arguments)).await;
                 unclaimed.armed = true;
                 Ok((rows, unclaimed))
             })
@@ -235,7 +235,7 @@ impl Holds for PostgresStore {
         });
         let (pool, underway) = (Arc::clone(&self.pool), self.records.enter());
         self.thread.spawn(async move {
-            if let Err(error) = pool.run(&Command::new(SETTLE, arguments)).await {
+            if let Err(error) = pool.run(&Statement::new(SETTLE, arguments)).await {
                 tracing::warn!(%error, "a hold was not released; it ends when it expires");
             }
             drop(underway);
@@ -293,7 +293,7 @@ impl Accounts for PostgresStore {
         Box::pin(async move {
             let pool = Arc::clone(&self.pool);
             let rows = on(&self.thread, async move {
-                let command = Command::new(VERIFY, Vec::new());
+                let command = Statement::new(VERIFY, Vec::new());
                 pool.run_long(&command, VERIFY_MAX).await
             })
             .await?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bardo_types::secret::Secret;
 
-use super::tls::Target;
+use super::tls::ConnectTarget;
 
 /// How a [`super::PostgresStore`] connects, and what it keeps within bounds.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl PostgresOptions {
     /// # Errors
     /// What [`super::PostgresStore::new`] would refuse.
     pub fn check(&self) -> Result<(), InvalidOptions> {
-        Target::read(self).map(drop)
+        ConnectTarget::read(self).map(drop)
     }
 
     /// The usual ones.

@@ -12,11 +12,11 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::{Instant, timeout};
 use tokio_postgres::{Client, Connection, Row, Socket};
 
-use super::arguments::Command;
-use super::failure::{Failure, Unprepared, classify};
+use super::arguments::Statement;
+use super::failure::{PostgresFailure, Unprepared, classify};
 use super::migrate::migrate;
 use super::options::{InvalidOptions, PostgresOptions};
-use super::tls::{EncryptedStream, Target};
+use super::tls::{ConnectTarget, EncryptedStream};
 
 /// How often a command is sent at most.
 const ATTEMPTS_MAX: u32 = 4;
@@ -27,8 +27,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 const PREPARE_MAX: Duration = Duration::from_secs(90);
 
 #[derive(Debug)]
-pub(super) struct Pool {
-    target: Target,
+pub(super) struct PostgresPool {
+    target: ConnectTarget,
     statement_timeout: Duration,
     timeout: Duration,
     connect_timeout: Duration,
@@ -39,10 +39,10 @@ pub(super) struct Pool {
     away: Mutex<Option<(Instant, Unprepared)>>,
 }
 
-impl Pool {
+impl PostgresPool {
     pub(super) fn new(options: &PostgresOptions) -> Result<Self, InvalidOptions> {
         Ok(Self {
-            target: Target::read(options)?,
+            target: ConnectTarget::read(options)?,
             statement_timeout: options.statement_timeout,
             timeout: options.timeout,
             connect_timeout: options.connect_timeout,
@@ -65,14 +65,14 @@ impl Pool {
     }
 
     /// Carries out a command within the time that commands have.
-    pub(super) async fn run(&self, command: &Command) -> Result<Vec<Row>, StoreError> {
+    pub(super) async fn run(&self, command: &Statement) -> Result<Vec<Row>, StoreError> {
         self.within(self.timeout, self.carry_out(command)).await
     }
 
     /// Carries out a command that reads everything, for which the usual time is too short.
     pub(super) async fn run_long(
         &self,
-        command: &Command,
+        command: &Statement,
         time: Duration,
     ) -> Result<Vec<Row>, StoreError> {
         let work = async {
@@ -103,7 +103,7 @@ impl Pool {
         timeout(time, work).await.unwrap_or_else(|_| late())
     }
 
-    async fn carry_out(&self, command: &Command) -> Result<Vec<Row>, StoreError> {
+    async fn carry_out(&self, command: &Statement) -> Result<Vec<Row>, StoreError> {
         let _connection = self.connections.acquire().await.map_err(closed)?;
         let mut attempt = 1;
         loop {
@@ -119,13 +119,13 @@ impl Pool {
                 Err(error) => classify(&error),
             };
             match failure {
-                Failure::Lost(_) if attempt < ATTEMPTS_MAX => {
+                PostgresFailure::Lost(_) if attempt < ATTEMPTS_MAX => {
                     // Its siblings were most likely lost with it.
                     self.idle().retain(|client| !client.is_closed());
                 }
-                Failure::Again(_) if attempt < ATTEMPTS_MAX => self.keep(client),
-                Failure::Lost(error) => return Err(error),
-                Failure::Again(error) | Failure::Refused(error) => {
+                PostgresFailure::Again(_) if attempt < ATTEMPTS_MAX => self.keep(client),
+                PostgresFailure::Lost(error) => return Err(error),
+                PostgresFailure::Again(error) | PostgresFailure::Refused(error) => {
                     self.keep(client);
                     return Err(error);
                 }
@@ -217,7 +217,7 @@ impl Pool {
     }
 }
 
-async fn query(client: &Client, command: &Command) -> Result<Vec<Row>, tokio_postgres::Error> {
+async fn query(client: &Client, command: &Statement) -> Result<Vec<Row>, tokio_postgres::Error> {
     let arguments: Vec<_> = command.arguments.iter().map(|each| each.sql()).collect();
     client.query_typed(command.sql, &arguments).await
 }

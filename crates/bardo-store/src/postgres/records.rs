@@ -8,8 +8,8 @@ use bardo_ledger::{Record, StoreError};
 use bardo_types::money::MicroUsd;
 use tokio::sync::{mpsc, watch};
 
-use super::arguments::{Argument, Command, clean, short, signed};
-use super::pool::Pool;
+use super::arguments::{Argument, Statement, clean, short, signed};
+use super::pool::PostgresPool;
 use crate::thread::StoreThread;
 
 const BATCH_MAX: usize = 256;
@@ -36,7 +36,7 @@ impl Drop for Underway {
 }
 
 impl Records {
-    pub(super) fn start(thread: &StoreThread, pool: Arc<Pool>, room: usize) -> Self {
+    pub(super) fn start(thread: &StoreThread, pool: Arc<PostgresPool>, room: usize) -> Self {
         let (queue, waiting) = mpsc::channel(room.max(1));
         let dropped = Arc::new(AtomicU64::new(0));
         thread.spawn(keep_all(waiting, pool, Arc::clone(&dropped)));
@@ -76,7 +76,7 @@ impl Records {
 
 async fn keep_all(
     mut waiting: mpsc::Receiver<(Record, Underway)>,
-    pool: Arc<Pool>,
+    pool: Arc<PostgresPool>,
     dropped: Arc<AtomicU64>,
 ) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
@@ -96,7 +96,7 @@ async fn keep_all(
 }
 
 /// Tries until the database answers.
-async fn keep(pool: &Pool, batch: &[(Record, Underway)]) -> Result<(), StoreError> {
+async fn keep(pool: &PostgresPool, batch: &[(Record, Underway)]) -> Result<(), StoreError> {
     let mut pause = PAUSE_MIN;
     loop {
         match pool.run(&command(batch)).await {
@@ -109,13 +109,13 @@ async fn keep(pool: &Pool, batch: &[(Record, Underway)]) -> Result<(), StoreErro
     }
 }
 
-fn command(batch: &[(Record, Underway)]) -> Command {
+fn command(batch: &[(Record, Underway)]) -> Statement {
     let (mut all_texts, mut all_numbers) = (Vec::new(), Vec::new());
     for (record, _) in batch {
         all_texts.extend(texts(record));
         all_numbers.extend(numbers(record));
     }
-    Command::new(
+    Statement::new(
         "SELECT bardo.keep_receipts($1, $2, $3)",
         vec![
             super::arguments::number(batch.len() as u64),

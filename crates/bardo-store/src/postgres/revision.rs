@@ -10,9 +10,9 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tokio_postgres::{AsyncMessage, Client};
 
-use super::arguments::Command;
+use super::arguments::Statement;
 use super::failure::classify;
-use super::pool::Pool;
+use super::pool::PostgresPool;
 use super::rows::{get, one};
 use crate::thread::StoreThread;
 
@@ -21,10 +21,10 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// A number that rises with every change of a key that is heard of.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Revision(Arc<State>);
+pub(super) struct Revision(Arc<RevisionState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct RevisionState {
     ours: AtomicU64,
     /// The database's own number, as it was seen last. It may fall, where a backup is restored.
     seen: AtomicI64,
@@ -32,7 +32,7 @@ struct State {
 
 impl Revision {
     /// Listens for notices, and asks now and then in case one was lost.
-    pub(super) fn watch(thread: &StoreThread, pool: &Arc<Pool>, poll: Duration) -> Self {
+    pub(super) fn watch(thread: &StoreThread, pool: &Arc<PostgresPool>, poll: Duration) -> Self {
         let revision = Self::default();
         thread.spawn(watch(revision.clone(), Arc::clone(pool), poll));
         revision
@@ -49,15 +49,15 @@ impl Revision {
         }
     }
 
-    async fn ask(&self, pool: &Pool) -> Result<(), StoreError> {
-        let command = Command::new("SELECT revision FROM bardo.key_revision", Vec::new());
+    async fn ask(&self, pool: &PostgresPool) -> Result<(), StoreError> {
+        let command = Statement::new("SELECT revision FROM bardo.key_revision", Vec::new());
         let rows = pool.run(&command).await?;
         self.observe(get(one(&rows)?, "revision")?);
         Ok(())
     }
 }
 
-async fn watch(revision: Revision, pool: Arc<Pool>, poll: Duration) {
+async fn watch(revision: Revision, pool: Arc<PostgresPool>, poll: Duration) {
     loop {
         if let Ok((_client, mut listening)) = listen(&revision, &pool).await {
             // Asked after listening has begun, so that no change falls between the two. What is
@@ -78,7 +78,10 @@ async fn watch(revision: Revision, pool: Arc<Pool>, poll: Duration) {
 }
 
 /// A connection that hears of changes until its task ends.
-async fn listen(revision: &Revision, pool: &Pool) -> Result<(Client, JoinHandle<()>), StoreError> {
+async fn listen(
+    revision: &Revision,
+    pool: &PostgresPool,
+) -> Result<(Client, JoinHandle<()>), StoreError> {
     let (client, mut connection) = pool.open_with_connection().await?;
     let revision = revision.clone();
     let task = tokio::spawn(async move {

@@ -16,18 +16,18 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::options::{InvalidOptions, PostgresOptions};
 
 /// Where to connect, and how. It shows nothing of itself: the password is in it.
-pub(super) struct Target {
+pub(super) struct ConnectTarget {
     config: Config,
     tls: MakeRustlsConnect,
 }
 
-impl fmt::Debug for Target {
+impl fmt::Debug for ConnectTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Target(…)")
     }
 }
 
-impl Target {
+impl ConnectTarget {
     pub(super) fn read(options: &PostgresOptions) -> Result<Self, InvalidOptions> {
         let (url, named) = split_url(options.url.expose());
         let mut config: Config = url
@@ -140,8 +140,8 @@ mod tests {
 
     use super::*;
 
-    fn read(url: &str) -> Result<Target, InvalidOptions> {
-        Target::read(&PostgresOptions::new(Secret::new(url.to_owned())))
+    fn read(url: &str) -> Result<ConnectTarget, InvalidOptions> {
+        ConnectTarget::read(&PostgresOptions::new(Secret::new(url.to_owned())))
     }
 
     #[test]
@@ -173,6 +173,6 @@ mod tests {
             assert!(!error.contains("hunter2"), "{error}");
         }
         let options = PostgresOptions::new(Secret::new("postgres://u:hunter2@h/d".to_owned()));
-        assert!(!format!("{:?}", Target::read(&options).unwrap()).contains("hunter2"));
+        assert!(!format!("{:?}", ConnectTarget::read(&options).unwrap()).contains("hunter2"));
     }
 }

@@ -9,7 +9,7 @@ use super::LimitClock;
 const UNITS_MAX: u64 = 100_000_000_000;
 
 /// A script that one call runs.
-pub(super) trait Call {
+pub(super) trait ScriptCall {
     type Answer;
     /// Which of [`SCRIPTS`].
     const SCRIPT: usize;
@@ -19,7 +19,7 @@ pub(super) trait Call {
     fn read(&self, answer: Answered) -> Option<Self::Answer>;
 }
 
-/// Every script, in the order that [`Call::SCRIPT`] counts them.
+/// Every script, in the order that [`ScriptCall::SCRIPT`] counts them.
 pub(super) const SCRIPTS: [&str; 2] = [include_str!("admit.lua"), include_str!("correct.lua")];
 
 /// What a script answers: numbers, or one that says nothing.
@@ -56,7 +56,7 @@ impl Admit {
     }
 }
 
-impl Call for Admit {
+impl ScriptCall for Admit {
     type Answer = Result<Admission, Throttled>;
     const SCRIPT: usize = 0;
 
@@ -132,7 +132,7 @@ impl Correct {
     }
 }
 
-impl Call for Correct {
+impl ScriptCall for Correct {
     type Answer = ();
     const SCRIPT: usize = 1;
 

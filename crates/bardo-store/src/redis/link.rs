@@ -10,7 +10,7 @@ use redis::{AsyncConnectionConfig, Client, ErrorKind, RedisResult, ServerErrorKi
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use super::calls::{Answered, Call, SCRIPTS};
+use super::calls::{Answered, SCRIPTS, ScriptCall};
 use super::{InvalidRedis, RedisOptions};
 
 const PAUSE_MIN: Duration = Duration::from_millis(50);
@@ -22,14 +22,14 @@ pub(super) struct Link {
     connect_timeout: Duration,
     calls: Semaphore,
     up: AtomicBool,
-    open: Mutex<Option<Open>>,
+    open: Mutex<Option<ScriptConnection>>,
     lost: Notify,
     tried: watch::Sender<bool>,
 }
 
 /// A connection, with the names of the scripts as this server knows them.
 #[derive(Clone)]
-struct Open {
+struct ScriptConnection {
     connection: MultiplexedConnection,
     scripts: [Arc<str>; 2],
     /// Counts connections, so that an old one's end is not taken for a new one's.
@@ -91,7 +91,7 @@ impl Link {
         }
     }
 
-    async fn connect(&self, number: u64) -> RedisResult<Open> {
+    async fn connect(&self, number: u64) -> RedisResult<ScriptConnection> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.connect_timeout))
             // Calls have a budget of their own, which covers waiting to be sent too.
@@ -110,7 +110,7 @@ impl Link {
                 .await?;
             *name = Arc::from(loaded);
         }
-        Ok(Open {
+        Ok(ScriptConnection {
             connection,
             scripts,
             number,
@@ -118,7 +118,7 @@ impl Link {
     }
 
     /// Runs a script; `None` where Redis does not answer in time, or too many calls are under way.
-    pub(super) async fn call<C: Call>(&self, call: &C) -> Option<C::Answer> {
+    pub(super) async fn call<C: ScriptCall>(&self, call: &C) -> Option<C::Answer> {
         let _place = self.calls.try_acquire().ok()?;
         let open = self.open().clone()?;
         let number = open.number;
@@ -144,12 +144,12 @@ impl Link {
         }
     }
 
-    fn open(&self) -> MutexGuard<'_, Option<Open>> {
+    fn open(&self) -> MutexGuard<'_, Option<ScriptConnection>> {
         self.open.lock().expect("nothing panics while it is held")
     }
 }
 
-async fn run<C: Call>(mut open: Open, call: &C) -> RedisResult<Answered> {
+async fn run<C: ScriptCall>(mut open: ScriptConnection, call: &C) -> RedisResult<Answered> {
     let known = command("EVALSHA", &open.scripts[C::SCRIPT], call);
     match known.query_async(&mut open.connection).await {
         // Somebody has emptied the server's memory of scripts; this fills it again.
@@ -162,7 +162,7 @@ async fn run<C: Call>(mut open: Open, call: &C) -> RedisResult<Answered> {
     }
 }
 
-fn command<C: Call>(verb: &str, script: &str, call: &C) -> redis::Cmd {
+fn command<C: ScriptCall>(verb: &str, script: &str, call: &C) -> redis::Cmd {
     let mut command = redis::cmd(verb);
     command
         .arg(script)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::process::{Folder, Running, free_port, run};
+use super::process::{Folder, ServerProcess, free_port, run};
 use super::{ServerError, find};
 
 /// How often another port is tried when one is taken at the last moment.
@@ -13,7 +13,7 @@ const STARTS_MAX: u32 = 5;
 /// connect: it is for tests.
 pub struct PostgresServer {
     // Dropped before the folder it works in.
-    running: Option<Running>,
+    running: Option<ServerProcess>,
     folder: Folder,
     bin: PathBuf,
     port: u16,
@@ -21,7 +21,7 @@ pub struct PostgresServer {
 
 /// How a server is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
+pub enum ShutdownMode {
     /// In order: what runs is rolled back, connections are told.
     Fast,
     /// At once, as if it had crashed; it recovers at the next start.
@@ -81,16 +81,16 @@ impl PostgresServer {
             command.args(["-c", setting]);
         }
         let ready = "ready to accept connections";
-        self.running = Some(Running::start(&command, "QUIT", ready, &self.folder)?);
+        self.running = Some(ServerProcess::start(&command, "QUIT", ready, &self.folder)?);
         Ok(())
     }
 
     /// Stops it; its data stay.
-    pub fn stop(&mut self, how: Stop) {
+    pub fn stop(&mut self, how: ShutdownMode) {
         if let Some(running) = self.running.take() {
             running.stop(match how {
-                Stop::Fast => "INT",
-                Stop::Crash => "QUIT",
+                ShutdownMode::Fast => "INT",
+                ShutdownMode::Crash => "QUIT",
             });
         }
     }

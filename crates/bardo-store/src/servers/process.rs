@@ -142,11 +142,11 @@ pub(super) fn run(mut command: Command) -> Result<(), ServerError> {
 }
 
 /// A server that runs.
-pub(super) struct Running {
+pub(super) struct ServerProcess {
     supervisor: Child,
 }
 
-impl Running {
+impl ServerProcess {
     /// Starts a server and waits until it prints `ready`. It is sent `signal` at the end.
     pub(super) fn start(
         server: &Command,
@@ -195,7 +195,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         drop(self.supervisor.stdin.take());
         let _ = self.supervisor.wait();

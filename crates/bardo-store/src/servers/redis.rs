@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 
-use super::process::{Folder, Running, free_port};
+use super::process::{Folder, ServerProcess, free_port};
 use super::{ServerError, find};
 
 /// How often another port is tried when one is taken at the last moment.
@@ -13,7 +13,7 @@ const STARTS_MAX: u32 = 5;
 /// A Redis server that keeps nothing, gone with this value.
 pub struct RedisServer {
     // Dropped before the folder it works in.
-    running: Option<Running>,
+    running: Option<ServerProcess>,
     folder: Folder,
     program: PathBuf,
     port: u16,
@@ -54,7 +54,7 @@ impl RedisServer {
             .args(["--bind", "127.0.0.1", "--port", &self.port.to_string()])
             .args(["--save", "", "--appendonly", "no", "--daemonize", "no"]);
         let ready = "Ready to accept connections";
-        self.running = Some(Running::start(&command, "KILL", ready, &self.folder)?);
+        self.running = Some(ServerProcess::start(&command, "KILL", ready, &self.folder)?);
         Ok(())
     }
 

@@ -1,10 +1,10 @@
 //! From a decision in the books to the journal: decided under the lock, written without it, then
 //! carried out in the books, or taken back.
 //!
-//! Whoever decides something takes the pen if nobody has it, writes what has gathered in one call
-//! and answers the others. So nobody is woken for a write that takes microseconds. Where it takes
-//! longer, because each write waits for the disk or because the disk is slow, a thread of its own
-//! does it.
+//! Writes are grouped (group commit). A caller that decides something becomes the leader of the
+//! group if there is none, writes all waiting entries in one call and answers the other callers.
+//! So no thread is woken for a write that takes microseconds. If writes take longer, because each
+//! one waits for the disk or because the disk is slow, the journal thread does them.
 
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ use tokio::sync::oneshot::{self, Receiver};
 use super::caps;
 use super::entry::{Ending, Entry, Held};
 use super::error::gone;
-use super::shared::{Closing, Core, LAZY, Reply, Shared};
+use super::shared::{CloseMode, Core, LAZY, Reply, Shared};
 
 /// A write that takes longer is one that no caller should have to make.
 const SLOW: Duration = Duration::from_millis(5);
@@ -95,7 +95,7 @@ impl Shared {
     /// Ends a hold that the books know, and writes that down.
     pub(super) fn settle(&self, command: Settle) -> Step {
         let mut core = self.lock();
-        if core.closing != Closing::No {
+        if core.closing != CloseMode::No {
             return Step::Done(Err(gone()));
         }
         let (account, request) = (&command.account, &command.request);
@@ -111,20 +111,20 @@ impl Shared {
         if !self.may_write(&core) {
             let (reply, answer) = oneshot::channel();
             return match core.decide(command, Some(reply)) {
-                Outcome::Settled(settled) => Step::Done(Ok(settled)),
-                Outcome::Ending(command) => Step::Ask(command),
-                Outcome::Queued => {
+                SettleDecision::Settled(settled) => Step::Done(Ok(settled)),
+                SettleDecision::Ending(command) => Step::Ask(command),
+                SettleDecision::Queued => {
                     self.pass_on(&core);
                     Step::Wait(answer)
                 }
             };
         }
         match core.decide(command, None) {
-            Outcome::Settled(settled) => Step::Done(Ok(settled)),
-            Outcome::Ending(command) => Step::Ask(command),
-            Outcome::Queued => {
+            SettleDecision::Settled(settled) => Step::Done(Ok(settled)),
+            SettleDecision::Ending(command) => Step::Ask(command),
+            SettleDecision::Queued => {
                 core.is_writing = true;
-                let own = self.write_and_give_back(core);
+                let own = self.write_and_step_down(core);
                 Step::Done(own.unwrap_or_else(|| Err(gone())))
             }
         }
@@ -137,7 +137,7 @@ impl Shared {
         request: &RequestId,
     ) -> Result<Option<Receiver<Result<(), StoreError>>>, StoreError> {
         let mut core = self.lock();
-        if core.closing != Closing::No {
+        if core.closing != CloseMode::No {
             return Err(gone());
         }
         let Some(held) = core.unwritten(account, request) else {
@@ -150,33 +150,33 @@ impl Shared {
             return Ok(Some(answer));
         }
         core.is_writing = true;
-        self.write_and_give_back(core);
+        self.write_and_step_down(core);
         match answer.try_recv() {
             Ok(written) => written.map(|()| None),
             Err(_) => Ok(Some(answer)),
         }
     }
 
-    /// Whether the caller may take the pen.
+    /// Whether the caller may lead the group commit.
     fn may_write(&self, core: &Core) -> bool {
         let is_calm = |until| Instant::now() >= until;
         self.callers_write && !core.is_writing && core.slow_until.is_none_or(is_calm)
     }
 
-    /// Leaves it to whoever has the pen, or to the thread that is there for it.
+    /// Leaves the write to the current leader, or to the journal thread.
     fn pass_on(&self, core: &Core) {
         if !core.is_writing {
-            self.wake_scribe.notify_one();
+            self.wake_journal_writer.notify_one();
         }
     }
 
-    /// Takes the pen when nobody has it.
-    pub(super) fn take_pen(&self) -> MutexGuard<'_, Core> {
+    /// Becomes the leader of the group commit, as soon as there is no other.
+    pub(super) fn lead(&self) -> MutexGuard<'_, Core> {
         let mut core = self.lock();
         while core.is_writing {
-            core.pen_wanted = true;
+            core.leader_wanted = true;
             core = self
-                .pen_free
+                .leader_free
                 .wait(core)
                 .expect("nothing panics while it holds the books");
         }
@@ -184,19 +184,19 @@ impl Shared {
         core
     }
 
-    /// Writes what waits and gives the pen back. Answers what the one item came to that nobody
-    /// else waits for.
-    pub(super) fn write_and_give_back(
+    /// Writes all waiting entries and gives the lead up. Returns the result of the one item without
+    /// another waiting caller.
+    pub(super) fn write_and_step_down(
         &self,
         core: MutexGuard<'_, Core>,
     ) -> Option<Result<Settled, StoreError>> {
         let mut answers = Answers::default();
         let mut core = self.write_all(core, &mut answers);
         core.is_writing = false;
-        let is_wanted = std::mem::take(&mut core.pen_wanted);
+        let is_wanted = std::mem::take(&mut core.leader_wanted);
         drop(core);
         if is_wanted {
-            self.pen_free.notify_all();
+            self.leader_free.notify_all();
         }
         answers.send();
         answers.own
@@ -256,24 +256,24 @@ impl Shared {
         journal.append(entries)
     }
 
-    /// Serves where callers do not write.
-    pub(super) fn scribe(&self) {
+    /// The loop of the journal thread, which writes where callers do not.
+    pub(super) fn write_journal(&self) {
         let mut core = self.lock();
-        while core.closing == Closing::No {
+        while core.closing == CloseMode::No {
             if core.group.is_empty() || core.is_writing {
                 core = self
-                    .wake_scribe
+                    .wake_journal_writer
                     .wait(core)
                     .expect("nothing panics while it holds the books");
                 continue;
             }
             core.is_writing = true;
-            self.write_and_give_back(core);
+            self.write_and_step_down(core);
             core = self.lock();
             if core.journal_failing.is_some() {
                 // The next who comes tries again, and the writer does now and then.
                 core = self
-                    .wake_scribe
+                    .wake_journal_writer
                     .wait(core)
                     .expect("nothing panics while it holds the books");
             }
@@ -282,7 +282,7 @@ impl Shared {
 }
 
 /// What deciding came to.
-pub(super) enum Outcome {
+pub(super) enum SettleDecision {
     /// There is nothing to write.
     Settled(Settled),
     /// Another command is ending this hold now.
@@ -292,13 +292,17 @@ pub(super) enum Outcome {
 
 impl Core {
     /// Decides how a hold ends. From here until that is written, what it frees stays out of reach.
-    pub(super) fn decide(&mut self, command: Settle, reply: Option<Reply<Settled>>) -> Outcome {
+    pub(super) fn decide(
+        &mut self,
+        command: Settle,
+        reply: Option<Reply<Settled>>,
+    ) -> SettleDecision {
         let (decided, figures) = match self.book.prepare(&command) {
-            Prepared::Ending => return Outcome::Ending(Box::new(command)),
+            Prepared::Ending => return SettleDecision::Ending(Box::new(command)),
             Prepared::Ended(settlement) => {
                 let settled = settlement.settled();
                 if settled.repeated || command.record.is_none() {
-                    return Outcome::Settled(settled);
+                    return SettleDecision::Settled(settled);
                 }
                 (Decided::Ended(settled), None)
             }
@@ -319,7 +323,7 @@ impl Core {
             entry,
             then: Then::End(Box::new(end)),
         });
-        Outcome::Queued
+        SettleDecision::Queued
     }
 
     /// What an account has after an end, and after those before it that are not written yet.

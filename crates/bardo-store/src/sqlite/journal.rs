@@ -75,10 +75,10 @@ impl Journal {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         let mut read = read(&bytes, name, applied);
-        if let Found::Foreign(why) = read {
+        if let JournalFile::Foreign(why) = read {
             // Whoever waits for the old one finds that it is not there any more.
             file = set_aside(&path, why)?;
-            read = Found::New;
+            read = JournalFile::New;
         }
         let mut journal = Self {
             file,
@@ -91,7 +91,7 @@ impl Journal {
         };
         let mut entries = Vec::new();
         match read {
-            Found::Entries(found) if found.is_damaged => {
+            JournalFile::Entries(found) if found.is_damaged => {
                 let fresh = set_aside(&journal.path, DAMAGED)?;
                 // Whoever waits for the old one finds that it is not there any more.
                 journal.file = fresh;
@@ -102,7 +102,7 @@ impl Journal {
                     .map_err(io::Error::other)?;
                 entries = found.entries;
             }
-            Found::Entries(found) => {
+            JournalFile::Entries(found) => {
                 if found.is_torn {
                     tracing::warn!("the last entry of the journal is incomplete and was dropped");
                 }
@@ -113,7 +113,7 @@ impl Journal {
                 journal.next = found.next;
                 entries = found.entries;
             }
-            Found::New | Found::Foreign(_) => {
+            JournalFile::New | JournalFile::Foreign(_) => {
                 journal.begin(name)?;
             }
         }
@@ -273,7 +273,7 @@ fn aside(path: &Path, number: u32) -> PathBuf {
     path.with_extension(format!("journal.{number}"))
 }
 
-enum Found {
+enum JournalFile {
     New,
     /// The file must not be used, for this reason.
     Foreign(&'static str),
@@ -291,16 +291,16 @@ struct Entries {
 }
 
 /// Reads as far as frames are whole and follow each other.
-fn read(bytes: &[u8], name: [u8; NAME], applied: u64) -> Found {
+fn read(bytes: &[u8], name: [u8; NAME], applied: u64) -> JournalFile {
     let Some((header, mut rest)) = bytes.split_at_checked(HEADER) else {
         // Nothing is written behind a header that is not whole.
-        return Found::New;
+        return JournalFile::New;
     };
     if header[..MAGIC.len()] != *MAGIC {
-        return Found::Foreign("it is not a journal, or its version is newer");
+        return JournalFile::Foreign("it is not a journal, or its version is newer");
     }
     if header[MAGIC.len()..] != name {
-        return Found::Foreign("it belongs to another database");
+        return JournalFile::Foreign("it belongs to another database");
     }
     let mut found = Entries {
         entries: Vec::new(),
@@ -345,12 +345,14 @@ fn read(bytes: &[u8], name: [u8; NAME], applied: u64) -> Found {
             found.is_damaged = true;
         }
         if next.is_none() && frame.first > applied + 1 && !found.is_damaged {
-            return Found::Foreign("entries between the journal and the database are missing");
+            return JournalFile::Foreign(
+                "entries between the journal and the database are missing",
+            );
         }
         let mut payload = frame.payload;
         for number in (frame.first..).take(frame.count) {
             let Some(entry) = Entry::decode(&mut payload) else {
-                return Found::Foreign("its entries have a newer version");
+                return JournalFile::Foreign("its entries have a newer version");
             };
             if number > applied {
                 found.entries.push(entry);
@@ -363,7 +365,7 @@ fn read(bytes: &[u8], name: [u8; NAME], applied: u64) -> Found {
         found.length += length as u64;
         rest = &rest[length..];
     }
-    Found::Entries(found)
+    JournalFile::Entries(found)
 }
 
 struct Frame<'a> {

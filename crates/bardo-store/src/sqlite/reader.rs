@@ -14,7 +14,7 @@ use super::schema::{Tuning, open_reader};
 /// Looks that wait; one more is refused.
 const QUEUE: usize = 1024;
 
-type Look = Box<dyn FnOnce(Result<&mut Connection, StoreError>) + Send>;
+type ReadJob = Box<dyn FnOnce(Result<&mut Connection, StoreError>) + Send>;
 
 /// Runs closures over read-only connections, one after the other on each.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(super) enum Length {
 
 #[derive(Debug)]
 struct Worker {
-    looks: Option<SyncSender<Look>>,
+    looks: Option<SyncSender<ReadJob>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -81,7 +81,7 @@ impl Worker {
         })
     }
 
-    fn send(&self, look: Look) -> Result<(), StoreError> {
+    fn send(&self, look: ReadJob) -> Result<(), StoreError> {
         let looks = self.looks.as_ref().ok_or_else(gone)?;
         looks.try_send(look).map_err(|error| match error {
             TrySendError::Full(_) => {
@@ -104,7 +104,7 @@ impl Drop for Worker {
 
 /// Serves until the sender is gone. The connection is opened when it is first needed, and again
 /// after a failure to open, so that a store that comes back is used again.
-fn read(path: &std::path::Path, tuning: Tuning, looks: &Receiver<Look>) {
+fn read(path: &std::path::Path, tuning: Tuning, looks: &Receiver<ReadJob>) {
     let mut open: Option<Connection> = None;
     while let Ok(look) = looks.recv() {
         if open.is_none() {

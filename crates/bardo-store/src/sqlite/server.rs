@@ -21,21 +21,21 @@ use super::loading::{self, Start};
 use super::lock::ServeLock;
 use super::reader::{Length, Readers};
 use super::schema::open_writer;
-use super::shared::{Action, Attempt, Command, Reply, Shared};
+use super::shared::{Action, Attempt, Reply, Shared, WriterCommand};
 use super::writer::Writer;
 use super::{Durability, Options, replay};
 
 /// How often holding money is tried again after something was read for it.
 const READS: usize = 4;
 
-pub(super) struct Server {
+pub(super) struct SqliteServer {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     /// Given back after the threads have stopped.
     _lock: ServeLock,
 }
 
-impl Server {
+impl SqliteServer {
     pub(super) fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
         let lock = ServeLock::take(path)?;
         let mut connection = open_writer(path, options.tuning())?;
@@ -72,7 +72,7 @@ impl Server {
             clock: options.clock.clone(),
             has_log: true,
         };
-        let scribe = shared.clone();
+        let journal_writer = shared.clone();
         let mut server = Self {
             shared,
             threads: Vec::new(),
@@ -83,8 +83,8 @@ impl Server {
             source,
         };
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        let scribe = thread("ledger-journal").spawn(move || scribe.scribe());
-        server.threads.push(scribe.map_err(io)?);
+        let journal_writer = thread("ledger-journal").spawn(move || journal_writer.write_journal());
+        server.threads.push(journal_writer.map_err(io)?);
         let writer = thread("ledger-write").spawn(move || writer.run());
         server.threads.push(writer.map_err(io)?);
         Ok(server)
@@ -103,7 +103,7 @@ impl Server {
         let places = self.shared.places.clone();
         let place = places.acquire_owned().await.map_err(|_| gone())?;
         let (reply, answer) = oneshot::channel();
-        self.shared.push(Command {
+        self.shared.push(WriterCommand {
             action: action(reply),
             place,
         })?;
@@ -254,7 +254,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for SqliteServer {
     fn drop(&mut self) {
         self.shared.close();
         for thread in self.threads.drain(..) {

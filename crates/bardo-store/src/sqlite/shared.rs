@@ -45,7 +45,7 @@ pub(super) enum Action {
     Refresh(Reply<()>),
 }
 
-pub(super) struct Command {
+pub(super) struct WriterCommand {
     pub(super) action: Action,
     /// Its place in the queue, kept until it is answered.
     pub(super) place: OwnedSemaphorePermit,
@@ -55,10 +55,10 @@ pub(super) struct Shared {
     core: Mutex<Core>,
     wake: Condvar,
     /// For the thread that writes the journal where callers do not.
-    pub(super) wake_scribe: Condvar,
-    /// For whoever waits until nobody writes the journal.
-    pub(super) pen_free: Condvar,
-    /// Used by whoever has the pen ([`Core::is_writing`]), so nobody waits for it.
+    pub(super) wake_journal_writer: Condvar,
+    /// Wakes callers that wait to become the leader.
+    pub(super) leader_free: Condvar,
+    /// Used by the leader alone ([`Core::is_writing`]), so the lock is never contended.
     pub(super) journal: Mutex<Journal>,
     /// Each caller writes the journal himself where that takes microseconds.
     pub(super) callers_write: bool,
@@ -75,7 +75,7 @@ pub(super) struct Shared {
 
 pub(super) struct Core {
     pub(super) book: Book,
-    pub(super) commands: VecDeque<Command>,
+    pub(super) commands: VecDeque<WriterCommand>,
     pub(super) records: VecDeque<Record>,
     /// Holds that were made or have grown, in the order in which that happened.
     pub(super) touched: VecDeque<(Instant, HoldKey)>,
@@ -83,10 +83,10 @@ pub(super) struct Core {
     pub(super) group: Vec<Item>,
     /// What the ends that are decided and not in the journal yet will free.
     pub(super) freed: HashMap<AccountId, MicroUsd>,
-    /// Somebody has the pen: writes the journal, or keeps others from it.
+    /// There is a leader, which writes the journal or keeps others from it.
     pub(super) is_writing: bool,
-    /// Somebody waits for the pen.
-    pub(super) pen_wanted: bool,
+    /// A caller waits to become the leader.
+    pub(super) leader_wanted: bool,
     /// In the journal, and not in the database yet.
     pub(super) unapplied: Vec<Entry>,
     /// Holds that the journal has or will have: how much it says, and whether it has that.
@@ -103,12 +103,12 @@ pub(super) struct Core {
     pub(super) journal_failing: Option<StoreError>,
     /// Rises when counters are dropped, so that nothing that was read before is put in their place.
     pub(super) generation: u64,
-    pub(super) closing: Closing,
+    pub(super) closing: CloseMode,
     writer_waits: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Closing {
+pub(super) enum CloseMode {
     No,
     /// Everything is written first.
     Orderly,
@@ -156,7 +156,7 @@ impl Shared {
                 group: Vec::new(),
                 freed: HashMap::new(),
                 is_writing: false,
-                pen_wanted: false,
+                leader_wanted: false,
                 unapplied: Vec::new(),
                 held: held.collect(),
                 slow_writes: 0,
@@ -164,12 +164,12 @@ impl Shared {
                 failing: None,
                 journal_failing: None,
                 generation: 0,
-                closing: Closing::No,
+                closing: CloseMode::No,
                 writer_waits: false,
             }),
             wake: Condvar::new(),
-            wake_scribe: Condvar::new(),
-            pen_free: Condvar::new(),
+            wake_journal_writer: Condvar::new(),
+            leader_free: Condvar::new(),
             journal: Mutex::new(journal),
             callers_write,
             drill,
@@ -187,9 +187,9 @@ impl Shared {
     }
 
     /// Queues a command and wakes the writer where it sleeps.
-    pub(super) fn push(&self, command: Command) -> Result<(), StoreError> {
+    pub(super) fn push(&self, command: WriterCommand) -> Result<(), StoreError> {
         let mut core = self.lock();
-        if core.closing != Closing::No {
+        if core.closing != CloseMode::No {
             return Err(gone());
         }
         core.commands.push_back(command);
@@ -205,10 +205,10 @@ impl Shared {
         let mut core = self.lock();
         loop {
             match core.closing {
-                Closing::No => {}
-                Closing::Orderly => return Wake::Last,
+                CloseMode::No => {}
+                CloseMode::Orderly => return Wake::Last,
                 #[cfg(test)]
-                Closing::Crash => return Wake::Now,
+                CloseMode::Crash => return Wake::Now,
             }
             let now = Instant::now();
             let until = if core.commands.is_empty() {
@@ -235,20 +235,20 @@ impl Shared {
 
     /// No command is taken any more; the writer writes what there is and stops.
     pub(super) fn close(&self) {
-        self.stop(Closing::Orderly);
+        self.stop(CloseMode::Orderly);
     }
 
     /// The writer stops as if its process had died.
     #[cfg(test)]
     pub(super) fn crash(&self) {
-        self.stop(Closing::Crash);
+        self.stop(CloseMode::Crash);
     }
 
-    fn stop(&self, how: Closing) {
+    fn stop(&self, how: CloseMode) {
         self.lock().closing = how;
         self.places.close();
         self.wake.notify_one();
-        self.wake_scribe.notify_one();
+        self.wake_journal_writer.notify_one();
     }
 
     /// Holds money if everything that decides is in memory.
@@ -319,7 +319,7 @@ impl Shared {
     /// Queues a receipt; answers whether there was room for it.
     pub(super) fn record(&self, record: Record) -> bool {
         let mut core = self.lock();
-        let has_room = core.records.len() < RECORDS && core.closing == Closing::No;
+        let has_room = core.records.len() < RECORDS && core.closing == CloseMode::No;
         if has_room {
             core.records.push_back(record);
             self.is_behind.store(true, Ordering::Release);
@@ -330,7 +330,7 @@ impl Shared {
 
 impl Core {
     fn check(&self) -> Result<(), StoreError> {
-        if self.closing != Closing::No {
+        if self.closing != CloseMode::No {
             return Err(gone());
         }
         let failing = self.journal_failing.as_ref().or(self.failing.as_ref());

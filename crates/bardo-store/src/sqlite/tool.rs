@@ -20,7 +20,7 @@ use super::rows::{self, AuditRow, Change, ChargeRow, Deposited};
 use super::schema::open_writer;
 use super::{Durability, Options, replay};
 
-pub(super) struct Tool {
+pub(super) struct SqliteTool {
     connection: Mutex<Connection>,
     path: PathBuf,
     durability: Durability,
@@ -30,7 +30,7 @@ pub(super) struct Tool {
     pub(super) revision: AtomicU64,
 }
 
-impl Tool {
+impl SqliteTool {
     pub(super) fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
         let tool = Self {
             connection: Mutex::new(open_writer(path, options.tuning())?),

@@ -7,13 +7,13 @@ use rusqlite::{Connection, Row};
 const TOLD: usize = 100;
 
 /// One claim about the file: a query whose every row is a problem.
-struct Claim {
+struct FileCheck {
     query: &'static str,
     tell: fn(&Row<'_>) -> rusqlite::Result<String>,
 }
 
-const CLAIMS: &[Claim] = &[
-    Claim {
+const CLAIMS: &[FileCheck] = &[
+    FileCheck {
         query: "SELECT no, customer_amount + counterparty_amount + spread_amount FROM transfers \
                 WHERE customer_amount + counterparty_amount + spread_amount <> 0",
         tell: |row| {
@@ -21,7 +21,7 @@ const CLAIMS: &[Claim] = &[
             Ok(format!("transfer {no} adds up to {sum}"))
         },
     },
-    Claim {
+    FileCheck {
         query: "SELECT a.id, a.deposited, a.spent, coalesce(t.deposited, 0), coalesce(t.spent, 0) \
                 FROM accounts a LEFT JOIN (SELECT account, \
                     sum(CASE kind WHEN 'deposit' THEN customer_amount ELSE 0 END) AS deposited, \
@@ -38,7 +38,7 @@ const CLAIMS: &[Claim] = &[
             ))
         },
     },
-    Claim {
+    FileCheck {
         query: "SELECT a.id, a.held, coalesce(h.held, 0) FROM accounts a LEFT JOIN \
                 (SELECT account, sum(amount) AS held FROM holds GROUP BY account) h \
                 ON h.account = a.no WHERE a.held <> coalesce(h.held, 0)",
@@ -49,7 +49,7 @@ const CLAIMS: &[Claim] = &[
             ))
         },
     },
-    Claim {
+    FileCheck {
         query: "SELECT id, deposited, spent, held FROM accounts \
                 WHERE spent + held > deposited OR spent < 0 OR held < 0",
         tell: |row| {
@@ -59,7 +59,7 @@ const CLAIMS: &[Claim] = &[
             ))
         },
     },
-    Claim {
+    FileCheck {
         query: "SELECT a.id, r.request, r.charge, coalesce(-t.customer_amount, 0) \
                 FROM receipts r JOIN accounts a ON a.no = r.account \
                 LEFT JOIN transfers t ON t.account = r.account AND t.kind = 'charge' \
@@ -73,7 +73,7 @@ const CLAIMS: &[Claim] = &[
             ))
         },
     },
-    Claim {
+    FileCheck {
         query: "SELECT a.id, c.scope, c.span, c.spent, a.spent FROM cap_counters c \
                 JOIN accounts a ON a.no = c.account WHERE c.spent > a.spent",
         tell: |row| {
@@ -84,7 +84,7 @@ const CLAIMS: &[Claim] = &[
             ))
         },
     },
-    Claim {
+    FileCheck {
         query: "SELECT seq, why FROM refused",
         tell: |row| {
             let (seq, why): (i64, String) = (row.get(0)?, row.get(1)?);
@@ -93,7 +93,7 @@ const CLAIMS: &[Claim] = &[
             ))
         },
     },
-    Claim {
+    FileCheck {
         query: "PRAGMA foreign_key_check",
         tell: |row| {
             let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
@@ -102,7 +102,7 @@ const CLAIMS: &[Claim] = &[
             ))
         },
     },
-    Claim {
+    FileCheck {
         query: "SELECT quick_check FROM pragma_quick_check WHERE quick_check <> 'ok'",
         tell: |row| row.get(0),
     },

@@ -15,9 +15,9 @@ use tokio::sync::oneshot;
 use super::apply::{self, Known};
 use super::changes;
 use super::error::{gone, store_error};
-use super::group::Outcome;
+use super::group::SettleDecision;
 use super::loading;
-use super::shared::{Action, Command, Shared, Wake};
+use super::shared::{Action, Shared, Wake, WriterCommand};
 
 /// Commands in one transaction.
 const BATCH: usize = 1_024;
@@ -112,8 +112,8 @@ impl Writer {
             )
         };
         if has_group {
-            let core = self.shared.take_pen();
-            self.shared.write_and_give_back(core);
+            let core = self.shared.lead();
+            self.shared.write_and_step_down(core);
         }
         let is_due = now >= times.apply || count >= MANY;
         if is_failing || (count > 0 && is_due) {
@@ -140,8 +140,8 @@ impl Writer {
         loop {
             self.round();
             self.shared.lock().write_old_holds(true);
-            let core = self.shared.take_pen();
-            self.shared.write_and_give_back(core);
+            let core = self.shared.lead();
+            self.shared.write_and_step_down(core);
             if self.apply().is_err() || self.shared.lock().is_idle() {
                 break;
             }
@@ -159,7 +159,7 @@ impl Writer {
         }
         let mut direct = Vec::new();
         let mut refreshes = Vec::new();
-        for Command { action, place } in commands {
+        for WriterCommand { action, place } in commands {
             match action {
                 Action::Settle(command, reply) => {
                     let _ = reply.send(self.settle(*command));
@@ -190,8 +190,8 @@ impl Writer {
             !core.group.is_empty()
         };
         if has_group {
-            let core = self.shared.take_pen();
-            self.shared.write_and_give_back(core);
+            let core = self.shared.lead();
+            self.shared.write_and_step_down(core);
         }
         self.apply()?;
         self.read_changes()
@@ -211,7 +211,7 @@ impl Writer {
             return;
         }
         // Nobody writes meanwhile, so there is an end to it.
-        drop(self.shared.take_pen());
+        drop(self.shared.lead());
         if self.apply().is_ok() && journal().last() == self.applied {
             if (1..=2 * limit).contains(&length) {
                 journal().rewind();
@@ -220,7 +220,7 @@ impl Writer {
             }
         }
         let core = self.shared.lock();
-        self.shared.write_and_give_back(core);
+        self.shared.write_and_step_down(core);
     }
 
     /// Moves SQLite's own log into its file as far as nobody reads it. What is in the log is safe
@@ -237,13 +237,13 @@ impl Writer {
 
     /// Drops counters that nobody needs. What is read again later has to be in the database by then.
     fn sweep(&mut self) {
-        drop(self.shared.take_pen());
+        drop(self.shared.lead());
         let applied = self.apply();
         let mut core = self.shared.lock();
         if applied.is_ok() {
             core.sweep(self.clock.now_ms().saturating_sub(LATE_MS));
         }
-        self.shared.write_and_give_back(core);
+        self.shared.write_and_step_down(core);
     }
 
     /// Ends a hold of which the books know nothing, or which another process may end as well: the
@@ -272,15 +272,15 @@ impl Writer {
     fn end(&self, command: Settle) -> Result<Settled, StoreError> {
         let mut command = Some(Box::new(command));
         while let Some(asked) = command.take() {
-            // With the pen, because then nobody is ending anything.
-            let mut core = self.shared.take_pen();
+            // As the leader, because then no other caller ends a hold.
+            let mut core = self.shared.lead();
             let (reply, mut answer) = oneshot::channel();
             let outcome = core.decide(*asked, Some(reply));
-            self.shared.write_and_give_back(core);
+            self.shared.write_and_step_down(core);
             match outcome {
-                Outcome::Settled(settled) => return Ok(settled),
-                Outcome::Ending(again) => command = Some(again),
-                Outcome::Queued => return answer.try_recv().unwrap_or_else(|_| Err(gone())),
+                SettleDecision::Settled(settled) => return Ok(settled),
+                SettleDecision::Ending(again) => command = Some(again),
+                SettleDecision::Queued => return answer.try_recv().unwrap_or_else(|_| Err(gone())),
             }
         }
         Err(gone())

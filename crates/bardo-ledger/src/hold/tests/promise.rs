@@ -39,18 +39,18 @@ fn step() -> impl Strategy<Value = Step> {
 /// A request under way, as its provider sees it.
 struct Open {
     request: RequestId,
-    candidate: Candidate,
+    candidate: HoldCandidate,
     prompt: u64,
     /// The limit that it was sent.
     limit: u64,
-    plan: Plan,
+    plan: HoldPlan,
     held: MicroUsd,
     written: u64,
 }
 
 impl Open {
     fn cost(&self, tokens: u64) -> MicroUsd {
-        let ask = Ask {
+        let ask = HoldQuery {
             prompt_tokens: self.prompt,
             ..ask(&[], 0)
         };
@@ -94,9 +94,9 @@ impl World {
     }
 
     fn begin(&mut self, prompt: u64, own_limit: Option<u64>, streamed: bool, unseen: bool) {
-        let candidate = Candidate { unseen, ..strong() };
+        let candidate = HoldCandidate { unseen, ..strong() };
         let candidates = [candidate];
-        let sizing = size(&Ask {
+        let sizing = size(&HoldQuery {
             prompt_tokens: prompt,
             max_tokens: own_limit,
             streamed,

@@ -16,7 +16,7 @@ use crate::sqlite::rows::{self, AuditRow, Deposited};
 use crate::sqlite::shared::Action;
 
 /// What a command came to.
-enum Answer {
+enum CommandResult {
     Deposited(Result<Balance, Refusal>),
     Key(Written),
     Pruned(u64),
@@ -63,10 +63,10 @@ impl Writer {
     }
 
     /// Tries to do them; on an error nothing has happened, in the file or in the books.
-    fn attempt(&mut self, actions: &[Action]) -> Result<Vec<Answer>, Failure> {
+    fn attempt(&mut self, actions: &[Action]) -> Result<Vec<CommandResult>, Failure> {
         self.begin().map_err(Failure::Store)?;
         let mut batch = Batch::default();
-        let answers: rusqlite::Result<Vec<Answer>> = actions
+        let answers: rusqlite::Result<Vec<CommandResult>> = actions
             .iter()
             .map(|action| self.perform(&mut batch, action))
             .collect();
@@ -89,17 +89,17 @@ impl Writer {
         answers
     }
 
-    fn perform(&mut self, batch: &mut Batch, action: &Action) -> rusqlite::Result<Answer> {
+    fn perform(&mut self, batch: &mut Batch, action: &Action) -> rusqlite::Result<CommandResult> {
         match action {
             Action::Deposit(command, _) => {
                 let answer = self.deposit(batch, command)?;
-                Ok(Answer::Deposited(answer))
+                Ok(CommandResult::Deposited(answer))
             }
             Action::Key(key, _) => self.key(batch, &key.0, &key.1),
             Action::Prune(before_ms, _) => {
-                rows::prune(&self.connection, *before_ms, PRUNE).map(Answer::Pruned)
+                rows::prune(&self.connection, *before_ms, PRUNE).map(CommandResult::Pruned)
             }
-            Action::Settle(..) | Action::Refresh(_) => Ok(Answer::Done),
+            Action::Settle(..) | Action::Refresh(_) => Ok(CommandResult::Done),
         }
     }
 
@@ -131,24 +131,24 @@ impl Writer {
         batch: &mut Batch,
         record: &KeyRecord,
         write: &keys::Write,
-    ) -> rusqlite::Result<Answer> {
+    ) -> rusqlite::Result<CommandResult> {
         let now_ms = self.clock.now_ms();
         let written = keys::write(&self.connection, record, write, &self.actor, now_ms)?;
         batch.keys_changed |= written == Written::Done;
-        Ok(Answer::Key(written))
+        Ok(CommandResult::Key(written))
     }
 
-    fn answer(&self, action: Action, answer: Answer) {
+    fn answer(&self, action: Action, answer: CommandResult) {
         // Whoever asked may have gone; what was asked for is done all the same.
         match (action, answer) {
-            (Action::Deposit(command, reply), Answer::Deposited(answer)) => {
+            (Action::Deposit(command, reply), CommandResult::Deposited(answer)) => {
                 let balance = self.shared.lock().book.balance(&command.account);
                 let _ = reply.send(Ok(answer.map(|_| balance.unwrap_or_default())));
             }
-            (Action::Key(_, reply), Answer::Key(written)) => {
+            (Action::Key(_, reply), CommandResult::Key(written)) => {
                 let _ = reply.send(Ok(written));
             }
-            (Action::Prune(_, reply), Answer::Pruned(count)) => {
+            (Action::Prune(_, reply), CommandResult::Pruned(count)) => {
                 let _ = reply.send(Ok(count));
             }
             (action, _) => refuse(action, &gone()),

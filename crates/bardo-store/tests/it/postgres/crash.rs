@@ -10,7 +10,7 @@ use bardo_access::{KeyError, KeyStore};
 use bardo_ledger::contract::block_on;
 use bardo_ledger::{Accounts, Funds, Holds, Refusal, StoreError};
 use bardo_store::postgres::{PostgresOptions, PostgresStore};
-use bardo_store::servers::{PostgresServer, Stop};
+use bardo_store::servers::{PostgresServer, ShutdownMode};
 use bardo_types::ids::KeyId;
 use bardo_types::secret::Secret;
 
@@ -61,7 +61,7 @@ fn nothing_is_lost_or_doubled_when_the_server_crashes_and_comes_back() {
                 })
             })
             .collect();
-        for stop in [Stop::Crash, Stop::Fast, Stop::Crash] {
+        for stop in [ShutdownMode::Crash, ShutdownMode::Fast, ShutdownMode::Crash] {
             let before = settled.load(Ordering::Relaxed);
             until("requests go through", || {
                 settled.load(Ordering::Relaxed) > before + 20
@@ -95,7 +95,7 @@ fn nothing_is_lost_or_doubled_when_the_server_crashes_and_comes_back() {
 fn a_store_starts_while_the_database_is_away_and_works_when_it_comes() {
     let mut server = PostgresServer::start().unwrap();
     let url = server.database().unwrap();
-    server.stop(Stop::Fast);
+    server.stop(ShutdownMode::Fast);
     assert!(matches!(
         block_on(PostgresStore::connect(&super::options(&url))),
         Err(StoreError::Unavailable(_))
