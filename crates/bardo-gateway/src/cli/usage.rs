@@ -7,7 +7,7 @@ use bardo_types::clock::{Clock as _, SystemClock};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::{Common, Failure, say, show, table};
+use super::{CliFailure, Common, say, show, table};
 use crate::operator::UsageReport;
 use crate::stores;
 use crate::usage::{self, BadParameter, Days, Parameters};
@@ -55,7 +55,7 @@ pub(super) struct UsageArgs {
     csv: bool,
 }
 
-pub(super) fn run(args: UsageArgs) -> Result<(), Failure> {
+pub(super) fn run(args: UsageArgs) -> Result<(), CliFailure> {
     let by = usage::dimensions(&args.by).map_err(wrong)?;
     let (common, is_csv) = (args.common.clone(), args.csv);
     let filter = filter(args).map_err(wrong)?;
@@ -75,8 +75,8 @@ pub(super) fn run(args: UsageArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn wrong(error: BadParameter) -> Failure {
-    Failure::new("usage", format!("--{}: {error}", error.name))
+fn wrong(error: BadParameter) -> CliFailure {
+    CliFailure::new("usage", format!("--{}: {error}", error.name))
 }
 
 fn filter(args: UsageArgs) -> Result<ReceiptFilter, BadParameter> {

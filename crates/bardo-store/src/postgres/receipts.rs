@@ -10,7 +10,7 @@ use bardo_ledger::{
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use tokio_postgres::Row;
 
-use super::arguments::{Argument, Command, number, short, text};
+use super::arguments::{Argument, Statement, number, short, text};
 use super::rows::{amount, damaged, get, number as number_of};
 use super::{PostgresStore, on};
 
@@ -94,7 +94,7 @@ impl Receipts for PostgresStore {
             }
             let pool = Arc::clone(&self.pool);
             let rows = on(&self.thread, async move {
-                pool.run_long(&Command::new(SUMS, arguments), SUMS_MAX)
+                pool.run_long(&Statement::new(SUMS, arguments), SUMS_MAX)
                     .await
             })
             .await?;
