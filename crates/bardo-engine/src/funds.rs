@@ -313,12 +313,6 @@ impl Funds {
     }
 }
 
-/// Whether the provider bills an amount that nobody knows: it counted tokens that have no price, or
-/// it may have carried the request out unseen.
-fn is_cost_unknown(receipt: &Receipt) -> bool {
-    receipt.is_unpriced() || receipt.outcome == Outcome::Unknown
-}
-
 /// The row that the ledger keeps of a receipt.
 pub(crate) fn ledger_record(receipt: &Receipt) -> Record {
     let usage = receipt.usage.as_ref();
@@ -333,10 +327,7 @@ pub(crate) fn ledger_record(receipt: &Receipt) -> Record {
         outcome: receipt.outcome.as_str(),
         input_tokens: usage.map_or(0, Usage::prompt).min(TOKENS_MAX),
         output_tokens: usage.map_or(0, |usage| usage.output).min(TOKENS_MAX),
-        provider_cost: receipt
-            .amounts
-            .provider_cost
-            .or_else(|| (!is_cost_unknown(receipt)).then_some(MicroUsd::ZERO)),
+        provider_cost: receipt.provider_bill(),
         charge: receipt.amounts.charge,
         savings: receipt.savings().unwrap_or_default(),
         subsystem: receipt.subsystem.clone(),

@@ -66,9 +66,9 @@ pub enum Dimension {
     Hour,
     /// Day in UTC.
     Day,
-    /// Account.
+    /// Account of the request.
     Account,
-    /// Key.
+    /// Key of the request.
     Key,
     /// Model that was chosen.
     Model,
@@ -231,7 +231,7 @@ impl Sums {
 pub struct SumRow {
     /// Group of the receipts.
     pub group: Group,
-    /// Their sums.
+    /// Sums of the receipts in the group.
     pub sums: Sums,
 }
 

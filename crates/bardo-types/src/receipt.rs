@@ -259,6 +259,15 @@ impl Receipt {
         self.usage.is_some() && self.cost().is_none()
     }
 
+    /// Amount that the provider bills; `None` where it counted tokens that have no price, or may
+    /// have carried the request out unseen.
+    #[must_use]
+    pub fn provider_bill(&self) -> Option<MicroUsd> {
+        let is_unknown = self.is_unpriced() || self.outcome == Outcome::Unknown;
+        let nothing = (!is_unknown).then_some(MicroUsd::ZERO);
+        self.amounts.provider_cost.or(nothing)
+    }
+
     /// What was saved against the list price, whoever pays; `None` where a part of it is unknown.
     #[must_use]
     pub fn savings(&self) -> Option<MicroUsd> {
