@@ -6,7 +6,7 @@ mod scan;
 mod special;
 mod write;
 
-pub(crate) use lenient::{Count, Lenient, byok_fee, decimal};
+pub(crate) use lenient::{Count, Few, Lenient, byok_fee, decimal};
 pub(crate) use object::{Extra, Members, NameOnly, Skipped, TypeOnly, Unknown, told, wire_object};
 pub use object::{Str, explain};
 pub use scan::{JsonError, Member, TopLevel, scan};

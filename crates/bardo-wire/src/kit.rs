@@ -7,5 +7,6 @@ pub(crate) mod error_path;
 pub(crate) mod messages;
 pub(crate) mod namespaces;
 pub(crate) mod openai;
+pub(crate) mod size;
 pub(crate) mod text_or_list;
 pub(crate) mod tool_names;

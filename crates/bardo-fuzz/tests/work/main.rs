@@ -6,6 +6,7 @@
 //! the body is four times as long, and not sixteen times. Steps are counted, never time.
 #![cfg(target_os = "linux")]
 
+mod allocations;
 mod bodies;
 
 use std::hint::black_box;

@@ -1,6 +1,8 @@
 //! Members that must not cost an answer when a server writes them its own way.
 
 use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
 
 use bardo_types::money::MicroUsd;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -72,6 +74,42 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lenient<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&'de RawValue>::deserialize(deserializer)?;
         Ok(Self(serde_json::from_str(raw.get()).ok()))
+    }
+}
+
+/// A list that nearly always has one entry, for which alone it makes room at first.
+#[derive(Debug, Default)]
+pub(crate) struct Few<T>(Vec<T>);
+
+impl<T> Deref for Few<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FewVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
+            type Value = Few<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Few<T>, A::Error> {
+                let mut list = Vec::new();
+                while let Some(entry) = seq.next_element()? {
+                    if list.is_empty() {
+                        list.reserve_exact(1);
+                    }
+                    list.push(entry);
+                }
+                Ok(Few(list))
+            }
+        }
+        deserializer.deserialize_seq(FewVisitor(PhantomData))
     }
 }
 

@@ -33,19 +33,32 @@ pub(super) fn settle(turns: &mut Vec<Turn<'_>>, lost: &mut Losses) {
     }
 }
 
-fn calls_of(turn: &Turn<'_>) -> Vec<String> {
+fn calls_of<'a>(turn: &Turn<'a>) -> Vec<Cow<'a, str>> {
     turn.blocks
         .iter()
         .filter_map(|block| match &block.body {
-            BlockBody::Call { id, .. } => Some(id.clone().into_owned()),
+            BlockBody::Call { id, .. } => Some(id.clone()),
             _ => None,
         })
         .collect()
 }
 
-fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Losses) {
+/// Whether the turn begins with the results of all calls in their order, and has no other.
+fn is_answered(turn: &Turn<'_>, calls: &[Cow<'_, str>]) -> bool {
+    let mut results = turn.blocks.iter().map(|block| match &block.body {
+        BlockBody::Result { id, .. } => Some(id),
+        _ => None,
+    });
+    calls.iter().all(|call| results.next() == Some(Some(call)))
+        && results.all(|result| result.is_none())
+}
+
+fn answer(turn: &mut Turn<'_>, calls: &[Cow<'_, str>], lost: &mut Losses) {
+    if is_answered(turn, calls) {
+        return;
+    }
     // Ids of calls are unique, because each got one of its own.
-    let mut open: HashSet<&str> = calls.iter().map(String::as_str).collect();
+    let mut open: HashSet<&str> = calls.iter().map(|id| &**id).collect();
     let mut results = Vec::new();
     let mut rest = Vec::new();
     for block in std::mem::take(&mut turn.blocks) {
@@ -78,7 +91,7 @@ fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Losses) {
             block => rest.push(block),
         }
     }
-    let unanswered = calls.iter().filter(|id| open.contains(id.as_str()));
+    let unanswered = calls.iter().filter(|id| open.contains(&***id));
     for id in unanswered {
         lost.lose(
             "tool_result",
@@ -86,7 +99,7 @@ fn answer(turn: &mut Turn<'_>, calls: &[String], lost: &mut Losses) {
         );
         results.push(Sent {
             body: BlockBody::Result {
-                id: Cow::Owned(id.clone()),
+                id: Cow::Owned(id.clone().into_owned()),
                 parts: vec![Sent::text(UNANSWERED)],
                 is_error: true,
             },

@@ -13,6 +13,7 @@ use crate::anthropic::tools::{SentTool, SentToolChoice};
 use crate::anthropic::{sampling, schema, thinking};
 use crate::codec::{BadRequest, Encoded, Target};
 use crate::json::{Object, object};
+use crate::kit::size;
 use crate::kit::tool_names::{NameRule, ToolNames};
 use crate::quirks::Quirks;
 use bardo_types::Losses;
@@ -285,7 +286,7 @@ struct RequestPlan<'a> {
 
 impl RequestPlan<'_> {
     fn write(&self, lost: &mut Losses) -> Vec<u8> {
-        let mut out = Vec::with_capacity(4096);
+        let mut out = Vec::with_capacity(size::of_request(self.request));
         object(&mut out, |body| {
             body.set("model", &self.target.model);
             if self.purpose == Purpose::Answer {

@@ -40,7 +40,6 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
 
 /// Parses a body or an event; what tells of a failure is one.
 pub(in crate::chat) fn read_chunk(data: &[u8], service: Service) -> Result<Chunk<'_>, Fault> {
-    let malformed = |what: &'static str| malformed(what);
     let text = std::str::from_utf8(data)
         .map_err(|_| malformed("the provider's answer is not UTF-8"))?
         .trim();

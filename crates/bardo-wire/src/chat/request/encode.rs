@@ -18,6 +18,7 @@ use bardo_types::model::Dialect;
 use crate::chat::tools::encode as tools;
 use crate::codec::{BadRequest, Encoded, Target};
 use crate::json::Object;
+use crate::kit::size;
 use crate::kit::tool_names::{NameRule, ToolNames};
 use crate::quirks::Quirks;
 
@@ -32,7 +33,7 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
         names: ToolNames::plan(request, NameRule::of(Dialect::Chat)),
     };
     let mut lost = Losses::default();
-    let mut body = Vec::with_capacity(size_hint(request));
+    let mut body = Vec::with_capacity(size::of_request(request));
     {
         let mut object = Object::new(&mut body);
         object.set("model", &target.model);
@@ -62,20 +63,4 @@ impl Job<'_> {
     pub(in crate::chat) fn quirks(&self) -> &'static Quirks {
         Quirks::of(self.target.service)
     }
-}
-
-/// About how large the body gets, so that it is seldom moved.
-fn size_hint(request: &ChatRequest) -> usize {
-    use bardo_types::chat::Part;
-    let texts: usize = request
-        .messages
-        .iter()
-        .flat_map(|message| &message.parts)
-        .map(|part| match part {
-            Part::Text(text) => text.text.len() + 64,
-            Part::ToolResult(result) => 256 + result.parts.len() * 1024,
-            _ => 256,
-        })
-        .sum();
-    1024 + texts + texts / 8 + request.tools.len() * 1024
 }

@@ -211,6 +211,9 @@ impl ChatEncoder {
     fn end_reasoning(&mut self, number: u32, opaque: Option<Opaque>, out: &mut Vec<u8>) {
         let choice = self.choice(number, out);
         let words = choice.thinking.take();
+        if words.is_none() && opaque.is_none() {
+            return;
+        }
         let mut index = choice.detail_index;
         let mut entries = Vec::new();
         {
@@ -241,6 +244,9 @@ impl ChatEncoder {
         let choice = self.choice(number, out);
         let (start, end) = (choice.text_start, choice.characters);
         choice.text_start = end;
+        if choice.citations.is_empty() {
+            return;
+        }
         let sources = std::mem::take(&mut choice.citations);
         let mut annotations = Vec::new();
         {

@@ -8,6 +8,7 @@ use bardo_types::{Losses, json::RawJson};
 use crate::codec::{BadRequest, Encoded, Target};
 use crate::gemini::shapes::request::{GenerateBody, Part};
 use crate::gemini::tools;
+use crate::kit::size;
 use crate::kit::tool_names::{NameRule, ToolNames};
 
 /// Whether a model thinks at all.
@@ -48,7 +49,8 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
         body.tool_config = None;
     }
     note_unsupported(request, &mut losses);
-    let bytes = serde_json::to_vec(&body).expect("names and JSON values always serialize");
+    let mut bytes = Vec::with_capacity(size::of_request(request));
+    serde_json::to_writer(&mut bytes, &body).expect("names and JSON values always serialize");
     Ok(Encoded {
         body: bytes,
         degraded: losses.into_list(),

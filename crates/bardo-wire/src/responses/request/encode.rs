@@ -12,6 +12,7 @@ use bardo_types::model::{Dialect, Effort};
 use super::decode::{INCLUDE_LOGPROBS, INCLUDE_STATE};
 use crate::codec::{BadRequest, Encoded, Target};
 use crate::json::{Members, Object};
+use crate::kit::size;
 use crate::kit::tool_names::{NameRule, ToolNames};
 use crate::quirks::Quirks;
 use crate::responses::{ids, tools};
@@ -41,7 +42,7 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
     let same = request.dialect == Dialect::Responses;
     let names = ToolNames::plan(request, NameRule::of(Dialect::Responses));
     let mut degraded = Losses::default();
-    let mut out = Vec::with_capacity(4096);
+    let mut out = Vec::with_capacity(size::of_request(request));
     let mut body = Object::new(&mut out);
     body.set("model", &target.model);
     let system = instructions(request, same);
