@@ -1,6 +1,7 @@
 //! What a caller gets, or why one backend gave nothing.
 
-use bardo_ledger::StoreError;
+use std::time::Duration;
+
 use bytes::Bytes;
 
 use crate::error::EngineError;
@@ -13,10 +14,28 @@ use crate::relay::ReplyStream;
 pub(crate) enum Unanswered {
     /// The backend failed.
     Failed(Failure, Lifecycle<Sent>),
-    /// The backend answered, and the ledger did not; the answer must not be delivered.
-    Store(StoreError),
     /// The backend answered, and its answer must not be delivered.
     Withheld(EngineError),
+}
+
+/// Longest time to wait for the ledger to store what must be stored before the caller gets anything.
+pub(crate) const BOOKS_WAIT: Duration = Duration::from_secs(5);
+
+/// An answer that no other backend can take the place of any more. The caller has nothing of it yet.
+pub(crate) enum Delivering {
+    /// All of it is there. It is settled before it is handed over.
+    Whole(Whole),
+    /// The first content is there. It is settled at its end.
+    Stream(Box<ReplyStream>),
+}
+
+/// A whole answer that is not settled.
+pub(crate) struct Whole {
+    pub(crate) sent: Lifecycle<Sent>,
+    /// The answer in the caller's dialect.
+    pub(crate) body: Bytes,
+    /// The caller wants the figures in the answer too.
+    pub(crate) within: bool,
 }
 
 /// What the caller gets.

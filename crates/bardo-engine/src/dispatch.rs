@@ -6,12 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_ledger::StoreError;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::privacy::SecurityClass;
 use tokio::time::Instant;
 
-use crate::answer::{Answer, AnswerBody, Unanswered};
+use crate::answer::{Delivering, Unanswered};
 use crate::breaker::{CircuitKey, Gate, Permit};
 use crate::call::Call;
 use crate::embed;
@@ -31,12 +30,15 @@ const FLOOR_RETRY_MS: u64 = 5_000;
 
 impl Engine {
     /// The stage: tries the legs of the plan in order. Another backend is asked only where the one
-    /// before surely did not carry the request out. The answer comes with its first content; from
-    /// then on it relays and settles itself.
+    /// before surely did not carry the request out. What comes of it will be delivered: the first
+    /// content of a stream, or a whole answer.
     ///
     /// # Errors
     /// When no backend answers.
-    pub(crate) async fn dispatch(self: &Arc<Self>, funded: Funded) -> Result<Answer, EngineError> {
+    pub(crate) async fn dispatch(
+        self: &Arc<Self>,
+        funded: Funded,
+    ) -> Result<Delivering, EngineError> {
         let (call, mut plan, grant, life) = funded.into_parts();
         let refusal = plan.take_refusal();
         let mut walk = Failover::begin(self, &call, &plan, grant, life);
@@ -76,8 +78,6 @@ struct Failover<'a> {
     /// Why a backend cannot take the request at all.
     refusal: Option<EngineError>,
     last: Option<UpstreamFailure>,
-    /// A provider answered, and the books did not: the answer cannot be handed over.
-    books: Option<StoreError>,
     /// A provider answered, and its answer must not be handed over.
     withheld: Option<EngineError>,
     /// Whom to ask once more, and when.
@@ -126,7 +126,6 @@ impl<'a> Failover<'a> {
             over: false,
             refusal: None,
             last: None,
-            books: None,
             withheld: None,
             again: None,
             paused: None,
@@ -150,7 +149,7 @@ impl<'a> Failover<'a> {
         CircuitKey::new(&leg.endpoint, &leg.candidate.entry)
     }
 
-    async fn candidate(&mut self, index: usize) -> Option<Answer> {
+    async fn candidate(&mut self, index: usize) -> Option<Delivering> {
         if !self.may_ask() {
             return None;
         }
@@ -191,7 +190,7 @@ impl<'a> Failover<'a> {
         }
     }
 
-    async fn ask(&mut self, index: usize, permit: Permit) -> Option<Answer> {
+    async fn ask(&mut self, index: usize, permit: Permit) -> Option<Delivering> {
         let shaped = match self.shaped(index) {
             Ok(shaped) => shaped,
             // Another backend may take what this one cannot.
@@ -213,7 +212,7 @@ impl<'a> Failover<'a> {
         match answered {
             Ok(mut answer) => {
                 let watch = permit.succeeded(Instant::now());
-                if let AnswerBody::Stream(stream) = &mut answer.body {
+                if let Delivering::Stream(stream) = &mut answer {
                     stream.watched_by(watch);
                 }
                 Some(answer)
@@ -221,12 +220,6 @@ impl<'a> Failover<'a> {
             Err(Unanswered::Failed(failure, sent)) => {
                 self.life = sent.failed(&failure).await;
                 self.failed(index, backend, permit, failure);
-                None
-            }
-            Err(Unanswered::Store(error)) => {
-                drop(permit.succeeded(Instant::now()));
-                self.books = Some(error);
-                self.over = true;
                 None
             }
             Err(Unanswered::Withheld(error)) => {
@@ -282,7 +275,7 @@ impl<'a> Failover<'a> {
 
     /// Where nobody was asked, because every backend wants to be left alone or has failed too often,
     /// one is asked all the same: one caller's failures are no answer to another.
-    async fn last_resort(&mut self) -> Option<Answer> {
+    async fn last_resort(&mut self) -> Option<Delivering> {
         let breaker = &self.call.snapshot().resilience.breaker;
         let paused = self.paused.map(|(index, ..)| index);
         let open = self.open.map(|open| open.index);
@@ -312,7 +305,7 @@ impl<'a> Failover<'a> {
     }
 
     /// Waits, and asks the backend again that wants to be asked the soonest.
-    async fn once_more(&mut self) -> Option<Answer> {
+    async fn once_more(&mut self) -> Option<Delivering> {
         let again = self.again?;
         // An SDK that is repeating its request already is not to be multiplied.
         if !self.may_ask() || self.call.hints().is_repeated {
@@ -344,9 +337,6 @@ impl<'a> Failover<'a> {
     fn into_error(mut self) -> EngineError {
         if let Some(reserved) = self.life.take() {
             reserved.failed();
-        }
-        if let Some(error) = self.books {
-            return error.into();
         }
         if let Some(error) = self.withheld {
             return error;
@@ -412,7 +402,7 @@ impl Engine {
         mut shaped: Shaped,
         sent: Lifecycle<Sent>,
         started: Instant,
-    ) -> Result<Answer, Unanswered> {
+    ) -> Result<Delivering, Unanswered> {
         let total = call.snapshot().deadlines.total;
         let left = total.saturating_sub(started.elapsed());
         let response = match self.attempt(call, &mut shaped, left).await {

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::answer::{Answer, Unanswered};
+use crate::answer::{Delivering, Unanswered};
 use crate::arriving::{Arriving, read_whole};
 use crate::call::Call;
 use crate::engine::Engine;
@@ -25,7 +25,7 @@ use crate::error::EngineError;
 use crate::failure::Failure;
 use crate::leg::{Grant, Leg};
 use crate::lifecycle::{Lifecycle, Sent};
-use crate::respond::settle_and_build;
+use crate::respond::whole_answer;
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, headers};
 use crate::unseen::Accepted;
@@ -53,7 +53,7 @@ impl Engine {
         mut shaped: Shaped,
         mut sent: Lifecycle<Sent>,
         left: Duration,
-    ) -> Result<Answer, Unanswered> {
+    ) -> Result<Delivering, Unanswered> {
         let vectors = match self.vectors(call, &mut shaped, left).await {
             Ok(vectors) => vectors,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
@@ -66,9 +66,8 @@ impl Engine {
                 ..Usage::default()
             });
         }
-        settle_and_build(sent, vectors.upstream, vectors.body, call.hints().metadata)
-            .await
-            .map_err(Unanswered::Store)
+        let within = call.hints().metadata;
+        Ok(whole_answer(sent, vectors.upstream, vectors.body, within))
     }
 
     async fn vectors(

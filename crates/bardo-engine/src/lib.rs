@@ -13,6 +13,7 @@ mod cache_key;
 mod call;
 mod consumption;
 mod count;
+mod deliver;
 mod dispatch;
 mod downgrade;
 mod embed;

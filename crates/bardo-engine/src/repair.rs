@@ -12,7 +12,7 @@ use bardo_wire::table;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::answer::{Answer, Unanswered};
+use crate::answer::{BOOKS_WAIT, Delivering, Unanswered};
 use crate::arriving::{Arriving, is_framed, read_whole};
 use crate::call::Call;
 use crate::engine::Engine;
@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::lifecycle::{Lifecycle, Sent};
 use crate::meter::Meter;
 use crate::relay::{Collected, Passthrough, Pipeline, Transcode, collect};
-use crate::respond::{BOOKS_WAIT, settle_and_build};
+use crate::respond::whole_answer;
 use crate::schema::{Bond, Verdict, asked, plain, text};
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped};
@@ -63,7 +63,7 @@ impl Engine {
         bond: &Bond,
         arriving: Arriving,
         mut sent: Lifecycle<Sent>,
-    ) -> Result<Answer, Unanswered> {
+    ) -> Result<Delivering, Unanswered> {
         let started = arriving.started;
         let mut first = match taken(call, &shaped, arriving).await {
             Ok(first) => first,
@@ -165,7 +165,7 @@ impl Engine {
         taken: CompleteAnswer,
         meter: Option<Meter>,
         mut sent: Lifecycle<Sent>,
-    ) -> Result<Answer, Unanswered> {
+    ) -> Result<Delivering, Unanswered> {
         let CompleteAnswer {
             bytes, response, ..
         } = taken;
@@ -189,9 +189,7 @@ impl Engine {
                 }
             };
             let within = call.hints().metadata;
-            return settle_and_build(sent, upstream, body, within)
-                .await
-                .map_err(Unanswered::Store);
+            return Ok(whole_answer(sent, upstream, body, within));
         }
         sent.record_mut().complete(meter);
         let (source, pump) = match translated {

@@ -1,24 +1,20 @@
 //! From a provider's successful head to the caller's answer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use bardo_ledger::StoreError;
 use bardo_providers::transport::UpstreamBody;
 use bardo_types::fault::Fault;
 use bardo_types::model::Dialect;
-use bardo_wire::splice::{Edit, splice};
-use bardo_wire::{json, responses, table};
+use bardo_wire::{responses, table};
 use bytes::Bytes;
 use http::Response;
 use tokio::time::Instant;
 
-use crate::answer::{Answer, AnswerBody, Unanswered};
+use crate::answer::{Delivering, Unanswered, Whole};
 use crate::arriving::{Arriving, is_framed, read_whole, unreadable};
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::head::AnswerHead;
 use crate::lifecycle::{Lifecycle, Sent};
 use crate::meter::Meter;
 use crate::record::RequestRecord;
@@ -28,9 +24,6 @@ use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, Translation};
 use crate::transform::Transforms;
 
-/// The books get so long to confirm what has to be on disk before the caller gets anything.
-pub(crate) const BOOKS_WAIT: Duration = Duration::from_secs(5);
-
 impl Engine {
     pub(crate) async fn respond(
         self: &Arc<Self>,
@@ -39,7 +32,7 @@ impl Engine {
         response: Response<UpstreamBody>,
         mut sent: Lifecycle<Sent>,
         started: Instant,
-    ) -> Result<Answer, Unanswered> {
+    ) -> Result<Delivering, Unanswered> {
         let (parts, body) = response.into_parts();
         if let Some(fault) = unreadable(&parts.headers) {
             return Err(Unanswered::Failed(Failure::reported(fault), sent));
@@ -72,7 +65,7 @@ impl Engine {
         shaped: Shaped,
         arriving: Arriving,
         mut sent: Lifecycle<Sent>,
-    ) -> Result<Answer, Unanswered> {
+    ) -> Result<Delivering, Unanswered> {
         let pump = match &shaped.mode {
             Mode::Relay { hide_usage } => {
                 sent.record_mut()
@@ -98,7 +91,7 @@ impl Engine {
         self.begun(call, &shaped, arriving, pump, sent).await
     }
 
-    /// Hands over a stream once its first content is there and its hold is on disk.
+    /// A stream that will be delivered: its first content is there.
     pub(crate) async fn begun(
         &self,
         call: &Call,
@@ -106,28 +99,15 @@ impl Engine {
         arriving: Arriving,
         pump: Pipeline,
         sent: Lifecycle<Sent>,
-    ) -> Result<Answer, Unanswered> {
+    ) -> Result<Delivering, Unanswered> {
         let begun = ReplyStream::begin(arriving, pump, call, shaped, sent).await;
-        let mut reply = match begun {
-            Ok(reply) => reply,
+        match begun {
+            Ok(reply) => Ok(Delivering::Stream(Box::new(reply))),
             Err((mut failure, sent)) => {
                 scrub(&mut failure.fault, shaped.endpoint.key.expose());
-                return Err(Unanswered::Failed(failure, sent));
-            }
-        };
-        // No content may reach the caller before its hold is on disk.
-        if let Some(persisting) = reply.persisting() {
-            let persisted = tokio::time::timeout(BOOKS_WAIT, persisting).await;
-            let late = || StoreError::Unavailable("the hold was not stored in time".to_owned());
-            if let Err(error) = persisted.unwrap_or_else(|_| Err(late())) {
-                reply.give_up();
-                return Err(Unanswered::Store(error));
+                Err(Unanswered::Failed(failure, sent))
             }
         }
-        Ok(Answer {
-            head: AnswerHead::begun(reply.record()),
-            body: AnswerBody::Stream(Box::new(reply)),
-        })
     }
 
     async fn whole(
@@ -136,7 +116,7 @@ impl Engine {
         shaped: Shaped,
         arriving: Arriving,
         mut sent: Lifecycle<Sent>,
-    ) -> Result<Answer, Unanswered> {
+    ) -> Result<Delivering, Unanswered> {
         let bytes = match read_whole(arriving, call.snapshot().deadlines).await {
             Ok(bytes) => bytes,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
@@ -152,9 +132,7 @@ impl Engine {
             Ok(body) => {
                 let body = body.unwrap_or_else(|| bytes.clone());
                 let within = call.hints().metadata;
-                settle_and_build(sent, bytes, body, within)
-                    .await
-                    .map_err(Unanswered::Store)
+                Ok(whole_answer(sent, bytes, body, within))
             }
             Err(mut fault) => {
                 scrub(&mut fault, shaped.endpoint.key.expose());
@@ -218,49 +196,16 @@ impl Engine {
     }
 }
 
-/// Settles a whole answer, then hands it over: its figures are final and on disk. `upstream` is what
-/// the provider sent, for the case that it has to be counted; `within`: the caller wants the figures
-/// in the answer too.
-pub(crate) async fn settle_and_build(
+/// A whole answer that will be delivered. `upstream` is what the provider sent, for the case that it
+/// has to be counted; `within`: the caller wants the figures in the answer too.
+pub(crate) fn whole_answer(
     mut sent: Lifecycle<Sent>,
     upstream: Bytes,
     body: Bytes,
     within: bool,
-) -> Result<Answer, StoreError> {
+) -> Delivering {
     sent.record_mut().keep_for_count(|| upstream);
-    let answer = |record: &RequestRecord| Answer {
-        head: AnswerHead::whole(record),
-        body: AnswerBody::Whole(if within {
-            with_figures(body, record)
-        } else {
-            body
-        }),
-    };
-    let ended = match sent.answered().at_once() {
-        Ok(over) => return Ok(answer(over.record())),
-        Err(ended) => ended,
-    };
-    match ended.within(BOOKS_WAIT).await {
-        Ok(over) => Ok(answer(over.record())),
-        Err((ended, error)) => {
-            ended.waive();
-            Err(error)
-        }
-    }
-}
-
-/// The answer with its figures as the member `bardo` of its usage.
-fn with_figures(body: Bytes, record: &RequestRecord) -> Bytes {
-    let figures = bardo_wire::receipt::figures(record.receipt());
-    let Ok(top) = json::scan(&body) else {
-        return body;
-    };
-    let usage = top.get("usage").map_or("", str::trim);
-    let usage = match usage.strip_suffix('}').map(str::trim_end) {
-        Some(members) if members.len() > 1 => format!("{members},\"bardo\":{figures}}}"),
-        _ => format!("{{\"bardo\":{figures}}}"),
-    };
-    splice(&top, &[Edit::set("usage", usage)]).into()
+    Delivering::Whole(Whole { sent, body, within })
 }
 
 /// Looks at a body that is handed on as it came.

@@ -37,8 +37,8 @@ impl Engine {
             Lookup::Miss(planned) => planned,
         };
         let funded = self.reserve(planned).await?;
-        // The answer comes with its first content; it relays and settles itself as it is read.
-        self.dispatch(funded).await
+        let delivering = self.dispatch(funded).await?;
+        Ok(self.relay(delivering).await?)
     }
 
     /// Checks that a request could be served: that it is well formed, and that its caller may use a
