@@ -8,5 +8,6 @@ pub(crate) mod messages;
 pub(crate) mod namespaces;
 pub(crate) mod openai;
 pub(crate) mod size;
+pub(crate) mod steps;
 pub(crate) mod text_or_list;
 pub(crate) mod tool_names;

@@ -1,10 +1,9 @@
 use bardo_types::chat::ChatRequest;
 use bardo_types::fault::Fault;
-use serde::Deserialize;
 
 use super::embeddings::resource_name;
 use crate::codec::{BadRequest, Encoded, Target};
-use crate::gemini::shapes::answer::Int64;
+use crate::json::{Count, wire_object};
 use crate::kit::messages::malformed;
 
 /// Encodes a `countTokens` body for a whole request: system prompt and tools count too.
@@ -28,15 +27,17 @@ pub fn encode_count_request(request: &ChatRequest, target: &Target) -> Result<En
 /// # Errors
 /// The fault that the body tells of, or a malformed answer.
 pub fn decode_count(body: &[u8]) -> Result<u64, Fault> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct CountAnswer {
-        total_tokens: Option<Int64>,
+    wire_object! {
+        struct CountAnswer<'a> {
+            "totalTokens" => total_tokens: Count,
+            ..
+        }
     }
-    match serde_json::from_slice::<CountAnswer>(body) {
+    match serde_json::from_slice::<CountAnswer<'_>>(body) {
         Ok(CountAnswer {
-            total_tokens: Some(count),
-        }) => Ok(count.0),
+            total_tokens: Count(Some(count)),
+            ..
+        }) => Ok(count),
         // Zero is left out of Google's JSON.
         Ok(_) if body.trim_ascii() == b"{}" => Ok(0),
         Ok(_) => Err(super::error::told_in_200(body)),

@@ -3,8 +3,7 @@ use std::borrow::Cow;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Service;
 
-use crate::gemini::shapes::answer::Int64;
-use crate::json::{Str, wire_object};
+use crate::json::{Count, Str, wire_object};
 use crate::kit::messages::{self, malformed};
 
 wire_object! {
@@ -14,7 +13,7 @@ wire_object! {
     }
 
     struct GoogleError<'a> {
-        "code" => code: Option<Int64>,
+        "code" => code: Count,
         "message" => message: Option<Str<'a>>,
         "status" => status: Option<Str<'a>>,
         "details" => details: Option<Vec<GoogleDetail<'a>>>,
@@ -77,7 +76,8 @@ fn fault(error: &GoogleError<'_>, http_status: Option<u16>) -> Fault {
     };
     let code = error
         .code
-        .and_then(|code| u16::try_from(code.0).ok())
+        .0
+        .and_then(|code| u16::try_from(code).ok())
         .filter(|code| (400..=599).contains(code));
     let status = http_status.or(code);
     let reason = details.iter().find_map(|detail| detail.reason.as_deref());

@@ -2,7 +2,8 @@
 
 use bardo_types::chat::{Citation, CitationSource};
 
-use crate::gemini::shapes::answer::{CitationMetadata, Grounding, GroundingSource};
+use crate::gemini::shapes::answer::{CitationMetadata, Grounding, GroundingSource, Segment};
+use crate::json::Count;
 
 /// What one candidate's text rests on. Offsets can be resolved only when the text is complete,
 /// so supports are kept until then.
@@ -72,14 +73,11 @@ impl Sources {
         }
         for support in grounding.grounding_supports.iter().flatten() {
             let segment = support.segment.as_ref();
-            let count = |pick: fn(
-                &crate::gemini::shapes::answer::Segment<'_>,
-            ) -> Option<crate::gemini::shapes::answer::Int64>| {
-                segment.and_then(pick).map(|count| index(count.0))
-            };
+            let count =
+                |pick: fn(&Segment<'_>) -> Count| segment.and_then(|s| pick(s).0).map(index);
             for chunk in support.grounding_chunk_indices.iter().flatten() {
                 self.keep(Support {
-                    source: SupportSource::Chunk(index(chunk.0)),
+                    source: SupportSource::Chunk(index(chunk.get())),
                     part: count(|s| s.part_index).unwrap_or(0),
                     start: count(|s| s.start_index).unwrap_or(0),
                     end: count(|s| s.end_index),
@@ -101,8 +99,8 @@ impl Sources {
                     title: recited.title.as_deref().unwrap_or_default().to_owned(),
                 },
                 part: 0,
-                start: recited.start_index.map_or(0, |count| index(count.0)),
-                end: recited.end_index.map(|count| index(count.0)),
+                start: index(recited.start_index.get()),
+                end: recited.end_index.0.map(index),
                 text: None,
             });
         }

@@ -55,14 +55,19 @@ impl fmt::Display for PartPath {
     }
 }
 
+/// The refusal of a part that cannot be sent.
+fn refuse(place: PartPath, what: impl Into<String>) -> BadRequest {
+    BadRequest::new(place.to_string(), what)
+}
+
 pub(super) fn image<'a>(
     image: &'a Image,
     place: PartPath,
     capabilities: &Capabilities,
 ) -> Result<Part<'a>, BadRequest> {
     if !capabilities.images {
-        return Err(BadRequest::new(
-            place.to_string(),
+        return Err(refuse(
+            place,
             "this model does not accept images; remove the image or choose a model with vision",
         ));
     }
@@ -75,14 +80,14 @@ pub(super) fn audio<'a>(
     capabilities: &Capabilities,
 ) -> Result<Part<'a>, BadRequest> {
     if !capabilities.audio {
-        return Err(BadRequest::new(
-            place.to_string(),
+        return Err(refuse(
+            place,
             "this model does not accept audio; remove the audio or choose a model with audio input",
         ));
     }
     if audio.data.is_empty() {
-        return Err(BadRequest::new(
-            place.to_string(),
+        return Err(refuse(
+            place,
             "this audio refers to an earlier answer of another provider; send its data instead",
         ));
     }
@@ -121,8 +126,8 @@ pub(super) fn document<'a>(
         }
         DocumentSource::Media(source) => {
             if !capabilities.documents {
-                return Err(BadRequest::new(
-                    place.to_string(),
+                return Err(refuse(
+                    place,
                     "this model does not accept documents; send their text or choose another model",
                 ));
             }
@@ -172,8 +177,8 @@ fn media<'a>(source: &'a MediaSource, what: &str, place: PartPath) -> Result<Par
             if is_provider_uri(url) {
                 Ok(file(url.as_str().into(), mime_of(url)))
             } else {
-                Err(BadRequest::new(
-                    place.to_string(),
+                Err(refuse(
+                    place,
                     format!(
                         "Gemini cannot fetch this {what} from the web; send it as base64 data, \
                          or as a gs://, YouTube or Gemini file URI"
@@ -186,8 +191,8 @@ fn media<'a>(source: &'a MediaSource, what: &str, place: PartPath) -> Result<Par
                 format!("https://generativelanguage.googleapis.com/v1beta/{id}").into(),
                 None,
             )),
-            None => Err(BadRequest::new(
-                place.to_string(),
+            None => Err(refuse(
+                place,
                 format!(
                     "this {what} is a file of another provider, which Gemini cannot read; send it \
                      as base64 data"
@@ -199,8 +204,8 @@ fn media<'a>(source: &'a MediaSource, what: &str, place: PartPath) -> Result<Par
 
 fn data_url<'a>(rest: &'a str, what: &str, place: PartPath) -> Result<Part<'a>, BadRequest> {
     let refused = || {
-        BadRequest::new(
-            place.to_string(),
+        refuse(
+            place,
             format!("this {what} must be a data URL like data:<type>;base64,<data>"),
         )
     };

@@ -82,7 +82,7 @@ fn count_searches(chunk: &GenerateChunk<'_>, seen: &mut Observed) {
         let Some(queries) = grounding.and_then(|it| it.web_search_queries.as_ref()) else {
             continue;
         };
-        let index = candidate.index.map_or(place as u64, |index| index.0);
+        let index = candidate.index.0.unwrap_or(place as u64);
         let index = usize::try_from(index.min(MAX_CANDIDATES - 1)).unwrap_or(0);
         let searches = &mut seen.memory.searches;
         if searches.len() <= index {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use bardo_types::money::MicroUsd;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// A count: a whole number, also as a float or as digits in a string. Anything else is no count.
@@ -21,42 +21,15 @@ impl Count {
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct CountVisitor;
-        impl<'de> Visitor<'de> for CountVisitor {
-            type Value = Count;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a count")
-            }
-            fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
-                Ok(Count(Some(count)))
-            }
-            fn visit_i64<E>(self, count: i64) -> Result<Count, E> {
-                Ok(Count(u64::try_from(count).ok()))
-            }
-            fn visit_f64<E>(self, count: f64) -> Result<Count, E> {
-                // A cast from float saturates, so the odd `1e30` cannot wrap.
-                Ok(Count((count >= 0.0).then_some(count as u64)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Count, E> {
-                Ok(Count(text.parse().ok()))
-            }
-            fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
-                Ok(Count(None))
-            }
-            fn visit_unit<E>(self) -> Result<Count, E> {
-                Ok(Count(None))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Count, A::Error> {
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Count(None))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Count(None))
-            }
-        }
-        deserializer.deserialize_any(CountVisitor)
+        let json = <&'de RawValue>::deserialize(deserializer)?.get();
+        Ok(Self(match json.strip_prefix('"') {
+            Some(text) => text.trim_end_matches('"').parse().ok(),
+            // A cast from float saturates, so the odd `1e30` cannot wrap.
+            None => json.parse().ok().or_else(|| {
+                let count: f64 = json.parse().ok()?;
+                (count >= 0.0).then_some(count as u64)
+            }),
+        }))
     }
 }
 

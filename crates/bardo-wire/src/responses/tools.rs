@@ -9,7 +9,7 @@ use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
 use crate::codec::{BadRequest, Target};
-use crate::json::{Array, Object, Str, kept_object, wire_object};
+use crate::json::{Array, Members, Object, Str, kept_object, wire_object};
 use crate::kit::namespaces;
 use crate::kit::tool_names::ToolNames;
 use crate::quirks::Quirks;
@@ -205,35 +205,36 @@ fn resolved(choice: &ToolChoice, tools: &[Tool]) -> ToolChoice {
     }
 }
 
-/// Writes one tool the way this API defines it.
-fn write(tool: &Tool, name: &str, strict: Option<bool>, nested: bool, out: &mut Vec<u8>) {
+/// Writes one tool the way this API defines it; `extra` are the members of its own that a function
+/// keeps, unless it is nested.
+fn write(
+    tool: &Tool,
+    name: &str,
+    strict: Option<bool>,
+    nested: bool,
+    extra: &[(String, RawJson)],
+    out: &mut Vec<u8>,
+) {
     let mut object = Object::new(out);
     match tool {
         Tool::Function {
             description,
             schema,
-            extra,
             ..
         } => {
             object.set("type", "function");
+            let function = |object: &mut Object<'_>| {
+                let schema = schema.as_ref().map_or(NO_PARAMETERS, RawJson::as_str);
+                object
+                    .set("name", name)
+                    .set_some("description", description.as_deref())
+                    .raw("parameters", schema)
+                    .set_some("strict", strict);
+            };
             if nested {
-                let mut inner = object.object("function");
-                function(
-                    &mut inner,
-                    name,
-                    description.as_deref(),
-                    schema.as_ref(),
-                    strict,
-                );
-                inner.end();
+                function(&mut object.object("function"));
             } else {
-                function(
-                    &mut object,
-                    name,
-                    description.as_deref(),
-                    schema.as_ref(),
-                    strict,
-                );
+                function(&mut object);
                 object.members(extra);
             }
         }
@@ -255,39 +256,24 @@ fn write(tool: &Tool, name: &str, strict: Option<bool>, nested: bool, out: &mut 
     object.end();
 }
 
-fn function(
-    object: &mut Object<'_>,
-    name: &str,
-    description: Option<&str>,
-    schema: Option<&RawJson>,
-    strict: Option<bool>,
-) {
-    object.set("name", name);
-    object.set_some("description", description);
-    let parameters = schema.map_or(r#"{"type":"object","properties":{}}"#, RawJson::as_str);
-    object.raw("parameters", parameters);
-    object.set_some("strict", strict);
-}
+/// The schema of a function that has none.
+const NO_PARAMETERS: &str = r#"{"type":"object","properties":{}}"#;
 
 /// Chat Completions nests a grammar one level deeper than this API does.
 fn flat_format(format: &RawJson) -> RawJson {
     wire_object! {
         struct Nested<'a> {
-            "type" => kind: Option<Str<'a>>,
-            "grammar" => grammar: Option<&'a RawValue>,
+            "grammar" => grammar: Option<Members<'a>>,
+            ..
         }
     }
-    wire_object! {
-        struct Grammar<'a> {}
-    }
     let Ok(Nested {
-        grammar: Some(grammar),
+        grammar: Some(inner),
         ..
     }) = format.read::<Nested<'_>>()
     else {
         return format.clone();
     };
-    let inner: Grammar<'_> = serde_json::from_str(grammar.get()).unwrap_or_default();
     kept_object(|object| {
         object.set("type", "grammar");
         for (key, raw) in &inner.extra {
@@ -332,8 +318,13 @@ pub(super) fn echo(request: &ChatRequest, out: &mut Vec<u8>) {
             list.raw(raw.as_str());
         }
         Tool::Server { .. } => {}
-        Tool::Function { name, strict, .. } => write(tool, name, *strict, false, list.item()),
-        Tool::Custom { name, .. } => write(tool, name, None, false, list.item()),
+        Tool::Function {
+            name,
+            strict,
+            extra,
+            ..
+        } => write(tool, name, *strict, false, extra, list.item()),
+        Tool::Custom { name, .. } => write(tool, name, None, false, &[], list.item()),
     });
     list.end();
 }
@@ -392,15 +383,14 @@ pub(super) fn encode(
                 let why = "tools of this API do not have this member";
                 degraded.lose_field(key, why);
             }
-            let bare = without_extra(tool);
             // Left out, this API would take `true`, which no other dialect means.
             let strict = Some(strict.unwrap_or(false));
-            write(&bare, &sent(&bare), strict, nested, list.item());
+            write(tool, &sent(tool), strict, nested, &[], list.item());
         }
-        Tool::Function { strict, .. } => {
-            write(tool, &sent(tool), *strict, nested, list.item());
+        Tool::Function { strict, extra, .. } => {
+            write(tool, &sent(tool), *strict, nested, extra, list.item());
         }
-        Tool::Custom { .. } => write(tool, &sent(tool), None, false, list.item()),
+        Tool::Custom { .. } => write(tool, &sent(tool), None, false, &[], list.item()),
     });
     list.end();
     if request.tools.iter().any(has_cache_mark) {
@@ -418,14 +408,6 @@ pub(super) fn encode(
 
 fn has_cache_mark(tool: &Tool) -> bool {
     matches!(tool, Tool::Function { cache: Some(_), .. })
-}
-
-fn without_extra(tool: &Tool) -> Tool {
-    let mut tool = tool.clone();
-    if let Tool::Function { extra, .. } = &mut tool {
-        extra.clear();
-    }
-    tool
 }
 
 fn choice(

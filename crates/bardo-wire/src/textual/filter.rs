@@ -10,6 +10,7 @@ use super::splitter::CallSplitter;
 use super::think::{Opener, ThinkPiece, ThinkSplitter};
 use crate::codec::DecodeContext;
 use crate::kit::custom_tools::unwrapped_whole;
+use crate::kit::steps;
 
 /// Turns what a model wrote into its text into the steps it stands for.
 ///
@@ -109,11 +110,7 @@ impl EventFilter {
     fn pieces(&mut self, choice: u32, pieces: Vec<ThinkPiece>, out: &mut Vec<StreamEvent>) {
         for piece in pieces {
             match piece {
-                ThinkPiece::Thought(text) => out.push(StreamEvent::Reasoning {
-                    choice,
-                    text,
-                    summary: false,
-                }),
+                ThinkPiece::Thought(text) => out.push(steps::reasoning(choice, text, false)),
                 ThinkPiece::Words(text) => {
                     let mut pieces = Vec::new();
                     match &mut self.at(choice).calls {
@@ -167,15 +164,15 @@ impl EventFilter {
             custom,
             opaque: None,
         });
-        out.push(StreamEvent::ToolInput {
+        out.push(steps::tool_input(
             choice,
             call,
-            fragment: if custom {
+            if custom {
                 free_text(arguments)
             } else {
                 arguments
             },
-        });
+        ));
         out.push(StreamEvent::ToolEnd { choice, call });
     }
 

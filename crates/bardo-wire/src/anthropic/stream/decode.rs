@@ -11,6 +11,7 @@ use crate::anthropic::{citation, error, finish};
 use crate::codec::{DecodeContext, StreamDecoder};
 use crate::json::{Lenient, Str, wire_object};
 use crate::kit::custom_tools::unwrapped;
+use crate::kit::steps;
 use crate::sse::SseEvent;
 
 wire_object! {
@@ -279,10 +280,7 @@ impl MessagesDecoder {
     fn text(&mut self, text: &str, out: &mut Vec<StreamEvent>) {
         if !text.is_empty() {
             self.written += text.chars().count() as u64;
-            out.push(StreamEvent::Text {
-                choice: 0,
-                text: text.to_owned(),
-            });
+            out.push(steps::text(0, text));
         }
     }
 
@@ -319,11 +317,7 @@ impl MessagesDecoder {
                 }
                 input.push_str(&fragment);
                 if !*custom {
-                    out.push(StreamEvent::ToolInput {
-                        choice: 0,
-                        call: *call,
-                        fragment: fragment.into_string(),
-                    });
+                    out.push(steps::tool_input(0, *call, fragment.into_string()));
                 }
             }
             (IncomingBlock::Server { input, .. }, Some("input_json_delta")) => {
@@ -347,24 +341,18 @@ impl MessagesDecoder {
                 }
                 for mut citation in citations {
                     citation::place(&mut citation, from, self.written);
-                    out.push(StreamEvent::Citation {
-                        choice: 0,
-                        citation,
-                    });
+                    out.push(steps::citation(0, citation));
                 }
-                out.push(StreamEvent::TextEnd {
-                    choice: 0,
-                    opaque: None,
-                });
+                out.push(steps::text_end(0, None));
             }
-            IncomingBlock::Thinking { signature } => out.push(StreamEvent::ReasoningEnd {
-                choice: 0,
-                opaque: (!signature.is_empty()).then_some(Opaque::AnthropicSignature(signature)),
-            }),
-            IncomingBlock::Redacted { data } => out.push(StreamEvent::ReasoningEnd {
-                choice: 0,
-                opaque: Some(Opaque::AnthropicRedacted(data)),
-            }),
+            IncomingBlock::Thinking { signature } => out.push(steps::reasoning_end(
+                0,
+                (!signature.is_empty()).then_some(Opaque::AnthropicSignature(signature)),
+            )),
+            IncomingBlock::Redacted { data } => out.push(steps::reasoning_end(
+                0,
+                Some(Opaque::AnthropicRedacted(data)),
+            )),
             IncomingBlock::Call {
                 call,
                 initial,
@@ -400,11 +388,7 @@ impl MessagesDecoder {
             String::new()
         };
         if !fragment.is_empty() {
-            out.push(StreamEvent::ToolInput {
-                choice: 0,
-                call,
-                fragment,
-            });
+            out.push(steps::tool_input(0, call, fragment));
         }
         self.last_call_is_whole = serde_json::from_str::<serde::de::IgnoredAny>(whole).is_ok();
         out.push(StreamEvent::ToolEnd { choice: 0, call });
@@ -459,11 +443,7 @@ impl MessagesDecoder {
 
 fn thinking(text: &str, out: &mut Vec<StreamEvent>) {
     if !text.is_empty() {
-        out.push(StreamEvent::Reasoning {
-            choice: 0,
-            text: text.to_owned(),
-            summary: false,
-        });
+        out.push(steps::reasoning(0, text, false));
     }
 }
 
@@ -475,9 +455,6 @@ fn server(raw: &RawJson, input: &str, content: Option<&RawJson>, out: &mut Vec<S
         None => None,
     };
     if let Ok(block) = raw.read::<Block<'_>>() {
-        out.push(StreamEvent::Server {
-            choice: 0,
-            block: block.into_server(replaced),
-        });
+        out.push(steps::server(0, block.into_server(replaced)));
     }
 }

@@ -1,10 +1,8 @@
 //! The shape of answers, borrowed from the bytes.
 
-use serde::Deserialize;
-use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
-use crate::json::{self, Lenient, Str, wire_object};
+use crate::json::{Count, Lenient, Str, wire_object};
 
 wire_object! {
     /// One `GenerateContentResponse`: a whole answer, or one event of a stream.
@@ -25,7 +23,7 @@ wire_object! {
     }
 
     pub(in crate::gemini) struct Candidate<'a> {
-        "index" => index: Option<Int64>,
+        "index" => index: Count,
         "content" => content: Option<AnswerContent<'a>>,
         "finishReason" => finish_reason: Option<Str<'a>>,
         "finishMessage" => finish_message: Option<Str<'a>>,
@@ -112,14 +110,14 @@ wire_object! {
 
     pub(in crate::gemini) struct GroundingSupport<'a> {
         "segment" => segment: Option<Segment<'a>>,
-        "groundingChunkIndices" => grounding_chunk_indices: Option<Vec<Int64>>,
+        "groundingChunkIndices" => grounding_chunk_indices: Option<Vec<Count>>,
         ..
     }
 
     pub(in crate::gemini) struct Segment<'a> {
-        "partIndex" => part_index: Option<Int64>,
-        "startIndex" => start_index: Option<Int64>,
-        "endIndex" => end_index: Option<Int64>,
+        "partIndex" => part_index: Count,
+        "startIndex" => start_index: Count,
+        "endIndex" => end_index: Count,
         "text" => text: Option<Str<'a>>,
         ..
     }
@@ -133,8 +131,8 @@ wire_object! {
 
     /// A source that the answer repeats at length.
     pub(in crate::gemini) struct Recited<'a> {
-        "startIndex" => start_index: Option<Int64>,
-        "endIndex" => end_index: Option<Int64>,
+        "startIndex" => start_index: Count,
+        "endIndex" => end_index: Count,
         "uri" => uri: Option<Str<'a>>,
         "title" => title: Option<Str<'a>>,
         ..
@@ -158,12 +156,12 @@ wire_object! {
     }
 
     pub(in crate::gemini) struct UsageMetadata<'a> {
-        "promptTokenCount" => prompt_token_count: json::Count,
-        "cachedContentTokenCount" => cached_content_token_count: json::Count,
-        "candidatesTokenCount" => candidates_token_count: json::Count,
-        "thoughtsTokenCount" => thoughts_token_count: json::Count,
-        "toolUsePromptTokenCount" => tool_use_prompt_token_count: json::Count,
-        "totalTokenCount" => total_token_count: json::Count,
+        "promptTokenCount" => prompt_token_count: Count,
+        "cachedContentTokenCount" => cached_content_token_count: Count,
+        "candidatesTokenCount" => candidates_token_count: Count,
+        "thoughtsTokenCount" => thoughts_token_count: Count,
+        "toolUsePromptTokenCount" => tool_use_prompt_token_count: Count,
+        "totalTokenCount" => total_token_count: Count,
         "promptTokensDetails" => prompt_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
         "cacheTokensDetails" => cache_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
         "candidatesTokensDetails" => candidates_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
@@ -172,7 +170,7 @@ wire_object! {
 
     pub(in crate::gemini) struct ModalityCount<'a> {
         "modality" => modality: Option<Str<'a>>,
-        "tokenCount" => token_count: json::Count,
+        "tokenCount" => token_count: Count,
         ..
     }
 }
@@ -184,16 +182,6 @@ impl<'a> CitationMetadata<'a> {
             .iter()
             .chain(&self.citations)
             .flatten()
-    }
-}
-
-/// A count; Google's JSON writes 64-bit ones as strings.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(in crate::gemini) struct Int64(pub(in crate::gemini) u64);
-
-impl<'de> Deserialize<'de> for Int64 {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(json::Count::deserialize(deserializer)?.get()))
     }
 }
 

@@ -18,6 +18,7 @@ use crate::gemini::usage::read_usage;
 use crate::json::Lenient;
 use crate::kit::custom_tools::unwrapped_whole;
 use crate::kit::messages::malformed;
+use crate::kit::steps;
 use crate::sse::SseEvent;
 
 /// The most candidates that a request can ask for, with room; an index above it is no index.
@@ -157,8 +158,8 @@ impl GeminiDecoder {
         let seen = chunk.candidates.as_ref().map_or(0, Vec::len);
         for (place, candidate) in chunk.candidates.into_iter().flatten().enumerate() {
             // Events of one candidate carry no index.
-            let index = match candidate.index {
-                Some(index) => index.0,
+            let index = match candidate.index.0 {
+                Some(index) => index,
                 None if seen == 1 => 0,
                 None => place as u64,
             };
@@ -268,14 +269,14 @@ impl GeminiDecoder {
             let progress = &mut self.candidates[index];
             progress.open = OpenPart::Other;
             progress.sources.other_block();
-            out.push(StreamEvent::Server {
-                choice: number(index),
-                block: ServerBlock {
+            out.push(steps::server(
+                number(index),
+                ServerBlock {
                     dialect: Dialect::Gemini,
                     kind: kind.to_owned(),
                     raw: server_part(kind, value, signature.as_deref()),
                 },
-            });
+            ));
         } else if part.thought == Some(true) {
             self.thought(index, part, signature, out);
         } else if part.text.is_some() || signature.is_some() {
@@ -310,10 +311,10 @@ impl GeminiDecoder {
         }
         if let Some(signature) = signature {
             progress.open = OpenPart::None;
-            out.push(StreamEvent::ReasoningEnd {
+            out.push(steps::reasoning_end(
                 choice,
-                opaque: Some(Opaque::GeminiSignature(signature)),
-            });
+                Some(Opaque::GeminiSignature(signature)),
+            ));
         }
     }
 
@@ -356,10 +357,10 @@ impl GeminiDecoder {
                 progress.sources.text("", true);
             }
             progress.open = OpenPart::None;
-            out.push(StreamEvent::TextEnd {
-                choice: number(index),
-                opaque: Some(Opaque::GeminiSignature(signature)),
-            });
+            out.push(steps::text_end(
+                number(index),
+                Some(Opaque::GeminiSignature(signature)),
+            ));
         }
     }
 
@@ -466,10 +467,6 @@ fn number(index: usize) -> u32 {
 fn push_input(choice: u32, call: u32, custom: bool, args: &str, out: &mut Vec<StreamEvent>) {
     let text = custom.then(|| unwrapped_whole(args)).flatten();
     let fragment = text.unwrap_or_else(|| compact(args));
-    out.push(StreamEvent::ToolInput {
-        choice,
-        call,
-        fragment,
-    });
+    out.push(steps::tool_input(choice, call, fragment));
     out.push(StreamEvent::ToolEnd { choice, call });
 }

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::codec::{DecodeContext, StreamDecoder};
 use crate::json::{Str, wire_object};
+use crate::kit::steps;
 use crate::responses::answer::decode::{
     AnswerEnd, OutputItem, OutputPart, ResponseObject, logprobs, loose_text, made_up_id,
     server_block,
@@ -271,12 +272,7 @@ impl ResponsesDecoder {
     ) {
         self.end_calls(out);
         out.extend(answer.counted().map(StreamEvent::Usage));
-        out.push(StreamEvent::Finish {
-            choice: 0,
-            reason: self.seen.finish(told),
-            stop_sequence: None,
-            details: None,
-        });
+        out.push(steps::finish(0, self.seen.finish(told)));
         out.push(StreamEvent::Done);
         self.over = true;
     }
@@ -371,10 +367,7 @@ impl ResponsesDecoder {
                 self.end_text(place, out);
             }
             "reasoning" => self.reasoning_done(place, raw, out),
-            kind => out.push(StreamEvent::Server {
-                choice: 0,
-                block: server_block(kind, raw),
-            }),
+            kind => out.push(steps::server(0, server_block(kind, raw))),
         }
         if let Some(item) = self.items.get_mut(&place) {
             item.done = true;

@@ -7,6 +7,7 @@ use crate::chat::request::decode::thought_signature;
 use crate::chat::shapes::answer::{FunctionDelta, ToolDelta, text_of};
 use crate::codec::DecodeContext;
 use crate::kit::custom_tools::unwrapped;
+use crate::kit::steps;
 
 /// More calls than any answer makes. Each fragment looks for its call among all of them.
 const MAX_CALLS: usize = 1_024;
@@ -229,11 +230,11 @@ impl IncomingCall {
             opaque: self.opaque.take(),
         });
         if !self.input.is_empty() && self.kind != CallKind::Wrapped {
-            out.push(StreamEvent::ToolInput {
+            out.push(steps::tool_input(
                 choice,
-                call: narrow(number),
-                fragment: self.input.clone(),
-            });
+                narrow(number),
+                self.input.clone(),
+            ));
         }
     }
 
@@ -243,11 +244,7 @@ impl IncomingCall {
         }
         self.input.push_str(input);
         if self.started && self.kind != CallKind::Wrapped {
-            out.push(StreamEvent::ToolInput {
-                choice,
-                call: narrow(number),
-                fragment: input.to_owned(),
-            });
+            out.push(steps::tool_input(choice, narrow(number), input));
         }
     }
 
@@ -266,11 +263,7 @@ impl IncomingCall {
         self.ended = true;
         if self.kind == CallKind::Wrapped && !self.input.is_empty() {
             let fragment = unwrapped(&self.input).unwrap_or_else(|| self.input.clone());
-            out.push(StreamEvent::ToolInput {
-                choice,
-                call: narrow(number),
-                fragment,
-            });
+            out.push(steps::tool_input(choice, narrow(number), fragment));
         }
         out.push(StreamEvent::ToolEnd {
             choice,

@@ -14,6 +14,7 @@ use crate::chat::shapes::answer::{Delta, Loose, WireChoice};
 use crate::codec::DecodeContext;
 use crate::json::{Str, wire_object};
 use crate::kit::messages::malformed;
+use crate::kit::steps;
 
 /// More answers than anybody may ask for; an index beyond is nonsense.
 const MAX_CHOICES: u32 = 128;
@@ -216,10 +217,10 @@ impl Growth<'_> {
         self.take_reasoning(delta);
         if let Some(signature) = delta.thought_signature.get() {
             self.close();
-            self.out.push(StreamEvent::ReasoningEnd {
-                choice: self.number,
-                opaque: Some(details::thought_signature(signature)),
-            });
+            self.out.push(steps::reasoning_end(
+                self.number,
+                Some(details::thought_signature(signature)),
+            ));
         }
         let text = delta.content.get();
         if !text.is_empty() {
@@ -228,38 +229,29 @@ impl Growth<'_> {
                 self.choice.open = OpenReasoning::Text;
             }
             self.choice.has_text = true;
-            self.out.push(StreamEvent::Text {
-                choice: self.number,
-                text: text.to_owned(),
-            });
+            self.out.push(steps::text(self.number, text));
         }
         if let Some(text) = delta.refusal.get() {
             self.close();
             self.choice.refused = true;
-            self.out.push(StreamEvent::Refusal {
-                choice: self.number,
-                text: text.to_owned(),
-            });
+            self.out.push(steps::refusal(self.number, text));
         }
         for raw in delta.annotations.iter().flatten() {
             if let Some(citation) = annotated(raw) {
-                self.out.push(StreamEvent::Citation {
-                    choice: self.number,
-                    citation,
-                });
+                self.out.push(steps::citation(self.number, citation));
             }
         }
         for (kind, raw) in [("audio", delta.audio), ("images", delta.images)] {
             if let Some(raw) = raw {
                 self.close();
-                self.out.push(StreamEvent::Server {
-                    choice: self.number,
-                    block: ServerBlock {
+                self.out.push(steps::server(
+                    self.number,
+                    ServerBlock {
                         dialect: Dialect::Chat,
                         kind: kind.into(),
                         raw: raw.into(),
                     },
-                });
+                ));
             }
         }
         for (place, fragment) in delta.tool_calls.iter().flatten().enumerate() {
@@ -298,11 +290,7 @@ impl Growth<'_> {
             }
             let (text, summary) = detail.words();
             if !text.is_empty() {
-                self.out.push(StreamEvent::Reasoning {
-                    choice: self.number,
-                    text: text.to_owned(),
-                    summary,
-                });
+                self.out.push(steps::reasoning(self.number, text, summary));
             }
             match &mut self.choice.open {
                 OpenReasoning::Details(block, has_words) => {
@@ -330,11 +318,7 @@ impl Growth<'_> {
             self.close();
             self.choice.open = OpenReasoning::Reasoning;
         }
-        self.out.push(StreamEvent::Reasoning {
-            choice: self.number,
-            text: text.to_owned(),
-            summary: false,
-        });
+        self.out.push(steps::reasoning(self.number, text, false));
     }
 
     /// Ends the open block of thinking or text.
@@ -342,10 +326,9 @@ impl Growth<'_> {
         let choice = self.number;
         match std::mem::take(&mut self.choice.open) {
             OpenReasoning::Nothing | OpenReasoning::Text => {}
-            OpenReasoning::Reasoning => self.out.push(StreamEvent::ReasoningEnd {
-                choice,
-                opaque: Some(Opaque::ReasoningContent),
-            }),
+            OpenReasoning::Reasoning => self
+                .out
+                .push(steps::reasoning_end(choice, Some(Opaque::ReasoningContent))),
             OpenReasoning::Details(block, has_words) => {
                 let opaque = block.finish();
                 if has_words || opaque.is_some() {
@@ -358,10 +341,7 @@ impl Growth<'_> {
     fn close_calls(&mut self) {
         if self.choice.has_text {
             for citation in std::mem::take(&mut self.choice.citations) {
-                self.out.push(StreamEvent::Citation {
-                    choice: self.number,
-                    citation,
-                });
+                self.out.push(steps::citation(self.number, citation));
             }
         }
         self.choice

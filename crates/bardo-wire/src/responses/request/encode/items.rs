@@ -196,11 +196,9 @@ impl ItemsEncoder<'_> {
         item.set("type", kind);
         item.set("call_id", ids::call_id(&result.call_id));
         match result.parts.as_slice() {
-            [] => {
-                item.set("output", failed(result.is_error, ""));
-            }
+            [] => write_output(&mut item, result.is_error, ""),
             [Part::Text(text)] if text.cache.is_none() => {
-                item.set("output", failed(result.is_error, &text.text));
+                write_output(&mut item, result.is_error, &text.text);
             }
             parts => {
                 let mut content = ContentWriter {
@@ -365,12 +363,12 @@ impl ItemsEncoder<'_> {
     }
 }
 
-/// The text of a tool output; this API has no flag for failures.
-fn failed(is_error: bool, text: &str) -> String {
+/// Writes the text of a tool output; this API has no flag for failures.
+fn write_output(item: &mut Object<'_>, is_error: bool, text: &str) {
     if is_error {
-        format!("Error: {text}")
+        item.set("output", format_args!("Error: {text}"));
     } else {
-        text.to_owned()
+        item.set("output", text);
     }
 }
 

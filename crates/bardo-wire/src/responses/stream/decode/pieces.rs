@@ -77,10 +77,7 @@ impl ResponsesDecoder {
         };
         if message.part != part {
             if !message.text.is_empty() && !message.ended {
-                out.push(StreamEvent::TextEnd {
-                    choice: 0,
-                    opaque: None,
-                });
+                out.push(steps::text_end(0, None));
                 self.before += characters(&message.text);
             }
             *message = MessageState {
@@ -150,10 +147,7 @@ impl ResponsesDecoder {
         if let Some(message) = self.message(place, part, out) {
             message.cited += 1;
             let citation = annotations::read(raw.into(), before);
-            out.push(StreamEvent::Citation {
-                choice: 0,
-                citation,
-            });
+            out.push(steps::citation(0, citation));
         }
     }
 
@@ -213,10 +207,7 @@ impl ResponsesDecoder {
             && !std::mem::replace(&mut message.ended, true)
         {
             self.before += characters(&message.text);
-            out.push(StreamEvent::TextEnd {
-                choice: 0,
-                opaque: None,
-            });
+            out.push(steps::text_end(0, None));
         }
     }
 
@@ -236,11 +227,7 @@ impl ResponsesDecoder {
         }
         if let Some(call) = self.call(place) {
             call.text.push_str(fragment);
-            out.push(StreamEvent::ToolInput {
-                choice: 0,
-                call: call.number,
-                fragment: fragment.to_owned(),
-            });
+            out.push(steps::tool_input(0, call.number, fragment));
         }
     }
 
@@ -308,11 +295,7 @@ impl ResponsesDecoder {
         reasoning.summary = Some(summary);
         reasoning.entry = entry;
         reasoning.text.push_str(&text);
-        out.push(StreamEvent::Reasoning {
-            choice: 0,
-            text,
-            summary,
-        });
+        out.push(steps::reasoning(0, text, summary));
     }
 
     pub(super) fn reasoning_done(
@@ -325,14 +308,11 @@ impl ResponsesDecoder {
         if let Some(reasoning) = self.thinking(place) {
             let missing = rest(&whole.text, &reasoning.text).to_owned();
             if !missing.is_empty() && reasoning.summary.is_none_or(|known| known == whole.summary) {
-                out.push(StreamEvent::Reasoning {
-                    choice: 0,
-                    text: missing,
-                    summary: whole.summary,
-                });
+                out.push(steps::reasoning(0, missing, whole.summary));
             }
         }
         let opaque: Option<Opaque> = whole.opaque;
         out.push(StreamEvent::ReasoningEnd { choice: 0, opaque });
     }
 }
+use crate::kit::steps;
