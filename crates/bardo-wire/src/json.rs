@@ -10,4 +10,6 @@ pub(crate) use lenient::{Count, Few, Lenient, byok_fee, decimal};
 pub(crate) use object::{Extra, Members, NameOnly, Skipped, TypeOnly, Unknown, told, wire_object};
 pub use object::{Str, explain};
 pub use scan::{JsonError, Member, TopLevel, scan};
-pub(crate) use write::{Array, DataUrl, Object, Serde, ToJson, kept_object, object, write_text};
+pub(crate) use write::{
+    Array, DataUrl, Object, Serde, ToJson, kept_object, object, write_text, written_object,
+};

@@ -1,47 +1,25 @@
 use std::borrow::Cow;
 
 use bardo_types::fault::Fault;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+use crate::json::Object;
 use crate::kit::messages::malformed;
 
 /// Encodes a `batchEmbedContents` body.
 #[must_use]
 pub fn encode_embeddings(model: &str, inputs: &[String], dimensions: Option<u64>) -> Vec<u8> {
-    #[derive(Serialize)]
-    struct Batch<'a> {
-        requests: Vec<Embed<'a>>,
-    }
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Embed<'a> {
-        model: &'a str,
-        content: EmbeddedContent<'a>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        output_dimensionality: Option<u64>,
-    }
-    #[derive(Serialize)]
-    struct EmbeddedContent<'a> {
-        parts: [EmbeddedText<'a>; 1],
-    }
-    #[derive(Serialize)]
-    struct EmbeddedText<'a> {
-        text: &'a str,
-    }
     let model = resource_name(model);
-    let batch = Batch {
-        requests: inputs
-            .iter()
-            .map(|text| Embed {
-                model: &model,
-                content: EmbeddedContent {
-                    parts: [EmbeddedText { text }],
-                },
-                output_dimensionality: dimensions,
-            })
-            .collect(),
-    };
-    serde_json::to_vec(&batch).expect("strings and numbers always serialize")
+    let mut out = Vec::new();
+    Object::new(&mut out).list("requests", inputs, |text, out| {
+        let mut request = Object::new(out);
+        request.set("model", &model);
+        let mut content = request.object("content");
+        content.array("parts").object().set("text", text);
+        content.end();
+        request.set_some("outputDimensionality", dimensions);
+    });
+    out
 }
 
 /// Reads a `batchEmbedContents` answer, or that of a single `embedContent`.

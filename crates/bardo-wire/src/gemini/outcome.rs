@@ -3,11 +3,12 @@
 use bardo_types::chat::Finish;
 use bardo_types::fault::Fault;
 use bardo_types::json::RawJson;
-use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::error::bounded;
 use crate::gemini::shapes::answer::{LogprobsResult, PromptFeedback, TokenProbability, compact};
+use crate::json::{Object, Serde, kept_object};
 use crate::kit::messages::malformed;
 
 /// Rebuilds a part that only Gemini understands.
@@ -63,73 +64,46 @@ pub(super) fn blocked(feedback: &PromptFeedback<'_>) -> Option<RawJson> {
 
 /// Details of a refusal, as Anthropic writes `stop_details`.
 pub(super) fn refusal(what: &str, reason: &str, message: Option<&str>) -> RawJson {
-    #[derive(Serialize)]
-    struct Details<'a> {
-        r#type: &'static str,
-        category: Option<&'static str>,
-        explanation: &'a str,
-    }
     let explanation = match message {
         Some(message) => format!("{what}: {reason}: {message}"),
         None => format!("{what}: {reason}"),
     };
-    RawJson::of(&Details {
-        r#type: "refusal",
-        category: None,
-        explanation: &bounded(&explanation),
+    kept_object(|details| {
+        details
+            .set("type", "refusal")
+            .set("category", ())
+            .set("explanation", bounded(&explanation));
     })
-    .expect("strings always serialize")
 }
 
 /// Token probabilities in OpenAI's shape.
 pub(super) fn logprobs(result: &LogprobsResult<'_>) -> Option<RawJson> {
-    #[derive(Serialize)]
-    struct WrittenLogprobs<'a> {
-        content: Vec<WrittenEntry<'a>>,
-        refusal: Option<()>,
-    }
-    #[derive(Serialize)]
-    struct WrittenEntry<'a> {
-        #[serde(flatten)]
-        token: WrittenToken<'a>,
-        top_logprobs: Vec<WrittenToken<'a>>,
-    }
-    #[derive(Serialize)]
-    struct WrittenToken<'a> {
-        token: &'a str,
-        logprob: serde_json::Value,
-        bytes: &'a [u8],
-    }
-    fn token<'a>(from: &'a TokenProbability<'_>) -> WrittenToken<'a> {
+    let token = |entry: &mut Object<'_>, from: &TokenProbability<'_>| {
         let text = from.token.as_deref().unwrap_or_default();
-        WrittenToken {
-            token: text,
-            logprob: from
-                .log_probability
-                .and_then(|raw| serde_json::from_str(raw.get()).ok())
-                .unwrap_or_default(),
-            bytes: text.as_bytes(),
-        }
-    }
+        let logprob: Option<Value> = from
+            .log_probability
+            .and_then(|raw| serde_json::from_str(raw.get()).ok());
+        entry
+            .set("token", text)
+            .set("logprob", Serde(&logprob))
+            .set("bytes", Serde(text.as_bytes()));
+    };
     let chosen = result.chosen_candidates.as_deref()?;
     let top = result.top_candidates.as_deref().unwrap_or_default();
-    let content = chosen
-        .iter()
-        .enumerate()
-        .map(|(place, chosen)| WrittenEntry {
-            token: token(chosen),
-            top_logprobs: top
-                .get(place)
-                .and_then(|top| top.candidates.as_deref())
-                .unwrap_or_default()
-                .iter()
-                .map(token)
-                .collect(),
-        })
-        .collect();
-    RawJson::of(&WrittenLogprobs {
-        content,
-        refusal: None,
-    })
-    .ok()
+    Some(kept_object(|object| {
+        object
+            .list(
+                "content",
+                chosen.iter().enumerate(),
+                |(place, chosen), out| {
+                    let mut entry = Object::new(out);
+                    token(&mut entry, chosen);
+                    let others = top.get(place).and_then(|top| top.candidates.as_deref());
+                    entry.list("top_logprobs", others.unwrap_or_default(), |other, out| {
+                        token(&mut Object::new(out), other);
+                    });
+                },
+            )
+            .set("refusal", ());
+    }))
 }

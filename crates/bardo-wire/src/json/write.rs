@@ -13,9 +13,24 @@ use super::special::string_special;
 /// A value that appends itself as JSON.
 pub(crate) trait ToJson {
     fn write(&self, out: &mut Vec<u8>);
+
+    /// Whether a [`written_object`] leaves the value out.
+    fn is_absent(&self) -> bool {
+        false
+    }
 }
 
 impl<T: ToJson + ?Sized> ToJson for &T {
+    fn write(&self, out: &mut Vec<u8>) {
+        (**self).write(out);
+    }
+
+    fn is_absent(&self) -> bool {
+        (**self).is_absent()
+    }
+}
+
+impl<T: ToJson + ToOwned + ?Sized> ToJson for Cow<'_, T> {
     fn write(&self, out: &mut Vec<u8>) {
         (**self).write(out);
     }
@@ -37,7 +52,7 @@ macro_rules! texts {
         }
     )* };
 }
-texts!(String, Cow<'_, str>, Str<'_>);
+texts!(String, Str<'_>);
 
 impl ToJson for fmt::Arguments<'_> {
     fn write(&self, out: &mut Vec<u8>) {
@@ -75,6 +90,15 @@ impl ToJson for u64 {
     }
 }
 
+impl ToJson for i64 {
+    fn write(&self, out: &mut Vec<u8>) {
+        if *self < 0 {
+            out.push(b'-');
+        }
+        self.unsigned_abs().write(out);
+    }
+}
+
 impl ToJson for u32 {
     fn write(&self, out: &mut Vec<u8>) {
         u64::from(*self).write(out);
@@ -100,6 +124,10 @@ impl<T: ToJson> ToJson for Option<T> {
             None => ().write(out),
         }
     }
+
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
 }
 
 impl<T: ToJson> ToJson for [T] {
@@ -115,7 +143,38 @@ impl<T: ToJson> ToJson for Vec<T> {
     fn write(&self, out: &mut Vec<u8>) {
         self.as_slice().write(out);
     }
+
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
 }
+
+/// Declares structs that are written as JSON objects, without members that are absent. An object
+/// without any member is absent itself.
+macro_rules! written_object {
+    ($( $(#[$meta:meta])* $vis:vis struct $name:ident<$life:lifetime> {
+        $( $(#[$field_meta:meta])* $key:literal => $field:ident : $type:ty ),* $(,)?
+    } )*) => { $(
+        $(#[$meta])*
+        $vis struct $name<$life> {
+            $( $(#[$field_meta])* pub(crate) $field: $type, )*
+        }
+
+        impl $crate::json::ToJson for $name<'_> {
+            fn write(&self, out: &mut Vec<u8>) {
+                let mut object = $crate::json::Object::new(out);
+                $( if !$crate::json::ToJson::is_absent(&self.$field) {
+                    object.set($key, &self.$field);
+                } )*
+            }
+
+            fn is_absent(&self) -> bool {
+                $( $crate::json::ToJson::is_absent(&self.$field) )&&*
+            }
+        }
+    )* };
+}
+pub(crate) use written_object;
 
 /// A value that serde knows how to write.
 pub(crate) struct Serde<T>(pub(crate) T);

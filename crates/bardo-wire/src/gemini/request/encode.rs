@@ -6,8 +6,9 @@ use bardo_types::model::{Capabilities, Dialect};
 use bardo_types::{Losses, json::RawJson};
 
 use crate::codec::{BadRequest, Encoded, Target};
-use crate::gemini::shapes::request::{GenerateBody, Part};
+use crate::gemini::shapes::request::{GenerateBody, Part, System};
 use crate::gemini::tools;
+use crate::json::{ToJson, write_text};
 use crate::kit::size;
 use crate::kit::tool_names::{NameRule, ToolNames};
 
@@ -33,24 +34,34 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
     let generation = generation::encode(request, capabilities, &mut notes, &mut losses);
     let own = own_members(request, &mut losses);
     let mut body = GenerateBody {
-        system: contents.system,
+        system: System {
+            parts: contents.system,
+        },
         contents: contents.turns,
         tools,
         tool_config,
         generation,
         service_tier: service_tier(request, &mut losses),
-        own,
     };
-    body.system.extend(notes.into_iter().map(Part::text));
-    if body.own.iter().any(|(name, _)| *name == "cachedContent") {
+    body.system.parts.extend(notes.into_iter().map(Part::text));
+    if own.iter().any(|(name, _)| *name == "cachedContent") {
         // The cache holds these, and Gemini refuses them beside it.
-        body.system.clear();
+        body.system.parts.clear();
         body.tools.clear();
         body.tool_config = None;
     }
     note_unsupported(request, &mut losses);
     let mut bytes = Vec::with_capacity(size::of_request(request));
-    serde_json::to_writer(&mut bytes, &body).expect("names and JSON values always serialize");
+    body.write(&mut bytes);
+    // The object goes on with the caller's own members.
+    bytes.pop();
+    for (name, value) in own {
+        bytes.push(b',');
+        write_text(&mut bytes, name);
+        bytes.push(b':');
+        value.write(&mut bytes);
+    }
+    bytes.push(b'}');
     Ok(Encoded {
         body: bytes,
         degraded: losses.into_list(),

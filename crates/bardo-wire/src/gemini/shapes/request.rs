@@ -3,96 +3,140 @@
 use std::borrow::Cow;
 
 use bardo_types::json::RawJson;
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
 
 use crate::gemini::request::encode::generation::GenerationConfig;
+use crate::json::{Object, ToJson, write_text, written_object};
 
-/// A whole `generateContent` body.
-pub(in crate::gemini) struct GenerateBody<'a> {
-    pub(in crate::gemini) system: Vec<Part<'a>>,
-    pub(in crate::gemini) contents: Vec<Content<'a>>,
-    pub(in crate::gemini) tools: Vec<ToolSet<'a>>,
-    pub(in crate::gemini) tool_config: Option<ToolConfig<'a>>,
-    pub(in crate::gemini) generation: GenerationConfig<'a>,
-    pub(in crate::gemini) service_tier: Option<&'static str>,
-    /// Members of Gemini's own that the caller wrote.
-    pub(in crate::gemini) own: Vec<(&'a str, &'a RawJson)>,
-}
+written_object! {
+    /// A whole `generateContent` body, but for the members of Gemini's own that a caller wrote.
+    pub(in crate::gemini) struct GenerateBody<'a> {
+        "systemInstruction" => system: System<'a>,
+        "contents" => contents: Vec<Content<'a>>,
+        "tools" => tools: Vec<ToolSet<'a>>,
+        "toolConfig" => tool_config: Option<ToolConfig<'a>>,
+        "generationConfig" => generation: GenerationConfig<'a>,
+        "serviceTier" => service_tier: Option<&'a str>,
+    }
 
-impl Serialize for GenerateBody<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct System<'a> {
-            parts: &'a [Part<'a>],
-        }
-        let mut map = serializer.serialize_map(None)?;
-        if !self.system.is_empty() {
-            map.serialize_entry(
-                "systemInstruction",
-                &System {
-                    parts: &self.system,
-                },
-            )?;
-        }
-        map.serialize_entry("contents", &self.contents)?;
-        if !self.tools.is_empty() {
-            map.serialize_entry("tools", &self.tools)?;
-        }
-        if let Some(config) = &self.tool_config {
-            map.serialize_entry("toolConfig", config)?;
-        }
-        if !self.generation.is_empty() {
-            map.serialize_entry("generationConfig", &self.generation)?;
-        }
-        if let Some(tier) = self.service_tier {
-            map.serialize_entry("serviceTier", tier)?;
-        }
-        for (name, value) in &self.own {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
+    pub(in crate::gemini) struct System<'a> {
+        "parts" => parts: Vec<Part<'a>>,
+    }
+
+    pub(in crate::gemini) struct Content<'a> {
+        "role" => role: Speaker,
+        "parts" => parts: Vec<Part<'a>>,
+    }
+
+    #[derive(Default)]
+    pub(in crate::gemini) struct Plain<'a> {
+        "text" => text: Option<Cow<'a, str>>,
+        "thought" => thought: Option<bool>,
+        "inlineData" => inline_data: Option<Blob<'a>>,
+        "fileData" => file_data: Option<FileData<'a>>,
+        "functionCall" => function_call: Option<FunctionCall<'a>>,
+        "functionResponse" => function_response: Option<FunctionResponse<'a>>,
+        "thoughtSignature" => thought_signature: Option<&'a str>,
+    }
+
+    pub(in crate::gemini) struct Blob<'a> {
+        "mimeType" => mime_type: Cow<'a, str>,
+        "data" => data: &'a str,
+    }
+
+    pub(in crate::gemini) struct FileData<'a> {
+        "mimeType" => mime_type: Option<&'static str>,
+        "fileUri" => file_uri: Cow<'a, str>,
+    }
+
+    pub(in crate::gemini) struct FunctionCall<'a> {
+        "id" => id: Option<&'a str>,
+        "name" => name: &'a str,
+        "args" => args: RawJson,
+    }
+
+    pub(in crate::gemini) struct FunctionResponse<'a> {
+        "id" => id: Option<&'a str>,
+        "name" => name: &'a str,
+        "response" => response: Outcome<'a>,
+    }
+
+    pub(in crate::gemini) struct Declaration<'a> {
+        "name" => name: &'a str,
+        "description" => description: Option<&'a str>,
+        /// The full JSON schema; the older `parameters` member takes only a subset of it.
+        "parametersJsonSchema" => parameters_json_schema: Option<Cow<'a, RawJson>>,
+    }
+
+    pub(in crate::gemini) struct ToolConfig<'a> {
+        "functionCallingConfig" => function_calling_config: CallingConfig<'a>,
+    }
+
+    pub(in crate::gemini) struct CallingConfig<'a> {
+        "mode" => mode: &'static str,
+        "allowedFunctionNames" => allowed_function_names: Vec<&'a str>,
     }
 }
 
-#[derive(Serialize)]
-pub(in crate::gemini) struct Content<'a> {
-    pub(in crate::gemini) role: Speaker,
-    pub(in crate::gemini) parts: Vec<Part<'a>>,
-}
-
-#[derive(Serialize, Clone, Copy, PartialEq, Eq, Debug)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::gemini) enum Speaker {
     User,
     Model,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
+impl ToJson for Speaker {
+    fn write(&self, out: &mut Vec<u8>) {
+        let name = match self {
+            Self::User => "user",
+            Self::Model => "model",
+        };
+        write_text(out, name);
+    }
+}
+
 pub(in crate::gemini) enum Part<'a> {
     Plain(Box<Plain<'a>>),
     /// A part that Gemini wrote and gets back as it was.
     Raw(&'a RawJson),
 }
 
-#[derive(Serialize, Default)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::gemini) struct Plain<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::gemini) text: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::gemini) thought: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::gemini) inline_data: Option<Blob<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::gemini) file_data: Option<FileData<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::gemini) function_call: Option<FunctionCall<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::gemini) function_response: Option<FunctionResponse<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::gemini) thought_signature: Option<&'a str>,
+impl ToJson for Part<'_> {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Plain(plain) => plain.write(out),
+            Self::Raw(raw) => raw.write(out),
+        }
+    }
+}
+
+/// What a tool answered; Gemini wants an object.
+pub(in crate::gemini) enum Outcome<'a> {
+    Output(Cow<'a, str>),
+    Error(Cow<'a, str>),
+}
+
+impl ToJson for Outcome<'_> {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Output(text) => Object::new(out).set("output", text),
+            Self::Error(text) => Object::new(out).set("error", text),
+        };
+    }
+}
+
+pub(in crate::gemini) enum ToolSet<'a> {
+    FunctionDeclarations(Vec<Declaration<'a>>),
+    Raw(Cow<'a, RawJson>),
+}
+
+impl ToJson for ToolSet<'_> {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::FunctionDeclarations(all) => {
+                Object::new(out).set("functionDeclarations", all);
+            }
+            Self::Raw(raw) => raw.write(out),
+        }
+    }
 }
 
 impl<'a> From<Plain<'a>> for Part<'a> {
@@ -121,76 +165,4 @@ impl<'a> Part<'a> {
     pub(in crate::gemini) fn is_response(&self) -> bool {
         matches!(self, Self::Plain(plain) if plain.function_response.is_some())
     }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::gemini) struct Blob<'a> {
-    pub(in crate::gemini) mime_type: Cow<'a, str>,
-    pub(in crate::gemini) data: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::gemini) struct FileData<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::gemini) mime_type: Option<&'static str>,
-    pub(in crate::gemini) file_uri: Cow<'a, str>,
-}
-
-#[derive(Serialize)]
-pub(in crate::gemini) struct FunctionCall<'a> {
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub(in crate::gemini) id: &'a str,
-    pub(in crate::gemini) name: &'a str,
-    pub(in crate::gemini) args: RawJson,
-}
-
-#[derive(Serialize)]
-pub(in crate::gemini) struct FunctionResponse<'a> {
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub(in crate::gemini) id: &'a str,
-    pub(in crate::gemini) name: &'a str,
-    pub(in crate::gemini) response: Outcome<'a>,
-}
-
-/// What a tool answered; Gemini wants an object.
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(in crate::gemini) enum Outcome<'a> {
-    Output(Cow<'a, str>),
-    Error(Cow<'a, str>),
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::gemini) enum ToolSet<'a> {
-    FunctionDeclarations(Vec<Declaration<'a>>),
-    #[serde(untagged)]
-    Raw(Cow<'a, RawJson>),
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::gemini) struct Declaration<'a> {
-    pub(in crate::gemini) name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::gemini) description: Option<&'a str>,
-    /// The full JSON schema; the older `parameters` member takes only a subset of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::gemini) parameters_json_schema: Option<Cow<'a, RawJson>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::gemini) struct ToolConfig<'a> {
-    pub(in crate::gemini) function_calling_config: CallingConfig<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::gemini) struct CallingConfig<'a> {
-    pub(in crate::gemini) mode: &'static str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::gemini) allowed_function_names: Vec<&'a str>,
 }

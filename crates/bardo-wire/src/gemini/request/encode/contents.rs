@@ -225,7 +225,7 @@ impl<'a> ContentsBuilder<'a, '_> {
                 Outcome::Error("the tool gave no result".into())
             });
             let response = FunctionResponse {
-                id: call.id,
+                id: (!call.id.is_empty()).then_some(call.id),
                 name: call.name,
                 response,
             };
@@ -408,7 +408,7 @@ impl<'a> ContentsBuilder<'a, '_> {
         });
         Plain {
             function_call: Some(FunctionCall {
-                id: &call.id,
+                id: Some(call.id.as_str()).filter(|id| !id.is_empty()),
                 name,
                 args,
             }),

@@ -3,9 +3,9 @@
 use bardo_types::chat::{ChatRequest, OutputFormat, Part, ThinkingDisplay, ThinkingMode};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect, Effort};
-use serde::Serialize;
 
 use crate::gemini::request::encode::thinks;
+use crate::json::written_object;
 use crate::kit::effort;
 use bardo_types::Losses;
 
@@ -16,55 +16,31 @@ const MAX_BUDGET: i64 = 24_576;
 /// What a model thinks at least that cannot stop thinking.
 const MIN_BUDGET: i64 = 128;
 
-#[derive(Serialize, Default, PartialEq)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::gemini) struct GenerationConfig<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<&'a RawJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    top_p: Option<&'a RawJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    top_k: Option<&'a RawJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_output_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    stop_sequences: Vec<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    candidate_count: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seed: Option<&'a RawJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    presence_penalty: Option<&'a RawJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    frequency_penalty: Option<&'a RawJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_logprobs: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    logprobs: Option<u8>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_mime_type: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_json_schema: Option<&'a RawJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thinking_config: Option<ThinkingConfig>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    media_resolution: Option<&'static str>,
-}
+written_object! {
+    #[derive(Default)]
+    pub(in crate::gemini) struct GenerationConfig<'a> {
+        "temperature" => temperature: Option<&'a RawJson>,
+        "topP" => top_p: Option<&'a RawJson>,
+        "topK" => top_k: Option<&'a RawJson>,
+        "maxOutputTokens" => max_output_tokens: Option<u64>,
+        "stopSequences" => stop_sequences: Vec<&'a str>,
+        "candidateCount" => candidate_count: Option<u32>,
+        "seed" => seed: Option<&'a RawJson>,
+        "presencePenalty" => presence_penalty: Option<&'a RawJson>,
+        "frequencyPenalty" => frequency_penalty: Option<&'a RawJson>,
+        "responseLogprobs" => response_logprobs: Option<bool>,
+        "logprobs" => logprobs: Option<u32>,
+        "responseMimeType" => response_mime_type: Option<&'static str>,
+        "responseJsonSchema" => response_json_schema: Option<&'a RawJson>,
+        "thinkingConfig" => thinking_config: ThinkingConfig<'a>,
+        "mediaResolution" => media_resolution: Option<&'static str>,
+    }
 
-#[derive(Serialize, Default, PartialEq)]
-#[serde(rename_all = "camelCase")]
-struct ThinkingConfig {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thinking_level: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thinking_budget: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    include_thoughts: Option<bool>,
-}
-
-impl GenerationConfig<'_> {
-    pub(in crate::gemini) fn is_empty(&self) -> bool {
-        *self == Self::default()
+    #[derive(Default)]
+    pub(in crate::gemini) struct ThinkingConfig<'a> {
+        "thinkingLevel" => thinking_level: Option<&'a str>,
+        "thinkingBudget" => thinking_budget: Option<i64>,
+        "includeThoughts" => include_thoughts: Option<bool>,
     }
 }
 
@@ -100,7 +76,7 @@ pub(in crate::gemini) fn encode<'a>(
     config.candidate_count = request.n.filter(|&n| n > 1);
     if let Some(wanted) = request.logprobs {
         config.response_logprobs = Some(true);
-        config.logprobs = wanted.top.filter(|&top| top > 0);
+        config.logprobs = wanted.top.filter(|&top| top > 0).map(u32::from);
     }
     config
 }
@@ -262,13 +238,13 @@ fn thinking(
     request: &ChatRequest,
     capabilities: &Capabilities,
     losses: &mut Losses,
-) -> Option<ThinkingConfig> {
+) -> ThinkingConfig<'static> {
     let wish = wish(request, capabilities, losses);
     if !thinks(capabilities) {
         if !matches!(wish, RequestedThinking::Unsaid | RequestedThinking::Off) {
             losses.lose("thinking", "this model does not think");
         }
-        return None;
+        return ThinkingConfig::default();
     }
     let mut config = ThinkingConfig::default();
     if capabilities.thinking.budget {
@@ -288,7 +264,7 @@ fn thinking(
         (None, _) => request.dialect != Dialect::Responses || request.reasoning.summary.is_some(),
     };
     config.include_thoughts = shown.then_some(true);
-    (config != ThinkingConfig::default()).then_some(config)
+    config
 }
 
 fn budget(
