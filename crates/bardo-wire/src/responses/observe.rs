@@ -1,13 +1,11 @@
 //! What a relay learns from bytes that it passes on unchanged.
 
-use bardo_types::usage::Usage;
 use memchr::memmem;
 use serde_json::value::RawValue;
 
-use super::usage;
-use super::usage::{ResponsesUsage, ToolUsage};
 use crate::codec::Observed;
-use crate::json::{Count, Lenient, Str, wire_object};
+use crate::json::{Str, wire_object};
+use crate::responses::answer::decode::ResponseObject;
 use crate::responses::error as failures;
 use crate::sse::SseEvent;
 
@@ -15,20 +13,8 @@ wire_object! {
     /// The members of an event that matter here.
     struct ObservedEvent<'a> {
         "type" => kind: Option<Str<'a>>,
-        "response" => response: Option<ObservedResponse<'a>>,
+        "response" => response: Option<ResponseObject<'a>>,
         "error" => error: Option<&'a RawValue>,
-    }
-
-    /// The members of a response object that matter here.
-    struct ObservedResponse<'a> {
-        "id" => id: Option<Str<'a>>,
-        "created_at" => created_at: Count,
-        "model" => model: Option<Str<'a>>,
-        "status" => status: Option<Str<'a>>,
-        "error" => error: Option<&'a RawValue>,
-        "output" => output: Option<Vec<&'a RawValue>>,
-        "usage" => usage: Lenient<ResponsesUsage<'a>>,
-        "tool_usage" => tool_usage: Lenient<ToolUsage<'a>>,
     }
 }
 
@@ -105,13 +91,8 @@ fn failed(data: &[u8], seen: &mut Observed) {
     });
 }
 
-fn take(answer: ObservedResponse<'_>, seen: &mut Observed) {
-    if let Some(usage) = &answer.usage.0 {
-        let items = answer.output.as_deref().unwrap_or_default();
-        let usage = Usage {
-            web_searches: usage::searches(answer.tool_usage.0.as_ref(), items),
-            ..usage.neutral()
-        };
+fn take(answer: ResponseObject<'_>, seen: &mut Observed) {
+    if let Some(usage) = answer.counted() {
         seen.usage.get_or_insert_default().supersede(&usage);
     }
     if let Some(model) = answer.model {
@@ -129,7 +110,7 @@ fn take(answer: ObservedResponse<'_>, seen: &mut Observed) {
 #[must_use]
 pub fn observe_response(body: &[u8]) -> Observed {
     let mut seen = Observed::default();
-    match serde_json::from_slice::<ObservedResponse<'_>>(body) {
+    match serde_json::from_slice::<ResponseObject<'_>>(body) {
         Ok(answer) => take(answer, &mut seen),
         Err(_) => {
             seen.fault = Some(failures::malformed(

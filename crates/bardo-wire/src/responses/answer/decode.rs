@@ -8,7 +8,7 @@ use bardo_types::usage::Usage;
 use serde_json::value::RawValue;
 
 use crate::codec::DecodeContext;
-use crate::json::{Lenient, Str, kept_object, wire_object};
+use crate::json::{Count, Lenient, Str, kept_object, wire_object};
 use crate::kit::namespaces;
 use crate::responses::stream::decode::ResponsesDecoder;
 use crate::responses::usage::{ResponsesUsage, ToolUsage};
@@ -19,12 +19,12 @@ wire_object! {
     pub(in crate::responses) struct ResponseObject<'a> {
         "id" => id: Option<Str<'a>>,
         "model" => model: Option<Str<'a>>,
-        "created_at" => created_at: Option<f64>,
+        "created_at" => created_at: Count,
         "status" => status: Option<Str<'a>>,
         "error" => error: Option<&'a RawValue>,
-        "incomplete_details" => incomplete: Option<Incomplete<'a>>,
+        "incomplete_details" => incomplete: Lenient<Incomplete<'a>>,
         "output" => output: Option<Vec<&'a RawValue>>,
-        "service_tier" => service_tier: Option<Str<'a>>,
+        "service_tier" => service_tier: Lenient<Str<'a>>,
         "usage" => usage: Lenient<ResponsesUsage<'a>>,
         "tool_usage" => tool_usage: Lenient<ToolUsage<'a>>,
     }
@@ -101,19 +101,16 @@ impl ResponseObject<'_> {
         })
     }
 
-    pub(in crate::responses) fn created(&self) -> Option<u64> {
-        // Whole seconds; a fraction, where a server sends one, says nothing to anybody.
-        self.created_at
-            .filter(|seconds| *seconds >= 0.0)
-            .map(|seconds| seconds as u64)
-    }
-
     /// Why the answer ended, apart from its calls.
     pub(in crate::responses) fn finish(&self) -> Finish {
         if self.status.as_deref() != Some("incomplete") {
             return Finish::Stop;
         }
-        let reason = self.incomplete.as_ref().and_then(|it| it.reason.as_deref());
+        let reason = self
+            .incomplete
+            .0
+            .as_ref()
+            .and_then(|it| it.reason.as_deref());
         match reason {
             Some("content_filter") => Finish::Refusal,
             Some("max_tool_calls" | "max_messages" | "steered") => Finish::Pause,

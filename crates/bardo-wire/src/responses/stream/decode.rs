@@ -226,8 +226,8 @@ impl ResponsesDecoder {
         out.push(StreamEvent::Start {
             id: owned(&answer.id),
             model: owned(&answer.model),
-            created: answer.created(),
-            service_tier: owned(&answer.service_tier),
+            created: answer.created_at.0,
+            service_tier: owned(&answer.service_tier.0),
         });
     }
 
