@@ -8,7 +8,8 @@ use bardo_types::Degradation;
 /// As much of the warnings as a header holds.
 const WARNINGS_BYTES: usize = 1_024;
 
-/// Warnings as one header value, within bounds; those that do not fit are counted.
+/// Warnings as one header value, within bounds. Entries are separated by `; `, and a semicolon
+/// inside of an entry becomes a comma. The last entry counts those that do not fit.
 pub(crate) fn warnings_list(warnings: &[String]) -> String {
     let mut list = String::new();
     for (index, warning) in warnings.iter().enumerate() {
@@ -27,6 +28,7 @@ pub(crate) fn warnings_list(warnings: &[String]) -> String {
         // A caller's word may hold what a header must not.
         for c in warning.chars() {
             match c {
+                ';' => list.push(','),
                 ' '..='~' => list.push(c),
                 '→' => list.push_str("->"),
                 _ => list.push('?'),
@@ -65,11 +67,11 @@ mod tests {
     fn a_header_of_warnings_is_ascii_and_keeps_its_arrows() {
         let warnings = [
             "temperature 0.1 → provider default (thinking)",
-            "`é` is no hint",
+            "`é` is no hint; did you mean `e`?",
         ];
         assert_eq!(
             warnings_list(&warnings.map(str::to_owned)),
-            "temperature 0.1 -> provider default (thinking); `?` is no hint"
+            "temperature 0.1 -> provider default (thinking); `?` is no hint, did you mean `e`?"
         );
     }
 }

@@ -9,6 +9,7 @@
 //! an agent nor make it spend.
 
 mod given;
+mod mistakes;
 mod schema;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use serde_json::{Map, Value};
 
 use crate::size;
 use given::Given;
+use mistakes::{cut, no_amount, no_feature, no_hint, one_of, unknown_class, unknown_task};
 pub use schema::hints_schema;
 
 /// What a caller tells about a request beside the request.
@@ -258,24 +260,29 @@ impl Hints {
             "phase" => {
                 let phase = given.text(name)?;
                 let read = Phase::parse(phase.trim());
-                self.known(name, phase, read.is_some());
+                self.known(name, phase, read.is_some(), &Phase::ALL.map(Phase::as_str));
                 self.route().phase = read;
             }
             "quality" => {
                 let quality = given.text(name)?;
                 let read = Quality::parse(quality.trim());
-                self.known(name, quality, read.is_some());
+                self.known(
+                    name,
+                    quality,
+                    read.is_some(),
+                    &Quality::ALL.map(Quality::as_str),
+                );
                 self.route().intent.quality = read;
             }
             "require" => {
                 self.require = given.list(name)?;
                 self.refuse_slips(given)?;
                 let names = self.require.clone();
-                self.route().intent.require = Some(self.features(&names));
+                self.route().intent.require = Some(self.features(name, &names));
             }
             "prefer" => {
                 let names = given.list(name)?;
-                self.route().intent.prefer = Some(self.features(&names));
+                self.route().intent.prefer = Some(self.features(name, &names));
             }
             "low_effort" => self.route().intent.low_effort = Some(given.flag(name)?),
             "allow_downgrade" => {
@@ -348,7 +355,9 @@ impl Hints {
                     "`{name}` is not a hint and was ignored; did you mean `{right}`?"
                 ));
             }
-            None => self.warn(format!("`{name}` is not a hint and was ignored")),
+            None => self.warn(format!(
+                "`{name}` is not a hint and was ignored (docs/hints.md lists the hints)"
+            )),
         }
         Ok(())
     }
@@ -399,8 +408,9 @@ impl Hints {
         Ok(())
     }
 
-    /// The features among the names; the others, and efforts, are said.
-    fn features(&mut self, names: &[String]) -> Vec<Feature> {
+    /// Reads the names of features. An unknown name causes a warning; `low_effort` is a hint of its
+    /// own.
+    fn features(&mut self, hint: &str, names: &[String]) -> Vec<Feature> {
         let mut features = Vec::new();
         for name in names {
             match Feature::parse(name) {
@@ -410,20 +420,17 @@ impl Hints {
                     self.route().intent.low_effort = Some(true);
                 }
                 None => {
-                    let name = cut(name);
-                    self.warn(format!(
-                        "`{name}` is not a feature and does not change the choice of a backend"
-                    ));
+                    self.warn(no_feature(hint, name));
                 }
             }
         }
         features
     }
 
-    fn known(&mut self, hint: &str, value: &str, is_known: bool) {
+    /// Warns of a value that is none of the allowed ones.
+    fn known(&mut self, hint: &str, value: &str, is_known: bool, allowed: &[&str]) {
         if !is_known {
-            let value = cut(value);
-            self.warn(format!("`{value}` is not a {hint} and was ignored"));
+            self.warn(one_of(hint, value, allowed));
         }
     }
 
@@ -441,7 +448,7 @@ impl Hints {
             }
             Clamped::NotFinite => {
                 self.warn(format!(
-                    "{name} {number} is not a finite number and was ignored"
+                    "{name} {number} was ignored: it must be a number between 0 and 1"
                 ));
                 None
             }
@@ -451,7 +458,9 @@ impl Hints {
     fn within(&mut self, name: &str, number: f64, low: f64, high: f64) -> Option<f64> {
         let fits = number.is_finite() && (low..=high).contains(&number);
         if !fits {
-            self.warn(format!("{name} {number} is out of range and was ignored"));
+            self.warn(format!(
+                "{name} {number} was ignored: it must be {low} or more"
+            ));
         }
         fits.then_some(number)
     }
@@ -460,7 +469,9 @@ impl Hints {
         let text = given.decimal(name)?;
         let amount = MicroUsd::from_usd(text.trim()).ok().map(MicroUsd::get);
         if amount.is_none() {
-            self.warn(format!("{name} is not an amount in USD and was ignored"));
+            self.warn(format!(
+                "{name} was ignored: it must be an amount in USD such as 0.25"
+            ));
         }
         Ok(amount)
     }
@@ -482,20 +493,6 @@ impl Hints {
     }
 }
 
-/// A cap that is not understood must not be left out.
-fn no_amount(name: &str, text: &str) -> BadRequest {
-    let text: String = text.chars().take(64).collect();
-    BadRequest::new(
-        format!("bardo.{name}"),
-        format!("`{name}` is `{text}`, which is not an amount in USD; send a number like 0.25"),
-    )
-}
-
-/// As much of a caller's word as is repeated to it.
-fn cut(text: &str) -> String {
-    text.chars().take(64).collect()
-}
-
 /// The hint that a name is or nearly is, where losing it would cost privacy or money.
 fn protects(name: &str) -> Option<&'static str> {
     if let Some(known) = KNOWN.iter().find(|known| **known == name) {
@@ -505,31 +502,6 @@ fn protects(name: &str) -> Option<&'static str> {
     near::nearest(&plain, NAMED_LIKE, SLIP)
         // The unit at the end is easily forgotten.
         .or_else(|| near::nearest(&format!("{plain}_usd"), ["max_cost_usd"], SLIP))
-}
-
-fn no_hint(wrong: &str, right: &str) -> BadRequest {
-    let message = format!("`{wrong}` is not a hint; did you mean `{right}`?");
-    BadRequest::new(wrong, message)
-}
-
-fn unknown_class(name: &str) -> BadRequest {
-    let name = cut(name);
-    let message =
-        format!("`security_class` is `{name}`; it must be one of standard, private, tee, e2ee");
-    BadRequest::new("bardo.security_class", message)
-}
-
-fn unknown_task(name: &str) -> BadRequest {
-    let known: Vec<&str> = TaskClass::all().map(TaskClass::as_str).collect();
-    let plain = name.trim().to_ascii_lowercase().replace('-', "_");
-    let right = near::nearest(&plain, known.iter().copied(), SLIP);
-    let right = right.map_or_else(String::new, |right| format!("; did you mean `{right}`?"));
-    let message = format!(
-        "`task_class` is `{}`; it must be one of {}{right}",
-        cut(name),
-        known.join(", ")
-    );
-    BadRequest::new("bardo.task_class", message)
 }
 
 #[cfg(test)]

@@ -190,9 +190,9 @@ impl<'a> Setup<'a> {
             return;
         }
         if self.wanted.locked {
-            self.applied
-                .warnings
-                .push(format!("locked_degraded: {detail}"));
+            self.applied.warnings.push(format!(
+                "the locked profile does not apply in full: {detail}"
+            ));
         }
         self.applied.degraded.push(Degradation {
             feature: Cow::Borrowed(feature),

@@ -22,6 +22,15 @@ pub enum Quality {
 }
 
 impl Quality {
+    /// All qualities, the lowest first.
+    pub const ALL: [Self; 5] = [
+        Self::Minimum,
+        Self::Low,
+        Self::Medium,
+        Self::High,
+        Self::Maximum,
+    ];
+
     /// The name in configuration and explanations.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -37,15 +46,9 @@ impl Quality {
     /// Reads a name, in any case.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        [
-            Self::Minimum,
-            Self::Low,
-            Self::Medium,
-            Self::High,
-            Self::Maximum,
-        ]
-        .into_iter()
-        .find(|quality| quality.as_str().eq_ignore_ascii_case(name))
+        Self::ALL
+            .into_iter()
+            .find(|quality| quality.as_str().eq_ignore_ascii_case(name))
     }
 
     /// One level less; `Low` and `Minimum` stay.

@@ -24,6 +24,9 @@ pub enum SecurityClass {
 }
 
 impl SecurityClass {
+    /// All classes, the weakest first.
+    pub const ALL: [Self; 4] = [Self::Standard, Self::Private, Self::Tee, Self::E2ee];
+
     /// The name in configuration, explanations and receipts.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -82,23 +82,37 @@ fn nonsense_is_neutral_and_said() {
     for (json, said) in [
         (
             r#"{"vitality":"NaN"}"#,
-            "vitality NaN is not a finite number",
+            "vitality NaN was ignored: it must be a number between 0 and 1",
         ),
         (
             r#"{"sustainability":-1}"#,
-            "sustainability -1 is out of range",
+            "sustainability -1 was ignored: it must be 0 or more",
         ),
         (
             r#"{"intent":{"cost_sensitivity":"inf"}}"#,
-            "cost_sensitivity inf is not a finite number",
+            "cost_sensitivity inf was ignored: it must be a number between 0 and 1",
         ),
-        (r#"{"phase":"zombie"}"#, "`zombie` is not a phase"),
+        (
+            r#"{"phase":"zombie"}"#,
+            "phase `zombie` was ignored: it must be one of thriving, stable, ",
+        ),
+        (
+            r#"{"intent":{"quality":"hihg"}}"#,
+            "quality `hihg` was ignored: it must be one of minimum, low, medium, high, maximum; did you mean `high`?",
+        ),
+        (
+            r#"{"intent":{"prefer":["visionn"]}}"#,
+            "prefer names `visionn`, which is not a feature and does not change the choice of a backend; did you mean `vision`?",
+        ),
         (
             r#"{"intent":{"require":["telepathy"]}}"#,
-            "`telepathy` is not a feature",
+            "require names `telepathy`, which is not a feature and does not change the choice of a backend; the features are privacy, tee, ",
         ),
         (r#"{"mood":"fine"}"#, "`mood` is not a hint and was ignored"),
-        (r#"{"stakes_usd":-1}"#, "stakes_usd is not an amount"),
+        (
+            r#"{"stakes_usd":-1}"#,
+            "stakes_usd was ignored: it must be an amount in USD",
+        ),
     ] {
         let hints = of_body(json);
         let said_here = warnings(&hints);
@@ -109,6 +123,7 @@ fn nonsense_is_neutral_and_said() {
         let mut route = *hints.route.unwrap();
         route.warnings.clear();
         route.intent.require = route.intent.require.filter(|list| !list.is_empty());
+        route.intent.prefer = route.intent.prefer.filter(|list| !list.is_empty());
         assert!(route.is_silent(), "{json}: {route:?}");
     }
 }

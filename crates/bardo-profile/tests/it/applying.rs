@@ -108,7 +108,10 @@ fn what_is_changed_is_said_in_one_sentence() {
         let locked = row == "risk" || row == "operator";
         assert_eq!(applied.warnings.len(), if locked { said.len() } else { 0 });
         if let Some(warning) = applied.warnings.first() {
-            assert_eq!(*warning, format!("locked_degraded: {}", said[0]));
+            assert_eq!(
+                *warning,
+                format!("the locked profile does not apply in full: {}", said[0])
+            );
         }
     }
 }

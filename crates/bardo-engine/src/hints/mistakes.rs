@@ -1,0 +1,78 @@
+//! The words for hints that the gateway does not understand: refusals and warnings.
+
+use bardo_types::feature::Feature;
+use bardo_types::near;
+use bardo_types::privacy::{SecurityClass, TaskClass};
+use bardo_wire::codec::BadRequest;
+
+use super::SLIP;
+
+/// The longest word of a caller that a message repeats, in characters.
+const WORD_MAX: usize = 64;
+
+/// A caller's word as a message repeats it.
+pub(super) fn cut(text: &str) -> String {
+    text.chars().take(WORD_MAX).collect()
+}
+
+/// The question for the allowed value that is at most [`SLIP`] letters from a wrong one.
+fn did_you_mean(wrong: &str, allowed: &[&str]) -> String {
+    let plain = wrong.trim().to_ascii_lowercase().replace('-', "_");
+    near::nearest(&plain, allowed.iter().copied(), SLIP)
+        .map_or_else(String::new, |right| format!("; did you mean `{right}`?"))
+}
+
+/// The warning for a value that is none of the allowed ones and was ignored.
+pub(super) fn one_of(hint: &str, wrong: &str, allowed: &[&str]) -> String {
+    let meant = did_you_mean(wrong, allowed);
+    let (wrong, allowed) = (cut(wrong), allowed.join(", "));
+    format!("{hint} `{wrong}` was ignored: it must be one of {allowed}{meant}")
+}
+
+/// The warning for a name that is no feature. In `require` it may be a member of the request, whose
+/// loss is then an error.
+pub(super) fn no_feature(hint: &str, name: &str) -> String {
+    let known: Vec<&str> = Feature::all().map(Feature::as_str).collect();
+    let meant = match did_you_mean(name, &known) {
+        none if none.is_empty() => format!("; the features are {}", known.join(", ")),
+        meant => meant,
+    };
+    let name = cut(name);
+    format!(
+        "{hint} names `{name}`, which is not a feature and does not change the choice of a backend{meant}"
+    )
+}
+
+/// The refusal of a cap that is no amount: a cap must not be left out.
+pub(super) fn no_amount(name: &str, text: &str) -> BadRequest {
+    let text = cut(text);
+    BadRequest::new(
+        format!("bardo.{name}"),
+        format!("`{name}` is `{text}`, which is not an amount in USD; send a number like 0.25"),
+    )
+}
+
+/// The refusal of a member that is nearly a hint.
+pub(super) fn no_hint(wrong: &str, right: &str) -> BadRequest {
+    let message = format!("`{wrong}` is not a hint; did you mean `{right}`?");
+    BadRequest::new(wrong, message)
+}
+
+/// The refusal of an unknown privacy class.
+pub(super) fn unknown_class(name: &str) -> BadRequest {
+    let known = SecurityClass::ALL.map(SecurityClass::as_str);
+    refused("security_class", name, &known)
+}
+
+/// The refusal of an unknown class of tasks.
+pub(super) fn unknown_task(name: &str) -> BadRequest {
+    let known: Vec<&str> = TaskClass::all().map(TaskClass::as_str).collect();
+    refused("task_class", name, &known)
+}
+
+fn refused(hint: &str, wrong: &str, allowed: &[&str]) -> BadRequest {
+    let meant = did_you_mean(wrong, allowed);
+    let (wrong, allowed) = (cut(wrong), allowed.join(", "));
+    let message = format!("`{hint}` is `{wrong}`; it must be one of {allowed}{meant}");
+    BadRequest::new(format!("bardo.{hint}"), message)
+}
