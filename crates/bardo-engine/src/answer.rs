@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::head::AnswerHead;
 use crate::lifecycle::{Lifecycle, Sent};
 use crate::relay::ReplyStream;
+use crate::usage_figures::UsageFigures;
 
 /// Why there is no answer from this backend.
 pub(crate) enum Unanswered {
@@ -34,8 +35,7 @@ pub(crate) struct Whole {
     pub(crate) sent: Lifecycle<Sent>,
     /// The answer in the caller's dialect.
     pub(crate) body: Bytes,
-    /// The caller wants the figures in the answer too.
-    pub(crate) within: bool,
+    pub(crate) figures: UsageFigures,
 }
 
 /// What the caller gets.

@@ -2,15 +2,14 @@
 //! a stream at its end.
 
 use bardo_ledger::StoreError;
-use bardo_wire::json;
-use bardo_wire::splice::{Edit, splice};
-use bytes::Bytes;
+use bardo_wire::receipt;
 
 use crate::answer::{Answer, AnswerBody, BOOKS_WAIT, Delivering, Whole};
 use crate::engine::Engine;
 use crate::head::AnswerHead;
 use crate::record::RequestRecord;
 use crate::relay::ReplyStream;
+use crate::usage_figures::{UsageFigures, in_answer};
 
 impl Engine {
     /// The stage: hands over what will be delivered. No content reaches the caller before its hold
@@ -29,13 +28,16 @@ impl Engine {
 
 /// The figures of a whole answer are final and on disk when it is handed over.
 async fn settle_and_hand_over(whole: Whole) -> Result<Answer, StoreError> {
-    let Whole { sent, body, within } = whole;
+    let Whole {
+        sent,
+        body,
+        figures,
+    } = whole;
     let answer = |record: &RequestRecord| Answer {
         head: AnswerHead::whole(record),
-        body: AnswerBody::Whole(if within {
-            with_figures(body, record)
-        } else {
-            body
+        body: AnswerBody::Whole(match figures {
+            UsageFigures::Added => in_answer(body, &receipt::figures(record.receipt())),
+            UsageFigures::Omitted => body,
         }),
     };
     let ended = match sent.answered().at_once() {
@@ -65,18 +67,4 @@ async fn hand_over_once_held(mut reply: Box<ReplyStream>) -> Result<Answer, Stor
         head: AnswerHead::begun(reply.record()),
         body: AnswerBody::Stream(reply),
     })
-}
-
-/// The answer with its figures as the member `bardo` of its usage.
-fn with_figures(body: Bytes, record: &RequestRecord) -> Bytes {
-    let figures = bardo_wire::receipt::figures(record.receipt());
-    let Ok(top) = json::scan(&body) else {
-        return body;
-    };
-    let usage = top.get("usage").map_or("", str::trim);
-    let usage = match usage.strip_suffix('}').map(str::trim_end) {
-        Some(members) if members.len() > 1 => format!("{members},\"bardo\":{figures}}}"),
-        _ => format!("{{\"bardo\":{figures}}}"),
-    };
-    splice(&top, &[Edit::set("usage", usage)]).into()
 }

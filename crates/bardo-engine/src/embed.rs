@@ -29,6 +29,7 @@ use crate::respond::whole_answer;
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, headers};
 use crate::unseen::Accepted;
+use crate::usage_figures::UsageFigures;
 
 /// What the translated form needs of the caller's request.
 #[derive(Deserialize)]
@@ -66,8 +67,8 @@ impl Engine {
                 ..Usage::default()
             });
         }
-        let within = call.hints().metadata;
-        Ok(whole_answer(sent, vectors.upstream, vectors.body, within))
+        let placed = UsageFigures::of(call);
+        Ok(whole_answer(sent, vectors.upstream, vectors.body, placed))
     }
 
     async fn vectors(

@@ -13,11 +13,10 @@ use std::sync::Arc;
 use bardo_types::chat::{ChatRequest, StreamEvent};
 use bardo_types::model::{Capabilities, Dialect, Service};
 use bardo_types::usage::Usage;
-use bardo_wire::codec::{DecodeContext, StreamDecoder, Target};
-use bardo_wire::sse::SseParser;
-use bardo_wire::table;
+use bardo_wire::codec::{DecodeContext, Target};
 use bytes::Bytes;
 
+use crate::events::EventReader;
 use crate::tokenizer;
 use delivered::Delivered;
 
@@ -25,8 +24,6 @@ use delivered::Delivered;
 const KEPT_MAX: usize = 64 << 10;
 /// Number of bytes of text that are stored uncounted.
 const TEXT_MAX: usize = 64 << 10;
-/// An unfinished event may grow to this size.
-const EVENT_MAX: usize = 16 << 20;
 
 /// Counts what one caller was handed of one answer.
 pub struct Meter {
@@ -44,9 +41,8 @@ pub struct Meter {
 
 /// Reads kept events; lives from one fold to the next, since an event may be cut by it.
 struct Reader {
-    parser: SseParser,
-    decoder: Box<dyn StreamDecoder>,
-    steps: Vec<StreamEvent>,
+    events: EventReader,
+    read: Vec<StreamEvent>,
 }
 
 impl Meter {
@@ -159,34 +155,25 @@ impl Meter {
 impl Reader {
     fn new(dialect: Dialect) -> Self {
         Self {
-            parser: SseParser::new(EVENT_MAX),
-            decoder: table::stream_decoder(dialect, context(dialect)),
-            steps: Vec::new(),
+            events: EventReader::new(dialect, context(dialect)),
+            read: Vec::new(),
         }
     }
 
     fn read(&mut self, bytes: &[u8], delivered: &mut Delivered) {
-        let Self {
-            parser,
-            decoder,
-            steps,
-        } = self;
         // An event beyond the limit was never handed on, so there is nothing to count.
-        let _ = parser.push(bytes, |event| decoder.event(event, steps));
-        for step in steps.drain(..) {
-            delivered.step(&step);
-        }
+        self.events.read(bytes, &mut self.read);
+        self.count(delivered);
     }
 
     fn finish(&mut self, delivered: &mut Delivered) {
-        let Self {
-            parser,
-            decoder,
-            steps,
-        } = self;
-        parser.finish(|event| decoder.event(event, steps));
-        for step in steps.drain(..) {
-            delivered.step(&step);
+        self.events.end(false, &mut self.read);
+        self.count(delivered);
+    }
+
+    fn count(&mut self, delivered: &mut Delivered) {
+        for event in self.read.drain(..) {
+            delivered.step(&event);
         }
     }
 }

@@ -4,10 +4,10 @@
 //! Dropping it closes the provider's connection and settles the request as aborted. Content is
 //! handed on at once; the terminal event waits until the books have confirmed what it cost.
 
-mod collect;
-mod flow;
+mod closing;
 mod output;
 mod passthrough;
+mod pipeline;
 mod slices;
 mod transcode;
 
@@ -17,13 +17,14 @@ use std::time::Duration;
 
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::secret::Secret;
-use bardo_wire::receipt::comment;
 use bytes::Bytes;
 use tokio::time::{Instant, Sleep};
 
-use crate::arriving::Arriving;
+use crate::answer_notes::{AnswerNotes, NoNotes};
+use crate::arriving::{Arriving, LINGER};
 use crate::breaker::Watch;
 use crate::call::Call;
+use crate::complete_answer::failed_before_content;
 use crate::failure::Failure;
 use crate::funds::Persisting;
 use crate::head::Figures;
@@ -32,16 +33,15 @@ use crate::record::RequestRecord;
 use crate::scrub::scrub;
 use crate::shape::Shaped;
 use crate::snapshot::Deadlines;
-use crate::source::Source;
+use crate::source::AnswerSource;
+use crate::usage_figures::UsageFigures;
 
-use collect::told_before_content;
-pub(crate) use collect::{Collected, collect};
-use flow::Flow;
-pub(crate) use flow::Pipeline;
-use output::LINGER;
+use closing::Closing;
 pub(crate) use passthrough::Passthrough;
+use pipeline::AnswerPipeline;
+pub(crate) use pipeline::Conversion;
 use slices::{HoldCoverage, HoldTopUp};
-pub(crate) use transcode::{Keep, Transcode};
+pub(crate) use transcode::Transcode;
 
 /// Number of bytes that are joined into one write.
 const JOIN_MAX: usize = 64 << 10;
@@ -65,12 +65,12 @@ enum State {
 
 /// An answer that comes piece by piece, in the caller's dialect.
 pub struct ReplyStream {
-    source: Source,
+    source: AnswerSource,
     /// The source has ended.
     ended: bool,
     /// The end of the body is told apart from a connection that just closes.
     framed: bool,
-    flow: Flow,
+    pipeline: AnswerPipeline,
     state: State,
     joins: u8,
     deadlines: Deadlines,
@@ -78,64 +78,121 @@ pub struct ReplyStream {
     started: Instant,
     last_sent: Instant,
     watch: Option<Watch>,
-    secret: Secret,
-    /// There from the first content to the end.
-    life: Option<Lifecycle<Flowing>>,
+    /// What must not stand in a failure that the caller reads.
+    secret: Option<Secret>,
+    books: Books,
+    in_usage: UsageFigures,
     growing: Option<HoldTopUp>,
     closing: Option<Pin<Box<dyn Future<Output = Closing> + Send>>>,
     figures: Option<Figures>,
 }
 
-/// What is written at the end, and the figures in it where they are final.
-type Closing = (String, Option<Figures>);
+/// Who pays for a stream.
+enum Books {
+    /// The request is settled when the stream ends.
+    Open(Lifecycle<Flowing>),
+    /// The request is settled, or was an earlier one; the end is known.
+    Settled(Closing),
+    /// Not begun, or over.
+    Closed,
+}
+
+impl Books {
+    fn open(&mut self) -> Option<&mut RequestRecord> {
+        match self {
+            Self::Open(life) => Some(life.record_mut()),
+            Self::Settled(_) | Self::Closed => None,
+        }
+    }
+
+    /// Works on the answer with what takes note of it.
+    fn noting(&mut self, work: impl FnOnce(&mut dyn AnswerNotes)) {
+        match self {
+            Self::Open(life) => work(life.record_mut()),
+            Self::Settled(_) | Self::Closed => work(&mut NoNotes),
+        }
+    }
+
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Closed)
+    }
+}
 
 impl ReplyStream {
     /// Reads until the first content is there, so that a provider that fails before it can still
     /// be replaced.
     pub(crate) async fn begin(
         arriving: Arriving,
-        pump: Pipeline,
+        conversion: Conversion,
         call: &Call,
         shaped: &Shaped,
         mut sent: Lifecycle<Sent>,
     ) -> Result<Self, (Failure, Lifecycle<Sent>)> {
-        let Arriving {
-            source,
-            started,
-            framed,
-        } = arriving;
         let deadlines = call.snapshot().deadlines;
-        let now = Instant::now();
-        let first = (now + deadlines.first_token).min(started + deadlines.total);
-        let mut reply = Self {
-            source,
-            ended: false,
-            framed,
-            flow: Flow::new(pump, now),
-            state: State::Running,
-            joins: 0,
-            deadlines,
-            timer: Box::pin(tokio::time::sleep_until(first)),
-            started,
-            last_sent: now,
-            watch: None,
-            secret: shaped.endpoint.key.clone(),
-            life: None,
-            growing: None,
-            closing: None,
-            figures: None,
-        };
+        let mut reply = Self::new(arriving, conversion, deadlines);
+        let first = Instant::now() + deadlines.first_token;
+        let first = first.min(reply.started + deadlines.total);
+        reply.timer.as_mut().reset(first);
+        reply.secret = Some(shaped.endpoint.key.clone());
+        reply.in_usage = UsageFigures::of(call);
         let primed = std::future::poll_fn(|cx| reply.poll_prime(cx, sent.record_mut())).await;
         if let Err(failure) = primed {
             return Err((failure, sent));
         }
         let life = sent.flowing();
         reply.growing = HoldTopUp::of(life.record());
-        reply.life = Some(life);
+        reply.books = Books::Open(life);
         reply.last_sent = Instant::now();
         let next = reply.next_deadline();
         reply.timer.as_mut().reset(next);
         Ok(reply)
+    }
+
+    fn new(arriving: Arriving, conversion: Conversion, deadlines: Deadlines) -> Self {
+        let Arriving {
+            source,
+            started,
+            framed,
+        } = arriving;
+        let now = Instant::now();
+        Self {
+            source,
+            ended: false,
+            framed,
+            pipeline: AnswerPipeline::new(conversion, now),
+            state: State::Running,
+            joins: 0,
+            deadlines,
+            timer: Box::pin(tokio::time::sleep_until(started + deadlines.total)),
+            started,
+            last_sent: now,
+            watch: None,
+            secret: None,
+            books: Books::Closed,
+            in_usage: UsageFigures::Omitted,
+            growing: None,
+            closing: None,
+            figures: None,
+        }
+    }
+
+    /// A stream of an answer that is there and settled: the pieces of `source` as they are, each on
+    /// its own, and the end of `closing`.
+    fn settled(
+        source: AnswerSource,
+        conversion: Conversion,
+        closing: Closing,
+        deadlines: Deadlines,
+    ) -> Self {
+        let arriving = Arriving {
+            source,
+            started: Instant::now(),
+            framed: true,
+        };
+        Self {
+            books: Books::Settled(closing),
+            ..Self::new(arriving, conversion, deadlines)
+        }
     }
 
     /// Who is to know when the answer breaks off.
@@ -149,17 +206,17 @@ impl ReplyStream {
         record: &mut RequestRecord,
     ) -> Poll<Result<(), Failure>> {
         let cut = |message| Poll::Ready(Err(Failure::unknown(FaultClass::Connection, message)));
-        while !self.flow.progress.content && !self.flow.progress.done {
+        while !self.pipeline.progress.content && !self.pipeline.progress.done {
             match self.source.poll_next(cx) {
-                Poll::Ready(Some(Ok(piece))) => self.flow.take(piece, record),
+                Poll::Ready(Some(Ok(piece))) => self.pipeline.take(piece, record),
                 Poll::Ready(Some(Err(error))) => {
                     tracing::debug!(%error, "stream cut before its first content");
                     return cut("the provider's stream was cut before its first content");
                 }
                 Poll::Ready(None) => {
                     self.ended = true;
-                    self.flow.end(self.framed, record);
-                    if self.flow.progress.fault.is_none() && !self.flow.progress.done {
+                    self.pipeline.end(self.framed, record);
+                    if self.pipeline.progress.fault.is_none() && !self.pipeline.progress.done {
                         return cut("the provider's stream ended before its first content");
                     }
                 }
@@ -171,10 +228,10 @@ impl ReplyStream {
             }
             // What came before a failure in one read is content all the same: the caller gets it,
             // nobody else is asked, and the failure is told behind it.
-            if !self.flow.progress.content
-                && let Some(fault) = self.flow.progress.fault.take()
+            if !self.pipeline.progress.content
+                && let Some(fault) = self.pipeline.progress.fault.take()
             {
-                return Poll::Ready(Err(told_before_content(fault)));
+                return Poll::Ready(Err(failed_before_content(fault)));
             }
         }
         Poll::Ready(Ok(()))
@@ -182,20 +239,22 @@ impl ReplyStream {
 
     /// What the request has run up. There until the stream is over.
     pub(crate) fn record(&self) -> &RequestRecord {
-        self.life
-            .as_ref()
-            .expect("a stream that was handed out has begun and not ended")
-            .record()
+        match &self.books {
+            Books::Open(life) => life.record(),
+            Books::Settled(_) | Books::Closed => {
+                unreachable!("a stream that has begun and not ended has a record")
+            }
+        }
     }
 
     /// The hold's way to the disk, where it has not got there yet.
     pub(crate) fn persisting(&mut self) -> Option<Persisting> {
-        self.life.as_mut()?.record_mut().take_persisting()
+        self.books.open()?.take_persisting()
     }
 
     /// Nothing of it may be handed on.
     pub(crate) fn give_up(mut self) {
-        if let Some(life) = self.life.take() {
+        if let Books::Open(life) = self.books.take() {
             life.failed();
         }
     }
@@ -216,20 +275,19 @@ impl ReplyStream {
                     }
                 }
                 State::Closing => {
-                    if self.flow.out.len() > 0 {
+                    if self.pipeline.out.len() > 0 {
                         return self.hand_on();
                     }
                     let Some(closing) = &mut self.closing else {
                         self.state = State::Finished;
                         continue;
                     };
-                    let (comment, figures) = std::task::ready!(closing.as_mut().poll(cx));
+                    let closing = std::task::ready!(closing.as_mut().poll(cx));
                     self.closing = None;
-                    self.figures = figures;
-                    self.close(&comment);
+                    self.close(&closing);
                 }
                 State::Lingering(until) => {
-                    if self.flow.out.len() > 0 {
+                    if self.pipeline.out.len() > 0 {
                         return self.hand_on();
                     }
                     match self.source.poll_next(cx) {
@@ -245,7 +303,7 @@ impl ReplyStream {
                     }
                 }
                 State::Finished => {
-                    if self.flow.out.len() > 0 {
+                    if self.pipeline.out.len() > 0 {
                         return self.hand_on();
                     }
                     return Poll::Ready(None);
@@ -260,30 +318,37 @@ impl ReplyStream {
         if self.is_over() {
             return None;
         }
-        let Some(life) = &mut self.life else {
+        if matches!(self.books, Books::Closed) {
             self.state = State::Finished;
             return None;
-        };
-        if self.flow.out.len() >= JOIN_MAX {
+        }
+        let ready = self.pipeline.out.len();
+        if ready >= JOIN_MAX || ready > 0 && matches!(self.books, Books::Settled(_)) {
             return Some(self.hand_on());
         }
-        let cover = match &mut self.growing {
-            Some(growing) => growing.poll(cx, life.record_mut()),
-            None => HoldCoverage::Enough,
+        let cover = match (&mut self.growing, self.books.open()) {
+            (Some(growing), Some(record)) => growing.poll(cx, record),
+            _ => HoldCoverage::Enough,
         };
         match cover {
             HoldCoverage::Enough => {}
             // Nothing more is taken from the provider before it is known that it can be paid.
-            HoldCoverage::Asking if self.flow.out.len() > 0 => return Some(self.hand_on()),
+            HoldCoverage::Asking if ready > 0 => return Some(self.hand_on()),
             HoldCoverage::Asking => return Some(self.poll_timer(cx)),
             HoldCoverage::Unsettled(fault) => {
-                life.record_mut().cut_off();
+                self.books
+                    .open()
+                    .into_iter()
+                    .for_each(RequestRecord::cut_off);
                 self.fail(fault);
                 return None;
             }
         }
         match self.source.poll_next(cx) {
-            Poll::Ready(Some(Ok(piece))) => self.flow.take(piece, life.record_mut()),
+            Poll::Ready(Some(Ok(piece))) => {
+                let pipeline = &mut self.pipeline;
+                self.books.noting(|notes| pipeline.take(piece, notes));
+            }
             Poll::Ready(Some(Err(error))) => {
                 tracing::debug!(%error, "stream cut");
                 let message = "the provider's stream was cut";
@@ -291,18 +356,22 @@ impl ReplyStream {
             }
             Poll::Ready(None) => {
                 self.ended = true;
-                self.flow.end(self.framed, life.record_mut());
-                if !self.flow.progress.done {
-                    let fault = self.flow.progress.fault.take().unwrap_or_else(|| {
+                let (pipeline, framed) = (&mut self.pipeline, self.framed);
+                self.books.noting(|notes| pipeline.end(framed, notes));
+                if !self.pipeline.progress.done {
+                    let fault = self.pipeline.progress.fault.take().unwrap_or_else(|| {
                         let message = "the provider's stream ended too early";
                         Fault::new(FaultClass::Connection, message)
                     });
                     self.fail(fault);
                 }
             }
-            Poll::Pending if self.flow.out.len() > 0 => {
+            Poll::Pending => {
                 if let Some(growing) = &mut self.growing {
                     growing.caught_up();
+                }
+                if ready == 0 {
+                    return Some(self.poll_timer(cx));
                 }
                 // The connection's own task may have more at hand: let it run once.
                 if self.joins < JOIN_ROUNDS {
@@ -312,12 +381,6 @@ impl ReplyStream {
                 }
                 return Some(self.hand_on());
             }
-            Poll::Pending => {
-                if let Some(growing) = &mut self.growing {
-                    growing.caught_up();
-                }
-                return Some(self.poll_timer(cx));
-            }
         }
         self.is_over();
         None
@@ -325,12 +388,12 @@ impl ReplyStream {
 
     /// Ends the stream where the provider said its last word, or failed.
     fn is_over(&mut self) -> bool {
-        if self.life.is_none() {
+        if matches!(self.books, Books::Closed) {
             return false;
         }
-        if let Some(fault) = self.flow.progress.fault.take() {
+        if let Some(fault) = self.pipeline.progress.fault.take() {
             self.fail(fault);
-        } else if self.flow.progress.done {
+        } else if self.pipeline.progress.done {
             self.finish();
         } else {
             return false;
@@ -341,16 +404,16 @@ impl ReplyStream {
     fn hand_on(&mut self) -> Poll<Option<Bytes>> {
         self.joins = 0;
         self.last_sent = Instant::now();
-        if let Some(life) = &mut self.life {
-            life.record_mut().deliver();
+        if let Some(record) = self.books.open() {
+            record.deliver();
         }
-        Poll::Ready(Some(self.flow.out.take()))
+        Poll::Ready(Some(self.pipeline.out.take()))
     }
 
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         while self.timer.as_mut().poll(cx).is_ready() {
             let now = Instant::now();
-            if now >= self.flow.last_data + self.deadlines.idle {
+            if now >= self.pipeline.last_data + self.deadlines.idle {
                 self.fail(Fault::new(
                     FaultClass::Timeout,
                     "the provider stopped sending",
@@ -379,31 +442,31 @@ impl ReplyStream {
 
     fn next_deadline(&self) -> Instant {
         (self.last_sent + self.deadlines.heartbeat)
-            .min(self.flow.last_data + self.deadlines.idle)
+            .min(self.pipeline.last_data + self.deadlines.idle)
             .min(self.started + self.deadlines.total)
     }
 
     /// The provider said its last word: settles, then writes the end.
     fn finish(&mut self) {
-        let Some(life) = self.life.take() else {
-            return;
+        let life = match self.books.take() {
+            Books::Open(life) => life,
+            Books::Settled(closing) => return self.close(&closing),
+            Books::Closed => return,
         };
+        let placed = self.in_usage;
         match life.finished().at_once() {
-            Ok(over) => {
-                let receipt = over.record().receipt();
-                self.figures = Some(Figures::of(receipt));
-                self.close(&comment(receipt, false));
-            }
+            Ok(over) => self.close(&Closing::settled(over.record().receipt(), placed)),
             Err(ended) => {
-                self.closing = Some(Box::pin(figures(ended)));
+                self.closing = Some(Box::pin(closing(ended, placed)));
                 self.state = State::Closing;
             }
         }
     }
 
-    /// Writes the closing comment and the terminal event.
-    fn close(&mut self, figures: &str) {
-        self.flow.close(figures);
+    /// Writes the figures, the closing comment and the terminal event.
+    fn close(&mut self, closing: &Closing) {
+        self.figures = closing.figures;
+        self.pipeline.close(closing);
         self.state = if self.ended {
             State::Finished
         } else {
@@ -413,32 +476,35 @@ impl ReplyStream {
 
     /// Shows the failure to the caller and ends the stream without its terminal event.
     fn fail(&mut self, mut fault: Fault) {
-        let Some(mut life) = self.life.take() else {
-            return;
-        };
-        scrub(&mut fault, self.secret.expose());
-        if let Some(watch) = self.watch.take() {
-            watch.failed(&fault);
+        if let Some(secret) = &self.secret {
+            scrub(&mut fault, secret.expose());
         }
-        let record = life.record_mut();
-        record.broke_off(&fault);
-        self.flow.fail(&fault, record.receipt().request_id.as_str());
-        life.failed();
+        match self.books.take() {
+            Books::Open(mut life) => {
+                if let Some(watch) = self.watch.take() {
+                    watch.failed(&fault);
+                }
+                let record = life.record_mut();
+                record.broke_off(&fault);
+                let id = record.receipt().request_id.as_str();
+                self.pipeline.fail(&fault, id);
+                life.failed();
+            }
+            Books::Settled(_) => self.pipeline.fail(&fault, ""),
+            Books::Closed => return,
+        }
         self.state = State::Finished;
     }
 }
 
-/// The comment with the figures, as soon as the books have confirmed them. Where they take too
-/// long the settler goes on asking them.
-async fn figures(ended: Unsettled) -> Closing {
+/// The end of a stream, as soon as the books have confirmed its figures. Where they take too long
+/// the settler goes on asking them.
+async fn closing(ended: Unsettled, placed: UsageFigures) -> Closing {
     match ended.within(FIGURES_WAIT).await {
-        Ok(over) => {
-            let receipt = over.record().receipt();
-            (comment(receipt, false), Some(Figures::of(receipt)))
-        }
+        Ok(over) => Closing::settled(over.record().receipt(), placed),
         Err((ended, error)) => {
             tracing::warn!(%error, "a stream ends before it is settled");
-            (comment(ended.record().receipt(), true), None)
+            Closing::pending(ended.record().receipt())
         }
     }
 }

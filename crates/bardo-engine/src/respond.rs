@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bardo_providers::transport::UpstreamBody;
-use bardo_types::fault::Fault;
 use bardo_types::model::Dialect;
 use bardo_wire::{responses, table};
 use bytes::Bytes;
@@ -11,18 +10,21 @@ use http::Response;
 use tokio::time::Instant;
 
 use crate::answer::{Delivering, Unanswered, Whole};
-use crate::arriving::{Arriving, is_framed, read_whole, unreadable};
+use crate::answer_stages::{AnswerStages, OnComplete};
+use crate::arriving::{Arriving, is_framed, unreadable};
 use crate::call::Call;
+use crate::complete_answer::{CompleteAnswer, Reading};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::lifecycle::{Lifecycle, Sent};
 use crate::meter::Meter;
-use crate::record::RequestRecord;
-use crate::relay::{Keep, Passthrough, Pipeline, ReplyStream, Transcode};
-use crate::schema::Bond;
+use crate::relay::{Conversion, Passthrough, ReplyStream, Transcode};
+use crate::schema::SchemaContract;
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, Translation};
-use crate::transform::Transforms;
+use crate::source::AnswerSource;
+use crate::steps::steps;
+use crate::usage_figures::UsageFigures;
 
 impl Engine {
     pub(crate) async fn respond(
@@ -49,9 +51,9 @@ impl Engine {
             started,
             framed: is_framed(&parts),
         };
-        let bond = Bond::of(call, &shaped);
-        if let Some(bond) = bond.filter(|bond| bond.is_strict || !call.stream()) {
-            Box::pin(self.bound(call, shaped, &bond, arriving, sent)).await
+        let contract = SchemaContract::of(call, &shaped);
+        if let Some(contract) = contract.filter(|one| one.is_strict || !call.stream()) {
+            Box::pin(self.bound(call, shaped, &contract, arriving, sent)).await
         } else if call.stream() {
             self.stream(call, shaped, arriving, sent).await
         } else {
@@ -66,29 +68,20 @@ impl Engine {
         arriving: Arriving,
         mut sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
-        let pump = match &shaped.mode {
-            Mode::Relay { hide_usage } => {
-                sent.record_mut()
-                    .meter_with(Some(Meter::new(call.dialect())));
-                Pipeline::Passthrough(Box::new(Passthrough::new(
-                    call.dialect(),
-                    shaped.endpoint.service,
-                    call.size().choices,
-                    *hide_usage,
-                )))
+        let conversion = match &shaped.mode {
+            Mode::Relay { .. } => {
+                let meter = Meter::new(call.dialect());
+                sent.record_mut().meter_with(Some(meter));
+                passthrough(call, &shaped)
             }
             Mode::Transcode(translation) => {
-                sent.record_mut()
-                    .meter_with(Some(Meter::new(shaped.dialect)));
-                Pipeline::Transcode(Box::new(Transcode::new(
-                    shaped.dialect,
-                    call.dialect(),
-                    translation,
-                    self.keeper(call, translation),
-                )))
+                let meter = Meter::new(shaped.dialect);
+                sent.record_mut().meter_with(Some(meter));
+                let stages = AnswerStages::live(translation, self.remember(call, translation));
+                transcode(call, &shaped, translation, stages)
             }
         };
-        self.begun(call, &shaped, arriving, pump, sent).await
+        self.begun(call, &shaped, arriving, conversion, sent).await
     }
 
     /// A stream that will be delivered: its first content is there.
@@ -97,16 +90,13 @@ impl Engine {
         call: &Call,
         shaped: &Shaped,
         arriving: Arriving,
-        pump: Pipeline,
+        conversion: Conversion,
         sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
-        let begun = ReplyStream::begin(arriving, pump, call, shaped, sent).await;
+        let begun = ReplyStream::begin(arriving, conversion, call, shaped, sent).await;
         match begun {
             Ok(reply) => Ok(Delivering::Stream(Box::new(reply))),
-            Err((mut failure, sent)) => {
-                scrub(&mut failure.fault, shaped.endpoint.key.expose());
-                Err(Unanswered::Failed(failure, sent))
-            }
+            Err((failure, sent)) => Err(failed(failure, shaped, sent)),
         }
     }
 
@@ -117,54 +107,72 @@ impl Engine {
         arriving: Arriving,
         mut sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
-        let bytes = match read_whole(arriving, call.snapshot().deadlines).await {
-            Ok(bytes) => bytes,
-            Err(failure) => return Err(Unanswered::Failed(failure, sent)),
+        let read = CompleteAnswer::read(arriving, call, &shaped, Reading::AsRelayed).await;
+        let complete = match read {
+            Ok(complete) => complete,
+            Err(failure) => return Err(failed(failure, &shaped, sent)),
         };
-        let record = sent.record_mut();
-        let answered = match &shaped.mode {
-            Mode::Relay { .. } => relayed(&bytes, call.dialect(), record),
+        let stages = match &shaped.mode {
+            Mode::Relay { .. } => {
+                complete.note(sent.record_mut());
+                AnswerStages::default()
+            }
             Mode::Transcode(translation) => {
-                self.translated(&bytes, call, &shaped, translation, record)
+                AnswerStages::live(translation, self.remember(call, translation))
             }
         };
-        match answered {
-            Ok(body) => {
-                let body = body.unwrap_or_else(|| bytes.clone());
-                let within = call.hints().metadata;
-                Ok(whole_answer(sent, bytes, body, within))
-            }
-            Err(mut fault) => {
-                scrub(&mut fault, shaped.endpoint.key.expose());
-                Err(Unanswered::Failed(Failure::reported(fault), sent))
-            }
-        }
+        self.hand_over(call, &shaped, complete, stages, sent).await
     }
 
-    fn translated(
-        self: &Arc<Self>,
-        bytes: &[u8],
+    /// Finishes an answer that is there, all of it: passes it through the stages that are left and
+    /// hands it over as one, or as a stream of the caller's dialect.
+    pub(crate) async fn hand_over(
+        &self,
         call: &Call,
         shaped: &Shaped,
-        translation: &Translation,
-        record: &mut RequestRecord,
-    ) -> Result<Option<Bytes>, Fault> {
-        let response = table::decode_response(shaped.dialect, bytes, &translation.decode)?;
-        let response = Transforms::of(translation).whole(response);
-        if let Some(usage) = &response.usage {
-            record.count(usage);
+        mut complete: CompleteAnswer,
+        stages: AnswerStages,
+        mut sent: Lifecycle<Sent>,
+    ) -> Result<Delivering, Unanswered> {
+        let translated = match (&shaped.mode, complete.response.take()) {
+            (Mode::Transcode(translation), Some(mut response)) => {
+                stages.whole(&mut response, sent.record_mut());
+                Some((translation, response))
+            }
+            _ => None,
+        };
+        if call.stream() {
+            sent.record_mut().complete(complete.meter.take());
+            let (source, conversion) = match translated {
+                Some((translation, response)) => (
+                    AnswerSource::of_events(steps(response)),
+                    transcode(call, shaped, translation, AnswerStages::default()),
+                ),
+                None => (
+                    AnswerSource::of_bytes(complete.bytes),
+                    passthrough(call, shaped),
+                ),
+            };
+            let arriving = Arriving {
+                source,
+                started: Instant::now(),
+                framed: true,
+            };
+            return self.begun(call, shaped, arriving, conversion, sent).await;
         }
-        if let Some(model) = &response.model {
-            record.answered_by(model);
-        }
-        self.keeper(call, translation)(&response);
-        Ok(Some(
-            table::encode_response(call.dialect(), &response, &translation.reply).into(),
-        ))
+        let upstream = complete.joined();
+        let body = match translated {
+            None => upstream.clone(),
+            Some((translation, response)) => {
+                table::encode_response(call.dialect(), &response, &translation.reply).into()
+            }
+        };
+        let figures = UsageFigures::of(call);
+        Ok(whole_answer(sent, upstream, body, figures))
     }
 
     /// What remembers the answer's state for the caller's next request.
-    pub(crate) fn keeper(self: &Arc<Self>, call: &Call, translation: &Translation) -> Keep {
+    pub(crate) fn remember(self: &Arc<Self>, call: &Call, translation: &Translation) -> OnComplete {
         let engine = Arc::clone(self);
         let principal = call.principal().account.as_str().to_owned();
         let stores =
@@ -177,7 +185,7 @@ impl Engine {
             )
         });
         let class = translation.class;
-        Box::new(move |response| {
+        Box::new(move |response, _notes| {
             engine.memory.keep_calls(&principal, response, class);
             if let Some((body, previous, reply)) = stored {
                 let mut items = previous
@@ -196,28 +204,52 @@ impl Engine {
     }
 }
 
+/// The provider's events as they are.
+fn passthrough(call: &Call, shaped: &Shaped) -> Conversion {
+    let hide_usage = matches!(shaped.mode, Mode::Relay { hide_usage: true });
+    Conversion::Passthrough(Box::new(Passthrough::new(
+        call.dialect(),
+        shaped.endpoint.service,
+        call.size().choices,
+        hide_usage,
+        UsageFigures::of(call),
+    )))
+}
+
+/// The provider's events in the caller's dialect.
+fn transcode(
+    call: &Call,
+    shaped: &Shaped,
+    translation: &Translation,
+    stages: AnswerStages,
+) -> Conversion {
+    Conversion::Transcode(Box::new(Transcode::new(
+        shaped.dialect,
+        call.dialect(),
+        translation,
+        stages,
+        UsageFigures::of(call),
+    )))
+}
+
+/// A failure of the backend, without what it must not say.
+pub(crate) fn failed(mut failure: Failure, shaped: &Shaped, sent: Lifecycle<Sent>) -> Unanswered {
+    scrub(&mut failure.fault, shaped.endpoint.key.expose());
+    Unanswered::Failed(failure, sent)
+}
+
 /// A whole answer that will be delivered. `upstream` is what the provider sent, for the case that it
-/// has to be counted; `within`: the caller wants the figures in the answer too.
+/// has to be counted.
 pub(crate) fn whole_answer(
     mut sent: Lifecycle<Sent>,
     upstream: Bytes,
     body: Bytes,
-    within: bool,
+    figures: UsageFigures,
 ) -> Delivering {
     sent.record_mut().keep_for_count(|| upstream);
-    Delivering::Whole(Whole { sent, body, within })
-}
-
-/// Looks at a body that is handed on as it came.
-fn relayed(
-    bytes: &[u8],
-    dialect: Dialect,
-    record: &mut RequestRecord,
-) -> Result<Option<Bytes>, Fault> {
-    let mut seen = table::observe_response(dialect, bytes);
-    if let Some(fault) = seen.fault.take() {
-        return Err(fault);
-    }
-    record.observe(&seen);
-    Ok(None)
+    Delivering::Whole(Whole {
+        sent,
+        body,
+        figures,
+    })
 }

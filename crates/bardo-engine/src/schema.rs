@@ -11,15 +11,15 @@ use bardo_profile::{SchemaCheck, SchemaMode};
 use bardo_types::chat::{ChatRequest, ChatResponse, Choice, OutputFormat, Part, Text};
 use bardo_types::profile::ResponseSchema;
 
+use crate::answer_notes::AnswerNotes;
 use crate::call::Call;
-use crate::record::RequestRecord;
 use crate::shape::{Mode, Shaped};
 
 /// The name of a schema to which its caller gave none.
 const NAMELESS: &str = "response";
 
 /// What an answer is held to.
-pub(crate) struct Bond {
+pub(crate) struct SchemaContract {
     pub(crate) check: SchemaCheck,
     /// Nobody may get an answer that misses it.
     pub(crate) is_strict: bool,
@@ -27,14 +27,14 @@ pub(crate) struct Bond {
 
 /// What a check says of an answer.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum SchemaVerdict {
     Kept,
     Missed(Vec<String>),
     /// The answer calls a tool and is not final, or it cannot be read and nothing depends on that.
     Unchecked,
 }
 
-impl Bond {
+impl SchemaContract {
     pub(crate) fn of(call: &Call, shaped: &Shaped) -> Option<Self> {
         let applied = shaped.leg.settings.applied()?;
         let is_strict = shaped.leg.holds_back(call);
@@ -46,22 +46,22 @@ impl Bond {
     }
 
     /// Checks an answer; `None` is one that could not be read.
-    pub(crate) fn judge(&self, answer: Option<&ChatResponse>) -> Verdict {
+    pub(crate) fn judge(&self, answer: Option<&ChatResponse>) -> SchemaVerdict {
         let Some(answer) = answer else {
             return match self.is_strict {
-                true => Verdict::Missed(vec!["the answer cannot be read".to_owned()]),
-                false => Verdict::Unchecked,
+                true => SchemaVerdict::Missed(vec!["the answer cannot be read".to_owned()]),
+                false => SchemaVerdict::Unchecked,
             };
         };
         if answer.choices.iter().any(Choice::has_tool_calls) {
-            return Verdict::Unchecked;
+            return SchemaVerdict::Unchecked;
         }
         let checked = if self.is_strict {
             self.check_strictly(answer)
         } else {
             self.check.check(&text(answer))
         };
-        checked.map_or_else(Verdict::Missed, |()| Verdict::Kept)
+        checked.map_or_else(SchemaVerdict::Missed, |()| SchemaVerdict::Kept)
     }
 
     /// Every answer has to be the JSON alone: nothing is picked out of words.
@@ -113,10 +113,10 @@ fn unenforced(call: &Call, shaped: &Shaped) -> Option<SchemaCheck> {
     Some(SchemaCheck { schema, mode })
 }
 
-/// Takes note whether a streamed answer keeps its schema; it is out, so nobody is asked again.
-pub(crate) fn note(check: &SchemaCheck, answer: &ChatResponse, record: &mut RequestRecord) {
+/// Notes whether a streamed answer matches its schema; it is out, so it is not repaired.
+pub(crate) fn note(check: &SchemaCheck, answer: &ChatResponse, notes: &mut dyn AnswerNotes) {
     if !answer.choices.iter().any(Choice::has_tool_calls) {
-        record.schema(check, Some(check.check(&text(answer)).is_ok()), false);
+        notes.matched(check, check.check(&text(answer)).is_ok());
     }
 }
 

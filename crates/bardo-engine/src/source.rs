@@ -1,7 +1,13 @@
-//! Where an answer comes from: a provider that is writing it, or an answer that is there already.
+//! Where an answer comes from: a provider that is writing it, an answer that is there already, or
+//! an answer that several callers share; and the channel between its bytes and their reader.
+
+mod channel;
+mod shared;
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bardo_providers::transport::UpstreamBody;
@@ -9,36 +15,80 @@ use bardo_types::chat::StreamEvent;
 use bytes::Bytes;
 use http_body::Body as _;
 
-/// Why a source broke off.
-pub(crate) type Broken = <UpstreamBody as http_body::Body>::Error;
+pub(crate) use channel::Channel;
 
-/// Where an answer comes from: a provider that is writing it, or an answer that is there already.
-/// Both take the same way to the caller, so that a replay has the grammar of a live answer.
-pub(crate) enum Source {
+/// Why a source broke off. Every reader of a shared source gets a copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Broken(Arc<str>);
+
+impl Broken {
+    /// A reason, for logs.
+    pub(crate) fn new(reason: &str) -> Self {
+        Self(reason.into())
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where an answer comes from. Every kind takes the same way to the caller, so that a replay has
+/// the grammar of a live answer.
+pub(crate) struct AnswerSource {
+    origin: Origin,
+    channel: Channel,
+    ended: bool,
+}
+
+enum Origin {
     /// The body that a provider is writing.
     Upstream(UpstreamBody),
     /// An answer that is there, in the pieces in which it goes on.
     Kept(VecDeque<Piece>),
+    /// One of several readers of a source.
+    Shared(shared::Reader),
+    /// Pieces that a test sends.
+    #[cfg(test)]
+    Scripted(tokio::sync::mpsc::UnboundedReceiver<Result<Bytes, Broken>>),
 }
 
 /// A piece of an answer on its way.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Piece {
     /// Bytes as the provider wrote them, cut anywhere.
     Data(Bytes),
-    /// One neutral step, for an encoder.
-    Step(StreamEvent),
+    /// One neutral event, for an encoder.
+    Event(StreamEvent),
 }
 
-impl Source {
-    /// A source that replays a provider's bytes.
-    pub(crate) fn of_bytes(pieces: impl IntoIterator<Item = Bytes>) -> Self {
-        Self::Kept(pieces.into_iter().map(Piece::Data).collect())
+impl AnswerSource {
+    fn of(origin: Origin) -> Self {
+        Self {
+            origin,
+            channel: Channel::Plain,
+            ended: false,
+        }
     }
 
-    /// A source that replays neutral steps; only an encoder can take them.
-    pub(crate) fn of_steps(steps: Vec<StreamEvent>) -> Self {
-        Self::Kept(steps.into_iter().map(Piece::Step).collect())
+    /// A source that replays bytes in these pieces.
+    pub(crate) fn of_bytes(pieces: impl IntoIterator<Item = Bytes>) -> Self {
+        Self::of(Origin::Kept(pieces.into_iter().map(Piece::Data).collect()))
+    }
+
+    /// A source that replays neutral events; only an encoder can take them.
+    pub(crate) fn of_events(events: Vec<StreamEvent>) -> Self {
+        Self::of(Origin::Kept(events.into_iter().map(Piece::Event).collect()))
+    }
+
+    /// The source behind a channel that opens its bytes.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "no provider seals its answers yet")
+    )]
+    pub(crate) fn through(self, channel: Channel) -> Self {
+        Self { channel, ..self }
     }
 
     /// The next piece; `None` when the answer is over.
@@ -46,36 +96,70 @@ impl Source {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Piece, Broken>>> {
+        loop {
+            if self.ended {
+                return Poll::Ready(None);
+            }
+            let opened = match std::task::ready!(self.origin.poll_next(cx)) {
+                Some(Ok(Piece::Data(data))) => self.channel.open(data),
+                Some(other) => return Poll::Ready(Some(other)),
+                None => {
+                    self.ended = true;
+                    self.channel.end()
+                }
+            };
+            match opened {
+                // The channel waits for more.
+                Ok(data) if data.is_empty() => {}
+                Ok(data) => return Poll::Ready(Some(Ok(Piece::Data(data)))),
+                Err(broken) => {
+                    self.ended = true;
+                    return Poll::Ready(Some(Err(broken)));
+                }
+            }
+        }
+    }
+
+    /// The next bytes; `None` when the answer is over. Events have none and are passed over.
+    pub(crate) async fn data(&mut self) -> Option<Result<Bytes, Broken>> {
+        loop {
+            match std::future::poll_fn(|cx| self.poll_next(cx)).await? {
+                Ok(Piece::Data(data)) => return Some(Ok(data)),
+                Ok(Piece::Event(_)) => {}
+                Err(broken) => return Some(Err(broken)),
+            }
+        }
+    }
+}
+
+impl Origin {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Piece, Broken>>> {
         match self {
             Self::Kept(pieces) => Poll::Ready(pieces.pop_front().map(Ok)),
+            Self::Shared(reader) => reader.poll_next(cx),
+            #[cfg(test)]
+            Self::Scripted(pieces) => pieces
+                .poll_recv(cx)
+                .map(|next| next.map(|next| next.map(Piece::Data))),
             Self::Upstream(body) => loop {
                 let Some(frame) = std::task::ready!(Pin::new(&mut *body).poll_frame(cx)) else {
                     return Poll::Ready(None);
                 };
                 match frame.map(http_body::Frame::into_data) {
                     Ok(Ok(data)) => return Poll::Ready(Some(Ok(Piece::Data(data)))),
-                    // Trailers say nothing to anybody.
+                    // Trailers have no meaning in any dialect.
                     Ok(Err(_)) => {}
-                    Err(error) => return Poll::Ready(Some(Err(error))),
+                    Err(error) => {
+                        return Poll::Ready(Some(Err(Broken::new(&error.to_string()))));
+                    }
                 }
             },
         }
     }
-
-    /// The next bytes; `None` when the answer is over. Steps have none and are passed over.
-    pub(crate) async fn data(&mut self) -> Option<Result<Bytes, Broken>> {
-        loop {
-            match std::future::poll_fn(|cx| self.poll_next(cx)).await? {
-                Ok(Piece::Data(data)) => return Some(Ok(data)),
-                Ok(Piece::Step(_)) => {}
-                Err(error) => return Some(Err(error)),
-            }
-        }
-    }
 }
 
-impl From<UpstreamBody> for Source {
+impl From<UpstreamBody> for AnswerSource {
     fn from(body: UpstreamBody) -> Self {
-        Self::Upstream(body)
+        Self::of(Origin::Upstream(body))
     }
 }

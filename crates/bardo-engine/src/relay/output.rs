@@ -1,14 +1,7 @@
 //! What comes of a stream: how far it is, and the bytes that are ready for its caller.
 
-use std::time::Duration;
-
 use bardo_types::fault::Fault;
 use bytes::{Bytes, BytesMut};
-
-/// An unfinished event may grow to this size.
-pub(super) const EVENT_MAX: usize = 16 << 20;
-/// After the terminal event the provider gets so long to end its body, which keeps its connection.
-pub(super) const LINGER: Duration = Duration::from_millis(100);
 
 /// What has become of the stream so far.
 #[derive(Debug, Default)]

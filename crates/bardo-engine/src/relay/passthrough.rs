@@ -5,8 +5,11 @@ use bardo_wire::sse::{SseEvent, SseParser, event_end, missing_end};
 use bardo_wire::{chat, table};
 use bytes::{Bytes, BytesMut};
 
-use super::output::{EVENT_MAX, Output, Progress};
-use crate::record::RequestRecord;
+use super::closing::Closing;
+use super::output::{Output, Progress};
+use crate::answer_notes::AnswerNotes;
+use crate::events::{EVENT_MAX, EVENT_TOO_LARGE, failure_without_events};
+use crate::usage_figures::{self, UsageFigures, has_final_usage};
 
 /// Same dialect in and out: whole events are handed on as they came. Only four things are done to
 /// them: a usage chunk that the caller did not ask for is left out, the closing comment is put
@@ -23,17 +26,30 @@ pub(crate) struct Passthrough {
     /// The terminal event, until the figures before it are known.
     terminal: Bytes,
     seen: Observed,
+    figures: UsageFigures,
+    /// The event with the final usage, until the figures in it are known.
+    held: Bytes,
     /// The last event that was handed on, where a failure has to go on from it (Responses).
     last: Bytes,
 }
 
 impl Passthrough {
-    pub(crate) fn new(dialect: Dialect, service: Service, choices: u64, hide_usage: bool) -> Self {
+    /// For answers of `service` to a request for so many `choices`. `hide_usage` leaves out a usage
+    /// chunk that the caller did not ask for, unless figures are to be put into it.
+    pub(crate) fn new(
+        dialect: Dialect,
+        service: Service,
+        choices: u64,
+        hide_usage: bool,
+        figures: UsageFigures,
+    ) -> Self {
         Self {
             dialect,
             service,
             choices,
-            hide_usage,
+            hide_usage: hide_usage && figures == UsageFigures::Omitted,
+            figures,
+            held: Bytes::new(),
             tail: BytesMut::new(),
             terminal: Bytes::new(),
             seen: Observed::default(),
@@ -46,7 +62,7 @@ impl Passthrough {
         bytes: Bytes,
         progress: &mut Progress,
         out: &mut Output,
-        record: &mut RequestRecord,
+        notes: &mut dyn AnswerNotes,
     ) {
         if progress.done {
             return;
@@ -62,7 +78,7 @@ impl Passthrough {
         let (mut kept, mut at, mut from) = (0, 0, searched);
         let mut last = 0..0;
         let mut push = |piece: Bytes| {
-            if let Some(meter) = record.live_meter() {
+            if let Some(meter) = notes.live_meter() {
                 meter.keep(piece.clone());
             }
             out.push(piece);
@@ -70,30 +86,45 @@ impl Passthrough {
         while let Some(length) = event_end(&input[at..], from) {
             from = 0;
             let block = &input[at..at + length];
-            let mut verdict = Verdict::Keep;
+            let mut verdict = EventVerdict::Keep;
+            let before = progress.events;
             with_event(block, |event| verdict = self.look(event, progress));
+            if !self.held.is_empty()
+                && progress.events != before
+                && !matches!(verdict, EventVerdict::Terminal)
+            {
+                // More came: it was not the last usage.
+                push(input.slice(kept..at));
+                push(std::mem::take(&mut self.held));
+                kept = at;
+            }
             match verdict {
-                Verdict::Keep => {
+                EventVerdict::Keep => {
                     if self.dialect == Dialect::Responses {
                         last = at..at + length;
                     }
                 }
-                Verdict::Drop => {
+                EventVerdict::Drop => {
                     push(input.slice(kept..at));
                     kept = at + length;
                 }
-                Verdict::Fault(fault) => {
+                EventVerdict::Hold => {
+                    push(input.slice(kept..at));
+                    kept = at + length;
+                    self.held = input.slice(at..at + length);
+                }
+                EventVerdict::Fault(fault) => {
                     push(input.slice(kept..at));
                     progress.fault = Some(fault);
                     self.note_last(input.slice(last));
-                    record.observe(&self.seen);
+                    notes.observe(&self.seen);
                     return;
                 }
-                Verdict::Terminal => {
+                EventVerdict::Terminal => {
                     push(input.slice(kept..at));
                     self.terminal = input.slice(at..at + length);
                     progress.done = true;
-                    record.observe(&self.seen);
+                    notes.observe(&self.seen);
                     return;
                 }
             }
@@ -102,12 +133,9 @@ impl Passthrough {
         push(input.slice(kept..at));
         self.tail.extend_from_slice(&input[at..]);
         self.note_last(input.slice(last));
-        record.observe(&self.seen);
+        notes.observe(&self.seen);
         if self.tail.len() > EVENT_MAX {
-            progress.fault = Some(Fault::new(
-                FaultClass::Malformed,
-                "the provider sent an event of more than 16 MiB",
-            ));
+            progress.fault = Some(Fault::new(FaultClass::Malformed, EVENT_TOO_LARGE));
         }
     }
 
@@ -118,28 +146,37 @@ impl Passthrough {
     }
 
     /// Writes the figures and the terminal event behind them.
-    pub(super) fn close(&mut self, figures: &str, out: &mut Output) {
-        out.buffer().extend_from_slice(figures.as_bytes());
-        out.push(std::mem::take(&mut self.terminal));
+    pub(super) fn close(&mut self, closing: &Closing, out: &mut Output) {
+        let mut held = std::mem::take(&mut self.held);
+        let mut terminal = std::mem::take(&mut self.terminal);
+        if let Some(figures) = &closing.in_usage {
+            held = usage_figures::in_events(self.dialect, &held, figures).into();
+            terminal = usage_figures::in_events(self.dialect, &terminal, figures).into();
+        }
+        out.push(held);
+        out.buffer().extend_from_slice(closing.comment.as_bytes());
+        out.push(terminal);
     }
 
-    fn look(&mut self, event: SseEvent<'_>, progress: &mut Progress) -> Verdict {
+    fn look(&mut self, event: SseEvent<'_>, progress: &mut Progress) -> EventVerdict {
         if event.name == "ping" {
-            return Verdict::Keep;
+            return EventVerdict::Keep;
         }
         progress.events += 1;
         table::observe(self.dialect, event, &mut self.seen);
         if let Some(fault) = self.seen.fault.take() {
-            return Verdict::Fault(fault);
+            return EventVerdict::Fault(fault);
         }
         progress.content |= self.seen.content;
         if self.seen.terminal {
-            return Verdict::Terminal;
+            return EventVerdict::Terminal;
         }
         if self.hide_usage && chat::usage_only_chunk(event) {
-            Verdict::Drop
+            EventVerdict::Drop
+        } else if self.figures == UsageFigures::Added && has_final_usage(self.dialect, event) {
+            EventVerdict::Hold
         } else {
-            Verdict::Keep
+            EventVerdict::Keep
         }
     }
 
@@ -151,13 +188,13 @@ impl Passthrough {
         whole: bool,
         progress: &mut Progress,
         out: &mut Output,
-        record: &mut RequestRecord,
+        notes: &mut dyn AnswerNotes,
     ) {
         if progress.done || progress.fault.is_some() {
             return;
         }
         let tail = self.tail.split().freeze();
-        self.last(&tail, progress, out, record);
+        self.last(&tail, progress, out, notes);
         if progress.done || progress.fault.is_some() {
             return;
         }
@@ -168,7 +205,7 @@ impl Passthrough {
             }
             progress.done = true;
         } else if !progress.content {
-            progress.fault = told_without_events(self.dialect, &tail);
+            progress.fault = failure_without_events(self.dialect, &tail);
         }
     }
 
@@ -179,38 +216,40 @@ impl Passthrough {
         tail: &Bytes,
         progress: &mut Progress,
         out: &mut Output,
-        record: &mut RequestRecord,
+        notes: &mut dyn AnswerNotes,
     ) {
         let mut verdict = None;
         let mut parser = SseParser::new(EVENT_MAX);
         // It cannot outgrow the limit without having done so before.
         let _ = parser.push(tail, |event| verdict = Some(self.look(event, progress)));
         parser.finish(|event| verdict = Some(self.look(event, progress)));
-        record.observe(&self.seen);
+        notes.observe(&self.seen);
         let whole = || {
             let mut event = BytesMut::from(&tail[..]);
             event.extend_from_slice(missing_end(tail));
             event.freeze()
         };
         match verdict {
-            None | Some(Verdict::Drop) => {}
-            Some(Verdict::Keep) => {
+            None | Some(EventVerdict::Drop) => {}
+            Some(EventVerdict::Keep) => {
                 let event = whole();
-                if let Some(meter) = record.live_meter() {
+                if let Some(meter) = notes.live_meter() {
                     meter.keep(event.clone());
                 }
                 self.note_last(event.clone());
                 out.push(event);
             }
-            Some(Verdict::Terminal) => {
+            Some(EventVerdict::Hold) => self.held = whole(),
+            Some(EventVerdict::Terminal) => {
                 self.terminal = whole();
                 progress.done = true;
             }
-            Some(Verdict::Fault(fault)) => progress.fault = Some(fault),
+            Some(EventVerdict::Fault(fault)) => progress.fault = Some(fault),
         }
     }
 
     pub(super) fn fail(&mut self, fault: &Fault, out: &mut Output, request_id: &str) {
+        out.push(std::mem::take(&mut self.held));
         let view = ErrorView {
             fault,
             status: fault.status.unwrap_or(502),
@@ -228,18 +267,14 @@ impl Passthrough {
     }
 }
 
-/// The failure that a provider tells by one JSON object where a stream was asked for.
-pub(super) fn told_without_events(dialect: Dialect, body: &[u8]) -> Option<Fault> {
-    if body.trim_ascii_start().starts_with(b"{") {
-        table::observe_response(dialect, body).fault
-    } else {
-        None
-    }
-}
-
-enum Verdict {
+/// What becomes of an event of the provider.
+enum EventVerdict {
+    /// It is handed on.
     Keep,
+    /// It is left out.
     Drop,
+    /// It has the usage that the figures go into, so it waits for them.
+    Hold,
     Terminal,
     Fault(Fault),
 }

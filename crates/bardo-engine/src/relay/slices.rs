@@ -21,13 +21,14 @@ pub(super) enum HoldCoverage {
     Unsettled(Fault),
 }
 
-type Asked = Pin<Box<dyn Future<Output = Result<Result<Reservation, Refusal>, StoreError>> + Send>>;
+type PendingExtension =
+    Pin<Box<dyn Future<Output = Result<Result<Reservation, Refusal>, StoreError>> + Send>>;
 
 /// Holds more money in slices while an answer without a limit flows.
 pub(super) struct HoldTopUp {
     ledger: Arc<dyn Holds>,
     policy: Slices,
-    asking: Option<Asked>,
+    asking: Option<PendingExtension>,
     /// Why no more is to be had.
     refused: Option<Fault>,
     /// The tokens that were looked at last and were covered well.

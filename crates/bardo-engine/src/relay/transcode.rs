@@ -1,88 +1,61 @@
-use bardo_profile::SchemaCheck;
-use bardo_types::chat::{Assembler, ChatResponse, StreamEvent};
-use bardo_types::fault::{Fault, FaultClass};
+use std::sync::Arc;
+
+use bardo_types::chat::{ChatRequest, StreamEvent};
+use bardo_types::fault::Fault;
 use bardo_types::model::Dialect;
-use bardo_wire::codec::{ErrorView, StreamDecoder, StreamEncoder};
-use bardo_wire::sse::SseParser;
+use bardo_wire::codec::{ErrorView, ReplyContext, StreamEncoder};
 use bardo_wire::table;
 
-use super::output::{EVENT_MAX, Output, Progress};
-use super::passthrough::told_without_events;
-use crate::record::RequestRecord;
-use crate::schema;
+use super::closing::Closing;
+use super::output::{Output, Progress};
+use crate::answer_notes::AnswerNotes;
+use crate::answer_stages::AnswerStages;
+use crate::events::{EventReader, is_content};
 use crate::shape::Translation;
-use crate::transform::Transforms;
+use crate::usage_figures::{self, UsageFigures};
 
-/// A failure told without events is read up to here.
-const UNFRAMED_MAX: usize = 64 << 10;
-
-/// What is done with a whole answer when it is there: its thinking state is remembered.
-pub(crate) type Keep = Box<dyn FnOnce(&ChatResponse) + Send>;
-
-/// From one dialect to another, event by event.
+/// From one dialect to another, event by event: read, passed through the stages, encoded.
 pub(crate) struct Transcode {
-    upstream: Dialect,
-    parser: SseParser,
-    /// What came before the first event, in case none ever comes.
-    unframed: Vec<u8>,
-    decoder: Box<dyn StreamDecoder>,
-    transforms: Transforms,
-    /// What the answer is held to.
-    schema: Option<SchemaCheck>,
+    caller: Dialect,
+    reader: EventReader,
+    stages: AnswerStages,
     encoder: Box<dyn StreamEncoder>,
-    steps: Vec<StreamEvent>,
+    /// Events between the reader and the encoder.
+    events: Vec<StreamEvent>,
     written: Vec<u8>,
-    assembler: Option<Assembler>,
-    keep: Option<Keep>,
-    /// A finish reason was seen.
-    finished: bool,
 }
 
 impl Transcode {
+    /// From `upstream` to `caller`, through `stages`. An answer that is checked and kept already
+    /// needs no stages.
     pub(crate) fn new(
         upstream: Dialect,
         caller: Dialect,
         translation: &Translation,
-        keep: Keep,
+        stages: AnswerStages,
+        figures: UsageFigures,
     ) -> Self {
         Self {
-            upstream,
-            parser: SseParser::new(EVENT_MAX),
-            unframed: Vec::new(),
-            decoder: table::stream_decoder(upstream, translation.decode.clone()),
-            transforms: Transforms::of(translation),
-            schema: translation.schema.clone(),
-            encoder: table::stream_encoder(caller, translation.reply.clone()),
-            steps: Vec::new(),
+            caller,
+            reader: EventReader::new(upstream, translation.decode.clone()),
+            stages,
+            encoder: table::stream_encoder(caller, reply_context(&translation.reply, figures)),
+            events: Vec::new(),
             written: Vec::new(),
-            assembler: Some(Assembler::default()),
-            keep: Some(keep),
-            finished: false,
         }
     }
 
-    /// For an answer that was finished, checked and kept before: its steps are only written.
-    pub(crate) fn replay(upstream: Dialect, caller: Dialect, translation: &Translation) -> Self {
-        Self {
-            transforms: Transforms::none(),
-            schema: None,
-            assembler: None,
-            keep: None,
-            ..Self::new(upstream, caller, translation, Box::new(|_| ()))
-        }
-    }
-
-    /// One step of an answer that is there already.
-    pub(super) fn step(
+    /// Takes one event of an answer that is there already.
+    pub(super) fn event(
         &mut self,
-        step: StreamEvent,
+        event: StreamEvent,
         progress: &mut Progress,
         out: &mut Output,
-        record: &mut RequestRecord,
+        notes: &mut dyn AnswerNotes,
     ) {
         progress.events += 1;
-        self.steps.push(step);
-        self.write(progress, out, record);
+        self.events.push(event);
+        self.write(progress, out, notes);
     }
 
     pub(super) fn data(
@@ -90,35 +63,14 @@ impl Transcode {
         bytes: &[u8],
         progress: &mut Progress,
         out: &mut Output,
-        record: &mut RequestRecord,
+        notes: &mut dyn AnswerNotes,
     ) {
         if progress.done || progress.fault.is_some() {
             return;
         }
-        if progress.events == 0 && self.unframed.len() < UNFRAMED_MAX {
-            let room = bytes.len().min(UNFRAMED_MAX - self.unframed.len());
-            self.unframed.extend_from_slice(&bytes[..room]);
-        }
-        let Self {
-            parser,
-            decoder,
-            steps,
-            ..
-        } = self;
-        let framed = parser.push(bytes, |event| {
-            if event.name != "ping" {
-                progress.events += 1;
-            }
-            decoder.event(event, steps);
-        });
-        if framed.is_err() {
-            let fault = Fault::new(
-                FaultClass::Malformed,
-                "the provider sent an event of more than 16 MiB",
-            );
-            self.steps.push(StreamEvent::Failed(fault));
-        }
-        self.write(progress, out, record);
+        self.reader.read(bytes, &mut self.events);
+        progress.events = self.reader.count();
+        self.write(progress, out, notes);
     }
 
     pub(super) fn end(
@@ -126,76 +78,32 @@ impl Transcode {
         whole: bool,
         progress: &mut Progress,
         out: &mut Output,
-        record: &mut RequestRecord,
+        notes: &mut dyn AnswerNotes,
     ) {
         if progress.done || progress.fault.is_some() {
             return;
         }
-        if progress.events == 0 {
-            progress.fault = told_without_events(self.upstream, &self.unframed);
-            if progress.fault.is_some() {
-                return;
-            }
-        }
-        let Self {
-            parser,
-            decoder,
-            steps,
-            ..
-        } = self;
-        parser.finish(|event| decoder.event(event, steps));
-        if whole {
-            self.decoder.end_whole(&mut self.steps);
-        } else {
-            self.decoder.end(&mut self.steps);
-        }
-        self.write(progress, out, record);
+        self.reader.end(whole, &mut self.events);
+        self.write(progress, out, notes);
     }
 
-    fn write(&mut self, progress: &mut Progress, out: &mut Output, record: &mut RequestRecord) {
-        self.transforms.steps(&mut self.steps);
-        for step in self.steps.drain(..) {
-            if progress.done || progress.fault.is_some() {
-                break;
-            }
-            if let Some(assembler) = &mut self.assembler {
-                assembler.push(step.clone());
-            }
-            match step {
+    fn write(&mut self, progress: &mut Progress, out: &mut Output, notes: &mut dyn AnswerNotes) {
+        self.stages.events(&mut self.events, notes);
+        for event in self.events.drain(..) {
+            match event {
                 StreamEvent::Failed(fault) => progress.fault = Some(fault),
-                StreamEvent::Done => {
-                    let answer = self.assembler.take().map(Assembler::finish);
-                    if let (Some(keep), Some(Ok(answer))) = (self.keep.take(), answer) {
-                        if let Some(check) = &self.schema {
-                            schema::note(check, &answer, record);
-                        }
-                        keep(&answer);
-                    }
-                    // The encoder writes the end when the figures before it are known.
-                    progress.done = true;
-                }
-                step => {
-                    match &step {
-                        StreamEvent::Start {
-                            model: Some(model), ..
-                        } => record.answered_by(model),
-                        StreamEvent::Usage(usage) => record.count(usage),
-                        StreamEvent::Finish { .. } => {
-                            self.finished = true;
-                            progress.content = true;
-                        }
-                        StreamEvent::Start { .. } => {}
-                        _ => progress.content = true,
-                    }
-                    if let Some(meter) = record.live_meter() {
-                        meter.step(&step);
-                    }
-                    self.encoder.encode(step, "", &mut self.written);
+                // The encoder writes the end when the figures before it are known.
+                StreamEvent::Done => progress.done = true,
+                event => {
+                    progress.content |= is_content(&event);
+                    self.encoder.encode(event, "", &mut self.written);
                 }
             }
         }
-        record.note_counted(self.finished && record.has_usage());
-        self.steps.clear();
+        self.hand_on(out);
+    }
+
+    fn hand_on(&mut self, out: &mut Output) {
         if !self.written.is_empty() {
             out.buffer().extend_from_slice(&self.written);
             self.written.clear();
@@ -203,11 +111,13 @@ impl Transcode {
     }
 
     /// Writes the figures and the end behind them.
-    pub(super) fn close(&mut self, figures: &str, out: &mut Output) {
+    pub(super) fn close(&mut self, closing: &Closing, out: &mut Output) {
         self.encoder
-            .encode(StreamEvent::Done, figures, &mut self.written);
-        out.buffer().extend_from_slice(&self.written);
-        self.written.clear();
+            .encode(StreamEvent::Done, &closing.comment, &mut self.written);
+        if let Some(figures) = &closing.in_usage {
+            self.written = usage_figures::in_events(self.caller, &self.written, figures);
+        }
+        self.hand_on(out);
     }
 
     pub(super) fn fail(&mut self, fault: &Fault, out: &mut Output, request_id: &str) {
@@ -224,7 +134,19 @@ impl Transcode {
             request_id,
         };
         self.encoder.fail(&view, &mut self.written);
-        out.buffer().extend_from_slice(&self.written);
-        self.written.clear();
+        self.hand_on(out);
     }
+}
+
+/// What the encoder is told of the request: the figures need the usage that they are put into.
+fn reply_context(reply: &ReplyContext, figures: UsageFigures) -> ReplyContext {
+    let mut reply = reply.clone();
+    if figures == UsageFigures::Added && !reply.request.include_usage {
+        let request = ChatRequest::clone(&reply.request);
+        reply.request = Arc::new(ChatRequest {
+            include_usage: true,
+            ..request
+        });
+    }
+    reply
 }
