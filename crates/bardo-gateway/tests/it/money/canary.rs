@@ -96,7 +96,7 @@ fn keys_and_prompts_are_written_nowhere() {
     gateway.signal("TERM");
     gateway.wait();
     let mut written = Vec::new();
-    files(&shop.data.0, &mut written);
+    files(&shop.data().0, &mut written);
     assert!(!written.is_empty(), "the books are somewhere");
     written.push(gateway.folder.0.join("log"));
     for path in written {

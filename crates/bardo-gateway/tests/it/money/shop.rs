@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::http::{Answer, Exchange, PATIENCE, Request};
-use crate::rig::{Folder, Gateway, command};
+use crate::paying::till::Till;
+use crate::rig::{Folder, Gateway};
 use crate::scripted::{Scripted, Turn};
 
 /// What the provider reports for every answer.
@@ -17,20 +18,10 @@ const OUTPUT_TOKENS: u64 = 10;
 /// 100 × 2 + 10 × 10 micro-USD, and 20 % of spread.
 pub(super) const CHARGE: i64 = 360;
 
-/// A folder of books, and what serves on it.
-pub(super) struct Shop {
-    pub(super) data: Folder,
-    config: Value,
-    /// Where the books are, when not in the folder.
-    store: Option<String>,
-}
+pub(super) use crate::paying::till::Key;
 
-/// A key, and its account's public name.
-#[derive(Debug, Clone)]
-pub(super) struct Key {
-    pub(super) id: String,
-    pub(super) key: String,
-}
+/// A folder of books, and what serves on it.
+pub(super) struct Shop(Till);
 
 /// A configuration in which callers are charged for the model `m` at `url`.
 pub(super) fn billed(url: &str, price: &Value) -> Value {
@@ -52,100 +43,44 @@ impl Shop {
     }
 
     pub(super) fn with(config: Value) -> Self {
-        Self {
-            data: Folder::new(),
-            config,
-            store: None,
-        }
+        Self(Till::new(config))
     }
 
     /// This shop with the ledger at a URL, for several gateways.
-    pub(super) fn sharing(mut self, url: String) -> Self {
-        self.store = Some(url);
-        self
+    pub(super) fn sharing(self, url: String) -> Self {
+        Self(self.0.sharing(url))
     }
 
-    fn folder(&self) -> String {
-        self.data.0.display().to_string()
+    /// The folder of the books.
+    pub(super) fn data(&self) -> &Folder {
+        &self.0.data
     }
 
     /// The file in which the books are.
     pub(super) fn file(&self) -> PathBuf {
-        self.data.0.join("bardo.db")
+        self.0.data.0.join("bardo.db")
     }
 
     /// How the paths of all files begin in which books are: the database and the journal.
     pub(super) fn files(&self) -> PathBuf {
-        self.data.0.join("bardo.")
+        self.0.data.0.join("bardo.")
     }
 
-    /// Runs a verb beside the server; its lines of JSON, and whether it succeeded.
-    pub(super) fn verb(&self, verb: &[&str]) -> (Vec<Value>, bool) {
-        let output = self
-            .binary(&self.data)
-            .args(verb)
-            .args(["--json", "--data-dir", &self.folder()])
-            .output()
-            .expect("the binary starts");
-        let text = String::from_utf8(output.stdout).expect("JSON is text");
-        let lines = text.lines().map(|line| {
-            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
-        });
-        let lines: Vec<Value> = lines.collect();
-        if lines.is_empty() && !output.status.success() {
-            eprintln!("{verb:?}: {}", String::from_utf8_lossy(&output.stderr));
-        }
-        (lines, output.status.success())
-    }
-
-    /// A new key whose account has so much.
+    /// A new key whose account has so much, without the usual limit of requests.
     #[track_caller]
     pub(super) fn key(&self, usd: &str) -> Key {
-        // Without the usual limit of requests, which is not the subject here.
-        let create = [
-            "keys",
-            "create",
-            "--scope",
-            "rpm=1000000",
-            "--deposit-usd",
-            usd,
-        ];
-        let (mut lines, ok) = self.verb(&create);
-        assert!(ok && lines.len() == 1, "{lines:?}");
-        let made = lines.remove(0);
-        let text = |name: &str| made[name].as_str().expect("it is shown").to_owned();
-        Key {
-            id: text("id"),
-            key: text("key"),
-        }
+        self.0.rich(usd)
     }
 
     /// Starts to serve.
     pub(super) fn open(&self, environment: &[(&str, &str)]) -> Gateway {
-        let (folder, command) = self.command();
+        let (folder, command) = self.0.server(&self.0.config());
         Gateway::run(folder, command, environment)
-    }
-
-    fn binary(&self, folder: &Folder) -> std::process::Command {
-        let mut command = command(folder);
-        if let Some(url) = &self.store {
-            command.env("BARDO_STORE__URL", url);
-        }
-        command
-    }
-
-    fn command(&self) -> (Folder, std::process::Command) {
-        let folder = Folder::new();
-        let file = folder.write("config.yaml", &self.config.to_string());
-        let mut command = self.binary(&folder);
-        command.arg("serve").arg("--config").arg(file);
-        command.args(["--data-dir", &self.folder()]);
-        (folder, command)
     }
 
     /// Starts to serve, unless the store does not let it.
     pub(super) fn try_open(&self, environment: &[(&str, &str)]) -> Option<Gateway> {
-        let (folder, command) = self.command();
+        let (folder, command) = self.0.server(&self.0.config());
         Gateway::try_run(folder, command, environment)
     }
 
@@ -159,11 +94,9 @@ impl Shop {
     /// The books of one account.
     #[track_caller]
     pub(super) fn books(&self, key: &Key) -> Books {
-        let (balance, ok) = self.verb(&["balance", "show", "--key", &key.id]);
-        assert!(ok, "{balance:?}");
-        let (postings, ok) = self.verb(&["balance", "ledger", "--key", &key.id]);
-        assert!(ok, "{postings:?}");
-        let micro = |name: &str| balance[0]["micro"][name].as_i64().expect("an amount");
+        let micro = |amount: u64| i64::try_from(amount).expect("an amount of the books");
+        let stand = self.0.stand(key);
+        let postings = self.0.told(&["balance", "ledger", "--key", &key.id]);
         let mut charges: BTreeMap<String, Vec<i64>> = BTreeMap::new();
         for posting in &postings {
             let customers = posting["book"]
@@ -180,10 +113,10 @@ impl Shop {
             }
         }
         Books {
-            deposited: micro("deposited"),
-            spent: micro("spent"),
-            held: micro("held"),
-            available: micro("available"),
+            deposited: micro(stand.deposited),
+            spent: micro(stand.spent),
+            held: micro(stand.held),
+            available: micro(stand.available),
             charges,
         }
     }
@@ -191,8 +124,7 @@ impl Shop {
     /// Everything adds up, says the binary itself.
     #[track_caller]
     pub(super) fn verify(&self) {
-        let (lines, ok) = self.verb(&["balance", "verify"]);
-        assert!(ok && lines[0]["ok"] == true, "{lines:?}");
+        self.0.verify();
     }
 }
 
@@ -273,8 +205,7 @@ pub(super) fn question(key: &Key, stream: bool) -> Request {
         "model": "m", "stream": stream, "max_tokens": 50,
         "messages": [{ "role": "user", "content": "Hello" }],
     });
-    Request::json("/v1/chat/completions", &body)
-        .with("authorization", &format!("Bearer {}", key.key))
+    key.sign(Request::json("/v1/chat/completions", &body))
 }
 
 /// Sends a request to somebody who may be gone at any moment.

@@ -1,5 +1,7 @@
 //! A data folder, the verbs on it, and a gateway that charges.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::http::{Answer, Request};
@@ -92,6 +94,8 @@ impl Stand {
 pub(crate) struct Till {
     pub(crate) data: Folder,
     config: Value,
+    /// URL of the ledger, where it is not in the folder.
+    store: Option<String>,
 }
 
 impl Till {
@@ -99,7 +103,14 @@ impl Till {
         Self {
             data: Folder::new(),
             config,
+            store: None,
         }
+    }
+
+    /// This till with the ledger at a URL, for several gateways.
+    pub(crate) fn sharing(mut self, url: String) -> Self {
+        self.store = Some(url);
+        self
     }
 
     pub(crate) fn folder(&self) -> String {
@@ -107,7 +118,11 @@ impl Till {
     }
 
     pub(crate) fn verb(&self, verb: &[&str]) -> Done {
-        run(&[verb, &["--json", "--data-dir", &self.folder()]].concat())
+        let folder = Folder::new();
+        let mut command = self.binary(&folder);
+        command.args(verb);
+        command.args(["--json", "--data-dir", &self.folder()]);
+        done(command)
     }
 
     /// The lines of a verb that succeeds.
@@ -146,12 +161,26 @@ impl Till {
     }
 
     pub(crate) fn open_with(&self, config: &Value) -> Gateway {
+        let (folder, command) = self.server(config);
+        Gateway::run(folder, command, &[])
+    }
+
+    /// A folder with the configuration, and the command that serves it.
+    pub(crate) fn server(&self, config: &Value) -> (Folder, Command) {
         let folder = Folder::new();
         let file = folder.write("config.yaml", &config.to_string());
-        let mut command = command(&folder);
+        let mut command = self.binary(&folder);
         command.arg("serve").arg("--config").arg(file);
         command.args(["--data-dir", &self.folder()]);
-        Gateway::run(folder, command, &[])
+        (folder, command)
+    }
+
+    fn binary(&self, folder: &Folder) -> Command {
+        let mut command = command(folder);
+        if let Some(url) = &self.store {
+            command.env("BARDO_STORE__URL", url);
+        }
+        command
     }
 
     #[track_caller]
@@ -190,10 +219,13 @@ pub(crate) fn run(arguments: &[&str]) -> Done {
 }
 
 pub(crate) fn run_in(folder: &Folder, arguments: &[&str]) -> Done {
-    let output = command(folder)
-        .args(arguments)
-        .output()
-        .expect("the binary starts");
+    let mut command = command(folder);
+    command.args(arguments);
+    done(command)
+}
+
+fn done(mut command: Command) -> Done {
+    let output = command.output().expect("the binary starts");
     let text = String::from_utf8(output.stdout).expect("JSON is text");
     let line =
         |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
