@@ -75,6 +75,8 @@ pub(crate) async fn usage(
         rows.entry(group).or_default().add(&cost);
         total.add(&cost);
     }
+    let mut rows: Vec<_> = rows.into_iter().collect();
+    rows.sort_by_cached_key(|(group, _)| usage::place(group, &by));
     let rows = rows.iter().map(|(group, cost)| {
         let mut row = usage::labels(group, &by);
         cost.show(&mut row);

@@ -216,6 +216,12 @@ pub(crate) fn value(group: &Group, dimension: Dimension) -> Value {
     }
 }
 
+/// Place of a group in a report: by the dimensions in the order in which they were asked for.
+pub(crate) fn place(group: &Group, by: &[Dimension]) -> Vec<Option<String>> {
+    let text = |dimension: &Dimension| value(group, *dimension).as_str().map(str::to_owned);
+    by.iter().map(text).collect()
+}
+
 /// Dimensions of a group as members of a row.
 pub(crate) fn labels(group: &Group, by: &[Dimension]) -> Map<String, Value> {
     by.iter()

@@ -41,13 +41,14 @@ impl Operator {
             by: by.to_vec(),
             limit: ROWS_MAX + 1,
         };
-        let found = self.ledger.sums(query).await?;
+        let mut found = self.ledger.sums(query).await?;
         if found.len() > usize::try_from(ROWS_MAX).unwrap_or(usize::MAX) {
             let message = format!(
                 "the report has more than {ROWS_MAX} rows; shorten the time, or name fewer dimensions in `by`"
             );
             return Err(BadParameter::new("by", message).into());
         }
+        found.sort_by_cached_key(|row| usage::place(&row.group, by));
         let keys = match by.contains(&Dimension::Key) {
             true => self.keys.list(None).await?,
             false => Vec::new(),

@@ -5,8 +5,9 @@ ALTER TABLE bardo.receipts
     ADD COLUMN session text,
     ALTER COLUMN provider_cost DROP NOT NULL;
 
--- The newest receipts of all accounts, and all of a time. It finds old ones as well.
-CREATE INDEX receipts_by_moment ON bardo.receipts (at_ms);
+-- The newest receipts of all accounts, and all of a time. It finds old ones as well. Over very many
+-- receipts an operator can make it beforehand, while an earlier version serves.
+CREATE INDEX IF NOT EXISTS receipts_by_moment ON bardo.receipts (at_ms);
 DROP INDEX bardo.receipts_by_age;
 
 -- Keeps a receipt: `p_texts` are account, request, the caller's id, key, model, provider, outcome,
