@@ -4,6 +4,8 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::{BasisPoints, MicroUsd};
 
@@ -29,6 +31,8 @@ pub struct Scopes {
     pub allowance: Option<Allowance>,
     /// What it may spend.
     pub spend: SpendCaps,
+    /// Caps per day (UTC) of subsystems and groups of subsystems, by their names.
+    pub subsystem_caps: BTreeMap<String, MicroUsd>,
     /// Ranges in which the program that holds the key may move its own caps.
     pub ranges: CapRanges,
 }

@@ -327,6 +327,7 @@ fn caps_of(key: &KeyRecord, call: &Call) -> Vec<Cap> {
             });
         }
     }
+    caps.extend(subsystem_caps(key, call));
     if let Some(limit) = spend.session {
         // Requests without a session are one session: leaving the name out is no way around.
         let session = call.hints().session.clone().unwrap_or_default();
@@ -337,6 +338,30 @@ fn caps_of(key: &KeyRecord, call: &Call) -> Vec<Cap> {
         });
     }
     caps
+}
+
+/// The caps of the subsystem that the caller names, and of the group that it belongs to.
+fn subsystem_caps(key: &KeyRecord, call: &Call) -> Vec<Cap> {
+    let caps = &key.scopes.subsystem_caps;
+    let hints = call.hints().route.as_deref();
+    let name = hints.and_then(|hints| hints.subsystem.as_deref());
+    let row = name.and_then(|name| call.snapshot().router.subsystem(name));
+    let Some(row) = row.filter(|_| !caps.is_empty()) else {
+        return Vec::new();
+    };
+    let names = [&row.name, &row.group];
+    let is_one = row.name == row.group;
+    names
+        .into_iter()
+        .skip(usize::from(is_one))
+        .filter_map(|name| {
+            Some(Cap {
+                scope: CapScope::Subsystem(key.counted_as().clone(), name.as_str().into()),
+                window: Window::Day,
+                limit: *caps.get(name)?,
+            })
+        })
+        .collect()
 }
 
 /// The legs whose provider's bill the caller pays, as far as money goes.

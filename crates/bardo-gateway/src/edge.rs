@@ -200,7 +200,11 @@ impl Edge {
                 let principal = self
                     .authenticate(caller, &head.headers, Access::Read)
                     .await?;
-                let caps = account::caps::show(&*self.keys, &principal).await?;
+                let snapshot = self.engine.snapshot();
+                let now_ms = SystemClock.now_ms();
+                let (keys, ledger) = (&*self.keys, &*self.ledger);
+                let caps =
+                    account::caps::show(keys, ledger, &principal, now_ms, &snapshot.router).await?;
                 Ok(json_reply(StatusCode::OK, caps))
             }
             ApiRoute::ChangeCaps => self.change_caps(caller, &head.headers, body).await,

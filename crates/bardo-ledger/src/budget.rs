@@ -2,7 +2,7 @@
 
 use bardo_types::money::{BasisPoints, MicroUsd};
 
-use crate::caps::{Cap, Window};
+use crate::caps::{Cap, CapScope, Window};
 
 /// Whether a budget may be spent to its end, and what may be done about one that is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,13 +16,16 @@ pub enum Standing {
 }
 
 /// The caps with which a request goes to `reserve`: of daily ones, all but the reserved share,
-/// unless it is protected. Rounded so that the share is never smaller than it says.
+/// unless it is protected. Rounded so that the share is never smaller than it says. A cap of a
+/// subsystem is whole: the share is one of the key's day.
 #[must_use]
 pub fn caps_for(caps: &[Cap], standing: Standing, reserved: BasisPoints) -> Vec<Cap> {
     let kept = 10_000_u32.saturating_sub(reserved.get());
     caps.iter()
         .map(|cap| {
-            let keeps = cap.window == Window::Day && standing != Standing::Protected;
+            let is_of_subsystem = matches!(cap.scope, CapScope::Subsystem(..));
+            let keeps =
+                cap.window == Window::Day && standing != Standing::Protected && !is_of_subsystem;
             let limit = if keeps {
                 let share = u128::from(cap.limit.get()) * u128::from(kept) / 10_000;
                 MicroUsd::new(u64::try_from(share).unwrap_or(u64::MAX))
@@ -42,7 +45,6 @@ mod tests {
     use bardo_types::ids::KeyId;
 
     use super::*;
-    use crate::caps::CapScope;
 
     const RESERVED: BasisPoints = BasisPoints::new(1_500).unwrap();
 
@@ -73,6 +75,12 @@ mod tests {
         assert_eq!(limits(Standing::Strict, RESERVED), less);
         assert_eq!(limits(Standing::Strict, BasisPoints::ZERO), whole);
         assert_eq!(limits(Standing::Strict, BasisPoints::MAX)[0], 0);
+        let of_subsystem = Cap {
+            scope: CapScope::Subsystem(KeyId::parse("key").unwrap(), "dream_rem".into()),
+            ..cap(Window::Day, 250_000)
+        };
+        let whole = caps_for(&[of_subsystem], Standing::Flexible, RESERVED);
+        assert_eq!(whole[0].limit, micro(250_000));
         let odd = caps_for(&[cap(Window::Day, 7)], Standing::Strict, RESERVED);
         assert_eq!(odd[0].limit, micro(5), "5.95 would reach into the share");
         let most = caps_for(

@@ -14,6 +14,8 @@ pub enum CapScope {
     Account(AccountId),
     /// Of one session of an account.
     Session(AccountId, Arc<str>),
+    /// Spending of one key for a subsystem or a group of subsystems, by its name.
+    Subsystem(KeyId, Arc<str>),
 }
 
 /// Over which time a cap counts. Windows are of UTC, so that they are the same everywhere.

@@ -4,6 +4,8 @@
 //! add a member here, with a default that restricts nothing. A version that does not know a member
 //! refuses the key.
 
+use std::collections::BTreeMap;
+
 use bardo_types::money::MicroUsd;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +36,8 @@ struct ScopesText {
     spend_month: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spend_total: Option<u64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    spend_day_of_subsystems: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spend_day_range: Option<[u64; 2]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,6 +60,7 @@ pub(super) fn write(scopes: &Scopes) -> String {
         tokens_per_minute,
         allowance,
         spend,
+        subsystem_caps,
         ranges,
     } = scopes;
     let range = |range: Option<CapRange>| range.map(|range| [range.min.get(), range.max.get()]);
@@ -71,6 +76,10 @@ pub(super) fn write(scopes: &Scopes) -> String {
         spend_day: spend.day.map(MicroUsd::get),
         spend_month: spend.month.map(MicroUsd::get),
         spend_total: spend.total.map(MicroUsd::get),
+        spend_day_of_subsystems: subsystem_caps
+            .iter()
+            .map(|(name, cap)| (name.clone(), cap.get()))
+            .collect(),
         spend_day_range: range(ranges.day),
         spend_month_range: range(ranges.month),
     };
@@ -102,6 +111,11 @@ pub(super) fn read(text: &str) -> Result<Scopes, InvalidScopes> {
             month: stored.spend_month.map(MicroUsd::new),
             total: stored.spend_total.map(MicroUsd::new),
         },
+        subsystem_caps: stored
+            .spend_day_of_subsystems
+            .into_iter()
+            .map(|(name, cap)| (name, MicroUsd::new(cap)))
+            .collect(),
         ranges: CapRanges {
             day: range(stored.spend_day_range)?,
             month: range(stored.spend_month_range)?,

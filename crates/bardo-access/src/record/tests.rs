@@ -21,6 +21,7 @@ fn scopes_read_back_as_they_were_written() {
             month: Some(MicroUsd::new(3)),
             total: Some(MicroUsd::MAX),
         },
+        subsystem_caps: [("dream_rem".to_owned(), MicroUsd::new(250_000))].into(),
         allowance: Some(Allowance {
             tokens: 50_000,
             overage: false,

@@ -3,14 +3,19 @@
 //! The owner of the key sets a range for a cap; within it the program may move the cap, once a
 //! minute. Each change is in the audit log.
 
+use std::collections::HashSet;
+
 use bardo_access::{
     Amendment, CapRange, KeyError, KeyRecord, KeyState, KeyStore, LimitRequest, LimitStore,
 };
 use bardo_engine::{Payer, Principal};
+use bardo_ledger::{Dimension, ReceiptFilter, Receipts, StoreError, SumQuery};
+use bardo_router::Router;
+use bardo_types::calendar::DAY_MS;
 use bardo_types::ids::KeyId;
 use bardo_types::money::MicroUsd;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::admin::Amount;
 use crate::error::Problem;
@@ -31,9 +36,63 @@ struct NewCaps {
 }
 
 /// Answers `GET /v1/caps` with the caps of the caller's key and their ranges.
-pub(crate) async fn show(keys: &dyn KeyStore, principal: &Principal) -> Result<Value, Problem> {
+///
+/// Of each cap of a subsystem it shows what was charged today; requests under way come on top.
+pub(crate) async fn show(
+    keys: &dyn KeyStore,
+    receipts: &dyn Receipts,
+    principal: &Principal,
+    now_ms: u64,
+    router: &Router,
+) -> Result<Value, Problem> {
     let record = stored(keys, principal).await?;
-    Ok(caps_json(&record))
+    let mut shown = caps_json(&record);
+    let caps = &record.scopes.subsystem_caps;
+    if caps.is_empty() {
+        return Ok(shown);
+    }
+    let store = |error: StoreError| Problem::store_unavailable(&error);
+    receipts.flush().await.map_err(store)?;
+    let query = SumQuery {
+        filter: ReceiptFilter {
+            account: Some(record.account.clone()),
+            ..ReceiptFilter::between(now_ms / DAY_MS * DAY_MS, u64::MAX)
+        },
+        by: vec![Dimension::Key, Dimension::Subsystem],
+        limit: u32::MAX,
+    };
+    let rows = receipts.sums(query).await.map_err(store)?;
+    let kin = kin(keys, &record).await?;
+    let consumed = |wanted: &str| {
+        let own = rows.iter().filter(|row| {
+            let name = row.group.subsystem.as_deref();
+            let part = name.and_then(|name| router.subsystem(name));
+            part.is_some_and(|part| part.name == wanted || part.group == wanted)
+                && row.group.key.as_ref().is_some_and(|key| kin.contains(key))
+        });
+        let charges = own.map(|row| row.sums.charge.get());
+        MicroUsd::new(charges.fold(0, u64::saturating_add))
+    };
+    shown["subsystems"] = caps
+        .iter()
+        .map(|(name, cap)| {
+            let consumed = consumed(name).to_string();
+            let row = json!({ "consumed": consumed, "cap": cap.to_string() });
+            (name.clone(), row)
+        })
+        .collect::<Map<_, _>>()
+        .into();
+    Ok(shown)
+}
+
+/// Ids of the keys that count as one with this key: those that it replaced or that replaced it.
+async fn kin(keys: &dyn KeyStore, record: &KeyRecord) -> Result<HashSet<String>, Problem> {
+    let own = keys.list(Some(&record.account)).await;
+    let own = own.map_err(|error| Problem::store_unavailable(&error))?;
+    let kin = own
+        .iter()
+        .filter(|key| key.counted_as() == record.counted_as());
+    Ok(kin.map(|key| key.id.to_string()).collect())
 }
 
 /// Answers `POST /v1/caps`: moves caps within their ranges.

@@ -86,6 +86,10 @@ struct LimitArgs {
     /// Spending cap in total.
     #[arg(long, value_name = "USD")]
     spend_total: Option<String>,
+    /// Spending cap per day (UTC) of a subsystem or a group of subsystems, such as dream_rem=0.25.
+    /// Repeat for several.
+    #[arg(long = "spend-subsystem", value_name = "NAME=USD")]
+    spend_subsystems: Vec<String>,
     /// Range in which the key may change its own cap per day, such as 0.50..5.
     #[arg(long, value_name = "MIN..MAX")]
     spend_day_range: Option<String>,
@@ -97,6 +101,8 @@ struct LimitArgs {
 impl LimitArgs {
     /// The limits as scopes.
     fn scopes(self) -> impl Iterator<Item = String> {
+        let subsystems = self.spend_subsystems.into_iter();
+        let subsystems = subsystems.map(|text| format!("spend-day:{text}"));
         [
             ("rpm", self.rpm),
             ("tpm", self.tpm),
@@ -111,6 +117,24 @@ impl LimitArgs {
         ]
         .into_iter()
         .filter_map(|(name, value)| Some(format!("{name}={}", value?)))
+        .chain(subsystems)
+    }
+}
+
+/// Id of a key, as an argument or as an option.
+#[derive(Args)]
+struct KeyIdArg {
+    /// Id of the key.
+    #[arg(value_name = "ID", required_unless_present = "key")]
+    id: Option<String>,
+    /// Id of the key.
+    #[arg(long, value_name = "ID", conflicts_with = "id")]
+    key: Option<String>,
+}
+
+impl KeyIdArg {
+    fn id(self) -> String {
+        self.id.or(self.key).unwrap_or_default()
     }
 }
 
@@ -118,12 +142,8 @@ impl LimitArgs {
 pub(super) struct Show {
     #[command(flatten)]
     common: Common,
-    /// Id of the key.
-    #[arg(value_name = "ID", required_unless_present = "key")]
-    id: Option<String>,
-    /// Id of the key.
-    #[arg(long, value_name = "ID", conflicts_with = "id")]
-    key: Option<String>,
+    #[command(flatten)]
+    which: KeyIdArg,
 }
 
 #[derive(Args)]
@@ -131,12 +151,8 @@ pub(super) struct Show {
 pub(super) struct Set {
     #[command(flatten)]
     common: Common,
-    /// Id of the key.
-    #[arg(value_name = "ID", required_unless_present = "key")]
-    id: Option<String>,
-    /// Id of the key.
-    #[arg(long, value_name = "ID", conflicts_with = "id")]
-    key: Option<String>,
+    #[command(flatten)]
+    which: KeyIdArg,
     /// Limit as a scope, such as spend-day=2 or rpm=none. Repeat for several.
     #[arg(long = "scope", value_name = "LIMIT")]
     scopes: Vec<String>,
@@ -157,24 +173,16 @@ pub(super) struct List {
 pub(super) struct Revoke {
     #[command(flatten)]
     common: Common,
-    /// Id of the key.
-    #[arg(value_name = "ID", required_unless_present = "key")]
-    id: Option<String>,
-    /// Id of the key.
-    #[arg(long, value_name = "ID", conflicts_with = "id")]
-    key: Option<String>,
+    #[command(flatten)]
+    which: KeyIdArg,
 }
 
 #[derive(Args)]
 pub(super) struct RotateArgs {
     #[command(flatten)]
     common: Common,
-    /// Id of the key.
-    #[arg(value_name = "ID", required_unless_present = "key")]
-    id: Option<String>,
-    /// Id of the key.
-    #[arg(long, value_name = "ID", conflicts_with = "id")]
-    key: Option<String>,
+    #[command(flatten)]
+    which: KeyIdArg,
     /// How long the old key keeps working.
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = super::duration)]
     overlap: Duration,
@@ -185,14 +193,14 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), CliFailure> {
         KeysVerb::Create(args) => create(args),
         KeysVerb::List(args) => list(&args),
         KeysVerb::Show(args) => {
-            let id = args.id.or(args.key).unwrap_or_default();
+            let id = args.which.id();
             let (key, kind) =
                 stores::with_operator(&args.common, async |operator| operator.show_key(&id).await)?;
             show(&args.common, kind, &key, described);
             Ok(())
         }
         KeysVerb::Set(args) => {
-            let id = args.id.or(args.key).unwrap_or_default();
+            let id = args.which.id();
             let texts: Vec<String> = args
                 .scopes
                 .into_iter()
@@ -205,7 +213,7 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), CliFailure> {
             Ok(())
         }
         KeysVerb::Revoke(args) => {
-            let id = args.id.or(args.key).unwrap_or_default();
+            let id = args.which.id();
             let (revoked, kind) = stores::with_operator(&args.common, async |operator| {
                 operator.change_key(&id, KeyChange::Revoke).await
             })?;
@@ -215,7 +223,7 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), CliFailure> {
             Ok(())
         }
         KeysVerb::Rotate(args) => {
-            let id = args.id.or(args.key).unwrap_or_default();
+            let id = args.which.id();
             let (fresh, kind) = stores::with_operator(&args.common, async |operator| {
                 operator
                     .change_key(&id, KeyChange::Rotate(args.overlap))
@@ -377,6 +385,11 @@ fn scopes(scopes: &Value) -> String {
             all.push(format!("spend-{window}-range={min}..{max}"));
         }
     }
+    let of_subsystems = scopes["spend_day_of_subsystems"].as_object();
+    for (name, cap) in of_subsystems.into_iter().flatten() {
+        let usd = cap.as_str().unwrap_or_default();
+        all.push(format!("spend-day:{name}={usd}"));
+    }
     if all.is_empty() {
         "-".to_owned()
     } else {
@@ -406,12 +419,13 @@ mod tests {
             "tokens_per_minute": null,
             "allowance": { "tokens_per_hour": 700, "overage": "block" },
             "spend": { "session": null, "day": "1.500000", "month": null, "total": null },
+            "spend_day_of_subsystems": { "dream_rem": "0.250000" },
             "spend_ranges": { "day": { "min": "1.000000", "max": "2.000000" }, "month": null },
         });
         assert_eq!(
             scopes(&shown),
             "model=m,model=n-*,backend=openrouter,ip=10.0.0.0/8,rpm=5,allowance=700,overage=block,\
-             spend-day=1.500000,spend-day-range=1.000000..2.000000"
+             spend-day=1.500000,spend-day-range=1.000000..2.000000,spend-day:dream_rem=0.250000"
         );
         assert_eq!(scopes(&json!({})), "-");
     }

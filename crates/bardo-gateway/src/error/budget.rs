@@ -1,5 +1,7 @@
 //! Refusals for want of room under a spending cap, as HTTP.
 
+use std::borrow::Cow;
+
 use bardo_access::Admission;
 use bardo_ledger::{CapScope, Window};
 use bardo_types::error_code::ErrorCode;
@@ -48,13 +50,18 @@ impl FullCap {
 }
 
 /// The name of a cap as scopes write it, and the time of its reset.
-fn cap_words(scope: &CapScope, window: Window) -> (&'static str, &'static str) {
-    match (scope, window) {
+fn cap_words(scope: &CapScope, window: Window) -> (Cow<'static, str>, &'static str) {
+    let (name, resets) = match (scope, window) {
+        (CapScope::Subsystem(_, name), _) => {
+            let name = format!("spend-day:{name}");
+            return (name.into(), "resets at midnight UTC");
+        }
         (CapScope::Session(..), _) => ("spend-session", "never resets"),
         (_, Window::Day) => ("spend-day", "resets at midnight UTC"),
         (_, Window::Month) => ("spend-month", "resets on the first of next month, UTC"),
         (_, Window::Total) => ("spend-total", "never resets"),
-    }
+    };
+    (name.into(), resets)
 }
 
 impl Problem {

@@ -237,6 +237,11 @@ pub(crate) fn key_json(record: &KeyRecord, now_ms: u64) -> Value {
                 "month": usd(scopes.spend.month),
                 "total": usd(scopes.spend.total),
             },
+            "spend_day_of_subsystems": scopes
+                .subsystem_caps
+                .iter()
+                .map(|(name, cap)| (name.clone(), json!(cap.to_string())))
+                .collect::<serde_json::Map<_, _>>(),
             "spend_ranges": {
                 "day": range(scopes.ranges.day),
                 "month": range(scopes.ranges.month),

@@ -1,18 +1,22 @@
 //! Scopes of keys as the command line and the admin API write them.
 
 use bardo_access::{Allowance, Amendment, CapRange, KeyKind, KeyState, Network, Scopes};
+use bardo_router::Subsystems;
 use bardo_types::money::MicroUsd;
 use serde_json::Value;
 
 use super::keys::key_json;
 use super::{Operator, OperatorError};
 
+/// Begin of the name of a cap per day of a subsystem.
+const OF_SUBSYSTEM: &str = "spend-day:";
+
 /// An invalid scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{}. Scopes are read-only, model=NAME, backend=NAME, ip=NETWORK, rpm=N, tpm=N, \
      allowance=TOKENS, overage=bill or overage=block, spend-session=USD, spend-day=USD, \
-     spend-month=USD, spend-total=USD, spend-day-range=MIN..MAX, spend-month-range=MIN..MAX",
+     spend-month=USD, spend-total=USD, spend-day:SUBSYSTEM=USD, spend-day-range=MIN..MAX, spend-month-range=MIN..MAX",
     problem(.0)
 )]
 pub(crate) struct ScopeError(String);
@@ -28,6 +32,9 @@ fn problem(text: &str) -> String {
         "overage" => "`bill` or `block`, after an `allowance`",
         "spend-session" | "spend-day" | "spend-month" | "spend-total" | "spend" => {
             "an amount in USD such as 2.50"
+        }
+        name if name.starts_with(OF_SUBSYSTEM) => {
+            "a known subsystem or group such as dream_rem or dream, and an amount in USD such as 0.25"
         }
         "spend-day-range" | "spend-month-range" => "two amounts in USD such as 0.50..5",
         "read-only" | "readonly" | "read" => "no value",
@@ -105,9 +112,24 @@ fn set_limit(scopes: &mut Scopes, name: &str, value: &str) -> Option<()> {
         "spend-total" | "spend" => scopes.spend.total = usd()?,
         "spend-day-range" => scopes.ranges.day = range(value)?,
         "spend-month-range" => scopes.ranges.month = range(value)?,
-        _ => return None,
+        _ => {
+            let name = subsystem(name.strip_prefix(OF_SUBSYSTEM)?)?;
+            match usd()? {
+                Some(cap) => scopes.subsystem_caps.insert(name, cap),
+                None => scopes.subsystem_caps.remove(&name),
+            };
+        }
     }
     Some(())
+}
+
+/// The name of a subsystem, or of a group of them, as the table writes it.
+fn subsystem(written: &str) -> Option<String> {
+    let table = Subsystems::embedded();
+    let plain = written.replace('-', "_").to_lowercase();
+    let group = table.rows().find(|row| row.group == plain);
+    let found = table.find(written).map(|row| &row.name);
+    found.or(group.map(|row| &row.group)).cloned()
 }
 
 fn number<T: std::str::FromStr>(value: &str) -> Option<Option<T>> {
@@ -165,7 +187,7 @@ impl Operator {
             set_limit(&mut record.scopes, &name, value).ok_or_else(|| {
                 invalid(format!(
                     "`{text}` is not a limit that can be changed. Limits are rpm, tpm, allowance, overage (with an \
-                     allowance), spend-session, spend-day, spend-month, spend-total, spend-day-range and \
+                     allowance), spend-session, spend-day, spend-month, spend-total, spend-day:SUBSYSTEM, spend-day-range and \
                      spend-month-range; `none` removes one. To change models, backends or networks, create \
                      another key"
                 ))
@@ -207,6 +229,7 @@ mod tests {
             "spend-day=1.5,spend-day-range=1..2",
             "ip=10.0.0.0/8",
             "allowance=700,overage=block",
+            "spend-day:dream_rem=0.25,spend-day:Dream=1",
         ];
         let (scopes, kind) = read(&texts).unwrap();
         assert_eq!(scopes.models, ["gpt-5.5", "claude-*"]);
@@ -219,6 +242,9 @@ mod tests {
             overage: false,
         };
         assert_eq!(scopes.allowance, Some(allowance));
+        let caps = [("dream", 1_000_000), ("dream_rem", 250_000)];
+        let caps = caps.map(|(name, cap)| (name.to_owned(), MicroUsd::new(cap)));
+        assert_eq!(scopes.subsystem_caps, caps.into());
         assert_eq!(kind, KeyKind::Spend);
         assert_eq!(read(&["read-only"]).unwrap().1, KeyKind::ReadOnly);
         assert!(read(&["allowance=1"]).unwrap().0.allowance.unwrap().overage);
@@ -232,6 +258,9 @@ mod tests {
             "spend-day-range=2",
             "ip=10.0.0.0/99",
             "overage=bill",
+            "spend-day:dream_rme=1",
+            "spend-day:dream_rem=x",
+            "spend-day:=1",
             "model=a\0b",
         ] {
             assert_eq!(read(&[wrong]), Err(ScopeError(wrong.into())));
@@ -262,6 +291,10 @@ mod tests {
         assert_eq!((allowance.tokens, allowance.overage), (8, false));
         assert_eq!(scopes.spend.month, Some(MicroUsd::new(3_000_000)));
         assert_eq!(set_limit(&mut scopes, "model", "m"), None);
+        set_limit(&mut scopes, "spend-day:dream-rem", "1").unwrap();
+        assert_eq!(scopes.subsystem_caps.len(), 1);
+        set_limit(&mut scopes, "spend-day:dream_rem", "none").unwrap();
+        assert_eq!(scopes.subsystem_caps.len(), 0);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod admin;
 mod bounds;
 mod charging;
 mod drain;
+mod dreams;
 mod leaving;
 mod limits;
 mod maker;

@@ -12,6 +12,7 @@ cases! {
     a_cap_counts_what_is_spent_and_held
     a_cap_of_zero_blocks
     each_cap_counts_for_itself
+    a_cap_of_a_subsystem_counts_its_spending_alone
     a_window_begins_anew
     a_hold_counts_where_it_was_made
     an_extension_keeps_to_the_caps
@@ -115,6 +116,39 @@ async fn each_cap_counts_for_itself(rig: Rig) {
     let scope = CapScope::Session(other.account.clone(), Arc::from("a"));
     let command = capped(&other, 1, 50, vec![cap(scope, Window::Total, 50)]);
     other.try_reserve(command).await.expect("its own");
+    rig.verify().await;
+}
+
+async fn a_cap_of_a_subsystem_counts_its_spending_alone(rig: Rig) {
+    rig.deposit(1_000, "operator:1").await;
+    let part = |name: &str| CapScope::Subsystem(rig.key(), Arc::from(name));
+    let reserve = |number, amount, name: &str, limit| {
+        let mut caps = key_day(&rig, 200);
+        caps.push(cap(part(name), Window::Day, limit));
+        capped(&rig, number, amount, caps)
+    };
+    rig.try_reserve(reserve(1, 60, "dream_rem", 100))
+        .await
+        .expect("60 of 100");
+    rig.end(1, capture(60, 0)).await;
+    rig.try_reserve(reserve(2, 90, "dream_nrem", 100))
+        .await
+        .expect("another subsystem has its own cap");
+    match rig.try_reserve(reserve(3, 41, "dream_rem", 100)).await {
+        Err(Refusal::Capped {
+            scope, limit, used, ..
+        }) => {
+            assert_eq!(scope, part("dream_rem"));
+            assert_eq!((limit.get(), used.get()), (100, 60));
+        }
+        other => unreachable!("{other:?}"),
+    }
+    rig.try_reserve(reserve(3, 40, "dream_rem", 100))
+        .await
+        .expect("the rest of the cap");
+    rig.end(3, End::Release).await;
+    let all = rig.try_reserve(reserve(4, 51, "risk", 1_000)).await;
+    assert!(all.is_err(), "150 of the key's 200 are used");
     rig.verify().await;
 }
 

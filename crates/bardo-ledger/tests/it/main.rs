@@ -3,3 +3,5 @@
 mod billing;
 mod chance;
 mod conservation;
+mod month;
+mod now;

@@ -44,6 +44,9 @@ fn encode(scope: &CapScope) -> String {
             let length = account.as_str().len();
             format!("session:{length}:{account}:{}", short(name))
         }
+        CapScope::Subsystem(key, name) => {
+            format!("subsystem:{}:{key}:{}", key.as_str().len(), short(name))
+        }
     }
 }
 
@@ -58,6 +61,12 @@ pub(super) fn decode(text: &str) -> Option<CapScope> {
             let (account, name) = rest.split_at_checked(length.parse().ok()?)?;
             let name = Arc::from(name.strip_prefix(':')?);
             CapScope::Session(AccountId::parse(account).ok()?, name)
+        }
+        "subsystem" => {
+            let (length, rest) = rest.split_once(':')?;
+            let (key, name) = rest.split_at_checked(length.parse().ok()?)?;
+            let name = Arc::from(name.strip_prefix(':')?);
+            CapScope::Subsystem(KeyId::parse(key).ok()?, name)
         }
         _ => return None,
     })
@@ -93,6 +102,7 @@ mod tests {
         for scope in [
             CapScope::Key(KeyId::parse("k:1").unwrap()),
             CapScope::Account(account("k:1")),
+            CapScope::Subsystem(KeyId::parse("k:1").unwrap(), Arc::from("dream:rem")),
         ] {
             assert_eq!(decode(&encode(&scope)), Some(scope));
         }

@@ -13,6 +13,8 @@ pub(super) fn scope_name(scope: &CapScope) -> String {
         CapScope::Key(key) => format!("key:{key}"),
         CapScope::Account(account) => format!("account:{account}"),
         CapScope::Session(_, session) => format!("session:{session}"),
+        // The key comes last: it may have colons, and the length tells where the name ends.
+        CapScope::Subsystem(key, name) => format!("subsystem:{}:{name}:{key}", name.len()),
     }
 }
 
@@ -54,6 +56,12 @@ fn scope_named(account: &AccountId, name: &str) -> Option<CapScope> {
         "key" => KeyId::parse(rest).ok().map(CapScope::Key),
         "account" => AccountId::parse(rest).ok().map(CapScope::Account),
         "session" => Some(CapScope::Session(account.clone(), Arc::from(rest))),
+        "subsystem" => {
+            let (length, rest) = rest.split_once(':')?;
+            let (name, key) = rest.split_at_checked(length.parse().ok()?)?;
+            let key = KeyId::parse(key.strip_prefix(':')?).ok()?;
+            Some(CapScope::Subsystem(key, Arc::from(name)))
+        }
         _ => None,
     }
 }
@@ -75,9 +83,10 @@ mod tests {
             CapScope::Key(KeyId::parse("k:1").unwrap()),
             CapScope::Account(account.clone()),
             CapScope::Session(account.clone(), Arc::from("a \"session\": ü")),
+            CapScope::Subsystem(KeyId::parse("k:1").unwrap(), Arc::from("dream:rem ü")),
         ]
         .into_iter()
-        .zip([Window::Day, Window::Month, Window::Total])
+        .zip([Window::Day, Window::Month, Window::Total, Window::Day])
         .map(|(scope, window)| Cap {
             scope,
             window,

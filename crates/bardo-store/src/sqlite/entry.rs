@@ -229,6 +229,11 @@ fn put_scope(out: &mut Vec<u8>, scope: &CapScope) {
             put_text(out, account.as_str());
             put_text(out, session);
         }
+        CapScope::Subsystem(key, name) => {
+            out.push(3);
+            put_text(out, key.as_str());
+            put_text(out, name);
+        }
     }
 }
 
@@ -315,6 +320,7 @@ impl<'a> Bytes<'a> {
             0 => CapScope::Key(KeyId::parse(self.text()?).ok()?),
             1 => CapScope::Account(self.account()?),
             2 => CapScope::Session(self.account()?, self.text()?.into()),
+            3 => CapScope::Subsystem(KeyId::parse(self.text()?).ok()?, self.text()?.into()),
             _ => return None,
         })
     }
@@ -403,6 +409,11 @@ mod tests {
                         CapScope::Session(account("a"), "a session".into()),
                         Window::Total,
                         0,
+                    ),
+                    (
+                        CapScope::Subsystem(KeyId::parse("k").unwrap(), "dream_rem".into()),
+                        Window::Day,
+                        86_400_000,
                     ),
                 ],
                 unknown,

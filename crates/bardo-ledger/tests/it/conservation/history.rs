@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 
 use bardo_ledger::{
     Accounts, Book, Cap, CapScope, Charge, Deposit, End, Funds, Holds, MemoryLedger, Refusal,
@@ -14,6 +13,7 @@ use bardo_types::money::MicroUsd;
 
 use super::reference::{Counter, Hold, No, Reference, Settled, State};
 use crate::chance::Chance;
+use crate::now::now;
 
 const ACTORS: usize = 8;
 const ACCOUNTS: usize = 3;
@@ -459,15 +459,6 @@ impl History {
             assert_eq!(of("customer:"), deposited - spent);
             assert_eq!(of("provider:") + of("spread"), spent);
         }
-    }
-}
-
-/// What the reference store answers: it is always there at once.
-fn now<T>(mut answer: bardo_ledger::Future<'_, T>) -> T {
-    let mut context = Context::from_waker(Waker::noop());
-    match answer.as_mut().poll(&mut context) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("nothing waits in memory"),
     }
 }
 

@@ -42,6 +42,7 @@ fn full(id: &str) -> KeyRecord {
             networks: vec![network("10.0.0.0", 8), network("2001:db8::", 32)],
             requests_per_minute: Some(u32::MAX),
             tokens_per_minute: Some(0),
+            subsystem_caps: [("dream_rem".to_owned(), MicroUsd::new(250_000))].into(),
             spend: SpendCaps {
                 session: Some(MicroUsd::ZERO),
                 day: Some(MicroUsd::new(1)),
@@ -258,6 +259,7 @@ fn scopes_in_columns_are_carried_over() {
             total: Some(MicroUsd::new(8)),
             ..full("k").scopes.spend
         },
+        subsystem_caps: std::collections::BTreeMap::new(),
         allowance: None,
         ranges: CapRanges::default(),
         ..full("k").scopes
