@@ -16,6 +16,7 @@ mod plain;
 mod size;
 mod source;
 mod tree;
+mod twins;
 mod unused;
 mod words;
 
@@ -114,6 +115,7 @@ fn check(tree: &Tree) -> Result<Vec<Violation>> {
     found.extend(doc_comments::check(tree));
     found.extend(citations::check(tree));
     found.extend(unused::check(tree));
+    found.extend(twins::check(tree));
     found.sort();
     Ok(found)
 }

@@ -6,8 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::behind;
 use crate::codec::ErrorView;
-use crate::json::Members;
-use crate::json::object;
+use crate::json::{Members, object};
 use crate::kit::error_details::ErrorDetails;
 use crate::kit::messages::{MESSAGE_LIMIT, bounded};
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bardo_types::Losses;
 use bardo_types::chat::{Document, DocumentSource, Image, MediaSource};
 use bardo_types::model::{Capabilities, Dialect};
 use base64::Engine as _;
@@ -9,7 +10,6 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::codec::BadRequest;
 use crate::json::Object;
-use bardo_types::Losses;
 
 /// The picture formats the API takes.
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];

@@ -1,10 +1,10 @@
 //! How words are drawn, where the model leaves that to the caller.
 
+use bardo_types::Losses;
 use bardo_types::chat::{ChatRequest, Sampling};
 use bardo_types::json::RawJson;
 
 use crate::codec::Target;
-use bardo_types::Losses;
 
 /// What is sent.
 #[derive(Debug, Default)]

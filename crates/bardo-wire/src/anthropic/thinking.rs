@@ -1,10 +1,10 @@
 //! How the model is asked to think.
 
+use bardo_types::Losses;
 use bardo_types::chat::{ReasoningRequest, ThinkingDisplay, ThinkingMode};
 use bardo_types::model::{Capabilities, Effort};
 
 use crate::json::Object;
-use bardo_types::Losses;
 
 /// Smallest budget the API takes.
 pub(super) const BUDGET_MIN: u64 = 1024;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use bardo_types::Losses;
 use bardo_types::chat::{ChatRequest, Tool, ToolChoice};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect};
@@ -12,7 +13,6 @@ use super::schema;
 use crate::json::{Array, Object};
 use crate::kit::namespaces;
 use crate::kit::tool_names::ToolNames;
-use bardo_types::Losses;
 
 /// A tool ready to be written.
 pub(super) enum SentTool<'a> {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use bardo_types::Losses;
 use bardo_types::chat::{
     Audio, ChatRequest, Document, DocumentSource, Image, MediaSource, SearchResult,
 };
@@ -10,7 +11,6 @@ use bardo_types::model::{Capabilities, Dialect};
 
 use crate::codec::BadRequest;
 use crate::gemini::shapes::request::{Blob, FileData, Part, Plain};
-use bardo_types::Losses;
 
 /// Where a part is in the caller's body, for messages about it.
 #[derive(Clone, Copy)]

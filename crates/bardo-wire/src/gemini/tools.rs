@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use bardo_types::Losses;
 use bardo_types::chat::{ChatRequest, Tool, ToolChoice};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect};
@@ -12,7 +13,6 @@ use crate::gemini::shapes::request::{CallingConfig, Declaration, ToolConfig, Too
 use crate::kit::custom_tools::has_grammar;
 use crate::kit::namespaces;
 use crate::kit::tool_names::ToolNames;
-use bardo_types::Losses;
 
 pub(super) fn encode<'a>(
     request: &'a ChatRequest,

@@ -15,13 +15,13 @@ wire_object! {
     /// A reasoning item, in either direction.
     struct ReasoningItem<'a> {
         "id" => id: Option<Str<'a>>,
-        "summary" => summary: Option<Vec<Words<'a>>>,
-        "content" => content: Option<Vec<Words<'a>>>,
+        "summary" => summary: Option<Vec<ReasoningWords<'a>>>,
+        "content" => content: Option<Vec<ReasoningWords<'a>>>,
         "encrypted_content" => encrypted_content: Option<Str<'a>>,
     }
 
     /// An entry of `summary` or `content`.
-    struct Words<'a> {
+    struct ReasoningWords<'a> {
         "text" => text: Option<Str<'a>>,
     }
 }
@@ -29,7 +29,7 @@ wire_object! {
 /// The thinking of a whole item: the text itself where it is given, else the summary with its
 /// parts as paragraphs.
 fn words(item: &ReasoningItem<'_>) -> (String, bool) {
-    let join = |list: &Option<Vec<Words<'_>>>, between: &str| {
+    let join = |list: &Option<Vec<ReasoningWords<'_>>>, between: &str| {
         let texts: Vec<&str> = list
             .iter()
             .flatten()

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use bardo_types::Losses;
 use bardo_types::chat::Role;
 
 use super::{BlockBody, Sent, Turn};
-use bardo_types::Losses;
 
 /// What the model is told of a call that nobody answered.
 const UNANSWERED: &str = "The tool was not run, or its result was lost.";

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use bardo_types::Losses;
 use bardo_types::chat::{
     CacheMark, ChatRequest, Document, DocumentSource, Message, Opaque, Part, Reasoning, Role, Text,
     ToolCall, ToolInput, ToolResult,
@@ -19,7 +20,6 @@ use crate::envelope;
 use crate::json::Members;
 use crate::kit::effort;
 use crate::kit::tool_names::ToolNames;
-use bardo_types::Losses;
 
 /// Makes the conversation, repairing what has one right form.
 ///

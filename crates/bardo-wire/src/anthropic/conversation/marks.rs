@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
+use bardo_types::Losses;
 use bardo_types::chat::{DocumentSource, IMAGE_BYTES, Role, tokens_of_bytes};
 use bardo_types::json::RawJson;
 use bardo_types::model::Capabilities;
 
 use super::{BlockBody, Conversation, Sent};
-use bardo_types::Losses;
 
 /// Most marks a request may have.
 const MARKS_MAX: usize = 4;

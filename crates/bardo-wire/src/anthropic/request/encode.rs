@@ -2,21 +2,19 @@
 
 use std::borrow::Cow;
 
+use bardo_types::Losses;
 use bardo_types::chat::{ChatRequest, OutputFormat, Part, ToolChoice, Verbosity};
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 
-use crate::anthropic::conversation;
 use crate::anthropic::conversation::{Conversation, ephemeral, write_blocks};
-use crate::anthropic::tools;
 use crate::anthropic::tools::{SentTool, SentToolChoice};
-use crate::anthropic::{sampling, schema, thinking};
+use crate::anthropic::{conversation, sampling, schema, thinking, tools};
 use crate::codec::{BadRequest, Encoded, Target};
 use crate::json::{Object, object};
 use crate::kit::size;
 use crate::kit::tool_names::{NameRule, ToolNames};
 use crate::quirks::Quirks;
-use bardo_types::Losses;
 
 /// Limit of the answer where neither the caller nor the catalog names one.
 const MAX_TOKENS_UNKNOWN: u64 = 32_000;

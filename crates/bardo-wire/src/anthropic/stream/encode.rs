@@ -9,12 +9,10 @@ use bardo_types::usage::Usage;
 use serde::de::IgnoredAny;
 
 use crate::anthropic::answer::encode::{message_id, stop_details};
-use crate::anthropic::blocks_out;
 use crate::anthropic::blocks_out::{CALL_STATE, TEXT_STATE};
-use crate::anthropic::{citation, error, finish, usage};
+use crate::anthropic::{blocks_out, citation, error, finish, usage};
 use crate::codec::{ErrorView, ReplyContext, StreamEncoder};
-use crate::json::Members;
-use crate::json::{Object, object};
+use crate::json::{Members, Object, object};
 
 /// An encoder of one Messages stream.
 #[must_use]

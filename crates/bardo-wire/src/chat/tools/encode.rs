@@ -7,8 +7,7 @@ use bardo_types::chat::{Tool, ToolChoice};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, ToolFormat};
 
-use crate::chat::request::encode::Job;
-use crate::chat::request::encode::pieces;
+use crate::chat::request::encode::{Job, pieces};
 use crate::json::{Array, Object};
 use crate::kit::custom_tools::has_grammar;
 use crate::kit::namespaces;

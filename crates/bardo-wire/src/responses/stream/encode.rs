@@ -13,9 +13,8 @@ use crate::json::Object;
 use crate::kit::namespaces;
 use crate::responses::answer::encode as reply;
 use crate::responses::answer::encode::{Frame, Status};
-use crate::responses::output;
 use crate::responses::output::item_id;
-use crate::responses::{error as failures, reasoning_item};
+use crate::responses::{error as failures, output, reasoning_item};
 
 mod blocks;
 mod calls;

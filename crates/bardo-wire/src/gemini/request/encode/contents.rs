@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
+use bardo_types::Losses;
 use bardo_types::chat::{
     CacheMark, ChatRequest, Message, Opaque, Part as Said, Role, Text, ToolCall, ToolInput,
     ToolResult,
@@ -18,7 +19,6 @@ use crate::gemini::shapes::request::{
     Content, FunctionCall, FunctionResponse, Outcome, Part, Plain, Speaker,
 };
 use crate::kit::tool_names::ToolNames;
-use bardo_types::Losses;
 
 /// What Gemini documents for calls that another model made.
 const FOREIGN_CALL_SIGNATURE: &str = "skip_thought_signature_validator";

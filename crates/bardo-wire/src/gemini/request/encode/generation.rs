@@ -1,5 +1,6 @@
 //! `generationConfig`: how words are drawn, how hard to think, what shape the answer has.
 
+use bardo_types::Losses;
 use bardo_types::chat::{ChatRequest, OutputFormat, Part, ThinkingDisplay, ThinkingMode};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect, Effort};
@@ -7,7 +8,6 @@ use bardo_types::model::{Capabilities, Dialect, Effort};
 use crate::gemini::request::encode::thinks;
 use crate::json::written_object;
 use crate::kit::effort;
-use bardo_types::Losses;
 
 /// Gemini takes no more stop texts than this.
 const MAX_STOPS: usize = 5;
