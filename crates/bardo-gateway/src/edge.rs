@@ -32,7 +32,7 @@ use self::replies::{
     answered, awaited, event_stream, identify, json_reply, log_refusal, refuse, replayed, whole,
 };
 use crate::account;
-use crate::auth::{Access, Gatekeeper, UnverifiedCall};
+use crate::auth::{Access, Gatekeeper, UnverifiedCall, presented_id};
 use crate::body::{self, BodyBudget, Room};
 use crate::cors::Cors;
 use crate::error::Problem;
@@ -137,6 +137,7 @@ impl Edge {
         let answered = self.answer(&mut caller, found, &head, body).await;
         let mut reply = answered.unwrap_or_else(|problem| {
             self.metrics.refused(problem.code);
+            let problem = problem.naming_key(presented_id(&head.headers).as_deref());
             log_refusal(&caller, &head, &problem);
             refuse(&caller, &problem)
         });

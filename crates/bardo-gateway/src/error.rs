@@ -216,6 +216,18 @@ impl Problem {
         }))
     }
 
+    /// Names the caller's key in the advice to add money.
+    pub(crate) fn naming_key(mut self, id: Option<&str>) -> Self {
+        if let (ErrorCode::InsufficientFunds, Some(id)) = (self.code, id) {
+            let named = self
+                .fault
+                .message
+                .replace("--key ID", &format!("--key {id}"));
+            self.fault.message = named.into();
+        }
+        self
+    }
+
     /// The body in the caller's dialect.
     pub(crate) fn body(&self, dialect: Dialect, request_id: &str) -> Bytes {
         let view = ErrorView {

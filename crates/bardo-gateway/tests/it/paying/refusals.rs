@@ -45,6 +45,8 @@ fn too_little_money_is_402_with_what_would_fit() {
             assert_eq!(header(&answer, "x-bardo-balance-warning"), "0.010000");
             let message = told["error"]["message"].as_str().expect("text");
             assert!(message.contains("0.010000 USD are available"), "{message}");
+            let advice = format!("deposit --key {} --usd", key.id);
+            assert!(message.contains(&advice), "{message}");
             let fits: u64 = message
                 .split_whitespace()
                 .find_map(|word| word.parse().ok().filter(|fits| *fits > 100u64))
