@@ -24,5 +24,5 @@ pub use port::{Amendment, BoxFuture, KeyError, KeyStore, LimitStore};
 pub use record::{CapRange, CapRanges, InvalidScopes, KeyRecord, KeyState, Scopes, SpendCaps};
 pub use tier::{KeyTier, TierRow, tiers};
 pub use verifier::{
-    Checked, KeyRefusal, KeyVerdict, Keys, Moment, Presence, Verifier, VerifierSettings,
+    Checked, KeyPresence, KeyRefusal, KeyVerdict, Moment, Presence, Verifier, VerifierSettings,
 };

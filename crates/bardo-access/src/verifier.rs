@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use bardo_types::ids::KeyId;
 use bardo_types::secret::Secret;
 
-pub use presence::{Keys, Presence};
+pub use presence::{KeyPresence, Presence};
 
 use self::hashing::{HashQueue, Hashing, Job};
 use self::tag::{Tag, Tagger};

@@ -1,7 +1,7 @@
 //! Where a budget does not pay for what was asked, a cheaper model answers, if the caller lets it.
 //! Never for a protected subsystem, and never unseen.
 
-use bardo_ledger::budget::Standing;
+use bardo_ledger::budget::BudgetStanding;
 use bardo_router::{Candidate, Router};
 use bardo_types::Degradation;
 use bardo_types::hints::RouteHints;
@@ -22,7 +22,7 @@ impl Engine {
     /// A second plan, of models of a lower tier that satisfy the same requirements; `None` where
     /// there are none, or the caller does not take them.
     pub(crate) fn downgrade(&self, call: &Call, plan: &Plan, short: &EngineError) -> Option<Plan> {
-        if call.task() != Task::Generate || plan.standing(call) != Standing::Flexible {
+        if call.task() != Task::Generate || plan.standing(call) != BudgetStanding::Flexible {
             return None;
         }
         let tiers = plan

@@ -1,5 +1,5 @@
 use bardo_access::{Admission, Throttled};
-use bardo_ledger::{CapScope, StoreError, Window};
+use bardo_ledger::{CapScope, CapWindow, StoreError};
 use bardo_router::{NoRoute, Refusal};
 use bardo_types::fault::Fault;
 use bardo_types::money::MicroUsd;
@@ -135,7 +135,7 @@ pub enum EngineError {
         /// The key, session or account that has the cap.
         scope: CapScope,
         /// Over which time.
-        window: Window,
+        window: CapWindow,
         /// The cap, as far as this request may use it.
         limit: MicroUsd,
         /// What is kept of the cap beyond that, for protected subsystems.

@@ -5,7 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bardo_ledger::hold::Slices;
-use bardo_ledger::{Bill, Charge, End, Record, Reservation, Settle, Settled, StoreError, bill};
+use bardo_ledger::{
+    Bill, Charge, End, ReceiptRecord, Reservation, Settle, Settled, StoreError, bill,
+};
 use bardo_types::model::{Price, Service};
 use bardo_types::money::MicroUsd;
 use bardo_types::receipt::{Amounts, Outcome, PaymentMode, Receipt};
@@ -314,9 +316,9 @@ impl Funds {
 }
 
 /// The row that the ledger keeps of a receipt.
-pub(crate) fn ledger_record(receipt: &Receipt) -> Record {
+pub(crate) fn ledger_record(receipt: &Receipt) -> ReceiptRecord {
     let usage = receipt.usage.as_ref();
-    Record {
+    ReceiptRecord {
         request: receipt.request_id.clone(),
         client_request_id: receipt.client_request_id.clone(),
         account: receipt.account.clone(),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use bardo_ledger::budget::Standing;
+use bardo_ledger::budget::BudgetStanding;
 use bardo_router::{Candidate, NoRoute, Router};
 use bardo_types::Degradation;
 use bardo_types::privacy::SecurityClass;
@@ -102,15 +102,15 @@ impl Plan {
     }
 
     /// What a budget may do about the request.
-    pub(crate) fn standing(&self, call: &Call) -> Standing {
+    pub(crate) fn standing(&self, call: &Call) -> BudgetStanding {
         let routed = self.routed.as_ref();
         let row = routed.and_then(|routed| routed.subsystem.as_ref());
         if row.is_some_and(|row| row.protected) {
-            Standing::Protected
+            BudgetStanding::Protected
         } else if allows_downgrade(call.principal(), call.hints().route.as_deref()) {
-            Standing::Flexible
+            BudgetStanding::Flexible
         } else {
-            Standing::Strict
+            BudgetStanding::Strict
         }
     }
 

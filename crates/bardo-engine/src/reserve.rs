@@ -6,7 +6,9 @@ use std::task::Poll;
 use bardo_access::KeyRecord;
 use bardo_ledger::budget;
 use bardo_ledger::hold::{self, Bound, HoldQuery, Sizing};
-use bardo_ledger::{Cap, CapScope, Holds, Refusal, Reservation, Reserve, StoreError, Window};
+use bardo_ledger::{
+    Cap, CapScope, CapWindow, Holds, LedgerRefusal, Reservation, Reserve, StoreError,
+};
 use bardo_types::money::MicroUsd;
 use bardo_types::usage::Usage;
 use bardo_wire::codec::BadRequest;
@@ -165,7 +167,8 @@ impl Engine {
                     max_tokens,
                 } => {
                     let fits = max_tokens.map(|fits| fits / call.size().choices);
-                    let refusal = refusal.unwrap_or(Refusal::Insufficient { needed, available });
+                    let refusal =
+                        refusal.unwrap_or(LedgerRefusal::Insufficient { needed, available });
                     return Err(refused(refusal, needed, fits, now_ms).of(key, call));
                 }
             };
@@ -219,36 +222,37 @@ async fn persist_soon(ledger: &Arc<dyn Holds>, record: &mut RequestRecord) {
 }
 
 /// What could be held instead.
-fn room(refusal: &Refusal) -> MicroUsd {
+fn room(refusal: &LedgerRefusal) -> MicroUsd {
     match refusal {
-        Refusal::Insufficient { available, .. } => *available,
-        Refusal::Capped { limit, used, .. } => limit.saturating_sub(*used),
-        Refusal::NoAccount(_) | Refusal::Duplicate(_) | Refusal::NoHold(_) | Refusal::Overflow => {
-            MicroUsd::ZERO
-        }
+        LedgerRefusal::Insufficient { available, .. } => *available,
+        LedgerRefusal::Capped { limit, used, .. } => limit.saturating_sub(*used),
+        LedgerRefusal::NoAccount(_)
+        | LedgerRefusal::Duplicate(_)
+        | LedgerRefusal::NoHold(_)
+        | LedgerRefusal::Overflow => MicroUsd::ZERO,
     }
 }
 
 fn refused(
-    refusal: Refusal,
+    refusal: LedgerRefusal,
     needed: MicroUsd,
     fits_max_tokens: Option<u64>,
     now_ms: u64,
 ) -> EngineError {
     match refusal {
-        Refusal::Insufficient { available, .. } => EngineError::Funds {
+        LedgerRefusal::Insufficient { available, .. } => EngineError::Funds {
             needed,
             available,
             fits_max_tokens: fits_max_tokens.filter(|&fits| fits > 0),
             limits: None,
         },
-        Refusal::NoAccount(_) => EngineError::Funds {
+        LedgerRefusal::NoAccount(_) => EngineError::Funds {
             needed,
             available: MicroUsd::ZERO,
             fits_max_tokens: None,
             limits: None,
         },
-        Refusal::Capped {
+        LedgerRefusal::Capped {
             scope,
             window,
             limit,
@@ -266,9 +270,9 @@ fn refused(
             retry_after_ms: resets_at_ms.map(|at| at.saturating_sub(now_ms)),
             limits: None,
         },
-        Refusal::Overflow => out_of_range(),
+        LedgerRefusal::Overflow => out_of_range(),
         // Ids are made here and never used twice.
-        Refusal::Duplicate(_) | Refusal::NoHold(_) => {
+        LedgerRefusal::Duplicate(_) | LedgerRefusal::NoHold(_) => {
             EngineError::Store(StoreError::Damaged(refusal.to_string()))
         }
     }
@@ -314,9 +318,9 @@ fn caps_of(key: &KeyRecord, call: &Call) -> Vec<Cap> {
     let spend = &key.scopes.spend;
     let mut caps = Vec::new();
     let windows = [
-        (Window::Day, spend.day),
-        (Window::Month, spend.month),
-        (Window::Total, spend.total),
+        (CapWindow::Day, spend.day),
+        (CapWindow::Month, spend.month),
+        (CapWindow::Total, spend.total),
     ];
     for (window, limit) in windows {
         if let Some(limit) = limit {
@@ -333,7 +337,7 @@ fn caps_of(key: &KeyRecord, call: &Call) -> Vec<Cap> {
         let session = call.hints().session.clone().unwrap_or_default();
         caps.push(Cap {
             scope: CapScope::Session(call.principal().account.clone(), session),
-            window: Window::Total,
+            window: CapWindow::Total,
             limit,
         });
     }

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bardo_access::{
-    KeyError, KeyRecord, KeyRefusal, KeyStore, Keys, Moment, Presence, PresentedKey, Verifier,
-    VerifierSettings,
+    KeyError, KeyPresence, KeyRecord, KeyRefusal, KeyStore, Moment, Presence, PresentedKey,
+    Verifier, VerifierSettings,
 };
 use bardo_engine::{Payer, Principal};
 use bardo_types::clock::{Clock, SystemClock};
@@ -136,9 +136,9 @@ impl StoredKeys {
     /// Whether there is any.
     pub(crate) async fn exist(&self) -> Result<bool, KeyError> {
         match self.presence.keys() {
-            Keys::Some => Ok(true),
-            Keys::None => Ok(false),
-            Keys::Ask(later) => later.await,
+            KeyPresence::Some => Ok(true),
+            KeyPresence::None => Ok(false),
+            KeyPresence::Ask(later) => later.await,
         }
     }
 }
@@ -258,9 +258,9 @@ impl Gatekeeper {
             AnonymousAccess::Never => Authentication::Now(Err(otherwise)),
             AnonymousAccess::Always => Authentication::Now(owner),
             AnonymousAccess::WithoutKeys(presence) => match presence.keys() {
-                Keys::Some => Authentication::Now(Err(otherwise)),
-                Keys::None => Authentication::Now(owner),
-                Keys::Ask(later) => Authentication::Later(Box::pin(async move {
+                KeyPresence::Some => Authentication::Now(Err(otherwise)),
+                KeyPresence::None => Authentication::Now(owner),
+                KeyPresence::Ask(later) => Authentication::Later(Box::pin(async move {
                     match later.await {
                         Ok(true) => Err(otherwise),
                         Ok(false) => owner,

@@ -67,9 +67,9 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     }
 }
 
-/// Writes an amount, a count or a time; none has more than [`Figure::ROOM`] bytes.
+/// Writes an amount, a count or a time; none has more than [`HeaderFigure::ROOM`] bytes.
 fn show(headers: &mut HeaderMap, name: HeaderName, value: impl Display) {
-    let mut figure = Figure::default();
+    let mut figure = HeaderFigure::default();
     if write!(figure, "{value}").is_ok()
         && let Ok(value) = HeaderValue::from_bytes(&figure.text[..figure.len])
     {
@@ -79,16 +79,16 @@ fn show(headers: &mut HeaderMap, name: HeaderName, value: impl Display) {
 
 /// A short text on the stack.
 #[derive(Default)]
-struct Figure {
+struct HeaderFigure {
     text: [u8; Self::ROOM],
     len: usize,
 }
 
-impl Figure {
+impl HeaderFigure {
     const ROOM: usize = 32;
 }
 
-impl std::fmt::Write for Figure {
+impl std::fmt::Write for HeaderFigure {
     fn write_str(&mut self, part: &str) -> std::fmt::Result {
         let room = self.text.get_mut(self.len..self.len + part.len());
         room.ok_or(std::fmt::Error)?

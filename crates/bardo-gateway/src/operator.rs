@@ -10,7 +10,7 @@ mod usage;
 use std::sync::Arc;
 
 use bardo_access::{KeyError, KeyStore, PresentedKey};
-use bardo_ledger::{Ledger, Refusal, StoreError};
+use bardo_ledger::{Ledger, LedgerRefusal, StoreError};
 use bardo_types::clock::Clock;
 use bardo_types::ids::{AccountId, KeyId};
 
@@ -61,8 +61,8 @@ impl From<KeyError> for OperatorError {
     }
 }
 
-impl From<Refusal> for OperatorError {
-    fn from(refusal: Refusal) -> Self {
+impl From<LedgerRefusal> for OperatorError {
+    fn from(refusal: LedgerRefusal) -> Self {
         Self::Invalid(refusal.to_string())
     }
 }

@@ -78,8 +78,8 @@ impl ProcessStores {
 
     fn open_sqlite(config: &StoreConfig, folder: &Path, purpose: Purpose) -> Result<Self, String> {
         let mode = match purpose {
-            Purpose::Serve => sqlite::Mode::Serve,
-            Purpose::Tool => sqlite::Mode::Tool,
+            Purpose::Serve => sqlite::OpenMode::Serve,
+            Purpose::Tool => sqlite::OpenMode::Tool,
         };
         let options = sqlite::Options {
             durability: match config.durability {

@@ -25,12 +25,12 @@ use self::account::{Account, Hold};
 use self::counters::{Counters, HeldCap};
 use self::ended::{Ended, EndedHolds};
 use self::pair::RequestKey;
-use crate::caps::{Cap, CapScope, Window};
-use crate::command::{Balance, Deposit, HoldState, HoldView, Refusal, Reservation, Reserve};
+use crate::caps::{Cap, CapScope, CapWindow};
+use crate::command::{Balance, Deposit, HoldState, HoldView, LedgerRefusal, Reservation, Reserve};
 
 pub use self::counters::CapCounter;
-pub use self::ending::{Pending, Prepared};
-pub use self::settle::{Paid, Settlement};
+pub use self::ending::{PendingEnd, PreparedEnd};
+pub use self::settle::{SettledCost, Settlement};
 
 /// The books in memory.
 ///
@@ -75,7 +75,7 @@ impl Book {
 
     /// Whether the counter of a cap is here. One that is not counts from zero.
     #[must_use]
-    pub fn has_cap(&self, scope: &CapScope, window: Window, start_ms: u64) -> bool {
+    pub fn has_cap(&self, scope: &CapScope, window: CapWindow, start_ms: u64) -> bool {
         self.counters.has(scope, window, start_ms)
     }
 
@@ -95,7 +95,7 @@ impl Book {
     /// # Errors
     /// When its account is missing or cannot bear it, or when it is known already: the store is
     /// damaged or was loaded twice.
-    pub fn load_hold(&mut self, view: HoldView, caps: &[Cap]) -> Result<(), Refusal> {
+    pub fn load_hold(&mut self, view: HoldView, caps: &[Cap]) -> Result<(), LedgerRefusal> {
         let HoldView {
             request,
             account: id,
@@ -105,12 +105,12 @@ impl Book {
             expires_at_ms,
         } = view;
         if self.knows(&id, &request) {
-            return Err(Refusal::Duplicate(request));
+            return Err(LedgerRefusal::Duplicate(request));
         }
         let account = self
             .accounts
             .get_mut(&id)
-            .ok_or_else(|| Refusal::NoAccount(id.clone()))?;
+            .ok_or_else(|| LedgerRefusal::NoAccount(id.clone()))?;
         account.hold_more(amount)?;
         let caps = counters::resolve(caps, created_at_ms);
         self.counters.hold(&caps, amount);
@@ -130,12 +130,18 @@ impl Book {
 
     /// Sets what a window's counter has counted as spent, as a store has it. A counter that is
     /// here already only rises.
-    pub fn load_cap(&mut self, scope: CapScope, window: Window, start_ms: u64, spent: MicroUsd) {
+    pub fn load_cap(&mut self, scope: CapScope, window: CapWindow, start_ms: u64, spent: MicroUsd) {
         self.counters.load(scope, window, start_ms, spent);
     }
 
     /// Remembers an end that a store has, so that the same request does not end again.
-    pub fn load_ended(&mut self, account: AccountId, request: RequestId, paid: Paid, now_ms: u64) {
+    pub fn load_ended(
+        &mut self,
+        account: AccountId,
+        request: RequestId,
+        paid: SettledCost,
+        now_ms: u64,
+    ) {
         self.ended
             .insert(account, request, Ended::Settled(paid), now_ms);
     }
@@ -145,15 +151,15 @@ impl Book {
     /// # Errors
     /// When the account is missing or has less, the request was seen before, or a cap would be
     /// exceeded. Nothing has changed then.
-    pub fn reserve(&mut self, command: &Reserve) -> Result<Reservation, Refusal> {
+    pub fn reserve(&mut self, command: &Reserve) -> Result<Reservation, LedgerRefusal> {
         if command.amount > MicroUsd::MAX {
-            return Err(Refusal::Overflow);
+            return Err(LedgerRefusal::Overflow);
         }
         if !self.has(&command.account) {
-            return Err(Refusal::NoAccount(command.account.clone()));
+            return Err(LedgerRefusal::NoAccount(command.account.clone()));
         }
         if self.knows(&command.account, &command.request) {
-            return Err(Refusal::Duplicate(command.request.clone()));
+            return Err(LedgerRefusal::Duplicate(command.request.clone()));
         }
         let account = self
             .accounts
@@ -193,8 +199,8 @@ impl Book {
         account: &AccountId,
         request: &RequestId,
         by: MicroUsd,
-    ) -> Result<Reservation, Refusal> {
-        let no_hold = || Refusal::NoHold(request.clone());
+    ) -> Result<Reservation, LedgerRefusal> {
+        let no_hold = || LedgerRefusal::NoHold(request.clone());
         if self.is_ending(account, request) {
             return Err(no_hold());
         }
@@ -204,7 +210,7 @@ impl Book {
         let hold = hold.ok_or_else(no_hold)?;
         found.check(by)?;
         self.counters.check(&hold.caps, by)?;
-        let held = hold.amount.checked_add(by).ok_or(Refusal::Overflow)?;
+        let held = hold.amount.checked_add(by).ok_or(LedgerRefusal::Overflow)?;
         found.hold_more(by)?;
         let hold = found.holds.get_mut(request).ok_or_else(no_hold)?;
         self.counters.hold(&hold.caps, by);
@@ -220,14 +226,14 @@ impl Book {
     ///
     /// # Errors
     /// When the sum is out of range.
-    pub fn deposit(&mut self, command: &Deposit) -> Result<Balance, Refusal> {
+    pub fn deposit(&mut self, command: &Deposit) -> Result<Balance, LedgerRefusal> {
         let before = self
             .accounts
             .get(&command.account)
             .map_or(MicroUsd::ZERO, |account| account.deposited);
         let deposited = before
             .checked_add(command.amount)
-            .ok_or(Refusal::Overflow)?;
+            .ok_or(LedgerRefusal::Overflow)?;
         let account = self.accounts.entry(command.account.clone()).or_default();
         account.deposited = deposited;
         Ok(account.balance())
@@ -313,7 +319,7 @@ impl Book {
         &mut self,
         account: &AccountId,
         charged: MicroUsd,
-        counters: &[(CapScope, Window, u64)],
+        counters: &[(CapScope, CapWindow, u64)],
     ) {
         if let Some(found) = self.accounts.get_mut(account) {
             found.spent = found.spent.saturating_sub(charged);
@@ -325,7 +331,7 @@ impl Book {
 
     /// What is spent and held of a window's counter, together.
     #[must_use]
-    pub fn used(&self, scope: &CapScope, window: Window, now_ms: u64) -> MicroUsd {
+    pub fn used(&self, scope: &CapScope, window: CapWindow, now_ms: u64) -> MicroUsd {
         self.counters.used(scope, window, window.bounds(now_ms).0)
     }
 

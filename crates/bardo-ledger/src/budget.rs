@@ -2,11 +2,11 @@
 
 use bardo_types::money::{BasisPoints, MicroUsd};
 
-use crate::caps::{Cap, CapScope, Window};
+use crate::caps::{Cap, CapScope, CapWindow};
 
 /// Whether a budget may be spent to its end, and what may be done about one that is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum BudgetStanding {
     /// A protected subsystem: it has the reserved share to itself and is never downgraded.
     Protected,
     /// Anything else, where a cheaper model may answer.
@@ -19,13 +19,13 @@ pub enum Standing {
 /// unless it is protected. Rounded so that the share is never smaller than it says. A cap of a
 /// subsystem is whole: the share is one of the key's day.
 #[must_use]
-pub fn caps_for(caps: &[Cap], standing: Standing, reserved: BasisPoints) -> Vec<Cap> {
+pub fn caps_for(caps: &[Cap], standing: BudgetStanding, reserved: BasisPoints) -> Vec<Cap> {
     let kept = 10_000_u32.saturating_sub(reserved.get());
     caps.iter()
         .map(|cap| {
             let is_of_subsystem = matches!(cap.scope, CapScope::Subsystem(..));
             let keeps =
-                cap.window == Window::Day && standing != Standing::Protected && !is_of_subsystem;
+                cap.window == CapWindow::Day && standing != BudgetStanding::Protected && !is_of_subsystem;
             let limit = if keeps {
                 let share = u128::from(cap.limit.get()) * u128::from(kept) / 10_000;
                 MicroUsd::new(u64::try_from(share).unwrap_or(u64::MAX))
@@ -60,32 +60,32 @@ mod tests {
             limit: micro(limit),
         };
         let caps = [
-            cap(Window::Day, 1_000_000),
-            cap(Window::Month, 2_000_000),
-            cap(Window::Total, 3_000_000),
+            cap(CapWindow::Day, 1_000_000),
+            cap(CapWindow::Month, 2_000_000),
+            cap(CapWindow::Total, 3_000_000),
         ];
         let limits = |standing, reserved| -> Vec<u64> {
             let caps = caps_for(&caps, standing, reserved);
             caps.iter().map(|cap| cap.limit.get()).collect()
         };
         let whole = vec![1_000_000, 2_000_000, 3_000_000];
-        assert_eq!(limits(Standing::Protected, RESERVED), whole);
+        assert_eq!(limits(BudgetStanding::Protected, RESERVED), whole);
         let less = vec![850_000, 2_000_000, 3_000_000];
-        assert_eq!(limits(Standing::Flexible, RESERVED), less);
-        assert_eq!(limits(Standing::Strict, RESERVED), less);
-        assert_eq!(limits(Standing::Strict, BasisPoints::ZERO), whole);
-        assert_eq!(limits(Standing::Strict, BasisPoints::MAX)[0], 0);
+        assert_eq!(limits(BudgetStanding::Flexible, RESERVED), less);
+        assert_eq!(limits(BudgetStanding::Strict, RESERVED), less);
+        assert_eq!(limits(BudgetStanding::Strict, BasisPoints::ZERO), whole);
+        assert_eq!(limits(BudgetStanding::Strict, BasisPoints::MAX)[0], 0);
         let of_subsystem = Cap {
             scope: CapScope::Subsystem(KeyId::parse("key").unwrap(), "dream_rem".into()),
-            ..cap(Window::Day, 250_000)
+            ..cap(CapWindow::Day, 250_000)
         };
-        let whole = caps_for(&[of_subsystem], Standing::Flexible, RESERVED);
+        let whole = caps_for(&[of_subsystem], BudgetStanding::Flexible, RESERVED);
         assert_eq!(whole[0].limit, micro(250_000));
-        let odd = caps_for(&[cap(Window::Day, 7)], Standing::Strict, RESERVED);
+        let odd = caps_for(&[cap(CapWindow::Day, 7)], BudgetStanding::Strict, RESERVED);
         assert_eq!(odd[0].limit, micro(5), "5.95 would reach into the share");
         let most = caps_for(
-            &[cap(Window::Day, MicroUsd::MAX.get())],
-            Standing::Strict,
+            &[cap(CapWindow::Day, MicroUsd::MAX.get())],
+            BudgetStanding::Strict,
             BasisPoints::ZERO,
         );
         assert_eq!(most[0].limit, MicroUsd::MAX);

@@ -20,7 +20,7 @@ pub enum CapScope {
 
 /// Over which time a cap counts. Windows are of UTC, so that they are the same everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Window {
+pub enum CapWindow {
     /// From one midnight to the next.
     Day,
     /// From the first of a month to the first of the next.
@@ -31,7 +31,7 @@ pub enum Window {
 
 const DAY_MS: u64 = 86_400_000;
 
-impl Window {
+impl CapWindow {
     /// When the window around `now_ms` began, and when the next one begins, in Unix milliseconds;
     /// `None`: never. A counter is known by its window's beginning, so a clock that steps back
     /// goes on counting in the earlier window and a clock that repeats an hour changes nothing.
@@ -106,7 +106,7 @@ pub struct Cap {
     /// The key, session or account whose spending is capped.
     pub scope: CapScope,
     /// Over which time.
-    pub window: Window,
+    pub window: CapWindow,
     /// At most so much; 0 blocks.
     pub limit: MicroUsd,
 }
@@ -148,25 +148,25 @@ mod tests {
         for pair in months.windows(2) {
             let expected = (pair[0], Some(pair[1]));
             for now_ms in [pair[0], pair[0] + 1, pair[0] + 27 * DAY_MS, pair[1] - 1] {
-                assert_eq!(Window::Month.bounds(now_ms), expected, "{now_ms}");
+                assert_eq!(CapWindow::Month.bounds(now_ms), expected, "{now_ms}");
             }
         }
         // 2028-02-29T12:00:00Z and 2026-11-20T16:00:00Z, from `date`.
         assert_eq!(
-            Window::Month.bounds(1_835_438_400_000),
+            CapWindow::Month.bounds(1_835_438_400_000),
             (1_832_976_000_000, Some(1_835_481_600_000))
         );
         assert_eq!(
-            Window::Day.bounds(1_795_190_400_000),
+            CapWindow::Day.bounds(1_795_190_400_000),
             (1_795_132_800_000, Some(1_795_219_200_000))
         );
-        assert_eq!(Window::Total.bounds(u64::MAX), (0, None));
+        assert_eq!(CapWindow::Total.bounds(u64::MAX), (0, None));
     }
 
     proptest! {
         #[test]
         fn every_moment_is_in_exactly_one_window(now_ms in 0..u64::MAX, step in 0..100 * DAY_MS) {
-            for window in [Window::Day, Window::Month] {
+            for window in [CapWindow::Day, CapWindow::Month] {
                 let (start, end) = window.bounds(now_ms);
                 prop_assert!(start <= now_ms);
                 prop_assert!(end.is_none_or(|end| now_ms < end));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
 
-use crate::book::Paid;
-use crate::caps::{Cap, CapScope, Window};
+use crate::book::SettledCost;
+use crate::caps::{Cap, CapScope, CapWindow};
 
 /// Takes money out of reach before it is spent.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ pub struct Reservation {
 
 /// Why money was not held.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum LedgerRefusal {
     /// The account has less.
     #[error("{needed} USD are needed, but only {available} USD are available")]
     Insufficient {
@@ -55,7 +55,7 @@ pub enum Refusal {
         /// The key, session or account that has the cap.
         scope: CapScope,
         /// Over which time.
-        window: Window,
+        window: CapWindow,
         /// Amount of the cap.
         limit: MicroUsd,
         /// What is spent and held of it.
@@ -94,11 +94,11 @@ impl Charge {
     /// What is paid of the charge where only `reach` can be taken: the provider's part first. The
     /// rest is the shortfall.
     #[must_use]
-    pub fn within(&self, reach: MicroUsd) -> Paid {
+    pub fn within(&self, reach: MicroUsd) -> SettledCost {
         let provider_cost = self.provider_cost.min(reach);
         let spread = self.spread.min(reach.saturating_sub(provider_cost));
         let missing = self.provider_cost.saturating_sub(provider_cost);
-        Paid {
+        SettledCost {
             provider_cost,
             spread,
             shortfall: missing
@@ -123,7 +123,7 @@ pub enum End {
 
 /// A receipt as it is kept: the columns that are summed, and all of it as JSON.
 #[derive(Debug, Clone)]
-pub struct Record {
+pub struct ReceiptRecord {
     /// Id of the request.
     pub request: RequestId,
     /// The caller's own name for the request, under which it is found too.
@@ -158,7 +158,7 @@ pub struct Record {
     pub json: Arc<str>,
 }
 
-impl Record {
+impl ReceiptRecord {
     /// The outcome of this name; `unknown` for any other text.
     #[must_use]
     pub fn outcome_named(name: &str) -> &'static str {
@@ -179,7 +179,7 @@ pub struct Settle {
     /// How it ends.
     pub end: End,
     /// Kept in the same transaction.
-    pub record: Option<Record>,
+    pub record: Option<ReceiptRecord>,
     /// Unix milliseconds now.
     pub now_ms: u64,
 }

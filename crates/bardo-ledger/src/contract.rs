@@ -40,7 +40,7 @@ mod settling;
 
 use std::sync::Arc;
 
-use crate::port::{Future, Ledger};
+use crate::port::{Ledger, LedgerFuture};
 
 pub use self::rig::{block_on, join_all};
 
@@ -49,13 +49,13 @@ pub use self::rig::{block_on, join_all};
 pub struct Case {
     /// What is claimed.
     pub name: &'static str,
-    run: fn(Arc<dyn Ledger>) -> Future<'static, ()>,
+    run: fn(Arc<dyn Ledger>) -> LedgerFuture<'static, ()>,
 }
 
 impl Case {
     /// Panics where the store breaks the claim.
     #[must_use]
-    pub fn run(&self, ledger: Arc<dyn Ledger>) -> Future<'static, ()> {
+    pub fn run(&self, ledger: Arc<dyn Ledger>) -> LedgerFuture<'static, ()> {
         (self.run)(ledger)
     }
 }

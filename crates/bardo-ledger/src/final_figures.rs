@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use bardo_types::money::MicroUsd;
 
-use crate::command::Record;
+use crate::command::ReceiptRecord;
 
 /// What settling came to, as the receipt shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct FinalFigures {
     pub balance: Option<MicroUsd>,
 }
 
-impl Record {
+impl ReceiptRecord {
     /// The receipt with what settling really came to.
     #[must_use]
     pub fn with_final(&self, figures: &FinalFigures) -> Self {

@@ -25,13 +25,13 @@ mod port;
 mod receipts;
 
 pub use bill::{Bill, bill};
-pub use book::{Book, CapCounter, Paid, Pending, Prepared, Sessions, Settlement};
-pub use caps::{Cap, CapScope, Window};
+pub use book::{Book, CapCounter, PendingEnd, PreparedEnd, Sessions, SettledCost, Settlement};
+pub use caps::{Cap, CapScope, CapWindow};
 pub use command::{
-    Balance, Charge, Deposit, End, HoldState, HoldView, Posting, PostingKind, Record, Refusal,
-    Reservation, Reserve, Settle, Settled, Verification,
+    Balance, Charge, Deposit, End, HoldState, HoldView, LedgerRefusal, Posting, PostingKind,
+    ReceiptRecord, Reservation, Reserve, Settle, Settled, Verification,
 };
 pub use final_figures::FinalFigures;
 pub use memory::MemoryLedger;
-pub use port::{Accounts, Funds, Future, Holds, Ledger, Receipts, StoreError};
+pub use port::{Accounts, Funds, Holds, Ledger, LedgerFuture, Receipts, StoreError};
 pub use receipts::{Cursor, Dimension, Group, ListQuery, ReceiptFilter, SumQuery, SumRow, Sums};

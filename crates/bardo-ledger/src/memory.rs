@@ -10,12 +10,12 @@ use std::sync::{Mutex, MutexGuard};
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
 
-use crate::book::{Book, Paid, Settlement};
+use crate::book::{Book, SettledCost, Settlement};
 use crate::command::{
-    Balance, Deposit, End, HoldView, Posting, PostingKind, Record, Refusal, Reservation, Reserve,
-    Settle, Settled, Verification,
+    Balance, Deposit, End, HoldView, LedgerRefusal, Posting, PostingKind, ReceiptRecord,
+    Reservation, Reserve, Settle, Settled, Verification,
 };
-use crate::port::{Accounts, Funds, Future, Holds, Receipts, StoreError};
+use crate::port::{Accounts, Funds, Holds, LedgerFuture, Receipts, StoreError};
 use crate::receipts::{Cursor, Group, ListQuery, SumQuery, SumRow, Sums};
 
 /// Books that end with the process.
@@ -28,7 +28,7 @@ struct Inner {
     postings: Vec<Posting>,
     transfers: u64,
     deposits: HashSet<(AccountId, String)>,
-    records: Vec<Record>,
+    records: Vec<ReceiptRecord>,
     recorded: HashMap<(AccountId, RequestId), usize>,
 }
 
@@ -58,7 +58,7 @@ impl MemoryLedger {
     }
 }
 
-fn ready<'a, T: Send + 'a>(value: T) -> Future<'a, Result<T, StoreError>> {
+fn ready<'a, T: Send + 'a>(value: T) -> LedgerFuture<'a, Result<T, StoreError>> {
     Box::pin(std::future::ready(Ok(value)))
 }
 
@@ -78,7 +78,7 @@ impl Inner {
         }
     }
 
-    fn deposit(&mut self, command: &Deposit) -> Result<Balance, Refusal> {
+    fn deposit(&mut self, command: &Deposit) -> Result<Balance, LedgerRefusal> {
         let reference = (command.account.clone(), command.reference.clone());
         if self.deposits.contains(&reference) {
             return Ok(self.book.balance(&command.account).unwrap_or_default());
@@ -104,7 +104,7 @@ impl Inner {
             return settlement;
         }
         if let End::Capture(charge) = &command.end {
-            let Paid {
+            let SettledCost {
                 provider_cost,
                 spread,
                 ..
@@ -136,7 +136,7 @@ impl Inner {
     }
 
     /// Keeps a receipt in the place of an earlier one of the same request.
-    fn keep(&mut self, record: Record) {
+    fn keep(&mut self, record: ReceiptRecord) {
         let key = (record.account.clone(), record.request.clone());
         match self.recorded.get(&key) {
             Some(at) => self.records[*at] = record,
@@ -205,7 +205,7 @@ impl Inner {
     }
 
     fn receipt(&self, account: &AccountId, id: &str) -> Option<String> {
-        let own = |record: &&Record| record.account == *account;
+        let own = |record: &&ReceiptRecord| record.account == *account;
         let named = self
             .records
             .iter()
@@ -236,13 +236,13 @@ impl Inner {
             .collect()
     }
 
-    fn list(&self, query: &ListQuery) -> Vec<Record> {
-        let is_after = |record: &Record| {
+    fn list(&self, query: &ListQuery) -> Vec<ReceiptRecord> {
+        let is_after = |record: &ReceiptRecord| {
             let last = query.after.as_ref();
             last.is_none_or(|last| Cursor::of(record) < *last)
         };
         let records = self.records.iter();
-        let mut listed: Vec<Record> = records
+        let mut listed: Vec<ReceiptRecord> = records
             .filter(|record| query.filter.covers(record) && is_after(record))
             .cloned()
             .collect();
@@ -268,14 +268,14 @@ impl Funds for MemoryLedger {
     fn balance<'a>(
         &'a self,
         account: &'a AccountId,
-    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Option<Balance>, StoreError>> {
         ready(self.inner().book.balance(account))
     }
 
     fn deposit(
         &self,
         command: Deposit,
-    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
+    ) -> LedgerFuture<'_, Result<Result<Balance, LedgerRefusal>, StoreError>> {
         ready(self.inner().deposit(&command))
     }
 }
@@ -284,7 +284,7 @@ impl Holds for MemoryLedger {
     fn reserve(
         &self,
         command: Reserve,
-    ) -> Future<'_, Result<Result<Reservation, Refusal>, StoreError>> {
+    ) -> LedgerFuture<'_, Result<Result<Reservation, LedgerRefusal>, StoreError>> {
         ready(self.inner().book.reserve(&command))
     }
 
@@ -292,7 +292,7 @@ impl Holds for MemoryLedger {
         &'a self,
         _account: &'a AccountId,
         _request: &'a RequestId,
-    ) -> Future<'a, Result<(), StoreError>> {
+    ) -> LedgerFuture<'a, Result<(), StoreError>> {
         ready(())
     }
 
@@ -302,11 +302,11 @@ impl Holds for MemoryLedger {
         request: &'a RequestId,
         by: MicroUsd,
         _now_ms: u64,
-    ) -> Future<'a, Result<Result<Reservation, Refusal>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Result<Reservation, LedgerRefusal>, StoreError>> {
         ready(self.inner().book.extend(account, request, by))
     }
 
-    fn settle(&self, command: Settle) -> Future<'_, Result<Settled, StoreError>> {
+    fn settle(&self, command: Settle) -> LedgerFuture<'_, Result<Settled, StoreError>> {
         ready(self.inner().settle(&command).settled())
     }
 
@@ -320,7 +320,7 @@ impl Holds for MemoryLedger {
         });
     }
 
-    fn record(&self, record: Record) {
+    fn record(&self, record: ReceiptRecord) {
         self.inner().keep(record);
     }
 }
@@ -331,22 +331,22 @@ impl Accounts for MemoryLedger {
         account: &'a AccountId,
         after: u64,
         limit: u32,
-    ) -> Future<'a, Result<Vec<Posting>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Vec<Posting>, StoreError>> {
         ready(self.inner().postings(account, after, limit))
     }
 
     fn holds<'a>(
         &'a self,
         account: Option<&'a AccountId>,
-    ) -> Future<'a, Result<Vec<HoldView>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Vec<HoldView>, StoreError>> {
         ready(self.inner().book.holds(account))
     }
 
-    fn expire(&self, now_ms: u64) -> Future<'_, Result<u64, StoreError>> {
+    fn expire(&self, now_ms: u64) -> LedgerFuture<'_, Result<u64, StoreError>> {
         ready(count(self.inner().book.expire(now_ms).len()))
     }
 
-    fn verify(&self) -> Future<'_, Result<Verification, StoreError>> {
+    fn verify(&self) -> LedgerFuture<'_, Result<Verification, StoreError>> {
         ready(self.inner().verify())
     }
 }
@@ -356,15 +356,15 @@ impl Receipts for MemoryLedger {
         &'a self,
         account: &'a AccountId,
         id: &'a str,
-    ) -> Future<'a, Result<Option<String>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Option<String>, StoreError>> {
         ready(self.inner().receipt(account, id))
     }
 
-    fn sums(&self, query: SumQuery) -> Future<'_, Result<Vec<SumRow>, StoreError>> {
+    fn sums(&self, query: SumQuery) -> LedgerFuture<'_, Result<Vec<SumRow>, StoreError>> {
         ready(self.inner().sums(&query))
     }
 
-    fn list(&self, query: ListQuery) -> Future<'_, Result<Vec<Record>, StoreError>> {
+    fn list(&self, query: ListQuery) -> LedgerFuture<'_, Result<Vec<ReceiptRecord>, StoreError>> {
         ready(self.inner().list(&query))
     }
 

@@ -6,13 +6,13 @@ use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
 
 use crate::command::{
-    Balance, Deposit, HoldView, Posting, Record, Refusal, Reservation, Reserve, Settle, Settled,
-    Verification,
+    Balance, Deposit, HoldView, LedgerRefusal, Posting, ReceiptRecord, Reservation, Reserve,
+    Settle, Settled, Verification,
 };
 use crate::receipts::{ListQuery, SumQuery, SumRow};
 
 /// What every call of a store answers with.
-pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
+pub type LedgerFuture<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
 
 /// The store did not do what was asked. Nothing is known of what it did: asking again with the
 /// same ids is safe, taking silence for "no" is not.
@@ -29,14 +29,16 @@ pub enum StoreError {
 /// Money of accounts: what is there, and what comes in.
 pub trait Funds: Send + Sync {
     /// Puts money in, making the account where there is none. Answers its balance after.
-    fn deposit(&self, command: Deposit)
-    -> Future<'_, Result<Result<Balance, Refusal>, StoreError>>;
+    fn deposit(
+        &self,
+        command: Deposit,
+    ) -> LedgerFuture<'_, Result<Result<Balance, LedgerRefusal>, StoreError>>;
 
     /// Where an account stands; `None` where there is none.
     fn balance<'a>(
         &'a self,
         account: &'a AccountId,
-    ) -> Future<'a, Result<Option<Balance>, StoreError>>;
+    ) -> LedgerFuture<'a, Result<Option<Balance>, StoreError>>;
 }
 
 /// Money of requests, from the hold to the charge. An acknowledged change survives the process.
@@ -46,14 +48,14 @@ pub trait Holds: Funds {
     fn reserve(
         &self,
         command: Reserve,
-    ) -> Future<'_, Result<Result<Reservation, Refusal>, StoreError>>;
+    ) -> LedgerFuture<'_, Result<Result<Reservation, LedgerRefusal>, StoreError>>;
 
     /// Answers when the hold would survive the process. No content may reach a caller before.
     fn persist<'a>(
         &'a self,
         account: &'a AccountId,
         request: &'a RequestId,
-    ) -> Future<'a, Result<(), StoreError>>;
+    ) -> LedgerFuture<'a, Result<(), StoreError>>;
 
     /// Holds `by` more for an open hold, under the same caps.
     fn extend<'a>(
@@ -62,18 +64,18 @@ pub trait Holds: Funds {
         request: &'a RequestId,
         by: MicroUsd,
         now_ms: u64,
-    ) -> Future<'a, Result<Result<Reservation, Refusal>, StoreError>>;
+    ) -> LedgerFuture<'a, Result<Result<Reservation, LedgerRefusal>, StoreError>>;
 
     /// Ends a hold; the answer is on disk. A hold that was never made, or has expired, is charged
     /// from what is available.
-    fn settle(&self, command: Settle) -> Future<'_, Result<Settled, StoreError>>;
+    fn settle(&self, command: Settle) -> LedgerFuture<'_, Result<Settled, StoreError>>;
 
     /// Gives back a hold of which nothing was spent, without waiting; a failure leaves it to
     /// expire.
     fn release(&self, account: &AccountId, request: &RequestId, now_ms: u64);
 
     /// Keeps a receipt that moves no money. It may be dropped under pressure; drops are counted.
-    fn record(&self, record: Record);
+    fn record(&self, record: ReceiptRecord);
 }
 
 /// Accounts as operators see them: postings, open holds, and whether all adds up.
@@ -84,19 +86,19 @@ pub trait Accounts: Funds {
         account: &'a AccountId,
         after: u64,
         limit: u32,
-    ) -> Future<'a, Result<Vec<Posting>, StoreError>>;
+    ) -> LedgerFuture<'a, Result<Vec<Posting>, StoreError>>;
 
     /// Holds that have not ended, oldest first; of one account or of all.
     fn holds<'a>(
         &'a self,
         account: Option<&'a AccountId>,
-    ) -> Future<'a, Result<Vec<HoldView>, StoreError>>;
+    ) -> LedgerFuture<'a, Result<Vec<HoldView>, StoreError>>;
 
     /// Releases open holds whose time is over; answers how many.
-    fn expire(&self, now_ms: u64) -> Future<'_, Result<u64, StoreError>>;
+    fn expire(&self, now_ms: u64) -> LedgerFuture<'_, Result<u64, StoreError>>;
 
     /// Adds everything up.
-    fn verify(&self) -> Future<'_, Result<Verification, StoreError>>;
+    fn verify(&self) -> LedgerFuture<'_, Result<Verification, StoreError>>;
 }
 
 /// Receipts of requests: one of them, some of them, or sums over many, of one account or of all.
@@ -107,16 +109,16 @@ pub trait Receipts: Send + Sync {
         &'a self,
         account: &'a AccountId,
         id: &'a str,
-    ) -> Future<'a, Result<Option<String>, StoreError>>;
+    ) -> LedgerFuture<'a, Result<Option<String>, StoreError>>;
 
     /// Sums of receipts, a row for each group in their order.
-    fn sums(&self, query: SumQuery) -> Future<'_, Result<Vec<SumRow>, StoreError>>;
+    fn sums(&self, query: SumQuery) -> LedgerFuture<'_, Result<Vec<SumRow>, StoreError>>;
 
     /// Receipts one by one, newest first.
-    fn list(&self, query: ListQuery) -> Future<'_, Result<Vec<Record>, StoreError>>;
+    fn list(&self, query: ListQuery) -> LedgerFuture<'_, Result<Vec<ReceiptRecord>, StoreError>>;
 
     /// Answers when what was recorded before can be read, as far as the store can tell.
-    fn flush(&self) -> Future<'_, Result<(), StoreError>> {
+    fn flush(&self) -> LedgerFuture<'_, Result<(), StoreError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 

@@ -3,7 +3,7 @@
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
 
-use crate::command::Record;
+use crate::command::ReceiptRecord;
 
 /// Receipts that a query covers. A member that is `None` excludes nothing.
 #[derive(Debug, Clone, Default)]
@@ -40,7 +40,7 @@ impl ReceiptFilter {
     }
 
     /// Whether a receipt is covered.
-    pub(crate) fn covers(&self, record: &Record) -> bool {
+    pub(crate) fn covers(&self, record: &ReceiptRecord) -> bool {
         let is = |wanted: Option<&str>, found: Option<&str>| wanted.is_none() || wanted == found;
         (self.from_ms..self.to_ms).contains(&record.at_ms)
             && is(
@@ -129,7 +129,7 @@ impl SumQuery {
     }
 
     /// The group of a receipt.
-    pub(crate) fn group(&self, record: &Record) -> Group {
+    pub(crate) fn group(&self, record: &ReceiptRecord) -> Group {
         let by = |dimension, name: Option<&str>| {
             name.filter(|_| self.by.contains(&dimension))
                 .map(str::to_owned)
@@ -190,7 +190,7 @@ pub struct Sums {
 
 impl Sums {
     /// Sums of a single receipt.
-    pub(crate) fn of(record: &Record) -> Self {
+    pub(crate) fn of(record: &ReceiptRecord) -> Self {
         Self {
             requests: 1,
             failed_requests: u64::from(record.outcome == "failed"),
@@ -261,7 +261,7 @@ pub struct Cursor {
 impl Cursor {
     /// Place of a receipt.
     #[must_use]
-    pub fn of(record: &Record) -> Self {
+    pub fn of(record: &ReceiptRecord) -> Self {
         Self {
             at_ms: record.at_ms,
             request: record.request.clone(),

@@ -11,8 +11,8 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bardo_ledger::{Charge, Deposit, End, Ledger, Record, Reserve, Settle};
-use bardo_store::sqlite::{Mode, SqliteStore};
+use bardo_ledger::{Charge, Deposit, End, Ledger, ReceiptRecord, Reserve, Settle};
+use bardo_store::sqlite::{OpenMode, SqliteStore};
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
 
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (callers, requests) in LOADS {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("ledger.db");
-        let store = Arc::new(SqliteStore::open(&file, Mode::Serve)?);
+        let store = Arc::new(SqliteStore::open(&file, OpenMode::Serve)?);
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         runtime.block_on(fund(&*store, accounts))?;
         let before = processor_time();
@@ -114,7 +114,7 @@ async fn one(
             now_ms,
         })
         .await??;
-    let record = Record {
+    let record = ReceiptRecord {
         request: request.clone(),
         client_request_id: None,
         account: account.clone(),

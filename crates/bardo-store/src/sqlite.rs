@@ -8,7 +8,7 @@
 //! or when [`Holds::persist`](bardo_ledger::Holds::persist) is awaited. What an end frees is free only once the end is in the
 //! journal, so a write that fails is taken back exactly.
 //!
-//! Commands such as `keys create` open the same database beside a server ([`Mode::Tool`]). They put
+//! Commands such as `keys create` open the same database beside a server ([`OpenMode::Tool`]). They put
 //! money in, change keys and end holds of unknown outcome, each in a transaction of its own, and
 //! leave a row in `changes`, which the server reads within 50 ms, or at once on
 //! [`SqliteStore::refresh`], which carries over what waits as well. Where no server runs they carry
@@ -54,7 +54,7 @@ use bardo_types::clock::{Clock, SystemClock};
 use self::reader::Readers;
 use self::schema::Tuning;
 use self::server::SqliteServer;
-use self::shared::Action;
+use self::shared::WriterAction;
 use self::tool::SqliteTool;
 
 pub use self::error::OpenError;
@@ -62,7 +62,7 @@ pub use self::schema::Durability;
 
 /// What a store is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum OpenMode {
     /// To serve: only one process at a time.
     Serve,
     /// To look and to change a little, also while a server runs.
@@ -150,7 +150,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// See [`Self::open_with`].
-    pub fn open(path: impl AsRef<Path>, mode: Mode) -> Result<Self, OpenError> {
+    pub fn open(path: impl AsRef<Path>, mode: OpenMode) -> Result<Self, OpenError> {
         Self::open_with(path, mode, &Options::default())
     }
 
@@ -162,13 +162,13 @@ impl SqliteStore {
     /// be read and written.
     pub fn open_with(
         path: impl AsRef<Path>,
-        mode: Mode,
+        mode: OpenMode,
         options: &Options,
     ) -> Result<Self, OpenError> {
         let path = path.as_ref();
         let side = match mode {
-            Mode::Serve => Side::Server(SqliteServer::open(path, options)?),
-            Mode::Tool => Side::Tool(SqliteTool::open(path, options)?),
+            OpenMode::Serve => Side::Server(SqliteServer::open(path, options)?),
+            OpenMode::Tool => Side::Tool(SqliteTool::open(path, options)?),
         };
         let readers =
             Readers::start(path.to_owned(), options.tuning()).map_err(|source| OpenError::Io {
@@ -189,7 +189,7 @@ impl SqliteStore {
     /// When the database cannot be written.
     pub async fn refresh(&self) -> Result<(), StoreError> {
         match &self.side {
-            Side::Server(server) => server.ask(Action::Refresh).await,
+            Side::Server(server) => server.ask(WriterAction::Refresh).await,
             Side::Tool(tool) => tool.catch_up().map(|_| ()),
         }
     }
@@ -215,7 +215,11 @@ impl SqliteStore {
         let mut sum = 0;
         loop {
             let count = match &self.side {
-                Side::Server(server) => server.ask(|reply| Action::Prune(before_ms, reply)).await?,
+                Side::Server(server) => {
+                    server
+                        .ask(|reply| WriterAction::Prune(before_ms, reply))
+                        .await?
+                }
                 Side::Tool(tool) => tool.prune(before_ms, writer::PRUNE)?,
             };
             if count == 0 {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bardo_ledger::{
-    Balance, Deposit, Funds, Future, Holds, MemoryLedger, Record, Refusal, Reservation, Reserve,
-    Settle, Settled, StoreError,
+    Balance, Deposit, Funds, Holds, LedgerFuture, LedgerRefusal, MemoryLedger, ReceiptRecord,
+    Reservation, Reserve, Settle, Settled, StoreError,
 };
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
@@ -61,8 +61,8 @@ impl FlakyLedger {
 
     fn flaky<'a, T: Send + 'a>(
         &'a self,
-        work: impl FnOnce() -> Future<'a, Result<T, StoreError>> + Send + 'a,
-    ) -> Future<'a, Result<T, StoreError>> {
+        work: impl FnOnce() -> LedgerFuture<'a, Result<T, StoreError>> + Send + 'a,
+    ) -> LedgerFuture<'a, Result<T, StoreError>> {
         let mishap = self.throw();
         let lost = || StoreError::Unavailable("the line is bad".to_owned());
         Box::pin(async move {
@@ -84,14 +84,14 @@ impl Funds for FlakyLedger {
     fn balance<'a>(
         &'a self,
         account: &'a AccountId,
-    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Option<Balance>, StoreError>> {
         self.flaky(|| self.inner.balance(account))
     }
 
     fn deposit(
         &self,
         command: Deposit,
-    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
+    ) -> LedgerFuture<'_, Result<Result<Balance, LedgerRefusal>, StoreError>> {
         self.inner.deposit(command)
     }
 }
@@ -100,7 +100,7 @@ impl Holds for FlakyLedger {
     fn reserve(
         &self,
         command: Reserve,
-    ) -> Future<'_, Result<Result<Reservation, Refusal>, StoreError>> {
+    ) -> LedgerFuture<'_, Result<Result<Reservation, LedgerRefusal>, StoreError>> {
         self.flaky(|| self.inner.reserve(command))
     }
 
@@ -108,7 +108,7 @@ impl Holds for FlakyLedger {
         &'a self,
         account: &'a AccountId,
         request: &'a RequestId,
-    ) -> Future<'a, Result<(), StoreError>> {
+    ) -> LedgerFuture<'a, Result<(), StoreError>> {
         self.flaky(|| self.inner.persist(account, request))
     }
 
@@ -118,11 +118,11 @@ impl Holds for FlakyLedger {
         request: &'a RequestId,
         by: MicroUsd,
         now_ms: u64,
-    ) -> Future<'a, Result<Result<Reservation, Refusal>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Result<Reservation, LedgerRefusal>, StoreError>> {
         self.flaky(move || self.inner.extend(account, request, by, now_ms))
     }
 
-    fn settle(&self, command: Settle) -> Future<'_, Result<Settled, StoreError>> {
+    fn settle(&self, command: Settle) -> LedgerFuture<'_, Result<Settled, StoreError>> {
         self.flaky(|| self.inner.settle(command))
     }
 
@@ -133,7 +133,7 @@ impl Holds for FlakyLedger {
         }
     }
 
-    fn record(&self, record: Record) {
+    fn record(&self, record: ReceiptRecord) {
         self.inner.record(record);
     }
 }

@@ -8,7 +8,7 @@ use crate::port::{KeyError, KeyStore};
 
 /// Whether there are keys, as far as is known at once.
 #[must_use]
-pub enum Keys {
+pub enum KeyPresence {
     /// The store has keys.
     Some,
     /// There are none.
@@ -38,14 +38,14 @@ impl Presence {
     }
 
     /// Whether there are keys now.
-    pub fn keys(self: &Arc<Self>) -> Keys {
+    pub fn keys(self: &Arc<Self>) -> KeyPresence {
         let revision = self.store.revision();
         match self.known.load(Ordering::Relaxed) {
-            ANY => Keys::Some,
-            known if known == revision.saturating_add(1) => Keys::None,
+            ANY => KeyPresence::Some,
+            known if known == revision.saturating_add(1) => KeyPresence::None,
             _ => {
                 let presence = Arc::clone(self);
-                Keys::Ask(Box::pin(async move {
+                KeyPresence::Ask(Box::pin(async move {
                     let is_empty = presence.store.is_empty().await?;
                     let known = if is_empty { revision + 1 } else { ANY };
                     // What is known to be there does not go away by a late answer.

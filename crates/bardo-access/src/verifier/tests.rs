@@ -535,18 +535,18 @@ async fn whether_there_are_keys_is_asked_once_per_change() {
     let store: Arc<dyn KeyStore> = Arc::<Shelf>::clone(&world.shelf);
     let presence = Arc::new(Presence::new(store));
     let ask = async || match presence.keys() {
-        Keys::Ask(later) => later.await,
+        KeyPresence::Ask(later) => later.await,
         _ => panic!("it should have to ask"),
     };
     assert_eq!(ask().await, Ok(false));
-    assert!(matches!(presence.keys(), Keys::None));
+    assert!(matches!(presence.keys(), KeyPresence::None));
     world.shelf.is_down.store(true, Ordering::SeqCst);
     let _ = world.make();
     assert!(ask().await.is_err());
     world.shelf.is_down.store(false, Ordering::SeqCst);
     assert_eq!(ask().await, Ok(true));
     let _ = world.make();
-    assert!(matches!(presence.keys(), Keys::Some));
+    assert!(matches!(presence.keys(), KeyPresence::Some));
 }
 
 #[test]

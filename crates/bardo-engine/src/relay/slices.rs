@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bardo_ledger::hold::Slices;
-use bardo_ledger::{Holds, Refusal, Reservation, StoreError};
+use bardo_ledger::{Holds, LedgerRefusal, Reservation, StoreError};
 use bardo_types::error_code::ErrorCode;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::money::MicroUsd;
@@ -22,7 +22,7 @@ pub(super) enum HoldCoverage {
 }
 
 type PendingExtension =
-    Pin<Box<dyn Future<Output = Result<Result<Reservation, Refusal>, StoreError>> + Send>>;
+    Pin<Box<dyn Future<Output = Result<Result<Reservation, LedgerRefusal>, StoreError>> + Send>>;
 
 /// Holds more money in slices while an answer without a limit flows.
 pub(super) struct HoldTopUp {
@@ -112,7 +112,7 @@ impl HoldTopUp {
 
     fn take(
         &mut self,
-        answer: Result<Result<Reservation, Refusal>, StoreError>,
+        answer: Result<Result<Reservation, LedgerRefusal>, StoreError>,
         record: &mut RequestRecord,
     ) {
         let refusal = match answer {
@@ -134,20 +134,20 @@ impl HoldTopUp {
             }
         };
         let (room, code, message) = match refusal {
-            Refusal::Insufficient { available, .. } => (
+            LedgerRefusal::Insufficient { available, .. } => (
                 available,
                 ErrorCode::InsufficientFunds,
                 "the answer ends here: the balance of the account is used up",
             ),
-            Refusal::Capped { limit, used, .. } => (
+            LedgerRefusal::Capped { limit, used, .. } => (
                 limit.saturating_sub(used),
                 ErrorCode::BudgetExceeded,
                 "the answer ends here: a spending cap is reached",
             ),
-            Refusal::NoAccount(_)
-            | Refusal::Duplicate(_)
-            | Refusal::NoHold(_)
-            | Refusal::Overflow => (
+            LedgerRefusal::NoAccount(_)
+            | LedgerRefusal::Duplicate(_)
+            | LedgerRefusal::NoHold(_)
+            | LedgerRefusal::Overflow => (
                 MicroUsd::ZERO,
                 ErrorCode::InsufficientFunds,
                 "the answer ends here: no more money can be reserved for it",

@@ -9,8 +9,8 @@ use bardo_access::{
 };
 use bardo_engine::{Answer, EngineError, EventSink, Hints, Payer, Principal, Services, Task};
 use bardo_ledger::{
-    Accounts as _, Balance, Deposit, Funds, Future as Answered, HoldView, Holds, MemoryLedger,
-    Record, Refusal, Reservation, Reserve, Settle, Settled, StoreError,
+    Accounts as _, Balance, Deposit, Funds, HoldView, Holds, LedgerFuture as Answered,
+    LedgerRefusal, MemoryLedger, ReceiptRecord, Reservation, Reserve, Settle, Settled, StoreError,
 };
 use bardo_types::clock::Clock;
 use bardo_types::fault::Fault;
@@ -73,7 +73,7 @@ impl Funds for Books {
     fn deposit(
         &self,
         command: Deposit,
-    ) -> Answered<'_, Result<Result<Balance, Refusal>, StoreError>> {
+    ) -> Answered<'_, Result<Result<Balance, LedgerRefusal>, StoreError>> {
         self.inner.deposit(command)
     }
 }
@@ -82,7 +82,7 @@ impl Holds for Books {
     fn reserve(
         &self,
         command: Reserve,
-    ) -> Answered<'_, Result<Result<Reservation, Refusal>, StoreError>> {
+    ) -> Answered<'_, Result<Result<Reservation, LedgerRefusal>, StoreError>> {
         self.inner.reserve(command)
     }
 
@@ -103,7 +103,7 @@ impl Holds for Books {
         request: &'a RequestId,
         by: MicroUsd,
         now_ms: u64,
-    ) -> Answered<'a, Result<Result<Reservation, Refusal>, StoreError>> {
+    ) -> Answered<'a, Result<Result<Reservation, LedgerRefusal>, StoreError>> {
         if fails(&self.fail_extends) {
             return down();
         }
@@ -122,7 +122,7 @@ impl Holds for Books {
         self.inner.release(account, request, now_ms);
     }
 
-    fn record(&self, record: Record) {
+    fn record(&self, record: ReceiptRecord) {
         self.inner.record(record);
     }
 }

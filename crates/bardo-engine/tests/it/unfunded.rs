@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use bardo_access::KeyKind;
 use bardo_engine::EngineError;
-use bardo_ledger::Window;
+use bardo_ledger::CapWindow;
 use bardo_types::model::{Dialect, Service};
 use bardo_types::money::MicroUsd;
 use bardo_types::receipt::{Outcome, PaymentMode};
@@ -212,7 +212,7 @@ async fn a_cap_counts_what_is_held_and_refuses_with_the_time_it_ends() {
     else {
         unreachable!("{refusal:?}");
     };
-    assert_eq!((window, limit), (Window::Day, MicroUsd::new(30_000)));
+    assert_eq!((window, limit), (CapWindow::Day, MicroUsd::new(30_000)));
     assert_eq!(retry_after_ms, Some(8 * 3_600_000));
     assert_eq!(purse.settled().await.len(), 1);
     // Leaving the session out is no way around its cap.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bardo_access::Admission;
-use bardo_ledger::{CapScope, Window};
+use bardo_ledger::{CapScope, CapWindow};
 use bardo_types::error_code::ErrorCode;
 use bardo_types::money::MicroUsd;
 
@@ -25,7 +25,7 @@ pub(super) struct FullCap {
 
 impl FullCap {
     /// The text of the error, with the name of the cap and the time of its reset.
-    pub(super) fn message(&self, scope: &CapScope, window: Window) -> String {
+    pub(super) fn message(&self, scope: &CapScope, window: CapWindow) -> String {
         let (name, resets) = cap_words(scope, window);
         let Self {
             limit,
@@ -50,16 +50,16 @@ impl FullCap {
 }
 
 /// The name of a cap as scopes write it, and the time of its reset.
-fn cap_words(scope: &CapScope, window: Window) -> (Cow<'static, str>, &'static str) {
+fn cap_words(scope: &CapScope, window: CapWindow) -> (Cow<'static, str>, &'static str) {
     let (name, resets) = match (scope, window) {
         (CapScope::Subsystem(_, name), _) => {
             let name = format!("spend-day:{name}");
             return (name.into(), "resets at midnight UTC");
         }
         (CapScope::Session(..), _) => ("spend-session", "never resets"),
-        (_, Window::Day) => ("spend-day", "resets at midnight UTC"),
-        (_, Window::Month) => ("spend-month", "resets on the first of next month, UTC"),
-        (_, Window::Total) => ("spend-total", "never resets"),
+        (_, CapWindow::Day) => ("spend-day", "resets at midnight UTC"),
+        (_, CapWindow::Month) => ("spend-month", "resets on the first of next month, UTC"),
+        (_, CapWindow::Total) => ("spend-total", "never resets"),
     };
     (name.into(), resets)
 }

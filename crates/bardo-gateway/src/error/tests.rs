@@ -1,4 +1,4 @@
-use bardo_ledger::{CapScope, Window};
+use bardo_ledger::{CapScope, CapWindow};
 use bardo_router::{Refusal, RefusalKind};
 
 use super::*;
@@ -146,7 +146,7 @@ fn waiting() -> Vec<Problem> {
             bardo_types::ids::AccountId::parse("acct_1").unwrap(),
             "s".into(),
         ),
-        window: Window::Day,
+        window: CapWindow::Day,
         limit: MicroUsd::ZERO,
         reserved: MicroUsd::ZERO,
         used: MicroUsd::ZERO,

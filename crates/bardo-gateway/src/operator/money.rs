@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use bardo_ledger::{
-    Balance, Charge, Deposit, End, HoldState, HoldView, Posting, PostingKind, Record, Settle,
+    Balance, Charge, Deposit, End, HoldState, HoldView, Posting, PostingKind, ReceiptRecord, Settle,
 };
 use bardo_types::calendar::rfc3339;
 use bardo_types::ids::{AccountId, KeyId, RequestId};
@@ -198,7 +198,7 @@ impl Operator {
 
 /// The receipt of a request with an unknown outcome after the decision: it shows the charge. `None`
 /// if the receipt cannot be read; then it stays as it is.
-fn decided(json: &str, hold: &HoldView, end: &End) -> Option<Record> {
+fn decided(json: &str, hold: &HoldView, end: &End) -> Option<ReceiptRecord> {
     let mut receipt: Value = serde_json::from_str(json).ok()?;
     let (provider_cost, charge) = match end {
         End::Capture(charge) => (
@@ -214,7 +214,7 @@ fn decided(json: &str, hold: &HoldView, end: &End) -> Option<Record> {
     cost["charge"] = json!(charge.to_string());
     let text = |name: &str| receipt[name].as_str();
     let tokens = |name: &str| receipt["usage"][name].as_u64().unwrap_or(0);
-    Some(Record {
+    Some(ReceiptRecord {
         request: hold.request.clone(),
         client_request_id: text("client_request_id").map(Arc::from),
         account: hold.account.clone(),

@@ -5,7 +5,7 @@ use bardo_types::money::MicroUsd;
 use hashbrown::HashMap;
 
 use super::counters::HeldCap;
-use crate::command::{Balance, HoldState, HoldView, Refusal};
+use crate::command::{Balance, HoldState, HoldView, LedgerRefusal};
 
 /// `spent` + `held` never exceeds `deposited`.
 #[derive(Debug, Default)]
@@ -42,17 +42,20 @@ impl Account {
         }
     }
 
-    pub(super) fn check(&self, needed: MicroUsd) -> Result<(), Refusal> {
+    pub(super) fn check(&self, needed: MicroUsd) -> Result<(), LedgerRefusal> {
         let available = self.available();
         if needed > available {
-            return Err(Refusal::Insufficient { needed, available });
+            return Err(LedgerRefusal::Insufficient { needed, available });
         }
         Ok(())
     }
 
-    pub(super) fn hold_more(&mut self, amount: MicroUsd) -> Result<(), Refusal> {
+    pub(super) fn hold_more(&mut self, amount: MicroUsd) -> Result<(), LedgerRefusal> {
         self.check(amount)?;
-        self.held = self.held.checked_add(amount).ok_or(Refusal::Overflow)?;
+        self.held = self
+            .held
+            .checked_add(amount)
+            .ok_or(LedgerRefusal::Overflow)?;
         Ok(())
     }
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use bardo_types::money::MicroUsd;
 
 use super::Sessions;
-use crate::caps::{Cap, CapScope, Window};
-use crate::command::Refusal;
+use crate::caps::{Cap, CapScope, CapWindow};
+use crate::command::LedgerRefusal;
 
 /// A counter of a cap: one window of one scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub struct CapCounter {
     /// Whose spending it counts.
     pub scope: CapScope,
     /// Over which kind of time.
-    pub window: Window,
-    /// Unix milliseconds at which the window began; 0 for [`Window::Total`].
+    pub window: CapWindow,
+    /// Unix milliseconds at which the window began; 0 for [`CapWindow::Total`].
     pub start_ms: u64,
     /// All that was captured in it so far.
     pub spent: MicroUsd,
@@ -24,13 +24,13 @@ pub struct CapCounter {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct CounterKey {
     scope: CapScope,
-    window: Window,
+    window: CapWindow,
     /// Where the clock steps back over the start, the earlier window's counter goes on.
     start_ms: u64,
 }
 
 impl CounterKey {
-    pub(super) fn parts(&self) -> (&CapScope, Window, u64) {
+    pub(super) fn parts(&self) -> (&CapScope, CapWindow, u64) {
         (&self.scope, self.window, self.start_ms)
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn resolve(caps: &[Cap], now_ms: u64) -> Box<[HeldCap]> {
 }
 
 impl Counters {
-    pub(super) fn has(&self, scope: &CapScope, window: Window, start_ms: u64) -> bool {
+    pub(super) fn has(&self, scope: &CapScope, window: CapWindow, start_ms: u64) -> bool {
         self.0.contains_key(&CounterKey {
             scope: scope.clone(),
             window,
@@ -96,7 +96,13 @@ impl Counters {
         })
     }
 
-    pub(super) fn load(&mut self, scope: CapScope, window: Window, start_ms: u64, spent: MicroUsd) {
+    pub(super) fn load(
+        &mut self,
+        scope: CapScope,
+        window: CapWindow,
+        start_ms: u64,
+        spent: MicroUsd,
+    ) {
         let key = CounterKey {
             scope,
             window,
@@ -106,7 +112,7 @@ impl Counters {
         counter.spent = counter.spent.max(spent);
     }
 
-    pub(super) fn used(&self, scope: &CapScope, window: Window, start_ms: u64) -> MicroUsd {
+    pub(super) fn used(&self, scope: &CapScope, window: CapWindow, start_ms: u64) -> MicroUsd {
         let key = CounterKey {
             scope: scope.clone(),
             window,
@@ -116,14 +122,14 @@ impl Counters {
     }
 
     /// Whether `needed` more fits under every cap. A cap of zero blocks also what is free.
-    pub(super) fn check(&self, caps: &[HeldCap], needed: MicroUsd) -> Result<(), Refusal> {
+    pub(super) fn check(&self, caps: &[HeldCap], needed: MicroUsd) -> Result<(), LedgerRefusal> {
         for cap in caps {
             let used = self.used_of(&cap.key);
             let fits = used
                 .checked_add(needed)
                 .is_some_and(|sum| sum <= cap.limit && cap.limit > MicroUsd::ZERO);
             if !fits {
-                return Err(Refusal::Capped {
+                return Err(LedgerRefusal::Capped {
                     scope: cap.key.scope.clone(),
                     window: cap.key.window,
                     limit: cap.limit,
@@ -178,7 +184,7 @@ impl Counters {
     pub(super) fn take_back(
         &mut self,
         scope: &CapScope,
-        window: Window,
+        window: CapWindow,
         start_ms: u64,
         amount: MicroUsd,
     ) {

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use super::counters::HeldCap;
 use super::pair::{RequestKey, RequestKeyRef};
-use super::settle::Paid;
+use super::settle::SettledCost;
 
 /// How many are remembered, and for how long, unless somebody says otherwise. Sending an end
 /// again is a matter of seconds; what comes later meets the unique index of the store.
@@ -18,7 +18,7 @@ const FOR_MS: u64 = 10 * 60 * 1000;
 #[derive(Debug)]
 pub(super) enum Ended {
     /// The hold was captured or released; this was paid.
-    Settled(Paid),
+    Settled(SettledCost),
     /// Its time was over. It may still be charged, under the same caps.
     Expired(Box<[HeldCap]>),
 }

@@ -15,34 +15,34 @@ use super::account::Hold;
 use super::counters::HeldCap;
 use super::ended::Ended;
 use super::pair::RequestKeyRef;
-use super::settle::{Paid, Settlement};
+use super::settle::{SettledCost, Settlement};
 use super::{Account, Book};
-use crate::caps::{Cap, CapScope, Window};
+use crate::caps::{Cap, CapScope, CapWindow};
 use crate::command::{Charge, End, HoldState, HoldView, Settle};
 
 /// What an end needs before it can be finished.
 #[derive(Debug)]
-pub enum Prepared {
+pub enum PreparedEnd {
     /// Nothing has to be written: it ended before, or there is nothing to leave as unknown.
     Ended(Settlement),
     /// Another command is ending this hold now; try again afterwards.
     Ending,
     /// To be written, and then finished or abandoned.
-    Pending(Pending),
+    Pending(PendingEnd),
 }
 
 /// An end that is decided and not yet on record.
 #[derive(Debug)]
 #[must_use = "money stays out of reach until it is finished or abandoned"]
-pub struct Pending {
+pub struct PendingEnd {
     account: AccountId,
     request: RequestId,
     now_ms: u64,
-    step: Step,
+    step: EndStep,
 }
 
 #[derive(Debug)]
-enum Step {
+enum EndStep {
     /// The hold stays, and nobody knows whether the provider bills.
     Leave {
         before: HoldView,
@@ -51,7 +51,7 @@ enum Step {
     End {
         before: Option<HoldView>,
         caps: Box<[HeldCap]>,
-        paid: Paid,
+        paid: SettledCost,
         /// What was held beyond the hold, to be taken.
         growth: MicroUsd,
         /// The hold had expired, and is made anew for as long as this takes.
@@ -59,13 +59,13 @@ enum Step {
     },
 }
 
-impl Pending {
+impl PendingEnd {
     /// What will be taken.
     #[must_use]
-    pub fn paid(&self) -> Paid {
+    pub fn paid(&self) -> SettledCost {
         match &self.step {
-            Step::Leave { .. } => Paid::default(),
-            Step::End { paid, .. } => *paid,
+            EndStep::Leave { .. } => SettledCost::default(),
+            EndStep::End { paid, .. } => *paid,
         }
     }
 
@@ -73,19 +73,19 @@ impl Pending {
     #[must_use]
     pub fn hold(&self) -> Option<&HoldView> {
         match &self.step {
-            Step::Leave { before, .. } => Some(before),
-            Step::End { before, .. } => before.as_ref(),
+            EndStep::Leave { before, .. } => Some(before),
+            EndStep::End { before, .. } => before.as_ref(),
         }
     }
 
     /// Whether the hold stays, as one of unknown outcome.
     #[must_use]
     pub fn leaves_unknown(&self) -> bool {
-        matches!(self.step, Step::Leave { .. })
+        matches!(self.step, EndStep::Leave { .. })
     }
 
     /// The counters in which what is taken will be spent: scope, window and its beginning.
-    pub fn counters(&self) -> impl Iterator<Item = (&CapScope, Window, u64)> {
+    pub fn counters(&self) -> impl Iterator<Item = (&CapScope, CapWindow, u64)> {
         self.held_caps().iter().map(|cap| cap.key.parts())
     }
 
@@ -97,7 +97,7 @@ impl Pending {
 
     fn held_caps(&self) -> &[HeldCap] {
         match &self.step {
-            Step::Leave { caps, .. } | Step::End { caps, .. } => caps,
+            EndStep::Leave { caps, .. } | EndStep::End { caps, .. } => caps,
         }
     }
 }
@@ -106,15 +106,15 @@ impl Book {
     /// Decides how a hold ends, by the rules of [`Self::settle`], and changes nothing that anybody
     /// could spend.
     #[must_use]
-    pub fn prepare(&mut self, command: &Settle) -> Prepared {
+    pub fn prepare(&mut self, command: &Settle) -> PreparedEnd {
         let (account, request) = (&command.account, &command.request);
         if self.is_ending(account, request) {
-            return Prepared::Ending;
+            return PreparedEnd::Ending;
         }
         let (caps, is_late) = match self.ended.get(account, request) {
             Some(Ended::Settled(paid)) => {
                 let paid = *paid;
-                return Prepared::Ended(self.nothing(account, paid, true));
+                return PreparedEnd::Ended(self.nothing(account, paid, true));
             }
             Some(Ended::Expired(caps)) => (caps.clone(), true),
             None => (Box::default(), false),
@@ -127,13 +127,13 @@ impl Book {
                     .and_then(|found| found.holds.get(request));
                 let is_unknown = hold.is_some_and(|hold| hold.state == HoldState::Unknown);
                 match hold {
-                    Some(hold) if !is_unknown => Step::Leave {
+                    Some(hold) if !is_unknown => EndStep::Leave {
                         before: hold.view(account, request),
                         caps: hold.caps.clone(),
                     },
                     _ => {
-                        let nothing = self.nothing(account, Paid::default(), is_unknown);
-                        return Prepared::Ended(nothing);
+                        let nothing = self.nothing(account, SettledCost::default(), is_unknown);
+                        return PreparedEnd::Ended(nothing);
                     }
                 }
             }
@@ -141,7 +141,7 @@ impl Book {
             End::Capture(charge) => self.decide(command, caps, is_late, Some(charge)),
         };
         self.ending.insert((account.clone(), request.clone()));
-        Prepared::Pending(Pending {
+        PreparedEnd::Pending(PendingEnd {
             account: account.clone(),
             request: request.clone(),
             now_ms: command.now_ms,
@@ -150,8 +150,8 @@ impl Book {
     }
 
     /// Carries a prepared end out.
-    pub fn finish(&mut self, pending: Pending) -> Settlement {
-        let Pending {
+    pub fn finish(&mut self, pending: PendingEnd) -> Settlement {
+        let PendingEnd {
             account: id,
             request,
             now_ms,
@@ -159,7 +159,7 @@ impl Book {
         } = pending;
         self.ending.remove(&RequestKeyRef(&id, &request));
         match step {
-            Step::Leave { before, .. } => {
+            EndStep::Leave { before, .. } => {
                 if let Some(hold) = self.hold_mut(&id, &request) {
                     hold.state = HoldState::Unknown;
                 }
@@ -167,10 +167,10 @@ impl Book {
                     .remove(&(before.expires_at_ms, id.clone(), request));
                 Settlement {
                     hold: Some(before),
-                    ..self.nothing(&id, Paid::default(), false)
+                    ..self.nothing(&id, SettledCost::default(), false)
                 }
             }
-            Step::End {
+            EndStep::End {
                 before, caps, paid, ..
             } => {
                 self.let_go(&id, &request);
@@ -194,15 +194,15 @@ impl Book {
     }
 
     /// Takes a prepared end back: the hold is as it was.
-    pub fn abandon(&mut self, pending: Pending) {
-        let Pending {
+    pub fn abandon(&mut self, pending: PendingEnd) {
+        let PendingEnd {
             account: id,
             request,
             now_ms,
             step,
         } = pending;
         self.ending.remove(&RequestKeyRef(&id, &request));
-        let Step::End {
+        let EndStep::End {
             before,
             caps,
             growth,
@@ -236,7 +236,7 @@ impl Book {
         expired_caps: Box<[HeldCap]>,
         is_late: bool,
         charge: Option<&Charge>,
-    ) -> Step {
+    ) -> EndStep {
         let (id, request) = (&command.account, &command.request);
         let hold = self
             .accounts
@@ -246,7 +246,7 @@ impl Book {
         let (held, caps) = hold.map_or((MicroUsd::ZERO, expired_caps), |hold| {
             (hold.amount, hold.caps.clone())
         });
-        let paid = charge.map_or_else(Paid::default, |charge| {
+        let paid = charge.map_or_else(SettledCost::default, |charge| {
             let available = self
                 .accounts
                 .get(id)
@@ -263,7 +263,7 @@ impl Book {
         if growth > MicroUsd::ZERO {
             self.grow(command, &caps, growth);
         }
-        Step::End {
+        EndStep::End {
             before,
             caps,
             paid,

@@ -4,14 +4,14 @@ use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
 
 use super::counters::CapCounter;
-use super::ending::Prepared;
+use super::ending::PreparedEnd;
 use super::{Account, Book};
 use crate::command::{HoldView, Settle, Settled};
 use crate::final_figures::FinalFigures;
 
 /// What a request came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Paid {
+pub struct SettledCost {
     /// What the backend's clearing account is credited.
     pub provider_cost: MicroUsd,
     /// What we are credited.
@@ -20,7 +20,7 @@ pub struct Paid {
     pub shortfall: MicroUsd,
 }
 
-impl Paid {
+impl SettledCost {
     /// What the account paid.
     #[must_use]
     pub fn charged(&self) -> MicroUsd {
@@ -46,7 +46,7 @@ impl Paid {
 pub struct Settlement {
     /// What was really taken. Where it is less than what was asked for, the backend's part is
     /// credited first and ours gets what is left: the backend is owed, we are not.
-    pub paid: Paid,
+    pub paid: SettledCost,
     /// What the account can still spend.
     pub available: MicroUsd,
     /// The hold had ended before; the figures are from that end, and nothing has changed.
@@ -87,14 +87,19 @@ impl Book {
     /// without a hold changes nothing.
     pub fn settle(&mut self, command: &Settle) -> Settlement {
         match self.prepare(command) {
-            Prepared::Ended(settlement) => settlement,
-            Prepared::Pending(pending) => self.finish(pending),
+            PreparedEnd::Ended(settlement) => settlement,
+            PreparedEnd::Pending(pending) => self.finish(pending),
             // Whoever prepared that end answers for it.
-            Prepared::Ending => self.nothing(&command.account, Paid::default(), true),
+            PreparedEnd::Ending => self.nothing(&command.account, SettledCost::default(), true),
         }
     }
 
-    pub(super) fn nothing(&self, account: &AccountId, paid: Paid, repeated: bool) -> Settlement {
+    pub(super) fn nothing(
+        &self,
+        account: &AccountId,
+        paid: SettledCost,
+        repeated: bool,
+    ) -> Settlement {
         Settlement {
             paid,
             available: self

@@ -19,7 +19,7 @@ fn micro(amount: u64) -> MicroUsd {
     MicroUsd::new(amount)
 }
 
-fn key_cap(window: Window, limit: u64) -> Cap {
+fn key_cap(window: CapWindow, limit: u64) -> Cap {
     Cap {
         scope: CapScope::Key(KeyId::parse("key").unwrap()),
         window,
@@ -62,10 +62,10 @@ fn with(deposited: u64) -> Book {
 #[test]
 fn a_settlement_tells_all_that_a_journal_needs() {
     let mut book = with(1_000);
-    let caps = vec![key_cap(Window::Day, 500), key_cap(Window::Month, 700)];
+    let caps = vec![key_cap(CapWindow::Day, 500), key_cap(CapWindow::Month, 700)];
     book.reserve(&reserve(1, 100, caps)).unwrap();
     let settlement = book.settle(&capture(1, 50, 10, NOW_MS));
-    let counter = |window: Window, spent| CapCounter {
+    let counter = |window: CapWindow, spent| CapCounter {
         scope: key_cap(window, 0).scope,
         window,
         start_ms: window.bounds(NOW_MS).0,
@@ -74,7 +74,7 @@ fn a_settlement_tells_all_that_a_journal_needs() {
     assert_eq!(
         settlement,
         Settlement {
-            paid: Paid {
+            paid: SettledCost {
                 provider_cost: micro(50),
                 spread: micro(10),
                 shortfall: MicroUsd::ZERO,
@@ -89,7 +89,7 @@ fn a_settlement_tells_all_that_a_journal_needs() {
                 created_at_ms: NOW_MS,
                 expires_at_ms: NOW_MS + 1_000,
             }),
-            counters: vec![counter(Window::Day, 60), counter(Window::Month, 60)],
+            counters: vec![counter(CapWindow::Day, 60), counter(CapWindow::Month, 60)],
         }
     );
     assert_eq!(book.audit(), Vec::<String>::new());
@@ -99,11 +99,11 @@ fn a_settlement_tells_all_that_a_journal_needs() {
 fn what_was_loaded_goes_on_where_it_was() {
     let mut book = Book::default();
     book.load_account(account(), micro(1_000), micro(300));
-    let cap = key_cap(Window::Day, 500);
-    let start_ms = Window::Day.bounds(NOW_MS).0;
-    assert!(!book.has_cap(&cap.scope, Window::Day, start_ms));
-    book.load_cap(cap.scope.clone(), Window::Day, start_ms, micro(300));
-    assert!(book.has_cap(&cap.scope, Window::Day, start_ms));
+    let cap = key_cap(CapWindow::Day, 500);
+    let start_ms = CapWindow::Day.bounds(NOW_MS).0;
+    assert!(!book.has_cap(&cap.scope, CapWindow::Day, start_ms));
+    book.load_cap(cap.scope.clone(), CapWindow::Day, start_ms, micro(300));
+    assert!(book.has_cap(&cap.scope, CapWindow::Day, start_ms));
     let hold = |number, amount, state| HoldView {
         request: request(number),
         account: account(),
@@ -119,15 +119,15 @@ fn what_was_loaded_goes_on_where_it_was() {
         .unwrap();
     assert_eq!(
         book.load_hold(hold(1, 100, HoldState::Open), &caps),
-        Err(Refusal::Duplicate(request(1)))
+        Err(LedgerRefusal::Duplicate(request(1)))
     );
-    assert_eq!(book.used(&cap.scope, Window::Day, NOW_MS), micro(440));
+    assert_eq!(book.used(&cap.scope, CapWindow::Day, NOW_MS), micro(440));
     assert!(book.reserve(&reserve(3, 61, vec![cap.clone()])).is_err());
     assert_eq!(book.audit(), Vec::<String>::new());
     assert_eq!(book.expire(NOW_MS + 1_000).len(), 1);
-    assert_eq!(book.used(&cap.scope, Window::Day, NOW_MS), micro(340));
+    assert_eq!(book.used(&cap.scope, CapWindow::Day, NOW_MS), micro(340));
     book.settle(&capture(2, 10, 0, NOW_MS));
-    assert_eq!(book.used(&cap.scope, Window::Day, NOW_MS), micro(310));
+    assert_eq!(book.used(&cap.scope, CapWindow::Day, NOW_MS), micro(310));
     assert_eq!(book.balance(&account()).unwrap().spent, micro(310));
     assert_eq!(book.audit(), Vec::<String>::new());
 }
@@ -158,21 +158,24 @@ fn damaged_holds_are_refused_when_loaded() {
     };
     assert!(matches!(
         book.load_hold(view.clone(), &[]),
-        Err(Refusal::Insufficient { .. })
+        Err(LedgerRefusal::Insufficient { .. })
     ));
     let stranger = AccountId::parse("stranger").unwrap();
     let view = HoldView {
         account: stranger.clone(),
         ..view
     };
-    assert_eq!(book.load_hold(view, &[]), Err(Refusal::NoAccount(stranger)));
+    assert_eq!(
+        book.load_hold(view, &[]),
+        Err(LedgerRefusal::NoAccount(stranger))
+    );
     assert_eq!(book.audit(), Vec::<String>::new());
 }
 
 #[test]
 fn an_end_that_was_loaded_is_not_repeated() {
     let mut book = with(100);
-    let paid = Paid {
+    let paid = SettledCost {
         provider_cost: micro(20),
         spread: micro(4),
         shortfall: micro(1),
@@ -210,11 +213,11 @@ fn the_memory_of_ends_is_bounded_in_number_and_time() {
 #[test]
 fn of_two_caps_on_one_counter_the_lower_one_holds() {
     let mut book = with(1_000);
-    let caps = vec![key_cap(Window::Day, 90), key_cap(Window::Day, 50)];
+    let caps = vec![key_cap(CapWindow::Day, 90), key_cap(CapWindow::Day, 50)];
     assert!(book.reserve(&reserve(1, 51, caps.clone())).is_err());
     book.reserve(&reserve(1, 50, caps)).unwrap();
-    let scope = key_cap(Window::Day, 0).scope;
-    assert_eq!(book.used(&scope, Window::Day, NOW_MS), micro(50));
+    let scope = key_cap(CapWindow::Day, 0).scope;
+    assert_eq!(book.used(&scope, CapWindow::Day, NOW_MS), micro(50));
     assert_eq!(book.audit(), Vec::<String>::new());
 }
 
@@ -223,12 +226,12 @@ fn counters_of_windows_that_are_over_can_be_dropped() {
     let mut book = with(1_000);
     let session = Cap {
         scope: CapScope::Session(account(), Arc::from("s")),
-        window: Window::Total,
+        window: CapWindow::Total,
         limit: micro(500),
     };
-    let caps = vec![key_cap(Window::Day, 500), session.clone()];
+    let caps = vec![key_cap(CapWindow::Day, 500), session.clone()];
     book.reserve(&reserve(1, 10, caps.clone())).unwrap();
-    let end_ms = Window::Day.bounds(NOW_MS).1.unwrap();
+    let end_ms = CapWindow::Day.bounds(NOW_MS).1.unwrap();
     let key = caps[0].scope.clone();
     let has =
         |book: &Book, cap: &Cap| book.has_cap(&cap.scope, cap.window, cap.window.bounds(NOW_MS).0);
@@ -244,14 +247,14 @@ fn counters_of_windows_that_are_over_can_be_dropped() {
     assert!(!has(&book, &caps[0]) && has(&book, &session));
     book.forget_counters(0, Sessions::Forget);
     assert!(!has(&book, &session));
-    assert_eq!(book.used(&key, Window::Day, NOW_MS), MicroUsd::ZERO);
+    assert_eq!(book.used(&key, CapWindow::Day, NOW_MS), MicroUsd::ZERO);
 }
 
 #[test]
 fn the_audit_sees_each_kind_of_damage() {
     let damaged = |damage: fn(&mut Book)| {
         let mut book = with(1_000);
-        let caps = vec![key_cap(Window::Day, 500)];
+        let caps = vec![key_cap(CapWindow::Day, 500)];
         book.reserve(&reserve(1, 100, caps)).unwrap();
         assert_eq!(book.audit(), Vec::<String>::new());
         damage(&mut book);
@@ -259,7 +262,9 @@ fn the_audit_sees_each_kind_of_damage() {
     };
     assert!(damaged(|book| book.expiries.clear()) > 0);
     assert!(damaged(|book| book.counters = Counters::default()) > 0);
-    assert!(damaged(|book| book.load_ended(account(), request(1), Paid::default(), NOW_MS)) > 0);
+    assert!(
+        damaged(|book| book.load_ended(account(), request(1), SettledCost::default(), NOW_MS)) > 0
+    );
     assert!(damaged(|book| book.accounts.get_mut(&account()).unwrap().held = micro(99)) > 0);
     assert!(damaged(|book| book.accounts.get_mut(&account()).unwrap().spent = micro(901)) > 0);
 }

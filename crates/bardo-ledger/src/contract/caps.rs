@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bardo_types::money::MicroUsd;
 
 use super::rig::{HOLD_MS, NOW_MS, Rig, cap, capture, join_all, settled};
-use crate::caps::{Cap, CapScope, Window};
-use crate::command::{End, Refusal, Reserve};
+use crate::caps::{Cap, CapScope, CapWindow};
+use crate::command::{End, LedgerRefusal, Reserve};
 
 cases! {
     a_cap_counts_what_is_spent_and_held
@@ -41,7 +41,7 @@ fn at(now_ms: u64, command: Reserve) -> Reserve {
 }
 
 fn key_day(rig: &Rig, limit: u64) -> Vec<Cap> {
-    vec![cap(CapScope::Key(rig.key()), Window::Day, limit)]
+    vec![cap(CapScope::Key(rig.key()), CapWindow::Day, limit)]
 }
 
 async fn a_cap_counts_what_is_spent_and_held(rig: Rig) {
@@ -52,9 +52,9 @@ async fn a_cap_counts_what_is_spent_and_held(rig: Rig) {
     rig.try_reserve(reserve(2, 30)).await.expect("80 of 100");
     let refused = rig.try_reserve(reserve(3, 21)).await;
     let midnight_ms = 1_795_219_200_000; // 2026-11-21T00:00:00Z
-    let expected = Refusal::Capped {
+    let expected = LedgerRefusal::Capped {
         scope: CapScope::Key(rig.key()),
-        window: Window::Day,
+        window: CapWindow::Day,
         limit: MicroUsd::new(100),
         used: MicroUsd::new(80),
         needed: MicroUsd::new(21),
@@ -71,7 +71,10 @@ async fn a_cap_of_zero_blocks(rig: Rig) {
         let refused = rig
             .try_reserve(capped(&rig, 1, amount, key_day(&rig, 0)))
             .await;
-        assert!(matches!(refused, Err(Refusal::Capped { .. })), "{amount}");
+        assert!(
+            matches!(refused, Err(LedgerRefusal::Capped { .. })),
+            "{amount}"
+        );
     }
 }
 
@@ -80,8 +83,12 @@ async fn each_cap_counts_for_itself(rig: Rig) {
     let session = |name: &str| CapScope::Session(rig.account.clone(), Arc::from(name));
     let caps = |name: &str| {
         vec![
-            cap(session(name), Window::Total, 50),
-            cap(CapScope::Account(rig.account.clone()), Window::Month, 120),
+            cap(session(name), CapWindow::Total, 50),
+            cap(
+                CapScope::Account(rig.account.clone()),
+                CapWindow::Month,
+                120,
+            ),
         ]
     };
     let reserve = |number, amount, name| capped(&rig, number, amount, caps(name));
@@ -89,7 +96,7 @@ async fn each_cap_counts_for_itself(rig: Rig) {
         .await
         .expect("50 of 50");
     let refused = rig.try_reserve(reserve(2, 1, "a")).await;
-    let Err(Refusal::Capped {
+    let Err(LedgerRefusal::Capped {
         scope,
         window,
         resets_at_ms,
@@ -99,13 +106,13 @@ async fn each_cap_counts_for_itself(rig: Rig) {
         unreachable!("the session has spent its cap: {refused:?}");
     };
     assert_eq!(scope, session("a"));
-    assert_eq!((window, resets_at_ms), (Window::Total, None));
+    assert_eq!((window, resets_at_ms), (CapWindow::Total, None));
     rig.try_reserve(reserve(3, 50, "b")).await.expect("another");
     let refused = rig.try_reserve(reserve(4, 30, "c")).await;
-    let Err(Refusal::Capped { window, used, .. }) = refused else {
+    let Err(LedgerRefusal::Capped { window, used, .. }) = refused else {
         unreachable!("the account has 20 left: {refused:?}");
     };
-    assert_eq!((window, used.get()), (Window::Month, 100));
+    assert_eq!((window, used.get()), (CapWindow::Month, 100));
     // The refused hold counts nowhere, not even under the cap that it kept to.
     rig.try_reserve(reserve(5, 20, "c"))
         .await
@@ -114,7 +121,7 @@ async fn each_cap_counts_for_itself(rig: Rig) {
     let other = rig.other();
     other.deposit(100, "operator:2").await;
     let scope = CapScope::Session(other.account.clone(), Arc::from("a"));
-    let command = capped(&other, 1, 50, vec![cap(scope, Window::Total, 50)]);
+    let command = capped(&other, 1, 50, vec![cap(scope, CapWindow::Total, 50)]);
     other.try_reserve(command).await.expect("its own");
     rig.verify().await;
 }
@@ -156,8 +163,8 @@ async fn a_window_begins_anew(rig: Rig) {
     rig.deposit(1_000, "operator:1").await;
     let caps = || {
         vec![
-            cap(CapScope::Key(rig.key()), Window::Day, 100),
-            cap(CapScope::Key(rig.key()), Window::Month, 150),
+            cap(CapScope::Key(rig.key()), CapWindow::Day, 100),
+            cap(CapScope::Key(rig.key()), CapWindow::Month, 150),
         ]
     };
     let reserve = |number, amount, now_ms| at(now_ms, capped(&rig, number, amount, caps()));
@@ -171,7 +178,7 @@ async fn a_window_begins_anew(rig: Rig) {
         .await
         .expect("a new day");
     let refused = rig.try_reserve(reserve(4, 1, tomorrow_ms)).await;
-    let Err(Refusal::Capped {
+    let Err(LedgerRefusal::Capped {
         window,
         resets_at_ms,
         ..
@@ -180,7 +187,10 @@ async fn a_window_begins_anew(rig: Rig) {
         unreachable!("the month is spent: {refused:?}");
     };
     let december_ms = 1_796_083_200_000; // 2026-12-01T00:00:00Z
-    assert_eq!((window, resets_at_ms), (Window::Month, Some(december_ms)));
+    assert_eq!(
+        (window, resets_at_ms),
+        (CapWindow::Month, Some(december_ms))
+    );
     rig.try_reserve(reserve(5, 100, december_ms))
         .await
         .expect("a new month");
@@ -188,7 +198,7 @@ async fn a_window_begins_anew(rig: Rig) {
     let refused = rig.try_reserve(reserve(6, 1, NOW_MS + 1)).await;
     assert!(matches!(
         refused,
-        Err(Refusal::Capped { window: Window::Day, used, .. }) if used.get() == 100
+        Err(LedgerRefusal::Capped { window: CapWindow::Day, used, .. }) if used.get() == 100
     ));
     rig.verify().await;
 }
@@ -236,7 +246,7 @@ async fn an_extension_keeps_to_the_caps(rig: Rig) {
         .expect("60 of 100");
     rig.extend(1, 40).await.expect("100 of 100");
     let refused = rig.extend(1, 1).await;
-    let Err(Refusal::Capped { used, needed, .. }) = refused else {
+    let Err(LedgerRefusal::Capped { used, needed, .. }) = refused else {
         unreachable!("the cap is reached: {refused:?}");
     };
     assert_eq!((used.get(), needed.get()), (100, 1));
@@ -302,7 +312,7 @@ async fn a_refused_hold_counts_nowhere(rig: Rig) {
         .await
         .expect("none of the cap is used");
     let again = rig.try_reserve(reserve(1, 1)).await;
-    assert_eq!(again, Err(Refusal::Duplicate(rig.request(1))));
+    assert_eq!(again, Err(LedgerRefusal::Duplicate(rig.request(1))));
     rig.verify().await;
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bardo_types::money::MicroUsd;
 
 use super::rig::{NOW_MS, Rig, capture};
-use crate::command::{Deposit, Posting, PostingKind, Refusal};
+use crate::command::{Deposit, LedgerRefusal, Posting, PostingKind};
 
 cases! {
     a_deposit_makes_the_account
@@ -46,7 +46,7 @@ async fn a_deposit_out_of_range_is_refused(rig: Rig) {
         now_ms: NOW_MS,
     };
     let answer = rig.ledger.deposit(command).await.expect("the store works");
-    assert_eq!(answer, Err(Refusal::Overflow));
+    assert_eq!(answer, Err(LedgerRefusal::Overflow));
     assert_eq!(rig.stands().await, (most - 5, 0, 0, most - 5));
     rig.deposit(5, "operator:2").await;
     assert_eq!(rig.stands().await, (most, 0, 0, most));

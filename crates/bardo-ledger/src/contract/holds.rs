@@ -3,7 +3,7 @@
 use bardo_types::money::MicroUsd;
 
 use super::rig::{HOLD_MS, NOW_MS, Rig, capture, join_all, settled};
-use crate::command::{End, HoldState, HoldView, Refusal, Reservation};
+use crate::command::{End, HoldState, HoldView, LedgerRefusal, Reservation};
 
 cases! {
     a_hold_takes_money_out_of_reach
@@ -52,7 +52,7 @@ async fn a_refusal_names_what_is_needed_and_what_there_is(rig: Rig) {
     rig.deposit(100, "operator:1").await;
     rig.reserve(1, 70).await;
     let refused = rig.try_reserve(rig.reserve_command(2, 31)).await;
-    let expected = Refusal::Insufficient {
+    let expected = LedgerRefusal::Insufficient {
         needed: MicroUsd::new(31),
         available: MicroUsd::new(30),
     };
@@ -65,7 +65,7 @@ async fn a_refusal_names_what_is_needed_and_what_there_is(rig: Rig) {
 
 async fn an_account_that_is_not_there_is_named(rig: Rig) {
     let refused = rig.try_reserve(rig.reserve_command(1, 0)).await;
-    assert_eq!(refused, Err(Refusal::NoAccount(rig.account.clone())));
+    assert_eq!(refused, Err(LedgerRefusal::NoAccount(rig.account.clone())));
     assert_eq!(rig.holds().await, vec![]);
 }
 
@@ -73,12 +73,12 @@ async fn an_amount_out_of_range_is_refused(rig: Rig) {
     rig.deposit(100, "operator:1").await;
     for amount in [MicroUsd::MAX.get() + 1, u64::MAX] {
         let refused = rig.try_reserve(rig.reserve_command(1, amount)).await;
-        assert_eq!(refused, Err(Refusal::Overflow));
+        assert_eq!(refused, Err(LedgerRefusal::Overflow));
     }
     let refused = rig
         .try_reserve(rig.reserve_command(1, MicroUsd::MAX.get()))
         .await;
-    assert!(matches!(refused, Err(Refusal::Insufficient { .. })));
+    assert!(matches!(refused, Err(LedgerRefusal::Insufficient { .. })));
     rig.reserve(1, 1).await;
     for by in [u64::MAX, MicroUsd::MAX.get()] {
         assert!(rig.extend(1, by).await.is_err());
@@ -88,7 +88,7 @@ async fn an_amount_out_of_range_is_refused(rig: Rig) {
 
 async fn a_request_is_held_once_for_ever(rig: Rig) {
     rig.deposit(100, "operator:1").await;
-    let duplicate = Err(Refusal::Duplicate(rig.request(1)));
+    let duplicate = Err(LedgerRefusal::Duplicate(rig.request(1)));
     rig.reserve(1, 10).await;
     let again = rig.try_reserve(rig.reserve_command(1, 10)).await;
     assert_eq!(again, duplicate, "while it is open");
@@ -125,7 +125,7 @@ async fn a_hold_grows_as_far_as_the_account(rig: Rig) {
     };
     assert_eq!(grown, Ok(expected));
     let refused = rig.extend(1, 11).await;
-    let expected = Refusal::Insufficient {
+    let expected = LedgerRefusal::Insufficient {
         needed: MicroUsd::new(11),
         available: MicroUsd::new(10),
     };
@@ -137,7 +137,7 @@ async fn a_hold_grows_as_far_as_the_account(rig: Rig) {
 
 async fn only_an_open_hold_grows(rig: Rig) {
     rig.deposit(100, "operator:1").await;
-    let no_hold = |number| Err(Refusal::NoHold(rig.request(number)));
+    let no_hold = |number| Err(LedgerRefusal::NoHold(rig.request(number)));
     assert_eq!(rig.extend(1, 1).await, no_hold(1), "never made");
     assert_eq!(rig.extend(1, 999).await, no_hold(1), "whatever there is");
     rig.reserve(2, 10).await;
@@ -164,7 +164,7 @@ async fn a_hold_expires_at_its_time(rig: Rig) {
     assert_eq!(rig.expire(NOW_MS + HOLD_MS).await, 0, "once");
     assert_eq!(rig.stands().await, (100, 0, 0, 100));
     let again = rig.try_reserve(rig.reserve_command(1, 10)).await;
-    assert_eq!(again, Err(Refusal::Duplicate(rig.request(1))));
+    assert_eq!(again, Err(LedgerRefusal::Duplicate(rig.request(1))));
     // It turns out to have been carried out after all: charged from what is available.
     assert_eq!(rig.end(1, capture(50, 5)).await, settled(55, 0, 45, false));
     assert_eq!(rig.end(1, capture(50, 5)).await, settled(55, 0, 45, true));
@@ -191,7 +191,7 @@ async fn of_64_at_once_on_money_for_37_exactly_37_are_held(rig: Rig) {
     for (number, answer) in (0..64).zip(answers) {
         match answer.expect("the store works") {
             Ok(_) => held.push(number),
-            Err(refusal) => assert!(matches!(refusal, Refusal::Insufficient { .. })),
+            Err(refusal) => assert!(matches!(refusal, LedgerRefusal::Insufficient { .. })),
         }
     }
     assert_eq!(held.len(), 37);

@@ -4,7 +4,7 @@ use bardo_types::ids::KeyId;
 use bardo_types::money::MicroUsd;
 
 use super::rig::{NOW_MS, Rig, capture};
-use crate::command::{End, Record};
+use crate::command::{End, ReceiptRecord};
 use crate::receipts::{Dimension, Group, ReceiptFilter, SumQuery, SumRow, Sums};
 
 cases! {
@@ -19,8 +19,8 @@ cases! {
 
 pub(super) const DAY_MS: u64 = 86_400_000;
 
-pub(super) fn record(rig: &Rig, number: u64, client: Option<&str>, json: &str) -> Record {
-    Record {
+pub(super) fn record(rig: &Rig, number: u64, client: Option<&str>, json: &str) -> ReceiptRecord {
+    ReceiptRecord {
         request: rig.request(number),
         client_request_id: client.map(Into::into),
         account: rig.account.clone(),
@@ -41,7 +41,7 @@ pub(super) fn record(rig: &Rig, number: u64, client: Option<&str>, json: &str) -
 }
 
 /// Keeps a receipt together with an end, so that it is there when this answers.
-pub(super) async fn keep(rig: &Rig, record: Record) {
+pub(super) async fn keep(rig: &Rig, record: ReceiptRecord) {
     let command = crate::command::Settle {
         account: record.account.clone(),
         request: record.request.clone(),
@@ -82,7 +82,7 @@ async fn another_accounts_receipt_is_not_found(rig: Rig) {
     keep(&rig, record(&rig, 1, Some("mine"), "{}")).await;
     assert_eq!(other.receipt(rig.request(1).as_str()).await, None);
     assert_eq!(other.receipt("mine").await, None);
-    let theirs = Record {
+    let theirs = ReceiptRecord {
         request: other.request(2),
         ..record(&other, 2, Some("mine"), r#"{"theirs":1}"#)
     };
@@ -106,7 +106,7 @@ async fn a_settled_request_keeps_its_first_receipt(rig: Rig) {
 async fn a_reconciled_request_has_its_last_receipt(rig: Rig) {
     rig.deposit(100, "operator:1").await;
     rig.reserve(1, 50).await;
-    let unknown = Record {
+    let unknown = ReceiptRecord {
         outcome: "unknown",
         charge: MicroUsd::ZERO,
         ..record(&rig, 1, None, r#"{"n":1}"#)
@@ -131,7 +131,7 @@ async fn a_kept_receipt_shows_what_was_really_taken(rig: Rig) {
     rig.deposit(40, "operator:1").await;
     rig.reserve(1, 10).await;
     rig.reserve(2, 10).await;
-    let kept = |number, json: &str| Record {
+    let kept = |number, json: &str| ReceiptRecord {
         charge: MicroUsd::new(44),
         savings: MicroUsd::new(6),
         ..record(&rig, number, None, json)
@@ -169,24 +169,24 @@ async fn receipts_are_summed_by_day_model_and_backend(rig: Rig) {
     for number in 0..3 {
         keep(&rig, record(&rig, number, None, "{}")).await;
     }
-    let small = Record {
+    let small = ReceiptRecord {
         model: "small-1".into(),
         key: Some(other_key.clone()),
         ..record(&rig, 3, None, "{}")
     };
-    let tomorrow = Record {
+    let tomorrow = ReceiptRecord {
         at_ms: NOW_MS + DAY_MS,
         ..record(&rig, 4, None, "{}")
     };
-    let elsewhere = Record {
+    let elsewhere = ReceiptRecord {
         provider: "another".into(),
         ..record(&rig, 5, None, "{}")
     };
-    let too_late = Record {
+    let too_late = ReceiptRecord {
         at_ms: NOW_MS + 2 * DAY_MS,
         ..record(&rig, 6, None, "{}")
     };
-    let too_early = Record {
+    let too_early = ReceiptRecord {
         at_ms: NOW_MS - 1,
         ..record(&rig, 7, None, "{}")
     };

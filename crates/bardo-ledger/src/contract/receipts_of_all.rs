@@ -8,7 +8,7 @@ use bardo_types::money::MicroUsd;
 
 use super::receipts::{DAY_MS, keep, of, record};
 use super::rig::{NOW_MS, Rig, capture};
-use crate::command::{End, Record, Settle};
+use crate::command::{End, ReceiptRecord, Settle};
 use crate::receipts::{Cursor, Dimension, Group, ListQuery, ReceiptFilter, SumQuery, SumRow, Sums};
 
 cases! {
@@ -32,8 +32,8 @@ fn own(rig: &Rig) -> ReceiptFilter {
 }
 
 /// A receipt that [`own`] covers; `account` pays for it.
-fn owned(rig: &Rig, account: &Rig, number: u64) -> Record {
-    Record {
+fn owned(rig: &Rig, account: &Rig, number: u64) -> ReceiptRecord {
+    ReceiptRecord {
         request: rig.request(number),
         model: rig.account.as_str().into(),
         ..record(account, number, None, "{}")
@@ -58,26 +58,26 @@ async fn keep_four(rig: &Rig, other: &Rig) {
     let key = |name: &str| Some(KeyId::parse(name).expect("plain"));
     let name = |name: &str| Some(Arc::from(name));
     for kept in [
-        Record {
+        ReceiptRecord {
             key: key("key-a"),
             subsystem: name("dream_rem"),
             session: name("s1"),
             ..owned(rig, rig, 1)
         },
-        Record {
+        ReceiptRecord {
             key: key("key-b"),
             subsystem: name("dream_rem"),
             session: name("s2"),
             outcome: "failed",
             ..owned(rig, rig, 2)
         },
-        Record {
+        ReceiptRecord {
             key: None,
             provider: "another".into(),
             at_ms: NOW_MS + HOUR_MS,
             ..owned(rig, rig, 3)
         },
-        Record {
+        ReceiptRecord {
             key: key("key-b"),
             session: name("s1"),
             at_ms: NOW_MS + DAY_MS,
@@ -172,7 +172,7 @@ async fn receipts_of_all_accounts_are_summed_by_any_dimensions(rig: Rig) {
 async fn a_filter_of_receipts_leaves_out_what_it_excludes(rig: Rig) {
     let other = rig.other();
     keep_four(&rig, &other).await;
-    let elsewhere = Record {
+    let elsewhere = ReceiptRecord {
         model: "strong-1".into(),
         ..owned(&rig, &rig, 5)
     };
@@ -270,11 +270,11 @@ async fn a_filter_of_receipts_leaves_out_what_it_excludes(rig: Rig) {
 }
 
 async fn a_receipt_of_unknown_cost_is_counted_and_adds_nothing(rig: Rig) {
-    let unknown = Record {
+    let unknown = ReceiptRecord {
         provider_cost: None,
         ..owned(&rig, &rig, 1)
     };
-    let free = Record {
+    let free = ReceiptRecord {
         provider_cost: Some(MicroUsd::ZERO),
         ..owned(&rig, &rig, 2)
     };
@@ -307,7 +307,7 @@ async fn a_receipt_of_unknown_cost_is_counted_and_adds_nothing(rig: Rig) {
 
 async fn sums_of_receipts_are_cut_at_the_limit_in_their_order(rig: Rig) {
     for number in 0..4 {
-        let kept = Record {
+        let kept = ReceiptRecord {
             session: Some(format!("s{number}").into()),
             ..owned(&rig, &rig, number)
         };
@@ -323,7 +323,12 @@ async fn sums_of_receipts_are_cut_at_the_limit_in_their_order(rig: Rig) {
     assert_eq!(sessions, ["s0", "s1"].map(|name| Some(name.to_owned())));
 }
 
-async fn list(rig: &Rig, filter: ReceiptFilter, after: Option<Cursor>, limit: u32) -> Vec<Record> {
+async fn list(
+    rig: &Rig,
+    filter: ReceiptFilter,
+    after: Option<Cursor>,
+    limit: u32,
+) -> Vec<ReceiptRecord> {
     let query = ListQuery {
         filter,
         after,
@@ -337,11 +342,11 @@ async fn receipts_of_all_accounts_are_listed_page_by_page_from_the_newest(rig: R
     // Several at the same moment, and two accounts with a request of the same name.
     let times = [0, 0, 0, 7, 60_000, 60_001, 60_001, HOUR_MS];
     for (number, time) in (0..).zip(times) {
-        let kept = Record {
+        let kept = ReceiptRecord {
             at_ms: NOW_MS + time,
             ..owned(&rig, &rig, number)
         };
-        let twin = Record {
+        let twin = ReceiptRecord {
             account: other.account.clone(),
             ..kept.clone()
         };
@@ -376,7 +381,7 @@ async fn a_listed_receipt_is_whole_and_shows_what_was_really_taken(rig: Rig) {
     };
     rig.deposit(100, "operator:1").await;
     rig.reserve(1, 50).await;
-    let kept = Record {
+    let kept = ReceiptRecord {
         client_request_id: Some("mine".into()),
         subsystem: Some("dream_rem".into()),
         session: Some("s".into()),
@@ -391,7 +396,7 @@ async fn a_listed_receipt_is_whole_and_shows_what_was_really_taken(rig: Rig) {
         now_ms: NOW_MS,
     };
     rig.ledger.settle(command).await.expect("the store works");
-    let expected = Record {
+    let expected = ReceiptRecord {
         savings: MicroUsd::new(26),
         json: cost("0.000024", r#""0.000076""#).into(),
         ..kept
@@ -403,13 +408,13 @@ async fn a_listed_receipt_is_whole_and_shows_what_was_really_taken(rig: Rig) {
 async fn a_receipt_that_is_kept_again_is_summed_once(rig: Rig) {
     rig.deposit(100, "operator:1").await;
     rig.reserve(1, 50).await;
-    let unknown = Record {
+    let unknown = ReceiptRecord {
         outcome: "unknown",
         provider_cost: None,
         ..owned(&rig, &rig, 1)
     };
     rig.end_with(1, End::Unknown, Some(unknown)).await;
-    let known = Record {
+    let known = ReceiptRecord {
         subsystem: Some("dream_rem".into()),
         session: Some("s".into()),
         ..owned(&rig, &rig, 1)

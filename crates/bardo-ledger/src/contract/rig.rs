@@ -9,10 +9,10 @@ use std::thread::Thread;
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
 
-use crate::caps::{Cap, CapScope, Window};
+use crate::caps::{Cap, CapScope, CapWindow};
 use crate::command::{
-    Balance, Charge, Deposit, End, HoldView, Posting, Record, Refusal, Reservation, Reserve,
-    Settle, Settled,
+    Balance, Charge, Deposit, End, HoldView, LedgerRefusal, Posting, ReceiptRecord, Reservation,
+    Reserve, Settle, Settled,
 };
 use crate::port::Ledger;
 
@@ -119,7 +119,7 @@ impl Rig {
         }
     }
 
-    pub(super) async fn try_reserve(&self, command: Reserve) -> Result<Reservation, Refusal> {
+    pub(super) async fn try_reserve(&self, command: Reserve) -> Result<Reservation, LedgerRefusal> {
         let answer = self.ledger.reserve(command).await;
         let answer = answer.expect("the store works");
         self.check_identity().await;
@@ -131,7 +131,7 @@ impl Rig {
         self.try_reserve(command).await.expect("there is enough")
     }
 
-    pub(super) async fn extend(&self, number: u64, by: u64) -> Result<Reservation, Refusal> {
+    pub(super) async fn extend(&self, number: u64, by: u64) -> Result<Reservation, LedgerRefusal> {
         let request = self.request(number);
         let answer = self
             .ledger
@@ -146,7 +146,12 @@ impl Rig {
         self.end_with(number, end, None).await
     }
 
-    pub(super) async fn end_with(&self, number: u64, end: End, record: Option<Record>) -> Settled {
+    pub(super) async fn end_with(
+        &self,
+        number: u64,
+        end: End,
+        record: Option<ReceiptRecord>,
+    ) -> Settled {
         let settled = self.end_beside_others(number, end, record).await;
         self.check_identity().await;
         settled
@@ -158,7 +163,7 @@ impl Rig {
         &self,
         number: u64,
         end: End,
-        record: Option<Record>,
+        record: Option<ReceiptRecord>,
     ) -> Settled {
         let command = Settle {
             account: self.account.clone(),
@@ -238,7 +243,7 @@ pub(super) fn settled(charged: u64, shortfall: u64, available: u64, repeated: bo
     }
 }
 
-pub(super) fn cap(scope: CapScope, window: Window, limit: u64) -> Cap {
+pub(super) fn cap(scope: CapScope, window: CapWindow, limit: u64) -> Cap {
     Cap {
         scope,
         window,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_ledger::{
-    Accounts, Balance, Deposit, End, Funds, Future, HoldView, Holds, Posting, Record, Refusal,
-    Reservation, Reserve, Settle, Settled, StoreError, Verification,
+    Accounts, Balance, Deposit, End, Funds, HoldView, Holds, LedgerFuture, LedgerRefusal, Posting,
+    ReceiptRecord, Reservation, Reserve, Settle, Settled, StoreError, Verification,
 };
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
@@ -115,7 +115,7 @@ impl Funds for PostgresStore {
     fn balance<'a>(
         &'a self,
         account: &'a AccountId,
-    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Option<Balance>, StoreError>> {
         Box::pin(async move {
             let rows = self.run(BALANCE, vec![text(account.as_str())]).await?;
             rows.first().map(rows::balance).transpose()
@@ -125,10 +125,10 @@ impl Funds for PostgresStore {
     fn deposit(
         &self,
         command: Deposit,
-    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
+    ) -> LedgerFuture<'_, Result<Result<Balance, LedgerRefusal>, StoreError>> {
         Box::pin(async move {
             if command.amount > MicroUsd::MAX {
-                return Ok(Err(Refusal::Overflow));
+                return Ok(Err(LedgerRefusal::Overflow));
             }
             if !(1..=REFERENCE_BYTES_MAX).contains(&command.reference.len()) {
                 let problem = "a deposit's reference has 1 to 2,000 bytes";
@@ -145,7 +145,7 @@ impl Funds for PostgresStore {
             let rows = self.run(DEPOSIT, arguments).await?;
             let row = rows::one(&rows)?;
             match rows::get(row, "outcome")? {
-                "overflow" => Ok(Err(Refusal::Overflow)),
+                "overflow" => Ok(Err(LedgerRefusal::Overflow)),
                 _ => rows::balance(row).map(Ok),
             }
         })
@@ -156,10 +156,10 @@ impl Holds for PostgresStore {
     fn reserve(
         &self,
         command: Reserve,
-    ) -> Future<'_, Result<Result<Reservation, Refusal>, StoreError>> {
+    ) -> LedgerFuture<'_, Result<Result<Reservation, LedgerRefusal>, StoreError>> {
         Box::pin(async move {
             if command.amount > MicroUsd::MAX {
-                return Ok(Err(Refusal::Overflow));
+                return Ok(Err(LedgerRefusal::Overflow));
             }
             let mut arguments = vec![
                 text(command.account.as_str()),
@@ -195,7 +195,7 @@ impl Holds for PostgresStore {
         &'a self,
         _account: &'a AccountId,
         _request: &'a RequestId,
-    ) -> Future<'a, Result<(), StoreError>> {
+    ) -> LedgerFuture<'a, Result<(), StoreError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
@@ -205,7 +205,7 @@ impl Holds for PostgresStore {
         request: &'a RequestId,
         by: MicroUsd,
         _now_ms: u64,
-    ) -> Future<'a, Result<Result<Reservation, Refusal>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Result<Reservation, LedgerRefusal>, StoreError>> {
         Box::pin(async move {
             let arguments = vec![
                 text(account.as_str()),
@@ -218,7 +218,7 @@ impl Holds for PostgresStore {
         })
     }
 
-    fn settle(&self, command: Settle) -> Future<'_, Result<Settled, StoreError>> {
+    fn settle(&self, command: Settle) -> LedgerFuture<'_, Result<Settled, StoreError>> {
         Box::pin(async move {
             let rows = self.run(SETTLE, settle_arguments(&command)).await?;
             rows::settled(rows::one(&rows)?)
@@ -242,7 +242,7 @@ impl Holds for PostgresStore {
         });
     }
 
-    fn record(&self, record: Record) {
+    fn record(&self, record: ReceiptRecord) {
         self.records.push(record);
     }
 }
@@ -253,7 +253,7 @@ impl Accounts for PostgresStore {
         account: &'a AccountId,
         after: u64,
         limit: u32,
-    ) -> Future<'a, Result<Vec<Posting>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Vec<Posting>, StoreError>> {
         Box::pin(async move {
             let arguments = vec![text(account.as_str()), number(after), number(limit.into())];
             let mut lines = self.all(POSTINGS, arguments, rows::posting).await?;
@@ -270,12 +270,12 @@ impl Accounts for PostgresStore {
     fn holds<'a>(
         &'a self,
         account: Option<&'a AccountId>,
-    ) -> Future<'a, Result<Vec<HoldView>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Vec<HoldView>, StoreError>> {
         let account = Argument::Text(account.map(ToString::to_string));
         Box::pin(self.all(HOLDS, vec![account], rows::hold))
     }
 
-    fn expire(&self, now_ms: u64) -> Future<'_, Result<u64, StoreError>> {
+    fn expire(&self, now_ms: u64) -> LedgerFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move {
             let mut expired = 0;
             loop {
@@ -289,7 +289,7 @@ impl Accounts for PostgresStore {
         })
     }
 
-    fn verify(&self) -> Future<'_, Result<Verification, StoreError>> {
+    fn verify(&self) -> LedgerFuture<'_, Result<Verification, StoreError>> {
         Box::pin(async move {
             let pool = Arc::clone(&self.pool);
             let rows = on(&self.thread, async move {

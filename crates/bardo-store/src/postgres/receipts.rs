@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_ledger::{
-    FinalFigures, Future, Group, ListQuery, ReceiptFilter, Receipts, Record, StoreError, SumQuery,
-    SumRow, Sums,
+    FinalFigures, Group, LedgerFuture, ListQuery, ReceiptFilter, ReceiptRecord, Receipts,
+    StoreError, SumQuery, SumRow, Sums,
 };
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use tokio_postgres::Row;
@@ -67,7 +67,7 @@ impl Receipts for PostgresStore {
         &'a self,
         account: &'a AccountId,
         id: &'a str,
-    ) -> Future<'a, Result<Option<String>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Option<String>, StoreError>> {
         Box::pin(async move {
             let arguments = vec![text(account.as_str()), Argument::Text(Some(short(id)))];
             let rows = self.run(ONE, arguments).await?;
@@ -75,7 +75,7 @@ impl Receipts for PostgresStore {
         })
     }
 
-    fn sums(&self, query: SumQuery) -> Future<'_, Result<Vec<SumRow>, StoreError>> {
+    fn sums(&self, query: SumQuery) -> LedgerFuture<'_, Result<Vec<SumRow>, StoreError>> {
         Box::pin(async move {
             let mut arguments = covered(&query.filter, query.filter.to_ms);
             let period = query.period_ms().and_then(|ms| i64::try_from(ms).ok());
@@ -102,7 +102,7 @@ impl Receipts for PostgresStore {
         })
     }
 
-    fn list(&self, query: ListQuery) -> Future<'_, Result<Vec<Record>, StoreError>> {
+    fn list(&self, query: ListQuery) -> LedgerFuture<'_, Result<Vec<ReceiptRecord>, StoreError>> {
         Box::pin(async move {
             let last = query.after.as_ref();
             let to_ms = last.map_or(query.filter.to_ms, |last| {
@@ -120,7 +120,7 @@ impl Receipts for PostgresStore {
     }
 
     /// Says whether the database answers; receipts that wait are kept a moment later.
-    fn flush(&self) -> Future<'_, Result<(), StoreError>> {
+    fn flush(&self) -> LedgerFuture<'_, Result<(), StoreError>> {
         Box::pin(async move { self.run("SELECT 1", Vec::new()).await.map(drop) })
     }
 
@@ -174,7 +174,7 @@ fn sum(row: &Row) -> Result<SumRow, StoreError> {
     })
 }
 
-fn record(row: &Row) -> Result<Record, StoreError> {
+fn record(row: &Row) -> Result<ReceiptRecord, StoreError> {
     let name = |column: &str| -> Result<Option<Arc<str>>, StoreError> {
         Ok(get::<Option<&str>>(row, column)?.map(Arc::from))
     };
@@ -183,7 +183,7 @@ fn record(row: &Row) -> Result<Record, StoreError> {
         None => None,
         Some(_) => Some(amount(row, "provider_cost")?),
     };
-    Ok(Record {
+    Ok(ReceiptRecord {
         account: AccountId::parse(get(row, "account")?).map_err(|error| damaged(&error))?,
         request: RequestId::parse(get(row, "request")?).map_err(|error| damaged(&error))?,
         client_request_id: name("client_request")?,
@@ -194,7 +194,7 @@ fn record(row: &Row) -> Result<Record, StoreError> {
         at_ms: number_of(row, "at_ms")?,
         model: get::<&str>(row, "model")?.into(),
         provider: get::<&str>(row, "provider")?.into(),
-        outcome: Record::outcome_named(get(row, "outcome")?),
+        outcome: ReceiptRecord::outcome_named(get(row, "outcome")?),
         input_tokens: number_of(row, "input_tokens")?,
         output_tokens: number_of(row, "output_tokens")?,
         provider_cost,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bardo_ledger::{Record, StoreError};
+use bardo_ledger::{ReceiptRecord, StoreError};
 use bardo_types::money::MicroUsd;
 use tokio::sync::{mpsc, watch};
 
@@ -20,7 +20,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// for, new ones are dropped and counted.
 #[derive(Debug)]
 pub(super) struct Records {
-    queue: mpsc::Sender<(Record, Underway)>,
+    queue: mpsc::Sender<(ReceiptRecord, Underway)>,
     dropped: Arc<AtomicU64>,
     underway: watch::Sender<u64>,
 }
@@ -47,7 +47,7 @@ impl Records {
         }
     }
 
-    pub(super) fn push(&self, record: Record) {
+    pub(super) fn push(&self, record: ReceiptRecord) {
         if self.queue.try_send((record, self.enter())).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -75,7 +75,7 @@ impl Records {
 }
 
 async fn keep_all(
-    mut waiting: mpsc::Receiver<(Record, Underway)>,
+    mut waiting: mpsc::Receiver<(ReceiptRecord, Underway)>,
     pool: Arc<PostgresPool>,
     dropped: Arc<AtomicU64>,
 ) {
@@ -96,7 +96,7 @@ async fn keep_all(
 }
 
 /// Tries until the database answers.
-async fn keep(pool: &PostgresPool, batch: &[(Record, Underway)]) -> Result<(), StoreError> {
+async fn keep(pool: &PostgresPool, batch: &[(ReceiptRecord, Underway)]) -> Result<(), StoreError> {
     let mut pause = PAUSE_MIN;
     loop {
         match pool.run(&command(batch)).await {
@@ -109,7 +109,7 @@ async fn keep(pool: &PostgresPool, batch: &[(Record, Underway)]) -> Result<(), S
     }
 }
 
-fn command(batch: &[(Record, Underway)]) -> Statement {
+fn command(batch: &[(ReceiptRecord, Underway)]) -> Statement {
     let (mut all_texts, mut all_numbers) = (Vec::new(), Vec::new());
     for (record, _) in batch {
         all_texts.extend(texts(record));
@@ -126,7 +126,7 @@ fn command(batch: &[(Record, Underway)]) -> Statement {
 }
 
 /// A receipt as `bardo.settle` takes it, or none.
-pub(super) fn arguments(record: Option<&Record>) -> [Argument; 2] {
+pub(super) fn arguments(record: Option<&ReceiptRecord>) -> [Argument; 2] {
     [
         Argument::Texts(record.map(|record| texts(record).into())),
         Argument::Numbers(record.map(|record| {
@@ -136,7 +136,7 @@ pub(super) fn arguments(record: Option<&Record>) -> [Argument; 2] {
     ]
 }
 
-fn texts(record: &Record) -> [Option<String>; 10] {
+fn texts(record: &ReceiptRecord) -> [Option<String>; 10] {
     [
         Some(record.account.to_string()),
         Some(record.request.to_string()),
@@ -151,7 +151,7 @@ fn texts(record: &Record) -> [Option<String>; 10] {
     ]
 }
 
-fn numbers(record: &Record) -> [Option<i64>; 6] {
+fn numbers(record: &ReceiptRecord) -> [Option<i64>; 6] {
     [
         Some(record.at_ms),
         Some(record.input_tokens),

@@ -1,8 +1,8 @@
 //! What the database answers, as the ports name it.
 
 use bardo_ledger::{
-    Balance, HoldState, HoldView, Posting, PostingKind, Refusal, Reservation, Settled, StoreError,
-    Verification,
+    Balance, HoldState, HoldView, LedgerRefusal, Posting, PostingKind, Reservation, Settled,
+    StoreError, Verification,
 };
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
@@ -39,7 +39,7 @@ pub(super) fn reservation(
     account: &AccountId,
     request: &RequestId,
     needed: MicroUsd,
-) -> Result<Result<Reservation, Refusal>, StoreError> {
+) -> Result<Result<Reservation, LedgerRefusal>, StoreError> {
     Ok(Err(match get(row, "outcome")? {
         "held" => {
             return Ok(Ok(Reservation {
@@ -47,10 +47,10 @@ pub(super) fn reservation(
                 available: amount(row, "available")?,
             }));
         }
-        "no_account" => Refusal::NoAccount(account.clone()),
-        "duplicate" => Refusal::Duplicate(request.clone()),
-        "no_hold" => Refusal::NoHold(request.clone()),
-        "insufficient" => Refusal::Insufficient {
+        "no_account" => LedgerRefusal::NoAccount(account.clone()),
+        "duplicate" => LedgerRefusal::Duplicate(request.clone()),
+        "no_hold" => LedgerRefusal::NoHold(request.clone()),
+        "insufficient" => LedgerRefusal::Insufficient {
             needed,
             available: amount(row, "available")?,
         },
@@ -59,11 +59,11 @@ pub(super) fn reservation(
     }))
 }
 
-fn capped(row: &Row, needed: MicroUsd) -> Result<Refusal, StoreError> {
+fn capped(row: &Row, needed: MicroUsd) -> Result<LedgerRefusal, StoreError> {
     let (named, span): (&str, &str) = (get(row, "cap_scope")?, get(row, "cap_span")?);
     let scope = scope::decode(named).ok_or_else(|| damaged(&format!("the scope {named}")))?;
     let window = scope::window(span).ok_or_else(|| damaged(&format!("the window {span}")))?;
-    Ok(Refusal::Capped {
+    Ok(LedgerRefusal::Capped {
         scope,
         window,
         limit: amount(row, "cap_limit")?,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bardo_ledger::{Cap, CapScope, Window};
+use bardo_ledger::{Cap, CapScope, CapWindow};
 use bardo_types::ids::{AccountId, KeyId};
 
 use super::arguments::{Argument, short, signed};
@@ -72,8 +72,8 @@ pub(super) fn decode(text: &str) -> Option<CapScope> {
     })
 }
 
-pub(super) fn window(text: &str) -> Option<Window> {
-    [Window::Day, Window::Month, Window::Total]
+pub(super) fn window(text: &str) -> Option<CapWindow> {
+    [CapWindow::Day, CapWindow::Month, CapWindow::Total]
         .into_iter()
         .find(|window| window.as_str() == text)
 }
@@ -113,7 +113,7 @@ mod tests {
     fn counters_are_sorted_and_the_lower_cap_holds() {
         let cap = |id: &str, limit| Cap {
             scope: CapScope::Key(KeyId::parse(id).unwrap()),
-            window: Window::Total,
+            window: CapWindow::Total,
             limit: MicroUsd::new(limit),
         };
         let caps = [cap("b", 5), cap("a", 7), cap("b", 3)];

@@ -2,19 +2,19 @@
 
 use std::borrow::Borrow;
 
-use bardo_ledger::{CapScope, Paid, Record, Window};
+use bardo_ledger::{CapScope, CapWindow, ReceiptRecord, SettledCost};
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
 use hashbrown::{Equivalent, HashMap};
 use rusqlite::{Connection, ErrorCode};
 
-use super::entry::{Ending, Entry, Held};
+use super::entry::{Ending, JournalEntry, JournalHold};
 use super::rows::{self, ChargeRow, HoldRow, Inserts};
 use super::shared::HoldKey;
 
 /// What is remembered of the database between transactions.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct RowMemory {
     /// Numbers of accounts.
     numbers: HashMap<AccountId, i64>,
     /// Numbers that were given in a transaction that has not been committed yet.
@@ -26,7 +26,7 @@ pub(super) struct Known {
 /// Numbers of accounts that are remembered; beyond it all are forgotten.
 const NUMBERS: usize = 65_536;
 
-impl Known {
+impl RowMemory {
     pub(super) fn number(
         &mut self,
         connection: &Connection,
@@ -44,7 +44,7 @@ impl Known {
         Ok(no)
     }
 
-    pub(super) fn committed(&mut self, written: Written) {
+    pub(super) fn committed(&mut self, written: TransactionEffects) {
         self.fresh.clear();
         for (key, amount) in written.holds {
             match amount {
@@ -63,28 +63,28 @@ impl Known {
 
 /// What a transaction has done that is to be known when it is committed.
 #[derive(Default)]
-pub(super) struct Written {
+pub(super) struct TransactionEffects {
     /// Rows of holds as they are afterwards; `None`: there is none.
     holds: Vec<(HoldKey, Option<MicroUsd>)>,
     /// Charges of requests that had been charged long ago.
-    pub(super) again: Vec<Again>,
+    pub(super) again: Vec<DuplicateCharge>,
 }
 
 /// A request that was charged before: this charge is not made.
-pub(super) struct Again {
+pub(super) struct DuplicateCharge {
     pub(super) account: AccountId,
     pub(super) charged: MicroUsd,
-    pub(super) counters: Vec<(CapScope, Window, u64)>,
+    pub(super) counters: Vec<(CapScope, CapWindow, u64)>,
 }
 
 /// Holds whose rows change, as they are at the end; `None`: there is none.
-type Changed<'a> = HashMap<HoldKey, Option<&'a Held>>;
+type Changed<'a> = HashMap<HoldKey, Option<&'a JournalHold>>;
 
 /// An account and a request, to look for without making a key of them.
 #[derive(Hash)]
-struct Named<'a>(&'a AccountId, &'a RequestId);
+struct HoldKeyRef<'a>(&'a AccountId, &'a RequestId);
 
-impl Equivalent<HoldKey> for Named<'_> {
+impl Equivalent<HoldKey> for HoldKeyRef<'_> {
     fn equivalent(&self, (account, request): &HoldKey) -> bool {
         self.1 == request && self.0 == account
     }
@@ -94,26 +94,26 @@ impl Equivalent<HoldKey> for Named<'_> {
 #[derive(Default)]
 struct Sums<'a> {
     accounts: HashMap<i64, (i64, i64)>,
-    caps: HashMap<(i64, &'a CapScope, Window, u64), MicroUsd>,
+    caps: HashMap<(i64, &'a CapScope, CapWindow, u64), MicroUsd>,
 }
 
 /// Writes entries in their order, and receipts that move no money. A hold that was made and ended
 /// among them leaves no row.
-pub(super) fn write<'a, E: Borrow<Entry>>(
+pub(super) fn write<'a, E: Borrow<JournalEntry>>(
     connection: &Connection,
-    known: &mut Known,
+    known: &mut RowMemory,
     entries: &'a [E],
-    records: impl IntoIterator<Item = &'a Record>,
-) -> rusqlite::Result<Written> {
-    let mut written = Written::default();
+    records: impl IntoIterator<Item = &'a ReceiptRecord>,
+) -> rusqlite::Result<TransactionEffects> {
+    let mut written = TransactionEffects::default();
     let (mut sums, mut changed) = (Sums::default(), Changed::new());
     let mut inserts = Inserts::new(connection)?;
     for entry in entries {
         match entry.borrow() {
-            Entry::Ending(ending) => {
+            JournalEntry::Ending(ending) => {
                 let again = write_ending(connection, known, &mut inserts, ending, &mut sums)?;
                 written.again.extend(again);
-                let named = Named(&ending.account, &ending.request);
+                let named = HoldKeyRef(&ending.account, &ending.request);
                 if let Some(held) = &ending.unknown {
                     changed.insert(held.key(), Some(held));
                 } else if changed.contains_key(&named) || known.held.contains_key(&named) {
@@ -121,10 +121,10 @@ pub(super) fn write<'a, E: Borrow<Entry>>(
                     changed.insert(key, None);
                 }
             }
-            Entry::Hold(held) => {
+            JournalEntry::Hold(held) => {
                 changed.insert(held.key(), Some(held));
             }
-            Entry::Gone(key) => {
+            JournalEntry::Gone(key) => {
                 changed.insert(key.clone(), None);
             }
         }
@@ -145,13 +145,13 @@ pub(super) fn write<'a, E: Borrow<Entry>>(
 /// the request was charged before.
 fn write_ending<'a>(
     connection: &Connection,
-    known: &mut Known,
+    known: &mut RowMemory,
     inserts: &mut Inserts<'_>,
     ending: &'a Ending,
     sums: &mut Sums<'a>,
-) -> rusqlite::Result<Option<Again>> {
+) -> rusqlite::Result<Option<DuplicateCharge>> {
     let paid = ending.paid;
-    if paid != Paid::default() {
+    if paid != SettledCost::default() {
         let account = known.number(connection, &ending.account)?;
         let row = ChargeRow {
             at_ms: ending.now_ms,
@@ -162,7 +162,7 @@ fn write_ending<'a>(
         };
         let charged = paid.charged();
         if !inserts.charge(&row)? {
-            return Ok(Some(Again {
+            return Ok(Some(DuplicateCharge {
                 account: ending.account.clone(),
                 charged,
                 counters: ending.counters.clone(),
@@ -187,9 +187,9 @@ fn write_ending<'a>(
 /// Writes a hold as it is, or deletes its row; answers how much the row says then.
 fn write_hold(
     connection: &Connection,
-    known: &mut Known,
+    known: &mut RowMemory,
     key: &HoldKey,
-    held: Option<&Held>,
+    held: Option<&JournalHold>,
     sums: &mut Sums<'_>,
 ) -> rusqlite::Result<Option<MicroUsd>> {
     let before = known.held.get(key).copied();
@@ -198,7 +198,7 @@ fn write_hold(
     }
     let account = known.number(connection, &key.0)?;
     let now = match held {
-        Some(Held { view, caps }) => {
+        Some(JournalHold { view, caps }) => {
             let row = HoldRow {
                 account,
                 request: view.request.as_str(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bardo_ledger::{Cap, CapScope, Window};
+use bardo_ledger::{Cap, CapScope, CapWindow};
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::MicroUsd;
 use serde_json::Value;
@@ -66,8 +66,8 @@ fn scope_named(account: &AccountId, name: &str) -> Option<CapScope> {
     }
 }
 
-fn window_named(name: &str) -> Option<Window> {
-    [Window::Day, Window::Month, Window::Total]
+fn window_named(name: &str) -> Option<CapWindow> {
+    [CapWindow::Day, CapWindow::Month, CapWindow::Total]
         .into_iter()
         .find(|window| window.as_str() == name)
 }
@@ -86,7 +86,7 @@ mod tests {
             CapScope::Subsystem(KeyId::parse("k:1").unwrap(), Arc::from("dream:rem ü")),
         ]
         .into_iter()
-        .zip([Window::Day, Window::Month, Window::Total, Window::Day])
+        .zip([CapWindow::Day, CapWindow::Month, CapWindow::Total, CapWindow::Day])
         .map(|(scope, window)| Cap {
             scope,
             window,

@@ -8,7 +8,7 @@ use bardo_ledger::{Charge, End, Settle};
 use bardo_types::ids::{AccountId, RequestId};
 use rusqlite::Connection;
 
-use super::apply::Known;
+use super::apply::RowMemory;
 use super::loading;
 use super::rows;
 use super::shared::Shared;
@@ -18,7 +18,7 @@ use super::shared::Shared;
 pub(super) fn read(
     connection: &Connection,
     shared: &Arc<Shared>,
-    known: &mut Known,
+    known: &mut RowMemory,
     seen: i64,
 ) -> rusqlite::Result<i64> {
     let mut select = connection.prepare_cached(
@@ -58,7 +58,7 @@ pub(super) fn read(
 fn settle(
     connection: &Connection,
     shared: &Arc<Shared>,
-    known: &mut Known,
+    known: &mut RowMemory,
     account: AccountId,
     request: RequestId,
     now_ms: u64,

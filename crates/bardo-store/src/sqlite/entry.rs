@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bardo_ledger::{CapScope, HoldState, HoldView, Paid, Record, Window};
+use bardo_ledger::{CapScope, CapWindow, HoldState, HoldView, ReceiptRecord, SettledCost};
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
 
@@ -10,11 +10,11 @@ use super::shared::HoldKey;
 
 /// A step that was decided in the books.
 #[derive(Debug)]
-pub(super) enum Entry {
+pub(super) enum JournalEntry {
     /// A hold ended, or is left as one of unknown outcome.
     Ending(Box<Ending>),
     /// A hold was made, or is another than it was.
-    Hold(Held),
+    Hold(JournalHold),
     /// A hold ended for which nobody was charged.
     Gone(HoldKey),
 }
@@ -27,22 +27,22 @@ pub(super) struct Ending {
     pub(super) now_ms: u64,
     pub(super) provider: Arc<str>,
     /// Nothing of it: there is no transfer.
-    pub(super) paid: Paid,
+    pub(super) paid: SettledCost,
     /// The counters in which it was spent.
-    pub(super) counters: Vec<(CapScope, Window, u64)>,
+    pub(super) counters: Vec<(CapScope, CapWindow, u64)>,
     /// The hold that stays, because nobody knows.
-    pub(super) unknown: Option<Held>,
-    pub(super) record: Option<Record>,
+    pub(super) unknown: Option<JournalHold>,
+    pub(super) record: Option<ReceiptRecord>,
 }
 
 /// A hold, and its caps as [`super::caps`] writes them.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
+pub(super) struct JournalHold {
     pub(super) view: HoldView,
     pub(super) caps: Option<String>,
 }
 
-impl Held {
+impl JournalHold {
     pub(super) fn key(&self) -> HoldKey {
         (self.view.account.clone(), self.view.request.clone())
     }
@@ -59,7 +59,7 @@ const FIRST_RECORD: u8 = 1;
 /// A receipt with all members.
 const RECORD: u8 = 2;
 
-impl Entry {
+impl JournalEntry {
     /// Appends it as bytes.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         match self {
@@ -85,7 +85,7 @@ impl Entry {
         let mut from = Bytes(bytes);
         let entry = match from.byte()? {
             ENDING => Self::Ending(Box::new(Ending::decode(&mut from)?)),
-            HOLD => Self::Hold(Held::decode(&mut from)?),
+            HOLD => Self::Hold(JournalHold::decode(&mut from)?),
             GONE => Self::Gone((from.account()?, from.request()?)),
             _ => return None,
         };
@@ -130,7 +130,7 @@ impl Ending {
         let (account, request) = (from.account()?, from.request()?);
         let now_ms = from.number()?;
         let provider = from.text()?.into();
-        let paid = Paid {
+        let paid = SettledCost {
             provider_cost: from.amount()?,
             spread: from.amount()?,
             shortfall: from.amount()?,
@@ -140,7 +140,7 @@ impl Ending {
             .collect::<Option<_>>()?;
         let unknown = match from.byte()? {
             0 => None,
-            _ => Some(Held::decode(from)?),
+            _ => Some(JournalHold::decode(from)?),
         };
         let record = match from.byte()? {
             NO_RECORD => None,
@@ -161,7 +161,7 @@ impl Ending {
     }
 }
 
-impl Held {
+impl JournalHold {
     fn encode(&self, out: &mut Vec<u8>) {
         let HoldView {
             request,
@@ -237,22 +237,22 @@ fn put_scope(out: &mut Vec<u8>, scope: &CapScope) {
     }
 }
 
-const fn window_code(window: Window) -> u8 {
+const fn window_code(window: CapWindow) -> u8 {
     match window {
-        Window::Day => 0,
-        Window::Month => 1,
-        Window::Total => 2,
+        CapWindow::Day => 0,
+        CapWindow::Month => 1,
+        CapWindow::Total => 2,
     }
 }
 
-fn put_record(out: &mut Vec<u8>, record: &Record) {
+fn put_record(out: &mut Vec<u8>, record: &ReceiptRecord) {
     put_first_record(out, record);
     put_optional(out, record.subsystem.as_deref());
     put_optional(out, record.session.as_deref());
     out.push(u8::from(record.provider_cost.is_some()));
 }
 
-fn put_first_record(out: &mut Vec<u8>, record: &Record) {
+fn put_first_record(out: &mut Vec<u8>, record: &ReceiptRecord) {
     put_text(out, record.request.as_str());
     put_optional(out, record.client_request_id.as_deref());
     put_text(out, record.account.as_str());
@@ -325,14 +325,14 @@ impl<'a> Bytes<'a> {
         })
     }
 
-    fn window(&mut self) -> Option<Window> {
+    fn window(&mut self) -> Option<CapWindow> {
         let code = self.byte()?;
-        [Window::Day, Window::Month, Window::Total]
+        [CapWindow::Day, CapWindow::Month, CapWindow::Total]
             .into_iter()
             .find(|window| window_code(*window) == code)
     }
 
-    fn record(&mut self) -> Option<Record> {
+    fn record(&mut self) -> Option<ReceiptRecord> {
         let mut record = self.first_record()?;
         record.subsystem = self.optional()?.map(Arc::from);
         record.session = self.optional()?.map(Arc::from);
@@ -342,8 +342,8 @@ impl<'a> Bytes<'a> {
         Some(record)
     }
 
-    fn first_record(&mut self) -> Option<Record> {
-        Some(Record {
+    fn first_record(&mut self) -> Option<ReceiptRecord> {
+        Some(ReceiptRecord {
             request: self.request()?,
             client_request_id: self.optional()?.map(Arc::from),
             account: self.account()?,
@@ -354,7 +354,7 @@ impl<'a> Bytes<'a> {
             at_ms: self.number()?,
             model: self.text()?.into(),
             provider: self.text()?.into(),
-            outcome: Record::outcome_named(self.text()?),
+            outcome: ReceiptRecord::outcome_named(self.text()?),
             input_tokens: self.number()?,
             output_tokens: self.number()?,
             provider_cost: Some(self.amount()?),
@@ -372,8 +372,8 @@ mod tests {
     use super::super::tests::rig::{account, micro, record, request};
     use super::*;
 
-    fn held() -> Held {
-        Held {
+    fn held() -> JournalHold {
+        JournalHold {
             view: HoldView {
                 request: request(7),
                 account: account("a"),
@@ -386,14 +386,14 @@ mod tests {
         }
     }
 
-    fn entries() -> Vec<Entry> {
+    fn entries() -> Vec<JournalEntry> {
         let ending = |unknown, record| {
-            Entry::Ending(Box::new(Ending {
+            JournalEntry::Ending(Box::new(Ending {
                 account: account("a"),
                 request: request(1),
                 now_ms: 9,
                 provider: "sim".into(),
-                paid: Paid {
+                paid: SettledCost {
                     provider_cost: micro(20),
                     spread: micro(4),
                     shortfall: micro(1),
@@ -401,13 +401,13 @@ mod tests {
                 counters: vec![
                     (
                         CapScope::Key(KeyId::parse("k").unwrap()),
-                        Window::Day,
+                        CapWindow::Day,
                         86_400_000,
                     ),
-                    (CapScope::Account(account("a")), Window::Month, 1),
+                    (CapScope::Account(account("a")), CapWindow::Month, 1),
                     (
                         CapScope::Session(account("a"), "a session".into()),
-                        Window::Total,
+                        CapWindow::Total,
                         0,
                     ),
                     (
@@ -420,7 +420,7 @@ mod tests {
                 record,
             }))
         };
-        let labelled = Record {
+        let labelled = ReceiptRecord {
             provider_cost: None,
             subsystem: Some("dream_rem".into()),
             session: Some("s".into()),
@@ -430,8 +430,8 @@ mod tests {
             ending(None, Some(record("a", 1, 24))),
             ending(None, Some(labelled)),
             ending(Some(held()), None),
-            Entry::Hold(held()),
-            Entry::Gone((account("b"), request(2))),
+            JournalEntry::Hold(held()),
+            JournalEntry::Gone((account("b"), request(2))),
         ]
     }
 
@@ -443,7 +443,7 @@ mod tests {
         }
         let mut rest = &bytes[..];
         for entry in entries() {
-            let read = Entry::decode(&mut rest);
+            let read = JournalEntry::decode(&mut rest);
             assert_eq!(format!("{read:?}"), format!("{:?}", Some(entry)));
         }
         assert!(rest.is_empty());
@@ -452,7 +452,7 @@ mod tests {
     /// A server of an earlier version may have left such entries behind.
     #[test]
     fn receipts_of_the_first_version_are_read() {
-        let Entry::Ending(mut ending) = entries().remove(0) else {
+        let JournalEntry::Ending(mut ending) = entries().remove(0) else {
             unreachable!("the first entry is an end");
         };
         let record = ending.record.take().unwrap();
@@ -463,8 +463,8 @@ mod tests {
         put_first_record(&mut bytes, &record);
         let mut rest = &bytes[..];
         ending.record = Some(record);
-        let read = Entry::decode(&mut rest);
-        let expected = Some(Entry::Ending(ending));
+        let read = JournalEntry::decode(&mut rest);
+        let expected = Some(JournalEntry::Ending(ending));
         assert_eq!(format!("{read:?}"), format!("{expected:?}"));
         assert!(rest.is_empty());
     }
@@ -475,7 +475,10 @@ mod tests {
             let mut bytes = Vec::new();
             entry.encode(&mut bytes);
             for end in 0..bytes.len() {
-                assert!(Entry::decode(&mut &bytes[..end]).is_none(), "{entry:?}");
+                assert!(
+                    JournalEntry::decode(&mut &bytes[..end]).is_none(),
+                    "{entry:?}"
+                );
             }
         }
     }

@@ -11,16 +11,17 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bardo_ledger::{
-    End, FinalFigures, HoldState, HoldView, Paid, Pending, Prepared, Settle, Settled, StoreError,
+    End, FinalFigures, HoldState, HoldView, PendingEnd, PreparedEnd, Settle, Settled, SettledCost,
+    StoreError,
 };
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
 use tokio::sync::oneshot::{self, Receiver};
 
 use super::caps;
-use super::entry::{Ending, Entry, Held};
+use super::entry::{Ending, JournalEntry, JournalHold};
 use super::error::gone;
-use super::shared::{CloseMode, Core, LAZY, Reply, Shared};
+use super::shared::{CloseMode, Core, LAZY, ReplySender, Shared};
 
 /// A write that takes longer is one that no caller should have to make.
 const SLOW: Duration = Duration::from_millis(5);
@@ -31,13 +32,13 @@ const CALM: Duration = Duration::from_secs(5);
 
 /// A decision, and what follows when it is written.
 pub(super) struct Item {
-    entry: Entry,
+    entry: JournalEntry,
     then: Then,
 }
 
 enum Then {
     End(Box<ToEnd>),
-    Hold(Option<Reply<()>>),
+    Hold(Option<ReplySender<()>>),
     Nothing,
 }
 
@@ -46,17 +47,17 @@ struct ToEnd {
     figures: Option<FinalFigures>,
     decided: Decided,
     /// Nobody: who writes waits for it.
-    reply: Option<Reply<Settled>>,
+    reply: Option<ReplySender<Settled>>,
 }
 
 enum Decided {
-    Pending(Pending),
+    Pending(PendingEnd),
     /// Only a receipt is kept.
     Ended(Settled),
 }
 
 /// How an end goes on.
-pub(super) enum Step {
+pub(super) enum GroupStep {
     Done(Result<Settled, StoreError>),
     /// Another thread writes this entry.
     Wait(Receiver<Result<Settled, StoreError>>),
@@ -68,8 +69,8 @@ pub(super) enum Step {
 #[derive(Default)]
 struct Answers {
     own: Option<Result<Settled, StoreError>>,
-    ends: Vec<(Reply<Settled>, Result<Settled, StoreError>)>,
-    holds: Vec<(Reply<()>, Result<(), StoreError>)>,
+    ends: Vec<(ReplySender<Settled>, Result<Settled, StoreError>)>,
+    holds: Vec<(ReplySender<()>, Result<(), StoreError>)>,
 }
 
 impl Answers {
@@ -83,7 +84,7 @@ impl Answers {
         }
     }
 
-    fn end(&mut self, reply: Option<Reply<Settled>>, answer: Result<Settled, StoreError>) {
+    fn end(&mut self, reply: Option<ReplySender<Settled>>, answer: Result<Settled, StoreError>) {
         match reply {
             Some(reply) => self.ends.push((reply, answer)),
             None => self.own = Some(answer),
@@ -93,10 +94,10 @@ impl Answers {
 
 impl Shared {
     /// Ends a hold that the books know, and writes that down.
-    pub(super) fn settle(&self, command: Settle) -> Step {
+    pub(super) fn settle(&self, command: Settle) -> GroupStep {
         let mut core = self.lock();
         if core.closing != CloseMode::No {
-            return Step::Done(Err(gone()));
+            return GroupStep::Done(Err(gone()));
         }
         let (account, request) = (&command.account, &command.request);
         // One of unknown outcome may be ended by another process too.
@@ -106,26 +107,26 @@ impl Shared {
             None => core.book.knows(account, request),
         };
         if !is_ours {
-            return Step::Ask(Box::new(command));
+            return GroupStep::Ask(Box::new(command));
         }
         if !self.may_write(&core) {
             let (reply, answer) = oneshot::channel();
             return match core.decide(command, Some(reply)) {
-                SettleDecision::Settled(settled) => Step::Done(Ok(settled)),
-                SettleDecision::Ending(command) => Step::Ask(command),
+                SettleDecision::Settled(settled) => GroupStep::Done(Ok(settled)),
+                SettleDecision::Ending(command) => GroupStep::Ask(command),
                 SettleDecision::Queued => {
                     self.pass_on(&core);
-                    Step::Wait(answer)
+                    GroupStep::Wait(answer)
                 }
             };
         }
         match core.decide(command, None) {
-            SettleDecision::Settled(settled) => Step::Done(Ok(settled)),
-            SettleDecision::Ending(command) => Step::Ask(command),
+            SettleDecision::Settled(settled) => GroupStep::Done(Ok(settled)),
+            SettleDecision::Ending(command) => GroupStep::Ask(command),
             SettleDecision::Queued => {
                 core.is_writing = true;
                 let own = self.write_and_step_down(core);
-                Step::Done(own.unwrap_or_else(|| Err(gone())))
+                GroupStep::Done(own.unwrap_or_else(|| Err(gone())))
             }
         }
     }
@@ -243,7 +244,8 @@ impl Shared {
 
     fn append(&self, group: &mut [Item]) -> Result<(), StoreError> {
         for item in group.iter_mut() {
-            if let (Then::End(end), Entry::Ending(ending)) = (&mut item.then, &mut item.entry)
+            if let (Then::End(end), JournalEntry::Ending(ending)) =
+                (&mut item.then, &mut item.entry)
                 && let (Some(figures), Some(record)) = (end.figures.take(), &mut ending.record)
             {
                 record.put_final(&figures);
@@ -295,25 +297,25 @@ impl Core {
     pub(super) fn decide(
         &mut self,
         command: Settle,
-        reply: Option<Reply<Settled>>,
+        reply: Option<ReplySender<Settled>>,
     ) -> SettleDecision {
         let (decided, figures) = match self.book.prepare(&command) {
-            Prepared::Ending => return SettleDecision::Ending(Box::new(command)),
-            Prepared::Ended(settlement) => {
+            PreparedEnd::Ending => return SettleDecision::Ending(Box::new(command)),
+            PreparedEnd::Ended(settlement) => {
                 let settled = settlement.settled();
                 if settled.repeated || command.record.is_none() {
                     return SettleDecision::Settled(settled);
                 }
                 (Decided::Ended(settled), None)
             }
-            Prepared::Pending(pending) => {
+            PreparedEnd::Pending(pending) => {
                 let left = self.left(&command.account, &pending);
                 let is_captured = matches!(command.end, End::Capture(_));
                 let figures = is_captured.then(|| pending.paid().final_figures(Some(left)));
                 (Decided::Pending(pending), figures)
             }
         };
-        let entry = Entry::Ending(Box::new(ending(command, &decided)));
+        let entry = JournalEntry::Ending(Box::new(ending(command, &decided)));
         let end = ToEnd {
             figures,
             decided,
@@ -327,7 +329,7 @@ impl Core {
     }
 
     /// What an account has after an end, and after those before it that are not written yet.
-    fn left(&mut self, account: &AccountId, pending: &Pending) -> MicroUsd {
+    fn left(&mut self, account: &AccountId, pending: &PendingEnd) -> MicroUsd {
         let rest = rest(pending);
         let freed = match self.freed.get_mut(account) {
             Some(sum) => {
@@ -346,7 +348,7 @@ impl Core {
             .unwrap_or(MicroUsd::MAX)
     }
 
-    fn is_free(&mut self, account: &AccountId, pending: &Pending) {
+    fn is_free(&mut self, account: &AccountId, pending: &PendingEnd) {
         if let Some(sum) = self.freed.get_mut(account) {
             *sum = sum.saturating_sub(rest(pending));
             if *sum == MicroUsd::ZERO {
@@ -356,12 +358,12 @@ impl Core {
     }
 
     /// The hold as it is to be written, unless the journal has it so.
-    fn unwritten(&self, account: &AccountId, request: &RequestId) -> Option<Held> {
+    fn unwritten(&self, account: &AccountId, request: &RequestId) -> Option<JournalHold> {
         if self.book.is_ending(account, request) {
             return None;
         }
         let (view, caps) = self.book.hold(account, request)?;
-        let held = Held {
+        let held = JournalHold {
             view,
             caps: caps::to_text(&caps),
         };
@@ -369,10 +371,10 @@ impl Core {
         (!is_written).then_some(held)
     }
 
-    fn write_hold(&mut self, held: Held, reply: Option<Reply<()>>) {
+    fn write_hold(&mut self, held: JournalHold, reply: Option<ReplySender<()>>) {
         self.held.insert(held.key(), (held.view.amount, false));
         self.group.push(Item {
-            entry: Entry::Hold(held),
+            entry: JournalEntry::Hold(held),
             then: Then::Hold(reply),
         });
     }
@@ -395,14 +397,14 @@ impl Core {
     fn carry_out(&mut self, group: Vec<Item>, answers: &mut Answers) {
         for Item { entry, then } in group {
             match (then, &entry) {
-                (Then::End(end), Entry::Ending(ending)) => {
+                (Then::End(end), JournalEntry::Ending(ending)) => {
                     let settled = match end.decided {
                         Decided::Pending(pending) => self.finish(ending, pending),
                         Decided::Ended(settled) => settled,
                     };
                     answers.end(end.reply, Ok(settled));
                 }
-                (Then::Hold(reply), Entry::Hold(held)) => {
+                (Then::Hold(reply), JournalEntry::Hold(held)) => {
                     if let Some((amount, is_written)) = self.held.get_mut(&held.key())
                         && *amount == held.view.amount
                     {
@@ -416,7 +418,7 @@ impl Core {
         }
     }
 
-    fn finish(&mut self, ending: &Ending, pending: Pending) -> Settled {
+    fn finish(&mut self, ending: &Ending, pending: PendingEnd) -> Settled {
         self.is_free(&ending.account, &pending);
         if let Some(held) = &ending.unknown {
             self.held.insert(held.key(), (held.view.amount, true));
@@ -433,7 +435,7 @@ impl Core {
         let now = Instant::now();
         for Item { entry, then } in group {
             match (then, &entry) {
-                (Then::End(end), Entry::Ending(ending)) => {
+                (Then::End(end), JournalEntry::Ending(ending)) => {
                     if let Decided::Pending(pending) = end.decided {
                         self.is_free(&ending.account, &pending);
                         self.book.abandon(pending);
@@ -441,7 +443,7 @@ impl Core {
                     answers.end(end.reply, Err(error.clone()));
                 }
                 (Then::Hold(Some(reply)), _) => answers.holds.push((reply, Err(error.clone()))),
-                (Then::Hold(None), Entry::Hold(held)) => {
+                (Then::Hold(None), JournalEntry::Hold(held)) => {
                     let key = held.key();
                     if let Some(known) = self.held.get_mut(&key) {
                         // Nobody knows any more what the journal will say.
@@ -469,7 +471,7 @@ impl Core {
         let key = (account.clone(), request.clone());
         if self.held.remove(&key).is_some() {
             self.group.push(Item {
-                entry: Entry::Gone(key),
+                entry: JournalEntry::Gone(key),
                 then: Then::Nothing,
             });
         }
@@ -477,7 +479,7 @@ impl Core {
 }
 
 /// What an end gives back to its account.
-fn rest(pending: &Pending) -> MicroUsd {
+fn rest(pending: &PendingEnd) -> MicroUsd {
     if pending.leaves_unknown() {
         return MicroUsd::ZERO;
     }
@@ -495,7 +497,7 @@ fn ending(command: Settle, decided: &Decided) -> Ending {
         request: command.request,
         now_ms: command.now_ms,
         provider,
-        paid: Paid::default(),
+        paid: SettledCost::default(),
         counters: Vec::new(),
         unknown: None,
         record: command.record,
@@ -511,7 +513,7 @@ fn ending(command: Settle, decided: &Decided) -> Ending {
             .collect();
     }
     if let Some(before) = pending.hold().filter(|_| pending.leaves_unknown()) {
-        ending.unknown = Some(Held {
+        ending.unknown = Some(JournalHold {
             view: HoldView {
                 state: HoldState::Unknown,
                 ..before.clone()

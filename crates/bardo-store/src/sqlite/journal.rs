@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use bardo_ledger::StoreError;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::entry::Entry;
+use super::entry::JournalEntry;
 use super::schema::Durability;
 
 /// What a journal begins with; then comes the name of its database.
@@ -45,10 +45,10 @@ pub(super) struct Journal {
 }
 
 /// What a journal had when it was opened.
-pub(super) struct Opened {
+pub(super) struct OpenedJournal {
     pub(super) journal: Journal,
     /// What the database does not have yet, in order.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<JournalEntry>,
 }
 
 /// Where the journal of a database is.
@@ -65,7 +65,7 @@ impl Journal {
         applied: impl FnOnce() -> io::Result<u64>,
         durability: Durability,
         wait: bool,
-    ) -> io::Result<Option<Opened>> {
+    ) -> io::Result<Option<OpenedJournal>> {
         let path = beside(database);
         let Some(mut file) = take(&path, wait)? else {
             return Ok(None);
@@ -118,7 +118,7 @@ impl Journal {
             }
         }
         journal.mend()?;
-        Ok(Some(Opened { journal, entries }))
+        Ok(Some(OpenedJournal { journal, entries }))
     }
 
     /// Writes the header of a file that has nothing.
@@ -138,7 +138,7 @@ impl Journal {
     /// Writes one group, which is kept when this answers. On an error nothing of it is.
     pub(super) fn append<'a>(
         &mut self,
-        entries: impl Iterator<Item = &'a Entry>,
+        entries: impl Iterator<Item = &'a JournalEntry>,
     ) -> Result<(), StoreError> {
         let failed = |error: io::Error| StoreError::Unavailable(format!("the journal: {error}"));
         if self.length > FULL {
@@ -281,7 +281,7 @@ enum JournalFile {
 }
 
 struct Entries {
-    entries: Vec<Entry>,
+    entries: Vec<JournalEntry>,
     length: u64,
     next: u64,
     /// Something follows that is no frame.
@@ -351,7 +351,7 @@ fn read(bytes: &[u8], name: [u8; NAME], applied: u64) -> JournalFile {
         }
         let mut payload = frame.payload;
         for number in (frame.first..).take(frame.count) {
-            let Some(entry) = Entry::decode(&mut payload) else {
+            let Some(entry) = JournalEntry::decode(&mut payload) else {
                 return JournalFile::Foreign("its entries have a newer version");
             };
             if number > applied {

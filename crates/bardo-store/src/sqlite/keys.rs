@@ -19,7 +19,7 @@ const COLUMNS: &str = "id, account, kind, name, hash, scopes, tier, spread, crea
 
 /// What a write of a key came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum KeyWrite {
     /// The key has the requested state.
     Done,
     /// There is such a key already.
@@ -53,7 +53,7 @@ pub(super) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     })
 }
 
-fn insert(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<Written> {
+fn insert(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<KeyWrite> {
     let written = connection
         .prepare_cached(&format!(
             "INSERT INTO keys ({COLUMNS}) \
@@ -75,14 +75,14 @@ fn insert(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<Writt
             record.replaces.as_ref().map(KeyId::as_str),
         ])?;
     Ok(if written == 1 {
-        Written::Done
+        KeyWrite::Done
     } else {
-        Written::Exists
+        KeyWrite::Exists
     })
 }
 
 /// Changes what may change. A revocation is never taken back.
-fn update(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<Written> {
+fn update(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<KeyWrite> {
     let written = connection
         .prepare_cached(
             "UPDATE keys SET name = ?2, scopes = ?3, tier = ?4, spread = ?5, expires_at_ms = ?6, \
@@ -98,9 +98,9 @@ fn update(connection: &Connection, record: &KeyRecord) -> rusqlite::Result<Writt
             record.revoked_at_ms,
         ])?;
     Ok(if written == 1 {
-        Written::Done
+        KeyWrite::Done
     } else {
-        Written::Unknown
+        KeyWrite::Unknown
     })
 }
 
@@ -111,7 +111,7 @@ pub(super) fn write(
     write: &Write,
     actor: &str,
     now_ms: u64,
-) -> rusqlite::Result<Written> {
+) -> rusqlite::Result<KeyWrite> {
     let subject = format!("account {}, name {:?}", record.account, record.name);
     let (written, action, detail) = match write {
         Write::New => (insert(connection, record)?, "key.created", subject),
@@ -121,7 +121,7 @@ pub(super) fn write(
                 None => None,
             };
             if found.is_some_and(|found| how.from.as_ref() != Some(&found.scopes)) {
-                return Ok(Written::Overtaken);
+                return Ok(KeyWrite::Overtaken);
             }
             let action = match record.revoked_at_ms {
                 Some(_) => "key.revoked",
@@ -131,7 +131,7 @@ pub(super) fn write(
             (update(connection, record)?, action, detail)
         }
     };
-    if written == Written::Done {
+    if written == KeyWrite::Done {
         let row = AuditRow {
             at_ms: now_ms,
             actor,

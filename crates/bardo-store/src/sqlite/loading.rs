@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bardo_ledger::{Book, CapScope, HoldState, HoldView, Refusal, StoreError, Window};
+use bardo_ledger::{Book, CapScope, CapWindow, HoldState, HoldView, LedgerRefusal, StoreError};
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -37,7 +37,7 @@ pub(super) fn cap(
     connection: &Connection,
     account: &AccountId,
     scope: &CapScope,
-    window: Window,
+    window: CapWindow,
     starts_at_ms: u64,
 ) -> rusqlite::Result<MicroUsd> {
     let spent: Option<u64> = connection
@@ -115,7 +115,7 @@ pub(super) fn take_over(connection: &mut Connection, now_ms: u64) -> Result<Star
         }
         held.push(((view.account.clone(), view.request.clone()), view.amount));
         book.load_hold(view.clone(), &caps)
-            .map_err(|refusal: Refusal| damaged(refusal.to_string()))?;
+            .map_err(|refusal: LedgerRefusal| damaged(refusal.to_string()))?;
     }
     load_ends(connection, &mut book, now_ms).map_err(|error| store_error(&error))?;
     Ok(Start { book, held })
@@ -147,7 +147,7 @@ fn load_ends(connection: &Connection, book: &mut Book, now_ms: u64) -> rusqlite:
         let id = AccountId::parse(row.get_ref(0)?.as_str()?);
         let request = RequestId::parse(row.get_ref(1)?.as_str()?);
         if let (Ok(id), Ok(request)) = (id, request) {
-            let paid = bardo_ledger::Paid {
+            let paid = bardo_ledger::SettledCost {
                 provider_cost: MicroUsd::new(row.get(2)?),
                 spread: MicroUsd::new(row.get(3)?),
                 shortfall: MicroUsd::new(row.get(4)?),

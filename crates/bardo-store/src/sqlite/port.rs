@@ -4,18 +4,18 @@ use std::sync::atomic::Ordering;
 
 use bardo_access::{Amendment, KeyError, KeyRecord, KeyStore};
 use bardo_ledger::{
-    Accounts, Balance, Deposit, Funds, Future, HoldView, Holds, ListQuery, Posting, Receipts,
-    Record, Refusal, Reservation, Reserve, Settle, Settled, StoreError, SumQuery, SumRow,
-    Verification,
+    Accounts, Balance, Deposit, Funds, HoldView, Holds, LedgerFuture, LedgerRefusal, ListQuery,
+    Posting, ReceiptRecord, Receipts, Reservation, Reserve, Settle, Settled, StoreError, SumQuery,
+    SumRow, Verification,
 };
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
 use rusqlite::Connection;
 
 use super::error::key_error;
-use super::keys::{self, Written};
+use super::keys::{self, KeyWrite};
 use super::reader::Length;
-use super::shared::Action;
+use super::shared::WriterAction;
 use super::{Side, SqliteStore, journal, loading, queries, receipts, verify};
 
 /// What only a server can do.
@@ -43,7 +43,7 @@ impl Funds for SqliteStore {
     fn balance<'a>(
         &'a self,
         account: &'a AccountId,
-    ) -> Future<'a, Result<Option<Balance>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Option<Balance>, StoreError>> {
         Box::pin(async move {
             match &self.side {
                 Side::Server(server) => server.balance(&self.readers, account).await,
@@ -55,10 +55,14 @@ impl Funds for SqliteStore {
     fn deposit(
         &self,
         command: Deposit,
-    ) -> Future<'_, Result<Result<Balance, Refusal>, StoreError>> {
+    ) -> LedgerFuture<'_, Result<Result<Balance, LedgerRefusal>, StoreError>> {
         Box::pin(async move {
             match &self.side {
-                Side::Server(server) => server.ask(|reply| Action::Deposit(command, reply)).await,
+                Side::Server(server) => {
+                    server
+                        .ask(|reply| WriterAction::Deposit(command, reply))
+                        .await
+                }
                 Side::Tool(tool) => tool.deposit(&command),
             }
         })
@@ -69,7 +73,7 @@ impl Holds for SqliteStore {
     fn reserve(
         &self,
         command: Reserve,
-    ) -> Future<'_, Result<Result<Reservation, Refusal>, StoreError>> {
+    ) -> LedgerFuture<'_, Result<Result<Reservation, LedgerRefusal>, StoreError>> {
         Box::pin(async move {
             match &self.side {
                 Side::Server(server) => server.reserve(&self.readers, command).await,
@@ -82,7 +86,7 @@ impl Holds for SqliteStore {
         &'a self,
         account: &'a AccountId,
         request: &'a RequestId,
-    ) -> Future<'a, Result<(), StoreError>> {
+    ) -> LedgerFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             match &self.side {
                 Side::Server(server) => server.persist(account, request).await,
@@ -97,7 +101,7 @@ impl Holds for SqliteStore {
         request: &'a RequestId,
         by: MicroUsd,
         _now_ms: u64,
-    ) -> Future<'a, Result<Result<Reservation, Refusal>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Result<Reservation, LedgerRefusal>, StoreError>> {
         Box::pin(async move {
             match &self.side {
                 Side::Server(server) => server.extend(&self.readers, account, request, by).await,
@@ -106,7 +110,7 @@ impl Holds for SqliteStore {
         })
     }
 
-    fn settle(&self, command: Settle) -> Future<'_, Result<Settled, StoreError>> {
+    fn settle(&self, command: Settle) -> LedgerFuture<'_, Result<Settled, StoreError>> {
         Box::pin(async move {
             match &self.side {
                 Side::Server(server) => server.settle(command).await,
@@ -121,7 +125,7 @@ impl Holds for SqliteStore {
         }
     }
 
-    fn record(&self, record: Record) {
+    fn record(&self, record: ReceiptRecord) {
         if let Side::Server(server) = &self.side {
             server.record(record);
         }
@@ -134,7 +138,7 @@ impl Accounts for SqliteStore {
         account: &'a AccountId,
         after: u64,
         limit: u32,
-    ) -> Future<'a, Result<Vec<Posting>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Vec<Posting>, StoreError>> {
         let account = account.clone();
         Box::pin(self.read(Length::Long, move |connection| {
             queries::postings(connection, account.as_str(), after, limit)
@@ -144,7 +148,7 @@ impl Accounts for SqliteStore {
     fn holds<'a>(
         &'a self,
         account: Option<&'a AccountId>,
-    ) -> Future<'a, Result<Vec<HoldView>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Vec<HoldView>, StoreError>> {
         if let Side::Server(server) = &self.side {
             let holds = server.shared().lock().book.holds(account);
             return Box::pin(std::future::ready(Ok(holds)));
@@ -156,7 +160,7 @@ impl Accounts for SqliteStore {
         }))
     }
 
-    fn expire(&self, now_ms: u64) -> Future<'_, Result<u64, StoreError>> {
+    fn expire(&self, now_ms: u64) -> LedgerFuture<'_, Result<u64, StoreError>> {
         let count = match &self.side {
             Side::Server(server) => server.shared().expire(now_ms),
             Side::Tool(_) => 0,
@@ -164,7 +168,7 @@ impl Accounts for SqliteStore {
         Box::pin(std::future::ready(Ok(count)))
     }
 
-    fn verify(&self) -> Future<'_, Result<Verification, StoreError>> {
+    fn verify(&self) -> LedgerFuture<'_, Result<Verification, StoreError>> {
         Box::pin(async move {
             let mut verification = self.read(Length::Long, verify::verify).await?;
             for aside in journal::kept_aside(&self.path) {
@@ -189,26 +193,26 @@ impl Receipts for SqliteStore {
         &'a self,
         account: &'a AccountId,
         id: &'a str,
-    ) -> Future<'a, Result<Option<String>, StoreError>> {
+    ) -> LedgerFuture<'a, Result<Option<String>, StoreError>> {
         let (account, id) = (account.clone(), id.to_owned());
         Box::pin(self.read(Length::Short, move |connection| {
             receipts::one(connection, account.as_str(), &id)
         }))
     }
 
-    fn sums(&self, query: SumQuery) -> Future<'_, Result<Vec<SumRow>, StoreError>> {
+    fn sums(&self, query: SumQuery) -> LedgerFuture<'_, Result<Vec<SumRow>, StoreError>> {
         Box::pin(self.read(Length::Long, move |connection| {
             receipts::sums(connection, &query)
         }))
     }
 
-    fn list(&self, query: ListQuery) -> Future<'_, Result<Vec<Record>, StoreError>> {
+    fn list(&self, query: ListQuery) -> LedgerFuture<'_, Result<Vec<ReceiptRecord>, StoreError>> {
         Box::pin(self.read(Length::Long, move |connection| {
             receipts::list(connection, &query)
         }))
     }
 
-    fn flush(&self) -> Future<'_, Result<(), StoreError>> {
+    fn flush(&self) -> LedgerFuture<'_, Result<(), StoreError>> {
         Box::pin(self.refresh())
     }
 
@@ -226,21 +230,21 @@ impl SqliteStore {
         let written = match &self.side {
             Side::Server(server) => {
                 let key = Box::new((record, write));
-                server.ask(|reply| Action::Key(key, reply)).await
+                server.ask(|reply| WriterAction::Key(key, reply)).await
             }
             Side::Tool(tool) => tool.key(&record, &write),
         };
         match written.map_err(key_error)? {
-            Written::Done => Ok(()),
-            Written::Exists => Err(KeyError::Exists(id)),
-            Written::Unknown => Err(KeyError::Unknown(id)),
-            Written::Overtaken => Err(KeyError::Changed(id)),
+            KeyWrite::Done => Ok(()),
+            KeyWrite::Exists => Err(KeyError::Exists(id)),
+            KeyWrite::Unknown => Err(KeyError::Unknown(id)),
+            KeyWrite::Overtaken => Err(KeyError::Changed(id)),
         }
     }
 }
 
 impl KeyStore for SqliteStore {
-    fn find<'a>(&'a self, id: &'a KeyId) -> Future<'a, Result<Option<KeyRecord>, KeyError>> {
+    fn find<'a>(&'a self, id: &'a KeyId) -> LedgerFuture<'a, Result<Option<KeyRecord>, KeyError>> {
         let id = id.clone();
         Box::pin(async move {
             self.readers
@@ -252,18 +256,18 @@ impl KeyStore for SqliteStore {
         })
     }
 
-    fn insert(&self, record: KeyRecord) -> Future<'_, Result<(), KeyError>> {
+    fn insert(&self, record: KeyRecord) -> LedgerFuture<'_, Result<(), KeyError>> {
         Box::pin(self.write_key(record, keys::Write::New))
     }
 
-    fn update(&self, record: KeyRecord, how: Amendment) -> Future<'_, Result<(), KeyError>> {
+    fn update(&self, record: KeyRecord, how: Amendment) -> LedgerFuture<'_, Result<(), KeyError>> {
         Box::pin(self.write_key(record, keys::Write::Amended(Box::new(how))))
     }
 
     fn list<'a>(
         &'a self,
         account: Option<&'a AccountId>,
-    ) -> Future<'a, Result<Vec<KeyRecord>, KeyError>> {
+    ) -> LedgerFuture<'a, Result<Vec<KeyRecord>, KeyError>> {
         let account = account.cloned();
         Box::pin(async move {
             self.readers
@@ -282,7 +286,7 @@ impl KeyStore for SqliteStore {
         }
     }
 
-    fn is_empty(&self) -> Future<'_, Result<bool, KeyError>> {
+    fn is_empty(&self) -> LedgerFuture<'_, Result<bool, KeyError>> {
         Box::pin(async move {
             self.readers
                 .ask(Length::Short, |connection| keys::is_empty(connection))

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use bardo_ledger::{Dimension, Group, ListQuery, ReceiptFilter, Record, SumQuery, SumRow, Sums};
+use bardo_ledger::{
+    Dimension, Group, ListQuery, ReceiptFilter, ReceiptRecord, SumQuery, SumRow, Sums,
+};
 use bardo_types::ids::{AccountId, InvalidId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
 use rusqlite::types::{Type, Value};
@@ -132,7 +134,10 @@ fn list_sql() -> String {
 }
 
 /// Receipts one by one, newest first.
-pub(super) fn list(connection: &Connection, query: &ListQuery) -> rusqlite::Result<Vec<Record>> {
+pub(super) fn list(
+    connection: &Connection,
+    query: &ListQuery,
+) -> rusqlite::Result<Vec<ReceiptRecord>> {
     let to_ms = query.after.as_ref().map_or(query.filter.to_ms, |last| {
         query.filter.to_ms.min(last.at_ms.saturating_add(1))
     });
@@ -151,7 +156,7 @@ pub(super) fn list(connection: &Connection, query: &ListQuery) -> rusqlite::Resu
     rows.collect()
 }
 
-fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
+fn record(row: &Row<'_>) -> rusqlite::Result<ReceiptRecord> {
     let bad = |column: usize| {
         move |error: InvalidId| {
             rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
@@ -160,7 +165,7 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
     let name = |column: usize| row.get::<_, Option<Arc<str>>>(column);
     let key: Option<String> = row.get(3)?;
     let cost: Option<u64> = row.get(10)?;
-    Ok(Record {
+    Ok(ReceiptRecord {
         account: AccountId::parse(row.get_ref(0)?.as_str()?).map_err(bad(0))?,
         request: RequestId::parse(row.get_ref(1)?.as_str()?).map_err(bad(1))?,
         client_request_id: name(2)?,
@@ -171,7 +176,7 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
         at_ms: row.get(4)?,
         model: row.get(5)?,
         provider: row.get(6)?,
-        outcome: Record::outcome_named(row.get_ref(7)?.as_str()?),
+        outcome: ReceiptRecord::outcome_named(row.get_ref(7)?.as_str()?),
         input_tokens: row.get(8)?,
         output_tokens: row.get(9)?,
         provider_cost: cost.map(MicroUsd::new),

@@ -6,10 +6,10 @@ use std::path::Path;
 use bardo_ledger::StoreError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::apply::{self, Known};
-use super::entry::Entry;
+use super::apply::{self, RowMemory};
+use super::entry::JournalEntry;
 use super::error::{OpenError, store_error};
-use super::journal::{Journal, Opened};
+use super::journal::{Journal, OpenedJournal};
 use super::schema::Durability;
 use super::{loading, rows};
 
@@ -42,7 +42,7 @@ pub(super) fn replay(
             path: super::journal::beside(path),
             source,
         })?;
-    let Some(Opened {
+    let Some(OpenedJournal {
         mut journal,
         entries,
     }) = opened
@@ -63,9 +63,13 @@ pub(super) fn replay(
     Ok(Some(journal))
 }
 
-fn carry_over(connection: &mut Connection, entries: &[Entry], last: u64) -> Result<(), StoreError> {
+fn carry_over(
+    connection: &mut Connection,
+    entries: &[JournalEntry],
+    last: u64,
+) -> Result<(), StoreError> {
     let failing = |error: rusqlite::Error| store_error(&error);
-    let mut known = Known::default();
+    let mut known = RowMemory::default();
     for (view, _) in loading::holds(connection, None).map_err(failing)? {
         known.held.insert((view.account, view.request), view.amount);
     }
@@ -93,8 +97,8 @@ fn carry_over(connection: &mut Connection, entries: &[Entry], last: u64) -> Resu
 /// Keeps aside what no row may say, so that the rest is carried over.
 fn one_by_one(
     connection: &mut Connection,
-    known: &mut Known,
-    entries: &[Entry],
+    known: &mut RowMemory,
+    entries: &[JournalEntry],
     before: u64,
 ) -> rusqlite::Result<()> {
     for (seq, entry) in (before + 1..).zip(entries) {

@@ -1,6 +1,6 @@
 //! The statements that write money and receipts. Each runs within its caller's transaction.
 
-use bardo_ledger::{CapScope, Deposit, HoldState, Paid, Record, Window};
+use bardo_ledger::{CapScope, CapWindow, Deposit, HoldState, ReceiptRecord, SettledCost};
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
@@ -11,7 +11,7 @@ pub(super) struct ChargeRow<'a> {
     pub(super) account: i64,
     pub(super) request: &'a str,
     pub(super) provider: &'a str,
-    pub(super) paid: Paid,
+    pub(super) paid: SettledCost,
 }
 
 /// A hold as its row has it.
@@ -72,7 +72,7 @@ pub(super) fn add_to_cap(
     connection: &Connection,
     account: i64,
     scope: &CapScope,
-    window: Window,
+    window: CapWindow,
     starts_at_ms: u64,
     spent: MicroUsd,
 ) -> rusqlite::Result<()> {
@@ -139,7 +139,7 @@ impl<'c> Inserts<'c> {
     }
 
     /// Keeps a receipt, in the place of an earlier one of the same request.
-    pub(super) fn receipt(&mut self, account: i64, record: &Record) -> rusqlite::Result<()> {
+    pub(super) fn receipt(&mut self, account: i64, record: &ReceiptRecord) -> rusqlite::Result<()> {
         let columns = params![
             account,
             record.request.as_str(),
@@ -185,14 +185,14 @@ pub(super) fn find_charge(
     connection: &Connection,
     account: i64,
     request: &str,
-) -> rusqlite::Result<Option<Paid>> {
+) -> rusqlite::Result<Option<SettledCost>> {
     connection
         .prepare_cached(
             "SELECT counterparty_amount, spread_amount, shortfall FROM transfers \
              WHERE account = ?1 AND kind = 'charge' AND reference = ?2",
         )?
         .query_row(params![account, request], |row| {
-            Ok(Paid {
+            Ok(SettledCost {
                 provider_cost: MicroUsd::new(row.get(0)?),
                 spread: MicroUsd::new(row.get(1)?),
                 shortfall: MicroUsd::new(row.get(2)?),

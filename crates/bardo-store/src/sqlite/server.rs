@@ -7,21 +7,22 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use bardo_ledger::{
-    Balance, CapScope, Record, Refusal, Reservation, Reserve, Settle, Settled, StoreError, Window,
+    Balance, CapScope, CapWindow, LedgerRefusal, ReceiptRecord, Reservation, Reserve, Settle,
+    Settled, StoreError,
 };
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
 use tokio::sync::oneshot;
 
-use super::apply::Known;
+use super::apply::RowMemory;
 use super::drill::Drill;
 use super::error::{OpenError, gone, store_error};
-use super::group::Step;
+use super::group::GroupStep;
 use super::loading::{self, Start};
 use super::lock::ServeLock;
 use super::reader::{Length, Readers};
 use super::schema::open_writer;
-use super::shared::{Action, Attempt, Reply, Shared, WriterCommand};
+use super::shared::{QuickReserve, ReplySender, Shared, WriterAction, WriterCommand};
 use super::writer::Writer;
 use super::{Durability, Options, replay};
 
@@ -52,7 +53,7 @@ impl SqliteServer {
         connection
             .pragma_update(None, "foreign_keys", false)
             .map_err(|error| refused(store_error(&error)))?;
-        let mut known = Known::default();
+        let mut known = RowMemory::default();
         known.held.extend(held.iter().cloned());
         let applied = journal.last();
         let shared = Arc::new(Shared::new(
@@ -98,7 +99,7 @@ impl SqliteServer {
     /// waits any more.
     pub(super) async fn ask<T>(
         &self,
-        action: impl FnOnce(Reply<T>) -> Action,
+        action: impl FnOnce(ReplySender<T>) -> WriterAction,
     ) -> Result<T, StoreError> {
         let places = self.shared.places.clone();
         let place = places.acquire_owned().await.map_err(|_| gone())?;
@@ -113,9 +114,9 @@ impl SqliteServer {
     /// Ends a hold; it is in the journal when this answers.
     pub(super) async fn settle(&self, command: Settle) -> Result<Settled, StoreError> {
         match self.shared.settle(command) {
-            Step::Done(answer) => answer,
-            Step::Wait(answer) => answer.await.unwrap_or_else(|_| Err(gone())),
-            Step::Ask(command) => self.ask(|reply| Action::Settle(command, reply)).await,
+            GroupStep::Done(answer) => answer,
+            GroupStep::Wait(answer) => answer.await.unwrap_or_else(|_| Err(gone())),
+            GroupStep::Ask(command) => self.ask(|reply| WriterAction::Settle(command, reply)).await,
         }
     }
 
@@ -137,7 +138,7 @@ impl SqliteServer {
         let is_behind = self.shared.is_behind.load(Ordering::Acquire);
         if is_behind
             && self.shared.lock().failing.is_none()
-            && let Err(error) = self.ask(Action::Refresh).await
+            && let Err(error) = self.ask(WriterAction::Refresh).await
         {
             tracing::debug!(%error, "cannot read the ledger again; the last state is used");
         }
@@ -149,26 +150,28 @@ impl SqliteServer {
         &self,
         readers: &Readers,
         command: Reserve,
-    ) -> Result<Result<Reservation, Refusal>, StoreError> {
+    ) -> Result<Result<Reservation, LedgerRefusal>, StoreError> {
         let mut has_looked = false;
         for _ in 0..READS {
             let attempt = self.shared.try_reserve(&command)?;
             match attempt {
-                Attempt::Missing(caps) => {
+                QuickReserve::Missing(caps) => {
                     self.load(readers, &command.account, caps).await?;
                 }
-                Attempt::Answer(Err(Refusal::NoAccount(_))) if !has_looked => {
+                QuickReserve::Answer(Err(LedgerRefusal::NoAccount(_))) if !has_looked => {
                     has_looked = true;
                     self.load(readers, &command.account, Vec::new()).await?;
                 }
-                Attempt::Answer(Err(refusal @ Refusal::Insufficient { .. })) if !has_looked => {
+                QuickReserve::Answer(Err(refusal @ LedgerRefusal::Insufficient { .. }))
+                    if !has_looked =>
+                {
                     has_looked = true;
                     if let Err(error) = self.load(readers, &command.account, Vec::new()).await {
                         tracing::debug!(%error, "cannot look for new deposits");
                         return Ok(Err(refusal));
                     }
                 }
-                Attempt::Answer(answer) => return Ok(answer),
+                QuickReserve::Answer(answer) => return Ok(answer),
             }
         }
         Err(StoreError::Unavailable(
@@ -182,9 +185,9 @@ impl SqliteServer {
         account: &AccountId,
         request: &RequestId,
         by: MicroUsd,
-    ) -> Result<Result<Reservation, Refusal>, StoreError> {
+    ) -> Result<Result<Reservation, LedgerRefusal>, StoreError> {
         let answer = self.shared.extend(account, request, by)?;
-        if !matches!(answer, Err(Refusal::Insufficient { .. }))
+        if !matches!(answer, Err(LedgerRefusal::Insufficient { .. }))
             || self.load(readers, account, Vec::new()).await.is_err()
         {
             return Ok(answer);
@@ -205,7 +208,7 @@ impl SqliteServer {
         Ok(self.shared.lock().book.balance(account))
     }
 
-    pub(super) fn record(&self, record: Record) {
+    pub(super) fn record(&self, record: ReceiptRecord) {
         if !self.shared.record(record) {
             self.shared.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -216,7 +219,7 @@ impl SqliteServer {
         &self,
         readers: &Readers,
         account: &AccountId,
-        caps: Vec<(CapScope, Window, u64)>,
+        caps: Vec<(CapScope, CapWindow, u64)>,
     ) -> Result<(), StoreError> {
         let generation = self.shared.lock().generation;
         let id = account.clone();

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use bardo_access::KeyRecord;
 use bardo_ledger::{
-    Balance, Book, CapScope, Deposit, End, Record, Refusal, Reservation, Reserve, Sessions, Settle,
-    Settled, StoreError, Window,
+    Balance, Book, CapScope, CapWindow, Deposit, End, LedgerRefusal, ReceiptRecord, Reservation,
+    Reserve, Sessions, Settle, Settled, StoreError,
 };
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
@@ -17,11 +17,11 @@ use hashbrown::HashMap;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::drill::Drill;
-use super::entry::Entry;
+use super::entry::JournalEntry;
 use super::error::gone;
 use super::group::Item;
 use super::journal::Journal;
-use super::keys::{self, Written};
+use super::keys::{self, KeyWrite};
 
 /// Commands that wait for the writer; a caller with one more waits itself.
 pub(super) const COMMANDS: usize = 16_384;
@@ -31,22 +31,22 @@ const RECORDS: usize = 8_192;
 pub(super) const LAZY: Duration = Duration::from_millis(50);
 
 pub(super) type HoldKey = (AccountId, RequestId);
-pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+pub(super) type ReplySender<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// Something that the database has to do, and who waits for it.
-pub(super) enum Action {
+pub(super) enum WriterAction {
     /// An end of which the books know nothing, or which another process may decide too.
-    Settle(Box<Settle>, Reply<Settled>),
-    Deposit(Deposit, Reply<Result<Balance, Refusal>>),
-    Key(Box<(KeyRecord, keys::Write)>, Reply<Written>),
+    Settle(Box<Settle>, ReplySender<Settled>),
+    Deposit(Deposit, ReplySender<Result<Balance, LedgerRefusal>>),
+    Key(Box<(KeyRecord, keys::Write)>, ReplySender<KeyWrite>),
     /// Deletes some of the receipts from before this Unix millisecond; answers how many.
-    Prune(u64, Reply<u64>),
+    Prune(u64, ReplySender<u64>),
     /// Brings the database up to date, and reads what other processes did.
-    Refresh(Reply<()>),
+    Refresh(ReplySender<()>),
 }
 
 pub(super) struct WriterCommand {
-    pub(super) action: Action,
+    pub(super) action: WriterAction,
     /// Its place in the queue, kept until it is answered.
     pub(super) place: OwnedSemaphorePermit,
 }
@@ -76,7 +76,7 @@ pub(super) struct Shared {
 pub(super) struct Core {
     pub(super) book: Book,
     pub(super) commands: VecDeque<WriterCommand>,
-    pub(super) records: VecDeque<Record>,
+    pub(super) records: VecDeque<ReceiptRecord>,
     /// Holds that were made or have grown, in the order in which that happened.
     pub(super) touched: VecDeque<(Instant, HoldKey)>,
     /// Decided, and not in the journal yet.
@@ -88,7 +88,7 @@ pub(super) struct Core {
     /// A caller waits to become the leader.
     pub(super) leader_wanted: bool,
     /// In the journal, and not in the database yet.
-    pub(super) unapplied: Vec<Entry>,
+    pub(super) unapplied: Vec<JournalEntry>,
     /// Holds that the journal has or will have: how much it says, and whether it has that.
     pub(super) held: HashMap<HoldKey, (MicroUsd, bool)>,
     /// How many writes on end took long.
@@ -131,10 +131,10 @@ pub(super) enum Wake {
 }
 
 /// What came of trying to hold money without reading anything.
-pub(super) enum Attempt {
-    Answer(Result<Reservation, Refusal>),
+pub(super) enum QuickReserve {
+    Answer(Result<Reservation, LedgerRefusal>),
     /// Counters that are not in memory.
-    Missing(Vec<(CapScope, Window, u64)>),
+    Missing(Vec<(CapScope, CapWindow, u64)>),
 }
 
 impl Shared {
@@ -252,7 +252,7 @@ impl Shared {
     }
 
     /// Holds money if everything that decides is in memory.
-    pub(super) fn try_reserve(&self, command: &Reserve) -> Result<Attempt, StoreError> {
+    pub(super) fn try_reserve(&self, command: &Reserve) -> Result<QuickReserve, StoreError> {
         let mut core = self.lock();
         core.check()?;
         let missing: Vec<_> = command
@@ -266,13 +266,13 @@ impl Shared {
             .map(|(scope, window, start)| (scope.clone(), window, start))
             .collect();
         if !missing.is_empty() && core.book.has(&command.account) {
-            return Ok(Attempt::Missing(missing));
+            return Ok(QuickReserve::Missing(missing));
         }
         let answer = core.book.reserve(command);
         if answer.is_ok() {
             core.touch(&command.account, &command.request);
         }
-        Ok(Attempt::Answer(answer))
+        Ok(QuickReserve::Answer(answer))
     }
 
     pub(super) fn extend(
@@ -280,7 +280,7 @@ impl Shared {
         account: &AccountId,
         request: &RequestId,
         by: MicroUsd,
-    ) -> Result<Result<Reservation, Refusal>, StoreError> {
+    ) -> Result<Result<Reservation, LedgerRefusal>, StoreError> {
         let mut core = self.lock();
         core.check()?;
         let answer = core.book.extend(account, request, by);
@@ -317,7 +317,7 @@ impl Shared {
     }
 
     /// Queues a receipt; answers whether there was room for it.
-    pub(super) fn record(&self, record: Record) -> bool {
+    pub(super) fn record(&self, record: ReceiptRecord) -> bool {
         let mut core = self.lock();
         let has_room = core.records.len() < RECORDS && core.closing == CloseMode::No;
         if has_room {

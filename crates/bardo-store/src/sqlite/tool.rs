@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bardo_access::KeyRecord;
-use bardo_ledger::{Balance, Deposit, End, HoldState, Paid, Refusal, Settle, Settled, StoreError};
+use bardo_ledger::{
+    Balance, Deposit, End, HoldState, LedgerRefusal, Settle, Settled, SettledCost, StoreError,
+};
 use bardo_types::clock::Clock;
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
@@ -14,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use super::caps;
 use super::error::{OpenError, store_error};
-use super::keys::{self, Written};
+use super::keys::{self, KeyWrite};
 use super::queries;
 use super::rows::{self, AuditRow, Change, ChargeRow, Deposited};
 use super::schema::open_writer;
@@ -80,7 +82,7 @@ impl SqliteTool {
     pub(super) fn deposit(
         &self,
         command: &Deposit,
-    ) -> Result<Result<Balance, Refusal>, StoreError> {
+    ) -> Result<Result<Balance, LedgerRefusal>, StoreError> {
         self.transact(|transaction| {
             self.deposit_within(transaction, command)
                 .map_err(|error| store_error(&error))
@@ -91,10 +93,10 @@ impl SqliteTool {
         &self,
         transaction: &Transaction<'_>,
         command: &Deposit,
-    ) -> rusqlite::Result<Result<Balance, Refusal>> {
+    ) -> rusqlite::Result<Result<Balance, LedgerRefusal>> {
         let account = rows::account_no(transaction, &command.account)?;
         match rows::deposit(transaction, account, command)? {
-            Deposited::Overflow => return Ok(Err(Refusal::Overflow)),
+            Deposited::Overflow => return Ok(Err(LedgerRefusal::Overflow)),
             Deposited::Before => {}
             Deposited::Now => {
                 rows::audit(transaction, &AuditRow::of_deposit(&self.actor, command))?;
@@ -115,12 +117,12 @@ impl SqliteTool {
         &self,
         record: &KeyRecord,
         write: &keys::Write,
-    ) -> Result<Written, StoreError> {
+    ) -> Result<KeyWrite, StoreError> {
         let now_ms = self.clock.now_ms();
         let written = self.transact(|transaction| {
             let write = || {
                 let written = keys::write(transaction, record, write, &self.actor, now_ms)?;
-                if written == Written::Done {
+                if written == KeyWrite::Done {
                     let change = Change {
                         at_ms: now_ms,
                         kind: "keys",
@@ -133,7 +135,7 @@ impl SqliteTool {
             };
             write().map_err(|error| store_error(&error))
         })?;
-        if written == Written::Done {
+        if written == KeyWrite::Done {
             self.revision.fetch_add(1, Ordering::Release);
         }
         Ok(written)
@@ -165,12 +167,12 @@ impl SqliteTool {
             let hold = find_hold(transaction, account, request).map_err(failing)?;
             let paid = match (hold, &command.end) {
                 (Some((_, HoldState::Unknown, _)), End::Unknown) => {
-                    return Ok(settled(Paid::default(), available()?, true));
+                    return Ok(settled(SettledCost::default(), available()?, true));
                 }
                 (Some((held, HoldState::Unknown, caps)), end) => {
                     let paid = match end {
                         End::Capture(charge) => charge.within(held),
-                        End::Release | End::Unknown => Paid::default(),
+                        End::Release | End::Unknown => SettledCost::default(),
                     };
                     self.reconcile(transaction, account, command, (held, paid), &caps)
                         .map_err(failing)?;
@@ -187,7 +189,7 @@ impl SqliteTool {
         transaction: &Transaction<'_>,
         account: i64,
         command: &Settle,
-        (held, paid): (MicroUsd, Paid),
+        (held, paid): (MicroUsd, SettledCost),
         caps: &HoldCaps,
     ) -> rusqlite::Result<()> {
         let request = command.request.as_str();
@@ -277,7 +279,7 @@ fn find_hold(
         .optional()
 }
 
-fn settled(paid: Paid, available: MicroUsd, repeated: bool) -> Settled {
+fn settled(paid: SettledCost, available: MicroUsd, repeated: bool) -> Settled {
     Settled {
         charged: paid.charged(),
         shortfall: paid.shortfall,

@@ -12,12 +12,12 @@ use bardo_types::clock::Clock;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::apply::{self, Known};
+use super::apply::{self, RowMemory};
 use super::changes;
 use super::error::{gone, store_error};
 use super::group::SettleDecision;
 use super::loading;
-use super::shared::{Action, Shared, Wake, WriterCommand};
+use super::shared::{Shared, Wake, WriterAction, WriterCommand};
 
 /// Commands in one transaction.
 const BATCH: usize = 1_024;
@@ -46,7 +46,7 @@ pub(super) const PRUNE: u64 = 500;
 pub(super) struct Writer {
     pub(super) connection: Connection,
     pub(super) shared: Arc<Shared>,
-    pub(super) known: Known,
+    pub(super) known: RowMemory,
     /// The number of the last entry of the journal that the database has.
     pub(super) applied: u64,
     /// The last change by another process that was read.
@@ -161,11 +161,11 @@ impl Writer {
         let mut refreshes = Vec::new();
         for WriterCommand { action, place } in commands {
             match action {
-                Action::Settle(command, reply) => {
+                WriterAction::Settle(command, reply) => {
                     let _ = reply.send(self.settle(*command));
                     drop(place);
                 }
-                Action::Refresh(reply) => refreshes.push((reply, place)),
+                WriterAction::Refresh(reply) => refreshes.push((reply, place)),
                 action => direct.push((action, place)),
             }
         }
@@ -298,9 +298,9 @@ impl Writer {
             .map_err(|error| self.fails(store_error(&error)))
     }
 
-    fn commit(&mut self) -> Result<(), Failure> {
-        self.shared.drill.check().map_err(Failure::Store)?;
-        self.execute("COMMIT").map_err(Failure::of)?;
+    fn commit(&mut self) -> Result<(), WriterFailure> {
+        self.shared.drill.check().map_err(WriterFailure::Store)?;
+        self.execute("COMMIT").map_err(WriterFailure::of)?;
         self.has_log = true;
         Ok(())
     }
@@ -330,13 +330,13 @@ impl Writer {
 }
 
 /// Why a transaction was not carried out.
-enum Failure {
+enum WriterFailure {
     /// No row may say this.
     Impossible(rusqlite::Error),
     Store(StoreError),
 }
 
-impl Failure {
+impl WriterFailure {
     fn of(error: rusqlite::Error) -> Self {
         if apply::is_impossible(&error) {
             Self::Impossible(error)

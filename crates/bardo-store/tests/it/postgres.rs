@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use bardo_ledger::contract::{self, block_on, join_all};
 use bardo_ledger::{
-    Charge, Deposit, End, Holds, Ledger, Receipts, Refusal, Reserve, Settle, Settled, StoreError,
+    Charge, Deposit, End, Holds, Ledger, LedgerRefusal, Receipts, Reserve, Settle, Settled,
+    StoreError,
 };
 use bardo_store::postgres::{PostgresOptions, PostgresStore};
 use bardo_store::servers::PostgresServer;
@@ -131,7 +132,7 @@ fn a_thousand_requests_at_each_of_three_processes_hold_what_is_there() {
                     .collect();
                 let answers = block_on(join_all(all));
                 let refused = |answer: &Result<_, StoreError>| match answer {
-                    Ok(Err(Refusal::Insufficient { .. })) => true,
+                    Ok(Err(LedgerRefusal::Insufficient { .. })) => true,
                     Ok(Ok(_)) => false,
                     other => panic!("{other:?}"),
                 };
@@ -230,7 +231,7 @@ fn old_receipts_are_deleted_and_postings_are_not() {
     deposit(&*store, &payer, 1_000, "operator:1");
     let old = NOW_MS - 1;
     for number in 0..2_003 {
-        store.record(bardo_ledger::Record {
+        store.record(bardo_ledger::ReceiptRecord {
             at_ms: if number < 2_001 { old } else { NOW_MS },
             ..record(&payer, &format!("r{number}"))
         });
@@ -246,8 +247,8 @@ fn old_receipts_are_deleted_and_postings_are_not() {
     adds_up(&*store);
 }
 
-fn record(of: &AccountId, id: &str) -> bardo_ledger::Record {
-    bardo_ledger::Record {
+fn record(of: &AccountId, id: &str) -> bardo_ledger::ReceiptRecord {
+    bardo_ledger::ReceiptRecord {
         request: request(id),
         client_request_id: Some("theirs\0".into()),
         account: of.clone(),

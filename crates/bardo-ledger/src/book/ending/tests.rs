@@ -2,7 +2,7 @@ use bardo_types::ids::KeyId;
 use proptest::prelude::*;
 
 use super::*;
-use crate::command::{Balance, Refusal, Reserve};
+use crate::command::{Balance, LedgerRefusal, Reserve};
 
 const NOW_MS: u64 = 1_795_190_400_000;
 
@@ -17,7 +17,7 @@ fn request(number: u64) -> RequestId {
 fn cap(limit: u64) -> Cap {
     Cap {
         scope: CapScope::Key(KeyId::parse("key").unwrap()),
-        window: Window::Day,
+        window: CapWindow::Day,
         limit: MicroUsd::new(limit),
     }
 }
@@ -60,9 +60,9 @@ fn capture(amount: u64) -> End {
     })
 }
 
-fn pending(book: &mut Book, command: &Settle) -> Pending {
+fn pending(book: &mut Book, command: &Settle) -> PendingEnd {
     match book.prepare(command) {
-        Prepared::Pending(pending) => pending,
+        PreparedEnd::Pending(pending) => pending,
         other => unreachable!("{other:?}"),
     }
 }
@@ -73,7 +73,7 @@ fn seen(book: &Book) -> (Option<Balance>, Vec<HoldView>, MicroUsd) {
     (
         book.balance(&account()),
         book.holds(None),
-        book.used(&cap(0).scope, Window::Day, NOW_MS),
+        book.used(&cap(0).scope, CapWindow::Day, NOW_MS),
     )
 }
 
@@ -111,11 +111,11 @@ fn a_hold_that_is_ending_neither_grows_nor_expires_nor_ends_twice() {
     reserve(&mut book, 1, 50);
     let pending = pending(&mut book, &end(1, capture(10)));
     let refused = book.extend(&account(), &request(1), MicroUsd::new(1));
-    assert_eq!(refused, Err(Refusal::NoHold(request(1))));
+    assert_eq!(refused, Err(LedgerRefusal::NoHold(request(1))));
     assert_eq!(book.expire(NOW_MS + 9_999), vec![]);
     assert!(matches!(
         book.prepare(&end(1, End::Release)),
-        Prepared::Ending
+        PreparedEnd::Ending
     ));
     assert_eq!(book.audit(), Vec::<String>::new());
     book.abandon(pending);
@@ -153,7 +153,7 @@ proptest! {
         let (mut book, mut plain) = (make(), make());
         let untouched = seen(&book);
         prop_assert_eq!(&untouched, &seen(&plain));
-        if let Prepared::Pending(pending) = book.prepare(&command) {
+        if let PreparedEnd::Pending(pending) = book.prepare(&command) {
             prop_assert_eq!(book.audit(), Vec::<String>::new());
             book.abandon(pending);
         }

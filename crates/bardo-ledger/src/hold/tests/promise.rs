@@ -8,7 +8,7 @@ use crate::command::{Charge, Deposit, End, Reserve, Settle};
 
 /// What happens, by whom.
 #[derive(Debug, Clone)]
-enum Step {
+enum EndStep {
     /// A request of so many prompt tokens.
     Begin {
         prompt: u64,
@@ -22,17 +22,17 @@ enum Step {
     End { which: usize },
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = EndStep> {
     prop_oneof![
         3 => (0..4_000_u64, proptest::option::of(0..9_000_u64), any::<bool>(), any::<bool>())
-            .prop_map(|(prompt, own_limit, streamed, unseen)| Step::Begin {
+            .prop_map(|(prompt, own_limit, streamed, unseen)| EndStep::Begin {
                 prompt,
                 own_limit,
                 streamed,
                 unseen,
             }),
-        5 => (any::<usize>(), 1..700_u64).prop_map(|(which, tokens)| Step::Write { which, tokens }),
-        1 => any::<usize>().prop_map(|which| Step::End { which }),
+        5 => (any::<usize>(), 1..700_u64).prop_map(|(which, tokens)| EndStep::Write { which, tokens }),
+        1 => any::<usize>().prop_map(|which| EndStep::End { which }),
     ]
 }
 
@@ -147,7 +147,7 @@ impl World {
                     more = None;
                     match extended {
                         Ok(reservation) => open.held = reservation.held,
-                        Err(crate::Refusal::Insufficient { available, .. }) => {
+                        Err(crate::LedgerRefusal::Insufficient { available, .. }) => {
                             more = slices.last(available);
                         }
                         Err(other) => unreachable!("{other}"),
@@ -191,11 +191,11 @@ proptest! {
         let mut world = World::with(money);
         for step in steps {
             match step {
-                Step::Begin { prompt, own_limit, streamed, unseen } => {
+                EndStep::Begin { prompt, own_limit, streamed, unseen } => {
                     world.begin(prompt, own_limit, streamed, unseen);
                 }
-                Step::Write { which, tokens } => world.write(which, tokens),
-                Step::End { which } => world.end(which),
+                EndStep::Write { which, tokens } => world.write(which, tokens),
+                EndStep::End { which } => world.end(which),
             }
             let balance = world.book.balance(&world.account).unwrap();
             let bills: u64 = world.open.iter().map(|open| open.bill().get()).sum();

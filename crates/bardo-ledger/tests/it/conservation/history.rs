@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bardo_ledger::{
-    Accounts, Book, Cap, CapScope, Charge, Deposit, End, Funds, Holds, MemoryLedger, Refusal,
-    Reserve, Settle, Window,
+    Accounts, Book, Cap, CapScope, CapWindow, Charge, Deposit, End, Funds, Holds, LedgerRefusal,
+    MemoryLedger, Reserve, Settle,
 };
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
@@ -230,9 +230,13 @@ impl History {
         let key = KeyId::parse(&format!("key-{}", actor.key)).expect("plain");
         let session = Arc::from(format!("session-{}", actor.session));
         let all = [
-            (CapScope::Key(key), Window::Day, *day),
-            (CapScope::Account(account.clone()), Window::Month, *month),
-            (CapScope::Session(account, session), Window::Total, "ever"),
+            (CapScope::Key(key), CapWindow::Day, *day),
+            (CapScope::Account(account.clone()), CapWindow::Month, *month),
+            (
+                CapScope::Session(account, session),
+                CapWindow::Total,
+                "ever",
+            ),
         ];
         let (mut caps, mut counters) = (Vec::new(), Vec::new());
         for ((scope, window, when), limit) in all.into_iter().zip(self.limits) {
@@ -295,17 +299,17 @@ impl History {
     /// Whether both allowed it; both must have refused it for the same reason otherwise.
     fn compare(
         &self,
-        answer: Result<(), Refusal>,
+        answer: Result<(), LedgerRefusal>,
         expected: Result<(), No>,
         seen: &mut Seen,
     ) -> bool {
         let answer = answer.map_err(|refusal| match refusal {
-            Refusal::NoAccount(_) => No::Account,
-            Refusal::Duplicate(_) => No::Seen,
-            Refusal::Insufficient { .. } => No::Money,
-            Refusal::Capped { .. } => No::Cap,
-            Refusal::NoHold(_) => No::Hold,
-            Refusal::Overflow => unreachable!("all amounts are small"),
+            LedgerRefusal::NoAccount(_) => No::Account,
+            LedgerRefusal::Duplicate(_) => No::Seen,
+            LedgerRefusal::Insufficient { .. } => No::Money,
+            LedgerRefusal::Capped { .. } => No::Cap,
+            LedgerRefusal::NoHold(_) => No::Hold,
+            LedgerRefusal::Overflow => unreachable!("all amounts are small"),
         });
         assert_eq!(answer, expected);
         match answer {

@@ -35,17 +35,17 @@ impl Folder {
             Durability::Power,
             false,
         );
-        let Opened { journal, entries } = opened.unwrap().expect("nobody else has it");
+        let OpenedJournal { journal, entries } = opened.unwrap().expect("nobody else has it");
         (journal, entries.iter().map(number).collect())
     }
 }
 
-fn entry(number: u64) -> Entry {
-    Entry::Gone((account("a"), request(number)))
+fn entry(number: u64) -> JournalEntry {
+    JournalEntry::Gone((account("a"), request(number)))
 }
 
-fn number(entry: &Entry) -> u64 {
-    let Entry::Gone((_, request)) = entry else {
+fn number(entry: &JournalEntry) -> u64 {
+    let JournalEntry::Gone((_, request)) = entry else {
         unreachable!("{entry:?}")
     };
     request
@@ -57,7 +57,7 @@ fn number(entry: &Entry) -> u64 {
 }
 
 fn append(journal: &mut Journal, numbers: &[u64]) {
-    let entries: Vec<Entry> = numbers.iter().map(|number| entry(*number)).collect();
+    let entries: Vec<JournalEntry> = numbers.iter().map(|number| entry(*number)).collect();
     journal.append(entries.iter()).unwrap();
 }
 

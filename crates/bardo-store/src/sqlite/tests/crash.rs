@@ -1,7 +1,7 @@
 use bardo_ledger::contract::block_on;
 use bardo_ledger::{
-    Accounts, Cap, CapScope, End, HoldState, Holds, Ledger, ReceiptFilter, Receipts, Refusal,
-    Settle, SumQuery, Window,
+    Accounts, Cap, CapScope, CapWindow, End, HoldState, Holds, Ledger, LedgerRefusal,
+    ReceiptFilter, Receipts, Settle, SumQuery,
 };
 use bardo_types::ids::KeyId;
 
@@ -142,7 +142,7 @@ fn the_journal_is_begun_anew_when_the_database_has_it() {
     let mut longest = 0;
     for number in 0..400 {
         reserve(&*store, "a", number, 30);
-        let receipt = bardo_ledger::Record {
+        let receipt = bardo_ledger::ReceiptRecord {
             json: json.as_str().into(),
             ..record("a", number, 24)
         };
@@ -258,7 +258,7 @@ fn caps_count_on_after_a_restart() {
             window,
             limit: micro(limit),
         };
-        vec![of(Window::Day), of(Window::Total)]
+        vec![of(CapWindow::Day), of(CapWindow::Total)]
     };
     let capped = |store: &dyn Ledger, number, amount, limit| {
         block_on(store.reserve(reserve_command("a", number, amount, caps(limit)))).unwrap()
@@ -273,7 +273,7 @@ fn caps_count_on_after_a_restart() {
 
     let store = folder.serve();
     let used = |answer| match answer {
-        Err(Refusal::Capped { used, .. }) => used.get(),
+        Err(LedgerRefusal::Capped { used, .. }) => used.get(),
         other => unreachable!("{other:?}"),
     };
     assert_eq!(used(capped(&*store, 3, 26, 100)), 75);

@@ -4,16 +4,16 @@ use std::time::Duration;
 use bardo_access::{KeyKind, KeyRecord, KeyStore, Scopes};
 use bardo_ledger::contract::block_on;
 use bardo_ledger::{
-    Accounts, Cap, CapScope, Dimension, End, Funds, Holds, Ledger, ReceiptFilter, Receipts, Record,
-    Settle, StoreError, SumQuery, Window,
+    Accounts, Cap, CapScope, CapWindow, Dimension, End, Funds, Holds, Ledger, ReceiptFilter,
+    ReceiptRecord, Receipts, Settle, StoreError, SumQuery,
 };
 use bardo_types::ids::KeyId;
 
 use super::rig::*;
-use crate::sqlite::{Faults, Mode, OpenError, Options, SqliteStore};
+use crate::sqlite::{Faults, OpenError, OpenMode, Options, SqliteStore};
 
 fn settle_with_receipt(store: &dyn Ledger, number: u64, json: &str) -> Result<u64, StoreError> {
-    let record = Record {
+    let record = ReceiptRecord {
         json: json.into(),
         ..record("a", number, 24)
     };
@@ -313,7 +313,7 @@ fn times_that_never_come_harm_nobody() {
     persist(&*store, "a", 1).unwrap();
     let command = Settle {
         now_ms: u64::MAX,
-        record: Some(Record {
+        record: Some(ReceiptRecord {
             at_ms: u64::MAX,
             input_tokens: u64::MAX,
             ..record("a", 1, 24)
@@ -343,7 +343,7 @@ fn times_that_never_come_harm_nobody() {
 fn reserve_with_cap(store: &dyn Ledger, number: u64) {
     let cap = Cap {
         scope: CapScope::Account(account("a")),
-        window: Window::Total,
+        window: CapWindow::Total,
         limit: micro(50),
     };
     let command = reserve_command("a", number, 50, vec![cap]);
@@ -486,7 +486,7 @@ fn other_files_are_left_alone() {
     let folder = Folder::new();
     let open = |mode| SqliteStore::open(folder.file(), mode).map(|_| ());
     std::fs::write(folder.file(), "").unwrap();
-    open(Mode::Tool).unwrap();
+    open(OpenMode::Tool).unwrap();
     let raw = folder.raw();
     let version: i64 = raw
         .query_row("PRAGMA user_version", [], |row| row.get(0))
@@ -494,12 +494,12 @@ fn other_files_are_left_alone() {
     assert_eq!(version, 3, "an empty file was brought up to date");
     raw.execute_batch("PRAGMA user_version = 99").unwrap();
     assert!(matches!(
-        open(Mode::Serve),
+        open(OpenMode::Serve),
         Err(OpenError::TooNew { found: 99, .. })
     ));
     raw.execute_batch("PRAGMA application_id = 7").unwrap();
     assert!(matches!(
-        open(Mode::Serve),
+        open(OpenMode::Serve),
         Err(OpenError::Foreign { found: 7, .. })
     ));
     drop(raw);
@@ -508,9 +508,9 @@ fn other_files_are_left_alone() {
         "no database at all, but long enough".repeat(99),
     )
     .unwrap();
-    assert!(matches!(open(Mode::Tool), Err(OpenError::Store { .. })));
+    assert!(matches!(open(OpenMode::Tool), Err(OpenError::Store { .. })));
     let nowhere = folder.file().join("nowhere").join("ledger.db");
-    let missing = SqliteStore::open(nowhere, Mode::Serve).map(|_| ());
+    let missing = SqliteStore::open(nowhere, OpenMode::Serve).map(|_| ());
     assert!(matches!(missing, Err(OpenError::Io { .. })));
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bardo_ledger::contract::block_on;
-use bardo_ledger::{Accounts, Cap, CapScope, End, Holds, Ledger, StoreError, Window};
+use bardo_ledger::{Accounts, Cap, CapScope, CapWindow, End, Holds, Ledger, StoreError};
 use bardo_types::ids::KeyId;
 
 use super::rig::*;
@@ -60,7 +60,7 @@ fn live(store: &SqliteStore, tool: &dyn Ledger, thread: u64, seed: u64) -> Ackno
         let amount = random.below(300);
         let caps = vec![Cap {
             scope: CapScope::Key(KeyId::parse(&format!("key_{name}")).unwrap()),
-            window: Window::Total,
+            window: CapWindow::Total,
             limit: micro(100_000),
         }];
         let command = reserve_command(name, number, amount, caps);

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use bardo_ledger::contract::block_on;
 use bardo_ledger::{
-    Balance, Cap, Charge, Deposit, End, Ledger, Record, Refusal, Reservation, Reserve, Settle,
-    Settled, StoreError,
+    Balance, Cap, Charge, Deposit, End, Ledger, LedgerRefusal, ReceiptRecord, Reservation, Reserve,
+    Settle, Settled, StoreError,
 };
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
 use tempfile::TempDir;
 
-use crate::sqlite::{Mode, Options, Side, SqliteStore};
+use crate::sqlite::{OpenMode, Options, Side, SqliteStore};
 
 pub(in crate::sqlite) const NOW_MS: u64 = 1_795_190_400_000;
 
@@ -32,11 +32,11 @@ impl Folder {
     }
 
     pub(in crate::sqlite) fn serve_with(&self, options: &Options) -> Arc<SqliteStore> {
-        Arc::new(SqliteStore::open_with(self.file(), Mode::Serve, options).unwrap())
+        Arc::new(SqliteStore::open_with(self.file(), OpenMode::Serve, options).unwrap())
     }
 
     pub(in crate::sqlite) fn tool(&self) -> SqliteStore {
-        SqliteStore::open(self.file(), Mode::Tool).unwrap()
+        SqliteStore::open(self.file(), OpenMode::Tool).unwrap()
     }
 
     pub(in crate::sqlite) fn journal(&self) -> PathBuf {
@@ -91,7 +91,7 @@ pub(in crate::sqlite) fn try_deposit(
     name: &str,
     amount: u64,
     reference: &str,
-) -> Result<Result<Balance, Refusal>, StoreError> {
+) -> Result<Result<Balance, LedgerRefusal>, StoreError> {
     block_on(store.deposit(Deposit {
         account: account(name),
         amount: micro(amount),
@@ -131,7 +131,7 @@ pub(in crate::sqlite) fn try_reserve(
     name: &str,
     number: u64,
     amount: u64,
-) -> Result<Result<Reservation, Refusal>, StoreError> {
+) -> Result<Result<Reservation, LedgerRefusal>, StoreError> {
     block_on(store.reserve(reserve_command(name, number, amount, Vec::new())))
 }
 
@@ -174,8 +174,8 @@ pub(in crate::sqlite) fn try_end(
     block_on(store.settle(settle_command(name, number, end)))
 }
 
-pub(in crate::sqlite) fn record(name: &str, number: u64, charge: u64) -> Record {
-    Record {
+pub(in crate::sqlite) fn record(name: &str, number: u64, charge: u64) -> ReceiptRecord {
+    ReceiptRecord {
         request: request(number),
         client_request_id: Some("mine".into()),
         account: account(name),

@@ -3,18 +3,18 @@ use bardo_access::{
     Amendment, KeyError, KeyKind, KeyRecord, KeyState, KeyStore, Network, Scopes, SpendCaps,
 };
 use bardo_ledger::contract::block_on;
-use bardo_ledger::{Accounts, Cap, CapScope, End, Holds, Refusal, StoreError, Window};
+use bardo_ledger::{Accounts, Cap, CapScope, CapWindow, End, Holds, LedgerRefusal, StoreError};
 use bardo_types::ids::KeyId;
 use bardo_types::money::BasisPoints;
 
 use super::rig::*;
-use crate::sqlite::{Mode, OpenError, SqliteStore};
+use crate::sqlite::{OpenError, OpenMode, SqliteStore};
 
 #[test]
 fn only_one_server_at_a_time() {
     let folder = Folder::new();
     let store = folder.serve();
-    let second = SqliteStore::open(folder.file(), Mode::Serve).unwrap_err();
+    let second = SqliteStore::open(folder.file(), OpenMode::Serve).unwrap_err();
     assert!(matches!(second, OpenError::InUse(_)));
     assert!(second.to_string().contains("another server"), "{second}");
     let tool = folder.tool();
@@ -28,7 +28,7 @@ fn a_deposit_by_a_tool_reaches_the_server() {
     let folder = Folder::new();
     let store = folder.serve();
     let tool = folder.tool();
-    let insufficient = |answer| matches!(answer, Ok(Err(Refusal::Insufficient { .. })));
+    let insufficient = |answer| matches!(answer, Ok(Err(LedgerRefusal::Insufficient { .. })));
     deposit(&*store, "a", 10, "operator:1");
     assert!(insufficient(try_reserve(&*store, "a", 1, 11)));
     assert_eq!(deposit(&tool, "a", 90, "operator:2").deposited, micro(100));
@@ -67,7 +67,7 @@ fn a_tool_ends_holds_of_unknown_outcome_and_no_others() {
     deposit(&*store, "a", 200, "operator:1");
     let cap = Cap {
         scope: CapScope::Key(KeyId::parse("key").unwrap()),
-        window: Window::Month,
+        window: CapWindow::Month,
         limit: micro(100),
     };
     for number in 1..=2 {
@@ -96,7 +96,7 @@ fn a_tool_ends_holds_of_unknown_outcome_and_no_others() {
     assert!(end(&*store, "a", 2, capture(30, 15)).repeated);
     let again = |amount| reserve_command("a", 6, amount, vec![cap.clone()]);
     let refused = block_on(store.reserve(again(61))).unwrap().unwrap_err();
-    assert!(matches!(refused, Refusal::Capped { used, .. } if used == micro(40)));
+    assert!(matches!(refused, LedgerRefusal::Capped { used, .. } if used == micro(40)));
     block_on(store.reserve(again(60))).unwrap().unwrap();
     end(&*store, "a", 6, End::Release);
     end(&*store, "a", 3, End::Release);

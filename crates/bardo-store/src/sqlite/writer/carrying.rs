@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use bardo_ledger::{Record, StoreError};
+use bardo_ledger::{ReceiptRecord, StoreError};
 
-use super::{Failure, MOST, Writer};
-use crate::sqlite::apply::{self, Written};
+use super::{MOST, Writer, WriterFailure};
+use crate::sqlite::apply::{self, TransactionEffects};
 use crate::sqlite::changes;
-use crate::sqlite::entry::Entry;
+use crate::sqlite::entry::JournalEntry;
 use crate::sqlite::rows;
 
 impl Writer {
@@ -45,11 +45,11 @@ impl Writer {
         let last = self.applied + entries.len() as u64;
         match self.write(&entries, &records, last) {
             Ok(()) => Ok(()),
-            Err(Failure::Impossible(error)) => {
+            Err(WriterFailure::Impossible(error)) => {
                 tracing::error!(%error, "a group of writes to the ledger failed; trying each write alone");
                 self.carry_over_one_by_one(entries, records)
             }
-            Err(Failure::Store(error)) => {
+            Err(WriterFailure::Store(error)) => {
                 self.put_back(entries, records);
                 Err(self.fails(error))
             }
@@ -59,10 +59,10 @@ impl Writer {
     /// Ends the transaction with these in it, or as if it had not begun.
     fn write<'a>(
         &mut self,
-        entries: &'a [Entry],
-        records: impl IntoIterator<Item = &'a Record>,
+        entries: &'a [JournalEntry],
+        records: impl IntoIterator<Item = &'a ReceiptRecord>,
         last: u64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), WriterFailure> {
         let written = changes::read(&self.connection, &self.shared, &mut self.known, self.seen)
             .and_then(|seen| {
                 self.seen = seen;
@@ -72,7 +72,7 @@ impl Writer {
                 rows::set_applied(&self.connection, last)?;
                 Ok(applied)
             });
-        let applied = written.map_err(Failure::of).and_then(|applied| {
+        let applied = written.map_err(WriterFailure::of).and_then(|applied| {
             self.commit()?;
             Ok(applied)
         });
@@ -88,7 +88,7 @@ impl Writer {
         }
     }
 
-    fn carried_over(&mut self, applied: Written, last: u64) {
+    fn carried_over(&mut self, applied: TransactionEffects, last: u64) {
         self.applied = last;
         let mut core = self.shared.lock();
         for again in &applied.again {
@@ -107,7 +107,7 @@ impl Writer {
         self.known.committed(applied);
     }
 
-    fn put_back(&mut self, mut entries: Vec<Entry>, mut records: VecDeque<Record>) {
+    fn put_back(&mut self, mut entries: Vec<JournalEntry>, mut records: VecDeque<ReceiptRecord>) {
         let mut core = self.shared.lock();
         entries.append(&mut core.unapplied);
         core.unapplied = entries;
@@ -118,8 +118,8 @@ impl Writer {
     /// One of them no row may say. The others must not suffer for it, and it is kept.
     fn carry_over_one_by_one(
         &mut self,
-        entries: Vec<Entry>,
-        records: VecDeque<Record>,
+        entries: Vec<JournalEntry>,
+        records: VecDeque<ReceiptRecord>,
     ) -> Result<(), StoreError> {
         let mut left = entries.into_iter();
         while let Some(entry) = left.next() {
@@ -129,7 +129,7 @@ impl Writer {
             }
         }
         for record in &records {
-            let begun = self.begin().map_err(Failure::Store);
+            let begun = self.begin().map_err(WriterFailure::Store);
             let last = self.applied;
             if let Err(failure) = begun.and_then(|()| self.write(&[], [record], last)) {
                 tracing::error!(error = %failure.store(), id = %record.request, "cannot store a receipt");
@@ -139,20 +139,20 @@ impl Writer {
         Ok(())
     }
 
-    fn carry_over_one(&mut self, entry: &Entry) -> Result<(), StoreError> {
+    fn carry_over_one(&mut self, entry: &JournalEntry) -> Result<(), StoreError> {
         self.begin()?;
         let last = self.applied + 1;
         let error = match self.write(std::slice::from_ref(entry), [], last) {
             Ok(()) => return Ok(()),
-            Err(Failure::Store(error)) => return Err(error),
-            Err(Failure::Impossible(error)) => error,
+            Err(WriterFailure::Store(error)) => return Err(error),
+            Err(WriterFailure::Impossible(error)) => error,
         };
         tracing::error!(%error, ?entry, "no row may say what the journal does");
         let mut bytes = Vec::new();
         entry.encode(&mut bytes);
         self.begin()?;
         let kept = rows::refuse(&self.connection, last, &error.to_string(), &bytes)
-            .map_err(Failure::of)
+            .map_err(WriterFailure::of)
             .and_then(|()| self.write(&[], [], last));
         kept.map_err(|failure| {
             self.roll_back();

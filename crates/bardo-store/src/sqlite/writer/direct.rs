@@ -3,22 +3,22 @@
 use std::sync::atomic::Ordering;
 
 use bardo_access::KeyRecord;
-use bardo_ledger::{Balance, Deposit, Refusal, StoreError};
+use bardo_ledger::{Balance, Deposit, LedgerRefusal, StoreError};
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
 
-use super::{Failure, PRUNE, Writer};
+use super::{PRUNE, Writer, WriterFailure};
 use crate::sqlite::apply;
 use crate::sqlite::error::gone;
-use crate::sqlite::keys::{self, Written};
+use crate::sqlite::keys::{self, KeyWrite};
 use crate::sqlite::loading;
 use crate::sqlite::rows::{self, AuditRow, Deposited};
-use crate::sqlite::shared::Action;
+use crate::sqlite::shared::WriterAction;
 
 /// What a command came to.
 enum CommandResult {
-    Deposited(Result<Balance, Refusal>),
-    Key(Written),
+    Deposited(Result<Balance, LedgerRefusal>),
+    Key(KeyWrite),
     Pruned(u64),
     Done,
 }
@@ -33,14 +33,14 @@ struct Batch {
 
 impl Writer {
     /// Does these in one transaction, and answers them.
-    pub(super) fn perform_all(&mut self, actions: Vec<Action>) {
+    pub(super) fn perform_all(&mut self, actions: Vec<WriterAction>) {
         match self.attempt(&actions) {
             Ok(answers) => {
                 for (action, answer) in actions.into_iter().zip(answers) {
                     self.answer(action, answer);
                 }
             }
-            Err(Failure::Impossible(error)) => {
+            Err(WriterFailure::Impossible(error)) => {
                 // One of them is impossible. The others must not suffer for it.
                 tracing::error!(%error, "a group of writes to the ledger failed; trying each write alone");
                 for action in actions {
@@ -53,7 +53,7 @@ impl Writer {
                     }
                 }
             }
-            Err(Failure::Store(error)) => {
+            Err(WriterFailure::Store(error)) => {
                 let error = self.fails(error);
                 for action in actions {
                     refuse(action, &error);
@@ -63,14 +63,14 @@ impl Writer {
     }
 
     /// Tries to do them; on an error nothing has happened, in the file or in the books.
-    fn attempt(&mut self, actions: &[Action]) -> Result<Vec<CommandResult>, Failure> {
-        self.begin().map_err(Failure::Store)?;
+    fn attempt(&mut self, actions: &[WriterAction]) -> Result<Vec<CommandResult>, WriterFailure> {
+        self.begin().map_err(WriterFailure::Store)?;
         let mut batch = Batch::default();
         let answers: rusqlite::Result<Vec<CommandResult>> = actions
             .iter()
             .map(|action| self.perform(&mut batch, action))
             .collect();
-        let answers = answers.map_err(Failure::of).and_then(|answers| {
+        let answers = answers.map_err(WriterFailure::of).and_then(|answers| {
             self.commit()?;
             Ok(answers)
         });
@@ -78,7 +78,7 @@ impl Writer {
             self.roll_back();
             return answers;
         }
-        self.known.committed(apply::Written::default());
+        self.known.committed(apply::TransactionEffects::default());
         if batch.keys_changed {
             self.shared.revision.fetch_add(1, Ordering::Release);
         }
@@ -89,17 +89,21 @@ impl Writer {
         answers
     }
 
-    fn perform(&mut self, batch: &mut Batch, action: &Action) -> rusqlite::Result<CommandResult> {
+    fn perform(
+        &mut self,
+        batch: &mut Batch,
+        action: &WriterAction,
+    ) -> rusqlite::Result<CommandResult> {
         match action {
-            Action::Deposit(command, _) => {
+            WriterAction::Deposit(command, _) => {
                 let answer = self.deposit(batch, command)?;
                 Ok(CommandResult::Deposited(answer))
             }
-            Action::Key(key, _) => self.key(batch, &key.0, &key.1),
-            Action::Prune(before_ms, _) => {
+            WriterAction::Key(key, _) => self.key(batch, &key.0, &key.1),
+            WriterAction::Prune(before_ms, _) => {
                 rows::prune(&self.connection, *before_ms, PRUNE).map(CommandResult::Pruned)
             }
-            Action::Settle(..) | Action::Refresh(_) => Ok(CommandResult::Done),
+            WriterAction::Settle(..) | WriterAction::Refresh(_) => Ok(CommandResult::Done),
         }
     }
 
@@ -107,10 +111,10 @@ impl Writer {
         &mut self,
         batch: &mut Batch,
         command: &Deposit,
-    ) -> rusqlite::Result<Result<Balance, Refusal>> {
+    ) -> rusqlite::Result<Result<Balance, LedgerRefusal>> {
         let account = self.known.number(&self.connection, &command.account)?;
         match rows::deposit(&self.connection, account, command)? {
-            Deposited::Overflow => return Ok(Err(Refusal::Overflow)),
+            Deposited::Overflow => return Ok(Err(LedgerRefusal::Overflow)),
             Deposited::Before => {}
             Deposited::Now => rows::audit(
                 &self.connection,
@@ -134,21 +138,21 @@ impl Writer {
     ) -> rusqlite::Result<CommandResult> {
         let now_ms = self.clock.now_ms();
         let written = keys::write(&self.connection, record, write, &self.actor, now_ms)?;
-        batch.keys_changed |= written == Written::Done;
+        batch.keys_changed |= written == KeyWrite::Done;
         Ok(CommandResult::Key(written))
     }
 
-    fn answer(&self, action: Action, answer: CommandResult) {
+    fn answer(&self, action: WriterAction, answer: CommandResult) {
         // Whoever asked may have gone; what was asked for is done all the same.
         match (action, answer) {
-            (Action::Deposit(command, reply), CommandResult::Deposited(answer)) => {
+            (WriterAction::Deposit(command, reply), CommandResult::Deposited(answer)) => {
                 let balance = self.shared.lock().book.balance(&command.account);
                 let _ = reply.send(Ok(answer.map(|_| balance.unwrap_or_default())));
             }
-            (Action::Key(_, reply), CommandResult::Key(written)) => {
+            (WriterAction::Key(_, reply), CommandResult::Key(written)) => {
                 let _ = reply.send(Ok(written));
             }
-            (Action::Prune(_, reply), CommandResult::Pruned(count)) => {
+            (WriterAction::Prune(_, reply), CommandResult::Pruned(count)) => {
                 let _ = reply.send(Ok(count));
             }
             (action, _) => refuse(action, &gone()),
@@ -156,13 +160,13 @@ impl Writer {
     }
 }
 
-fn refuse(action: Action, error: &StoreError) {
+fn refuse(action: WriterAction, error: &StoreError) {
     let error = error.clone();
     match action {
-        Action::Settle(_, reply) => drop(reply.send(Err(error))),
-        Action::Deposit(_, reply) => drop(reply.send(Err(error))),
-        Action::Refresh(reply) => drop(reply.send(Err(error))),
-        Action::Key(_, reply) => drop(reply.send(Err(error))),
-        Action::Prune(_, reply) => drop(reply.send(Err(error))),
+        WriterAction::Settle(_, reply) => drop(reply.send(Err(error))),
+        WriterAction::Deposit(_, reply) => drop(reply.send(Err(error))),
+        WriterAction::Refresh(reply) => drop(reply.send(Err(error))),
+        WriterAction::Key(_, reply) => drop(reply.send(Err(error))),
+        WriterAction::Prune(_, reply) => drop(reply.send(Err(error))),
     }
 }

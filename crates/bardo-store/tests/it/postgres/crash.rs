@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bardo_access::{KeyError, KeyStore};
 use bardo_ledger::contract::block_on;
-use bardo_ledger::{Accounts, Funds, Holds, Refusal, StoreError};
+use bardo_ledger::{Accounts, Funds, Holds, LedgerRefusal, StoreError};
 use bardo_store::postgres::{PostgresOptions, PostgresStore};
 use bardo_store::servers::{PostgresServer, ShutdownMode};
 use bardo_types::ids::KeyId;
@@ -49,7 +49,7 @@ fn nothing_is_lost_or_doubled_when_the_server_crashes_and_comes_back() {
                         let id = format!("r{number}-{count}");
                         match insist(|| block_on(store.reserve(reserve(&payer, &id, 100)))) {
                             // Held by the first sending, whose answer was lost.
-                            Ok(_) | Err(Refusal::Duplicate(_)) => {}
+                            Ok(_) | Err(LedgerRefusal::Duplicate(_)) => {}
                             Err(other) => panic!("{other}"),
                         }
                         let end = insist(|| block_on(store.settle(capture(&payer, &id, 70, 7))));

@@ -5,7 +5,7 @@ use std::thread;
 
 use bardo_ledger::contract::block_on;
 use bardo_ledger::{
-    Accounts, Book, Cap, CapScope, Charge, Deposit, End, Funds, Holds, Reserve, Settle, Window,
+    Accounts, Book, Cap, CapScope, CapWindow, Charge, Deposit, End, Funds, Holds, Reserve, Settle,
 };
 use bardo_store::postgres::PostgresStore;
 use bardo_types::ids::{AccountId, KeyId};
@@ -76,7 +76,7 @@ impl Actor {
             CapScope::Account(self.account.clone()),
             session,
         ];
-        let windows = [Window::Day, Window::Month, Window::Total];
+        let windows = [CapWindow::Day, CapWindow::Month, CapWindow::Total];
         (0..self.dice.below(4))
             .map(|_| Cap {
                 scope: scopes[self.dice.below(3) as usize].clone(),
