@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::error::EngineError;
 use crate::failure::Failure;
 use crate::head::AnswerHead;
-use crate::lifecycle::{Lifecycle, Sent};
+use crate::lifecycle::{Lifecycle, Sent, Unsettled};
 use crate::relay::ReplyStream;
 use crate::usage_figures::UsageFigures;
 
@@ -32,7 +32,7 @@ pub(crate) enum Delivering {
 
 /// A whole answer that is not settled.
 pub(crate) struct Whole {
-    pub(crate) sent: Lifecycle<Sent>,
+    pub(crate) ended: Unsettled,
     /// The answer in the caller's dialect.
     pub(crate) body: Bytes,
     pub(crate) figures: UsageFigures,

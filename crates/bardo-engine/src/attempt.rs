@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
-use bardo_providers::payment::{PAYMENT_REQUIRED, PAYMENT_SIGNATURE, is_offer};
+use bardo_providers::payment::{
+    PAYMENT_REQUIRED, PAYMENT_SIGNATURE, PaymentError, PaymentOffer, Wallet, is_offer,
+};
 use bardo_providers::transport::{SendError, UpstreamBody};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
+use bardo_types::money::MicroUsd;
+use bardo_types::receipt::AttemptPayment;
 use bardo_wire::{anthropic, table};
 use bytes::{Bytes, BytesMut};
-use http::{Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, Full};
 use tokio::time::Instant;
@@ -24,6 +28,8 @@ use crate::shape::Shaped;
 
 /// Provider error bodies are read up to here.
 const ERROR_BODY_MAX: usize = 64 << 10;
+/// Fees and smallest amounts that a seller adds to a payment per call, beside the price by tokens.
+const FLAT_FEES: MicroUsd = MicroUsd::new(2_000);
 /// Time limit to read the body of a provider's error.
 const ERROR_BODY_WAIT: Duration = Duration::from_secs(5);
 
@@ -52,7 +58,8 @@ impl Engine {
             && let Some(wallet) = &call.snapshot().wallet
             && response.headers().contains_key(PAYMENT_REQUIRED)
         {
-            match wallet.pay(response.headers()) {
+            let paid = pay(&**wallet, call, shaped, response.headers(), until).await;
+            match paid {
                 Ok(payment) => {
                     response = self
                         .send(shaped, &call.principal().payer, Some(payment), until)
@@ -206,6 +213,31 @@ impl Rejected {
             )),
         }
     }
+}
+
+/// Pays an offer within what the request can cost at its leg, and notes the payment.
+async fn pay(
+    wallet: &dyn Wallet,
+    call: &Call,
+    shaped: &Shaped,
+    headers: &HeaderMap,
+    until: Instant,
+) -> Result<HeaderValue, PaymentError> {
+    let offer = PaymentOffer::of(headers)?;
+    let amount = offer.amount();
+    let most = shaped.leg.most(call).ok_or(PaymentError::Unpriced)?;
+    let most = most.checked_add(FLAT_FEES).unwrap_or(most);
+    if amount > most {
+        return Err(PaymentError::TooDear { amount, most });
+    }
+    let signed = tokio::time::timeout_at(until, wallet.pay(&offer)).await;
+    let signed = signed.map_err(|_| PaymentError::Late)??;
+    shaped.payments.push(AttemptPayment {
+        amount,
+        network: offer.network().into(),
+        reference: signed.reference.into(),
+    });
+    Ok(signed.header)
 }
 
 /// What comes of a body within the bounds for errors.

@@ -1,6 +1,7 @@
 //! A request that was read and understood: what every later stage may look at and none may change.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
@@ -30,6 +31,7 @@ pub struct Call {
     snapshot: Arc<Snapshot>,
     received_at: Instant,
     received_at_ms: u64,
+    read_in: Duration,
 }
 
 /// What reading a request found in its body.
@@ -43,8 +45,14 @@ pub(crate) struct Top {
 }
 
 impl Call {
-    /// A received request with what was found in its body, at a time by the wall clock.
-    pub(crate) fn new(received: Received, top: Top, snapshot: Arc<Snapshot>, now_ms: u64) -> Self {
+    /// A received request with what was found in its body. `at` is when reading it began, by both
+    /// clocks.
+    pub(crate) fn new(
+        received: Received,
+        top: Top,
+        snapshot: Arc<Snapshot>,
+        (at, at_ms): (Instant, u64),
+    ) -> Self {
         let Top {
             request_body,
             model,
@@ -64,8 +72,9 @@ impl Call {
             stream,
             include_usage,
             snapshot,
-            received_at: Instant::now(),
-            received_at_ms: now_ms,
+            received_at: at,
+            received_at_ms: at_ms,
+            read_in: at.elapsed(),
         }
     }
 
@@ -157,6 +166,11 @@ impl Call {
     /// When it was received.
     pub(crate) fn received_at(&self) -> Instant {
         self.received_at
+    }
+
+    /// Time that reading it took.
+    pub(crate) fn read_in(&self) -> Duration {
+        self.read_in
     }
 
     /// When it was received, by the wall clock, in milliseconds since 1970.

@@ -35,6 +35,8 @@ pub(crate) struct Consumption {
     /// The provider did all of its work before the caller gets any of it: all of it is owed, and
     /// what is handed over now counts nothing.
     is_complete: bool,
+    /// A stored answer is served; no provider works.
+    is_served: bool,
     /// The caller was handed content.
     is_delivered: bool,
     /// Tokens that the provider made for a caller that disconnected, besides what was delivered;
@@ -53,6 +55,7 @@ impl Consumption {
             meter: None,
             is_counted: false,
             is_complete: false,
+            is_served: false,
             is_delivered: false,
             unseen: None,
         }
@@ -122,6 +125,12 @@ impl Consumption {
         self.is_complete
     }
 
+    /// Notes that a stored answer is served, which consumes nothing.
+    pub(crate) fn serve(&mut self) {
+        self.is_served = true;
+        self.is_complete = true;
+    }
+
     /// Forgets an attempt of which nothing counts.
     pub(crate) fn forget(&mut self) {
         (self.meter, self.answer, self.is_counted) = (None, None, false);
@@ -159,7 +168,7 @@ impl Consumption {
             let has_output = usage.output > 0 || self.task != Task::Generate;
             self.is_counted && usage.prompt() > 0 && has_output
         };
-        self.is_owed(outcome, usage) && answered && !usage.is_some_and(is_whole)
+        !self.is_served && self.is_owed(outcome, usage) && answered && !usage.is_some_and(is_whole)
     }
 
     /// Counts by length alone: nobody is charged for it, so the tokenizer and its tables are not

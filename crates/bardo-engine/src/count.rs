@@ -21,6 +21,7 @@ use crate::fit::{holds_own_marks, refuse_threads};
 use crate::head::AnswerHead;
 use crate::header_lists::degraded_list;
 use crate::leg::{Grant, Leg};
+use crate::payments::Payments;
 use crate::plan::{Plan, Planned};
 use crate::shape::{Mode, Shaped, headers};
 use crate::tokenizer;
@@ -188,6 +189,7 @@ fn shape_count(
         leg: Arc::clone(leg),
         grant: Grant::default(),
         accepted: Accepted::default(),
+        payments: Payments::default(),
     }))
 }
 

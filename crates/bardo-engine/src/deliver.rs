@@ -29,7 +29,7 @@ impl Engine {
 /// The figures of a whole answer are final and on disk when it is handed over.
 async fn settle_and_hand_over(whole: Whole) -> Result<Answer, StoreError> {
     let Whole {
-        sent,
+        ended,
         body,
         figures,
     } = whole;
@@ -40,7 +40,7 @@ async fn settle_and_hand_over(whole: Whole) -> Result<Answer, StoreError> {
             UsageFigures::Omitted => body,
         }),
     };
-    let ended = match sent.answered().at_once() {
+    let ended = match ended.at_once() {
         Ok(over) => return Ok(answer(over.record())),
         Err(ended) => ended,
     };

@@ -25,6 +25,7 @@ use crate::error::EngineError;
 use crate::failure::Failure;
 use crate::leg::{Grant, Leg};
 use crate::lifecycle::{Lifecycle, Sent};
+use crate::payments::Payments;
 use crate::respond::whole_answer;
 use crate::scrub::scrub;
 use crate::shape::{Mode, Shaped, headers};
@@ -158,6 +159,7 @@ pub(crate) fn shape(
         leg: Arc::clone(leg),
         grant: Grant::default(),
         accepted: Accepted::default(),
+        payments: Payments::default(),
     })
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct Funds {
     /// The provider's figures were too large to be believed.
     disbelieved: bool,
     command: Option<Settle>,
+    /// The charge for a stored answer; `None` where a provider is called.
+    served: Option<MicroUsd>,
     /// What the request took of its agent's seed.
     seed_taken: Option<Arc<SeedTaken>>,
     /// The part of the seed that the backend of the last attempt draws on.
@@ -123,7 +125,13 @@ impl Funds {
 
     /// Whether the price at the backend of the last attempt is unknown.
     pub(crate) fn is_unpriced(&self) -> bool {
-        self.price.is_none()
+        self.price.is_none() && self.served.is_none()
+    }
+
+    /// Prices a stored answer, which is served in place of a provider's.
+    pub(crate) fn serve(&mut self, call: &Call, charge: MicroUsd) {
+        self.list_price = call.snapshot().roster().list_price(call.model());
+        self.served = Some(charge);
     }
 
     /// Prices the attempt that begins.
@@ -193,6 +201,10 @@ impl Funds {
     /// Fills in the amounts, as far as they are known before the ledger was asked.
     pub(crate) fn price(&mut self, builder: &mut ReceiptBuilder) {
         let owed = builder.is_owed();
+        if let Some(charge) = self.served {
+            *builder.amounts_mut() = self.price_served(builder.receipt(), charge);
+            return;
+        }
         if self.searched {
             builder.searched();
         }
@@ -226,6 +238,25 @@ impl Funds {
             }
         }
         *builder.amounts_mut() = amounts;
+    }
+
+    /// A stored answer costs its charge, all of which is the gateway's, and saves the list price.
+    fn price_served(&self, receipt: &Receipt, charge: MicroUsd) -> Amounts {
+        let saved = receipt.saved_usage.as_ref();
+        let list = self
+            .list_price
+            .and_then(|price| saved?.cost(&price)?.charge());
+        let charge = match receipt.mode {
+            PaymentMode::Prepaid => charge.min(self.hold.unwrap_or_default()),
+            PaymentMode::Owner | PaymentMode::Direct => MicroUsd::ZERO,
+        };
+        Amounts {
+            provider_cost: Some(MicroUsd::ZERO),
+            spread: charge,
+            charge,
+            baseline: list,
+            ..receipt.amounts
+        }
     }
 
     /// Charges a bill within the bounds of the hold. What was only estimated for a caller that

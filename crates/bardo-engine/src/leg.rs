@@ -9,7 +9,9 @@ use bardo_router::{Candidate, Choice};
 use bardo_types::Degradation;
 use bardo_types::chat::ChatRequest;
 use bardo_types::model::{Dialect, Price};
+use bardo_types::money::MicroUsd;
 use bardo_types::privacy::{SecurityClass, TaskClass};
+use bardo_types::usage::Usage;
 use bardo_wire::splice::Edit;
 
 use crate::call::Call;
@@ -149,6 +151,17 @@ impl Leg {
             context_window: Some(capabilities.context_tokens).filter(|&tokens| tokens > 0),
             unseen: self.reasons_unseen,
         })
+    }
+
+    /// The largest cost of the request here, without the spread; `None` where the price is unknown.
+    pub(crate) fn most(&self, call: &Call) -> Option<MicroUsd> {
+        let reckoned = self.reckoned(call)?;
+        let usage = Usage {
+            fresh_input: self.prompt_bound,
+            output: reckoned.max_output,
+            ..Usage::default()
+        };
+        usage.cost(&reckoned.price)?.charge()
     }
 
     /// The limit of output that the request is given for want of money, and what is said of it.

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::call::Call;
 use crate::failure::Failure;
+use crate::receipt_builder::{Passed, Served};
 use crate::record::RequestRecord;
 use crate::settlement::Message;
 use crate::shape::Shaped;
@@ -126,7 +127,17 @@ impl Lifecycle<Received> {
     /// Money is held, or none is needed.
     pub(crate) fn reserved(self) -> Lifecycle<Reserved> {
         let mut kept = self.take();
-        kept.record.reserved();
+        kept.record.passed(Passed::Reserve);
+        Lifecycle::at(kept)
+    }
+}
+
+impl Lifecycle<Received> {
+    /// A stored answer goes to the caller, and no provider has the request. What it costs is held.
+    pub(crate) fn served(self, call: &Call, served: &Served) -> Lifecycle<Flowing> {
+        let mut kept = self.take();
+        kept.record.serve(call, served);
+        kept.record.first_content();
         Lifecycle::at(kept)
     }
 }

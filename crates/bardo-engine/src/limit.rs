@@ -9,6 +9,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::leg::Leg;
 use crate::lifecycle::{Lifecycle, Received};
+use crate::receipt_builder::Passed;
 use crate::received::{Payer, Task};
 use crate::record::RequestRecord;
 use crate::seeds::SeedTaken;
@@ -24,6 +25,11 @@ impl Limited {
     /// The request of this stage.
     pub(crate) fn call(&self) -> &Call {
         &self.call
+    }
+
+    /// Notes when a later stage was passed.
+    pub(crate) fn passed(&mut self, stage: Passed) {
+        self.life.record_mut().passed(stage);
     }
 
     /// The request with another source, for stages that change what is asked.
@@ -79,6 +85,7 @@ impl Engine {
             permit,
         );
         let Some(request) = self.limit_request(&call) else {
+            life.record_mut().passed(Passed::Limits);
             return Ok(Limited { call, life });
         };
         let admission = self
@@ -87,7 +94,9 @@ impl Engine {
             .admit(request.clone())
             .await
             .map_err(|throttled| EngineError::Throttled(Box::new(throttled)))?;
-        life.record_mut().admitted(request, admission);
+        let record = life.record_mut();
+        record.admitted(request, admission);
+        record.passed(Passed::Limits);
         Ok(Limited { call, life })
     }
 

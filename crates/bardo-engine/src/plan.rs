@@ -17,6 +17,7 @@ use crate::leg::Leg;
 use crate::limit::Limited;
 use crate::prepare::Prepared;
 use crate::price;
+use crate::receipt_builder::Passed;
 use crate::received::Task;
 use crate::routed::Routed;
 use crate::routing::{Ask, Question, allows_downgrade, is_open};
@@ -49,6 +50,11 @@ impl Planned {
     /// The request of this stage.
     pub(crate) fn call(&self) -> &Call {
         self.limited.call()
+    }
+
+    /// Notes when a later stage was passed.
+    pub(crate) fn passed(&mut self, stage: Passed) {
+        self.limited.passed(stage);
     }
 
     /// How well an answer has to be kept.
@@ -157,6 +163,7 @@ impl Engine {
             Task::Embeddings | Task::CountTokens => (plan, None),
         };
         limited.planned(&plan.legs, seed);
+        limited.passed(Passed::Plan);
         Ok(Planned { limited, plan })
     }
 

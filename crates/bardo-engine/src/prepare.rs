@@ -6,6 +6,7 @@ use crate::call::Call;
 use crate::engine::Engine;
 use crate::limit::Limited;
 use crate::ports::Prompt;
+use crate::receipt_builder::Passed;
 use crate::request_body::RequestBody;
 use crate::screen::Screened;
 
@@ -43,6 +44,7 @@ impl Engine {
                 limited = limited.with_call(|call: Call| call.with_body(replaced));
             }
         }
+        limited.passed(Passed::Preparers);
         Prepared(limited)
     }
 }

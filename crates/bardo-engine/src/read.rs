@@ -16,6 +16,7 @@ use crate::memory::Memory;
 use crate::received::{Payer, Received, Task};
 use crate::request_body::RequestBody;
 use crate::snapshot::Snapshot;
+use tokio::time::Instant;
 
 impl Engine {
     /// Reads a request and refuses it where it is malformed. Does no I/O.
@@ -23,8 +24,8 @@ impl Engine {
     /// # Errors
     /// When the body or the hints are malformed.
     pub fn read(&self, received: Received) -> Result<Call, EngineError> {
-        let now_ms = self.services.clock.now_ms();
-        read(received, self.snapshot(), &self.memory, now_ms)
+        let now = (Instant::now(), self.services.clock.now_ms());
+        read(received, self.snapshot(), &self.memory, now)
     }
 }
 
@@ -32,7 +33,7 @@ fn read(
     mut received: Received,
     snapshot: Arc<Snapshot>,
     memory: &Memory,
-    now_ms: u64,
+    now: (Instant, u64),
 ) -> Result<Call, EngineError> {
     let top = scan(&received.body)?;
     let hints = &mut received.hints;
@@ -75,7 +76,7 @@ fn read(
         stream: stream && received.task == Task::Generate,
         include_usage,
     };
-    Ok(Call::new(received, top, snapshot, now_ms))
+    Ok(Call::new(received, top, snapshot, now))
 }
 
 /// Raises the floor of a request that goes on with what the gateway remembers to the class of that:

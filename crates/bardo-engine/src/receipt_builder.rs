@@ -24,9 +24,11 @@ use crate::consumption::Consumption;
 use crate::failure::Failure;
 use crate::meter::Meter;
 use crate::observed::UpstreamStats;
+use crate::payments::Payments;
 use crate::price::rate;
 use crate::received::{Payer, Task};
 use crate::shape::Shaped;
+use crate::trace;
 use crate::unseen::{Accepted, Work};
 
 /// A receipt with what is needed to finish it.
@@ -47,6 +49,43 @@ pub(crate) struct ReceiptBuilder {
     holds_back: bool,
     /// How the answer broke off after its first content.
     broke: Option<FaultClass>,
+    /// What was paid for the attempts at the last leg alone.
+    payments: Payments,
+    /// The first attempt at the last leg.
+    first_attempt: usize,
+}
+
+/// A stored answer that is served in place of a provider's.
+pub(crate) struct Served {
+    /// The look-up that found it: `hash` or `semantic`.
+    pub(crate) layer: &'static str,
+    /// The model that made it, by the catalog's name.
+    pub(crate) model: Arc<str>,
+    /// The usage when it was made.
+    pub(crate) usage: Option<Usage>,
+    /// What it lacks.
+    pub(crate) degraded: Vec<Degradation>,
+    /// The charge, where the caller is charged at all.
+    pub(crate) charge: MicroUsd,
+}
+
+/// A stage that the request has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// The limits of the caller let it in.
+    Limits,
+    /// There is no stored answer to the identical request, or there is one.
+    HashLookup,
+    /// The screens let it pass.
+    Screens,
+    /// The preparers are done.
+    Preparers,
+    /// The backends are chosen.
+    Plan,
+    /// There is no stored answer to a request of the same meaning, or there is one.
+    SemanticLookup,
+    /// The money is held, or none is needed.
+    Reserve,
 }
 
 impl ReceiptBuilder {
@@ -62,6 +101,8 @@ impl ReceiptBuilder {
             reasons_unseen: false,
             holds_back: false,
             broke: None,
+            payments: Payments::default(),
+            first_attempt: 0,
         }
     }
 
@@ -100,9 +141,39 @@ impl ReceiptBuilder {
         self.received.elapsed()
     }
 
-    /// The money is held, or none is needed.
-    pub(crate) fn reserved(&mut self) {
-        self.receipt.timings.reserved = Some(self.elapsed());
+    /// Notes when a stage was passed.
+    pub(crate) fn passed(&mut self, stage: Passed) {
+        let now = Some(self.elapsed());
+        let timings = &mut self.receipt.timings;
+        match stage {
+            Passed::Limits => timings.limited = now,
+            Passed::HashLookup => timings.hash_lookup = now,
+            Passed::Screens => timings.screened = now,
+            Passed::Preparers => timings.prepared = now,
+            Passed::Plan => timings.planned = now,
+            Passed::SemanticLookup => timings.semantic_lookup = now,
+            Passed::Reserve => timings.reserved = now,
+        }
+    }
+
+    /// Notes that the figures are final and go to the ledger.
+    pub(crate) fn figures_final(&mut self) {
+        self.receipt
+            .timings
+            .settled
+            .get_or_insert(self.received.elapsed());
+    }
+
+    /// Notes that a stored answer is served.
+    pub(crate) fn serve(&mut self, call: &Call, served: &Served) {
+        let receipt = &mut self.receipt;
+        receipt.mode = call.principal().payment_mode(false);
+        receipt.cache = served.layer.into();
+        receipt.model = Arc::clone(&served.model);
+        receipt.degraded.clone_from(&served.degraded);
+        receipt.usage = Some(Usage::default());
+        receipt.saved_usage.clone_from(&served.usage);
+        self.consumption.serve();
     }
 
     /// An attempt begins.
@@ -123,11 +194,14 @@ impl ReceiptBuilder {
             model: leg.candidate.entry.upstream_id.as_str().into(),
             failure: None,
             duration: Duration::ZERO,
+            payment: None,
         });
         receipt.routing = account(call, leg);
         self.holds_back = leg.holds_back(call);
         let key = CircuitKey::new(&leg.endpoint, &leg.candidate.entry);
         self.at_work = Some((key, shaped.accepted.clone()));
+        self.payments = shaped.payments.clone();
+        self.first_attempt = self.receipt.attempts.len().saturating_sub(1);
         self.endpoint = Some(Arc::clone(&leg.endpoint));
         self.reasons_unseen = leg.reasons_unseen;
         self.asked = Instant::now();
@@ -165,6 +239,7 @@ impl ReceiptBuilder {
         receipt.timings.head = None;
         self.consumption.forget();
         self.at_work = None;
+        self.note_payments();
     }
 
     /// The first content is there.
@@ -204,6 +279,7 @@ impl ReceiptBuilder {
     /// Ends the request. A caller that disconnects is told from one that has its answer.
     pub(crate) fn end(&mut self, outcome: Outcome, health: &Health, observed: &UpstreamStats) {
         self.receipt.outcome = outcome;
+        self.note_payments();
         if outcome == Outcome::Aborted {
             let unseen = self.unseen_work(health, observed);
             self.consumption.left(unseen);
@@ -323,8 +399,25 @@ impl ReceiptBuilder {
             Some(known) => known.add(usage),
             empty => *empty = Some(usage.clone()),
         }
+        self.repeat_attempt();
+    }
+
+    /// Notes that the same backend was called once more.
+    fn repeat_attempt(&mut self) {
         let again = self.receipt.attempts.last().cloned();
         self.receipt.attempts.extend(again);
+    }
+
+    /// Says of each attempt at the last leg what was paid for it.
+    fn note_payments(&mut self) {
+        let payments = self.payments.take();
+        while self.receipt.attempts.len() < self.first_attempt + payments.len() {
+            self.repeat_attempt();
+        }
+        let attempts = self.receipt.attempts.iter_mut().skip(self.first_attempt);
+        for (attempt, payment) in attempts.zip(payments) {
+            attempt.payment = Some(payment);
+        }
     }
 
     /// Notes the model as the provider names it.
@@ -382,6 +475,7 @@ fn empty(call: &Call) -> Receipt {
     Receipt {
         request_id: call.request_id().clone(),
         client_request_id: call.client_request_id().cloned(),
+        trace_id: trace::id_of(call.forward()),
         received_at_ms: call.received_at_ms(),
         account: call.principal().account.clone(),
         key,
@@ -397,6 +491,7 @@ fn empty(call: &Call) -> Receipt {
         attempts: Vec::new(),
         streamed: call.stream(),
         usage: None,
+        saved_usage: None,
         estimated: false,
         mode: PaymentMode::Owner,
         provider_payment: None,
@@ -415,6 +510,9 @@ fn empty(call: &Call) -> Receipt {
         optimizations: Vec::new(),
         routing: None,
         outcome: Outcome::Aborted,
-        timings: Timings::default(),
+        timings: Timings {
+            read: Some(call.read_in()),
+            ..Timings::default()
+        },
     }
 }

@@ -24,7 +24,7 @@ use crate::funds::{Funds, Persisting, ledger_record};
 use crate::meter::Meter;
 use crate::observed::UpstreamStats;
 use crate::quota::Quota;
-use crate::receipt_builder::ReceiptBuilder;
+use crate::receipt_builder::{Passed, ReceiptBuilder, Served};
 use crate::scrub::for_logs;
 use crate::seeds::SeedTaken;
 use crate::services::Services;
@@ -178,9 +178,15 @@ impl RequestRecord {
         self.funds.take_persisting()
     }
 
-    /// Notes that the money is held, or that none is needed.
-    pub(crate) fn reserved(&mut self) {
-        self.receipt.reserved();
+    /// Notes when a stage was passed.
+    pub(crate) fn passed(&mut self, stage: Passed) {
+        self.receipt.passed(stage);
+    }
+
+    /// A stored answer is served. No provider is called for the request.
+    pub(crate) fn serve(&mut self, call: &Call, served: &Served) {
+        self.receipt.serve(call, served);
+        self.funds.serve(call, served.charge);
     }
 
     /// An attempt begins. The first one is told to the sink.
@@ -326,6 +332,7 @@ impl RequestRecord {
 
     /// The command that settles the request. Made once, so that a repetition is the same command.
     pub(crate) fn command(&mut self) -> &Settle {
+        self.receipt.figures_final();
         let now_ms = self.services.clock.now_ms();
         self.funds.command(&mut self.receipt, now_ms)
     }
@@ -347,6 +354,7 @@ impl RequestRecord {
         if self.needs_count() {
             self.receipt.estimate_usage();
         }
+        self.receipt.figures_final();
         self.funds.price(&mut self.receipt);
         if let Some(ledger) = &self.services.ledger {
             if self.funds.hold().is_some() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bardo_access::KeyRecord;
-use bardo_ledger::budget;
+use bardo_ledger::budget::{self, Standing};
 use bardo_ledger::hold::{self, Bound, HoldQuery, Sizing};
 use bardo_ledger::{
     Cap, CapScope, CapWindow, Holds, LedgerRefusal, Reservation, Reserve, StoreError,
@@ -155,7 +155,6 @@ impl Engine {
         ask: &mut HoldQuery<'_>,
     ) -> Result<Option<(hold::HoldPlan, Reservation)>, EngineError> {
         let now_ms = self.services.clock.now_ms();
-        let ttl = u64::try_from(call.snapshot().billing.hold_ttl.as_millis()).unwrap_or(u64::MAX);
         let mut refusal = None;
         for _ in 0..TRIES {
             let plan = match hold::size(ask) {
@@ -175,15 +174,7 @@ impl Engine {
             if plan.amount == MicroUsd::ZERO {
                 return Ok(None);
             }
-            let command = Reserve {
-                request: call.request_id().clone(),
-                account: call.principal().account.clone(),
-                key: Some(key.id.clone()),
-                amount: plan.amount,
-                caps: caps.to_vec(),
-                expires_at_ms: now_ms.saturating_add(ttl),
-                now_ms,
-            };
+            let command = self.reserve_command(call, key, caps, plan.amount, now_ms);
             match ledger.reserve(command).await? {
                 Ok(reservation) => return Ok(Some((plan, reservation))),
                 Err(told) => {
@@ -199,13 +190,69 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Holds the charge for a stored answer, under the same caps as any request.
+    ///
+    /// # Errors
+    /// When the account or a cap of the caller does not pay for it.
+    pub(crate) async fn hold_charge(
+        &self,
+        call: &Call,
+        life: &mut Lifecycle<Received>,
+        charge: MicroUsd,
+    ) -> Result<(), EngineError> {
+        let Payer::Prepaid(key) = &call.principal().payer else {
+            return Ok(());
+        };
+        if charge == MicroUsd::ZERO {
+            return Ok(());
+        }
+        let ledger = self.ledger()?;
+        let now_ms = self.services.clock.now_ms();
+        let caps = caps_of(key, call);
+        let caps = budget::caps_for(&caps, Standing::Strict, key.reserved_share());
+        let command = self.reserve_command(call, key, &caps, charge, now_ms);
+        let reservation = match ledger.reserve(command).await? {
+            Ok(reservation) => reservation,
+            Err(refusal) => return Err(refused(refusal, charge, None, now_ms).of(key, call)),
+        };
+        let record = life.record_mut();
+        record.held(&reservation);
+        record.expect(Some(charge));
+        if call.stream() {
+            persist_soon(ledger, record).await;
+        }
+        Ok(())
+    }
+
+    fn reserve_command(
+        &self,
+        call: &Call,
+        key: &KeyRecord,
+        caps: &[Cap],
+        amount: MicroUsd,
+        now_ms: u64,
+    ) -> Reserve {
+        let ttl = u64::try_from(call.snapshot().billing.hold_ttl.as_millis()).unwrap_or(u64::MAX);
+        Reserve {
+            request: call.request_id().clone(),
+            account: call.principal().account.clone(),
+            key: Some(key.id.clone()),
+            amount,
+            caps: caps.to_vec(),
+            expires_at_ms: now_ms.saturating_add(ttl),
+            now_ms,
+        }
+    }
+}
+
 fn too_fast() -> EngineError {
     let reason = "too many requests spend from this account at once";
     EngineError::Store(StoreError::Unavailable(reason.to_owned()))
 }
 
 /// Starts to bring the hold to the disk, and waits for nothing.
-async fn persist_soon(ledger: &Arc<dyn Holds>, record: &mut RequestRecord) {
+pub(crate) async fn persist_soon(ledger: &Arc<dyn Holds>, record: &mut RequestRecord) {
     let ledger = Arc::clone(ledger);
     let receipt = record.receipt();
     let (account, request) = (receipt.account.clone(), receipt.request_id.clone());

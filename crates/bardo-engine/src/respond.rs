@@ -248,7 +248,7 @@ pub(crate) fn whole_answer(
 ) -> Delivering {
     sent.record_mut().keep_for_count(|| upstream);
     Delivering::Whole(Whole {
-        sent,
+        ended: sent.answered(),
         body,
         figures,
     })

@@ -23,7 +23,7 @@ impl Engine {
     pub async fn answer(self: Arc<Self>, call: Call) -> Result<Answer, EngineError> {
         let limited = self.limit(call).await?;
         let limited = match self.hash_lookup(limited).await {
-            Lookup::Hit(answer) => return Ok(*answer),
+            Lookup::Hit(hit) => return self.serve(*hit).await,
             Lookup::Miss(limited) => limited,
         };
         let screened = self.screen(limited).await?;
@@ -33,7 +33,7 @@ impl Engine {
             return self.count(planned).await;
         }
         let planned = match self.semantic_lookup(planned).await {
-            Lookup::Hit(answer) => return Ok(*answer),
+            Lookup::Hit(hit) => return self.serve(*hit).await,
             Lookup::Miss(planned) => planned,
         };
         let funded = self.reserve(planned).await?;

@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::limit::Limited;
 use crate::ports::Prompt;
+use crate::receipt_builder::Passed;
 
 /// A request that every screen lets pass.
 pub(crate) struct Screened(Limited);
@@ -21,8 +22,9 @@ impl Engine {
     ///
     /// # Errors
     /// When a screen refuses the request, or cannot read it.
-    pub(crate) async fn screen(&self, limited: Limited) -> Result<Screened, EngineError> {
+    pub(crate) async fn screen(&self, mut limited: Limited) -> Result<Screened, EngineError> {
         self.check_screens(limited.call()).await?;
+        limited.passed(Passed::Screens);
         Ok(Screened(limited))
     }
 

@@ -22,6 +22,7 @@ use crate::error::EngineError;
 use crate::fit::{forces_a_tool, is_relayed, refuse_threads, refuse_unseen_images};
 use crate::leg::{Grant, Leg, Settings};
 use crate::memory::Memory;
+use crate::payments::Payments;
 use crate::settings;
 use crate::unseen::Accepted;
 
@@ -43,6 +44,8 @@ pub(crate) struct Shaped {
     pub(crate) grant: Grant,
     /// When the backend took it.
     pub(crate) accepted: Accepted,
+    /// What was paid for its attempts alone.
+    pub(crate) payments: Payments,
 }
 
 /// How the answer gets back to the caller.
@@ -121,6 +124,7 @@ pub(crate) fn shape(
         leg: Arc::clone(leg),
         grant,
         accepted: Accepted::default(),
+        payments: Payments::default(),
     })
 }
 
@@ -195,6 +199,7 @@ pub(crate) fn mended(
         leg: Arc::clone(leg),
         grant: shaped.grant,
         accepted: Accepted::default(),
+        payments: shaped.payments.clone(),
     })
 }
 

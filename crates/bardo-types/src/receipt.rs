@@ -109,6 +109,19 @@ pub struct Attempt {
     pub failure: Option<AttemptFailure>,
     /// How long it took: to the failure, or to the head of the answer.
     pub duration: Duration,
+    /// What was paid for this attempt alone; `None` where the provider is paid otherwise.
+    pub payment: Option<AttemptPayment>,
+}
+
+/// A payment that was sent with one attempt, by x402.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttemptPayment {
+    /// Amount that was signed. A provider that refused the request may not have taken it.
+    pub amount: MicroUsd,
+    /// Network of the payment, by its CAIP-2 name, such as `eip155:8453`.
+    pub network: Arc<str>,
+    /// Number that makes the payment unique on its network: the nonce of the authorization.
+    pub reference: Arc<str>,
 }
 
 /// Why a try failed.
@@ -159,7 +172,21 @@ impl Amounts {
 /// How long the stages took, each from receiving the request; `None` where one was not reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timings {
-    /// Until a backend was chosen and funds were held.
+    /// Until the body was read and understood.
+    pub read: Option<Duration>,
+    /// Until the limits of the caller let the request in.
+    pub limited: Option<Duration>,
+    /// Until the stores were searched for an answer to the identical request.
+    pub hash_lookup: Option<Duration>,
+    /// Until the screens let the request pass.
+    pub screened: Option<Duration>,
+    /// Until the preparers were done.
+    pub prepared: Option<Duration>,
+    /// Until the backends were chosen.
+    pub planned: Option<Duration>,
+    /// Until the stores were searched for an answer to a request of the same meaning.
+    pub semantic_lookup: Option<Duration>,
+    /// Until funds were held, or none were needed.
     pub reserved: Option<Duration>,
     /// Until the request was sent for the last time.
     pub sent: Option<Duration>,
@@ -167,6 +194,8 @@ pub struct Timings {
     pub head: Option<Duration>,
     /// Until the first content.
     pub first_content: Option<Duration>,
+    /// Until the figures were final and went to the ledger.
+    pub settled: Option<Duration>,
     /// Until the end.
     pub total: Duration,
 }
@@ -178,6 +207,8 @@ pub struct Receipt {
     pub request_id: RequestId,
     /// The id that the caller gave it, which it may give to several.
     pub client_request_id: Option<Arc<str>>,
+    /// Trace of the caller's `traceparent` header: 32 hexadecimal digits.
+    pub trace_id: Option<Arc<str>>,
     /// When it was received, in Unix milliseconds.
     pub received_at_ms: u64,
     /// Whose it is.
@@ -208,6 +239,8 @@ pub struct Receipt {
     pub streamed: bool,
     /// What was counted.
     pub usage: Option<Usage>,
+    /// Usage of the answer when a provider made it, where a stored answer was served: it was saved.
+    pub saved_usage: Option<Usage>,
     /// The usage was counted here, because the provider did not report it.
     pub estimated: bool,
     /// The party that pays for the request.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bardo_types::calendar::rfc3339;
 use bardo_types::money::MicroUsd;
-use bardo_types::receipt::{Attempt, ProviderPayment, Receipt};
+use bardo_types::receipt::{Attempt, AttemptPayment, ProviderPayment, Receipt};
 use bardo_types::usage::Usage;
 
 use crate::json::{Object, ToJson, object as inner};
@@ -99,6 +99,7 @@ fn whole(receipt: &Receipt, object: &mut Object<'_>) {
     object
         .set("request_id", receipt.request_id.as_str())
         .set("client_request_id", receipt.client_request_id.as_deref())
+        .set("trace_id", receipt.trace_id.as_deref())
         .set("created", created.as_str())
         .set("created_ms", receipt.received_at_ms)
         .set("status", receipt.outcome.as_str())
@@ -124,6 +125,10 @@ fn whole(receipt: &Receipt, object: &mut Object<'_>) {
         }),
         None => object.set("usage", None::<u64>),
     };
+    match &receipt.saved_usage {
+        Some(usage) => object.nest("saved_usage", |object| write_usage(usage, false, object)),
+        None => object.set("saved_usage", None::<u64>),
+    };
     object
         .nest("cost", |object| write_cost(receipt, object))
         .set("cache", &*receipt.cache)
@@ -141,7 +146,9 @@ fn whole(receipt: &Receipt, object: &mut Object<'_>) {
         Some(routing) => object.nest("routing", |object| routing::write(routing, object)),
         None => object.set("routing", None::<u64>),
     };
-    object.nest("timings_ms", |object| write_timings(receipt, object));
+    object
+        .nest("timings_ms", |object| write_timings(receipt, object))
+        .nest("timings_us", |object| write_stages(receipt, object));
 }
 
 fn write_usage(usage: &Usage, estimated: bool, object: &mut Object<'_>) {
@@ -190,6 +197,32 @@ fn write_timings(receipt: &Receipt, object: &mut Object<'_>) {
         .set("total", ms(timings.total));
 }
 
+/// All stages in microseconds, since most of them take less than a millisecond.
+fn write_stages(receipt: &Receipt, object: &mut Object<'_>) {
+    let timings = &receipt.timings;
+    object
+        .set("read", timings.read.map(us))
+        .set("limited", timings.limited.map(us))
+        .set("hash_lookup", timings.hash_lookup.map(us))
+        .set("screened", timings.screened.map(us))
+        .set("prepared", timings.prepared.map(us))
+        .set("planned", timings.planned.map(us))
+        .set("semantic_lookup", timings.semantic_lookup.map(us))
+        .set("reserved", timings.reserved.map(us))
+        .set("sent", timings.sent.map(us))
+        .set("head", timings.head.map(us))
+        .set("first_content", timings.first_content.map(us))
+        .set("settled", timings.settled.map(us))
+        .set("total", us(timings.total));
+}
+
+fn write_payment(payment: &AttemptPayment, object: &mut Object<'_>) {
+    object
+        .set("amount", payment.amount)
+        .set("network", &*payment.network)
+        .set("reference", &*payment.reference);
+}
+
 fn write_attempt(attempt: &Attempt, object: &mut Object<'_>) {
     let failure = attempt.failure.as_ref();
     let outcome = match failure {
@@ -207,6 +240,14 @@ fn write_attempt(attempt: &Attempt, object: &mut Object<'_>) {
             failure.and_then(|failure| failure.status).map(u64::from),
         )
         .set("ms", ms(attempt.duration));
+    match &attempt.payment {
+        Some(payment) => object.nest("payment", |object| write_payment(payment, object)),
+        None => object.set("payment", None::<u64>),
+    };
+}
+
+fn us(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn ms(duration: Duration) -> u64 {

@@ -17,6 +17,7 @@ fn receipt(attempts: Vec<Attempt>, outcome: Outcome) -> Receipt {
     Receipt {
         request_id: RequestId::parse("req_1").unwrap(),
         client_request_id: None,
+        trace_id: None,
         received_at_ms: 0,
         account: AccountId::parse("a").unwrap(),
         key: None,
@@ -32,6 +33,7 @@ fn receipt(attempts: Vec<Attempt>, outcome: Outcome) -> Receipt {
         attempts,
         streamed: false,
         usage: None,
+        saved_usage: None,
         estimated: false,
         mode: PaymentMode::Owner,
         provider_payment: None,
@@ -64,6 +66,7 @@ fn attempt(backend: &str, failure: Option<FaultClass>) -> Attempt {
             unknown_outcome: false,
         }),
         duration: Duration::ZERO,
+        payment: None,
     }
 }
 

@@ -5,6 +5,7 @@ mod failures;
 mod history;
 mod leaving;
 mod money;
+mod paying;
 mod purse;
 mod refusals;
 mod routing;

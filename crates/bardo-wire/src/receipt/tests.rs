@@ -10,8 +10,8 @@ use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::phase::Phase;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
-    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, ProviderPayment, Receipt, Routing,
-    SchemaOutcome, SentProfile, Timings,
+    Amounts, Attempt, AttemptFailure, AttemptPayment, Outcome, PaymentMode, ProviderPayment,
+    Receipt, Routing, SchemaOutcome, SentProfile, Timings,
 };
 use bardo_types::usage::Usage;
 
@@ -23,10 +23,16 @@ fn receipt() -> Receipt {
         model: "anthropic/claude-opus-5.5".into(),
         failure,
         duration: Duration::from_millis(12),
+        payment: Some(AttemptPayment {
+            amount: MicroUsd::new(3_660),
+            network: "eip155:8453".into(),
+            reference: "0x5a5a".into(),
+        }),
     };
     Receipt {
         request_id: RequestId::parse("req_1").unwrap(),
         client_request_id: Some("mine-1234".into()),
+        trace_id: Some("4bf92f3577b34da6a3ce929d0e0e4736".into()),
         received_at_ms: 1_795_190_400_123,
         account: AccountId::parse("acct_1").unwrap(),
         key: Some(KeyId::parse("k1").unwrap()),
@@ -54,6 +60,11 @@ fn receipt() -> Receipt {
             cache_write_5m: 7,
             output: 5,
             reasoning: Some(2),
+            ..Usage::default()
+        }),
+        saved_usage: Some(Usage {
+            fresh_input: 11,
+            output: 6,
             ..Usage::default()
         }),
         estimated: false,
@@ -108,6 +119,14 @@ fn receipt() -> Receipt {
         })),
         outcome: Outcome::Finished,
         timings: Timings {
+            read: Some(Duration::from_micros(1)),
+            limited: Some(Duration::from_micros(2)),
+            hash_lookup: Some(Duration::from_micros(3)),
+            screened: Some(Duration::from_micros(4)),
+            prepared: Some(Duration::from_micros(5)),
+            planned: Some(Duration::from_micros(6)),
+            semantic_lookup: Some(Duration::from_micros(7)),
+            settled: Some(Duration::from_millis(399)),
             reserved: Some(Duration::from_millis(1)),
             sent: Some(Duration::from_millis(2)),
             head: Some(Duration::from_millis(30)),

@@ -21,6 +21,7 @@ fn attempt(backend: &str, failure: Option<AttemptFailure>) -> Attempt {
         model: "claude-sonnet-4-6".into(),
         failure,
         duration: Duration::from_millis(12),
+        payment: None,
     }
 }
 
@@ -65,6 +66,7 @@ pub(crate) fn sample() -> Receipt {
     Receipt {
         request_id: RequestId::parse("req_1").unwrap(),
         client_request_id: None,
+        trace_id: None,
         received_at_ms: 1_795_190_400_123,
         account: AccountId::parse("acct_1").unwrap(),
         key: None,
@@ -89,6 +91,7 @@ pub(crate) fn sample() -> Receipt {
             reasoning: Some(20),
             ..Usage::default()
         }),
+        saved_usage: None,
         estimated: false,
         mode: PaymentMode::Prepaid,
         provider_payment: Some(ProviderPayment::ApiKey),

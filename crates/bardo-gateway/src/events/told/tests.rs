@@ -102,6 +102,7 @@ fn the_same_backend_asked_again_is_no_fallback() {
                 unknown_outcome: false,
             }),
             duration: Duration::ZERO,
+            payment: None,
         })
         .into();
     let fell = events(&receipt, None)

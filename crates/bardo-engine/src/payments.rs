@@ -1,0 +1,22 @@
+//! The payments that were signed for the attempts of one leg.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bardo_types::receipt::AttemptPayment;
+
+/// Payments in the order in which they were signed; the receipt and the rendered leg share them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Payments(Arc<Mutex<Vec<AttemptPayment>>>);
+
+impl Payments {
+    /// Notes one more payment.
+    pub(crate) fn push(&self, payment: AttemptPayment) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(payment);
+    }
+
+    /// Hands out what was noted so far.
+    pub(crate) fn take(&self) -> Vec<AttemptPayment> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,95 @@
+//! Backends that ask for a payment per call.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bardo_engine::Snapshot;
+use bardo_providers::payment::{PaymentFuture, PaymentOffer, SandboxWallet, Wallet};
+use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
+use bardo_router::{
+    BackendModels, BackendSpec, Catalog, ModelFilter, Policy, RosterBuilder, Router,
+};
+use bardo_types::model::{Dialect, Price, PricePerMillion, Service};
+use bardo_types::money::MicroUsd;
+use bardo_types::secret::Secret;
+use serde_json::Value;
+
+use crate::purse::{PRICE, Purse};
+use crate::world::{prompt, world};
+
+/// A wallet that counts its signatures.
+#[derive(Default)]
+struct Counts(AtomicU32);
+
+impl Wallet for Counts {
+    fn pay<'a>(&'a self, offer: &'a PaymentOffer) -> PaymentFuture<'a> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        SandboxWallet.pay(offer)
+    }
+}
+
+/// One backend that sells per call, at this price by our list.
+fn seller(address: SocketAddr, price: Price, wallet: &Arc<Counts>) -> Snapshot {
+    let mut roster = RosterBuilder::new(Arc::new(Catalog::embedded()));
+    let name = "seller".to_owned();
+    let spec = BackendSpec {
+        name: name.clone(),
+        service: Service::BlockRun,
+        filter: ModelFilter::new(vec!["claude-sonnet-5-5".to_owned()]),
+    };
+    roster.backend(spec, BackendModels::Snapshot, Some(price));
+    let endpoint = Endpoint::new(EndpointConfig {
+        name,
+        service: Service::BlockRun,
+        base: BaseUrl::parse(&format!("http://{address}/blockrun/api/v1")).expect("an address"),
+        key: Secret::new(String::new()),
+        allow_private: true,
+        dialects: None,
+        direct: false,
+    });
+    Snapshot {
+        router: Router::new(roster.build(), Policy::default()),
+        endpoints: vec![Arc::new(endpoint)],
+        wallet: Some(Arc::clone(wallet) as Arc<dyn Wallet>),
+        ..world(address, false, Some(price))
+    }
+}
+
+#[tokio::test]
+async fn a_payment_is_in_the_receipt_of_its_attempt() {
+    let (purse, wallet) = (Purse::with("10").await, Arc::new(Counts::default()));
+    purse.bench.swap(|address| seller(address, PRICE, &wallet));
+    let body = prompt(Dialect::Chat, "claude-sonnet-5-5", "Hi");
+    purse.ask(Dialect::Chat, &body).await.expect("an answer");
+    assert_eq!(wallet.0.load(Ordering::Relaxed), 1);
+    let receipt = purse.receipt().await;
+    let [attempt] = &receipt.attempts[..] else {
+        panic!("{:?}", receipt.attempts);
+    };
+    let payment = attempt.payment.as_ref().expect("a payment");
+    assert!(payment.amount > MicroUsd::ZERO);
+    assert_eq!(&*payment.network, "eip155:8453");
+    let json: Value = serde_json::from_str(&bardo_wire::receipt::to_json(&receipt)).expect("JSON");
+    let shown = &json["attempts"][0]["payment"];
+    assert_eq!(shown["amount"], payment.amount.to_string());
+    assert_eq!(shown["reference"], &*payment.reference);
+}
+
+#[tokio::test]
+async fn an_offer_above_what_the_request_can_cost_is_not_paid() {
+    let (purse, wallet) = (Purse::with("10").await, Arc::new(Counts::default()));
+    let cheap = Price {
+        input: PricePerMillion::from_micro(1),
+        output: PricePerMillion::from_micro(1),
+        ..PRICE
+    };
+    purse.bench.swap(|address| seller(address, cheap, &wallet));
+    let body = prompt(Dialect::Chat, "claude-sonnet-5-5", "Hi");
+    let refused = purse.ask(Dialect::Chat, &body).await;
+    assert!(refused.is_err());
+    assert_eq!(wallet.0.load(Ordering::Relaxed), 0);
+    let receipts = purse.settled().await;
+    assert!(receipts[0].attempts.iter().all(|one| one.payment.is_none()));
+    assert_eq!(purse.balance().await.spent, MicroUsd::ZERO);
+}
