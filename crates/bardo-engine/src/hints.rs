@@ -193,14 +193,6 @@ impl Hints {
         }
     }
 
-    /// Notes that the answer is a stream, which is no place for what some hints ask for.
-    pub(crate) fn streamed(&mut self) {
-        if self.metadata {
-            let words = "`metadata` has no effect on streams; the figures are in the comment `: bardo` before the last event, and in the receipt";
-            self.warn(words.to_owned());
-        }
-    }
-
     /// What was not understood of the hints, or has no effect.
     #[must_use]
     pub fn warnings(&self) -> &[String] {

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::head::{AnswerHead, Figures};
 
-use table::{Entry, Name, Outcome, Table};
+use table::{KeyOutcome, KeyTable, KeyedRequest, Name};
 
 /// How long a key is remembered.
 const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
@@ -33,7 +33,7 @@ const ANSWERS_MAX: usize = 64 << 20;
 
 /// What is known of the requests that came with a key.
 #[derive(Clone)]
-pub struct Idempotency(Arc<Mutex<Table>>);
+pub struct Idempotency(Arc<Mutex<KeyTable>>);
 
 /// What to do with a request that has a key.
 pub enum Claim {
@@ -56,12 +56,46 @@ pub enum Claim {
 pub struct Kept {
     /// What its headers said.
     pub head: AnswerHead,
-    /// Whether the answer was a stream.
-    pub streamed: bool,
     /// All of it.
-    pub body: Bytes,
-    /// What a stream came to; a whole answer says so in its head.
-    pub figures: Option<Figures>,
+    pub body: KeptBody,
+}
+
+/// The bytes of an answer as its caller got them.
+#[derive(Debug)]
+pub enum KeptBody {
+    /// All at once.
+    Whole(Bytes),
+    /// Piece by piece.
+    Stream(KeptStream),
+}
+
+impl KeptBody {
+    /// The size of the answer, in bytes.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Whole(bytes) => bytes.len(),
+            Self::Stream(stream) => stream.bytes.len(),
+        }
+    }
+}
+
+/// A stream as its caller got it.
+#[derive(Debug)]
+pub struct KeptStream {
+    bytes: Bytes,
+    /// Where each piece ends.
+    ends: Vec<usize>,
+    /// The final figures, which a whole answer has in its head.
+    pub(crate) figures: Option<Figures>,
+}
+
+impl KeptStream {
+    /// The pieces in which the stream went.
+    pub(crate) fn pieces(&self) -> Vec<Bytes> {
+        let mut from = 0;
+        let piece = |&end| self.bytes.slice(std::mem::replace(&mut from, end)..end);
+        self.ends.iter().map(piece).collect()
+    }
 }
 
 /// A request that somebody else is carrying out.
@@ -77,7 +111,7 @@ impl Running {
 
 impl Default for Idempotency {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(Table::new(Instant::now()))))
+        Self(Arc::new(Mutex::new(KeyTable::new(Instant::now()))))
     }
 }
 
@@ -97,21 +131,21 @@ impl Idempotency {
         if let Some(known) = table.get(&name) {
             return match &known.outcome {
                 _ if known.digest != digest => Claim::Mismatch,
-                Outcome::Running { streams: true, .. } => Claim::InProgress,
-                Outcome::Running { ended, .. } => Claim::Wait(Running(ended.clone())),
-                Outcome::Answered(kept) => Claim::Replay(Arc::clone(kept)),
-                Outcome::Unknown => Claim::Unknown,
+                KeyOutcome::Running { streams: true, .. } => Claim::InProgress,
+                KeyOutcome::Running { ended, .. } => Claim::Wait(Running(ended.clone())),
+                KeyOutcome::Answered(kept) => Claim::Replay(Arc::clone(kept)),
+                KeyOutcome::Unknown => Claim::Unknown,
             };
         }
         let (ending, ended) = watch::channel(());
-        let outcome = Outcome::Running {
+        let outcome = KeyOutcome::Running {
             streams: false,
             ended,
         };
         let since = Instant::now();
         table.insert(
             &name,
-            Entry {
+            KeyedRequest {
                 digest,
                 since,
                 outcome,
@@ -126,7 +160,7 @@ impl Idempotency {
         })
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, KeyTable> {
         // A panic in between would at worst leave a key that is taken for running.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,7 +193,9 @@ impl Claimed {
 
     pub(crate) fn keep(mut self, kept: Option<Kept>) {
         self.done = true;
-        let outcome = kept.map_or(Outcome::Unknown, |kept| Outcome::Answered(Arc::new(kept)));
+        let outcome = kept.map_or(KeyOutcome::Unknown, |kept| {
+            KeyOutcome::Answered(Arc::new(kept))
+        });
         self.idempotency.table().settle(&self.name, outcome);
     }
 }
@@ -171,7 +207,7 @@ impl Drop for Claimed {
         }
         let mut table = self.idempotency.table();
         if self.sent {
-            table.settle(&self.name, Outcome::Unknown);
+            table.settle(&self.name, KeyOutcome::Unknown);
         } else {
             table.remove(&self.name);
         }
@@ -183,8 +219,8 @@ impl Drop for Claimed {
 pub struct Recorder {
     claimed: Claimed,
     head: AnswerHead,
-    /// Nothing once it is too large.
-    body: Option<BytesMut>,
+    /// The bytes so far and the ends of their pieces; `None` once they are too many.
+    body: Option<(BytesMut, Vec<usize>)>,
 }
 
 impl Recorder {
@@ -193,17 +229,18 @@ impl Recorder {
         Self {
             claimed,
             head,
-            body: Some(BytesMut::new()),
+            body: Some((BytesMut::new(), Vec::new())),
         }
     }
 
-    /// The next bytes.
+    /// Keeps the next piece.
     pub fn data(&mut self, data: &[u8]) {
-        if let Some(body) = &mut self.body {
-            if body.len() + data.len() > ANSWER_MAX {
+        if let Some((bytes, ends)) = &mut self.body {
+            if bytes.len() + data.len() > ANSWER_MAX {
                 self.body = None;
             } else {
-                body.extend_from_slice(data);
+                bytes.extend_from_slice(data);
+                ends.push(bytes.len());
             }
         }
     }
@@ -215,11 +252,13 @@ impl Recorder {
             head,
             body,
         } = self;
-        claimed.keep(body.map(|body| Kept {
+        claimed.keep(body.map(|(bytes, ends)| Kept {
             head,
-            streamed: true,
-            body: body.freeze(),
-            figures,
+            body: KeptBody::Stream(KeptStream {
+                bytes: bytes.freeze(),
+                ends,
+                figures,
+            }),
         }));
     }
 }

@@ -96,7 +96,7 @@ pub use error::{EngineError, UpstreamFailure};
 pub use explain::{Explained, ExplainedLeg};
 pub use head::{AnswerHead, Figures};
 pub use hints::{Hints, hints_schema};
-pub use idempotency::{Claim, Claimed, Idempotency, Kept, Recorder, Running};
+pub use idempotency::{Claim, Claimed, Idempotency, Kept, KeptBody, KeptStream, Recorder, Running};
 pub use meter::{Meter, prompt_tokens};
 pub use observed::{
     BackendHealth, BackendState, Observation, Percentiles, ProbeHealth, SAMPLES_MIN, STREAK_DOWN,

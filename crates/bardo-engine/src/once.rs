@@ -6,7 +6,8 @@ use crate::answer::{Answer, AnswerBody};
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::idempotency::{ANSWER_MAX, Claimed, Idempotency, Kept, Recorder};
+use crate::idempotency::{ANSWER_MAX, Claimed, Idempotency, Kept, KeptBody, Recorder};
+use crate::relay::ReplyStream;
 
 impl Engine {
     /// What is known of requests that came with an `Idempotency-Key`.
@@ -42,9 +43,7 @@ impl Engine {
             AnswerBody::Whole(body) => {
                 let kept = (body.len() <= ANSWER_MAX).then(|| Kept {
                     head,
-                    streamed: false,
-                    body: body.clone(),
-                    figures: None,
+                    body: KeptBody::Whole(body.clone()),
                 });
                 claimed.keep(kept);
                 None
@@ -52,6 +51,23 @@ impl Engine {
             AnswerBody::Stream(_) => Some(Recorder::new(claimed, head)),
         };
         Ok((answer, recorder))
+    }
+
+    /// An answer that was given before, byte for byte, with the pieces of a stream as they were.
+    #[must_use]
+    pub fn replay(&self, kept: &Kept) -> Answer {
+        let body = match &kept.body {
+            KeptBody::Whole(body) => AnswerBody::Whole(body.clone()),
+            KeptBody::Stream(stream) => {
+                let deadlines = self.snapshot().deadlines;
+                let replay = ReplyStream::replay(stream.pieces(), stream.figures, deadlines);
+                AnswerBody::Stream(Box::new(replay))
+            }
+        };
+        Answer {
+            head: kept.head.clone(),
+            body,
+        }
     }
 }
 

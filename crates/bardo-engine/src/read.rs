@@ -56,9 +56,6 @@ fn read(
     }
     let stream = read_flag(&top, "stream")?;
     let include_usage = stream && includes_usage(&top)?;
-    if stream && received.task == Task::Generate {
-        hints.streamed();
-    }
     let members = top.into_members();
     check_subsystem(hints.subsystem.as_deref().unwrap_or_default(), &snapshot)?;
     let request_body = RequestBody::new(

@@ -176,8 +176,19 @@ impl ReplyStream {
         }
     }
 
-    /// A stream of an answer that is there and settled: the pieces of `source` as they are, each on
-    /// its own, and the end of `closing`.
+    /// A stream that a caller got before: its bytes in their pieces, as they are.
+    pub(crate) fn replay(
+        pieces: Vec<Bytes>,
+        figures: Option<Figures>,
+        deadlines: Deadlines,
+    ) -> Self {
+        let source = AnswerSource::of_bytes(pieces);
+        let closing = Closing::replayed(figures);
+        Self::settled(source, Conversion::Verbatim, closing, deadlines)
+    }
+
+    /// A stream of an answer that is there and settled: the pieces of `source`, each handed on by
+    /// itself, and the end of `closing`.
     fn settled(
         source: AnswerSource,
         conversion: Conversion,
@@ -508,3 +519,6 @@ async fn closing(ended: Unsettled, placed: UsageFigures) -> Closing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -316,7 +316,8 @@ impl Edge {
                 // Another key of the account may not be allowed what the first one was.
                 let received = received(caller, task, headers, body, principal);
                 self.engine.check(received).map_err(Problem::from)?;
-                replayed(&kept, caller.dialect, Behind::of(headers))
+                let answer = self.engine.replay(&kept);
+                replayed(answer, caller.dialect, Behind::of(headers))
             }
             IdempotencyOutcome::Fresh(claimed) => {
                 let call = self.read(caller, task, headers, body, principal)?;

@@ -1,5 +1,5 @@
 //! The body of an answer as hyper sends it: parts that each do one thing and are put around one
-//! another, `HeartbeatBody<Trailers<RecordedStream<…>>>` for a stream.
+//! another, `HeartbeatBody<Trailers>` for a stream.
 
 mod heartbeat;
 mod pieces;
@@ -18,19 +18,14 @@ use crate::describe::{describe, takes_trailers};
 use crate::events::Feed;
 
 pub(crate) use heartbeat::HeartbeatBody;
-pub(crate) use pieces::{RecordedStream, Replay, Trailers};
-
-/// A stream with everything that may be around it.
-pub(crate) type Stream = Trailers<RecordedStream<Box<ReplyStream>>>;
+pub(crate) use pieces::{RecordedStream, Trailers};
 
 /// The body of an answer.
 pub(crate) enum ReplyBody {
     /// All of it; the length goes into the head, and head and body into one write.
     Whole(Bytes),
     /// Piece by piece.
-    Stream(HeartbeatBody<Stream>),
-    /// A stream that was given before, with its figures behind it.
-    Replay(Trailers<Replay>),
+    Stream(HeartbeatBody<Trailers>),
     /// Events as they happen, until the caller leaves.
     Feed(Feed),
 }
@@ -60,7 +55,7 @@ pub(crate) fn stream(
     stream: Box<ReplyStream>,
     recorder: Option<Recorder>,
     behind: Behind,
-) -> Stream {
+) -> Trailers {
     Trailers::new(RecordedStream::new(stream, recorder), behind)
 }
 
@@ -88,7 +83,6 @@ impl Body for ReplyBody {
             Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Self::Stream(stream) => Pin::new(stream).poll_frame(cx),
-            Self::Replay(replay) => Pin::new(replay).poll_frame(cx),
             Self::Feed(feed) => feed
                 .poll_next(cx)
                 .map(|next| next.map(|data| Ok(Frame::data(data)))),
@@ -102,7 +96,7 @@ impl Body for ReplyBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Self::Stream(_) | Self::Replay(_) | Self::Feed(_) => SizeHint::default(),
+            Self::Stream(_) | Self::Feed(_) => SizeHint::default(),
         }
     }
 }

@@ -309,20 +309,6 @@ fn a_member_that_is_nearly_a_hint_is_refused_to_the_strict() {
 }
 
 #[test]
-fn figures_inside_a_stream_are_said_to_be_elsewhere() {
-    let mut hints = of_body(r#"{"metadata":true}"#);
-    assert_eq!(warnings(&hints), [""; 0]);
-    hints.streamed();
-    let [said] = warnings(&hints) else {
-        unreachable!("one warning: {hints:?}");
-    };
-    assert!(said.starts_with("`metadata` has no effect on streams"));
-    let mut silent = of_body("{}");
-    silent.streamed();
-    assert_eq!(warnings(&silent), [""; 0]);
-}
-
-#[test]
 fn hints_without_effect_are_said() {
     for json in [
         r#"{"domain":"defi"}"#,

@@ -11,7 +11,7 @@ use super::{ANSWERS_MAX, KEYS_MAX, KEYS_PER_ACCOUNT_MAX, Kept, REMEMBERED};
 pub(super) type Name = Arc<(AccountId, String)>;
 
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum KeyOutcome {
     Running {
         /// Whether the answer is a stream.
         streams: bool,
@@ -22,17 +22,17 @@ pub(super) enum Outcome {
 }
 
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct KeyedRequest {
     pub(super) digest: [u8; 32],
     pub(super) since: Instant,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: KeyOutcome,
 }
 
 /// The keys in the order in which they came. What is running is never forgotten; of the rest the
 /// oldest goes first, an account's own before another's.
 #[derive(Debug)]
-pub(super) struct Table {
-    entries: HashMap<Name, (u64, Entry)>,
+pub(super) struct KeyTable {
+    entries: HashMap<Name, (u64, KeyedRequest)>,
     order: BTreeMap<u64, Name>,
     /// The keys in their order, by account.
     accounts: HashMap<AccountId, BTreeMap<u64, Name>>,
@@ -44,7 +44,7 @@ pub(super) struct Table {
     swept: Instant,
 }
 
-impl Table {
+impl KeyTable {
     pub(super) fn new(now: Instant) -> Self {
         Self {
             entries: HashMap::new(),
@@ -57,11 +57,11 @@ impl Table {
         }
     }
 
-    pub(super) fn get(&self, name: &Name) -> Option<&Entry> {
+    pub(super) fn get(&self, name: &Name) -> Option<&KeyedRequest> {
         self.entries.get(name).map(|(_, entry)| entry)
     }
 
-    pub(super) fn insert(&mut self, name: &Name, entry: Entry) {
+    pub(super) fn insert(&mut self, name: &Name, entry: KeyedRequest) {
         let own = self.accounts.get(&name.0);
         if let Some(own) = own.filter(|own| own.len() >= KEYS_PER_ACCOUNT_MAX) {
             let oldest = self.oldest_ended(own);
@@ -85,7 +85,7 @@ impl Table {
             .values()
             .find(|name| {
                 self.get(name)
-                    .is_some_and(|entry| !matches!(entry.outcome, Outcome::Running { .. }))
+                    .is_some_and(|entry| !matches!(entry.outcome, KeyOutcome::Running { .. }))
             })
             .cloned()
     }
@@ -108,24 +108,24 @@ impl Table {
                 self.accounts.remove(&name.0);
             }
         }
-        if let Outcome::Answered(kept) = entry.outcome {
+        if let KeyOutcome::Answered(kept) = entry.outcome {
             self.bytes -= kept.body.len();
         }
     }
 
     pub(super) fn streams(&mut self, name: &Name) {
         if let Some((_, entry)) = self.entries.get_mut(name)
-            && let Outcome::Running { streams, .. } = &mut entry.outcome
+            && let KeyOutcome::Running { streams, .. } = &mut entry.outcome
         {
             *streams = true;
         }
     }
 
-    pub(super) fn settle(&mut self, name: &Name, outcome: Outcome) {
+    pub(super) fn settle(&mut self, name: &Name, outcome: KeyOutcome) {
         let Some((number, entry)) = self.entries.get_mut(name) else {
             return;
         };
-        if let Outcome::Answered(kept) = &outcome {
+        if let KeyOutcome::Answered(kept) = &outcome {
             self.bytes += kept.body.len();
             self.answered.insert(*number, Arc::clone(name));
         }
@@ -135,10 +135,10 @@ impl Table {
             && let Some((_, oldest)) = self.answered.pop_first()
         {
             if let Some((_, entry)) = self.entries.get_mut(&oldest)
-                && let Outcome::Answered(kept) = &entry.outcome
+                && let KeyOutcome::Answered(kept) = &entry.outcome
             {
                 self.bytes -= kept.body.len();
-                entry.outcome = Outcome::Unknown;
+                entry.outcome = KeyOutcome::Unknown;
             }
         }
     }
@@ -157,7 +157,7 @@ impl Table {
                 let age = now.saturating_duration_since(entry.since);
                 (age >= REMEMBERED).then_some((name, entry))
             })
-            .filter(|(_, entry)| !matches!(entry.outcome, Outcome::Running { .. }))
+            .filter(|(_, entry)| !matches!(entry.outcome, KeyOutcome::Running { .. }))
             .map(|(name, _)| Arc::clone(name))
             .collect();
         self.remove_all(old);
@@ -172,8 +172,8 @@ impl Table {
             .entries
             .values()
             .map(|(_, entry)| match &entry.outcome {
-                Outcome::Answered(kept) => kept.body.len(),
-                Outcome::Running { .. } | Outcome::Unknown => 0,
+                KeyOutcome::Answered(kept) => kept.body.len(),
+                KeyOutcome::Running { .. } | KeyOutcome::Unknown => 0,
             });
         assert_eq!(self.bytes, kept.sum::<usize>());
         (self.entries.len(), self.bytes)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_engine::{Answer, AnswerBody, Kept, Recorder};
+use bardo_engine::{Answer, AnswerBody, Recorder};
 use bardo_types::model::Dialect;
 use bardo_wire::headers as names;
 use bytes::Bytes;
@@ -83,20 +83,12 @@ fn announce(behind: Behind, names: &'static str, headers: &mut HeaderMap) {
     }
 }
 
-/// An answer given before, as it was given.
-pub(super) fn replayed(kept: &Kept, dialect: Dialect, behind: Behind) -> ApiReply {
-    let mut reply = whole(kept.body.clone());
-    if kept.streamed {
-        event_stream(reply.headers_mut());
-        announce(behind, TRAILERS, reply.headers_mut());
-    }
-    if kept.streamed && behind == Behind::Figures {
-        let replay = Replay::new(kept.body.clone(), kept.figures);
-        *reply.body_mut() = ReplyBody::Replay(Trailers::new(replay, behind));
-    }
-    describe(&kept.head, dialect, reply.headers_mut());
-    let first = kept.head.request_id.as_ref();
-    if let Some(first) = first.and_then(|id| HeaderValue::from_str(id.as_str()).ok()) {
+/// An answer given before, which says whose it was.
+pub(super) fn replayed(answer: Answer, dialect: Dialect, behind: Behind) -> ApiReply {
+    let first = answer.head.request_id.clone();
+    let mut reply = answered(answer, None, dialect, behind);
+    let first = first.and_then(|id| HeaderValue::from_str(id.as_str()).ok());
+    if let Some(first) = first {
         let name = HeaderName::from_static(names::REPLAYED_REQUEST_ID);
         reply.headers_mut().insert(name, first);
     }

@@ -12,70 +12,24 @@ use http_body::{Body, Frame};
 use super::Behind;
 use crate::describe::trailers;
 
-/// An answer that comes piece by piece.
-pub(crate) trait Pieces {
-    /// The next piece; `None` when it is over.
-    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
-
-    /// What it came to, once it is over and settled.
-    fn figures(&self) -> Option<Figures>;
-}
-
-impl Pieces for Box<ReplyStream> {
-    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        self.poll_next(cx)
-    }
-
-    fn figures(&self) -> Option<Figures> {
-        ReplyStream::figures(self).copied()
-    }
-}
-
-/// A stream that was given before, all of it.
-pub(crate) struct Replay {
-    body: Option<Bytes>,
-    figures: Option<Figures>,
-}
-
-impl Replay {
-    /// A replay of these bytes, which came to these figures.
-    pub(crate) fn new(body: Bytes, figures: Option<Figures>) -> Self {
-        Self {
-            body: Some(body).filter(|body| !body.is_empty()),
-            figures,
-        }
-    }
-}
-
-impl Pieces for Replay {
-    fn poll_piece(&mut self, _cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        Poll::Ready(self.body.take())
-    }
-
-    fn figures(&self) -> Option<Figures> {
-        self.figures
-    }
-}
-
 /// Keeps what goes by for whoever repeats the request under the same key.
-pub(crate) struct RecordedStream<S> {
-    inner: S,
+pub(crate) struct RecordedStream {
+    stream: Box<ReplyStream>,
     recorder: Option<Box<Recorder>>,
 }
 
-impl<S> RecordedStream<S> {
-    /// Records `inner` where there is a recorder.
-    pub(crate) fn new(inner: S, recorder: Option<Recorder>) -> Self {
+impl RecordedStream {
+    /// Records `stream` where there is a recorder.
+    pub(crate) fn new(stream: Box<ReplyStream>, recorder: Option<Recorder>) -> Self {
         Self {
-            inner,
+            stream,
             recorder: recorder.map(Box::new),
         }
     }
-}
 
-impl<S: Pieces> Pieces for RecordedStream<S> {
+    /// The next piece; `None` when the stream is over.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let next = std::task::ready!(self.inner.poll_piece(cx));
+        let next = std::task::ready!(self.stream.poll_next(cx));
         match &next {
             Some(data) => {
                 if let Some(recorder) = &mut self.recorder {
@@ -84,30 +38,31 @@ impl<S: Pieces> Pieces for RecordedStream<S> {
             }
             None => {
                 if let Some(recorder) = self.recorder.take() {
-                    recorder.end(self.inner.figures());
+                    recorder.end(self.figures());
                 }
             }
         }
         Poll::Ready(next)
     }
 
+    /// What the stream came to, once it is over and settled.
     fn figures(&self) -> Option<Figures> {
-        self.inner.figures()
+        self.stream.figures().copied()
     }
 }
 
 /// Puts what is known at the end behind a stream, where its caller takes trailers.
-pub(crate) struct Trailers<S> {
-    inner: S,
+pub(crate) struct Trailers {
+    inner: RecordedStream,
     behind: Behind,
     /// What could not be said in the head, because the head was sent before.
     late: Option<Box<HeaderMap>>,
     over: bool,
 }
 
-impl<S> Trailers<S> {
+impl Trailers {
     /// Puts figures behind `inner` where they are asked for.
-    pub(crate) fn new(inner: S, behind: Behind) -> Self {
+    pub(crate) fn new(inner: RecordedStream, behind: Behind) -> Self {
         Self {
             inner,
             behind,
@@ -125,7 +80,7 @@ impl<S> Trailers<S> {
     }
 }
 
-impl<S: Pieces + Unpin> Body for Trailers<S> {
+impl Body for Trailers {
     type Data = Bytes;
     type Error = Infallible;
 
