@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bardo_access::KeyRecord;
-use bardo_ledger::budget::{self, Standing};
+use bardo_ledger::budget::{self, BudgetStanding};
 use bardo_ledger::hold::{self, Bound, HoldQuery, Sizing};
 use bardo_ledger::{
     Cap, CapScope, CapWindow, Holds, LedgerRefusal, Reservation, Reserve, StoreError,
@@ -210,7 +210,7 @@ impl Engine {
         let ledger = self.ledger()?;
         let now_ms = self.services.clock.now_ms();
         let caps = caps_of(key, call);
-        let caps = budget::caps_for(&caps, Standing::Strict, key.reserved_share());
+        let caps = budget::caps_for(&caps, BudgetStanding::Strict, key.reserved_share());
         let command = self.reserve_command(call, key, &caps, charge, now_ms);
         let reservation = match ledger.reserve(command).await? {
             Ok(reservation) => reservation,
@@ -408,7 +408,7 @@ fn subsystem_caps(key: &KeyRecord, call: &Call) -> Vec<Cap> {
         .filter_map(|name| {
             Some(Cap {
                 scope: CapScope::Subsystem(key.counted_as().clone(), name.as_str().into()),
-                window: Window::Day,
+                window: CapWindow::Day,
                 limit: *caps.get(name)?,
             })
         })

@@ -24,8 +24,9 @@ pub fn caps_for(caps: &[Cap], standing: BudgetStanding, reserved: BasisPoints) -
     caps.iter()
         .map(|cap| {
             let is_of_subsystem = matches!(cap.scope, CapScope::Subsystem(..));
-            let keeps =
-                cap.window == CapWindow::Day && standing != BudgetStanding::Protected && !is_of_subsystem;
+            let keeps = cap.window == CapWindow::Day
+                && standing != BudgetStanding::Protected
+                && !is_of_subsystem;
             let limit = if keeps {
                 let share = u128::from(cap.limit.get()) * u128::from(kept) / 10_000;
                 MicroUsd::new(u64::try_from(share).unwrap_or(u64::MAX))

@@ -131,7 +131,7 @@ async fn a_cap_of_a_subsystem_counts_its_spending_alone(rig: Rig) {
     let part = |name: &str| CapScope::Subsystem(rig.key(), Arc::from(name));
     let reserve = |number, amount, name: &str, limit| {
         let mut caps = key_day(&rig, 200);
-        caps.push(cap(part(name), Window::Day, limit));
+        caps.push(cap(part(name), CapWindow::Day, limit));
         capped(&rig, number, amount, caps)
     };
     rig.try_reserve(reserve(1, 60, "dream_rem", 100))
@@ -142,7 +142,7 @@ async fn a_cap_of_a_subsystem_counts_its_spending_alone(rig: Rig) {
         .await
         .expect("another subsystem has its own cap");
     match rig.try_reserve(reserve(3, 41, "dream_rem", 100)).await {
-        Err(Refusal::Capped {
+        Err(LedgerRefusal::Capped {
             scope, limit, used, ..
         }) => {
             assert_eq!(scope, part("dream_rem"));

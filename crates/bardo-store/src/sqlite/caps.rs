@@ -86,7 +86,12 @@ mod tests {
             CapScope::Subsystem(KeyId::parse("k:1").unwrap(), Arc::from("dream:rem ü")),
         ]
         .into_iter()
-        .zip([CapWindow::Day, CapWindow::Month, CapWindow::Total, CapWindow::Day])
+        .zip([
+            CapWindow::Day,
+            CapWindow::Month,
+            CapWindow::Total,
+            CapWindow::Day,
+        ])
         .map(|(scope, window)| Cap {
             scope,
             window,
