@@ -18,7 +18,7 @@ use crate::usage::BadParameter;
 
 pub(crate) use keys::{KeyChange, KeySpec, fresh_name};
 pub(crate) use money::{Resolution, balance_json};
-pub(crate) use usage::UsageReport;
+pub(crate) use usage::ReceiptSums;
 
 /// Acts on the stores.
 #[derive(Clone)]
