@@ -9,7 +9,15 @@ use super::source::{code_only, test_modules};
 use super::{Violation, tree::Tree};
 
 /// Crates whose types have names of their own.
-const CRATES: [&str; 1] = ["bardo-wire"];
+const CRATES: [&str; 7] = [
+    "bardo-access",
+    "bardo-ledger",
+    "bardo-profile",
+    "bardo-providers",
+    "bardo-telemetry",
+    "bardo-types",
+    "bardo-wire",
+];
 
 /// Words of providers, which several dialects have.
 const SHARED: [&str; 2] = ["Annotation", "Content"];
@@ -85,7 +93,7 @@ mod tests {
             ("crates/bardo-wire/src/b.rs", two),
             ("crates/bardo-wire/src/c.rs", three),
             ("crates/bardo-wire/src/c/tests.rs", "struct Open;"),
-            ("crates/bardo-types/src/a.rs", "struct Open; struct Open;"),
+            ("crates/bardo-engine/src/a.rs", "struct Open;\nstruct Open;"),
         ]));
         let [twin] = found.as_slice() else {
             panic!("{found:?}");
