@@ -206,6 +206,25 @@ impl ReplyStream {
         }
     }
 
+    /// A stored answer, which is there as a whole. The request is settled when the stream ends.
+    pub(crate) fn kept(
+        source: AnswerSource,
+        conversion: Conversion,
+        call: &Call,
+        life: Lifecycle<Flowing>,
+    ) -> Self {
+        let arriving = Arriving {
+            source,
+            started: Instant::now(),
+            framed: true,
+        };
+        Self {
+            books: Books::Open(life),
+            in_usage: UsageFigures::of(call),
+            ..Self::new(arriving, conversion, call.snapshot().deadlines)
+        }
+    }
+
     /// Who is to know when the answer breaks off.
     pub(crate) fn watched_by(&mut self, watch: Watch) {
         self.watch = Some(watch);

@@ -10,8 +10,8 @@ use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
     BackendModels, BackendSpec, Catalog, ModelFilter, Policy, RosterBuilder, Router,
 };
-use bardo_types::model::{Dialect, Price, PricePerMillion, Service};
-use bardo_types::money::MicroUsd;
+use bardo_types::model::{Dialect, Price, Service};
+use bardo_types::money::{MicroUsd, PricePerMillion};
 use bardo_types::secret::Secret;
 use serde_json::Value;
 
