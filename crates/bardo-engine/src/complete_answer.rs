@@ -188,7 +188,7 @@ impl Collector {
             }),
             Err(fault) if self.content => Err(Failure {
                 fault,
-                next: RetryDecision::Unknown,
+                retry: RetryDecision::Unknown,
             }),
             Err(fault) => Err(failed_before_content(fault)),
         }
@@ -201,7 +201,7 @@ pub(crate) fn failed_before_content(fault: Fault) -> Failure {
     let failure = Failure::reported(fault);
     match failure.fault.class {
         FaultClass::Connection | FaultClass::Malformed => Failure {
-            next: RetryDecision::Unknown,
+            retry: RetryDecision::Unknown,
             ..failure
         },
         _ => failure,

@@ -11,7 +11,7 @@ use bardo_types::privacy::SecurityClass;
 use tokio::time::Instant;
 
 use crate::answer::{Delivering, Unanswered};
-use crate::breaker::{CircuitKey, Gate, Permit};
+use crate::health::{CallPermit, CircuitCheck, CircuitKey};
 use crate::call::Call;
 use crate::embed;
 use crate::engine::Engine;
@@ -170,17 +170,17 @@ impl<'a> Failover<'a> {
     }
 
     /// Leave to ask this backend now; notes why not.
-    fn permit(&mut self, index: usize, who: &CircuitKey) -> Option<Permit> {
+    fn permit(&mut self, index: usize, who: &CircuitKey) -> Option<CallPermit> {
         let breaker = &self.call.snapshot().resilience.breaker;
-        match self.engine.health.gate(who, breaker, Instant::now()) {
-            Gate::Pass(permit) => Some(permit),
-            Gate::Paused(wait, class) => {
+        match self.engine.health.check(who, breaker, Instant::now()) {
+            CircuitCheck::Pass(permit) => Some(permit),
+            CircuitCheck::Paused(wait, class) => {
                 if self.paused.is_none_or(|(_, known, _)| wait < known) {
                     self.paused = Some((index, wait, class));
                 }
                 None
             }
-            Gate::Open { wait, dead } => {
+            CircuitCheck::Open { wait, dead } => {
                 let later = |known: Open| (dead, wait) < (known.dead, known.wait);
                 if self.open.is_none_or(later) {
                     self.open = Some(Open { index, wait, dead });
@@ -190,7 +190,7 @@ impl<'a> Failover<'a> {
         }
     }
 
-    async fn ask(&mut self, index: usize, permit: Permit) -> Option<Delivering> {
+    async fn ask(&mut self, index: usize, permit: CallPermit) -> Option<Delivering> {
         let shaped = match self.shaped(index) {
             Ok(shaped) => shaped,
             // Another backend may take what this one cannot.
@@ -240,12 +240,12 @@ impl<'a> Failover<'a> {
         }
     }
 
-    fn failed(&mut self, index: usize, backend: String, permit: Permit, failure: Failure) {
+    fn failed(&mut self, index: usize, backend: String, permit: CallPermit, failure: Failure) {
         let now = Instant::now();
         let first = permit.failed(&failure, now);
-        let Failure { fault, next } = failure;
+        let Failure { fault, retry: allowed } = failure;
         self.engine.note_failure(self.call, &backend, &fault);
-        match next {
+        match allowed {
             RetryDecision::Never | RetryDecision::Unknown | RetryDecision::Stale => {
                 self.over = true
             }
@@ -268,8 +268,8 @@ impl<'a> Failover<'a> {
             fault,
             attempts: self.attempts,
             earlier,
-            unknown_outcome: next.is_unknown(),
-            may_repeat: next == RetryDecision::Stale,
+            unknown_outcome: allowed.is_unknown(),
+            may_repeat: allowed == RetryDecision::Stale,
         });
     }
 

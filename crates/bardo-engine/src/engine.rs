@@ -6,10 +6,9 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use bardo_providers::transport::Transport;
 
-use crate::breaker::Health;
+use crate::health::HealthRecords;
 use crate::idempotency::Idempotency;
 use crate::memory::Memory;
-use crate::observed::UpstreamStats;
 use crate::searches::Searches;
 use crate::seeds::{Credit, Seeds};
 use crate::services::Services;
@@ -22,8 +21,7 @@ pub struct Engine {
     snapshot: ArcSwap<Snapshot>,
     pub(crate) transport: Transport,
     pub(crate) memory: Memory,
-    pub(crate) health: Arc<Health>,
-    pub(crate) observed: Arc<UpstreamStats>,
+    pub(crate) health: Arc<HealthRecords>,
     pub(crate) idempotency: Idempotency,
     pub(crate) services: Arc<Services>,
     pub(crate) settler: Settler,
@@ -42,7 +40,6 @@ impl Engine {
             transport,
             memory: Memory::default(),
             health: Arc::default(),
-            observed: Arc::default(),
             idempotency: Idempotency::default(),
             services: Arc::new(services),
             settler: Settler::default(),

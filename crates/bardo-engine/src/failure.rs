@@ -11,7 +11,8 @@ use bardo_types::model::Service;
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) fault: Fault,
-    pub(crate) next: RetryDecision,
+    /// Which backends the gateway may call after it.
+    pub(crate) retry: RetryDecision,
 }
 
 /// What may follow a failed try.
@@ -57,7 +58,7 @@ pub(crate) struct Refusal {
 impl Failure {
     /// Nothing of the request was sent to `address`. Only the operator is told where that is.
     pub(crate) fn unsent(error: &ConnectError, address: Option<&str>) -> Self {
-        let next = match error {
+        let retry = match error {
             // What a name means, and whom a certificate is for, does not change within a second.
             ConnectError::Resolve(_) | ConnectError::Private | ConnectError::Tls(_) => {
                 RetryDecision::Other
@@ -73,7 +74,7 @@ impl Failure {
         };
         Self {
             fault: Fault::new(FaultClass::Connection, message),
-            next,
+            retry,
         }
     }
 
@@ -93,7 +94,7 @@ impl Failure {
             fault.class = FaultClass::Overloaded;
         }
         let busy = matches!(fault.class, FaultClass::RateLimit | FaultClass::Overloaded);
-        let next = match status {
+        let retry = match status {
             // Refused before any work, by everybody's definition of these.
             425 | 429 | 503 | 529 if busy => RetryDecision::Same {
                 after: fault.retry_after_ms.map(Duration::from_millis),
@@ -103,13 +104,13 @@ impl Failure {
             504 | 524 if page => RetryDecision::Unknown,
             _ => return Self::reported(fault),
         };
-        Self { fault, next }
+        Self { fault, retry }
     }
 
     /// The failure that a provider's own words amount to, wherever they stand: in the body of an
     /// error, inside a 200, in a stream before its first content.
     pub(crate) fn reported(fault: Fault) -> Self {
-        let next = match fault.class {
+        let retry = match fault.class {
             FaultClass::BadRequest
             | FaultClass::ContextTooLong
             | FaultClass::TooLarge
@@ -125,16 +126,16 @@ impl Failure {
             | FaultClass::Timeout => RetryDecision::Other,
             FaultClass::Connection | FaultClass::Malformed => RetryDecision::Unknown,
         };
-        Self { fault, next }
+        Self { fault, retry }
     }
 
     /// Whether it counts against the backend.
     pub(crate) fn blame(&self, service: Service) -> Attribution {
         match self.fault.class {
             // Cut off after the request was sent, it was there at least.
-            FaultClass::Connection if !self.next.is_unknown() => Attribution::Unreachable,
+            FaultClass::Connection if !self.retry.is_unknown() => Attribution::Unreachable,
             // In its own words it would have been told, and so known.
-            FaultClass::Timeout if self.next.is_unknown() => Attribution::Silent,
+            FaultClass::Timeout if self.retry.is_unknown() => Attribution::Silent,
             _ => blame(&self.fault, service),
         }
     }
@@ -144,7 +145,7 @@ impl Failure {
         let message = "the provider closed the idle connection as the request was sent";
         Self {
             fault: Fault::new(FaultClass::Connection, message),
-            next: RetryDecision::Stale,
+            retry: RetryDecision::Stale,
         }
     }
 
@@ -152,7 +153,7 @@ impl Failure {
     pub(crate) fn unknown(class: FaultClass, message: &'static str) -> Self {
         Self {
             fault: Fault::new(class, message),
-            next: RetryDecision::Unknown,
+            retry: RetryDecision::Unknown,
         }
     }
 }
@@ -170,26 +171,25 @@ pub(crate) enum Attribution {
     Nobody,
 }
 
+/// Whether a failure of this class is of the backend's own making.
+pub(crate) const fn is_the_backends(class: FaultClass) -> bool {
+    matches!(
+        class,
+        FaultClass::Server
+            | FaultClass::Overloaded
+            | FaultClass::Timeout
+            | FaultClass::Connection
+            | FaultClass::Malformed
+    )
+}
+
 /// Whether a failure counts against the backend. What a caller, a key or a rate limit brings about
 /// never does, or one caller could take a model away from all.
 pub(crate) fn blame(fault: &Fault, service: Service) -> Attribution {
     match fault.class {
         FaultClass::Overloaded if is_unroutable(fault, service) => Attribution::Nobody,
-        FaultClass::Connection
-        | FaultClass::Server
-        | FaultClass::Overloaded
-        | FaultClass::Timeout
-        | FaultClass::Malformed => Attribution::Backend,
-        FaultClass::BadRequest
-        | FaultClass::ContextTooLong
-        | FaultClass::Authentication
-        | FaultClass::Payment
-        | FaultClass::Permission
-        | FaultClass::NotFound
-        | FaultClass::Conflict
-        | FaultClass::TooLarge
-        | FaultClass::Unprocessable
-        | FaultClass::RateLimit => Attribution::Nobody,
+        class if is_the_backends(class) => Attribution::Backend,
+        _ => Attribution::Nobody,
     }
 }
 

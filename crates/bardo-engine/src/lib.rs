@@ -10,7 +10,6 @@ mod answer_notes;
 mod answer_stages;
 mod arriving;
 mod attempt;
-mod breaker;
 mod cache_key;
 mod call;
 mod complete_answer;
@@ -31,6 +30,7 @@ mod fit;
 mod funds;
 mod head;
 mod header_lists;
+mod health;
 mod hints;
 mod idempotency;
 mod leg;
@@ -39,7 +39,6 @@ mod limit;
 mod lookup;
 mod memory;
 mod meter;
-mod observed;
 mod once;
 mod payments;
 mod plan;
@@ -84,24 +83,22 @@ mod tokenizer;
 mod trace;
 mod unseen;
 mod usage_figures;
-mod window;
 
 pub use answer::{Answer, AnswerBody};
 pub use bardo_access::DefaultLimits;
-pub use breaker::{Breaker, CircuitHealth, CircuitState};
 pub use cache_key::EpochEvents;
 pub use call::Call;
 pub use engine::Engine;
 pub use error::{EngineError, UpstreamFailure};
 pub use explain::{Explained, ExplainedLeg};
 pub use head::{AnswerHead, Figures};
+pub use health::{
+    BackendHealth, BackendState, Breaker, CircuitHealth, CircuitState, HealthRecords, Observation,
+    Percentiles, ProbeHealth, SAMPLES_MIN, STREAK_DOWN,
+};
 pub use hints::{Hints, hints_schema};
 pub use idempotency::{Claim, Claimed, Idempotency, Kept, KeptBody, KeptStream, Recorder, Running};
 pub use meter::{Meter, prompt_tokens};
-pub use observed::{
-    BackendHealth, BackendState, Observation, Percentiles, ProbeHealth, SAMPLES_MIN, STREAK_DOWN,
-    UpstreamStats,
-};
 pub use ports::{Preparer, Prompt, Screen, ScreenRefusal, Stages};
 pub use received::{Payer, Principal, Received, Task};
 pub use relay::{HEARTBEAT, ReplyStream};

@@ -168,7 +168,7 @@ impl Lifecycle<Sent> {
     pub(crate) async fn failed(self, failure: &Failure) -> Option<Lifecycle<Reserved>> {
         let mut kept = self.take();
         kept.record.refused(failure);
-        if failure.next.is_unknown() {
+        if failure.retry.is_unknown() {
             // Whoever reads of it shall find it in the books. Where they do not answer, the settler
             // goes on asking them.
             drop(

@@ -78,7 +78,6 @@ impl Engine {
         let mut life = Lifecycle::new(
             RequestRecord::new(
                 Arc::clone(&self.services),
-                Arc::clone(&self.observed),
                 Arc::clone(&self.health),
                 &call,
             ),

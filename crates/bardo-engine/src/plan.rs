@@ -250,9 +250,7 @@ impl Engine {
         let capabilities = &candidate.entry.capabilities;
         let reasons_unseen = call.task() == Task::Generate
             && (reasons_unseen(capabilities, &call.top(), wanted.is_some())
-                || self
-                    .observed
-                    .reasons_unseen(&endpoint.name, &candidate.entry));
+                || self.health.reasons_unseen(&endpoint.name, &candidate.entry));
         Ok(Leg {
             price: price::of(call.snapshot(), &candidate, searches),
             prompt_bound: call.size().prompt.saturating_add(planned.added),

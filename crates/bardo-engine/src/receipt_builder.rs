@@ -18,12 +18,11 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::account::account;
-use crate::breaker::{CircuitKey, Health};
 use crate::call::Call;
 use crate::consumption::Consumption;
 use crate::failure::Failure;
+use crate::health::{CircuitKey, HealthRecords};
 use crate::meter::Meter;
-use crate::observed::UpstreamStats;
 use crate::payments::Payments;
 use crate::price::rate;
 use crate::received::{Payer, Task};
@@ -230,7 +229,7 @@ impl ReceiptBuilder {
             attempt.failure = Some(AttemptFailure {
                 class: failure.fault.class,
                 status: failure.fault.status,
-                unknown_outcome: failure.next.is_unknown(),
+                unknown_outcome: failure.retry.is_unknown(),
             });
         }
         receipt.usage = None;
@@ -277,11 +276,11 @@ impl ReceiptBuilder {
     }
 
     /// Ends the request. A caller that disconnects is told from one that has its answer.
-    pub(crate) fn end(&mut self, outcome: Outcome, health: &Health, observed: &UpstreamStats) {
+    pub(crate) fn end(&mut self, outcome: Outcome, health: &HealthRecords) {
         self.receipt.outcome = outcome;
         self.note_payments();
         if outcome == Outcome::Aborted {
-            let unseen = self.unseen_work(health, observed);
+            let unseen = self.unseen_work(health);
             self.consumption.left(unseen);
         }
         self.receipt.timings.total = self.elapsed();
@@ -293,7 +292,7 @@ impl ReceiptBuilder {
     }
 
     /// Tokens that the provider made unseen for a caller that disconnects.
-    fn unseen_work(&self, health: &Health, observed: &UpstreamStats) -> Option<u64> {
+    fn unseen_work(&self, health: &HealthRecords) -> Option<u64> {
         let (key, accepted) = self.at_work.as_ref()?;
         let now = Instant::now();
         let timings = &self.receipt.timings;
@@ -310,15 +309,15 @@ impl ReceiptBuilder {
         match self.consumption.task() {
             Task::CountTokens => None,
             Task::Embeddings => Some(0),
-            Task::Generate => Some(self.work(observed, now)?.tokens_in(time)),
+            Task::Generate => Some(self.work(health, now)?.tokens_in(time)),
         }
     }
 
     /// The usual pace of the backend of the last attempt.
-    pub(crate) fn work(&self, observed: &UpstreamStats, now: Instant) -> Option<Work> {
+    pub(crate) fn work(&self, health: &HealthRecords, now: Instant) -> Option<Work> {
         let attempt = self.receipt.attempts.last()?;
         let streamed = self.receipt.streamed;
-        Some(observed.work(&attempt.backend, &attempt.model, streamed, now))
+        Some(health.work(&attempt.backend, &attempt.model, streamed, now))
     }
 }
 

@@ -17,12 +17,11 @@ use bardo_wire::codec::Observed;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::breaker::Health;
+use crate::health::HealthRecords;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::funds::{Funds, Persisting, ledger_record};
 use crate::meter::Meter;
-use crate::observed::UpstreamStats;
 use crate::quota::Quota;
 use crate::receipt_builder::{Passed, ReceiptBuilder, Served};
 use crate::scrub::for_logs;
@@ -34,8 +33,7 @@ use crate::unseen::Work;
 /// What one request has come to so far, and what has to be settled.
 pub(crate) struct RequestRecord {
     services: Arc<Services>,
-    observed: Arc<UpstreamStats>,
-    health: Arc<Health>,
+    health: Arc<HealthRecords>,
     receipt: ReceiptBuilder,
     funds: Funds,
     quota: Quota,
@@ -46,13 +44,11 @@ impl RequestRecord {
     /// A request that was read. Nothing is held for it.
     pub(crate) fn new(
         services: Arc<Services>,
-        observed: Arc<UpstreamStats>,
-        health: Arc<Health>,
+        health: Arc<HealthRecords>,
         call: &Call,
     ) -> Self {
         Self {
             services,
-            observed,
             health,
             receipt: ReceiptBuilder::new(call),
             funds: Funds::default(),
@@ -127,7 +123,7 @@ impl RequestRecord {
 
     /// The usual pace of the backend of the last attempt.
     pub(crate) fn work(&self, now: Instant) -> Option<Work> {
-        self.receipt.work(&self.observed, now)
+        self.receipt.work(&self.health, now)
     }
 
     /// The meter of an answer that is being made.
@@ -306,7 +302,7 @@ impl RequestRecord {
 impl RequestRecord {
     /// Ends it. What is still on its way to the disk is not waited for any more.
     pub(crate) fn end(&mut self, outcome: Outcome) {
-        self.receipt.end(outcome, &self.health, &self.observed);
+        self.receipt.end(outcome, &self.health);
         self.funds.persists(None);
     }
 
@@ -384,7 +380,7 @@ impl RequestRecord {
         self.funds.end_seed(&self.receipt);
         self.correct(self.receipt.usage().map_or(0, Usage::total));
         let receipt = self.receipt.receipt();
-        self.observed
+        self.health
             .settled(receipt, self.receipt.broke(), Instant::now());
         self.services.sink.settled(receipt);
     }

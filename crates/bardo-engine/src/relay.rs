@@ -22,7 +22,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::answer_notes::{AnswerNotes, NoNotes};
 use crate::arriving::{Arriving, LINGER};
-use crate::breaker::Watch;
+use crate::health::AnswerMonitor;
 use crate::call::Call;
 use crate::complete_answer::failed_before_content;
 use crate::failure::Failure;
@@ -77,7 +77,7 @@ pub struct ReplyStream {
     timer: Pin<Box<Sleep>>,
     started: Instant,
     last_sent: Instant,
-    watch: Option<Watch>,
+    watch: Option<AnswerMonitor>,
     /// What must not stand in a failure that the caller reads.
     secret: Option<Secret>,
     books: Books,
@@ -226,7 +226,7 @@ impl ReplyStream {
     }
 
     /// Who is to know when the answer breaks off.
-    pub(crate) fn watched_by(&mut self, watch: Watch) {
+    pub(crate) fn watched_by(&mut self, watch: AnswerMonitor) {
         self.watch = Some(watch);
     }
 

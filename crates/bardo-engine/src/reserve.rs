@@ -121,7 +121,7 @@ impl Engine {
         let leg = plan.legs().iter().find(|leg| !leg.endpoint.direct)?;
         let (name, model) = (&leg.endpoint.name, &leg.candidate.entry.upstream_id);
         let now = Instant::now();
-        let work = self.observed.work(name, model, call.stream(), now);
+        let work = self.health.work(name, model, call.stream(), now);
         let size = call.size();
         let usual = match call.task() {
             Task::Generate => work.pace.usual_answer().saturating_mul(size.choices),

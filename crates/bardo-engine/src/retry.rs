@@ -1,12 +1,14 @@
 //! How often, and when, a backend is asked again. `docs/retries.md` gives the reasons.
 
+mod window;
+
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 use bardo_types::ids::RequestId;
 use tokio::time::Instant;
 
-use crate::window::Window;
+use window::RetryWindow;
 
 /// The longest wait for one backend; what takes longer is for the caller to decide.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -21,17 +23,17 @@ const SPREAD_MS_MAX: u64 = 250;
 /// sent anyway, at any rate of requests. Only the first failure of a backend after a quiet minute
 /// is given in advance, and counted, so that a lone caller's one bad moment is bridged.
 #[derive(Debug)]
-pub(crate) struct Budget(Window);
+pub(crate) struct RetryBudget(RetryWindow);
 
-impl Budget {
+impl RetryBudget {
     pub(crate) fn new(now: Instant) -> Self {
-        Self(Window::new(Duration::from_secs(1), now))
+        Self(RetryWindow::new(now))
     }
 
     /// A request has come.
     pub(crate) fn earn(&mut self, now: Instant) {
         let slot = self.0.now(now);
-        slot.0 = slot.0.saturating_add(1);
+        slot.requests = slot.requests.saturating_add(1);
     }
 
     /// Whether one more retry is within the share, in thousandths; if so it is taken.
@@ -40,7 +42,7 @@ impl Budget {
         let within = (retries + 1) * 1000 <= requests * u64::from(permille);
         let granted = within || in_advance && permille > 0 && retries == 0;
         if granted {
-            self.0.now(now).1 += 1;
+            self.0.now(now).retries += 1;
         }
         granted
     }
@@ -48,7 +50,7 @@ impl Budget {
     /// Counts retries that were made without a grant.
     pub(crate) fn note(&mut self, now: Instant, retries: u32) {
         let slot = self.0.now(now);
-        slot.1 = slot.1.saturating_add(retries);
+        slot.retries = slot.retries.saturating_add(retries);
     }
 }
 
@@ -84,7 +86,7 @@ mod tests {
     /// A provider that refuses everything for a minute, at a steady rate of requests.
     fn amplification(per_minute: u32, fresh: bool) -> f64 {
         let start = Instant::now();
-        let mut budget = Budget::new(start);
+        let mut budget = RetryBudget::new(start);
         let gap = SECOND * 60 / per_minute;
         let mut attempts = 0;
         for index in 0..per_minute {
@@ -114,7 +116,7 @@ mod tests {
     #[test]
     fn a_lone_request_has_one_retry_in_advance_and_no_more() {
         let now = Instant::now();
-        let mut budget = Budget::new(now);
+        let mut budget = RetryBudget::new(now);
         budget.earn(now);
         assert!(!budget.spend(now, 200, false));
         assert!(budget.spend(now, 200, true));
@@ -127,7 +129,7 @@ mod tests {
     #[test]
     fn what_was_earned_in_good_times_does_not_last() {
         let start = Instant::now();
-        let mut budget = Budget::new(start);
+        let mut budget = RetryBudget::new(start);
         for _ in 0..1_000 {
             budget.earn(start);
         }

@@ -23,8 +23,8 @@ use crate::engine::Engine;
 use crate::entitle;
 use crate::error::EngineError;
 use crate::facts::facts;
+use crate::health::BackendState;
 use crate::memory::Memory;
-use crate::observed::BackendState;
 use crate::received::{Payer, Principal, Task};
 use crate::routed::Routed;
 use crate::snapshot::Snapshot;
@@ -158,7 +158,7 @@ impl Engine {
         let silent = RouteHints::default();
         // A scope that leaves the choice to the gateway is not for a model that hints name.
         let hinted = hints.and_then(|hints| hints.intent.model.as_deref());
-        let health = Seen {
+        let health = EngineHealthView {
             engine: self,
             snapshot,
             stream: facts.stream,
@@ -335,13 +335,13 @@ fn wants_seal(snapshot: &Snapshot, hints: &RouteHints) -> bool {
 }
 
 /// The health of backends as the engine sees it.
-struct Seen<'a> {
+struct EngineHealthView<'a> {
     engine: &'a Engine,
     snapshot: &'a Snapshot,
     stream: bool,
 }
 
-impl HealthView for Seen<'_> {
+impl HealthView for EngineHealthView<'_> {
     fn observe(&self, candidate: &Candidate) -> Observation {
         let endpoint = self.snapshot.endpoint(candidate);
         let seen = self.engine.observe(endpoint, &candidate.entry);

@@ -12,8 +12,8 @@ use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::profile::InferenceProfile;
 use bardo_types::secret::Secret;
 
-use crate::breaker::Breaker;
 use crate::cache_key::EpochEvents;
+use crate::health::Breaker;
 use crate::ports::Stages;
 
 /// How long each phase of a call may take.

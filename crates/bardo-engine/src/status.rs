@@ -1,4 +1,4 @@
-//! What is known of the backends' health, as operators and the router are told it.
+//! The health of the backends, for operators and the router.
 
 use std::sync::Arc;
 
@@ -6,64 +6,39 @@ use bardo_providers::Endpoint;
 use bardo_types::model::ModelEntry;
 use tokio::time::Instant;
 
-use crate::breaker::{CircuitHealth, CircuitKey};
 use crate::engine::Engine;
-use crate::observed::{BackendHealth, BackendState, Observation, UpstreamStats};
+use crate::health::{BackendHealth, CircuitHealth, CircuitKey, HealthRecords, Observation};
 
 impl Engine {
-    /// The backends that have failed of late, the worst first.
+    /// The circuits of backends that have failed, the worst first.
     #[must_use]
-    pub fn health(&self) -> Vec<CircuitHealth> {
-        self.health.shown(Instant::now())
+    pub fn circuits(&self) -> Vec<CircuitHealth> {
+        self.health.circuits(Instant::now())
     }
 
-    /// What requests and probes have found out, to be asked by backend and model.
+    /// The health records of all backends.
     #[must_use]
-    pub fn observed(&self) -> &Arc<UpstreamStats> {
-        &self.observed
+    pub fn health(&self) -> &Arc<HealthRecords> {
+        &self.health
     }
 
-    /// What is known of one backend with one model, its circuit included.
+    /// The health of one backend with one model.
     #[must_use]
     pub fn observe(&self, endpoint: &Arc<Endpoint>, entry: &Arc<ModelEntry>) -> Observation {
-        let now = Instant::now();
-        let mut known = self
-            .observed
-            .observe(&endpoint.name, &entry.upstream_id, now);
-        if let Some(since) = self
-            .health
-            .open_since(&CircuitKey::new(endpoint, entry), now)
-        {
-            known.state = BackendState::Down { since };
-        }
-        known
+        let key = CircuitKey::new(endpoint, entry);
+        self.health.observe(&key, Instant::now())
     }
 
-    /// A probe of a backend came back: `Ok` where it answered, else why it did not. One that was
-    /// away and answers again may be tried at once, whatever its circuits say; one that answers
-    /// probes all the time and fails at requests keeps the times of its circuits.
+    /// Takes the result of a probe of a backend: `Ok` if it answered, else why it did not. A
+    /// backend that was unavailable and answers may be called at once, whatever its circuits say. A
+    /// backend that answers probes and fails at requests keeps the times of its circuits.
     pub fn probed(&self, backend: &str, outcome: Result<(), String>) {
-        let now = Instant::now();
-        if self.observed.probed(backend, outcome, now) {
-            self.health.reached(backend, now);
-        }
+        self.health.probed(backend, outcome, Instant::now());
     }
 
-    /// How well every backend serves every model that was asked of it lately, by name.
+    /// The health of every backend with every model that was called lately, by name.
     #[must_use]
     pub fn backend_health(&self) -> Vec<BackendHealth> {
-        let now = Instant::now();
-        let mut all = self.observed.all(now);
-        let circuits = self.health();
-        for one in &mut all {
-            let circuit = circuits
-                .iter()
-                .find(|circuit| circuit.backend == *one.backend && circuit.model == *one.model);
-            one.circuit = circuit.map(|circuit| circuit.state);
-            if let Some(since) = self.health.named_open_since(&one.backend, &one.model, now) {
-                one.observation.state = BackendState::Down { since };
-            }
-        }
-        all
+        self.health.backends(Instant::now())
     }
 }

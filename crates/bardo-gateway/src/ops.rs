@@ -256,7 +256,7 @@ impl Ops {
     }
 
     async fn gauges(&self) -> Gauges {
-        let health = self.edge.engine.health();
+        let health = self.edge.engine.circuits();
         let open = || {
             health
                 .iter()
@@ -295,7 +295,7 @@ impl Ops {
             "backends": Backends::of(&self.edge.engine).json(),
             "models": snapshot.roster().listed().len(),
             "lists": lists,
-            "circuits": self.edge.engine.health().iter().map(circuit).collect::<Vec<_>>(),
+            "circuits": self.edge.engine.circuits().iter().map(circuit).collect::<Vec<_>>(),
         })
     }
 }
@@ -334,8 +334,8 @@ fn circuit(health: &CircuitHealth) -> serde_json::Value {
     let state = circuit_state(health.state);
     let ms = |wait: Option<Duration>| wait.map(|wait| u64::try_from(wait.as_millis()).ok());
     json!({
-        "provider": health.backend,
-        "model": health.model,
+        "provider": &*health.backend,
+        "model": &*health.model,
         "state": state,
         "degraded": health.degraded,
         "failures_in_a_row": health.failures_in_a_row,

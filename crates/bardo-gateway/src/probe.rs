@@ -45,7 +45,7 @@ pub(crate) async fn run(
         round += 1;
         let snapshot = engine.snapshot();
         engine
-            .observed()
+            .health()
             .keep_probes_of(|name| snapshot.endpoints.iter().any(|known| known.name == *name));
         for endpoint in &snapshot.endpoints {
             let pause = jitter(period, dice.hash_one((round, &endpoint.name)));
@@ -81,7 +81,7 @@ impl HealthProbe {
         let name = &self.endpoint.name;
         let is_busy = self
             .engine
-            .observed()
+            .health()
             .last_traffic(name)
             .is_some_and(|last| Instant::now().saturating_duration_since(last) < self.period);
         if is_busy {

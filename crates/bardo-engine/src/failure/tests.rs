@@ -25,7 +25,7 @@ fn refused(service: Service, account: bool, status: u16, page: bool, body: &str)
 /// A plain error of this status and kind, as OpenAI writes it.
 fn plain(status: u16, code: &str) -> RetryDecision {
     let body = format!(r#"{{"error":{{"message":"no","type":"x","param":null,"code":"{code}"}}}}"#);
-    refused(Service::OpenAi, true, status, false, &body).next
+    refused(Service::OpenAi, true, status, false, &body).retry
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn what_a_refusal_is_called_never_makes_it_a_failure_of_the_provider() {
                         "{what}"
                     );
                     if matches!(status, 400 | 409 | 413 | 415 | 422 | 431 | 451) {
-                        assert_eq!(failure.next, NEVER, "{what}: asked elsewhere");
+                        assert_eq!(failure.retry, NEVER, "{what}: asked elsewhere");
                     }
                 }
             }
@@ -161,7 +161,7 @@ fn a_named_time_travels_with_the_verdict() {
         };
         let after = Some(Duration::from_millis(1_500));
         assert_eq!(
-            Failure::refused(fault, refusal).next,
+            Failure::refused(fault, refusal).retry,
             RetryDecision::Same { after }
         );
     }
@@ -189,7 +189,7 @@ fn pages_of_proxies() {
     ];
     for (status, next) in rows {
         let failure = refused(Service::OpenAi, true, status, true, page);
-        assert_eq!(failure.next, next, "{status}");
+        assert_eq!(failure.retry, next, "{status}");
     }
 }
 
@@ -203,9 +203,9 @@ fn blockruns_account_may_be_billed_for_server_errors() {
         (504, UNKNOWN),
     ] {
         let failure = refused(Service::BlockRun, true, status, false, "{}");
-        assert_eq!(failure.next, next, "{status}");
+        assert_eq!(failure.retry, next, "{status}");
         let paid_by_call = refused(Service::BlockRun, false, status, false, "{}");
-        assert_ne!(paid_by_call.next, UNKNOWN, "{status}");
+        assert_ne!(paid_by_call.retry, UNKNOWN, "{status}");
     }
 }
 
@@ -222,7 +222,7 @@ fn words_inside_a_success() {
     ];
     for (class, next) in rows {
         assert_eq!(
-            Failure::reported(Fault::new(class, "no")).next,
+            Failure::reported(Fault::new(class, "no")).retry,
             next,
             "{class:?}"
         );
@@ -242,7 +242,7 @@ fn connections_that_do_not_come_about() {
     ];
     for (error, next) in rows {
         let failure = Failure::unsent(&error, None);
-        assert_eq!(failure.next, next, "{error}");
+        assert_eq!(failure.retry, next, "{error}");
         let whose = failure.blame(Service::OpenAi);
         assert_eq!(whose, Attribution::Unreachable, "{error}");
     }
@@ -255,7 +255,7 @@ fn silence_and_cuts_leave_the_outcome_open() {
         (FaultClass::Connection, Attribution::Backend),
     ] {
         let failure = Failure::unknown(class, "nothing came");
-        assert_eq!(failure.next, UNKNOWN);
+        assert_eq!(failure.retry, UNKNOWN);
         assert_eq!(failure.blame(Service::OpenAi), whose);
     }
 }

@@ -22,7 +22,7 @@ impl Backends {
     pub(super) fn of(engine: &Engine) -> Self {
         let now = Instant::now();
         let models = engine.backend_health();
-        let probes = engine.observed().probe_health(now);
+        let probes = engine.health().probe_health(now);
         let snapshot = engine.snapshot();
         let of = |name: &str| BackendReport {
             name: name.to_owned(),

@@ -1,11 +1,11 @@
-//! Latencies over the recent past in a fixed amount of memory.
+//! Outcomes and latencies of five minutes in a fixed amount of memory.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 /// One slot of time; thirty of them are the five minutes that are looked at.
-pub(super) const SLOT: Duration = Duration::from_secs(10);
+const SLOT: Duration = Duration::from_secs(10);
 const SLOTS: u64 = 30;
 /// Four buckets for each doubling from a millisecond to half an hour, so that what is read is at
 /// most an eighth off.
@@ -14,7 +14,7 @@ const BUCKETS: usize = 80;
 /// Below so many samples nothing is said of percentiles or shares.
 pub const SAMPLES_MIN: u32 = 20;
 
-/// How long answers took, as far as enough of them came.
+/// Percentiles of the times that answers took; unknown below 20 answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Percentiles {
     /// Answers within five minutes.
@@ -27,33 +27,44 @@ pub struct Percentiles {
     pub p95_ms: Option<u64>,
 }
 
-/// What is counted of one slot, or of all of them.
+/// The counters of one slot, or the sums of all slots.
 #[derive(Clone)]
-struct Counts<N> {
+struct SlotCounts<N> {
     successes: N,
     failures: N,
     /// Until the first content of streams, and until the end of whole answers.
     latencies: [[N; BUCKETS]; 2],
 }
 
-/// What is counted of five minutes. The sums are kept, so that reading does not add up slots.
-pub(super) struct Window {
+/// Number of a slot since the window began.
+pub(super) type SlotIndex = u64;
+
+/// A moment within a window, to count the outcomes after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WindowMark {
+    slot: SlotIndex,
+    successes: u16,
+    failures: u16,
+}
+
+/// The counters of five minutes. It keeps the sums, so that reading does not add up slots.
+pub(super) struct OutcomeWindow {
     began: Instant,
-    head: u64,
-    slots: Box<[Counts<u16>]>,
-    sums: Counts<u32>,
-    /// What the ninth of ten answers took in the long run.
-    usual: [Option<Usual>; 2],
+    head: SlotIndex,
+    slots: Box<[SlotCounts<u16>]>,
+    sums: SlotCounts<u32>,
+    /// The long-term averages of p90.
+    usual: [Option<LongTermAverage>; 2],
 }
 
 /// A slowly moving average.
 #[derive(Clone, Copy)]
-struct Usual {
+struct LongTermAverage {
     ms: f64,
     slots: u32,
 }
 
-impl Usual {
+impl LongTermAverage {
     /// The average goes over about half an hour of slots.
     const SPAN: f64 = 180.0;
 
@@ -68,14 +79,14 @@ impl Usual {
     }
 }
 
-impl Window {
+impl OutcomeWindow {
     pub(super) fn new(now: Instant) -> Self {
-        let empty = Counts {
+        let empty = SlotCounts {
             successes: 0,
             failures: 0,
             latencies: [[0; BUCKETS]; 2],
         };
-        let all = Counts {
+        let all = SlotCounts {
             successes: 0,
             failures: 0,
             latencies: [[0; BUCKETS]; 2],
@@ -105,10 +116,7 @@ impl Window {
     }
 
     fn clear(&mut self, index: u64) {
-        let slot = &mut self.slots[usize::try_from(index % SLOTS).unwrap_or(0)];
-        if slot.successes == 0 && slot.failures == 0 {
-            return;
-        }
+        let slot = &mut self.slots[place(index)];
         self.sums.successes -= u32::from(std::mem::take(&mut slot.successes));
         self.sums.failures -= u32::from(std::mem::take(&mut slot.failures));
         for (sums, counts) in self.sums.latencies.iter_mut().zip(&mut slot.latencies) {
@@ -122,34 +130,55 @@ impl Window {
         for streamed in [false, true] {
             if let Some(ms) = self.percentiles(streamed).p90_ms {
                 self.usual[usize::from(streamed)]
-                    .get_or_insert(Usual { ms: 0.0, slots: 0 })
+                    .get_or_insert(LongTermAverage { ms: 0.0, slots: 0 })
                     .add(ms);
             }
         }
     }
 
-    fn slot(&mut self) -> &mut Counts<u16> {
-        &mut self.slots[usize::try_from(self.head % SLOTS).unwrap_or(0)]
+    fn slot(&mut self) -> &mut SlotCounts<u16> {
+        &mut self.slots[place(self.head)]
     }
 
-    /// An answer came, and took so long where that is known.
-    pub(super) fn succeeded(&mut self, streamed: bool, took: Option<Duration>) {
+    /// Number of the running slot.
+    pub(super) fn slot_index(&self) -> SlotIndex {
+        self.head
+    }
+
+    /// The moment of the last [`advance`](Self::advance).
+    pub(super) fn mark(&self) -> WindowMark {
+        let slot = &self.slots[place(self.head)];
+        WindowMark {
+            slot: self.head,
+            successes: slot.successes,
+            failures: slot.failures,
+        }
+    }
+
+    /// Counts a success.
+    pub(super) fn succeeded(&mut self) {
         let slot = self.slot();
-        // A slot that is full stays as it is: its shape is known well enough by then.
+        // A full slot stays as it is: the share of failures is known well enough by then.
         let Some(more) = slot.successes.checked_add(1) else {
             return;
         };
         slot.successes = more;
-        let bucket = took.map(bucket);
-        let of = usize::from(streamed);
-        if let Some(bucket) = bucket {
-            slot.latencies[of][bucket] += 1;
-            self.sums.latencies[of][bucket] += 1;
-        }
         self.sums.successes += 1;
     }
 
-    /// No answer came, or it broke off.
+    /// Takes back a success of this slot, if the window still has it.
+    pub(super) fn take_back_success(&mut self, index: SlotIndex) {
+        if self.head.saturating_sub(index) >= SLOTS {
+            return;
+        }
+        let slot = &mut self.slots[place(index)];
+        if let Some(fewer) = slot.successes.checked_sub(1) {
+            slot.successes = fewer;
+            self.sums.successes -= 1;
+        }
+    }
+
+    /// Counts a failure.
     pub(super) fn failed(&mut self) {
         let slot = self.slot();
         let Some(more) = slot.failures.checked_add(1) else {
@@ -159,9 +188,35 @@ impl Window {
         self.sums.failures += 1;
     }
 
-    /// Successes and failures.
+    /// Counts the time that an answer took.
+    pub(super) fn took(&mut self, streamed: bool, took: Duration) {
+        let (of, bucket) = (usize::from(streamed), bucket(took));
+        let count = &mut self.slot().latencies[of][bucket];
+        if let Some(more) = count.checked_add(1) {
+            *count = more;
+            self.sums.latencies[of][bucket] += 1;
+        }
+    }
+
+    /// Successes and failures of the whole window.
     pub(super) fn totals(&self) -> (u32, u32) {
         (self.sums.successes, self.sums.failures)
+    }
+
+    /// Successes and failures after a moment, or of the whole window.
+    pub(super) fn since(&self, mark: Option<WindowMark>) -> (u32, u32) {
+        let Some(mark) = mark.filter(|mark| self.head.saturating_sub(mark.slot) < SLOTS) else {
+            return self.totals();
+        };
+        let slots = (mark.slot..=self.head).map(|index| &self.slots[place(index)]);
+        let (successes, failures) = slots.fold((0_u32, 0_u32), |(successes, failures), slot| {
+            let more = (u32::from(slot.successes), u32::from(slot.failures));
+            (successes + more.0, failures + more.1)
+        });
+        (
+            successes.saturating_sub(mark.successes.into()),
+            failures.saturating_sub(mark.failures.into()),
+        )
     }
 
     pub(super) fn percentiles(&self, streamed: bool) -> Percentiles {
@@ -209,6 +264,11 @@ impl Window {
     }
 }
 
+/// The place of a slot in the ring.
+fn place(index: SlotIndex) -> usize {
+    usize::try_from(index % SLOTS).unwrap_or(0)
+}
+
 /// The bucket of a latency.
 fn bucket(took: Duration) -> usize {
     let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
@@ -250,10 +310,11 @@ mod tests {
     #[test]
     fn what_is_older_than_five_minutes_is_forgotten_to_the_last_count() {
         let start = Instant::now();
-        let mut window = Window::new(start);
+        let mut window = OutcomeWindow::new(start);
         for second in 0..600_u64 {
             window.advance(start + Duration::from_secs(second));
-            window.succeeded(second % 2 == 0, Some(Duration::from_millis(second)));
+            window.succeeded();
+            window.took(second % 2 == 0, Duration::from_millis(second));
             window.failed();
         }
         assert_eq!(window.totals(), (300, 300));
@@ -273,13 +334,47 @@ mod tests {
     #[test]
     fn a_slot_that_is_full_neither_wraps_nor_miscounts() {
         let start = Instant::now();
-        let mut window = Window::new(start);
+        let mut window = OutcomeWindow::new(start);
         for _ in 0..70_000 {
-            window.succeeded(true, Some(Duration::from_millis(5)));
+            window.succeeded();
+            window.took(true, Duration::from_millis(5));
             window.failed();
         }
         assert_eq!(window.totals(), (65_535, 65_535));
         window.advance(start + Duration::from_secs(301));
         assert_eq!(window.totals(), (0, 0));
+    }
+    #[test]
+    fn outcomes_after_a_mark_are_counted_alone_while_the_window_has_it() {
+        let start = Instant::now();
+        let mut window = OutcomeWindow::new(start);
+        window.failed();
+        window.failed();
+        let mark = window.mark();
+        window.succeeded();
+        window.advance(start + Duration::from_secs(20));
+        window.failed();
+        assert_eq!(window.since(Some(mark)), (1, 1));
+        assert_eq!(window.since(None), (1, 3));
+        window.advance(start + Duration::from_secs(305));
+        assert_eq!(window.since(Some(mark)), (0, 1));
+    }
+
+    #[test]
+    fn a_success_is_taken_back_from_its_own_slot_and_only_while_the_window_has_it() {
+        let start = Instant::now();
+        let mut window = OutcomeWindow::new(start);
+        window.succeeded();
+        let begun = window.slot_index();
+        window.advance(start + Duration::from_secs(60));
+        window.succeeded();
+        window.take_back_success(begun);
+        assert_eq!(window.totals(), (1, 0));
+        window.take_back_success(begun);
+        assert_eq!(window.totals(), (1, 0));
+        window.advance(start + Duration::from_secs(300));
+        assert_eq!(window.totals(), (1, 0));
+        window.take_back_success(begun);
+        assert_eq!(window.totals(), (1, 0));
     }
 }

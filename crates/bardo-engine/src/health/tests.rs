@@ -3,9 +3,12 @@ use bardo_types::model::{Capabilities, Service};
 use bardo_types::secret::Secret;
 
 use super::*;
-use crate::failure::Failure;
+use crate::failure::{Failure, RetryDecision};
+use bardo_types::fault::Fault;
 
-const SECOND: Duration = Duration::from_secs(1);
+mod observations;
+
+pub(super) const SECOND: Duration = Duration::from_secs(1);
 pub(super) const BREAKER: Breaker = Breaker {
     enabled: true,
     failures: 10,
@@ -17,15 +20,15 @@ pub(super) const BREAKER: Breaker = Breaker {
 };
 
 /// One backend, and a clock that the test moves.
-struct Scene {
-    health: Arc<Health>,
+struct CircuitRig {
+    health: Arc<HealthRecords>,
     who: CircuitKey,
     now: Instant,
 }
 
-impl Scene {
+impl CircuitRig {
     fn new() -> Self {
-        let health = Arc::new(Health::default());
+        let health = Arc::new(HealthRecords::default());
         let who = backend("openrouter", "key-1", "gpt-5.5");
         Self {
             health,
@@ -34,24 +37,24 @@ impl Scene {
         }
     }
 
-    fn gate(&self) -> Gate {
-        self.health.gate(&self.who, &BREAKER, self.now)
+    fn gate(&self) -> CircuitCheck {
+        self.health.check(&self.who, &BREAKER, self.now)
     }
 
     #[track_caller]
-    fn pass(&self) -> Permit {
+    fn pass(&self) -> CallPermit {
         match self.gate() {
-            Gate::Pass(permit) => permit,
-            Gate::Paused(wait, _) => panic!("paused for {wait:?}"),
-            Gate::Open { wait, .. } => panic!("open for {wait:?}"),
+            CircuitCheck::Pass(permit) => permit,
+            CircuitCheck::Paused(wait, _) => panic!("paused for {wait:?}"),
+            CircuitCheck::Open { wait, .. } => panic!("open for {wait:?}"),
         }
     }
 
     #[track_caller]
     fn shut(&self) -> Duration {
         match self.gate() {
-            Gate::Open { wait, .. } => wait,
-            Gate::Pass(_) | Gate::Paused(..) => panic!("it is not open"),
+            CircuitCheck::Open { wait, .. } => wait,
+            CircuitCheck::Pass(_) | CircuitCheck::Paused(..) => panic!("it is not open"),
         }
     }
 
@@ -66,7 +69,7 @@ impl Scene {
     }
 
     /// As for a request that has nobody else to ask.
-    fn last(&self) -> Result<Permit, Duration> {
+    fn last(&self) -> Result<CallPermit, Duration> {
         self.health.last_resort(&self.who, &BREAKER, self.now)
     }
 
@@ -77,11 +80,12 @@ impl Scene {
     }
 
     fn shown(&self) -> CircuitHealth {
-        let mut circuits = self.health.circuits();
-        circuits
-            .get_mut(&self.health.id(&self.who))
-            .unwrap()
-            .shown(self.now)
+        let key = &self.who;
+        let shown = self.health.circuits(self.now);
+        let mut of = shown.into_iter().filter(|one| {
+            (&*one.backend, &*one.model) == (&*key.endpoint.name, &*key.entry.upstream_id)
+        });
+        of.next().expect("the circuit is kept")
     }
 
     fn opened() -> Self {
@@ -95,7 +99,7 @@ impl Scene {
     /// Open because nothing is heard of it any more.
     fn dead(failure: fn() -> Failure) -> Self {
         let scene = Self::new();
-        while let Gate::Pass(permit) = scene.gate() {
+        while let CircuitCheck::Pass(permit) = scene.gate() {
             permit.failed(&failure(), scene.now);
         }
         scene
@@ -135,7 +139,7 @@ pub(super) fn failure(class: FaultClass) -> Failure {
 fn unreachable() -> Failure {
     Failure {
         fault: Fault::new(FaultClass::Connection, "nobody there"),
-        next: RetryDecision::Same { after: None },
+        retry: RetryDecision::Same { after: None },
     }
 }
 
@@ -145,7 +149,7 @@ fn silent() -> Failure {
 
 #[test]
 fn ten_failures_in_a_row_open_it_and_nine_do_not() {
-    let scene = Scene::new();
+    let scene = CircuitRig::new();
     for _ in 0..9 {
         scene.fails(FaultClass::Server);
     }
@@ -160,7 +164,7 @@ fn ten_failures_in_a_row_open_it_and_nine_do_not() {
 
 #[test]
 fn three_connections_in_a_row_that_do_not_come_about_open_it() {
-    let scene = Scene::new();
+    let scene = CircuitRig::new();
     for _ in 0..2 {
         scene.pass().failed(&unreachable(), scene.now);
     }
@@ -173,9 +177,8 @@ fn three_connections_in_a_row_that_do_not_come_about_open_it() {
 
 #[test]
 fn a_high_share_of_failures_opens_it_once_there_are_enough_answers() {
-    let mut scene = Scene::new();
+    let mut scene = CircuitRig::new();
     for round in 0..10 {
-        assert_eq!(scene.health.has_none(), round == 0);
         scene.fails(FaultClass::Server);
         scene.now += SECOND;
         if round < 9 {
@@ -188,7 +191,7 @@ fn a_high_share_of_failures_opens_it_once_there_are_enough_answers() {
     scene.shut();
 
     // The same over more than five minutes is a share of fewer answers.
-    let mut scene = Scene::new();
+    let mut scene = CircuitRig::new();
     for _ in 0..40 {
         scene.fails(FaultClass::Server);
         scene.now += SECOND * 30;
@@ -200,7 +203,7 @@ fn a_high_share_of_failures_opens_it_once_there_are_enough_answers() {
 
 #[test]
 fn one_failure_in_fifteen_is_shown_as_degraded_and_opens_nothing() {
-    let scene = Scene::new();
+    let scene = CircuitRig::new();
     for _ in 0..4 {
         scene.fails(FaultClass::Server);
         assert!(!scene.shown().degraded);
@@ -219,7 +222,7 @@ fn one_failure_in_fifteen_is_shown_as_degraded_and_opens_nothing() {
 
 #[test]
 fn what_callers_keys_and_limits_bring_about_never_opens_it() {
-    let scene = Scene::new();
+    let scene = CircuitRig::new();
     for class in [
         FaultClass::BadRequest,
         FaultClass::RateLimit,
@@ -238,7 +241,7 @@ fn what_callers_keys_and_limits_bring_about_never_opens_it() {
 
 #[test]
 fn one_request_finds_out_and_its_success_lets_all_through() {
-    let mut scene = Scene::opened();
+    let mut scene = CircuitRig::opened();
     scene.now += SECOND * 29;
     assert_eq!(scene.shut(), SECOND);
     scene.now += SECOND;
@@ -258,7 +261,7 @@ fn one_request_finds_out_and_its_success_lets_all_through() {
 
 #[test]
 fn each_failed_probe_doubles_the_wait_up_to_five_minutes() {
-    let mut scene = Scene::opened();
+    let mut scene = CircuitRig::opened();
     for wait in [30, 60, 120, 240, 300, 300] {
         assert_eq!(scene.shut(), SECOND * wait);
         scene.now += SECOND * wait;
@@ -276,7 +279,7 @@ fn each_failed_probe_doubles_the_wait_up_to_five_minutes() {
 #[test]
 fn a_refusal_is_an_answer_to_a_probe() {
     for class in [FaultClass::RateLimit, FaultClass::BadRequest] {
-        let mut scene = Scene::opened();
+        let mut scene = CircuitRig::opened();
         scene.now += SECOND * 30;
         scene.fails(class);
         assert_eq!(scene.shown().state, CircuitState::Closed, "{class:?}");
@@ -285,7 +288,7 @@ fn a_refusal_is_an_answer_to_a_probe() {
 
 #[test]
 fn a_probe_that_never_ends_or_whose_caller_left_makes_room() {
-    let mut scene = Scene::opened();
+    let mut scene = CircuitRig::opened();
     scene.now += SECOND * 30;
     drop(scene.pass());
     let endless = scene.pass();
@@ -300,7 +303,7 @@ fn a_probe_that_never_ends_or_whose_caller_left_makes_room() {
 
 #[test]
 fn successes_of_before_do_not_close_it() {
-    let scene = Scene::new();
+    let scene = CircuitRig::new();
     let earlier = scene.pass();
     for _ in 0..10 {
         scene.fails(FaultClass::Server);
@@ -311,9 +314,9 @@ fn successes_of_before_do_not_close_it() {
 
 #[test]
 fn the_last_backend_that_answers_is_asked_by_everybody() {
-    let mut scene = Scene::opened();
+    let mut scene = CircuitRig::opened();
     let error = failure(FaultClass::Server);
-    let many: Vec<Permit> = (0..100).map(|_| scene.last().ok().unwrap()).collect();
+    let many: Vec<CallPermit> = (0..100).map(|_| scene.last().ok().unwrap()).collect();
     for permit in many {
         assert!(permit.is_for_once());
         permit.failed(&error, scene.now);
@@ -332,7 +335,7 @@ fn the_last_backend_that_answers_is_asked_by_everybody() {
 
 #[test]
 fn the_last_backend_is_asked_while_another_finds_out() {
-    let mut scene = Scene::opened();
+    let mut scene = CircuitRig::opened();
     scene.now += SECOND * 30;
     let probe = scene.pass();
     scene.shut();
@@ -346,7 +349,7 @@ fn the_last_backend_is_asked_while_another_finds_out() {
 #[test]
 fn a_dead_last_backend_is_looked_at_by_one_request_at_a_time_and_ever_less_often() {
     for cause in [unreachable, silent] {
-        let mut scene = Scene::dead(cause);
+        let mut scene = CircuitRig::dead(cause);
         for wait in [3, 6, 12] {
             assert_eq!(scene.refused(), SECOND * wait);
             scene.now += SECOND * wait;
@@ -370,7 +373,7 @@ fn a_dead_last_backend_is_looked_at_by_one_request_at_a_time_and_ever_less_often
 
 #[test]
 fn the_first_word_of_a_dead_backend_opens_it_to_everybody_and_silence_closes_it_again() {
-    let mut scene = Scene::dead(silent);
+    let mut scene = CircuitRig::dead(silent);
     scene.now += SECOND * 3;
     let probe = scene.last().ok().unwrap();
     scene.refused();
@@ -384,7 +387,7 @@ fn the_first_word_of_a_dead_backend_opens_it_to_everybody_and_silence_closes_it_
 
 #[test]
 fn single_silences_among_errors_are_no_death() {
-    let scene = Scene::new();
+    let scene = CircuitRig::new();
     for _ in 0..5 {
         scene.fails(FaultClass::Server);
         scene.pass().failed(&silent(), scene.now);
@@ -392,7 +395,7 @@ fn single_silences_among_errors_are_no_death() {
     scene.shut();
     drop(scene.last().ok().unwrap());
     // What is told in the provider's own words is an answer.
-    let scene = Scene::new();
+    let scene = CircuitRig::new();
     for _ in 0..10 {
         scene.fails(FaultClass::Timeout);
     }
@@ -402,16 +405,16 @@ fn single_silences_among_errors_are_no_death() {
 
 #[test]
 fn nobody_is_asked_before_the_time_that_was_named() {
-    let mut scene = Scene::new();
+    let mut scene = CircuitRig::new();
     let mut fault = Fault::new(FaultClass::RateLimit, "later").with_status(429);
     fault.retry_after_ms = Some(5_000);
-    let next = RetryDecision::Same {
+    let retry = RetryDecision::Same {
         after: Some(SECOND * 5),
     };
-    let first = scene.pass().failed(&Failure { fault, next }, scene.now);
+    let first = scene.pass().failed(&Failure { fault, retry }, scene.now);
     assert!(first, "of a backend that was well");
     for passed in 0..5 {
-        let Gate::Paused(wait, class) = scene.gate() else {
+        let CircuitCheck::Paused(wait, class) = scene.gate() else {
             panic!("asked after {passed} seconds");
         };
         assert_eq!(
@@ -430,12 +433,12 @@ fn nobody_is_asked_before_the_time_that_was_named() {
             .permit(&scene.who, &BREAKER, Admittance::Closed);
         assert!(!permit.failed(&Failure::reported(fault), scene.now));
     }
-    assert!(matches!(scene.gate(), Gate::Paused(wait, _) if wait == SECOND * 9));
+    assert!(matches!(scene.gate(), CircuitCheck::Paused(wait, _) if wait == SECOND * 9));
 }
 
 #[test]
 fn each_backend_model_and_key_has_a_circuit_of_its_own() {
-    let scene = Scene::opened();
+    let scene = CircuitRig::opened();
     scene.shut();
     for (name, key, model) in [
         ("venice", "key-1", "gpt-5.5"),
@@ -443,12 +446,18 @@ fn each_backend_model_and_key_has_a_circuit_of_its_own() {
         ("openrouter", "key-1", "gpt-6-sol"),
     ] {
         let other = backend(name, key, model);
-        let gate = scene.health.gate(&other, &BREAKER, scene.now);
-        assert!(matches!(gate, Gate::Pass(_)), "{name} {key} {model}");
+        let gate = scene.health.check(&other, &BREAKER, scene.now);
+        assert!(
+            matches!(gate, CircuitCheck::Pass(_)),
+            "{name} {key} {model}"
+        );
     }
     let same = backend("openrouter", "key-1", "gpt-5.5");
-    let gate = scene.health.gate(&same, &BREAKER, scene.now);
-    assert!(matches!(gate, Gate::Open { .. }), "also after a reload");
+    let gate = scene.health.check(&same, &BREAKER, scene.now);
+    assert!(
+        matches!(gate, CircuitCheck::Open { .. }),
+        "also after a reload"
+    );
 }
 
 #[test]
@@ -457,12 +466,12 @@ fn switched_off_it_never_opens_and_an_open_one_lets_through() {
         enabled: false,
         ..BREAKER
     };
-    let scene = Scene::opened();
-    let gate = scene.health.gate(&scene.who, &off, scene.now);
-    assert!(matches!(gate, Gate::Pass(_)));
-    let scene = Scene::new();
+    let scene = CircuitRig::opened();
+    let gate = scene.health.check(&scene.who, &off, scene.now);
+    assert!(matches!(gate, CircuitCheck::Pass(_)));
+    let scene = CircuitRig::new();
     for _ in 0..100 {
-        let Gate::Pass(permit) = scene.health.gate(&scene.who, &off, scene.now) else {
+        let CircuitCheck::Pass(permit) = scene.health.check(&scene.who, &off, scene.now) else {
             panic!("it opened");
         };
         permit.failed(&failure(FaultClass::Server), scene.now);
@@ -471,24 +480,25 @@ fn switched_off_it_never_opens_and_an_open_one_lets_through() {
 
 #[test]
 fn names_without_end_do_not_fill_the_memory() {
-    let mut scene = Scene::new();
-    let fail = |scene: &Scene, index: usize| {
+    let mut scene = CircuitRig::opened();
+    for index in 0..RECORDS_MAX * 2 {
+        scene.now += Duration::from_millis(1);
+        // A circuit that requests ask about is in use.
+        scene.shut();
+        scene.now += Duration::from_millis(1);
         let who = backend("openrouter", "key-1", &index.to_string());
         let permit = scene.health.permit(&who, &BREAKER, Admittance::Closed);
         permit.failed(&failure(FaultClass::Server), scene.now);
-    };
-    for index in 0..=CIRCUITS_MAX {
-        fail(&scene, index);
     }
-    assert_eq!(scene.health.circuits().len(), CIRCUITS_MAX);
-    scene.now += SECOND * 300;
-    fail(&scene, CIRCUITS_MAX + 1);
-    assert_eq!(scene.health.circuits().len(), 1);
+    assert_eq!(scene.health.circuits(scene.now).len(), RECORDS_MAX);
+    scene.shut();
+    let oldest = backend("openrouter", "key-1", "0");
+    assert!(!scene.health.is_unwell(&oldest, scene.now));
 }
 
 #[test]
 fn a_backend_that_failed_twice_of_late_is_unwell() {
-    let mut scene = Scene::new();
+    let mut scene = CircuitRig::new();
     scene.fails(FaultClass::RateLimit);
     assert!(!scene.health.is_unwell(&scene.who, scene.now));
     scene.fails(FaultClass::RateLimit);
@@ -498,4 +508,46 @@ fn a_backend_that_failed_twice_of_late_is_unwell() {
     scene.fails(FaultClass::Server);
     scene.answers();
     assert!(!scene.health.is_unwell(&scene.who, scene.now));
+}
+
+#[test]
+fn answers_that_break_off_are_failures_in_a_row_unless_another_answer_came() {
+    let broke = || Fault::new(FaultClass::Connection, "cut");
+    let scene = CircuitRig::new();
+    for count in 1..10 {
+        scene.pass().succeeded(scene.now).failed(&broke());
+        assert_eq!(scene.shown().failures_in_a_row, count);
+    }
+    let shown = scene.shown();
+    assert_eq!(
+        (shown.successes, shown.failures),
+        (0, 9),
+        "each counts once"
+    );
+    let long = scene.pass().succeeded(scene.now);
+    scene.answers();
+    long.failed(&broke());
+    assert_eq!(scene.shown().failures_in_a_row, 1);
+    for _ in 0..9 {
+        scene.pass().succeeded(scene.now).failed(&broke());
+    }
+    assert_eq!(scene.shown().state, CircuitState::Open);
+}
+
+#[test]
+fn failures_before_a_circuit_closed_do_not_open_it_again_and_stay_visible() {
+    let mut scene = CircuitRig::opened();
+    scene.now += SECOND * 30;
+    scene.answers();
+    for _ in 0..9 {
+        scene.answers();
+        scene.fails(FaultClass::Server);
+    }
+    // 9 of 19 since it closed, and 19 of 29 in all.
+    let shown = scene.shown();
+    assert_eq!(shown.state, CircuitState::Closed);
+    assert_eq!((shown.successes, shown.failures), (10, 19));
+    assert!(shown.degraded);
+    scene.fails(FaultClass::Server);
+    scene.shut();
 }

@@ -1,23 +1,20 @@
-mod reach;
+//! The circuit of one backend with one model.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_types::fault::FaultClass;
 use tokio::time::Instant;
 
 use super::open_circuit::OpenCircuit;
+use super::window::WindowMark;
 use crate::failure::Attribution;
-use crate::window::Window;
 
-/// Successes and failures are looked at over ten of these: five minutes.
-const SLOT: Duration = Duration::from_secs(30);
 /// Failures in a row from which on a backend is unwell, and how long that is remembered.
 const UNWELL_FROM: u32 = 2;
 const UNWELL_FOR: Duration = Duration::from_secs(30);
 /// After such a time without failures the next one is the first.
 const QUIET: Duration = Duration::from_secs(60);
-/// A share of failures, in thousandths, from which on a backend is called degraded.
-const DEGRADED_PERMILLE: u64 = 50;
 
 /// When circuits open, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,19 +50,20 @@ pub enum CircuitState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CircuitHealth {
     /// The backend's name.
-    pub backend: String,
+    pub backend: Arc<str>,
     /// The model, by the backend's name for it.
-    pub model: String,
+    pub model: Arc<str>,
     /// Whether it is asked.
     pub state: CircuitState,
-    /// Whether more than one in twenty of at least 20 answers failed.
+    /// Whether the backend is degraded with this model, as [`BackendState`](super::BackendState)
+    /// defines it.
     pub degraded: bool,
     /// Failures since the last success.
     pub failures_in_a_row: u32,
-    /// Successes within five minutes, from the first failure on.
-    pub successes: u64,
+    /// Successes within five minutes.
+    pub successes: u32,
     /// Failures of the backend's own making within five minutes.
-    pub failures: u64,
+    pub failures: u32,
     /// When it is asked again, where it is open.
     pub retry_in: Option<Duration>,
     /// Requests that it was sent since it opened, because there was nobody else to ask.
@@ -85,38 +83,95 @@ pub(super) enum Admittance {
     Forced,
 }
 
+/// A failure as a record takes it.
+pub(super) struct FailureReport {
+    pub(super) blame: Attribution,
+    pub(super) way: Admittance,
+    /// Time before which the provider must not be called again.
+    pub(super) pause: Option<Duration>,
+    pub(super) class: FaultClass,
+}
+
+/// Failures of the backend's own making since its last success.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct FailureRow {
+    pub(super) count: u32,
+    /// Time of the first failure.
+    pub(super) since: Option<Instant>,
+    /// Time of the last failure.
+    pub(super) last: Option<Instant>,
+}
+
 #[derive(Debug)]
 pub(super) struct Circuit {
-    backend: String,
-    model: String,
+    backend: Arc<str>,
+    model: Arc<str>,
     trip: Option<OpenCircuit>,
-    /// Failures of the backend's own making since the last success.
-    streak: u32,
-    /// Connections in a row that did not come about.
+    row: FailureRow,
+    /// Failed connections in a row.
     unreachable: u32,
-    /// Failures in a row without a word: no connection, or no answer in time.
+    /// Failures in a row without any answer: no connection, or no answer in time.
     silences: u32,
     /// Refusals and failures of any kind since the last success.
     refusals: u32,
     last_failure: Option<Instant>,
-    /// Successes and failures.
-    window: Window,
+    /// The moment after which outcomes count for this circuit; all do if there is none.
+    counted_from: Option<WindowMark>,
     pause: Option<(Instant, FaultClass)>,
 }
 
 impl Circuit {
-    pub(super) fn new(backend: String, model: String, now: Instant) -> Self {
+    pub(super) fn new(backend: Arc<str>, model: Arc<str>) -> Self {
         Self {
             backend,
             model,
             trip: None,
-            streak: 0,
+            row: FailureRow::default(),
             unreachable: 0,
             silences: 0,
             refusals: 0,
             last_failure: None,
-            window: Window::new(SLOT, now),
+            counted_from: None,
             pause: None,
+        }
+    }
+
+    /// Failures in a row.
+    pub(super) fn row(&self) -> FailureRow {
+        self.row
+    }
+
+    /// Continues an earlier row: the success that ended it became a failure.
+    pub(super) fn continue_row(&mut self, row: FailureRow) {
+        if self.row.count < row.count {
+            self.row = row;
+        }
+    }
+
+    pub(super) fn count_from(&mut self, mark: WindowMark) {
+        self.counted_from = Some(mark);
+    }
+
+    pub(super) fn counted_from(&self) -> Option<WindowMark> {
+        self.counted_from
+    }
+
+    /// Whether the backend has failed or refused a request since the record began.
+    pub(super) fn has_failed(&self) -> bool {
+        self.last_failure.is_some()
+    }
+
+    /// Time since which the circuit is open, if it is.
+    pub(super) fn open_since(&self, now: Instant) -> Option<Instant> {
+        let trip = self.trip.as_ref().filter(|trip| trip.until > now)?;
+        Some(trip.until.checked_sub(trip.period).unwrap_or(now))
+    }
+
+    /// The backend is back: its row of failures ends, and an open circuit becomes half open.
+    pub(super) fn reached(&mut self, now: Instant) {
+        self.row = FailureRow::default();
+        if let Some(trip) = &mut self.trip {
+            trip.until = trip.until.min(now);
         }
     }
 
@@ -158,8 +213,8 @@ impl Circuit {
         }
         if trip.pass_anyway() {
             tracing::warn!(
-                backend = self.backend,
-                model = self.model,
+                backend = &*self.backend,
+                model = &*self.model,
                 "circuit is open; the backend is called because no other backend is available"
             );
         }
@@ -177,60 +232,66 @@ impl Circuit {
         }
     }
 
-    pub(super) fn succeeded(&mut self, way: Admittance, now: Instant) {
+    /// A call was answered. The outcomes after `mark` count for a circuit that this closes.
+    pub(super) fn succeeded(&mut self, way: Admittance, mark: WindowMark) {
         if self.trip.is_some() {
-            // Who was asked before it opened is no evidence.
+            // An answer to a call from before it opened is no evidence.
             if way == Admittance::Closed {
                 return;
             }
-            tracing::info!(backend = self.backend, model = self.model, "circuit closed");
+            tracing::info!(
+                backend = &*self.backend,
+                model = &*self.model,
+                "circuit closed"
+            );
             self.trip = None;
-            self.window = Window::new(SLOT, now);
+            self.counted_from = Some(mark);
         }
-        self.streak = 0;
+        self.row = FailureRow::default();
         self.unreachable = 0;
         self.silences = 0;
         self.refusals = 0;
-        let slot = self.window.now(now);
-        slot.0 = slot.0.saturating_add(1);
     }
 
+    /// A call failed. `outcomes` are the successes and failures that count for this circuit, this
+    /// one included.
     pub(super) fn failed(
         &mut self,
         breaker: &Breaker,
-        blame: Attribution,
-        way: Admittance,
+        report: &FailureReport,
+        outcomes: (u32, u32),
+        mark: WindowMark,
         now: Instant,
     ) {
         self.last_failure = Some(now);
-        if blame == Attribution::Nobody {
+        if report.blame == Attribution::Nobody {
             if self.trip.is_some() {
                 // A refusal is an answer.
-                self.succeeded(way, now);
+                self.succeeded(report.way, mark);
             } else {
-                self.streak = 0;
+                self.row = FailureRow::default();
                 self.unreachable = 0;
                 self.silences = 0;
             }
             self.refusals = self.refusals.saturating_add(1);
             return;
         }
-        self.count_failure(blame, now);
-        let enough = breaker.enabled && self.has_enough(breaker, now);
+        self.count_failure(report.blame, now);
+        let enough = breaker.enabled && self.has_enough(breaker, outcomes);
         match &mut self.trip {
             Some(trip) => {
-                if way == Admittance::HalfOpenProbe {
+                if report.way == Admittance::HalfOpenProbe {
                     trip.probe_failed(breaker, now);
                 }
-                if blame == Attribution::Backend {
+                if report.blame == Attribution::Backend {
                     trip.shows_life();
                 }
             }
             None if enough => {
                 tracing::warn!(
-                    backend = self.backend,
-                    model = self.model,
-                    failures_in_a_row = self.streak,
+                    backend = &*self.backend,
+                    model = &*self.model,
+                    failures_in_a_row = self.row.count,
                     "circuit opened"
                 );
                 self.trip = Some(OpenCircuit::new(breaker, now));
@@ -241,7 +302,11 @@ impl Circuit {
 
     fn count_failure(&mut self, blame: Attribution, now: Instant) {
         self.refusals = self.refusals.saturating_add(1);
-        self.streak = self.streak.saturating_add(1);
+        self.row = FailureRow {
+            count: self.row.count.saturating_add(1),
+            since: self.row.since.or(Some(now)),
+            last: Some(now),
+        };
         self.unreachable = match blame {
             Attribution::Unreachable => self.unreachable.saturating_add(1),
             Attribution::Silent | Attribution::Backend | Attribution::Nobody => 0,
@@ -250,15 +315,15 @@ impl Circuit {
             Attribution::Unreachable | Attribution::Silent => self.silences.saturating_add(1),
             Attribution::Backend | Attribution::Nobody => 0,
         };
-        let slot = self.window.now(now);
-        slot.1 = slot.1.saturating_add(1);
     }
 
-    fn has_enough(&mut self, breaker: &Breaker, now: Instant) -> bool {
-        let (successes, failures) = self.window.sums(now);
-        let all = successes + failures;
+    fn has_enough(&self, breaker: &Breaker, (successes, failures): (u32, u32)) -> bool {
+        let (all, failures) = (
+            u64::from(successes) + u64::from(failures),
+            u64::from(failures),
+        );
         let share = failures * 1000 >= all * u64::from(breaker.error_permille);
-        self.streak >= breaker.failures
+        self.row.count >= breaker.failures
             || self.unreachable >= breaker.connect_failures
             || all >= u64::from(breaker.min_samples) && share
     }
@@ -277,34 +342,21 @@ impl Circuit {
             .is_none_or(|last| now.saturating_duration_since(last) >= QUIET)
     }
 
-    /// Whether nothing would change if it were not known.
-    pub(super) fn is_forgettable(&self, now: Instant) -> bool {
-        self.trip.is_none()
-            && self.paused(now).is_none()
-            && self
-                .last_failure
-                .is_none_or(|last| now.saturating_duration_since(last) >= SLOT * 10)
+    pub(super) fn state(&self, now: Instant) -> CircuitState {
+        match self.retry_in(now) {
+            None => CircuitState::Closed,
+            Some(Duration::ZERO) => CircuitState::HalfOpen,
+            Some(_) => CircuitState::Open,
+        }
     }
 
-    pub(super) fn shown(&mut self, now: Instant) -> CircuitHealth {
-        let (successes, failures) = self.window.sums(now);
-        let all = successes + failures;
-        let left = self.trip.as_ref().map(|trip| trip.left(now));
-        CircuitHealth {
-            backend: self.backend.clone(),
-            model: self.model.clone(),
-            state: match left {
-                None => CircuitState::Closed,
-                Some(Duration::ZERO) => CircuitState::HalfOpen,
-                Some(_) => CircuitState::Open,
-            },
-            degraded: all >= 20 && failures * 1000 > all * DEGRADED_PERMILLE,
-            failures_in_a_row: self.streak,
-            successes,
-            failures,
-            retry_in: left,
-            asked_anyway: self.trip.as_ref().map_or(0, OpenCircuit::anyway),
-            paused_for: self.paused(now).map(|(left, _)| left),
-        }
+    /// Time until an open circuit is half open; zero once it is.
+    pub(super) fn retry_in(&self, now: Instant) -> Option<Duration> {
+        self.trip.as_ref().map(|trip| trip.left(now))
+    }
+
+    /// Requests that the backend got since the circuit opened, for want of another backend.
+    pub(super) fn asked_anyway(&self) -> u64 {
+        self.trip.as_ref().map_or(0, OpenCircuit::anyway)
     }
 }

@@ -1,15 +1,15 @@
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::model::Dialect;
 use bardo_types::money::{BasisPoints, MicroUsd};
-use bardo_types::receipt::{Amounts, AttemptFailure, PaymentMode, Timings};
+use bardo_types::receipt::{Amounts, Attempt, AttemptFailure, PaymentMode, Timings};
 
-use super::*;
+use super::{BREAKER, SECOND, backend, failure};
+use crate::health::*;
+use bardo_types::fault::Fault;
 
-const SECOND: Duration = Duration::from_secs(1);
-
-/// A backend, a model, and a clock that the test moves.
-struct Scene {
-    observed: UpstreamStats,
+/// The backend `b` with the model `m`, and a clock that the test moves.
+struct ObservationRig {
+    health: Arc<HealthRecords>,
     now: Instant,
 }
 
@@ -70,36 +70,56 @@ fn attempt(backend: &str, failure: Option<FaultClass>) -> Attempt {
     }
 }
 
-impl Scene {
+impl ObservationRig {
     fn new() -> Self {
         Self {
-            observed: UpstreamStats::default(),
+            health: Arc::default(),
             now: Instant::now(),
         }
     }
 
+    fn key(name: &str) -> CircuitKey {
+        backend(name, "k", "m")
+    }
+
+    /// Permission to call a backend, whatever its circuit says.
+    fn permit(&self, name: &str) -> CallPermit {
+        self.health
+            .permit(&Self::key(name), &BREAKER, Admittance::Closed)
+    }
+
     /// An answer that took so long since it was asked for.
     fn answers(&self, ms: u64, streamed: bool) {
+        self.permit("b").succeeded(self.now);
         let mut receipt = receipt(vec![attempt("b", None)], Outcome::Finished);
         receipt.streamed = streamed;
         receipt.timings.sent = Some(SECOND);
         receipt.timings.first_content = Some(SECOND + Duration::from_millis(ms));
-        self.observed.settled(&receipt, None, self.now);
+        self.health.settled(&receipt, None, self.now);
     }
 
     fn fails(&self, class: FaultClass) {
-        let receipt = receipt(vec![attempt("b", Some(class))], Outcome::Failed);
-        self.observed.settled(&receipt, None, self.now);
+        self.fails_at("b", class);
+    }
+
+    fn fails_at(&self, name: &str, class: FaultClass) {
+        self.permit(name).failed(&failure(class), self.now);
+        let receipt = receipt(vec![attempt(name, Some(class))], Outcome::Failed);
+        self.health.settled(&receipt, None, self.now);
+    }
+
+    fn at(&self, name: &str) -> Observation {
+        self.health.observe(&Self::key(name), self.now)
     }
 
     fn seen(&self) -> Observation {
-        self.observed.observe("b", "m", self.now)
+        self.at("b")
     }
 }
 
 #[test]
 fn nothing_is_said_before_anything_is_known() {
-    let scene = Scene::new();
+    let scene = ObservationRig::new();
     assert_eq!(scene.seen(), Observation::NOTHING);
     for _ in 0..19 {
         scene.answers(100, false);
@@ -113,13 +133,13 @@ fn nothing_is_said_before_anything_is_known() {
     assert_eq!(seen.first_content.samples, 0);
     assert_eq!(seen.latency(false), &seen.whole);
     // What was asked for counts by the backend's name for it.
-    let other = scene.observed.observe("b", "other", scene.now);
+    let other = scene.health.observe(&backend("b", "k", "other"), scene.now);
     assert_eq!(other.state, BackendState::Unknown);
 }
 
 #[test]
 fn streams_and_whole_answers_are_told_apart() {
-    let scene = Scene::new();
+    let scene = ObservationRig::new();
     for _ in 0..100 {
         scene.answers(50, true);
         scene.answers(4_000, false);
@@ -133,7 +153,7 @@ fn streams_and_whole_answers_are_told_apart() {
 #[test]
 fn one_in_twenty_is_well_and_more_are_not() {
     for (failures, degraded) in [(4, false), (5, false), (6, true)] {
-        let scene = Scene::new();
+        let scene = ObservationRig::new();
         for _ in 0..failures {
             scene.fails(FaultClass::Server);
             scene.answers(10, false);
@@ -156,7 +176,7 @@ fn one_in_twenty_is_well_and_more_are_not() {
 
 #[test]
 fn a_few_failures_among_a_few_tries_say_nothing_yet() {
-    let scene = Scene::new();
+    let scene = ObservationRig::new();
     for _ in 0..9 {
         scene.fails(FaultClass::Server);
         scene.answers(10, false);
@@ -174,7 +194,7 @@ fn a_few_failures_among_a_few_tries_say_nothing_yet() {
 
 #[test]
 fn three_failures_in_a_row_are_down_and_half_a_minute_later_it_may_be_tried() {
-    let mut scene = Scene::new();
+    let mut scene = ObservationRig::new();
     let since = scene.now;
     for _ in 0..3 {
         assert!(!scene.seen().state.is_down());
@@ -192,7 +212,7 @@ fn three_failures_in_a_row_are_down_and_half_a_minute_later_it_may_be_tried() {
 
 #[test]
 fn what_callers_bring_about_is_no_failure_and_ends_a_row_of_them() {
-    let scene = Scene::new();
+    let scene = ObservationRig::new();
     for class in [
         FaultClass::BadRequest,
         FaultClass::ContextTooLong,
@@ -212,7 +232,7 @@ fn what_callers_bring_about_is_no_failure_and_ends_a_row_of_them() {
 
 #[test]
 fn each_try_of_a_request_counts_where_it_was_made() {
-    let scene = Scene::new();
+    let scene = ObservationRig::new();
     let attempts = vec![
         attempt("a", Some(FaultClass::Overloaded)),
         attempt("b", None),
@@ -220,8 +240,12 @@ fn each_try_of_a_request_counts_where_it_was_made() {
     let mut both = receipt(attempts, Outcome::Finished);
     both.timings.sent = Some(SECOND);
     both.timings.first_content = Some(SECOND * 2);
-    scene.observed.settled(&both, None, scene.now);
-    let first = scene.observed.observe("a", "m", scene.now);
+    scene
+        .permit("a")
+        .failed(&failure(FaultClass::Overloaded), scene.now);
+    scene.permit("b").succeeded(scene.now);
+    scene.health.settled(&both, None, scene.now);
+    let first = scene.at("a");
     assert_eq!((first.samples, first.error_permille), (1, 1000));
     assert_eq!((scene.seen().samples, scene.seen().error_permille), (1, 0));
     assert_eq!(scene.seen().whole.samples, 1);
@@ -229,30 +253,36 @@ fn each_try_of_a_request_counts_where_it_was_made() {
 
 #[test]
 fn an_answer_that_breaks_off_counts_against_the_backend_only_where_it_broke_it() {
-    let ended = |streamed: bool, outcome, broke| {
-        let scene = Scene::new();
+    let ended = |streamed: bool, outcome, broke: Option<FaultClass>| {
+        let scene = ObservationRig::new();
+        let answer = scene.permit("b").succeeded(scene.now);
+        if let Some(class) = broke {
+            answer.failed(&Fault::new(class, "cut"));
+        }
         let mut receipt = receipt(vec![attempt("b", None)], outcome);
         receipt.streamed = streamed;
         receipt.timings.sent = Some(SECOND);
         receipt.timings.first_content = Some(SECOND * 2);
-        scene.observed.settled(&receipt, broke, scene.now);
-        (scene.seen().samples, scene.seen().error_permille)
+        scene.health.settled(&receipt, broke, scene.now);
+        let seen = scene.seen();
+        let timed = seen.latency(streamed).samples;
+        (seen.samples, seen.error_permille, timed)
     };
     assert_eq!(
         ended(true, Outcome::Failed, Some(FaultClass::Connection)),
-        (1, 1000)
+        (1, 1000, 0)
     );
     assert_eq!(
         ended(true, Outcome::Failed, Some(FaultClass::Payment)),
-        (1, 0)
+        (1, 0, 1)
     );
-    assert_eq!(ended(true, Outcome::Aborted, None), (1, 0));
-    assert_eq!(ended(false, Outcome::Aborted, None), (0, 0));
+    assert_eq!(ended(true, Outcome::Aborted, None), (1, 0, 1));
+    assert_eq!(ended(false, Outcome::Aborted, None), (1, 0, 0));
 }
 
 #[test]
 fn far_slower_than_usual_is_degraded_and_slower_is_not() {
-    let mut scene = Scene::new();
+    let mut scene = ObservationRig::new();
     for _ in 0..60 {
         for _ in 0..20 {
             scene.answers(800, true);
@@ -274,15 +304,15 @@ fn far_slower_than_usual_is_degraded_and_slower_is_not() {
 
 #[test]
 fn three_probes_without_an_answer_are_down_until_one_answers() {
-    let scene = Scene::new();
+    let scene = ObservationRig::new();
     let since = scene.now;
     let fail = || Err("no route".to_owned());
     for _ in 0..3 {
         assert_eq!(scene.seen().state, BackendState::Unknown);
-        assert!(!scene.observed.probed("b", fail(), scene.now));
+        scene.health.probed("b", fail(), scene.now);
     }
     assert_eq!(scene.seen().state, BackendState::Down { since });
-    let shown = scene.observed.probe_health(scene.now);
+    let shown = scene.health.probe_health(scene.now);
     assert_eq!(
         (shown[0].failures_in_a_row, shown[0].error.as_deref()),
         (3, Some("no route"))
@@ -290,33 +320,34 @@ fn three_probes_without_an_answer_are_down_until_one_answers() {
     for _ in 0..3 {
         scene.fails(FaultClass::Connection);
     }
-    assert!(scene.observed.probed("b", Ok(()), scene.now));
+    scene.health.probed("b", Ok(()), scene.now);
     assert!(!scene.seen().state.is_down());
     // One that answered all the time is not back.
-    assert!(!scene.observed.probed("b", Ok(()), scene.now));
-    assert_eq!(
-        scene.observed.observe("b", "n", scene.now).state,
-        BackendState::Healthy
-    );
-    scene.observed.keep_probes_of(|name| name != "b");
-    assert_eq!(scene.observed.probe_health(scene.now), []);
+    for _ in 0..3 {
+        scene.fails(FaultClass::Server);
+    }
+    scene.health.probed("b", Ok(()), scene.now);
+    assert!(scene.seen().state.is_down());
+    let other = scene.health.observe(&backend("b", "k", "n"), scene.now);
+    assert_eq!(other.state, BackendState::Healthy);
+    scene.health.keep_probes_of(|name| name != "b");
+    assert_eq!(scene.health.probe_health(scene.now), []);
 }
 
 #[test]
 fn made_up_names_push_out_the_oldest_and_never_the_busy() {
-    let mut scene = Scene::new();
-    for index in 0..PAIRS_MAX * 2 {
+    let mut scene = ObservationRig::new();
+    for index in 0..RECORDS_MAX * 2 {
         scene.answers(10, false);
         scene.now += Duration::from_millis(1);
         let backend = format!("made up {index}");
-        let one = receipt(
-            vec![attempt(&backend, Some(FaultClass::Server))],
-            Outcome::Failed,
-        );
-        scene.observed.settled(&one, None, scene.now);
+        scene.fails_at(&backend, FaultClass::Server);
     }
-    assert_eq!(scene.observed.all(scene.now).len(), PAIRS_MAX);
-    assert_eq!(scene.seen().samples, u32::try_from(PAIRS_MAX * 2).unwrap());
-    assert!(scene.observed.last_traffic("made up 0").is_none());
-    assert!(scene.observed.last_traffic("b").is_some());
+    assert_eq!(scene.health.backends(scene.now).len(), RECORDS_MAX);
+    assert_eq!(
+        scene.seen().samples,
+        u32::try_from(RECORDS_MAX * 2).unwrap()
+    );
+    assert!(scene.health.last_traffic("made up 0").is_none());
+    assert!(scene.health.last_traffic("b").is_some());
 }
