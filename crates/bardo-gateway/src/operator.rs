@@ -18,7 +18,7 @@ use crate::usage::BadParameter;
 
 pub(crate) use keys::{KeyChange, KeySpec, fresh_name};
 pub(crate) use money::{Resolution, balance_json};
-pub(crate) use usage::ReceiptSums;
+pub(crate) use usage::UsageReport;
 
 /// Acts on the stores.
 #[derive(Clone)]

@@ -17,14 +17,14 @@ use bytes::Bytes;
 use http_body_util::Full;
 use serde_json::Value;
 
-pub use self::error::{ClientError, GatewayRefusal};
-pub use self::http::GatewayAddress;
+pub use self::error::{ClientError, Refusal};
+pub use self::http::Endpoint;
 pub(crate) use self::http::Http;
 pub use self::stream::{Delta, ReplyStream};
 use crate::call::CallSpec;
 use crate::partition::{self, Caps, KeyCaps};
 use crate::receipt::{Balance, Receipt, UsageReport};
-use crate::reply::{Reply, ReplyOrigin};
+use crate::reply::{Origin, Reply};
 
 /// Something that will be there later.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -54,7 +54,7 @@ impl Client {
     /// A client of the gateway at `endpoint`. Without a key it calls a gateway of this machine
     /// that has none either.
     #[must_use]
-    pub fn new(endpoint: GatewayAddress, key: Option<&Secret>) -> Self {
+    pub fn new(endpoint: Endpoint, key: Option<&Secret>) -> Self {
         Self {
             http: Http::new(endpoint, Self::PATIENCE),
             authorization: key.map(|key| Secret::new(format!("Bearer {}", key.expose()))),
@@ -63,7 +63,7 @@ impl Client {
 
     /// Where it is.
     #[must_use]
-    pub const fn endpoint(&self) -> &GatewayAddress {
+    pub const fn endpoint(&self) -> &Endpoint {
         self.http.endpoint()
     }
 
@@ -88,15 +88,12 @@ impl Client {
         let (head, body) = self.http.open(request).await?;
         if !head.status.is_success() {
             let text = body.collect().await?;
-            return Err(GatewayRefusal::read(&head, &text).into());
+            return Err(Refusal::read(&head, &text).into());
         }
-        Ok(ReplyStream::new(
-            ReplyOrigin::from_headers(&head.headers),
-            body,
-        ))
+        Ok(ReplyStream::new(Origin::from_headers(&head.headers), body))
     }
 
-    /// What happened to a request, by [`ReplyOrigin::request_id`] or the caller's own id.
+    /// What happened to a request, by [`Origin::request_id`] or the caller's own id.
     ///
     /// # Errors
     /// When there is no such receipt, or the gateway cannot be reached.
@@ -173,16 +170,13 @@ impl Client {
     }
 
     /// The origin and body of an answer that is no refusal.
-    async fn whole(
-        &self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<(ReplyOrigin, Bytes), ClientError> {
+    async fn whole(&self, request: Request<Full<Bytes>>) -> Result<(Origin, Bytes), ClientError> {
         let (head, body) = self.http.open(request).await?;
         let body = body.collect().await?;
         if head.status.is_success() {
-            Ok((ReplyOrigin::from_headers(&head.headers), body))
+            Ok((Origin::from_headers(&head.headers), body))
         } else {
-            Err(GatewayRefusal::read(&head, &body).into())
+            Err(Refusal::read(&head, &body).into())
         }
     }
 

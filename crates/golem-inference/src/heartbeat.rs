@@ -16,11 +16,11 @@ use serde::Serialize;
 
 pub use self::machine::{Machine, Mood};
 pub use self::market::{Market, Regime};
-pub use self::probe::{Lean, ProbeReading, Severity};
+pub use self::probe::{Lean, Probe, Severity};
 
 /// How much thinking a tick gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub enum TickTier {
+pub enum Tier {
     /// Rules alone: no model is asked, whatever happens.
     T0,
     /// A small model, fast.
@@ -29,7 +29,7 @@ pub enum TickTier {
     T2,
 }
 
-impl TickTier {
+impl Tier {
     /// The name in hints and events.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -50,7 +50,7 @@ impl TickTier {
 /// Why a tick got more than the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TierReason {
+pub enum Reason {
     /// A probe noticed something.
     Anomaly,
     /// Something happens that was never seen.
@@ -71,13 +71,13 @@ pub enum TierReason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Beat {
     /// How much thinking it gets.
-    pub tier: TickTier,
+    pub tier: Tier,
     /// Where the state machine stands after it.
     pub mood: Mood,
     /// The worst that a probe said.
     pub severity: Severity,
     /// Why it is not T0, worst last; empty at T0.
-    pub reasons: Vec<TierReason>,
+    pub reasons: Vec<Reason>,
 }
 
 /// When System 1 hands over to System 2.
@@ -101,7 +101,7 @@ impl Default for Rules {
 
 /// How often each tier was used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct TierCounts {
+pub struct Counts {
     /// Ticks without a model.
     pub t0: u64,
     /// Ticks for a small model.
@@ -110,7 +110,7 @@ pub struct TierCounts {
     pub t2: u64,
 }
 
-impl TierCounts {
+impl Counts {
     /// Number of all ticks.
     #[must_use]
     pub const fn ticks(self) -> u64 {
@@ -139,11 +139,11 @@ impl TierCounts {
         self.t0 as f64 / self.ticks() as f64
     }
 
-    const fn slot(&mut self, tier: TickTier) -> &mut u64 {
+    const fn slot(&mut self, tier: Tier) -> &mut u64 {
         match tier {
-            TickTier::T0 => &mut self.t0,
-            TickTier::T1 => &mut self.t1,
-            TickTier::T2 => &mut self.t2,
+            Tier::T0 => &mut self.t0,
+            Tier::T1 => &mut self.t1,
+            Tier::T2 => &mut self.t2,
         }
     }
 }
@@ -153,8 +153,8 @@ impl TierCounts {
 pub struct Heartbeat {
     rules: Rules,
     machine: Machine,
-    counts: TierCounts,
-    last: Option<TickTier>,
+    counts: Counts,
+    last: Option<Tier>,
 }
 
 impl Heartbeat {
@@ -164,27 +164,27 @@ impl Heartbeat {
         Self {
             rules,
             machine: Machine::new(rules.quiet_ticks),
-            counts: TierCounts::default(),
+            counts: Counts::default(),
             last: None,
         }
     }
 
     /// Takes one tick. Where all probes are quiet the tick is T0, whatever came before; else it is
     /// T1, and T2 where something of it calls for deliberation.
-    pub fn observe(&mut self, probes: &[ProbeReading]) -> Beat {
+    pub fn observe(&mut self, probes: &[Probe]) -> Beat {
         let severity = probes.iter().map(|probe| probe.severity).max();
         let severity = severity.unwrap_or(Severity::None);
         let before = self.machine.mood();
         let mood = self.machine.step(severity);
         let mut reasons = Vec::new();
-        let mut tier = TickTier::T0;
+        let mut tier = Tier::T0;
         if severity > Severity::None {
-            reasons.push(TierReason::Anomaly);
+            reasons.push(Reason::Anomaly);
             let deliberate = self.deliberate(probes, severity, before, mood);
             tier = if deliberate.is_empty() {
-                TickTier::T1
+                Tier::T1
             } else {
-                TickTier::T2
+                Tier::T2
             };
             reasons.extend(deliberate);
         }
@@ -201,51 +201,51 @@ impl Heartbeat {
     /// Hands the tick over to System 2, because the small model was not sure of it. Gives whether
     /// there was something to hand over: a tick of T0 was never thought about, one of T2 is there.
     pub fn escalate(&mut self) -> bool {
-        if self.last != Some(TickTier::T1) {
+        if self.last != Some(Tier::T1) {
             return false;
         }
         self.counts.t1 -= 1;
         self.counts.t2 += 1;
-        self.last = Some(TickTier::T2);
+        self.last = Some(Tier::T2);
         true
     }
 
     /// How often each tier was used until now.
     #[must_use]
-    pub const fn counts(&self) -> TierCounts {
+    pub const fn counts(&self) -> Counts {
         self.counts
     }
 
     fn deliberate(
         &self,
-        probes: &[ProbeReading],
+        probes: &[Probe],
         severity: Severity,
         before: Mood,
         mood: Mood,
-    ) -> Vec<TierReason> {
+    ) -> Vec<Reason> {
         let weighty = || probes.iter().filter(|p| p.severity >= Severity::Moderate);
         let leans = |lean| weighty().any(|probe| probe.lean == Some(lean));
         let mut reasons = Vec::new();
         if weighty().any(|probe| probe.is_novel) {
-            reasons.push(TierReason::Novelty);
+            reasons.push(Reason::Novelty);
         }
         if weighty().any(|probe| probe.stakes >= self.rules.high_stakes) {
-            reasons.push(TierReason::Stakes);
+            reasons.push(Reason::Stakes);
         }
         if leans(Lean::Up) && leans(Lean::Down) {
-            reasons.push(TierReason::Conflict);
+            reasons.push(Reason::Conflict);
         }
         if before == Mood::Recovering && mood == Mood::Alarmed {
-            reasons.push(TierReason::Relapse);
+            reasons.push(Reason::Relapse);
         }
         if severity == Severity::Critical {
-            reasons.push(TierReason::Critical);
+            reasons.push(Reason::Critical);
         }
         reasons
     }
 }
 
-impl fmt::Display for TickTier {
+impl fmt::Display for Tier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

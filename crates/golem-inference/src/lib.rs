@@ -12,10 +12,10 @@
 //! use golem_inference::heartbeat::{Heartbeat, Probe, Severity, Tier};
 //!
 //! let mut heart = Heartbeat::default();
-//! let calm = [ProbeReading::quiet("price"), ProbeReading::quiet("gas")];
+//! let calm = [Probe::quiet("price"), Probe::quiet("gas")];
 //! assert_eq!(heart.observe(&calm).tier, Tier::T0); // no model is asked
 //!
-//! let loud = [ProbeReading::quiet("gas"), ProbeReading::new("price", Severity::Critical)];
+//! let loud = [Probe::quiet("gas"), Probe::new("price", Severity::Critical)];
 //! assert_eq!(heart.observe(&loud).tier, Tier::T2);
 //! ```
 
@@ -39,7 +39,7 @@ pub mod state;
 
 pub use bardo_types::secret::Secret;
 pub use call::{CallSpec, Message};
-pub use client::{Client, ClientError, GatewayRefusal};
+pub use client::{Client, ClientError, Refusal};
 pub use extension::{Extension, Extensions};
 pub use hints::Hints;
 pub use reply::Reply;

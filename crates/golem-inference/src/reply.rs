@@ -18,7 +18,7 @@ pub struct Reply {
     /// Tokens, where the provider counted them.
     pub usage: Option<TokenUsage>,
     /// What the gateway says of it.
-    pub origin: ReplyOrigin,
+    pub origin: Origin,
 }
 
 /// Tokens of an answer.
@@ -36,7 +36,7 @@ pub struct TokenUsage {
 
 /// Who answered and for how much: the `x-bardo-*` headers, and the closing comment of a stream.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ReplyOrigin {
+pub struct Origin {
     /// What receipts go by.
     pub request_id: String,
     /// The model that answered.
@@ -87,7 +87,7 @@ impl Cost {
     }
 }
 
-impl ReplyOrigin {
+impl Origin {
     pub(crate) fn from_headers(headers: &HeaderMap) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let owned = |name: &str| text(name).unwrap_or_default().to_owned();
@@ -147,7 +147,7 @@ impl TokenUsage {
 
 impl Reply {
     /// An answer of which nothing has come yet.
-    pub(crate) const fn empty(origin: ReplyOrigin) -> Self {
+    pub(crate) const fn empty(origin: Origin) -> Self {
         Self {
             text: String::new(),
             reasoning: None,
@@ -159,7 +159,7 @@ impl Reply {
     }
 
     /// Reads a whole answer; `None` where it has no choice.
-    pub(crate) fn read(body: &Value, origin: ReplyOrigin) -> Option<Self> {
+    pub(crate) fn read(body: &Value, origin: Origin) -> Option<Self> {
         let choice = body.pointer("/choices/0")?;
         let message = choice.get("message")?;
         let text = |name: &str| message.get(name).and_then(Value::as_str);
@@ -201,26 +201,23 @@ mod tests {
         ] {
             headers.insert(name, HeaderValue::from_static(value));
         }
-        let origin = ReplyOrigin::from_headers(&headers);
+        let origin = Origin::from_headers(&headers);
         assert_eq!(origin.degraded, ["visible_thinking", "privacy"]);
         assert_eq!(origin.cost, Cost::Usd(MicroUsd::new(473)));
         assert_eq!(origin.balance, Some(MicroUsd::new(999_999_527)));
         assert!(origin.is_sandbox);
 
         headers.insert("x-bardo-cost", HeaderValue::from_static("direct"));
-        assert_eq!(ReplyOrigin::from_headers(&headers).cost, Cost::Direct);
-        assert_eq!(
-            ReplyOrigin::from_headers(&HeaderMap::new()),
-            ReplyOrigin::default()
-        );
+        assert_eq!(Origin::from_headers(&headers).cost, Cost::Direct);
+        assert_eq!(Origin::from_headers(&HeaderMap::new()), Origin::default());
     }
 
     #[test]
     fn the_figures_at_the_end_of_a_stream_win() {
-        let mut origin = ReplyOrigin {
+        let mut origin = Origin {
             model: "a".into(),
             degraded: vec!["citations".into()],
-            ..ReplyOrigin::default()
+            ..Origin::default()
         };
         origin.close_with(&json!({ "model": "b", "degraded": [], "cost": "0.5" }));
         assert_eq!(origin.model, "b");
@@ -236,11 +233,11 @@ mod tests {
             "usage": { "prompt_tokens": 9, "completion_tokens": 4,
                 "prompt_tokens_details": { "cached_tokens": 3 } },
         });
-        let reply = Reply::read(&body, ReplyOrigin::default()).unwrap();
+        let reply = Reply::read(&body, Origin::default()).unwrap();
         assert_eq!(reply.text, "four");
         assert_eq!(reply.reasoning.as_deref(), Some("two and two"));
         let usage = reply.usage.unwrap();
         assert_eq!((usage.input, usage.cache_read, usage.output), (9, 3, 4));
-        assert_eq!(Reply::read(&json!({}), ReplyOrigin::default()), None);
+        assert_eq!(Reply::read(&json!({}), Origin::default()), None);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bardo_types::phase::Phase;
 
-use crate::heartbeat::TickTier;
+use crate::heartbeat::Tier;
 
 /// How alive the agent is. It travels as hints; what follows from it is the gateway's matter.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,7 +91,7 @@ pub struct GolemState {
     /// The number of the tick.
     pub tick: u64,
     /// What the gate said of the tick; `None` before the first.
-    pub tier: Option<TickTier>,
+    pub tier: Option<Tier>,
     /// How alive it is.
     pub mortality: Mortality,
     /// The market's regime, where it is known.

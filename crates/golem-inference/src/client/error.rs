@@ -10,7 +10,7 @@ use serde_json::Value;
 pub enum ClientError {
     /// The gateway said no.
     #[error("{0}")]
-    Refused(Box<GatewayRefusal>),
+    Refused(Box<Refusal>),
     /// There is no connection to the gateway: nothing was sent.
     #[error("cannot reach {endpoint}: {source}")]
     Unreachable {
@@ -42,7 +42,7 @@ pub enum ClientError {
 
 /// A request that the gateway turned away, and how to mend it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GatewayRefusal {
+pub struct Refusal {
     /// The HTTP status.
     pub status: u16,
     /// The stable code, e.g. `feature_unavailable`; each has a page in `docs/errors`.
@@ -61,7 +61,7 @@ pub struct GatewayRefusal {
     pub request_id: String,
 }
 
-impl std::fmt::Display for GatewayRefusal {
+impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} ({}): {}", self.code, self.status, self.message)?;
         if !self.missing.is_empty() {
@@ -74,8 +74,8 @@ impl std::fmt::Display for GatewayRefusal {
     }
 }
 
-impl From<GatewayRefusal> for ClientError {
-    fn from(refusal: GatewayRefusal) -> Self {
+impl From<Refusal> for ClientError {
+    fn from(refusal: Refusal) -> Self {
         Self::Refused(Box::new(refusal))
     }
 }
@@ -83,7 +83,7 @@ impl From<GatewayRefusal> for ClientError {
 /// The longest message that is kept of a body that is none of ours.
 const MESSAGE_MAX: usize = 200;
 
-impl GatewayRefusal {
+impl Refusal {
     pub(crate) fn read(head: &Parts, body: &[u8]) -> Self {
         let raw: Value = serde_json::from_slice(body).unwrap_or_default();
         let error = raw.get("error").unwrap_or(&Value::Null);
@@ -131,13 +131,13 @@ mod tests {
 
     use super::*;
 
-    fn read(status: u16, headers: &[(&str, &str)], body: &str) -> GatewayRefusal {
+    fn read(status: u16, headers: &[(&str, &str)], body: &str) -> Refusal {
         let mut response = Response::builder().status(status);
         for (name, value) in headers {
             response = response.header(*name, *value);
         }
         let (head, ()) = response.body(()).unwrap().into_parts();
-        GatewayRefusal::read(&head, body.as_bytes())
+        Refusal::read(&head, body.as_bytes())
     }
 
     #[test]

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::ClientError;
 use super::http::Body;
-use super::sse::{Lines, SseLine};
-use crate::reply::{Reply, ReplyOrigin, TokenUsage};
+use super::sse::{Line, Lines};
+use crate::reply::{Origin, Reply, TokenUsage};
 
 /// A line longer than this is none of the gateway's.
 const LINE_MAX: usize = 16 << 20;
@@ -30,7 +30,7 @@ pub struct ReplyStream {
 }
 
 impl ReplyStream {
-    pub(super) fn new(origin: ReplyOrigin, body: Body) -> Self {
+    pub(super) fn new(origin: Origin, body: Body) -> Self {
         Self {
             body: Some(body),
             lines: Lines::default(),
@@ -41,7 +41,7 @@ impl ReplyStream {
 
     /// Who answers, as far as that is known at the start.
     #[must_use]
-    pub const fn origin(&self) -> &ReplyOrigin {
+    pub const fn origin(&self) -> &Origin {
         &self.reply.origin
     }
 
@@ -83,18 +83,18 @@ impl ReplyStream {
         }
     }
 
-    fn take(&mut self, line: &SseLine) -> Result<Option<Delta>, ClientError> {
+    fn take(&mut self, line: &Line) -> Result<Option<Delta>, ClientError> {
         let data = match line {
-            SseLine::Figures(figures) => {
+            Line::Figures(figures) => {
                 let figures = parse(figures)?;
                 self.reply.origin.close_with(&figures);
                 return Ok(None);
             }
-            SseLine::Data(data) if data == "[DONE]" => {
+            Line::Data(data) if data == "[DONE]" => {
                 self.is_done = true;
                 return Ok(None);
             }
-            SseLine::Data(data) => parse(data)?,
+            Line::Data(data) => parse(data)?,
         };
         if let Some(error) = data.get("error").filter(|error| !error.is_null()) {
             let text = |name: &str| error.get(name).and_then(Value::as_str);

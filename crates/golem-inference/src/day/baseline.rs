@@ -25,7 +25,7 @@ pub struct Naive {
 }
 
 /// Tokens of a prompt and of its answer.
-type TokenCounts = (u64, u64);
+type Tokens = (u64, u64);
 
 impl Baseline {
     /// Asks the model two small things. Gives also an answer, which says whether this is a
@@ -111,7 +111,7 @@ impl Measure {
     }
 
     /// The tokens that the agent itself asked for.
-    fn own_tokens(&self, thought: &Thought) -> TokenCounts {
+    fn own_tokens(&self, thought: &Thought) -> Tokens {
         let (input, output) = thought.tokens();
         if !has_grown(thought) {
             return (input, output);

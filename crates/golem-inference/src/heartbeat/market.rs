@@ -3,7 +3,7 @@
 use bardo_types::money::MicroUsd;
 use serde::Serialize;
 
-use super::{Lean, ProbeReading, Severity};
+use super::{Lean, Probe, Severity};
 
 /// What the market is like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -18,7 +18,7 @@ pub enum Regime {
 }
 
 /// How often, in 1/1,000 of all ticks, something happens, and how it is.
-struct MarketRow {
+struct Row {
     /// Ticks on which some probe speaks.
     events: u32,
     /// Of these, ticks that call for deliberation.
@@ -39,17 +39,17 @@ impl Regime {
         }
     }
 
-    const fn row(self) -> MarketRow {
+    const fn row(self) -> Row {
         match self {
-            Self::BullLowVol => MarketRow {
+            Self::BullLowVol => Row {
                 events: 100,
                 grave: 200,
             },
-            Self::Normal => MarketRow {
+            Self::Normal => Row {
                 events: 200,
                 grave: 250,
             },
-            Self::BearHighVol => MarketRow {
+            Self::BearHighVol => Row {
                 events: 400,
                 grave: 375,
             },
@@ -75,9 +75,9 @@ impl Market {
     }
 
     /// What the probes find on the next tick.
-    pub fn tick(&mut self, regime: Regime) -> Vec<ProbeReading> {
+    pub fn tick(&mut self, regime: Regime) -> Vec<Probe> {
         let row = regime.row();
-        let mut probes: Vec<ProbeReading> = PROBES.into_iter().map(ProbeReading::quiet).collect();
+        let mut probes: Vec<Probe> = PROBES.into_iter().map(Probe::quiet).collect();
         if self.below(1_000) >= row.events {
             return probes;
         }
@@ -91,7 +91,7 @@ impl Market {
     }
 
     /// Something that a small model settles.
-    fn mild(&mut self, probes: &mut [ProbeReading], first: usize) {
+    fn mild(&mut self, probes: &mut [Probe], first: usize) {
         probes[first].severity = match self.below(10) {
             0..5 => Severity::Low,
             _ => Severity::Moderate,
@@ -100,7 +100,7 @@ impl Market {
     }
 
     /// Something of which one of the reasons to deliberate holds.
-    fn grave(&mut self, probes: &mut [ProbeReading], first: usize) {
+    fn grave(&mut self, probes: &mut [Probe], first: usize) {
         let other = (first + 1) % probes.len();
         match self.below(4) {
             0 => {

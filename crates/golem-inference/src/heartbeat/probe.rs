@@ -34,7 +34,7 @@ pub enum Lean {
 
 /// What one probe found on one tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProbeReading {
+pub struct Probe {
     /// Its name, e.g. `price`.
     pub name: Cow<'static, str>,
     /// How bad it is.
@@ -47,7 +47,7 @@ pub struct ProbeReading {
     pub lean: Option<Lean>,
 }
 
-impl ProbeReading {
+impl Probe {
     /// A probe that found something known, of no great value.
     #[must_use]
     pub fn new(name: impl Into<Cow<'static, str>>, severity: Severity) -> Self {
