@@ -32,7 +32,7 @@ pub(crate) fn account(call: &Call, leg: &Leg) -> Option<Box<Routing>> {
             .map(|row| row.name.as_str().into()),
         automatic: routed.automatic,
         quality: Some(routed.intent.quality),
-        cost_sensitivity: Some(routed.intent.cost_sensitivity),
+        cost_sensitivity: Some(routed.intent.cost_sensitivity.get()),
         security_class: routed.security_class,
         security: choice.map_or(candidate.entry.security, |choice| choice.security),
         tee: choice.and_then(|choice| choice.tee),

@@ -11,12 +11,12 @@ use bardo_types::privacy::SecurityClass;
 use tokio::time::Instant;
 
 use crate::answer::{Delivering, Unanswered};
-use crate::health::{CallPermit, CircuitCheck, CircuitKey};
 use crate::call::Call;
 use crate::embed;
 use crate::engine::Engine;
 use crate::error::{EngineError, UpstreamFailure};
 use crate::failure::{Failure, RetryDecision};
+use crate::health::{CallPermit, CircuitCheck, CircuitKey};
 use crate::leg::Grant;
 use crate::lifecycle::{Lifecycle, Reserved, Sent};
 use crate::plan::Plan;
@@ -243,7 +243,10 @@ impl<'a> Failover<'a> {
     fn failed(&mut self, index: usize, backend: String, permit: CallPermit, failure: Failure) {
         let now = Instant::now();
         let first = permit.failed(&failure, now);
-        let Failure { fault, retry: allowed } = failure;
+        let Failure {
+            fault,
+            retry: allowed,
+        } = failure;
         self.engine.note_failure(self.call, &backend, &fault);
         match allowed {
             RetryDecision::Never | RetryDecision::Unknown | RetryDecision::Stale => {

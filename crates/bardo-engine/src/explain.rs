@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bardo_profile::{Applied, Wanted};
-use bardo_router::{Candidate, Choice, Explanation, Route};
+use bardo_router::{Candidate, Explanation, Route, RoutedCandidate};
 use bardo_types::Degradation;
 use bardo_types::privacy::SecurityClass;
 
@@ -127,7 +127,7 @@ impl Engine {
 }
 
 /// What is shown of one leg.
-fn choice(leg: &Leg, explanation: &Explanation) -> Choice {
+fn choice(leg: &Leg, explanation: &Explanation) -> RoutedCandidate {
     if let Some(choice) = leg.choice() {
         return choice.clone();
     }
@@ -141,7 +141,7 @@ fn choice(leg: &Leg, explanation: &Explanation) -> Choice {
         .considered
         .iter()
         .find(|one| same(&one.candidate));
-    known.cloned().unwrap_or_else(|| Choice {
+    known.cloned().unwrap_or_else(|| RoutedCandidate {
         candidate: leg.candidate.clone(),
         features: seen.map(|seen| seen.features).unwrap_or_default(),
         degraded: Vec::new(),
@@ -156,7 +156,7 @@ fn choice(leg: &Leg, explanation: &Explanation) -> Choice {
 }
 
 /// The route of a plan as explanations show it.
-fn route(plan: &Plan, choices: Vec<Choice>, explanation: &Explanation) -> Route {
+fn route(plan: &Plan, choices: Vec<RoutedCandidate>, explanation: &Explanation) -> Route {
     match plan.routed() {
         Some(routed) => Route {
             choices,

@@ -22,7 +22,7 @@ use bardo_types::near;
 use bardo_types::phase::Phase;
 use bardo_types::privacy::{SecurityClass, TaskClass};
 use bardo_types::profile::InferenceProfile;
-use bardo_types::unit::{Clamped, UnitInterval};
+use bardo_types::unit::{NotUnitInterval, UnitInterval};
 use bardo_wire::codec::BadRequest;
 use serde_json::{Map, Value};
 
@@ -426,19 +426,16 @@ impl Hints {
         }
     }
 
-    /// A number from 0 to 1. One outside counts as the nearest end, and what is no number counts as
-    /// nothing; both are said.
+    /// A number from 0 to 1. A number outside counts as the nearest end, and one that is not finite
+    /// is ignored; both leave a warning.
     fn unit(&mut self, name: &str, number: f64) -> Option<UnitInterval> {
-        match UnitInterval::clamped(number) {
-            Clamped::Within(unit) => Some(unit),
-            Clamped::Moved(unit) => {
-                let end = unit.get();
-                self.warn(format!(
-                    "{name} {number} is not between 0 and 1; {end} is used"
-                ));
-                Some(unit)
+        match UnitInterval::try_from(number) {
+            Ok(unit) => Some(unit),
+            Err(error @ NotUnitInterval::Outside { nearest, .. }) => {
+                self.warn(format!("{name} {error}; {nearest} is used"));
+                Some(nearest)
             }
-            Clamped::NotFinite => {
+            Err(NotUnitInterval::NotFinite(number)) => {
                 self.warn(format!(
                     "{name} {number} was ignored: it must be a number between 0 and 1"
                 ));

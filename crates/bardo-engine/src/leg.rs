@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bardo_ledger::hold;
 use bardo_profile::{Applied, Wanted};
 use bardo_providers::Endpoint;
-use bardo_router::{Candidate, Choice};
+use bardo_router::{Candidate, RoutedCandidate};
 use bardo_types::Degradation;
 use bardo_types::chat::ChatRequest;
 use bardo_types::model::{Dialect, Price};
@@ -69,7 +69,7 @@ pub(crate) struct Grant {
 
 impl Leg {
     /// The router's choice of this candidate.
-    pub(crate) fn choice(&self) -> Option<&Choice> {
+    pub(crate) fn choice(&self) -> Option<&RoutedCandidate> {
         self.routed.as_ref()?.choice(&self.candidate)
     }
 

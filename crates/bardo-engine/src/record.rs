@@ -17,10 +17,10 @@ use bardo_wire::codec::Observed;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::health::HealthRecords;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::funds::{Funds, Persisting, ledger_record};
+use crate::health::HealthRecords;
 use crate::meter::Meter;
 use crate::quota::Quota;
 use crate::receipt_builder::{Passed, ReceiptBuilder, Served};
@@ -42,11 +42,7 @@ pub(crate) struct RequestRecord {
 /// What the stages may read of a request.
 impl RequestRecord {
     /// A request that was read. Nothing is held for it.
-    pub(crate) fn new(
-        services: Arc<Services>,
-        health: Arc<HealthRecords>,
-        call: &Call,
-    ) -> Self {
+    pub(crate) fn new(services: Arc<Services>, health: Arc<HealthRecords>, call: &Call) -> Self {
         Self {
             services,
             health,

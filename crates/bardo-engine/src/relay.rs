@@ -22,12 +22,12 @@ use tokio::time::{Instant, Sleep};
 
 use crate::answer_notes::{AnswerNotes, NoNotes};
 use crate::arriving::{Arriving, LINGER};
-use crate::health::AnswerMonitor;
 use crate::call::Call;
 use crate::complete_answer::failed_before_content;
 use crate::failure::Failure;
 use crate::funds::Persisting;
 use crate::head::Figures;
+use crate::health::AnswerMonitor;
 use crate::lifecycle::{Flowing, Lifecycle, Sent, Unsettled};
 use crate::record::RequestRecord;
 use crate::scrub::scrub;

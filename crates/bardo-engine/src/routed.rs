@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bardo_profile::Wanted;
-use bardo_router::{Candidate, Choice};
+use bardo_router::{Candidate, RoutedCandidate};
 use bardo_types::Degradation;
 use bardo_types::feature::Feature;
 use bardo_types::intent::Intent;
@@ -22,7 +22,7 @@ pub(crate) struct Routed {
     /// A cheaper model than the named one was chosen.
     pub(crate) instead_of: Option<String>,
     pub(crate) warnings: Vec<String>,
-    pub(crate) choices: Vec<Choice>,
+    pub(crate) choices: Vec<RoutedCandidate>,
     /// The rest of the agent's seed, where it is the seed that pays.
     pub(crate) seed: Option<MicroUsd>,
     /// How the model is to be set up, where anybody says so.
@@ -37,7 +37,7 @@ impl Routed {
     }
 
     /// What was decided about one of the candidates.
-    pub(crate) fn choice(&self, candidate: &Candidate) -> Option<&Choice> {
+    pub(crate) fn choice(&self, candidate: &Candidate) -> Option<&RoutedCandidate> {
         self.choices.iter().find(|choice| {
             choice.candidate.backend == candidate.backend
                 && Arc::ptr_eq(&choice.candidate.entry, &candidate.entry)

@@ -4,8 +4,8 @@
 use bardo_access::KeyTier;
 use bardo_profile::{CACHE_KEY_PREFIX, Sources, Wanted, wanted};
 use bardo_router::{
-    BankrFunds, Candidate, Choice, Explanation, Facts, HealthView, Observation, Refusal,
-    RefusalKind, Route, RouteRequest, Router, State, Variant, VariantFacts, variant,
+    BankrFunds, Candidate, Explanation, Facts, HealthState, HealthView, ObservedHealth, Refusal,
+    RefusalKind, Route, RouteRequest, RoutedCandidate, Router, Variant, VariantFacts, variant,
 };
 use bardo_types::chat::ChatRequest;
 use bardo_types::feature::Feature;
@@ -291,7 +291,7 @@ fn search(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&Inference
 
 /// Where the gateway's own table holds the answer to a schema, the schema has a place for sources,
 /// so citations are not lost.
-fn carry_citations(wanted: &Wanted, choices: &mut [Choice]) {
+fn carry_citations(wanted: &Wanted, choices: &mut [RoutedCandidate]) {
     if wanted.row.is_some() && wanted.profile.response_schema.is_some() {
         for choice in choices {
             choice.degraded.retain(|lost| *lost != Feature::Citations);
@@ -304,7 +304,7 @@ fn as_variant(
     question: &Question<'_>,
     subsystem: Option<&Subsystem>,
     intent: &Intent,
-    choice: &mut Choice,
+    choice: &mut RoutedCandidate,
 ) {
     let Candidate { backend, entry } = &choice.candidate;
     let facts = VariantFacts {
@@ -342,16 +342,16 @@ struct EngineHealthView<'a> {
 }
 
 impl HealthView for EngineHealthView<'_> {
-    fn observe(&self, candidate: &Candidate) -> Observation {
+    fn observe(&self, candidate: &Candidate) -> ObservedHealth {
         let endpoint = self.snapshot.endpoint(candidate);
         let seen = self.engine.observe(endpoint, &candidate.entry);
         let latency = seen.latency(self.stream);
-        Observation {
+        ObservedHealth {
             state: match seen.state {
-                BackendState::Healthy => State::Healthy,
-                BackendState::Degraded { .. } => State::Degraded,
-                BackendState::Down { .. } => State::Down,
-                BackendState::Unknown => State::Unknown,
+                BackendState::Healthy => HealthState::Healthy,
+                BackendState::Degraded { .. } => HealthState::Degraded,
+                BackendState::Down { .. } => HealthState::Down,
+                BackendState::Unknown => HealthState::Unknown,
             },
             p50_ms: latency.p50_ms,
             p90_ms: latency.p90_ms,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bardo_profile::{Applied, Model, Wanted, apply};
 use bardo_providers::Endpoint;
-use bardo_router::{Candidate, Choice};
+use bardo_router::{Candidate, RoutedCandidate};
 use bardo_types::Degradation;
 use bardo_types::chat::{ChatRequest, OutputFormat, Part, Tool};
 use bardo_types::model::Dialect;
@@ -29,7 +29,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) candidate: &'a Candidate,
     pub(crate) endpoint: &'a Endpoint,
     pub(crate) dialect: Dialect,
-    pub(crate) choice: Option<&'a Choice>,
+    pub(crate) choice: Option<&'a RoutedCandidate>,
     pub(crate) wanted: Option<&'a Wanted>,
 }
 

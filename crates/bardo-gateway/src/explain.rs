@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use bardo_engine::{Explained, Received};
 use bardo_profile::{Applied, SchemaMode, Wanted};
-use bardo_router::{Choice, Considered, Explanation, Refusal, RefusalKind, Score, Subsystems};
+use bardo_router::{
+    Considered, Explanation, Refusal, RefusalKind, RoutedCandidate, Score, Subsystems,
+};
 use bardo_types::Degradation;
 use bardo_types::error_code::ErrorCode;
 use bardo_types::feature::Feature;
@@ -41,7 +43,7 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn first(&self) -> Option<&'a Choice> {
+    fn first(&self) -> Option<&'a RoutedCandidate> {
         let route = self.explanation.outcome.as_ref().ok()?;
         route.choices.first()
     }
@@ -51,7 +53,7 @@ impl<'a> View<'a> {
     }
 
     /// The name of a choice's backend.
-    fn backend(&self, choice: &Choice) -> &'a str {
+    fn backend(&self, choice: &RoutedCandidate) -> &'a str {
         let same = |seen: &&Considered| seen.candidate.backend == choice.candidate.backend;
         let seen = self.explanation.considered.iter().find(same);
         seen.map_or("", |seen| seen.backend.as_str())

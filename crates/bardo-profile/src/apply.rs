@@ -85,13 +85,13 @@ pub fn apply(wanted: &Wanted, request: &mut ChatRequest, model: &Model<'_>) -> A
             ..Applied::default()
         };
     }
-    let mut setup = Setup::new(wanted, request, model);
+    let mut setup = ProfileApplication::new(wanted, request, model);
     setup.run();
     setup.applied
 }
 
 /// One request on its way to one model.
-struct Setup<'a> {
+struct ProfileApplication<'a> {
     wanted: &'a Wanted,
     request: &'a mut ChatRequest,
     model: &'a Model<'a>,
@@ -108,7 +108,7 @@ struct Setup<'a> {
     words: Vec<String>,
 }
 
-impl<'a> Setup<'a> {
+impl<'a> ProfileApplication<'a> {
     fn new(wanted: &'a Wanted, request: &'a mut ChatRequest, model: &'a Model<'a>) -> Self {
         let is_signed = |part: &Part| {
             matches!(part, Part::Reasoning(reasoning) if matches!(
@@ -154,7 +154,7 @@ impl<'a> Setup<'a> {
         } = &self.wanted.profile;
         self.think(*reasoning_effort);
         self.show(*visible_thinking);
-        self.draw();
+        self.apply_sampling();
         self.seed(*seed);
         self.shape(response_schema.as_ref());
         self.tell_effort();

@@ -9,16 +9,16 @@ use serde::Deserialize;
 /// Two readings of one effort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Tokens {
+pub(crate) struct EffortTokens {
     /// For models that take a number of thinking tokens.
     pub(crate) budget: u64,
     /// For the limit of the answer where the model decides how long it thinks.
     pub(crate) allowance: u64,
 }
 
-impl Tokens {
+impl EffortTokens {
     pub(crate) fn of(effort: Effort) -> Self {
-        static TABLE: LazyLock<BTreeMap<Effort, Tokens>> = LazyLock::new(|| {
+        static TABLE: LazyLock<BTreeMap<Effort, EffortTokens>> = LazyLock::new(|| {
             toml::from_str(include_str!("../data/thinking.toml"))
                 .expect("the embedded table is tested")
         });
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn the_budgets_are_those_of_the_sources_and_rise() {
-        let budget = |effort| Tokens::of(effort).budget;
+        let budget = |effort| EffortTokens::of(effort).budget;
         for (effort, tokens) in [
             (Effort::None, 0),
             (Effort::Low, 1_024),
@@ -51,7 +51,7 @@ mod tests {
             Effort::Xhigh,
             Effort::Max,
         ]
-        .map(Tokens::of);
+        .map(EffortTokens::of);
         assert!(all.is_sorted_by_key(|tokens| tokens.budget));
         assert!(all.is_sorted_by_key(|tokens| tokens.allowance));
         assert!(all.iter().all(|tokens| tokens.allowance >= tokens.budget));

@@ -18,7 +18,7 @@ mod table;
 mod wanted;
 
 pub use apply::{Applied, Model, apply};
-pub use schedule::{Place, Schedule, Temperature, reanneal};
+pub use schedule::{CallPosition, Schedule, Temperature, reanneal};
 pub use schema::{AnswerLift, SchemaCheck, SchemaMode, repair_request};
-pub use table::{ProfileTable, Row, TableError, named_schema};
+pub use table::{ProfileRow, ProfileTable, TableError, named_schema};
 pub use wanted::{CACHE_KEY_PREFIX, MinPFallback, Sources, Wanted, golem_cache_key, wanted};

@@ -51,7 +51,7 @@ pub enum Schedule {
 
 /// Which call this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct CallPosition {
     /// Which call of its session or cycle, from 1.
     pub call: Option<u32>,
     /// How many calls there are.
@@ -63,7 +63,7 @@ pub struct Place {
 impl Schedule {
     /// The temperature of a call whose settled one is `settled`.
     #[must_use]
-    pub fn at(self, settled: f64, place: Place) -> f64 {
+    pub fn at(self, settled: f64, place: CallPosition) -> f64 {
         match self {
             Self::Ramp { from, calls } => {
                 let Some(call) = place.call else {
@@ -128,11 +128,11 @@ mod tests {
             low: 0.3,
             reanneal: 0.95,
         };
-        let cycle = |cycle| Place {
+        let cycle = |cycle| CallPosition {
             cycle: Some(cycle),
-            ..Place::default()
+            ..CallPosition::default()
         };
-        near(cosine.at(1.5, Place::default()), 1.5);
+        near(cosine.at(1.5, CallPosition::default()), 1.5);
         near(cosine.at(1.5, cycle(1)), 1.425);
         near(cosine.at(1.5, cycle(u32::MAX)), 0.3);
     }
@@ -144,7 +144,7 @@ mod tests {
             calls: 4,
         };
         let at = |call, calls| {
-            let place = Place {
+            let place = CallPosition {
                 call: Some(call),
                 calls,
                 cycle: None,
@@ -157,6 +157,6 @@ mod tests {
         near(at(2, Some(3)), 0.8);
         near(at(1, Some(0)), 0.7);
         near(at(1, Some(1)), 0.7);
-        near(ramp.at(0.9, Place::default()), 0.9);
+        near(ramp.at(0.9, CallPosition::default()), 0.9);
     }
 }

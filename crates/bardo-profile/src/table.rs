@@ -56,7 +56,7 @@ const SCHEMAS: &[(&str, &str)] = &[
 
 /// How one part of an agent wants its model set up.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct ProfileRow {
     /// The parameters; the temperature is the one that a schedule arrives at.
     pub profile: InferenceProfile,
     /// The temperature as the table gives it.
@@ -95,7 +95,7 @@ struct Written {
 /// All rows, by name.
 #[derive(Debug, Clone)]
 pub struct ProfileTable {
-    rows: BTreeMap<String, Row>,
+    rows: BTreeMap<String, ProfileRow>,
 }
 
 /// Why a table of profiles was refused.
@@ -150,12 +150,12 @@ impl ProfileTable {
 
     /// The row of that name.
     #[must_use]
-    pub fn row(&self, name: &str) -> Option<&Row> {
+    pub fn row(&self, name: &str) -> Option<&ProfileRow> {
         self.rows.get(name)
     }
 
     /// All rows, by name.
-    pub fn rows(&self) -> impl Iterator<Item = (&str, &Row)> {
+    pub fn rows(&self) -> impl Iterator<Item = (&str, &ProfileRow)> {
         self.rows.iter().map(|(name, row)| (name.as_str(), row))
     }
 }
@@ -174,8 +174,8 @@ pub fn named_schema(name: &str) -> Option<ResponseSchema> {
 }
 
 impl Written {
-    fn into_row(self, response_schema: Option<ResponseSchema>) -> Row {
-        Row {
+    fn into_row(self, response_schema: Option<ResponseSchema>) -> ProfileRow {
+        ProfileRow {
             profile: InferenceProfile {
                 temperature: self.temperature.map(Temperature::settled),
                 top_p: self.top_p,

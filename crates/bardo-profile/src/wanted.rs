@@ -6,8 +6,8 @@ use bardo_types::subsystem::Subsystem;
 use bardo_types::unit::UnitInterval;
 
 use crate::overlay::{changed_fields, checked, overlay};
-use crate::schedule::Place;
-use crate::table::{ProfileTable, Row};
+use crate::schedule::CallPosition;
+use crate::table::{ProfileRow, ProfileTable};
 
 /// The first part of keys for prompt caches where the owner names no other.
 pub const CACHE_KEY_PREFIX: &str = "golem";
@@ -69,7 +69,7 @@ pub fn wanted(sources: &Sources<'_>) -> Option<Wanted> {
     let mut warnings = Vec::new();
     let (name, row) = row_of(sources.subsystem, &mut warnings);
     let locked = sources.subsystem.is_some_and(|subsystem| subsystem.locked);
-    let place = Place {
+    let place = CallPosition {
         call: sources.hints.call_index,
         calls: sources.hints.call_count,
         cycle: sources.hints.cycle,
@@ -107,13 +107,13 @@ pub fn wanted(sources: &Sources<'_>) -> Option<Wanted> {
         if let Some(owner) = owner {
             overlay(&mut profile, owner);
         }
-        grow_old(&mut profile, sources);
+        lower_temperature_with_vitality(&mut profile, sources);
         if let Some(caller) = caller {
             let effort = caller.reasoning_effort;
             overlay(&mut profile, caller);
-            spare_thinking(&mut profile, effort, sources.hints);
+            limit_effort(&mut profile, effort, sources.hints);
         } else {
-            spare_thinking(&mut profile, None, sources.hints);
+            limit_effort(&mut profile, None, sources.hints);
         }
     }
     let row_name = row.and(name).map(str::to_owned);
@@ -137,7 +137,7 @@ pub fn wanted(sources: &Sources<'_>) -> Option<Wanted> {
 fn row_of<'a>(
     subsystem: Option<&'a Subsystem>,
     warnings: &mut Vec<String>,
-) -> (Option<&'a str>, Option<&'static Row>) {
+) -> (Option<&'a str>, Option<&'static ProfileRow>) {
     let name = subsystem.and_then(|subsystem| subsystem.profile.as_deref());
     let row = name.and_then(|name| ProfileTable::embedded().row(name));
     if let (Some(name), None) = (name, row) {
@@ -154,7 +154,7 @@ pub fn golem_cache_key(golem_id: &str, subsystem: &str) -> String {
     format!("{CACHE_KEY_PREFIX}-{golem_id}-{subsystem}")
 }
 
-fn cache_key(row: &Row, subsystem: &Subsystem, hints: &RouteHints) -> Option<String> {
+fn cache_key(row: &ProfileRow, subsystem: &Subsystem, hints: &RouteHints) -> Option<String> {
     let golem = hints.golem_id.as_deref()?;
     let cycle = hints
         .cycle
@@ -171,7 +171,7 @@ fn cache_key(row: &Row, subsystem: &Subsystem, hints: &RouteHints) -> Option<Str
 
 /// Draws a temperature towards the analytical as life runs out. It never rises, and neither
 /// protected nor creative parts are touched.
-fn grow_old(profile: &mut InferenceProfile, sources: &Sources<'_>) {
+fn lower_temperature_with_vitality(profile: &mut InferenceProfile, sources: &Sources<'_>) {
     let Some(vitality) = sources.hints.vitality.map(UnitInterval::get) else {
         return;
     };
@@ -187,7 +187,7 @@ fn grow_old(profile: &mut InferenceProfile, sources: &Sources<'_>) {
 }
 
 /// A caller that wants little thinking gets no more than that, unless it names an effort.
-fn spare_thinking(profile: &mut InferenceProfile, named: Option<Effort>, hints: &RouteHints) {
+fn limit_effort(profile: &mut InferenceProfile, named: Option<Effort>, hints: &RouteHints) {
     if named.is_none() && hints.intent.low_effort == Some(true) {
         let effort = profile.reasoning_effort.unwrap_or(Effort::Low);
         profile.reasoning_effort = Some(effort.min(Effort::Low));

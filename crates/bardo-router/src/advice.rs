@@ -7,7 +7,7 @@ use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::privacy::SecurityClass;
 use serde::Deserialize;
 
-use crate::decision::{Choice, RefusalKind};
+use crate::decision::{RefusalKind, RoutedCandidate};
 use crate::name::normalize;
 use crate::rated::RatedCandidate;
 use crate::requirements::{PROTECTION, Requirements};
@@ -16,7 +16,7 @@ use crate::words::{listed, spoken};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct AdviceFile {
     mend: Vec<Mend>,
 }
 
@@ -31,7 +31,7 @@ struct Mend {
 }
 
 fn table() -> &'static [Mend] {
-    static TABLE: LazyLock<File> = LazyLock::new(|| {
+    static TABLE: LazyLock<AdviceFile> = LazyLock::new(|| {
         toml::from_str(include_str!("../data/advice.toml")).expect("the table is tested")
     });
     &TABLE.mend
@@ -55,7 +55,7 @@ fn is_configured(provider: &str, backends: &[BackendSpec]) -> bool {
 
 /// What a refusal is about, beside the needs of the request.
 #[derive(Clone, Copy)]
-pub(crate) struct Known<'a> {
+pub(crate) struct RefusalContext<'a> {
     pub(crate) backends: &'a [BackendSpec],
     /// Every model of every backend.
     pub(crate) pool: &'a [RatedCandidate],
@@ -67,7 +67,7 @@ pub(crate) struct Known<'a> {
 pub(crate) fn for_refusal(
     requirements: &Requirements,
     missing: &[String],
-    known: Known<'_>,
+    known: RefusalContext<'_>,
     kind: RefusalKind,
 ) -> String {
     let features: FeatureSet = missing
@@ -144,7 +144,7 @@ fn would_do(rated: &RatedCandidate, requirements: &Requirements) -> bool {
 }
 
 /// What to do where the provider that has it is there already.
-fn configured(row: &Mend, requirements: &Requirements, known: Known<'_>) -> String {
+fn configured(row: &Mend, requirements: &Requirements, known: RefusalContext<'_>) -> String {
     let provider = &row.provider;
     let of_provider = |rated: &&RatedCandidate| {
         BackendName::parse(&known.backends[rated.candidate.backend].name).is_meant_by(provider)
@@ -176,7 +176,7 @@ fn configured(row: &Mend, requirements: &Requirements, known: Known<'_>) -> Stri
 
 /// What would give a choice what it lacks: a line each, with why.
 pub(crate) fn for_choice(
-    choice: &Choice,
+    choice: &RoutedCandidate,
     requirements: &Requirements,
     backends: &[BackendSpec],
 ) -> Vec<String> {

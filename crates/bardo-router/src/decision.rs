@@ -15,7 +15,7 @@ use crate::roster::Candidate;
 pub struct Route {
     /// Never empty. Each satisfies what the request must have; later ones are asked only where
     /// earlier ones do not answer.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<RoutedCandidate>,
     /// What the request needs, after mortality and floors.
     pub intent: Intent,
     /// The row of the subsystem, where the caller named one.
@@ -40,7 +40,7 @@ impl Route {
         if self.choices.len() <= most {
             return;
         }
-        let is_kept = |choice: &Choice| choice.security >= self.wished_class;
+        let is_kept = |choice: &RoutedCandidate| choice.security >= self.wished_class;
         if most > 1
             && self.choices[..most].iter().all(is_kept)
             && let Some(other) = self.choices.iter().position(|choice| !is_kept(choice))
@@ -53,7 +53,7 @@ impl Route {
 
 /// One backend with one model.
 #[derive(Debug, Clone)]
-pub struct Choice {
+pub struct RoutedCandidate {
     /// The backend and the model.
     pub candidate: Candidate,
     /// What it offers.

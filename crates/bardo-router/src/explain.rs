@@ -7,8 +7,9 @@ use crate::cost;
 use crate::decision::{Considered, Explanation};
 use crate::pareto::{self, Point};
 use crate::ranking::RankedCandidate;
-use crate::request::{RouteRequest, State};
-use crate::router::{Decision, Router};
+use crate::request::{HealthState, RouteRequest};
+use crate::resolution::Resolution;
+use crate::router::Router;
 use crate::score;
 use crate::words::{Speaker, spoken};
 
@@ -16,7 +17,7 @@ use crate::words::{Speaker, spoken};
 pub(crate) fn explain(
     router: &Router,
     request: &RouteRequest<'_>,
-    decision: Decision<'_>,
+    decision: Resolution<'_>,
 ) -> Explanation {
     let backends = router.roster().backends();
     let speaker = Speaker {
@@ -90,7 +91,7 @@ pub(crate) fn explain(
     }
 }
 
-fn point(decision: &Decision<'_>, one: &RankedCandidate, request: &RouteRequest<'_>) -> Point {
+fn point(decision: &Resolution<'_>, one: &RankedCandidate, request: &RouteRequest<'_>) -> Point {
     let rated = &decision.rated_candidates[one.rated];
     Point {
         cost: rated.blended_for(&request.facts),
@@ -102,7 +103,7 @@ fn point(decision: &Decision<'_>, one: &RankedCandidate, request: &RouteRequest<
 
 /// What put one that may answer behind others.
 fn notes(
-    decision: &Decision<'_>,
+    decision: &Resolution<'_>,
     one: &RankedCandidate,
     is_chosen: bool,
     reasons: &mut Vec<String>,
@@ -112,10 +113,10 @@ fn notes(
     }
     let requirements = &decision.requirements;
     if is_chosen {
-        if one.observed.state == State::Down {
+        if one.observed.state == HealthState::Down {
             reasons.push("unavailable at the moment, and no other backend is left".into());
         }
-        if one.observed.state == State::Degraded {
+        if one.observed.state == HealthState::Degraded {
             reasons.push("many of its requests fail".into());
         }
         if one.place.is_late {
@@ -140,7 +141,7 @@ fn notes(
 }
 
 /// Why one that is asked later is asked later.
-fn behind(decision: &Decision<'_>, first: &RankedCandidate, one: &RankedCandidate) -> String {
+fn behind(decision: &Resolution<'_>, first: &RankedCandidate, one: &RankedCandidate) -> String {
     let requirements = &decision.requirements;
     let wishes: FeatureSet = requirements.intent.prefer.iter().copied().collect();
     let wished = requirements.should.union(wishes);

@@ -23,6 +23,7 @@ mod reason;
 mod refusal;
 mod request;
 mod requirements;
+mod resolution;
 mod roster;
 mod router;
 mod score;
@@ -34,14 +35,14 @@ mod words;
 
 pub use advice::owner_message;
 pub use catalog::{Catalog, CatalogError, KnownModel, OwnerModel, Resold};
-pub use decision::{Choice, Considered, Explanation, Refusal, RefusalKind, Route, Score};
+pub use decision::{Considered, Explanation, Refusal, RefusalKind, Route, RoutedCandidate, Score};
 pub use kind::Shape;
 pub use mortality::{Band, SEED_OF_A_DAY};
 pub use name::normalize;
 pub use policy::{BankrPolicy, Mode, Policy, Weights};
 pub use rated::Terms;
 pub use request::{
-    BankrFunds, Facts, HealthView, Kind, NoHealth, Observation, RouteRequest, State,
+    BankrFunds, Facts, HealthState, HealthView, Kind, NoHealth, ObservedHealth, RouteRequest,
 };
 pub use roster::{
     BackendModels, BackendSpec, Candidate, ModelFilter, NoRoute, Roster, RosterBuilder,

@@ -11,7 +11,7 @@ const SENSITIZES: f64 = 0.3;
 
 /// Bends an intent by how alive its agent is. Where nobody knows, nothing changes: a faulty sensor
 /// must neither starve nor overspend.
-pub(crate) fn press(intent: &mut Intent, vitality: Option<UnitInterval>) {
+pub(crate) fn apply_vitality(intent: &mut Intent, vitality: Option<UnitInterval>) {
     let Some(vitality) = vitality.map(UnitInterval::get) else {
         return;
     };
@@ -23,7 +23,7 @@ pub(crate) fn press(intent: &mut Intent, vitality: Option<UnitInterval>) {
 }
 
 fn sensitize(intent: &mut Intent, by: f64) {
-    intent.cost_sensitivity = (intent.cost_sensitivity + by).clamp(0.0, 1.0);
+    intent.cost_sensitivity = intent.cost_sensitivity.raised(by);
 }
 
 /// How an agent's revenue stands to its cost.
@@ -90,7 +90,7 @@ impl Band {
 pub const SEED_OF_A_DAY: MicroUsd = MicroUsd::new(100_000);
 
 /// Bends an intent by the band; whether only the cheapest model without thinking will do.
-pub(crate) fn economize(intent: &mut Intent, band: Band) -> bool {
+pub(crate) fn apply_band(intent: &mut Intent, band: Band) -> bool {
     match band {
         Band::Expanding | Band::Sustainable | Band::Bootstrapping => false,
         Band::Pressured => {
@@ -98,7 +98,7 @@ pub(crate) fn economize(intent: &mut Intent, band: Band) -> bool {
             false
         }
         Band::Contracting => {
-            intent.cost_sensitivity = 1.0;
+            intent.cost_sensitivity = UnitInterval::ONE;
             intent.quality = intent.quality.min(bardo_types::intent::Quality::Low);
             intent.low_effort = true;
             true
@@ -116,11 +116,11 @@ mod tests {
     fn pressed(quality: Quality, sensitivity: f64, vitality: f64) -> (Quality, f64) {
         let mut intent = Intent {
             quality,
-            cost_sensitivity: sensitivity,
+            cost_sensitivity: UnitInterval::new(sensitivity).unwrap(),
             ..Intent::default()
         };
-        press(&mut intent, UnitInterval::new(vitality));
-        (intent.quality, intent.cost_sensitivity)
+        apply_vitality(&mut intent, UnitInterval::new(vitality));
+        (intent.quality, intent.cost_sensitivity.get())
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn an_unknown_vitality_changes_nothing() {
         let mut intent = Intent::default();
-        press(&mut intent, None);
+        apply_vitality(&mut intent, None);
         assert_eq!(intent, Intent::default());
     }
 

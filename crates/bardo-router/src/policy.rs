@@ -97,6 +97,8 @@ pub struct Policy {
     pub t1: Option<String>,
     /// Model of `bardo/t2` and heartbeat_t2, in the form of `t1`.
     pub t2: Option<String>,
+    /// Model that serves embeddings for which the gateway chooses, in the form of `t1`.
+    pub embedder: Option<String>,
     /// Free models may serve more than `Minimum` and `Low`.
     pub free_models: bool,
     /// Local servers count as end-to-end encrypted where no attestation is asked.
@@ -126,6 +128,7 @@ impl Default for Policy {
             privacy_strict: false,
             t1: None,
             t2: None,
+            embedder: None,
             free_models: false,
             trusted_local: false,
             diem_staked: false,

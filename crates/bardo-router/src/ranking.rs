@@ -15,7 +15,7 @@ use crate::pareto::Point;
 use crate::policy::{Mode, Policy};
 use crate::rated::RatedCandidate;
 use crate::reason::{Reason, Reasons};
-use crate::request::{Observation, RouteRequest, State};
+use crate::request::{HealthState, ObservedHealth, RouteRequest};
 use crate::requirements::Requirements;
 use crate::roster::BackendSpec;
 use crate::score::{self, Weighing};
@@ -33,14 +33,14 @@ pub(crate) struct RankedCandidate {
     pub(crate) features: FeatureSet,
     pub(crate) security: SecurityClass,
     pub(crate) max_output: Option<u64>,
-    pub(crate) observed: Observation,
+    pub(crate) observed: ObservedHealth,
     pub(crate) score: Option<Score>,
-    pub(crate) place: Place,
+    pub(crate) place: RankKey,
 }
 
 /// What orders candidates before any score; less is better in all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct Place {
+pub(crate) struct RankKey {
     pub(crate) is_down: bool,
     pub(crate) is_unkept: bool,
     /// Slower than twice what is asked.
@@ -66,9 +66,9 @@ impl RankedCandidate {
             features: filtered.features,
             security: filtered.security,
             max_output: filtered.max_output,
-            observed: Observation::default(),
+            observed: ObservedHealth::default(),
             score: None,
-            place: Place::default(),
+            place: RankKey::default(),
         }
     }
 }
@@ -151,7 +151,7 @@ impl Ranking<'_> {
     fn is_only_unwelcome(&self, one: &RankedCandidate) -> bool {
         let candidate = &self.rated_candidates[one.rated].candidate;
         one.reasons.within(NOT_WORTH_A_FLOOR)
-            && self.request.health.observe(candidate).state != State::Down
+            && self.request.health.observe(candidate).state != HealthState::Down
     }
 
     fn order_alike(&self, seen: &mut [RankedCandidate]) -> Vec<usize> {
@@ -230,11 +230,11 @@ impl Ranking<'_> {
                 (Some(takes), Some(limit)) => takes <= limit.saturating_mul(factor),
                 _ => true,
             };
-            one.place = Place {
-                is_down: one.observed.state == State::Down,
+            one.place = RankKey {
+                is_down: one.observed.state == HealthState::Down,
                 is_unkept: one.security < self.requirements.wish,
                 is_very_late: !is_within(2, measured),
-                is_failing: one.observed.state == State::Degraded,
+                is_failing: one.observed.state == HealthState::Degraded,
                 is_late: !is_within(1, measured),
                 lacking: self.requirements.should.minus(one.features).len(),
                 unmet: wishes.minus(one.features).len(),

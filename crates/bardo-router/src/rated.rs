@@ -163,7 +163,7 @@ fn is_free(price: &Price) -> bool {
 
 /// All offers, in an order that does not depend on that of any list.
 #[derive(Debug, Default)]
-pub(crate) struct Pool {
+pub(crate) struct CandidatePool {
     pub(crate) rated_candidates: Vec<RatedCandidate>,
     /// The offers of models for embeddings, in the order of `rated_candidates`.
     pub(crate) embedders: Vec<RatedCandidate>,
@@ -173,7 +173,7 @@ pub(crate) struct Pool {
     pub(crate) security: SecurityClass,
 }
 
-impl Pool {
+impl CandidatePool {
     pub(crate) fn add(&mut self, rated: RatedCandidate) {
         if !rated.is_sane() {
             self.quarantined += 1;

@@ -63,7 +63,7 @@ pub(crate) fn not_allowed(model: &str, class: SecurityClass) -> Refusal {
 /// Of candidates of whom none is left.
 pub(crate) fn of(
     speaker: Speaker<'_>,
-    known: advice::Known<'_>,
+    known: advice::RefusalContext<'_>,
     rated_candidates: &[RatedCandidate],
     seen: &[RankedCandidate],
 ) -> Refusal {

@@ -61,9 +61,9 @@ impl Kind {
 
 /// How a backend does with a model, as seen from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Observation {
+pub struct ObservedHealth {
     /// State of the backend.
-    pub state: State,
+    pub state: HealthState,
     /// Milliseconds to the first byte of streams or to the end of whole answers that half of the
     /// requests stay under; `None` below the least number of samples.
     pub p50_ms: Option<u64>,
@@ -75,7 +75,7 @@ pub struct Observation {
 
 /// Whether a backend answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum State {
+pub enum HealthState {
     /// The backend answers.
     Healthy,
     /// Many requests fail.
@@ -90,7 +90,7 @@ pub enum State {
 /// What is known of the health of backends.
 pub trait HealthView {
     /// How a backend, by its index in the owner's order, does with a model.
-    fn observe(&self, candidate: &Candidate) -> Observation;
+    fn observe(&self, candidate: &Candidate) -> ObservedHealth;
 }
 
 /// Nothing is known.
@@ -98,8 +98,8 @@ pub trait HealthView {
 pub struct NoHealth;
 
 impl HealthView for NoHealth {
-    fn observe(&self, _: &Candidate) -> Observation {
-        Observation::default()
+    fn observe(&self, _: &Candidate) -> ObservedHealth {
+        ObservedHealth::default()
     }
 }
 

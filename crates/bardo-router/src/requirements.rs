@@ -167,7 +167,7 @@ impl Requirements {
 
     /// What vitality, revenue and phase do to parts that are not protected.
     fn bend(&mut self, hints: &RouteHints, policy: &Policy) {
-        mortality::press(&mut self.intent, hints.vitality);
+        mortality::apply_vitality(&mut self.intent, hints.vitality);
         if let Some(ratio) = hints
             .sustainability
             .filter(|ratio| !ratio.is_finite() || *ratio < 0.0)
@@ -178,7 +178,7 @@ impl Requirements {
         }
         if let Some(ratio) = known_ratio(hints.sustainability, self.part.is_some(), policy) {
             let band = Band::of(Some(ratio), policy.bankr.lifetime_revenue);
-            self.cheapest |= mortality::economize(&mut self.intent, band);
+            self.cheapest |= mortality::apply_band(&mut self.intent, band);
         }
         let of_phase = hints.phase.and_then(classes::ceiling);
         self.ceiling = [self.ceiling, of_phase].into_iter().flatten().min();
@@ -313,7 +313,7 @@ fn overlaid(mut intent: Intent, hints: &IntentHints) -> Intent {
     intent.max_latency_ms = hints.max_latency_ms.or(intent.max_latency_ms);
     intent.low_effort = hints.low_effort.unwrap_or(intent.low_effort);
     if let Some(sensitivity) = hints.cost_sensitivity {
-        intent.cost_sensitivity = sensitivity.get();
+        intent.cost_sensitivity = sensitivity;
     }
     intent
 }
@@ -323,7 +323,7 @@ fn least_tier(intent: &Intent) -> Tier {
     match intent.quality {
         Quality::Minimum | Quality::Low => Tier::Small,
         Quality::Medium => Tier::Strong,
-        Quality::High if intent.cost_sensitivity > FRONTIER_UP_TO => Tier::Strong,
+        Quality::High if intent.cost_sensitivity.get() > FRONTIER_UP_TO => Tier::Strong,
         Quality::High | Quality::Maximum => Tier::Frontier,
     }
 }

@@ -10,7 +10,7 @@ use bardo_types::model::{ModelEntry, Price, Service, Tier};
 
 use crate::catalog::Catalog;
 use crate::name::normalize;
-use crate::rated::{Pool, RatedCandidate, Terms};
+use crate::rated::{CandidatePool, RatedCandidate, Terms};
 use crate::services;
 
 pub use self::builder::RosterBuilder;
@@ -165,7 +165,7 @@ pub struct Roster {
     written: Vec<Arc<ModelEntry>>,
     catalog: Arc<Catalog>,
     terms: Vec<Terms>,
-    pub(crate) pool: Pool,
+    pub(crate) pool: CandidatePool,
 }
 
 /// Where the prices of one backend come from.

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bardo_types::feature::FeatureSet;
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::Intent;
 use bardo_types::near;
@@ -14,18 +13,17 @@ use bardo_types::subsystem::Subsystem;
 use crate::advice;
 use crate::classes;
 use crate::cost;
-use crate::decision::{Choice, Explanation, Refusal, Route};
-use crate::degraded::degraded;
+use crate::decision::{Explanation, Refusal, Route, RoutedCandidate};
 use crate::explain;
 use crate::filter::HardFilter;
 use crate::mortality::{self, Band};
 use crate::policy::Policy;
 use crate::ranking::{RankedCandidate, Ranking};
 use crate::rated::RatedCandidate;
-use crate::reason::{Reason, Reasons};
 use crate::refusal;
-use crate::request::{RouteRequest, State};
+use crate::request::{HealthState, RouteRequest};
 use crate::requirements::{self, Requirements, Target};
+use crate::resolution::{Resolution, in_owners_order};
 use crate::roster::{Candidate, NoRoute, Roster};
 use crate::subsystems::Subsystems;
 use crate::words::Speaker;
@@ -42,19 +40,6 @@ pub struct Router {
     policy: Policy,
     /// Parts of agents that the table does not know.
     own: BTreeMap<String, Arc<Subsystem>>,
-}
-
-/// A decision and all that it was made of.
-pub(crate) struct Decision<'a> {
-    pub(crate) requirements: Requirements,
-    pub(crate) rated_candidates: Cow<'a, [RatedCandidate]>,
-    pub(crate) seen: Vec<RankedCandidate>,
-    /// Who is asked, by place among `seen`.
-    pub(crate) order: Vec<usize>,
-    pub(crate) automatic: bool,
-    /// The model that was named and could cost too much.
-    pub(crate) instead_of: Option<String>,
-    pub(crate) refusal: Option<Refusal>,
 }
 
 impl Router {
@@ -119,7 +104,7 @@ impl Router {
         !is_protected
             && ratio.is_some_and(|ratio| {
                 let band = Band::of(Some(ratio), bankr.lifetime_revenue);
-                mortality::economize(&mut Intent::default(), band)
+                mortality::apply_band(&mut Intent::default(), band)
             })
     }
 
@@ -155,7 +140,7 @@ impl Router {
         };
         let plain = |candidate: Candidate| {
             let rated = self.roster.rated(candidate);
-            Choice {
+            RoutedCandidate {
                 features: rated.features,
                 degraded: Vec::new(),
                 below_quality: false,
@@ -168,7 +153,7 @@ impl Router {
                 candidate: rated.candidate,
             }
         };
-        let choices: Vec<Choice> = candidates
+        let choices: Vec<RoutedCandidate> = candidates
             .into_iter()
             .filter(|candidate| (request.may_use)(candidate))
             .map(plain)
@@ -209,7 +194,7 @@ impl Router {
     }
 
     /// Reads what a request needs, and decides.
-    fn decide<'a>(&'a self, request: &'a RouteRequest<'a>) -> Decision<'a> {
+    fn decide<'a>(&'a self, request: &'a RouteRequest<'a>) -> Resolution<'a> {
         let hints = request.hints;
         let (target, tier) = self.target(request);
         let row = hints
@@ -245,6 +230,12 @@ impl Router {
                 }
                 decided
             }
+            // Vectors of two models do not fit into one index, so the owner's choice has no
+            // substitute.
+            Target::Automatic if request.facts.embeddings => match &self.policy.embedder {
+                Some(model) => self.named(request, requirements, model),
+                None => self.chosen(request, requirements, target),
+            },
             Target::Automatic => match self.owners_model(&requirements, tier) {
                 Some(model) => self.tiered(request, requirements, model),
                 None => self.chosen(request, requirements, target),
@@ -277,7 +268,7 @@ impl Router {
         request: &'a RouteRequest<'a>,
         requirements: Requirements,
         model: &str,
-    ) -> Decision<'a> {
+    ) -> Resolution<'a> {
         let own = self.named(request, requirements.clone(), model);
         if own.refusal.is_none() {
             return self.behind(request, requirements, own);
@@ -295,8 +286,8 @@ impl Router {
         &'a self,
         request: &'a RouteRequest<'a>,
         requirements: Requirements,
-        mut own: Decision<'a>,
-    ) -> Decision<'a> {
+        mut own: Resolution<'a>,
+    ) -> Resolution<'a> {
         let mut all = self.chosen(request, requirements, Target::Automatic);
         let place = |at: &usize| {
             let wanted = &own.rated_candidates[own.seen[*at].rated];
@@ -308,7 +299,7 @@ impl Router {
             all.seen.iter().position(is_it)
         };
         let Some(leaders) = own.order.iter().map(place).collect::<Option<Vec<usize>>>() else {
-            let is_kept = |of: &Decision<'_>| {
+            let is_kept = |of: &Resolution<'_>| {
                 let first = of.order.first();
                 first.is_some_and(|&at| of.seen[at].security >= of.requirements.wish)
             };
@@ -320,7 +311,7 @@ impl Router {
         };
         let is_down = |at: &usize| {
             let candidate = &all.rated_candidates[all.seen[*at].rated].candidate;
-            request.health.observe(candidate).state == State::Down
+            request.health.observe(candidate).state == HealthState::Down
         };
         let (down, mut order): (Vec<usize>, Vec<usize>) = leaders.into_iter().partition(is_down);
         let others = all.order.iter().copied();
@@ -341,7 +332,7 @@ impl Router {
         request: &'a RouteRequest<'a>,
         requirements: Requirements,
         name: &str,
-    ) -> Decision<'a> {
+    ) -> Resolution<'a> {
         let (candidates, no_route): (Vec<Candidate>, Option<NoRoute>) =
             match self.roster.resolve(name) {
                 Ok(candidates) => (candidates, None),
@@ -372,7 +363,7 @@ impl Router {
                     requirements: &requirements,
                     facts: &request.facts,
                 };
-                let known = advice::Known {
+                let known = advice::RefusalContext {
                     backends: self.roster.backends(),
                     pool: &self.roster.pool.rated_candidates,
                     model: Some(name),
@@ -381,7 +372,7 @@ impl Router {
             }
             None => None,
         };
-        Decision {
+        Resolution {
             requirements,
             rated_candidates: Cow::Owned(rated_candidates),
             seen,
@@ -398,7 +389,7 @@ impl Router {
         request: &'a RouteRequest<'a>,
         requirements: Requirements,
         target: Target<'_>,
-    ) -> Decision<'a> {
+    ) -> Resolution<'a> {
         let rated_candidates = if request.facts.embeddings {
             &self.roster.pool.embedders
         } else {
@@ -439,14 +430,14 @@ impl Router {
                 requirements: &requirements,
                 facts: &request.facts,
             };
-            let known = advice::Known {
+            let known = advice::RefusalContext {
                 backends: self.roster.backends(),
                 pool: &self.roster.pool.rated_candidates,
                 model: requirements.intent.model.as_deref(),
             };
             refusal::of(speaker, known, rated_candidates, &seen)
         });
-        Decision {
+        Resolution {
             requirements,
             rated_candidates: Cow::Borrowed(rated_candidates),
             seen,
@@ -461,9 +452,9 @@ impl Router {
     fn something_cheaper<'a>(
         &'a self,
         request: &'a RouteRequest<'a>,
-        decided: Decision<'a>,
+        decided: Resolution<'a>,
         name: &str,
-    ) -> Decision<'a> {
+    ) -> Resolution<'a> {
         let mut requirements = decided.requirements.clone();
         requirements.intent.model = None;
         requirements.warnings.push(format!(
@@ -473,7 +464,7 @@ impl Router {
         if cheaper.refusal.is_some() {
             decided
         } else {
-            Decision {
+            Resolution {
                 instead_of: Some(name.to_owned()),
                 ..cheaper
             }
@@ -499,101 +490,9 @@ fn of_caller(request: &RouteRequest<'_>) -> Intent {
     intent
 }
 
-/// Backends of a named model: those that meet the floor before those that do not, each in the
-/// owner's order. A floor does not yield for a price.
-fn in_owners_order(requirements: &Requirements, seen: &[RankedCandidate]) -> Vec<usize> {
-    let lacking = Reasons::of(Reason::Lacking);
-    let passes = if requirements.gives_up {
-        vec![Reasons::NONE, lacking]
-    } else {
-        vec![Reasons::NONE]
-    };
-    let all = |kept: bool| -> Vec<usize> {
-        let of_kind = |at: &usize| (seen[*at].security >= requirements.wish) == kept;
-        let within = |overlooked: &Reasons| -> Vec<usize> {
-            let places = (0..seen.len()).filter(of_kind);
-            places
-                .filter(|&at| seen[at].reasons.within(*overlooked))
-                .collect()
-        };
-        let found = passes.iter().map(within).find(|found| !found.is_empty());
-        found.unwrap_or_default()
-    };
-    let mut order = all(true);
-    let is_dear = |one: &RankedCandidate| {
-        one.security >= requirements.wish && one.reasons.within(lacking.with(Reason::Cost))
-    };
-    if order.is_empty() && seen.iter().any(is_dear) {
-        return order;
-    }
-    order.extend(all(false));
-    order
-}
-
 /// A name for all models of a family, a maker or a backend.
 fn is_family(name: &str) -> bool {
     name.ends_with("/*")
-}
-
-impl Decision<'_> {
-    fn needs_something_cheaper(&self, request: &RouteRequest<'_>) -> bool {
-        let is_dear = |one: &RankedCandidate| {
-            !one.reasons.is_empty() && one.reasons.within(Reasons::of(Reason::Cost))
-        };
-        let is_protected = self
-            .requirements
-            .subsystem
-            .as_ref()
-            .is_some_and(|row| row.protected);
-        self.refusal.is_some()
-            && request.allow_downgrade
-            && !is_protected
-            && self.seen.iter().any(is_dear)
-    }
-
-    /// What one of those that may be asked comes to.
-    pub(crate) fn choice(&self, at: usize, request: &RouteRequest<'_>) -> Choice {
-        let one = &self.seen[at];
-        let rated = &self.rated_candidates[one.rated];
-        let is_kept = one.security >= self.requirements.wish;
-        let used: FeatureSet = request.facts.uses;
-        let mut missing = degraded(&self.requirements.intent, one.features, is_kept);
-        for feature in used.minus(one.features).iter() {
-            if !missing.contains(&feature) && self.requirements.should.has(feature) {
-                missing.push(feature);
-            }
-        }
-        Choice {
-            candidate: rated.candidate.clone(),
-            features: one.features,
-            degraded: missing,
-            below_quality: self.automatic && rated.tier < self.requirements.tier,
-            security: one.security,
-            tee: rated.evidence(one.security),
-            sort: None,
-            estimated_cost: cost::likely(rated.entry(), &request.facts),
-            score: one.score.filter(|_| self.order.len() > 1),
-            max_output: one.max_output,
-        }
-    }
-
-    pub(crate) fn into_route(mut self, request: &RouteRequest<'_>) -> Result<Route, Refusal> {
-        if let Some(refusal) = self.refusal.take() {
-            return Err(refusal);
-        }
-        let choices = self.order.iter().map(|&at| self.choice(at, request));
-        let choices = choices.collect();
-        Ok(Route {
-            choices,
-            intent: self.requirements.intent,
-            subsystem: self.requirements.subsystem,
-            security_class: self.requirements.class,
-            wished_class: self.requirements.wish,
-            automatic: self.automatic,
-            instead_of: self.instead_of,
-            warnings: self.requirements.warnings,
-        })
-    }
 }
 
 #[cfg(test)]

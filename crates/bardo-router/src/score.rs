@@ -7,7 +7,7 @@ use bardo_types::privacy::SecurityClass;
 use crate::decision::Score;
 use crate::policy::{Policy, Weights};
 use crate::rated::RatedCandidate;
-use crate::request::Observation;
+use crate::request::ObservedHealth;
 
 /// What candidates are rated by, for one request.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,7 @@ impl Weighing {
     /// For a request that needs `intent`; protection counts where it is wished for and more than
     /// what is required of all.
     pub(crate) fn new(policy: &Policy, intent: &Intent, wishes_privacy: bool) -> Self {
-        let sensitivity = intent.cost_sensitivity.clamp(0.0, 1.0);
+        let sensitivity = intent.cost_sensitivity.get();
         let mut weights = interpolated(&policy.weights, sensitivity);
         if !wishes_privacy {
             weights[4] = 0.0;
@@ -82,7 +82,7 @@ impl Weighing {
         (rated, blended): (&RatedCandidate, u64),
         features: FeatureSet,
         security: SecurityClass,
-        seen: Observation,
+        seen: ObservedHealth,
     ) -> Score {
         let clamped = |term: f64| {
             if term.is_nan() {
@@ -128,7 +128,7 @@ impl Weighing {
 }
 
 /// How long a candidate takes: as measured, else as its like do.
-pub(crate) fn latency_ms(rated: &RatedCandidate, seen: Observation) -> u64 {
+pub(crate) fn latency_ms(rated: &RatedCandidate, seen: ObservedHealth) -> u64 {
     seen.p90_ms.or(seen.p50_ms).unwrap_or(rated.latency_prior)
 }
 

@@ -8,6 +8,7 @@ use bardo_types::feature::Feature;
 use bardo_types::intent::{Intent, Quality};
 use bardo_types::privacy::SecurityClass;
 use bardo_types::subsystem::Subsystem;
+use bardo_types::unit::UnitInterval;
 use serde::Deserialize;
 
 /// The rows, by every name they go by.
@@ -56,7 +57,7 @@ pub enum SubsystemsError {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct SubsystemRow {
     like: Option<String>,
     group: Option<String>,
     #[serde(default)]
@@ -89,7 +90,7 @@ fn plain(name: &str) -> String {
         .collect()
 }
 
-impl Row {
+impl SubsystemRow {
     /// The row as it stands, with what it leaves out from the one that it is like. What a part is
     /// allowed to be changed by (`locked`, `creative`, …) is its own and never inherited.
     fn read(self, name: &str, like: Option<&Subsystem>) -> Result<Subsystem, SubsystemsError> {
@@ -119,6 +120,11 @@ impl Row {
             },
             cost_sensitivity: self
                 .cost_sensitivity
+                .map(UnitInterval::try_from)
+                .transpose()
+                .map_err(|_| SubsystemsError::CostSensitivity {
+                    row: name.to_owned(),
+                })?
                 .or(like.map(|like| like.intent.cost_sensitivity))
                 .ok_or_else(|| missing("cost_sensitivity"))?,
             diem_available: false,
@@ -127,11 +133,6 @@ impl Row {
                 .or(like.map(|like| like.intent.low_effort))
                 .unwrap_or(false),
         };
-        if !(0.0..=1.0).contains(&intent.cost_sensitivity) {
-            return Err(SubsystemsError::CostSensitivity {
-                row: name.to_owned(),
-            });
-        }
         Ok(Subsystem {
             name: name.to_owned(),
             group: self
@@ -181,7 +182,7 @@ impl Subsystems {
     /// # Errors
     /// See [`SubsystemsError`].
     pub fn parse(text: &str) -> Result<Self, SubsystemsError> {
-        let file: BTreeMap<String, Row> = toml::from_str(text)?;
+        let file: BTreeMap<String, SubsystemRow> = toml::from_str(text)?;
         let (own, derived): (Vec<_>, Vec<_>) =
             file.into_iter().partition(|(_, row)| row.like.is_none());
         let mut table = Self::default();

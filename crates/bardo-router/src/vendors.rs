@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct VendorFile {
     makers: BTreeMap<String, Vec<String>>,
     vendors: BTreeMap<String, Vendor>,
 }
@@ -49,7 +49,7 @@ struct Table {
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let file: File =
+    let file: VendorFile =
         toml::from_str(include_str!("../data/vendors.toml")).expect("the table is tested");
     let mut makers = HashMap::new();
     for (maker, also) in file.makers {

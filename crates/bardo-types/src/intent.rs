@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::feature::Feature;
+use crate::unit::UnitInterval;
 
 /// How good the answer has to be. As a floor over the tiers of models: any, small, strong, frontier
 /// (strong where cost matters), frontier.
@@ -76,8 +77,8 @@ pub struct Intent {
     pub quality: Quality,
     /// How long the first byte of a stream, or a whole answer, may take; `None`: any time.
     pub max_latency_ms: Option<u64>,
-    /// From 0, cost does not matter, to 1, nothing else does. Finite and within bounds.
-    pub cost_sensitivity: f64,
+    /// From 0, cost does not matter, to 1, nothing else does.
+    pub cost_sensitivity: UnitInterval,
     /// Staked compute of Venice may pay.
     pub diem_available: bool,
     /// Little thinking is wanted; an effort, not a feature.
@@ -93,7 +94,7 @@ impl Default for Intent {
             prefer: Vec::new(),
             quality: Quality::Medium,
             max_latency_ms: None,
-            cost_sensitivity: 0.5,
+            cost_sensitivity: UnitInterval::HALF,
             diem_available: false,
             low_effort: false,
         }

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use serde_json::Value;
 
-pub use self::error::{ClientError, Refusal};
+pub use self::error::{ClientError, ErrorAnswer};
 pub use self::http::Endpoint;
 pub(crate) use self::http::Http;
 pub use self::stream::{Delta, ReplyStream};
@@ -88,7 +88,7 @@ impl Client {
         let (head, body) = self.http.open(request).await?;
         if !head.status.is_success() {
             let text = body.collect().await?;
-            return Err(Refusal::read(&head, &text).into());
+            return Err(ErrorAnswer::read(&head, &text).into());
         }
         Ok(ReplyStream::new(Origin::from_headers(&head.headers), body))
     }
@@ -176,7 +176,7 @@ impl Client {
         if head.status.is_success() {
             Ok((Origin::from_headers(&head.headers), body))
         } else {
-            Err(Refusal::read(&head, &body).into())
+            Err(ErrorAnswer::read(&head, &body).into())
         }
     }
 

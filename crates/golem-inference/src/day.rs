@@ -561,7 +561,7 @@ impl Golem<'_> {
         self.day.thoughts.push(Thought {
             // The router may have named the tier.
             subsystem: self.meter.sent().pop().unwrap_or(asked),
-            vitality: self.runtime.state().mortality.vitality(),
+            vitality: self.runtime.state().mortality.vitality().get(),
             outcome,
             receipt: None,
             prompt_bytes,
@@ -576,7 +576,7 @@ impl Golem<'_> {
             let explain = async |vitality: f64| {
                 let mortality = Mortality::new(vitality);
                 let mut spec = self.mind.thought(subsystem, "Is it safe?");
-                spec.hints.vitality = Some(vitality);
+                spec.hints.vitality = Some(mortality.vitality());
                 spec.hints.phase = Some(mortality.phase());
                 spec.hints.sustainability = Some(if vitality > 0.5 { 2.0 } else { 0.1 });
                 let whole = client.explain(&spec).await.ok()?;

@@ -50,7 +50,7 @@ impl Tier {
 /// Why a tick got more than the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum EscalationReason {
     /// A probe noticed something.
     Anomaly,
     /// Something happens that was never seen.
@@ -77,7 +77,7 @@ pub struct Beat {
     /// The worst that a probe said.
     pub severity: Severity,
     /// Why it is not T0, worst last; empty at T0.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<EscalationReason>,
 }
 
 /// When System 1 hands over to System 2.
@@ -179,7 +179,7 @@ impl Heartbeat {
         let mut reasons = Vec::new();
         let mut tier = Tier::T0;
         if severity > Severity::None {
-            reasons.push(Reason::Anomaly);
+            reasons.push(EscalationReason::Anomaly);
             let deliberate = self.deliberate(probes, severity, before, mood);
             tier = if deliberate.is_empty() {
                 Tier::T1
@@ -222,24 +222,24 @@ impl Heartbeat {
         severity: Severity,
         before: Mood,
         mood: Mood,
-    ) -> Vec<Reason> {
+    ) -> Vec<EscalationReason> {
         let weighty = || probes.iter().filter(|p| p.severity >= Severity::Moderate);
         let leans = |lean| weighty().any(|probe| probe.lean == Some(lean));
         let mut reasons = Vec::new();
         if weighty().any(|probe| probe.is_novel) {
-            reasons.push(Reason::Novelty);
+            reasons.push(EscalationReason::Novelty);
         }
         if weighty().any(|probe| probe.stakes >= self.rules.high_stakes) {
-            reasons.push(Reason::Stakes);
+            reasons.push(EscalationReason::Stakes);
         }
         if leans(Lean::Up) && leans(Lean::Down) {
-            reasons.push(Reason::Conflict);
+            reasons.push(EscalationReason::Conflict);
         }
         if before == Mood::Recovering && mood == Mood::Alarmed {
-            reasons.push(Reason::Relapse);
+            reasons.push(EscalationReason::Relapse);
         }
         if severity == Severity::Critical {
-            reasons.push(Reason::Critical);
+            reasons.push(EscalationReason::Critical);
         }
         reasons
     }

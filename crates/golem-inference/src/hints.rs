@@ -7,6 +7,7 @@ use bardo_types::money::MicroUsd;
 use bardo_types::phase::Phase;
 use bardo_types::privacy::{SecurityClass, TaskClass};
 use bardo_types::profile::InferenceProfile;
+use bardo_types::unit::UnitInterval;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -30,7 +31,7 @@ pub struct Hints {
     pub profile: Option<Box<InferenceProfile>>,
     /// How alive the agent is, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub vitality: Option<f64>,
+    pub vitality: Option<UnitInterval>,
     /// Phase of the agent's life.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "phase")]
     pub phase: Option<Phase>,
@@ -113,7 +114,7 @@ pub struct IntentHints {
     pub max_latency_ms: Option<u64>,
     /// From 0, cost does not matter, to 1, nothing else does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost_sensitivity: Option<f64>,
+    pub cost_sensitivity: Option<UnitInterval>,
     /// Little thinking is wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_effort: Option<bool>,
@@ -238,7 +239,7 @@ mod tests {
                 prefer: Some(vec![Feature::Privacy, Feature::Citations]),
                 quality: Some(Quality::High),
                 max_latency_ms: Some(120_000),
-                cost_sensitivity: Some(0.5),
+                cost_sensitivity: Some(UnitInterval::HALF),
                 low_effort: Some(true),
             },
             profile: Some(Box::new(InferenceProfile {
@@ -253,7 +254,7 @@ mod tests {
                 }),
                 ..InferenceProfile::default()
             })),
-            vitality: Some(0.31),
+            vitality: UnitInterval::new(0.31),
             phase: Some(Phase::Conservation),
             sustainability: Some(0.75),
             regime: Some("bear_high_vol".into()),
@@ -295,7 +296,6 @@ mod tests {
     #[test]
     fn a_number_that_is_none_is_left_out() {
         let hints = Hints {
-            vitality: Some(f64::NAN),
             sustainability: Some(f64::INFINITY),
             ..Hints::of("risk")
         };

@@ -39,7 +39,7 @@ pub mod state;
 
 pub use bardo_types::secret::Secret;
 pub use call::{CallSpec, Message};
-pub use client::{Client, ClientError, Refusal};
+pub use client::{Client, ClientError, ErrorAnswer};
 pub use extension::{Extension, Extensions};
 pub use hints::Hints;
 pub use reply::Reply;

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use bardo_types::phase::Phase;
+use bardo_types::unit::UnitInterval;
 
 use crate::heartbeat::Tier;
 
 /// How alive the agent is. It travels as hints; what follows from it is the gateway's matter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mortality {
-    vitality: f64,
+    vitality: UnitInterval,
     phase: Phase,
     sustainability: Option<f64>,
 }
@@ -19,11 +20,7 @@ impl Mortality {
     /// bound: a broken sensor must not kill.
     #[must_use]
     pub fn new(vitality: f64) -> Self {
-        let vitality = if vitality.is_nan() {
-            1.0
-        } else {
-            vitality.clamp(0.0, 1.0)
-        };
+        let vitality = UnitInterval::nearest(vitality).unwrap_or(UnitInterval::ONE);
         Self {
             vitality,
             phase: Self::phase_of(vitality),
@@ -46,9 +43,9 @@ impl Mortality {
         self
     }
 
-    /// 0 to 1.
+    /// Vitality, from 0 (dead) to 1.
     #[must_use]
-    pub const fn vitality(self) -> f64 {
+    pub const fn vitality(self) -> UnitInterval {
         self.vitality
     }
 
@@ -64,8 +61,8 @@ impl Mortality {
         self.sustainability
     }
 
-    fn phase_of(vitality: f64) -> Phase {
-        match vitality {
+    fn phase_of(vitality: UnitInterval) -> Phase {
+        match vitality.get() {
             v if v > 0.8 => Phase::Thriving,
             v if v > 0.5 => Phase::Stable,
             v if v > 0.3 => Phase::Conservation,
@@ -104,8 +101,8 @@ mod tests {
 
     #[test]
     fn broken_sensors_are_neutral_and_bounds_hold() {
-        assert_eq!(Mortality::new(f64::NAN).vitality(), 1.0);
-        assert_eq!(Mortality::new(7.0).vitality(), 1.0);
+        assert_eq!(Mortality::new(f64::NAN).vitality(), UnitInterval::ONE);
+        assert_eq!(Mortality::new(7.0).vitality(), UnitInterval::ONE);
         assert_eq!(Mortality::new(-1.0).phase(), Phase::Terminal);
         assert_eq!(
             Mortality::new(0.5).earning(f64::INFINITY).sustainability(),

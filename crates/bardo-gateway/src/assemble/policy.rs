@@ -47,6 +47,7 @@ pub(crate) fn policy(config: &Config) -> Policy {
             .t2
             .as_ref()
             .map(|tier| tier.provider.clone()),
+        embedder: embedder(config),
         free_models: inference.free_models,
         trusted_local: trusts_local(config),
         diem_staked: config
@@ -95,6 +96,10 @@ pub(crate) fn profiles(config: &Config) -> BTreeMap<String, InferenceProfile> {
             (!row.locked).then(|| (row.name.clone(), profile.profile()))
         })
         .collect();
+    if config.inference.sealed_testament {
+        let testament = all.entry("death_testament".to_owned()).or_default();
+        testament.tee_mode.get_or_insert(true);
+    }
     if !config.inference.caching.auto_cache_control {
         for row in table.rows().filter(|row| !row.locked) {
             let profile = all.entry(row.name.clone()).or_default();
@@ -139,6 +144,12 @@ pub(crate) fn notices(config: &Config) -> Vec<String> {
         told.push(format!(
             "`inference.dream_provider` names `{name}`, which is not configured under `providers`"
         ));
+    }
+    if embedder(config).is_some() && !is_configured(config, "venice") {
+        told.push(
+            "`inference.embeddings.provider` names `venice`, which is not configured under `providers`"
+                .to_owned(),
+        );
     }
     let tiers = &config.inference.tiers;
     for (key, tier) in [("t1", &tiers.t1), ("t2", &tiers.t2)] {
@@ -262,11 +273,15 @@ fn unused(config: &Config) -> Vec<&'static str> {
         );
     }
     note(
-        config.inference.embeddings.provider != "local",
+        !matches!(
+            config.inference.embeddings.provider.as_str(),
+            "local" | "venice"
+        ),
         "inference.embeddings.provider",
     );
     note(
-        config.inference.embeddings.venice_model != "text-embedding-bge-m3",
+        config.inference.embeddings.venice_model != "text-embedding-bge-m3"
+            && config.inference.embeddings.provider != "venice",
         "inference.embeddings.venice_model",
     );
     keys
@@ -362,6 +377,13 @@ fn trusts_local(config: &Config) -> bool {
         }))
         .peekable();
     all.peek().is_some() && all.all(|trusted| trusted)
+}
+
+/// The model for embeddings, where the owner chose Venice. A local model is not built in, so
+/// `local` leaves the choice to the gateway.
+fn embedder(config: &Config) -> Option<String> {
+    let embeddings = &config.inference.embeddings;
+    (embeddings.provider == "venice").then(|| format!("venice/{}", embeddings.venice_model))
 }
 
 fn bankr(config: &BankrConfig) -> BankrPolicy {

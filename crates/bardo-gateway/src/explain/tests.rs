@@ -1,3 +1,5 @@
+use bardo_types::unit::UnitInterval;
+
 use super::*;
 
 fn refused() -> Explanation {
@@ -17,7 +19,7 @@ fn refused() -> Explanation {
         }),
         intent: Intent {
             require: vec![Feature::Tee],
-            cost_sensitivity: 0.35,
+            cost_sensitivity: UnitInterval::new(0.35).unwrap(),
             quality: Quality::High,
             ..Intent::default()
         },

@@ -109,7 +109,7 @@ fn needs(page: &mut Page, view: &View<'_>, row: Option<&Subsystem>) {
     let quality = format!(
         "{}: {}{}",
         intent.quality.as_str(),
-        quality_words(intent.quality, intent.cost_sensitivity),
+        quality_words(intent.quality, intent.cost_sensitivity.get()),
         why(
             row,
             |table| table.quality == intent.quality,
@@ -136,8 +136,7 @@ fn needs(page: &mut Page, view: &View<'_>, row: Option<&Subsystem>) {
             )
         ),
     );
-    let same_cost =
-        |table: &Intent| (table.cost_sensitivity - intent.cost_sensitivity).abs() < f64::EPSILON;
+    let same_cost = |table: &Intent| table.cost_sensitivity == intent.cost_sensitivity;
     page.entry(
         "cost",
         LABEL,

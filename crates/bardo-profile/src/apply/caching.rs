@@ -7,7 +7,7 @@ use bardo_types::model::Dialect;
 use bardo_types::privacy::SecurityClass;
 use serde_json::json;
 
-use super::Setup;
+use super::ProfileApplication;
 use crate::members::Marks;
 
 fn ephemeral() -> RawJson {
@@ -29,7 +29,7 @@ fn is_marked(request: &ChatRequest) -> bool {
     request.cache.automatic.is_some() || request.any_part(marked) || request.tools.iter().any(tool)
 }
 
-impl Setup<'_> {
+impl ProfileApplication<'_> {
     /// Costs more where it is not taken, and changes nothing else, so nothing is recorded.
     pub(super) fn cache_key(&mut self, wanted: Option<&str>) {
         if let Some(key) = wanted

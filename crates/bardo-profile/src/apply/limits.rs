@@ -2,13 +2,13 @@
 
 use bardo_types::model::Effort;
 
-use super::{DEFAULT, Setup};
-use crate::effort::Tokens;
+use super::{DEFAULT, ProfileApplication};
+use crate::effort::EffortTokens;
 
 /// The most that is asked of a model of which nobody says how much it can answer.
 const MOST_UNKNOWN: u64 = 8_192;
 
-impl Setup<'_> {
+impl ProfileApplication<'_> {
     /// Limits the answer where its caller does not. Thinking counts towards the same limit, so
     /// where the model thinks, room for it is added.
     pub(super) fn limit(&mut self, answer: Option<u64>) {
@@ -18,7 +18,7 @@ impl Setup<'_> {
         }
         let room = if self.thinks {
             let effort = self.request.reasoning.effort.unwrap_or(Effort::Medium);
-            Tokens::of(effort).allowance
+            EffortTokens::of(effort).allowance
         } else {
             0
         };

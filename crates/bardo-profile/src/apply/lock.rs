@@ -3,7 +3,7 @@
 use bardo_types::chat::{OutputFormat, ReasoningRequest, Sampling};
 use bardo_types::json::RawJson;
 
-use super::{DEFAULT, Setup};
+use super::{DEFAULT, ProfileApplication};
 
 /// What the caller's own request said.
 pub(super) struct Said {
@@ -12,7 +12,7 @@ pub(super) struct Said {
     output: OutputFormat,
 }
 
-impl Setup<'_> {
+impl ProfileApplication<'_> {
     /// Takes out what a locked profile decides: sampling as a whole, how hard to think and the
     /// shape of the answer where the profile names them.
     pub(super) fn unsay(&mut self) -> Said {

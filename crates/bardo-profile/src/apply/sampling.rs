@@ -4,7 +4,7 @@ use bardo_types::chat::Sampling;
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 
-use super::{DEFAULT, Setup};
+use super::{DEFAULT, ProfileApplication};
 use crate::wanted::MinPFallback;
 
 const THINKS: &str = "thinking";
@@ -36,7 +36,7 @@ fn number(value: impl serde::Serialize) -> RawJson {
     RawJson::of(&value).expect("a finite number is JSON")
 }
 
-impl Setup<'_> {
+impl ProfileApplication<'_> {
     /// Whether the profile says how words are drawn.
     pub(super) fn wants_sampling(&self) -> bool {
         let profile = &self.wanted.profile;
@@ -61,7 +61,8 @@ impl Setup<'_> {
         }
     }
 
-    pub(super) fn draw(&mut self) {
+    /// Sets the sampling parameters, without those that exclude each other.
+    pub(super) fn apply_sampling(&mut self) {
         let mute = self.mute();
         let profile = &self.wanted.profile;
         let own_temperature = self.temperature(profile.temperature, mute);

@@ -4,7 +4,7 @@ use bardo_types::chat::{OutputFormat, Part, Tool, ToolChoice};
 use bardo_types::model::{Dialect, Service, ToolFormat};
 use bardo_types::profile::ResponseSchema;
 
-use super::Setup;
+use super::ProfileApplication;
 use crate::schema::{SchemaCheck, SchemaMode};
 
 /// What the words for a schema begin with.
@@ -13,7 +13,7 @@ const RESPOND_ONLY: &str = "Respond ONLY with valid JSON matching this schema:";
 /// What the tool is for whose arguments are the answer.
 const ANSWERS: &str = "Gives the answer. Call it exactly once, with the whole answer.";
 
-impl Setup<'_> {
+impl ProfileApplication<'_> {
     pub(super) fn shape(&mut self, schema: Option<&ResponseSchema>) {
         let Some(schema) = schema else { return };
         let mode = match &self.request.output {

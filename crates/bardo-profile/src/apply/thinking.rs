@@ -4,8 +4,8 @@ use bardo_types::chat::{ThinkingDisplay, ThinkingMode, ToolChoice};
 use bardo_types::model::{Dialect, Effort, Service};
 
 use super::sampling::is_set;
-use super::{DEFAULT, Setup};
-use crate::effort::Tokens;
+use super::{DEFAULT, ProfileApplication};
+use crate::effort::EffortTokens;
 
 /// The least number of thinking tokens that a model takes.
 const LEAST_BUDGET: u64 = 1_024;
@@ -18,7 +18,7 @@ const MOST_UNKNOWN: u64 = 32_000;
 const TELL_NONE: &str = "Answer directly. Do not explain your reasoning.";
 const TELL_HIGH: &str = "Think through this step by step. Show your reasoning.";
 
-impl Setup<'_> {
+impl ProfileApplication<'_> {
     pub(super) fn think(&mut self, effort: Option<Effort>) {
         let said = &self.request.reasoning;
         match (effort, said.mode, said.effort) {
@@ -178,7 +178,7 @@ impl Setup<'_> {
 
     /// A number of thinking tokens that fits below every limit.
     fn budget(&mut self, effort: Effort) {
-        let wanted = Tokens::of(effort).budget;
+        let wanted = EffortTokens::of(effort).budget;
         let most = match self.caps.max_output_tokens {
             0 => MOST_UNKNOWN,
             most => most,

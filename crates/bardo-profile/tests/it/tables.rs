@@ -205,7 +205,7 @@ fn every_cell_is_in_the_data_and_there_are_no_other_rows() {
 fn the_column_special_is_in_the_data_too() {
     let table = ProfileTable::embedded();
     let row = |name: &str| table.row(name).unwrap();
-    let of = |what: fn(&bardo_profile::Row) -> bool| -> Vec<&str> {
+    let of = |what: fn(&bardo_profile::ProfileRow) -> bool| -> Vec<&str> {
         table
             .rows()
             .filter(|(_, row)| what(row))

@@ -16,11 +16,11 @@ pub(super) const RATING_MAX: u8 = 100;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct CatalogFile {
     dated: String,
     family: BTreeMap<String, Capabilities>,
     guesses: Rows<Guess>,
-    models: Rows<Row>,
+    models: Rows<CatalogRow>,
     #[serde(default)]
     successors: Rows<Successor>,
     backend: BTreeMap<Service, Reseller>,
@@ -54,7 +54,7 @@ struct Successor {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct CatalogRow {
     id: String,
     name: String,
     vendor: String,
@@ -195,7 +195,7 @@ impl PriceRow {
     }
 }
 
-impl Row {
+impl CatalogRow {
     fn read(&self, families: &BTreeMap<String, Capabilities>) -> Result<KnownModel, CatalogError> {
         let model = || self.id.clone();
         let mut capabilities = families
@@ -244,7 +244,7 @@ impl Catalog {
     /// # Errors
     /// See [`CatalogError`].
     pub fn parse(text: &str) -> Result<Self, CatalogError> {
-        let file: File = toml::from_str(text)?;
+        let file: CatalogFile = toml::from_str(text)?;
         let mut models = BTreeMap::new();
         for row in &file.models.rows {
             let known = row.read(&file.family)?;

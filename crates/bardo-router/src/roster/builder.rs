@@ -9,7 +9,7 @@ use super::naming::spelled;
 use super::{BackendModels, BackendSpec, Candidate, Pricing, Roster, is_maker};
 use crate::catalog::Catalog;
 use crate::name::normalize;
-use crate::rated::{Pool, RatedCandidate, Terms};
+use crate::rated::{CandidatePool, RatedCandidate, Terms};
 use crate::services;
 
 /// Collects what a [`Roster`] is made of.
@@ -75,7 +75,7 @@ impl RosterBuilder {
             written: Vec::new(),
             catalog: self.catalog,
             terms: self.terms,
-            pool: Pool::default(),
+            pool: CandidatePool::default(),
         };
         for (index, (spec, models, price)) in self.backends.into_iter().enumerate() {
             // OpenRouter has hundreds of models: until it has listed them, any name may be one.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use bardo_types::feature::Feature;
+use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::hints::{IntentHints, RouteHints};
 use bardo_types::intent::Quality;
 use bardo_types::model::{ModelEntry, Price, Service, Tier};
@@ -18,7 +18,7 @@ use super::*;
 use crate::catalog::Catalog;
 use crate::pareto::Point;
 use crate::policy::{BankrPolicy, Mode, Weights};
-use crate::request::{HealthView, NoHealth, Observation, State};
+use crate::request::{HealthState, HealthView, NoHealth, ObservedHealth};
 use crate::roster::{BackendModels, BackendSpec, ModelFilter, RosterBuilder};
 
 const NAMES: [&str; 6] = [
@@ -65,14 +65,14 @@ struct Call {
 }
 
 impl HealthView for Call {
-    fn observe(&self, candidate: &Candidate) -> Observation {
-        Observation {
+    fn observe(&self, candidate: &Candidate) -> ObservedHealth {
+        ObservedHealth {
             state: if candidate.backend == self.down {
-                State::Down
+                HealthState::Down
             } else {
-                State::Unknown
+                HealthState::Unknown
             },
-            ..Observation::default()
+            ..ObservedHealth::default()
         }
     }
 }
@@ -359,7 +359,7 @@ fn least(world: &World, call: &Call) -> SecurityClass {
     })
 }
 
-fn keeps(world: &World, choice: &Choice, class: SecurityClass, call: &Call) -> bool {
+fn keeps(world: &World, choice: &RoutedCandidate, class: SecurityClass, call: &Call) -> bool {
     let (_, service) = SERVICES[world.backends[choice.candidate.backend].0];
     let entry = choice.candidate.entry.security;
     if service != Service::Local {
@@ -370,7 +370,7 @@ fn keeps(world: &World, choice: &Choice, class: SecurityClass, call: &Call) -> b
 }
 
 fn names(route: &Route) -> Vec<(usize, String)> {
-    let name = |choice: &Choice| {
+    let name = |choice: &RoutedCandidate| {
         let candidate = &choice.candidate;
         (candidate.backend, candidate.entry.id.clone())
     };
@@ -439,7 +439,7 @@ fn named(call: &Call, route: &Route) -> Result<(), TestCaseError> {
     }
     if name != "*" {
         // Those that meet a floor which yields come before those that do not.
-        let place = |c: &Choice| (c.security < route.wished_class, c.candidate.backend);
+        let place = |c: &RoutedCandidate| (c.security < route.wished_class, c.candidate.backend);
         let order: Vec<(bool, usize)> = route.choices.iter().map(place).collect();
         prop_assert!(order.is_sorted() && !route.automatic);
     }
@@ -454,7 +454,7 @@ fn ordered(world: &World, call: &Call, route: &Route) -> Result<(), TestCaseErro
     if world.policy.mode != Mode::Ordered || has_route || call.down < 8 {
         return Ok(());
     }
-    let spare = |choice: &Choice| {
+    let spare = |choice: &RoutedCandidate| {
         let (_, service) = SERVICES[world.backends[choice.candidate.backend].0];
         matches!(service, Service::Local | Service::Venice)
     };

@@ -1,4 +1,4 @@
-use bardo_types::feature::Feature;
+use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::hints::{IntentHints, RouteHints};
 use bardo_types::intent::Quality;
 use bardo_types::model::{Capabilities, Dialect, ModelEntry, Price, Service, Tier};
@@ -11,7 +11,7 @@ use super::*;
 use crate::catalog::Catalog;
 use crate::decision::RefusalKind;
 use crate::policy::{BankrPolicy, Mode};
-use crate::request::{Facts, HealthView, Kind, NoHealth, Observation, State};
+use crate::request::{Facts, HealthState, HealthView, Kind, NoHealth, ObservedHealth};
 use crate::roster::{BackendModels, BackendSpec, ModelFilter, RosterBuilder};
 
 mod agents;
@@ -142,7 +142,7 @@ fn router(backends: Vec<Listed>, policy: Policy) -> Router {
     }
     let high = Intent {
         quality: Quality::High,
-        cost_sensitivity: 0.3,
+        cost_sensitivity: UnitInterval::new(0.3).unwrap(),
         prefer: vec![Feature::InterleavedThinking, Feature::Citations],
         ..Intent::default()
     };
@@ -154,7 +154,7 @@ fn router(backends: Vec<Listed>, policy: Policy) -> Router {
     let death = Intent {
         quality: Quality::Maximum,
         require: vec![Feature::VisibleThinking],
-        cost_sensitivity: 0.0,
+        cost_sensitivity: UnitInterval::new(0.0).unwrap(),
         ..Intent::default()
     };
     let mut rows = [
@@ -167,7 +167,7 @@ fn router(backends: Vec<Listed>, policy: Policy) -> Router {
             "pulse",
             Intent {
                 quality: Quality::Low,
-                cost_sensitivity: 0.8,
+                cost_sensitivity: UnitInterval::new(0.8).unwrap(),
                 ..Intent::default()
             },
         ),
@@ -264,7 +264,7 @@ impl Ask<'_> {
 }
 
 fn names(router: &Router, route: &Route) -> Vec<String> {
-    let name = |choice: &Choice| {
+    let name = |choice: &RoutedCandidate| {
         let backend = &router.roster().backends()[choice.candidate.backend].name;
         format!("{backend}/{}", choice.candidate.entry.id)
     };
@@ -295,15 +295,15 @@ fn first(router: &Router, ask: &Ask<'_>, expected: &str) {
 struct Down(&'static [usize]);
 
 impl HealthView for Down {
-    fn observe(&self, candidate: &Candidate) -> Observation {
+    fn observe(&self, candidate: &Candidate) -> ObservedHealth {
         let state = if self.0.contains(&candidate.backend) {
-            State::Down
+            HealthState::Down
         } else {
-            State::Healthy
+            HealthState::Healthy
         };
-        Observation {
+        ObservedHealth {
             state,
-            ..Observation::default()
+            ..ObservedHealth::default()
         }
     }
 }
@@ -311,10 +311,10 @@ impl HealthView for Down {
 struct Slow(&'static str, u64);
 
 impl HealthView for Slow {
-    fn observe(&self, candidate: &Candidate) -> Observation {
-        Observation {
+    fn observe(&self, candidate: &Candidate) -> ObservedHealth {
+        ObservedHealth {
             p90_ms: (candidate.entry.id == self.0).then_some(self.1),
-            ..Observation::default()
+            ..ObservedHealth::default()
         }
     }
 }

@@ -133,7 +133,10 @@ fn the_twelve_intents_are_as_documented() {
         assert_eq!(intent.require, require, "{name}");
         assert_eq!(intent.prefer, prefer, "{name}");
         assert_eq!(intent.max_latency_ms, latency, "{name}");
-        assert!((intent.cost_sensitivity - cost).abs() < 1e-12, "{name}");
+        assert!(
+            (intent.cost_sensitivity.get() - cost).abs() < 1e-12,
+            "{name}"
+        );
         assert!(!intent.diem_available && intent.model.is_none(), "{name}");
         assert_eq!(intent.low_effort, name == "heartbeat_t1", "{name}");
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bardo_router::{
-    BackendModels, BackendSpec, Candidate, Catalog, Facts, HealthView, Kind, ModelFilter,
-    Observation, Policy, Refusal, Roster, RosterBuilder, Route, RouteRequest, Router, State,
+    BackendModels, BackendSpec, Candidate, Catalog, Facts, HealthState, HealthView, Kind,
+    ModelFilter, ObservedHealth, Policy, Refusal, Roster, RosterBuilder, Route, RouteRequest,
+    Router,
 };
 use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::hints::RouteHints;
@@ -210,13 +211,13 @@ impl<'a> Measured<'a> {
 }
 
 impl HealthView for Measured<'_> {
-    fn observe(&self, candidate: &Candidate) -> Observation {
+    fn observe(&self, candidate: &Candidate) -> ObservedHealth {
         let name = self.roster.backends()[candidate.backend].name.as_str();
         let measured = P90_MS.iter().find(|(id, _)| *id == candidate.entry.id);
-        Observation {
+        ObservedHealth {
             state: match self.down.contains(&name) {
-                true => State::Down,
-                false => State::Healthy,
+                true => HealthState::Down,
+                false => HealthState::Healthy,
             },
             p50_ms: measured.map(|(_, p90)| p90 / 2),
             p90_ms: measured.map(|(_, p90)| *p90),

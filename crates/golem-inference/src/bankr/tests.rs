@@ -9,11 +9,11 @@ use crate::runtime::{Runtime, Setup};
 
 /// Books in memory.
 struct Books {
-    state: Mutex<State>,
+    state: Mutex<ApiState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ApiState {
     balance: u64,
     /// What a top-up answers instead of being done.
     failure: Option<CreditsError>,

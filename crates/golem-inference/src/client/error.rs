@@ -10,7 +10,7 @@ use serde_json::Value;
 pub enum ClientError {
     /// The gateway said no.
     #[error("{0}")]
-    Refused(Box<Refusal>),
+    Refused(Box<ErrorAnswer>),
     /// There is no connection to the gateway: nothing was sent.
     #[error("cannot reach {endpoint}: {source}")]
     Unreachable {
@@ -42,7 +42,7 @@ pub enum ClientError {
 
 /// A request that the gateway turned away, and how to mend it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ErrorAnswer {
     /// The HTTP status.
     pub status: u16,
     /// The stable code, e.g. `feature_unavailable`; each has a page in `docs/errors`.
@@ -61,7 +61,7 @@ pub struct Refusal {
     pub request_id: String,
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for ErrorAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} ({}): {}", self.code, self.status, self.message)?;
         if !self.missing.is_empty() {
@@ -74,8 +74,8 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-impl From<Refusal> for ClientError {
-    fn from(refusal: Refusal) -> Self {
+impl From<ErrorAnswer> for ClientError {
+    fn from(refusal: ErrorAnswer) -> Self {
         Self::Refused(Box::new(refusal))
     }
 }
@@ -83,7 +83,7 @@ impl From<Refusal> for ClientError {
 /// The longest message that is kept of a body that is none of ours.
 const MESSAGE_MAX: usize = 200;
 
-impl Refusal {
+impl ErrorAnswer {
     pub(crate) fn read(head: &Parts, body: &[u8]) -> Self {
         let raw: Value = serde_json::from_slice(body).unwrap_or_default();
         let error = raw.get("error").unwrap_or(&Value::Null);
@@ -131,13 +131,13 @@ mod tests {
 
     use super::*;
 
-    fn read(status: u16, headers: &[(&str, &str)], body: &str) -> Refusal {
+    fn read(status: u16, headers: &[(&str, &str)], body: &str) -> ErrorAnswer {
         let mut response = Response::builder().status(status);
         for (name, value) in headers {
             response = response.header(*name, *value);
         }
         let (head, ()) = response.body(()).unwrap().into_parts();
-        Refusal::read(&head, body.as_bytes())
+        ErrorAnswer::read(&head, body.as_bytes())
     }
 
     #[test]

@@ -90,13 +90,13 @@ impl std::fmt::Display for Endpoint {
     }
 }
 
-type Pool = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+type ConnectionPool = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 /// The connections to one server.
 pub(crate) struct Http {
     endpoint: Endpoint,
     patience: Duration,
-    pool: Pool,
+    pool: ConnectionPool,
 }
 
 impl fmt::Debug for Http {

@@ -24,8 +24,8 @@ pub struct Naive {
     pub quiet_ticks: u64,
 }
 
-/// Tokens of a prompt and of its answer.
-type Tokens = (u64, u64);
+/// TokenCounts of a prompt and of its answer.
+type TokenCounts = (u64, u64);
 
 impl Baseline {
     /// Asks the model two small things. Gives also an answer, which says whether this is a
@@ -111,7 +111,7 @@ impl Measure {
     }
 
     /// The tokens that the agent itself asked for.
-    fn own_tokens(&self, thought: &Thought) -> Tokens {
+    fn own_tokens(&self, thought: &Thought) -> TokenCounts {
         let (input, output) = thought.tokens();
         if !has_grown(thought) {
             return (input, output);
@@ -148,7 +148,7 @@ fn probe(model: &str, question: &str, answer: &str) -> CallSpec {
     spec
 }
 
-/// Tokens in, tokens out, micro-USD.
+/// TokenCounts in, tokens out, micro-USD.
 type Measured = (u64, u64, u64);
 
 async fn measure(client: &Client, spec: &CallSpec) -> Result<(Option<Measured>, Reply), String> {

@@ -10,7 +10,7 @@ use super::{Day, Thought};
 
 /// One line of the table.
 #[derive(Default)]
-struct Row {
+struct BillRow {
     calls: usize,
     input: u64,
     output: u64,
@@ -20,12 +20,12 @@ struct Row {
     routes: BTreeMap<String, usize>,
     lost: BTreeMap<String, usize>,
     tiers: BTreeSet<String>,
-    setup: Setup,
+    setup: ReportedSetup,
 }
 
 /// How the models of a row were set up.
 #[derive(Default)]
-struct Setup {
+struct ReportedSetup {
     temperature: Option<(f64, f64)>,
     efforts: BTreeSet<String>,
     schemas: BTreeSet<String>,
@@ -33,7 +33,7 @@ struct Setup {
     not_taken: BTreeSet<String>,
 }
 
-impl Setup {
+impl ReportedSetup {
     fn add(&mut self, thought: &Thought, not_taken: Vec<String>) {
         self.not_taken.extend(not_taken);
         let Some(receipt) = &thought.receipt else {
@@ -49,7 +49,7 @@ impl Setup {
     }
 }
 
-impl std::fmt::Display for Setup {
+impl std::fmt::Display for ReportedSetup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut parts = Vec::new();
         match self.temperature {
@@ -70,7 +70,7 @@ impl std::fmt::Display for Setup {
     }
 }
 
-impl Row {
+impl BillRow {
     fn add(&mut self, thought: &Thought) {
         let (input, output) = thought.tokens();
         self.calls += 1;
@@ -132,7 +132,7 @@ pub fn report(day: &Day, wall: Duration) -> String {
 #[must_use]
 pub fn report_json(day: &Day, wall: Duration) -> Value {
     let (rows, total) = bill(day);
-    let row = |name: &str, row: &Row| {
+    let row = |name: &str, row: &BillRow| {
         json!({
             "subsystem": name, "calls": row.calls, "tiers": row.tiers, "route": row.route(),
             "input_tokens": row.input, "output_tokens": row.output, "usd": usd(row.micro_usd),
@@ -172,15 +172,15 @@ pub fn report_json(day: &Day, wall: Duration) -> Value {
 }
 
 /// The lines of the bill, by name, and their sum.
-fn bill(day: &Day) -> (Vec<(&str, Row)>, Row) {
-    let mut rows: Vec<(&str, Row)> = Vec::new();
-    let mut total = Row::default();
+fn bill(day: &Day) -> (Vec<(&str, BillRow)>, BillRow) {
+    let mut rows: Vec<(&str, BillRow)> = Vec::new();
+    let mut total = BillRow::default();
     for thought in day.answered() {
         let known = rows.iter_mut().find(|(name, _)| *name == thought.subsystem);
         match known {
             Some((_, row)) => row.add(thought),
             None => {
-                let mut row = Row::default();
+                let mut row = BillRow::default();
                 row.add(thought);
                 rows.push((&thought.subsystem, row));
             }
@@ -221,7 +221,7 @@ fn head(out: &mut String, day: &Day, wall: Duration) {
     );
 }
 
-fn table(out: &mut String, rows: &[(&str, Row)], total: &Row) {
+fn table(out: &mut String, rows: &[(&str, BillRow)], total: &BillRow) {
     let head = [
         "subsystem",
         "calls",
@@ -257,7 +257,7 @@ fn table(out: &mut String, rows: &[(&str, Row)], total: &Row) {
     }
 }
 
-fn cells(name: &str, route: &str, row: &Row) -> [String; 8] {
+fn cells(name: &str, route: &str, row: &BillRow) -> [String; 8] {
     let tiers: Vec<&str> = row.tiers.iter().map(String::as_str).collect();
     let cost = match row.unpriced {
         0 => usd(row.micro_usd),
@@ -285,7 +285,7 @@ fn times(naive: u64, own: u64) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
-fn compare(out: &mut String, day: &Day, total: &Row) {
+fn compare(out: &mut String, day: &Day, total: &BillRow) {
     let Some(baseline) = &day.baseline else {
         let _ = writeln!(
             out,
@@ -330,7 +330,7 @@ fn dollars(micro: u64) -> String {
     format!("{}.{:02}", micro / 1_000_000, micro / 10_000 % 100)
 }
 
-fn tell(out: &mut String, day: &Day, rows: &[(&str, Row)]) {
+fn tell(out: &mut String, day: &Day, rows: &[(&str, BillRow)]) {
     let setups = rows.iter().map(|(name, row)| (name, row.setup.to_string()));
     let told: Vec<_> = setups.filter(|(_, setup)| !setup.is_empty()).collect();
     if !told.is_empty() {

@@ -18,7 +18,7 @@ pub enum Regime {
 }
 
 /// How often, in 1/1,000 of all ticks, something happens, and how it is.
-struct Row {
+struct RegimeRow {
     /// Ticks on which some probe speaks.
     events: u32,
     /// Of these, ticks that call for deliberation.
@@ -39,17 +39,17 @@ impl Regime {
         }
     }
 
-    const fn row(self) -> Row {
+    const fn row(self) -> RegimeRow {
         match self {
-            Self::BullLowVol => Row {
+            Self::BullLowVol => RegimeRow {
                 events: 100,
                 grave: 200,
             },
-            Self::Normal => Row {
+            Self::Normal => RegimeRow {
                 events: 200,
                 grave: 250,
             },
-            Self::BearHighVol => Row {
+            Self::BearHighVol => RegimeRow {
                 events: 400,
                 grave: 375,
             },

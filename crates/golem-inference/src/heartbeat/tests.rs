@@ -5,7 +5,7 @@ fn quiet() -> Vec<Probe> {
 }
 
 #[track_caller]
-fn check(probes: &[Probe], tier: Tier, reasons: &[Reason]) {
+fn check(probes: &[Probe], tier: Tier, reasons: &[EscalationReason]) {
     let beat = Heartbeat::default().observe(probes);
     assert_eq!((beat.tier, &beat.reasons[..]), (tier, reasons));
 }
@@ -27,14 +27,14 @@ fn known_anomalies_of_little_value_are_t1() {
         check(
             &[Probe::new("price", severity)],
             Tier::T1,
-            &[Reason::Anomaly],
+            &[EscalationReason::Anomaly],
         );
     }
     // What is low is not worth deliberation, however new and valuable.
     let low = Probe::new("gas", Severity::Low)
         .novel()
         .at_stake(MicroUsd::new(u64::MAX >> 1));
-    check(&[low], Tier::T1, &[Reason::Anomaly]);
+    check(&[low], Tier::T1, &[EscalationReason::Anomaly]);
 }
 
 #[test]
@@ -42,31 +42,35 @@ fn novelty_stakes_conflict_and_the_worst_are_t2() {
     let moderate = || Probe::new("price", Severity::Moderate);
     let just = Rules::default().high_stakes;
     let below = MicroUsd::new(just.get() - 1);
-    check(&[moderate().at_stake(below)], Tier::T1, &[Reason::Anomaly]);
+    check(
+        &[moderate().at_stake(below)],
+        Tier::T1,
+        &[EscalationReason::Anomaly],
+    );
     check(
         &[moderate().at_stake(just)],
         Tier::T2,
-        &[Reason::Anomaly, Reason::Stakes],
+        &[EscalationReason::Anomaly, EscalationReason::Stakes],
     );
     check(
         &[moderate().novel()],
         Tier::T2,
-        &[Reason::Anomaly, Reason::Novelty],
+        &[EscalationReason::Anomaly, EscalationReason::Novelty],
     );
     check(
         &[moderate().leaning(Lean::Up), moderate().leaning(Lean::Down)],
         Tier::T2,
-        &[Reason::Anomaly, Reason::Conflict],
+        &[EscalationReason::Anomaly, EscalationReason::Conflict],
     );
     check(
         &[moderate().leaning(Lean::Up), moderate().leaning(Lean::Up)],
         Tier::T1,
-        &[Reason::Anomaly],
+        &[EscalationReason::Anomaly],
     );
     check(
         &[Probe::new("oracle", Severity::Critical)],
         Tier::T2,
-        &[Reason::Anomaly, Reason::Critical],
+        &[EscalationReason::Anomaly, EscalationReason::Critical],
     );
 }
 
@@ -78,7 +82,10 @@ fn a_relapse_is_t2() {
     assert_eq!(heart.observe(&quiet()).mood, Mood::Recovering);
     let again = heart.observe(&alarm);
     assert_eq!(again.tier, Tier::T2);
-    assert_eq!(again.reasons, [Reason::Anomaly, Reason::Relapse]);
+    assert_eq!(
+        again.reasons,
+        [EscalationReason::Anomaly, EscalationReason::Relapse]
+    );
 }
 
 #[test]

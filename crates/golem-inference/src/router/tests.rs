@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use bardo_types::intent::Quality;
 use bardo_types::phase::Phase;
+use bardo_types::unit::UnitInterval;
 
 use super::*;
 use crate::adapter::ProviderAdapter;
@@ -106,14 +107,14 @@ async fn how_alive_the_agent_is_goes_with_each_call() {
     runtime.call(thought("daimon")).await.unwrap();
     runtime.set_mortality(Mortality::new(0.05));
     let mut spec = thought("daimon");
-    spec.hints.vitality = Some(0.9);
+    spec.hints.vitality = UnitInterval::new(0.9);
     runtime.call(spec).await.unwrap();
 
     let asked = gateway.asked();
     let hints = &asked[0].hints;
     assert_eq!(
         (hints.vitality, hints.phase),
-        (Some(0.2), Some(Phase::Desperate))
+        (UnitInterval::new(0.2), Some(Phase::Desperate))
     );
     assert_eq!(hints.sustainability, Some(0.4));
     assert_eq!(hints.tick, Some(41));
@@ -122,7 +123,7 @@ async fn how_alive_the_agent_is_goes_with_each_call() {
     assert_eq!(hints.regime.as_deref(), Some("normal"));
     assert_eq!(
         asked[1].hints.vitality,
-        Some(0.9),
+        UnitInterval::new(0.9),
         "the call's own word wins"
     );
     assert_eq!(asked[1].hints.phase, Some(Phase::Terminal));

@@ -1,5 +1,6 @@
 use bardo_types::money::MicroUsd;
 use bardo_types::secret::Secret;
+use bardo_types::unit::UnitInterval;
 use golem_inference::client::{Delta, Endpoint};
 use golem_inference::partition::Caps;
 use golem_inference::reply::Cost;
@@ -15,7 +16,7 @@ const WHOLE: &str = r#"{"choices":[{"index":0,"finish_reason":"stop","message":{
 
 fn thought() -> CallSpec {
     let mut spec = CallSpec::new("risk", vec![Message::user("Is it safe?")]);
-    spec.hints.vitality = Some(0.4);
+    spec.hints.vitality = UnitInterval::new(0.4);
     spec
 }
 

@@ -3,6 +3,7 @@
 mod routing;
 
 use bardo_types::ids::AccountId;
+use bardo_types::unit::UnitInterval;
 
 use super::{Config, Providers};
 
@@ -38,11 +39,7 @@ impl Config {
             ("retry_budget", self.upstream.retry_budget),
             ("breaker.error_rate", breaker.error_rate),
         ] {
-            if !(0.0..=1.0).contains(&share) {
-                return Err(format!(
-                    "`upstream.{key}` must be between 0 and 1, not {share}"
-                ));
-            }
+            UnitInterval::try_from(share).map_err(|error| format!("`upstream.{key}`: {error}"))?;
         }
         for (key, count) in [
             ("failures", breaker.failures),

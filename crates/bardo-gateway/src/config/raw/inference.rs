@@ -48,6 +48,9 @@ pub(crate) struct RawInference {
     /// Largest cost of a single call of a dying agent, in USD.
     #[schemars(with = "f64")]
     pub(crate) death_reserve_usd: serde_json::Number,
+    /// Write the testament of a dying agent only in attested hardware: short for
+    /// `profiles.death_testament.tee_mode`.
+    pub(crate) sealed_testament: bool,
     /// How to replace `min_p` for models without it.
     pub(crate) min_p_fallback: RawMinPFallback,
     /// Use of the providers' prompt caches.
@@ -147,7 +150,8 @@ pub(crate) struct Caching {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Embeddings {
-    /// Backend: `local`, or a configured one.
+    /// Backend that serves embeddings for `bardo/auto`: `venice`, or `local` to let the gateway
+    /// choose.
     pub(crate) provider: String,
     /// Embedding model at Venice.
     pub(crate) venice_model: String,

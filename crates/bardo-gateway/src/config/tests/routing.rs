@@ -167,6 +167,40 @@ fn overrides_of_profiles_hold_where_nobody_locked_them() {
 }
 
 #[test]
+fn a_sealed_testament_needs_attested_hardware_unless_its_profile_says_otherwise() {
+    let tee_mode = |yaml: &str| {
+        let all = profiles(&read(yaml));
+        all.get("death_testament")
+            .and_then(|profile| profile.tee_mode)
+    };
+    assert_eq!(tee_mode("{}"), None);
+    assert_eq!(
+        tee_mode("inference: { sealed_testament: true }"),
+        Some(true)
+    );
+    let own =
+        "inference: { sealed_testament: true, profiles: { death_testament: { tee_mode: false } } }";
+    assert_eq!(tee_mode(own), Some(false));
+}
+
+#[test]
+fn embeddings_come_from_the_model_of_venice_where_the_owner_says_so() {
+    let embedder = |yaml: &str| policy(&read(yaml)).embedder;
+    assert_eq!(embedder("{}"), None);
+    let venice = "inference: { embeddings: { provider: venice } }";
+    assert_eq!(
+        embedder(venice).as_deref(),
+        Some("venice/text-embedding-bge-m3")
+    );
+    let told = notices(&read(venice)).join("\n");
+    assert!(
+        told.contains("`inference.embeddings.provider` names `venice`"),
+        "{told}"
+    );
+    assert!(!told.contains("venice_model"), "{told}");
+}
+
+#[test]
 fn without_marks_for_caches_no_profile_asks_for_them() {
     let config = read("inference: { caching: { auto_cache_control: false } }");
     let all = profiles(&config);

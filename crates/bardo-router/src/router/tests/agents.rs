@@ -150,7 +150,7 @@ fn a_caller_without_hints_minds_the_cost_as_its_tier_does() {
     let all = router(vec![blockrun()], Policy::default());
     let sensitivity = |ask: &Ask<'_>, tier: Option<&str>| {
         let route = ask.with(|request| all.route(&RouteRequest { tier, ..*request }));
-        route.unwrap().intent.cost_sensitivity
+        route.unwrap().intent.cost_sensitivity.get()
     };
     let mut ask = Ask::default();
     // 0.6 is that of a conversation.

@@ -225,15 +225,15 @@ fn prices_that_nobody_means_are_counted_and_never_chosen() {
 struct Failing(usize);
 
 impl HealthView for Failing {
-    fn observe(&self, candidate: &Candidate) -> Observation {
+    fn observe(&self, candidate: &Candidate) -> ObservedHealth {
         let is_it = candidate.backend == self.0;
-        Observation {
+        ObservedHealth {
             state: if is_it {
-                State::Degraded
+                HealthState::Degraded
             } else {
-                State::Healthy
+                HealthState::Healthy
             },
-            ..Observation::default()
+            ..ObservedHealth::default()
         }
     }
 }
@@ -364,6 +364,36 @@ fn t1_is_small_and_vectors_come_from_models_that_make_them() {
     let mut ask = Ask::default();
     ask.facts.embeddings = true;
     check(&all, &ask, &["blockrun/text-embedding"]);
+}
+
+#[test]
+fn the_owners_model_for_embeddings_serves_them_alone_and_nothing_else() {
+    let vectors = |name: &str| {
+        let mut vectors = model(name, None, 0, 1);
+        vectors.embeddings = true;
+        vectors
+    };
+    let setup = |embedder: &str| {
+        let (mut first, mut second) = (blockrun(), venice());
+        first.2.push(vectors("text-embedding"));
+        second.2.push(vectors("bge-m3"));
+        let embedder = Some(embedder.to_owned());
+        router(
+            vec![first, second],
+            Policy {
+                embedder,
+                ..Policy::default()
+            },
+        )
+    };
+    let mut ask = Ask::default();
+    ask.facts.embeddings = true;
+    check(&setup("venice/bge-m3"), &ask, &["venice/bge-m3"]);
+    // Vectors of another model would not fit into the same index.
+    let refused = ask.with(|request| setup("venice/unknown").route(request));
+    assert_eq!(refused.unwrap_err().kind, RefusalKind::UnknownModel);
+    let plain = Ask::for_model("bardo/t1");
+    first(&setup("venice/bge-m3"), &plain, "blockrun/gemini-flash");
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn an_explanation_says_why_of_everybody_and_which_line_would_mend_it() {
     for considered in others {
         assert!(!considered.reasons.is_empty(), "{considered:?}");
     }
-    assert!((explained.intent.cost_sensitivity - 0.65).abs() < 1e-12);
+    assert!((explained.intent.cost_sensitivity.get() - 0.65).abs() < 1e-12);
     assert_eq!(explained.advice.len(), 1);
     assert!(explained.advice[0].contains("`providers.venice.api_key`"));
     assert!(!explained.front.is_empty());
