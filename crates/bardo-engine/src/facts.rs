@@ -1,4 +1,4 @@
-//! What a request shows of itself, for choosing who answers it: cheap, local, no model.
+//! Facts of a request for the choice of its backend: cheap, local, no model.
 
 use bardo_router::{Facts, Kind, Shape};
 use bardo_types::chat::{ChatRequest, OutputFormat, Part, Role, Tool};
@@ -7,7 +7,7 @@ use bardo_types::model::Effort;
 
 use crate::size::Size;
 
-/// Of a request in neutral form.
+/// Facts of a request in neutral form.
 pub(crate) fn facts(request: &ChatRequest, size: &Size, stream: bool) -> Facts {
     let uses = FeatureSet::EMPTY
         .with_if(!request.tools.is_empty(), Feature::Tools)
@@ -52,7 +52,7 @@ fn searches(request: &ChatRequest) -> bool {
     request.web_search == Some(true) || request.tools.iter().any(is_search)
 }
 
-/// How hard the caller wants the model to think, where it wants more than the usual.
+/// Reasoning effort that the caller names, from `high` on.
 fn wanted_effort(request: &ChatRequest) -> Option<Effort> {
     let effort = request.reasoning.effort;
     effort.filter(|effort| *effort >= Effort::High)
@@ -67,7 +67,7 @@ fn shows(request: &ChatRequest, wanted: impl Fn(&Part) -> bool) -> bool {
         .any(|message| message.parts.iter().any(&wanted))
 }
 
-/// How much of it is talk, code, tools.
+/// Counts text, code and tools.
 fn shape(request: &ChatRequest) -> Shape {
     let mut shape = Shape {
         tools: count(request.tools.len()),

@@ -15,7 +15,7 @@ pub(crate) struct Failure {
     pub(crate) retry: RetryDecision,
 }
 
-/// What may follow a failed try.
+/// The retries that a failed try allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RetryDecision {
     /// The request would fail at every backend.
@@ -23,10 +23,10 @@ pub(crate) enum RetryDecision {
     /// Surely nothing was done and nothing billed: the same backend may be asked again, not before
     /// this time has passed, or another one at once.
     Same {
-        /// What the provider asked for; nothing when it named no time.
+        /// Time that the provider named, if it named one.
         after: Option<Duration>,
     },
-    /// This backend has said no; another one may be asked.
+    /// The backend refused; another one may be called.
     Other,
     /// The request may have been carried out; asking anybody again could pay twice.
     Unknown,
@@ -42,14 +42,14 @@ impl RetryDecision {
     }
 }
 
-/// How a provider said no.
+/// A refusal of a provider.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Refusal {
     /// The status of its answer.
     pub(crate) status: u16,
     /// The words are a web page: something in front of the provider speaks, not the provider.
     pub(crate) page: bool,
-    /// Who was asked.
+    /// Service that was called.
     pub(crate) service: Service,
     /// The call draws on an account of ours there.
     pub(crate) account: bool,
@@ -158,7 +158,7 @@ impl Failure {
     }
 }
 
-/// What a failure says of the backend itself.
+/// The evidence of a failure about the backend itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attribution {
     /// The backend could not be reached.

@@ -1,4 +1,4 @@
-//! What keeps a request from being relayed as it is, or from going to a backend at all.
+//! Reasons against relaying a request as it is, or against a backend.
 
 use bardo_providers::Endpoint;
 use bardo_router::Candidate;

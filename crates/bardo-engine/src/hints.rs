@@ -31,7 +31,7 @@ use given::Given;
 use mistakes::{cut, no_amount, no_feature, no_hint, one_of, unknown_class, unknown_task};
 pub use schema::hints_schema;
 
-/// What a caller tells about a request beside the request.
+/// Hints of a caller, beside the request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hints {
     /// Names whose loss is an error and not a degradation, features or members of requests.
@@ -44,7 +44,7 @@ pub struct Hints {
     pub session: Option<Arc<str>>,
     /// The part of the caller that asks.
     pub subsystem: Option<Arc<str>>,
-    /// What routing and profiles act on; `None` where nothing of it was said.
+    /// Hints for routing and profiles; `None` without any.
     pub route: Option<Box<RouteHints>>,
     /// The header `x-prompt-cache-key`.
     pub cache_key: Option<Arc<str>>,
@@ -193,7 +193,7 @@ impl Hints {
         }
     }
 
-    /// What was not understood of the hints, or has no effect.
+    /// Warnings about hints that are unknown or without effect.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         self.route.as_ref().map_or(&[], |route| &route.warnings)

@@ -1,4 +1,4 @@
-//! How often, and when, a backend is asked again. `docs/retries.md` gives the reasons.
+//! The budget and the times of retries. `docs/retries.md` gives the reasons.
 
 mod window;
 
@@ -54,7 +54,7 @@ impl RetryBudget {
     }
 }
 
-/// How long to wait before the same backend is asked again.
+/// The wait before the same backend is called again.
 pub(crate) fn pause(after: Option<Duration>, random: u64) -> Duration {
     match after {
         Some(after) => {

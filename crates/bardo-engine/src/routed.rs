@@ -1,4 +1,4 @@
-//! What the router decided about a request, beside its candidates.
+//! The router's decision about a request, beside its candidates.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::subsystem::Subsystem;
 
-/// What the router decided about a request, beside its candidates.
+/// The router's decision about a request, beside its candidates.
 #[derive(Debug, Clone)]
 pub(crate) struct Routed {
     pub(crate) intent: Intent,
@@ -25,18 +25,18 @@ pub(crate) struct Routed {
     pub(crate) choices: Vec<RoutedCandidate>,
     /// The rest of the agent's seed, where it is the seed that pays.
     pub(crate) seed: Option<MicroUsd>,
-    /// How the model is to be set up, where anybody says so.
+    /// Settings of the model, if any source names some.
     pub(crate) wanted: Option<Wanted>,
 }
 
 impl Routed {
-    /// Who is asked, in order.
+    /// Candidates to call, in order.
     pub(crate) fn candidates(&self) -> Vec<Candidate> {
         let candidates = self.choices.iter().map(|choice| &choice.candidate);
         candidates.cloned().collect()
     }
 
-    /// What was decided about one of the candidates.
+    /// The decision about one candidate.
     pub(crate) fn choice(&self, candidate: &Candidate) -> Option<&RoutedCandidate> {
         self.choices.iter().find(|choice| {
             choice.candidate.backend == candidate.backend
@@ -61,7 +61,7 @@ impl Routed {
         })
     }
 
-    /// What a candidate lacks of what was required or preferred.
+    /// Required or preferred features that a candidate lacks.
     pub(crate) fn lost(&self, candidate: &Candidate) -> Vec<Degradation> {
         let Some(choice) = self.choice(candidate) else {
             return Vec::new();

@@ -32,7 +32,7 @@ use crate::snapshot::Snapshot;
 /// The prefix of names that leave the choice of the model to the gateway.
 const AUTOMATIC: &str = "bardo/";
 
-/// What is asked of the router, and by whom.
+/// A question to the router, with its caller.
 #[derive(Clone, Copy)]
 pub(crate) struct Question<'a> {
     pub(crate) principal: &'a Principal,
@@ -184,7 +184,7 @@ impl Engine {
         })
     }
 
-    /// What is left of the seed that pays for an agent, where one does.
+    /// The rest of the seed that pays for an agent, if one does.
     fn seed_of(&self, question: &Question<'_>) -> Option<MicroUsd> {
         let hints = question.hints?;
         let bootstraps = question.snapshot.router.is_bootstrapping(hints);

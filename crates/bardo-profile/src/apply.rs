@@ -26,37 +26,37 @@ use crate::members::Members;
 use crate::schema::SchemaCheck;
 use crate::wanted::Wanted;
 
-/// What is sent where nothing is: the provider decides.
+/// Value in reports for a setting that is not sent: the provider decides.
 const DEFAULT: &str = "provider default";
 
 /// The model that a request is set up for.
 #[derive(Debug, Clone, Copy)]
 pub struct Model<'a> {
-    /// What it can do.
+    /// Capabilities of the model.
     pub capabilities: &'a Capabilities,
-    /// Who serves it.
+    /// Service that serves the model.
     pub service: Service,
     /// The dialect that it is spoken to in.
     pub dialect: Dialect,
     /// Its name there.
     pub name: &'a str,
-    /// What whoever runs it there can learn and keep, at most.
+    /// Protection class of the model there.
     pub security: SecurityClass,
     /// Temperature, `top_p` and `top_k` may be sent at all. Not so where a caller's request is
     /// relayed under version 2026-10-21 of the Messages API, which refuses them of every model.
     pub takes_sampling: bool,
 }
 
-/// What was done to a request.
+/// The result of applying a profile.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Applied {
-    /// What was wanted and is not sent, or not as it was wanted.
+    /// Settings that are not sent, or not as wanted.
     pub degraded: Vec<Degradation>,
     /// The temperature that is sent.
     pub temperature: Option<f64>,
     /// The effort that is sent.
     pub effort: Option<Effort>,
-    /// How the answer must match a schema, where it is by the profile.
+    /// Check of the answer against the profile's schema.
     pub schema: Option<SchemaCheck>,
     /// The profile lets the provider search the web.
     pub searches: bool,
@@ -64,9 +64,9 @@ pub struct Applied {
     pub visible_thinking: bool,
     /// Messages or tools were changed too, not the settings alone.
     pub touched_conversation: bool,
-    /// This model must not be asked at all, and why: nothing was changed then.
+    /// Reason why this model must not be called; nothing was changed then.
     pub refused: Option<Degradation>,
-    /// What of a locked profile had to give way to the model, in words.
+    /// Settings of a locked profile that the model excludes, as sentences.
     pub warnings: Vec<String>,
 }
 

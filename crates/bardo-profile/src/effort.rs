@@ -1,4 +1,4 @@
-//! What an effort stands for in tokens (`data/thinking.toml`).
+//! Token budgets of efforts (`data/thinking.toml`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

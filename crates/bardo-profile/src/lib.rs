@@ -1,4 +1,4 @@
-//! How a call wants its model set up, and what a model can do of it.
+//! Profiles: the settings of a call, and their form for each model.
 //!
 //! Pure: no I/O, no clock. [`wanted()`] puts together what the subsystem's row, the owner, the
 //! agent's state and the caller say; [`apply()`] writes it into a request for one model, changing the

@@ -7,7 +7,7 @@ use bardo_types::model::{Dialect, Effort, Service};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-/// What a request in one dialect to one service can say.
+/// Members that a request in one dialect to one service can have.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Members {
@@ -19,7 +19,7 @@ pub(crate) struct Members {
     pub(crate) min_p: bool,
     pub(crate) penalties: bool,
     pub(crate) seed: bool,
-    /// How many stop texts it takes.
+    /// Number of stop texts.
     pub(crate) stop: usize,
     /// An effort, of models that list theirs.
     pub(crate) effort: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Members {
     pub(crate) cache: Option<Marks>,
 }
 
-/// Who says what is to be cached.
+/// The side that marks parts for the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Marks {

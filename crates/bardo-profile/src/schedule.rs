@@ -28,7 +28,7 @@ impl Temperature {
     }
 }
 
-/// How a temperature moves.
+/// A schedule of the temperature.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Schedule {
@@ -36,7 +36,7 @@ pub enum Schedule {
     Ramp {
         /// That of the first call.
         from: f64,
-        /// How many calls it takes, where the caller does not say how many there will be.
+        /// Number of calls, if the caller does not name it.
         calls: u32,
     },
     /// From the row's own down to `low` along half a cosine, once per cycle, each cycle starting
@@ -44,7 +44,7 @@ pub enum Schedule {
     Cosine {
         /// That of the last call of a cycle.
         low: f64,
-        /// What the start is multiplied by for each cycle before.
+        /// Factor of the start for each earlier cycle.
         reanneal: f64,
     },
 }
@@ -54,7 +54,7 @@ pub enum Schedule {
 pub struct CallPosition {
     /// Which call of its session or cycle, from 1.
     pub call: Option<u32>,
-    /// How many calls there are.
+    /// Number of calls.
     pub calls: Option<u32>,
     /// Which cycle, from 0.
     pub cycle: Option<u32>,
@@ -92,7 +92,7 @@ fn dali_temperature(step: u32, total: u32, high: f64, low: f64) -> f64 {
     low + (high - low) * (1.0 + (std::f64::consts::PI * progress).cos()) / 2.0
 }
 
-/// What a cycle starts from: `high` made cooler by `factor` for each cycle before it.
+/// Start of a cycle: `high`, times `factor` for each earlier cycle.
 #[must_use]
 pub fn reanneal(cycle: u32, high: f64, factor: f64) -> f64 {
     high * factor.powi(i32::try_from(cycle).unwrap_or(i32::MAX))

@@ -12,16 +12,16 @@ use serde_json::Value;
 pub use lift::AnswerLift;
 pub use repair::repair_request;
 
-/// What an answer is checked against.
+/// The schema that an answer is checked against.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SchemaCheck {
     /// The schema to check against.
     pub schema: ResponseSchema,
-    /// Who holds the model to it.
+    /// The side that enforces it.
     pub mode: SchemaMode,
 }
 
-/// How a model is held to a schema.
+/// The way a schema is enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemaMode {
     /// By the provider.

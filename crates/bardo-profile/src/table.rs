@@ -54,20 +54,20 @@ const SCHEMAS: &[(&str, &str)] = &[
     ),
 ];
 
-/// How one part of an agent wants its model set up.
+/// The profile of one subsystem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileRow {
     /// The parameters; the temperature is the one that a schedule arrives at.
     pub profile: InferenceProfile,
     /// The temperature as the table gives it.
     pub temperature: Option<Temperature>,
-    /// How the temperature moves from call to call.
+    /// Schedule of the temperature from call to call.
     pub schedule: Option<Schedule>,
     /// Where a model takes either thinking or a temperature, it thinks.
     pub reasoning_first: bool,
     /// The document of the request whose text the answer will mostly repeat.
     pub predicts: Option<String>,
-    /// What the key for prompt caches is made of: `{prefix}`, `{golem}`, `{subsystem}`, `{cycle}`.
+    /// Template of the prompt cache key: `{prefix}`, `{golem}`, `{subsystem}`, `{cycle}`.
     pub cache_key: Option<String>,
 }
 

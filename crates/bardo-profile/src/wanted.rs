@@ -15,20 +15,20 @@ pub const CACHE_KEY_PREFIX: &str = "golem";
 /// The temperature that mortality draws others towards.
 const ANALYTICAL: f64 = 0.3;
 
-/// Who says how a call's model is to be set up.
+/// Sources of a call's settings.
 #[derive(Debug, Clone, Copy)]
 pub struct Sources<'a> {
     /// The part of the agent that asks.
     pub subsystem: Option<&'a Subsystem>,
-    /// What the caller and the state of its agent say.
+    /// Hints of the caller and the state of its agent.
     pub hints: &'a RouteHints,
-    /// What the owner's configuration says for this subsystem.
+    /// The owner's configuration of this subsystem.
     pub owner: Option<&'a InferenceProfile>,
-    /// How good the answer has to be; an effort where nobody names one.
+    /// Quality of the answer; gives the effort if no source names one.
     pub quality: Quality,
 }
 
-/// What becomes of `min_p` where a model does not take it.
+/// Replacement of `min_p` for models without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MinPFallback {
     /// `top_p = 1 − min_p` where no `top_p` is set.
@@ -38,7 +38,7 @@ pub enum MinPFallback {
     Drop,
 }
 
-/// How a call's model is to be set up, whichever model it will be.
+/// Settings of a call, for any model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
     /// The parameters of the call.
@@ -51,11 +51,11 @@ pub struct Wanted {
     pub reasoning_first: bool,
     /// The document of the request whose text the answer will mostly repeat.
     pub predicts: Option<String>,
-    /// What becomes of `min_p` where a model does not take it; the owner's to set.
+    /// Replacement of `min_p` for models without it; the owner sets it.
     pub min_p_fallback: MinPFallback,
     /// A search may leave attested hardware too; the owner's to set.
     pub search_at_tee: bool,
-    /// What was ignored, in words.
+    /// Ignored settings, as sentences.
     pub warnings: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What to configure where something is missing (`data/advice.toml`), and the words for it.
+//! Advice about missing features (`data/advice.toml`), as sentences.
 
 use std::sync::LazyLock;
 
@@ -53,7 +53,7 @@ fn is_configured(provider: &str, backends: &[BackendSpec]) -> bool {
         .any(|spec| BackendName::parse(&spec.name).is_meant_by(provider))
 }
 
-/// What a refusal is about, beside the needs of the request.
+/// The backends and the model of a refusal, beside the requirements.
 #[derive(Clone, Copy)]
 pub(crate) struct RefusalContext<'a> {
     pub(crate) backends: &'a [BackendSpec],
@@ -63,7 +63,7 @@ pub(crate) struct RefusalContext<'a> {
     pub(crate) model: Option<&'a str>,
 }
 
-/// What would mend a refusal, in one or two sentences.
+/// Advice that would avoid a refusal, in one or two sentences.
 pub(crate) fn for_refusal(
     requirements: &Requirements,
     missing: &[String],
@@ -128,7 +128,7 @@ pub(crate) fn for_refusal(
     sentences.join("; ")
 }
 
-/// What to do where only the caller and its model may read the request.
+/// Advice for requests that only the caller and the model may read.
 fn sealed(requirements: &Requirements) -> &'static str {
     if requirements.attested {
         "no provider proves class `e2ee` by attestation in this version; require `tee` instead"
@@ -143,7 +143,7 @@ fn would_do(rated: &RatedCandidate, requirements: &Requirements) -> bool {
     rated.security >= requirements.class && must.minus(rated.features).is_empty()
 }
 
-/// What to do where the provider that has it is there already.
+/// Advice when a configured provider has the feature.
 fn configured(row: &Mend, requirements: &Requirements, known: RefusalContext<'_>) -> String {
     let provider = &row.provider;
     let of_provider = |rated: &&RatedCandidate| {
@@ -174,7 +174,7 @@ fn configured(row: &Mend, requirements: &Requirements, known: RefusalContext<'_>
     }
 }
 
-/// What would give a choice what it lacks: a line each, with why.
+/// Advice for the missing features of a candidate: a line each, with its reason.
 pub(crate) fn for_choice(
     choice: &RoutedCandidate,
     requirements: &Requirements,

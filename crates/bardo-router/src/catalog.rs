@@ -1,4 +1,4 @@
-//! What is known of models: the snapshot in this binary, with what the owner says of them.
+//! The catalog of models: the snapshot in this binary, with the owner's changes.
 
 mod file;
 mod owner;
@@ -21,9 +21,9 @@ pub struct KnownModel {
     pub id: String,
     /// A name for people.
     pub display_name: String,
-    /// Who made it.
+    /// Maker of the model.
     pub vendor: String,
-    /// What it can do.
+    /// Capabilities of the model.
     pub capabilities: Capabilities,
     /// The maker's list price, where published.
     pub price: Option<Price>,
@@ -31,7 +31,7 @@ pub struct KnownModel {
     pub tier: Option<Tier>,
     /// Whether it makes embeddings.
     pub embeddings: bool,
-    /// How good it is, from 0 to 100; 0: nobody rated it.
+    /// Rating from 0 to 100; 0 means unrated.
     pub rating: u8,
     /// What whoever runs it can learn and keep, where that is the model's own, at most.
     pub security: SecurityClass,
@@ -46,7 +46,7 @@ pub struct Resold {
     pub id: String,
     /// The name the service wants.
     pub upstream: String,
-    /// What the service promises for it.
+    /// Protection class that the service promises.
     pub security: SecurityClass,
     with: FeatureSet,
     without: FeatureSet,
@@ -54,7 +54,7 @@ pub struct Resold {
     price: Option<Price>,
 }
 
-/// What is known of models, by spelling-free name.
+/// Models by normalized name.
 #[derive(Debug, Clone)]
 pub struct Catalog {
     dated: String,
@@ -135,7 +135,7 @@ impl Catalog {
             .map(|(_, model)| model)
     }
 
-    /// What a reselling service is known to serve.
+    /// Known models of a reselling service.
     #[must_use]
     pub fn resold_by(&self, service: Service) -> &[Resold] {
         self.resellers.get(&service).map_or(&[], Vec::as_slice)
@@ -163,7 +163,7 @@ impl Catalog {
         &self.successors
     }
 
-    /// What is known of `name`, or what models of its kind are like.
+    /// Describes `name`, or a typical model of its family if it is unknown.
     #[must_use]
     pub fn describe(&self, name: &str) -> KnownModel {
         if let Some(known) = self.find(name) {

@@ -1,4 +1,4 @@
-//! What requests need whose callers say nothing of it (`data/classes.toml`).
+//! Intents of requests without hints (`data/classes.toml`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -47,7 +47,7 @@ struct PhaseRow {
     ceiling: Tier,
 }
 
-/// How long models take of which nothing was measured, in milliseconds.
+/// Latencies of models without measurements, in milliseconds.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Latency {
@@ -59,7 +59,7 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    /// Of a model of a tier that does or does not write out its thoughts first.
+    /// Latency of a model of a tier, with or without reasoning before the answer.
     pub(crate) const fn of(self, tier: Option<Tier>, reasons: bool) -> u64 {
         let plain = match tier {
             Some(Tier::Small) => self.small,
@@ -94,7 +94,7 @@ impl Class {
     }
 }
 
-/// What a request of a kind needs.
+/// The intent of a kind of request.
 pub(crate) fn of_kind(kind: Kind) -> Intent {
     table()
         .kind
@@ -109,7 +109,7 @@ pub(crate) fn sensitivity_of(customer: &str) -> Option<UnitInterval> {
     Some(row.cost_sensitivity)
 }
 
-/// What a request for `bardo/<tier>` needs; `None`: no such tier.
+/// The intent of `bardo/<tier>`; `None` if there is no such tier.
 pub(crate) fn of_tier(tier: &str) -> Option<Intent> {
     table().tier.get(tier).map(Class::intent)
 }

@@ -1,4 +1,4 @@
-//! What a request would cost.
+//! Cost estimates of requests.
 
 use bardo_types::feature::Feature;
 use bardo_types::model::{ModelEntry, Price};

@@ -1,4 +1,4 @@
-//! What a decision comes to.
+//! The results of the router: a route, a refusal, an explanation.
 
 use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::intent::Intent;
@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use crate::roster::Candidate;
 
-/// Who answers a request, in the order in which they are asked.
+/// The candidates for a request, in the order in which they are called.
 #[derive(Debug, Clone)]
 pub struct Route {
     /// Never empty. Each satisfies what the request must have; later ones are asked only where
     /// earlier ones do not answer.
     pub choices: Vec<RoutedCandidate>,
-    /// What the request needs, after mortality and floors.
+    /// The intent of the request, after mortality and floors.
     pub intent: Intent,
     /// The row of the subsystem, where the caller named one.
     pub subsystem: Option<Arc<Subsystem>>,
@@ -28,7 +28,7 @@ pub struct Route {
     pub automatic: bool,
     /// The model that the caller named, which could cost more than it pays.
     pub instead_of: Option<String>,
-    /// What was odd about the hints, in words for the caller.
+    /// Warnings about the hints, as sentences for the caller.
     pub warnings: Vec<String>,
 }
 
@@ -56,21 +56,21 @@ impl Route {
 pub struct RoutedCandidate {
     /// The backend and the model.
     pub candidate: Candidate,
-    /// What it offers.
+    /// Features of the candidate.
     pub features: FeatureSet,
-    /// What was required or preferred and is missing, in order of weight.
+    /// Required or preferred features that are missing, in order of weight.
     pub degraded: Vec<Feature>,
     /// The model is of a lower tier than the quality of the request asks for.
     pub below_quality: bool,
-    /// How well it keeps the request.
+    /// Protection class of the candidate for this request.
     pub security: SecurityClass,
-    /// What the claim that it runs in attested hardware rests on; `None` where none is made.
+    /// Evidence for attested hardware; `None` if none is claimed.
     pub tee: Option<TeeEvidence>,
-    /// How OpenRouter is to order the providers of the model, as `provider.sort`.
+    /// Order of OpenRouter's providers, for `provider.sort`.
     pub sort: Option<&'static str>,
-    /// What the request costs there, as far as can be estimated.
+    /// Estimated cost; `None` if it is unknown.
     pub estimated_cost: Option<MicroUsd>,
-    /// How it was rated; `None` where only one could be chosen or the order decides.
+    /// Score; `None` if there is one candidate only or the order decides.
     pub score: Option<Score>,
     /// The longest answer that keeps the request within what it may cost there, in tokens; `None`
     /// where its own limit does, or nothing bounds it.
@@ -80,15 +80,15 @@ pub struct RoutedCandidate {
 /// The terms of a score, each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Score {
-    /// Of the price.
+    /// Term of the price.
     pub cost: f64,
-    /// Of the model.
+    /// Term of the model's quality.
     pub quality: f64,
-    /// Of the time to an answer.
+    /// Term of the latency.
     pub latency: f64,
-    /// Of the protection.
+    /// Term of the protection.
     pub privacy: f64,
-    /// Of the wishes met.
+    /// Term of the preferences met.
     pub features: f64,
     /// The weighted sum.
     pub total: f64,
@@ -106,7 +106,7 @@ pub struct Refusal {
     pub missing: Vec<String>,
     /// Backends that were looked at, and what each lacks, in words.
     pub lacks: Vec<(String, String)>,
-    /// What to add to the configuration, with its keys, or to the request.
+    /// Configuration or request members that would satisfy it, with their keys.
     pub advice: String,
 }
 
@@ -119,7 +119,7 @@ pub enum RefusalKind {
     UnknownBackend,
     /// The protection that the request needs is not there, or is down.
     Privacy,
-    /// What the request requires is not there.
+    /// A required feature is missing.
     Unsatisfiable,
     /// The caller's key or tier leaves nobody.
     NotAllowed,
@@ -128,16 +128,16 @@ pub enum RefusalKind {
 /// All that was looked at, for `route explain`.
 #[derive(Debug, Clone)]
 pub struct Explanation {
-    /// What came out.
+    /// The route or the refusal.
     pub outcome: Result<Route, Refusal>,
-    /// What the request needed, after mortality and floors.
+    /// The intent of the request, after mortality and floors.
     pub intent: Intent,
     /// Everybody who was looked at, chosen ones first in order, then the others in a fixed order.
     pub considered: Vec<Considered>,
     /// Backends and models that no other beats in cost, quality and latency at once, by index in
     /// `considered` (the Pareto front).
     pub front: Vec<usize>,
-    /// What would make it better, one configuration line each, with why.
+    /// Advice: a configuration line each, with its reason.
     pub advice: Vec<String>,
 }
 
@@ -152,14 +152,14 @@ pub struct Considered {
     pub eligible: bool,
     /// Why not, or why not earlier, in words.
     pub reasons: Vec<String>,
-    /// What it offers.
+    /// Features of the candidate.
     pub features: FeatureSet,
-    /// How well it keeps requests.
+    /// Protection class.
     pub security: SecurityClass,
     /// Tier of the model.
     pub tier: Option<Tier>,
-    /// How it was rated.
+    /// Score.
     pub score: Option<Score>,
-    /// What the request would cost there.
+    /// Estimated cost of the request.
     pub estimated_cost: Option<MicroUsd>,
 }

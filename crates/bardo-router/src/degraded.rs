@@ -1,4 +1,4 @@
-//! What was wanted and is not there: one function for everybody.
+//! Features that were wanted and are missing.
 
 use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::intent::Intent;

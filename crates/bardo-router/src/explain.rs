@@ -101,7 +101,7 @@ fn point(decision: &Resolution<'_>, one: &RankedCandidate, request: &RouteReques
     }
 }
 
-/// What put one that may answer behind others.
+/// Reasons for the rank of a candidate.
 fn notes(
     decision: &Resolution<'_>,
     one: &RankedCandidate,

@@ -15,7 +15,7 @@ use crate::requirements::{Cap, NOT_SEALED, Requirements, Target};
 use crate::roster::BackendSpec;
 use crate::services::Role;
 
-/// What candidates are measured by, for one request.
+/// The hard filter of one request.
 pub(crate) struct HardFilter<'a> {
     pub(crate) request: &'a RouteRequest<'a>,
     pub(crate) requirements: &'a Requirements,
@@ -49,7 +49,7 @@ fn thinks(capabilities: &Capabilities) -> bool {
 }
 
 impl HardFilter<'_> {
-    /// How well a candidate keeps this request.
+    /// Protection class of a candidate for this request.
     fn security(&self, rated: &RatedCandidate) -> SecurityClass {
         if rated.service.own {
             return if self.policy.trusted_local && !self.requirements.attested {
@@ -75,7 +75,7 @@ impl HardFilter<'_> {
             .with_if(security >= SecurityClass::E2ee, Feature::E2ee)
     }
 
-    /// What speaks against a candidate for a model that the caller named.
+    /// Reasons against a candidate of a model that the caller named.
     pub(crate) fn named(&self, rated: &RatedCandidate) -> FilterResult {
         let security = self.security(rated);
         let features = Self::features(rated, security);
@@ -115,7 +115,7 @@ impl HardFilter<'_> {
         }
     }
 
-    /// What speaks against a candidate where the gateway chooses.
+    /// Reasons against a candidate when the gateway chooses.
     pub(crate) fn automatic(&self, rated: &RatedCandidate) -> FilterResult {
         let requirements = self.requirements;
         let facts = &self.request.facts;

@@ -1,8 +1,8 @@
-//! What a request without hints seems to be, from what is cheap to know of it.
+//! The kind of a request without hints, from cheap signs.
 
 use crate::request::Kind;
 
-/// What is cheap to know of a request.
+/// Cheap signs of a request's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Shape {
     /// Tools that it brings.
@@ -11,7 +11,7 @@ pub struct Shape {
     pub tool_results: u32,
     /// Characters of its prompt, tools and system text left out.
     pub prompt_chars: u64,
-    /// Of these, those within code fences.
+    /// Characters within code fences.
     pub code_chars: u64,
     /// Characters of its last user turn.
     pub last_chars: u64,

@@ -1,4 +1,4 @@
-//! How the end of an agent bends what its calls need.
+//! Effect of vitality and revenue on the intent of an agent's calls.
 
 use bardo_types::intent::Intent;
 use bardo_types::money::MicroUsd;
@@ -6,7 +6,7 @@ use bardo_types::unit::UnitInterval;
 
 /// The pressure above which quality falls by one level.
 const LOWERS_QUALITY: f64 = 0.7;
-/// What full pressure, or falling revenue, adds to the sensitivity to cost.
+/// Increase of the sensitivity to cost under full pressure or falling revenue.
 const SENSITIZES: f64 = 0.3;
 
 /// Bends an intent by how alive its agent is. Where nobody knows, nothing changes: a faulty sensor
@@ -26,7 +26,7 @@ fn sensitize(intent: &mut Intent, by: f64) {
     intent.cost_sensitivity = intent.cost_sensitivity.raised(by);
 }
 
-/// How an agent's revenue stands to its cost.
+/// The ratio of an agent's revenue to its cost, in bands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Band {
     /// The revenue is more than twice the cost.
@@ -86,7 +86,7 @@ impl Band {
     }
 }
 
-/// What the calls of a day cost at most, of an agent that has not earned yet.
+/// Highest cost of a day's calls of an agent without revenue.
 pub const SEED_OF_A_DAY: MicroUsd = MicroUsd::new(100_000);
 
 /// Bends an intent by the band; whether only the cheapest model without thinking will do.

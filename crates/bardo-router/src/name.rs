@@ -1,4 +1,4 @@
-//! How model names are compared: the same model is spelled differently at each backend.
+//! Comparison of model names, which each backend spells differently.
 
 /// The spelling-free form of a model name: lower case, without vendor prefix, date stamp or
 /// bracketed context mark, and with dots as dashes.

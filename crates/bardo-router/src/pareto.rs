@@ -1,6 +1,6 @@
-//! Who is beaten by nobody.
+//! The Pareto front of candidates.
 
-/// What candidates are compared in.
+/// The dimensions of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Point {
     /// Less is better.

@@ -1,11 +1,11 @@
-//! What the owner decides about routing. Built from configuration, read by [`crate::Router`].
+//! The owner's rules of routing. Built from configuration, read by [`crate::Router`].
 
 use std::collections::BTreeMap;
 
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
 
-/// How backends are chosen among those that may answer.
+/// The rule of choice among allowed backends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     /// The owner's order decides, as far as wishes are met alike.
@@ -19,15 +19,15 @@ pub enum Mode {
 /// negative; they are divided by their sum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
-    /// Of what it costs.
+    /// Weight of the price.
     pub cost: (f64, f64),
-    /// Of how good the model is.
+    /// Weight of the quality.
     pub quality: (f64, f64),
-    /// Of how quick it is.
+    /// Weight of the latency.
     pub latency: (f64, f64),
-    /// Of how many wishes are met.
+    /// Weight of the preferences met.
     pub features: (f64, f64),
-    /// Of how well the request is kept secret, where that is preferred and not required.
+    /// Weight of the protection, if it is preferred and not required.
     pub privacy: (f64, f64),
 }
 
@@ -46,13 +46,13 @@ impl Default for Weights {
 /// When Bankr is asked, and how much it may cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BankrPolicy {
-    /// What agents earn pays for their thoughts. Without it Bankr is chosen only by name.
+    /// Agents pay for calls with their revenue. Without it Bankr is chosen only by name.
     pub self_funding: bool,
     /// The subsystems that it serves when the gateway chooses.
     pub subsystems: Vec<String>,
-    /// What the wallet holds of revenue, where that is known.
+    /// Revenue in the wallet, if it is known.
     pub revenue_balance: Option<MicroUsd>,
-    /// What it earned in its life, where that is known.
+    /// Revenue of the agent's whole life, if it is known.
     pub lifetime_revenue: Option<MicroUsd>,
     /// Revenue per cost of the last 30 days, where that is known and no hint says otherwise.
     pub ratio: Option<f64>,
@@ -73,14 +73,14 @@ impl Default for BankrPolicy {
     }
 }
 
-/// What the owner decides about routing.
+/// The owner's rules of routing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     /// The way of choosing between backends.
     pub mode: Mode,
-    /// Of the score.
+    /// Weights of the score.
     pub weights: Weights,
-    /// What a blended million tokens costs where the cost term reaches zero.
+    /// Price of a blended million tokens at which the cost term is zero.
     pub max_cost: MicroUsd,
     /// A backend slower than the request allows is left out instead of put last.
     pub strict_latency: bool,

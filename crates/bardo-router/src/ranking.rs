@@ -38,7 +38,7 @@ pub(crate) struct RankedCandidate {
     pub(crate) place: RankKey,
 }
 
-/// What orders candidates before any score; less is better in all of it.
+/// The sort key before any score; less is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct RankKey {
     pub(crate) is_down: bool,
@@ -73,7 +73,7 @@ impl RankedCandidate {
     }
 }
 
-/// What may be overlooked where nobody is left otherwise, in this order.
+/// Reasons that may be overlooked when no candidate is left, in this order.
 const OVERLOOKED: [Reasons; 7] = {
     let effort = Reasons::of(Reason::Effort);
     let ceiling = effort.with(Reason::Ceiling);
@@ -84,7 +84,7 @@ const OVERLOOKED: [Reasons; 7] = {
     [Reasons::NONE, effort, ceiling, roles, output, context, free]
 };
 
-/// What a floor of protection does not yield for: price, quality, speed, features, order.
+/// Reasons for which a floor of protection does not yield: price, quality, speed, features, order.
 const NOT_WORTH_A_FLOOR: Reasons = OVERLOOKED[6]
     .minus(Reasons::of(Reason::Context))
     .with(Reason::Lacking)
@@ -192,7 +192,7 @@ impl Ranking<'_> {
         self.spread(seen, may)
     }
 
-    /// What may be lacking: nothing, and then what is given up.
+    /// Sets of missing features to accept, in order.
     fn passes(&self) -> &'static [Reasons] {
         const PASSES: [Reasons; 2] = [Reasons::NONE, Reasons::of(Reason::Lacking)];
         if self.requirements.gives_up {

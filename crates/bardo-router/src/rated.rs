@@ -23,12 +23,12 @@ pub(crate) const NOT_BUILT: FeatureSet = FeatureSet::EMPTY
     .with(Feature::BatchApi)
     .with(Feature::ExplicitCaching);
 
-/// What is known of a backend beside its models.
+/// Terms of a backend, apart from its models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Terms {
     /// Callers are billed for it; `None`: where the service is a seller and no maker.
     pub billed: Option<bool>,
-    /// What it offers with each of its models, by configuration.
+    /// Features of every model of the backend, by configuration.
     pub features: FeatureSet,
     /// How well it keeps requests, at least, by configuration; `None`: as its service does.
     pub security: Option<SecurityClass>,
@@ -123,7 +123,7 @@ impl RatedCandidate {
     }
 }
 
-/// What a model offers by itself.
+/// Features of a model by itself.
 fn features(entry: &ModelEntry) -> FeatureSet {
     let capabilities = &entry.capabilities;
     capabilities

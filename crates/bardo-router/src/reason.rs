@@ -12,7 +12,7 @@ pub(crate) enum Reason {
     NotAllowed,
     /// Its privacy class is below the class of the request.
     Security,
-    /// What the request brings cannot be sealed.
+    /// A part of the request cannot be sealed.
     Unsealable,
     /// A required feature is missing.
     Missing,

@@ -11,7 +11,7 @@ use crate::requirements::Requirements;
 use crate::roster::NoRoute;
 use crate::words::Speaker;
 
-/// Of a name that nobody serves.
+/// The refusal of a name without a backend.
 pub(crate) fn of_name(no_route: &NoRoute) -> Refusal {
     let (kind, missing, advice) = match no_route {
         NoRoute::UnknownModel { model, nearest, .. } => (
@@ -48,7 +48,7 @@ pub(crate) fn of_name(no_route: &NoRoute) -> Refusal {
     }
 }
 
-/// Of a name that is served, but not to this caller.
+/// The refusal of a name that this caller may not use.
 pub(crate) fn not_allowed(model: &str, class: SecurityClass) -> Refusal {
     Refusal {
         kind: RefusalKind::NotAllowed,
@@ -60,7 +60,7 @@ pub(crate) fn not_allowed(model: &str, class: SecurityClass) -> Refusal {
     }
 }
 
-/// Of candidates of whom none is left.
+/// The refusal when the filter leaves no candidate.
 pub(crate) fn of(
     speaker: Speaker<'_>,
     known: advice::RefusalContext<'_>,
@@ -113,7 +113,7 @@ fn is_about_privacy(allowed: &[&RankedCandidate]) -> bool {
     !allowed.is_empty() && (nobody_keeps || allowed.iter().any(|one| !is_left_out(&one)))
 }
 
-/// What nobody offers, by its name in hints.
+/// Missing features, by their names in hints.
 fn missing(requirements: &Requirements, allowed: &[&RankedCandidate]) -> Vec<String> {
     let mut missing = Vec::new();
     // What alone keeps somebody from answering, or everybody.

@@ -1,4 +1,4 @@
-//! What a decision is made from, beside the world that the router knows.
+//! The inputs of a decision, beside the router's own tables.
 
 use bardo_types::feature::FeatureSet;
 use bardo_types::hints::RouteHints;
@@ -7,12 +7,12 @@ use bardo_types::money::MicroUsd;
 
 use crate::roster::Candidate;
 
-/// What the request itself shows, cheaply read.
+/// Facts that the request itself shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// The dialect it came in.
     pub dialect: Dialect,
-    /// What it uses and cannot go without: tools, images, documents, audio, a schema, a search …
+    /// Features that the request uses: tools, images, documents, audio, a schema, a search …
     pub uses: FeatureSet,
     /// Tokens of its prompt, estimated.
     pub prompt_tokens: u64,
@@ -20,7 +20,7 @@ pub struct Facts {
     pub max_output_tokens: Option<u64>,
     /// Whether the request wants several answers.
     pub several: bool,
-    /// How hard the model is to think, where the request says so.
+    /// Reasoning effort that the request names, from `high` on.
     pub effort: Option<Effort>,
     /// Whether the request wants embeddings instead of an answer.
     pub embeddings: bool,
@@ -28,11 +28,11 @@ pub struct Facts {
     pub turns: u32,
     /// Answered piece by piece.
     pub stream: bool,
-    /// What it seems to be, for callers who give no hints.
+    /// Kind of the request, for callers without hints.
     pub kind: Kind,
 }
 
-/// What a request without hints seems to be (by cheap rules: tools, results of tools, code).
+/// The kind of a request without hints, by tools, tool results and code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Kind {
     /// A conversation with a person.
@@ -59,7 +59,7 @@ impl Kind {
     }
 }
 
-/// How a backend does with a model, as seen from here.
+/// Health of a backend with a model, as the router reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ObservedHealth {
     /// State of the backend.
@@ -87,9 +87,9 @@ pub enum HealthState {
     Unknown,
 }
 
-/// What is known of the health of backends.
+/// A view of the health of backends.
 pub trait HealthView {
-    /// How a backend, by its index in the owner's order, does with a model.
+    /// Reads the health of a candidate.
     fn observe(&self, candidate: &Candidate) -> ObservedHealth;
 }
 
@@ -109,23 +109,23 @@ pub struct RouteRequest<'a> {
     /// The model as the caller named it: an id, an alias, a pin, or `bardo/auto`, `bardo/t1`,
     /// `bardo/t2`.
     pub model: &'a str,
-    /// What the caller says.
+    /// Hints of the caller.
     pub hints: &'a RouteHints,
-    /// What the request shows.
+    /// Facts of the request.
     pub facts: Facts,
     /// A cheaper model will do where budgets ask for it, by the caller's word or its tier.
     pub allow_downgrade: bool,
     /// Whether the caller's key and tier let it use a candidate, and it can be billed.
     pub may_use: &'a dyn Fn(&Candidate) -> bool,
-    /// How the backends do.
+    /// Health of the backends.
     pub health: &'a dyn HealthView,
-    /// What is known of the money that pays Bankr.
+    /// Money for calls to Bankr.
     pub bankr: BankrFunds,
     /// The product tier of the caller's key (`free`, `pro`, …), where it has one.
     pub tier: Option<&'a str>,
 }
 
-/// What is known of the money that pays Bankr.
+/// Money for calls to Bankr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BankrFunds {
     /// The credit of the account, where Bankr told it; the owner's configuration stands above it.

@@ -22,14 +22,14 @@ pub(crate) const PROTECTION: FeatureSet = FeatureSet::EMPTY
     .with(Feature::Privacy)
     .with(Feature::Tee)
     .with(Feature::E2ee);
-/// What nobody can read who may not read the request: no tools, no files, no search.
+/// Features that sealed requests exclude: tools, files, search.
 pub(crate) const NOT_SEALED: FeatureSet = FeatureSet::EMPTY
     .with(Feature::Tools)
     .with(Feature::Vision)
     .with(Feature::Documents)
     .with(Feature::Audio)
     .with(Feature::WebSearch);
-/// What only a maker's own API has, and opens the role of direct keys.
+/// Features that only a maker's own API has; they open the role of direct keys.
 pub(crate) const NATIVE: FeatureSet = FeatureSet::EMPTY
     .with(Feature::PredictedOutputs)
     .with(Feature::BatchApi)
@@ -58,22 +58,22 @@ pub(crate) enum Target<'a> {
     Family(&'a str),
 }
 
-/// What a request needs.
+/// Requirements of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Requirements {
     pub(crate) intent: Intent,
     pub(crate) subsystem: Option<Arc<Subsystem>>,
     /// The part of the agent, for the owner's rules about it, known or not.
     pub(crate) part: Option<String>,
-    /// What nobody goes without.
+    /// Features that every candidate must have.
     pub(crate) must: FeatureSet,
-    /// What is required, and given up by those who agree to it.
+    /// Required features that the request allows to give up.
     pub(crate) should: FeatureSet,
     /// The caller accepts answers that lack `should` features.
     pub(crate) gives_up: bool,
     /// The least protection.
     pub(crate) class: SecurityClass,
-    /// What it should have; above `class` where a floor yields.
+    /// Preferred protection class; above `class` where a floor yields.
     pub(crate) wish: SecurityClass,
     /// The class of what the gateway remembers and the request goes on with.
     pub(crate) remembered: SecurityClass,
@@ -89,12 +89,12 @@ pub(crate) struct Requirements {
     pub(crate) cheapest: bool,
     /// The least of the bounds to its cost.
     pub(crate) cap: Option<Cap>,
-    /// Of what Bankr may charge for it.
+    /// Highest price of a call to Bankr.
     pub(crate) bankr: Option<Cap>,
     pub(crate) warnings: Vec<String>,
 }
 
-/// What an owner's table says of a part, by its name or that of its group.
+/// Looks a subsystem up in an owner's table, by its name or its group.
 pub(crate) fn of_part<'a, T>(
     table: &'a BTreeMap<String, T>,
     part: Option<&str>,
@@ -165,7 +165,7 @@ impl Requirements {
         requirements
     }
 
-    /// What vitality, revenue and phase do to parts that are not protected.
+    /// Applies vitality, revenue and phase to subsystems that are not protected.
     fn bend(&mut self, hints: &RouteHints, policy: &Policy) {
         mortality::apply_vitality(&mut self.intent, hints.vitality);
         if let Some(ratio) = hints
@@ -184,7 +184,7 @@ impl Requirements {
         self.ceiling = [self.ceiling, of_phase].into_iter().flatten().min();
     }
 
-    /// How well it has to be kept, and whether the table's floor yields.
+    /// Derives the protection class, and whether the table's floor yields.
     fn protect(
         &mut self,
         hints: &RouteHints,
@@ -361,7 +361,7 @@ fn cap(request: &RouteRequest<'_>, row: Option<&Subsystem>, policy: &Policy) -> 
     hint.into_iter().chain(reserve).min_by_key(|cap| cap.most)
 }
 
-/// How revenue stands to cost, for what Bankr may charge.
+/// The band of revenue to cost, for calls to Bankr.
 pub(crate) fn bankr_band(policy: &Policy, hints: &RouteHints) -> Band {
     let ratio = hints.sustainability.or(policy.bankr.ratio);
     Band::of(ratio, policy.bankr.lifetime_revenue)

@@ -64,9 +64,9 @@ impl ModelFilter {
 pub struct BackendSpec {
     /// Its name, e.g. `openrouter` or `direct/openai`; `<name>/<model>` pins it.
     pub name: String,
-    /// Who runs it.
+    /// Service behind the backend.
     pub service: Service,
-    /// What it is configured for.
+    /// Use of the backend by configuration.
     pub filter: ModelFilter,
 }
 
@@ -109,12 +109,12 @@ pub enum NoRoute {
         /// The nearest name of a backend that is configured.
         nearest: Option<String>,
     },
-    /// What stands before the slash is no backend, and no maker of the model.
+    /// The part before the slash is neither a backend nor the maker of the model.
     #[error("{}", prefix_words(.model, .prefix, *.is_maker))]
     UnknownPrefix {
         /// As the caller named it.
         model: String,
-        /// What stands before the slash.
+        /// The part before the slash.
         prefix: String,
         /// Whether the prefix is a maker, but of other models.
         is_maker: bool,
@@ -152,9 +152,9 @@ pub struct Roster {
     by_name: HashMap<String, Vec<Candidate>>,
     /// Backends that take any name.
     open: Vec<usize>,
-    /// What the owner calls models.
+    /// The owner's names of models.
     aliases: HashMap<String, String>,
-    /// What backends list, or the owner wrote, before the slash of models' names.
+    /// Parts before the slash in names of models, from lists and the owner.
     makers: HashSet<String>,
     /// Listed models in order, without repeats.
     listed: Vec<Arc<ModelEntry>>,
@@ -420,14 +420,14 @@ impl Roster {
             .unwrap_or_else(|| sells(&self.specs[backend]))
     }
 
-    /// What a candidate offers.
+    /// The rated form of a candidate.
     pub(crate) fn rated(&self, candidate: Candidate) -> RatedCandidate {
         let row = services::row(self.specs[candidate.backend].service);
         let terms = self.terms[candidate.backend];
         RatedCandidate::new(candidate, row, terms)
     }
 
-    /// What the owner calls a model, or the name itself.
+    /// The model behind an alias of the owner, or the name itself.
     pub(crate) fn unaliased<'a>(&'a self, name: &'a str) -> &'a str {
         self.aliases.get(name).map_or(name, String::as_str)
     }

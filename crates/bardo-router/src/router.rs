@@ -53,20 +53,20 @@ impl Router {
         }
     }
 
-    /// This router, with a subsystem that the table lacks, or that replaces the row of its name.
+    /// Adds a subsystem, or replaces the row of its name.
     #[must_use]
     pub fn with_subsystem(mut self, subsystem: Subsystem) -> Self {
         self.own.insert(subsystem.name.clone(), Arc::new(subsystem));
         self
     }
 
-    /// Who serves which model.
+    /// The models and their backends.
     #[must_use]
     pub fn roster(&self) -> &Roster {
         &self.roster
     }
 
-    /// What the owner decided.
+    /// The owner's rules.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
@@ -114,7 +114,7 @@ impl Router {
         requirements::bankr_band(&self.policy, hints) == Band::Bootstrapping
     }
 
-    /// Who answers a request, in order.
+    /// Chooses the candidates for a request, in order.
     ///
     /// # Errors
     /// When nobody may; the refusal names what is missing and what would mend it.
@@ -177,7 +177,7 @@ impl Router {
         })
     }
 
-    /// What the request asks for: the name in it, else the one in its hints, else nothing.
+    /// Reads the target: the name in the request, else the one in its hints, else none.
     fn target<'a>(&'a self, request: &'a RouteRequest<'_>) -> (Target<'a>, Option<&'a str>) {
         let mut name = self.roster.unaliased(request.model);
         if name.starts_with(AUTOMATIC)

@@ -1,4 +1,4 @@
-//! How candidates are rated.
+//! The score of candidates.
 
 use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::intent::Intent;
@@ -9,7 +9,7 @@ use crate::policy::{Policy, Weights};
 use crate::rated::RatedCandidate;
 use crate::request::ObservedHealth;
 
-/// What candidates are rated by, for one request.
+/// The weights and limits of one request's score.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weighing {
     cost: f64,
@@ -127,7 +127,7 @@ impl Weighing {
     }
 }
 
-/// How long a candidate takes: as measured, else as its like do.
+/// Latency of a candidate: measured, else typical for its tier.
 pub(crate) fn latency_ms(rated: &RatedCandidate, seen: ObservedHealth) -> u64 {
     seen.p90_ms.or(seen.p50_ms).unwrap_or(rated.latency_prior)
 }

@@ -1,4 +1,4 @@
-//! What services add to the models that they serve (`data/services.toml`).
+//! Features and restrictions of services for the models that they serve (`data/services.toml`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -42,7 +42,7 @@ pub(crate) struct ServiceRow {
     pub(crate) staked: bool,
     #[serde(default)]
     pub(crate) own: bool,
-    /// What the names of models begin with that alone are held to a schema.
+    /// Prefix of the only models that are held to a schema.
     pub(crate) schema_only: Option<String>,
     /// The service gives one answer per request and ignores `n`.
     #[serde(default)]

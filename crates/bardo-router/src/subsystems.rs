@@ -30,7 +30,7 @@ pub enum SubsystemsError {
     Like {
         /// Name of the row.
         row: String,
-        /// What it names.
+        /// The unknown name.
         like: String,
     },
     /// A row leaves out what only `like` may leave out.
@@ -38,7 +38,7 @@ pub enum SubsystemsError {
     Missing {
         /// Name of the row.
         row: String,
-        /// What is not there.
+        /// The missing member.
         member: &'static str,
     },
     /// A number that means nothing.

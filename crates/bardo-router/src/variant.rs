@@ -14,7 +14,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// What is put behind the model's name.
+    /// Suffix of the model's name.
     #[must_use]
     pub const fn suffix(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl Variant {
     }
 }
 
-/// What decides about the variant.
+/// Facts that decide about the variant.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VariantFacts<'a> {
     /// The model by `OpenRouter`'s name for it.

@@ -10,7 +10,7 @@ use crate::reason::Reason;
 use crate::request::Facts;
 use crate::requirements::{Cap, NOT_SEALED, Requirements};
 
-/// What words are made from.
+/// The data for sentences about a request.
 pub(crate) struct Speaker<'a> {
     pub(crate) requirements: &'a Requirements,
     pub(crate) facts: &'a Facts,

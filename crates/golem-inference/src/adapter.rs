@@ -11,7 +11,7 @@ use crate::extension::{Extension, Hook, Registration, StartContext};
 /// The gateway's name among providers.
 pub const GATEWAY: &str = "bardo";
 
-/// What the gateway enforces; the agent names it, so that its owner can see that it is there.
+/// Rules that the gateway enforces; the agent names them for its owner.
 pub const MIDDLEWARE: [&str; 1] = ["budget-enforcer"];
 
 /// The extension `bardo-provider-adapter`.

@@ -13,7 +13,7 @@ use crate::extension::{Extension, Hook, HookError, TickContext};
 
 /// Bankr's books: the real ones, or a fake.
 pub trait Credits: Send + Sync {
-    /// What can still be spent.
+    /// Reads the balance.
     fn balance(&self) -> Pending<'_, Result<MicroUsd, CreditsError>>;
 
     /// Buys credit with a token. `key` is the same for the same top-up, and another for another.
@@ -36,12 +36,12 @@ pub enum CreditsError {
     Unknown(String),
 }
 
-/// What is done when credit runs low. Nothing is paid unless `auto_topup` and a cap are set.
+/// Rules for low credit. Nothing is paid unless `auto_topup` and a cap are set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopUpRules {
     /// Whether to pay at all.
     pub auto_topup: bool,
-    /// How much at once.
+    /// Amount of one top-up.
     pub amount: MicroUsd,
     /// Balance below which to top up.
     pub threshold: MicroUsd,
@@ -73,7 +73,7 @@ impl Default for TopUpRules {
 const DAY_MS: u64 = 86_400_000;
 const MONTH_DAYS: u64 = 30;
 
-/// What was paid, and whether something may be.
+/// Paid top-ups, and the state of the current low.
 #[derive(Debug, Default)]
 struct Memory {
     /// Day and amount of each top-up that was or may have been paid, of the last thirty days.
@@ -84,7 +84,7 @@ struct Memory {
     is_busy: bool,
 }
 
-/// What to do about a balance.
+/// The action for a balance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Action {
     None,
@@ -136,7 +136,7 @@ impl BankrCreditMonitor {
         self
     }
 
-    /// What was or may have been paid in the last thirty days, to keep over a restart.
+    /// Top-ups that were or may have been paid in the last thirty days, to keep over a restart.
     #[must_use]
     pub fn paid(&self) -> Vec<(u64, MicroUsd)> {
         self.memory().paid.clone()
@@ -237,7 +237,7 @@ impl BankrCreditMonitor {
         Ok(())
     }
 
-    /// What was surely not paid counts for no cap, and may be tried again on the next look.
+    /// Removes a top-up that was surely not paid; the next look may try it again.
     fn forget(&self, today: u64, amount: MicroUsd) {
         let mut memory = self.memory();
         if let Some(at) = memory

@@ -24,7 +24,7 @@ pub struct CallSpec {
     pub tools: Vec<Value>,
     /// Other members of the OpenAI body, as they are.
     pub extra: Map<String, Value>,
-    /// What the gateway is told beside the conversation.
+    /// Hints to the gateway.
     pub hints: Hints,
 }
 

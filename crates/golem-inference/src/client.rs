@@ -93,7 +93,7 @@ impl Client {
         Ok(ReplyStream::new(Origin::from_headers(&head.headers), body))
     }
 
-    /// What happened to a request, by [`Origin::request_id`] or the caller's own id.
+    /// Reads the receipt of a request, by [`Origin::request_id`] or the caller's own id.
     ///
     /// # Errors
     /// When there is no such receipt, or the gateway cannot be reached.
@@ -102,7 +102,7 @@ impl Client {
         Receipt::read(raw).ok_or(ClientError::Malformed("a receipt"))
     }
 
-    /// What the key's account has.
+    /// Reads the balance of the key's account.
     ///
     /// # Errors
     /// When the key has no account, or the gateway cannot be reached.
@@ -111,7 +111,7 @@ impl Client {
         Balance::read(&raw).ok_or(ClientError::Malformed("a balance"))
     }
 
-    /// What the key's account used in the last 30 days.
+    /// Reads the usage of the key's account in the last 30 days.
     ///
     /// # Errors
     /// When the key has no account, or the gateway cannot be reached.

@@ -27,10 +27,10 @@ pub use self::baseline::{Baseline, Naive};
 use self::mind::{Mind, is_unsure};
 pub use self::report::{report, report_json};
 
-/// What kind of day it is.
+/// Settings of a day.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// How many ticks of the heartbeat it has.
+    /// Number of ticks of the heartbeat.
     pub ticks: u64,
     /// Another seed is another day.
     pub seed: u64,
@@ -56,17 +56,17 @@ impl Default for Plan {
 pub struct Thought {
     /// The part of the agent that asked.
     pub subsystem: String,
-    /// How alive the agent was.
+    /// Vitality of the agent, from 0 to 1.
     pub vitality: f64,
     /// The answer, or why there is none.
     pub outcome: Result<Reply, String>,
     /// The gateway's record of it.
     pub receipt: Option<Receipt>,
-    /// How long the prompt is that the agent wrote.
+    /// Bytes of the agent's prompt.
     pub(crate) prompt_bytes: u64,
 }
 
-/// What came of a day.
+/// The record of a day.
 #[derive(Debug, Default)]
 pub struct Day {
     /// Ticks by what they needed.
@@ -87,7 +87,7 @@ pub struct Day {
     pub is_sandbox: bool,
     /// The frontier model's prices; `None` where they are unknown.
     pub baseline: Option<Baseline>,
-    /// What the owner was warned of.
+    /// Warnings to the owner.
     pub warnings: Vec<String>,
     /// Protected parts of the agent that mortality changed something for, and what.
     pub changed: Vec<String>,
@@ -113,7 +113,7 @@ impl Day {
             .filter(|thought| thought.outcome.is_ok())
     }
 
-    /// What must never happen, and did.
+    /// Violations of the rules of a day.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         let mut found = Vec::new();
@@ -165,7 +165,7 @@ impl Thought {
         usage.map_or((0, 0), |usage| (usage.input, usage.output))
     }
 
-    /// What it cost, in micro-USD; `None` where nobody knows.
+    /// Cost in micro-USD; `None` if it is unknown.
     pub(crate) fn micro_usd(&self) -> Option<u64> {
         let receipt = self.receipt.as_ref()?;
         // A key of the owner's own pays what the list says.
@@ -180,7 +180,7 @@ impl Thought {
         }
     }
 
-    /// What was lost, by name.
+    /// Degraded features, by name.
     pub(crate) fn lost(&self) -> Vec<String> {
         match &self.outcome {
             Ok(reply) => reply.origin.degraded.clone(),
@@ -188,7 +188,7 @@ impl Thought {
         }
     }
 
-    /// How well it was served. Another backend is as good, when the usual one is down or slow.
+    /// Rank of the answer. Another backend ranks alike if the usual one is down or slow.
     fn standing(&self) -> String {
         let (mut lost, _) = self.lost_apart();
         lost.sort();
@@ -371,7 +371,7 @@ pub async fn live(client: Arc<Client>, plan: &Plan) -> Result<Day, String> {
     Ok(day)
 }
 
-/// How alive it is at a part of the day: well until afternoon, then less and less.
+/// Vitality at a part of the day: full until the afternoon, then falling.
 fn vitality(part: f64) -> f64 {
     0.92 - (part - 0.6).max(0.0) * 2.2
 }

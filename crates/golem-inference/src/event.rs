@@ -21,7 +21,7 @@ pub enum GolemEvent {
         id: String,
         /// Where it is.
         endpoint: String,
-        /// What it enforces.
+        /// Rules that it enforces.
         middleware: Vec<&'static str>,
     },
     /// Somebody wanted a way around the gateway.
@@ -68,7 +68,7 @@ pub enum GolemEvent {
         input_tokens: u64,
         /// Tokens of the answer.
         output_tokens: u64,
-        /// What it cost, where that is known yet.
+        /// Cost, if it is known yet.
         #[serde(serialize_with = "usd")]
         cost_usd: Option<MicroUsd>,
     },
@@ -132,17 +132,17 @@ pub enum GolemEvent {
         provider: String,
         /// Name of the model.
         model: String,
-        /// What it could not honor.
+        /// Degraded features.
         degraded: Vec<String>,
     },
-    /// What the call asked for beside text, and what came of it.
+    /// Requested features of a call, and the available ones.
     #[serde(rename = "provider.feature_negotiated")]
     FeatureNegotiated {
         /// The part of the agent that asked.
         subsystem: String,
-        /// What was asked for.
+        /// Requested features.
         requested: Vec<String>,
-        /// What of it was honored.
+        /// Available features.
         available: Vec<String>,
     },
     /// Parts of a profile could not be honored.
@@ -152,7 +152,7 @@ pub enum GolemEvent {
         subsystem: String,
         /// Name of the backend.
         provider: String,
-        /// What was lost.
+        /// Degraded settings.
         degraded: Vec<String>,
     },
     /// Reasoning came with an answer.
@@ -165,7 +165,7 @@ pub enum GolemEvent {
         /// Tokens of the rest of the answer.
         content_tokens: u64,
     },
-    /// What a provider's cache gave.
+    /// Tokens from a provider's cache.
     #[serde(rename = "inference.cache_stats")]
     InferenceCacheStats {
         /// The part of the agent that asked.
@@ -174,14 +174,14 @@ pub enum GolemEvent {
         cached_tokens: u64,
         /// All tokens of the prompt.
         total_tokens: u64,
-        /// What the call saved against the list price, where the gateway says so.
+        /// Savings against the list price, if the gateway names them.
         #[serde(serialize_with = "usd")]
         savings_usd: Option<MicroUsd>,
     },
     /// Bankr's credit was looked at.
     #[serde(rename = "bankr.credit_check")]
     BankrCreditCheck {
-        /// What is left.
+        /// Balance.
         #[serde(serialize_with = "decimal")]
         balance: MicroUsd,
         /// Below what something is done.
@@ -198,14 +198,14 @@ pub enum GolemEvent {
         amount: MicroUsd,
         /// The token of the payment.
         token: String,
-        /// What is there now, as measured after it.
+        /// Balance afterwards.
         #[serde(serialize_with = "usd")]
         new_balance: Option<MicroUsd>,
     },
     /// Something that the owner should know, in words.
     #[serde(rename = "owner.message")]
     Warning {
-        /// Who says so.
+        /// Source of the message.
         extension: String,
         /// Text of the message.
         message: String,
@@ -228,7 +228,7 @@ pub struct Envelope {
     pub data: GolemEvent,
 }
 
-/// Who hears of events. Nobody waits for it: it must not block.
+/// A sink of events. It must not block.
 pub trait EventSink: Send + Sync {
     /// Receives an event.
     fn emit(&self, event: &Envelope);
@@ -247,7 +247,7 @@ impl EventSink for Silence {
 pub struct Recorded(Mutex<Vec<Envelope>>);
 
 impl Recorded {
-    /// What was heard until now.
+    /// Events until now.
     #[must_use]
     pub fn events(&self) -> Vec<Envelope> {
         self.0
@@ -274,7 +274,7 @@ impl EventSink for Recorded {
     }
 }
 
-/// What extensions emit events through.
+/// The emitter of events for extensions.
 #[derive(Clone)]
 pub struct Events {
     sink: Arc<dyn EventSink>,

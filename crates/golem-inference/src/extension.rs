@@ -1,4 +1,4 @@
-//! What can be hooked into the life of an agent, and in which order.
+//! Hooks of an agent, and their order.
 //!
 //! Extensions run by (layer, order of registration), lowest first, in every hook. Hooks of one call
 //! run one after the other; hooks of different calls may run at the same time, so an extension that
@@ -20,7 +20,7 @@ use crate::state::GolemState;
 /// Why a hook failed.
 pub type HookError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What a hook gives.
+/// The result of a hook.
 pub type Hook<'a> = Pending<'a, Result<(), HookError>>;
 
 /// A hook that has nothing to do.
@@ -142,7 +142,7 @@ pub struct Registration {
     pub id: String,
     /// Where it is, for events.
     pub endpoint: String,
-    /// What it enforces, for events: the agent does not, and cannot take it out.
+    /// Rules that the gateway enforces, for events.
     pub middleware: Vec<&'static str>,
     /// Whether others may be registered beside it.
     pub allow_bypass: bool,
@@ -215,7 +215,7 @@ pub struct CallContext {
     pub spec: CallSpec,
     /// Another registered provider than the first, by name.
     pub via: Option<String>,
-    /// What was recorded of the answer.
+    /// Negotiated features of the answer.
     pub negotiated: Negotiated,
     pub(crate) skipped: Option<String>,
     pub(crate) outcome: Option<Result<Reply, ClientError>>,
@@ -223,7 +223,7 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// What the gate said of the tick.
+    /// Decision of the tick.
     #[must_use]
     pub const fn tier(&self) -> Option<Tier> {
         self.state.tier
@@ -234,7 +234,7 @@ impl CallContext {
         self.skipped = Some(reason.into());
     }
 
-    /// How it went; `None` before it was sent.
+    /// Result of the call; `None` before it was sent.
     #[must_use]
     pub const fn outcome(&self) -> Option<&Result<Reply, ClientError>> {
         self.outcome.as_ref()
@@ -283,7 +283,7 @@ impl ToolCalled {
 pub struct TickContext {
     /// State of the agent.
     pub state: GolemState,
-    /// What the gate made of the tick.
+    /// Decision of the tick.
     pub beat: Beat,
     /// The present time, in Unix milliseconds.
     pub now_ms: u64,

@@ -18,7 +18,7 @@ pub use self::machine::{Machine, Mood};
 pub use self::market::{Market, Regime};
 pub use self::probe::{Lean, Probe, Severity};
 
-/// How much thinking a tick gets.
+/// Tier of a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Tier {
     /// Rules alone: no model is asked, whatever happens.
@@ -67,10 +67,10 @@ pub enum EscalationReason {
     Uncertainty,
 }
 
-/// What a tick amounts to.
+/// The decision of a tick.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Beat {
-    /// How much thinking it gets.
+    /// Tier of the tick.
     pub tier: Tier,
     /// Where the state machine stands after it.
     pub mood: Mood,
@@ -99,7 +99,7 @@ impl Default for Rules {
     }
 }
 
-/// How often each tier was used.
+/// Ticks of each tier.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Ticks without a model.
@@ -210,7 +210,7 @@ impl Heartbeat {
         true
     }
 
-    /// How often each tier was used until now.
+    /// Ticks of each tier until now.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.counts

@@ -17,19 +17,19 @@ pub struct Hints {
     /// The part of the agent that asks, e.g. `risk` or `dream_rem`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subsystem: Option<String>,
-    /// What it is about; each task has a floor of protection.
+    /// Task class of the call; each class has a floor of protection.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "task")]
     pub task_class: Option<TaskClass>,
     /// The least protection that will do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_class: Option<SecurityClass>,
-    /// What differs from the intent of the subsystem.
+    /// Differences from the intent of the subsystem.
     #[serde(skip_serializing_if = "IntentHints::is_silent")]
     pub intent: IntentHints,
     /// Parameters for the model, as the subsystem wants them; the gateway applies them once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Box<InferenceProfile>>,
-    /// How alive the agent is, 0 to 1.
+    /// Vitality of the agent, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vitality: Option<UnitInterval>,
     /// Phase of the agent's life.
@@ -44,7 +44,7 @@ pub struct Hints {
     /// The number of the tick.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick: Option<u64>,
-    /// What kind of tick it is, e.g. `gamma`.
+    /// Kind of the tick, e.g. `gamma`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_type: Option<String>,
     /// A name for the session; caps per session count by it.
@@ -59,13 +59,13 @@ pub struct Hints {
     /// Which call of its session or cycle this is, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_index: Option<u32>,
-    /// How many calls the cycle has, for temperature schedules.
+    /// Number of calls in the cycle, for temperature schedules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_count: Option<u32>,
     /// Which cycle this is, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<u32>,
-    /// What the request is about: `defi`, `code`, …
+    /// Domain of the request: `defi`, `code`, …
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
     /// Whether cached answers will do.
@@ -83,7 +83,7 @@ pub struct Hints {
     /// The most that the call may cost.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "usd")]
     pub max_cost_usd: Option<MicroUsd>,
-    /// What is at stake.
+    /// Amount at stake.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "usd")]
     pub stakes_usd: Option<MicroUsd>,
     /// Texts that differ per call and mean nothing, for cache keys.
@@ -100,16 +100,16 @@ pub struct IntentHints {
     /// A model by name, where the thought insists on one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What the answer must not go without.
+    /// Required features.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub require: Option<Vec<Feature>>,
-    /// What it should have; what is missing comes back as degraded.
+    /// Preferred features; missing ones come back as degraded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefer: Option<Vec<Feature>>,
-    /// How good it has to be.
+    /// Quality of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quality: Option<Quality>,
-    /// How long it may take, in milliseconds.
+    /// Highest latency, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_latency_ms: Option<u64>,
     /// From 0, cost does not matter, to 1, nothing else does.
@@ -120,7 +120,7 @@ pub struct IntentHints {
     pub low_effort: Option<bool>,
 }
 
-/// How a call uses the gateway's cache of answers.
+/// Use of the gateway's cache of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheUse {

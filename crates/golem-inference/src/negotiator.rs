@@ -7,10 +7,10 @@ use crate::event::GolemEvent;
 use crate::extension::{CallContext, EndContext, Extension, Hook};
 use crate::reply::{Reply, TokenUsage};
 
-/// What came of a call's wishes.
+/// The negotiated features of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Negotiated {
-    /// What could not be honored.
+    /// Degraded features.
     pub degraded: Vec<String>,
     /// Whether the provider held the answer to the call's schema; `None` where it has none.
     /// Without, the gateway asked for it in words and checked the answer.
@@ -27,7 +27,7 @@ pub struct ProviderFeatureNegotiator {
     total: Mutex<TokenUsage>,
 }
 
-/// What the features and changes are called that say that a schema was not enforced.
+/// Names of degradations that say that a schema was not enforced.
 const SCHEMA_LOST: [&str; 3] = ["structured_outputs", "response_schema", "response_format"];
 
 /// What a profile sets and a model may not take. Losing one changes how an answer is made; losing
@@ -146,7 +146,7 @@ fn tell(context: &CallContext, reply: &Reply, negotiated: &Negotiated, usage: To
     }
 }
 
-/// What the call itself asked for, by name; the gateway's table may have asked for more.
+/// Features that the call itself asks for, by name; the gateway's table may add more.
 fn requested(context: &CallContext) -> Vec<String> {
     let intent = &context.spec.hints.intent;
     let lists = [&intent.require, &intent.prefer];

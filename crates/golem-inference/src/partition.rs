@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Days of a month, for the cap per day.
 const DAYS: u64 = 30;
 
-/// How an agent divides its credits.
+/// The division of an agent's credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partition {
     /// Share of the credits that pays for inference. Default: 60 %.

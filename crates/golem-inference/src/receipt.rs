@@ -3,7 +3,7 @@
 use bardo_types::money::MicroUsd;
 use serde_json::Value;
 
-/// What happened to one request. The whole of it is in `raw`.
+/// The receipt of one request. `raw` has all of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Receipt {
     /// Id of the request.
@@ -20,34 +20,34 @@ pub struct Receipt {
     pub input_tokens: u64,
     /// Tokens of the answer, thinking included.
     pub output_tokens: u64,
-    /// What the account was charged, spread included.
+    /// Charge to the account, spread included.
     pub charge: MicroUsd,
-    /// What the provider bills; `None` where no price is known.
+    /// Cost at the provider; `None` if no price is known.
     pub provider_cost: Option<MicroUsd>,
     /// The list price of the model's maker; `None` where nobody published one.
     pub list_price: Option<MicroUsd>,
-    /// What was lost, by name.
+    /// Degraded features, by name.
     pub degraded: Vec<String>,
     /// Backends that were asked, in order, the last one answering.
     pub attempts: usize,
-    /// How model and settings were chosen, where the gateway says so.
+    /// Choice of model and settings, if the gateway names it.
     pub routing: Routing,
     /// The record as the gateway wrote it.
     pub raw: Value,
 }
 
-/// How a model and its settings were chosen.
+/// The choice of a model and its settings.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Routing {
     /// The tier of the model: `small`, `strong` or `frontier`.
     pub tier: Option<String>,
-    /// How well the request was kept secret, e.g. `private`.
+    /// Protection class, e.g. `private`.
     pub security: Option<String>,
     /// The temperature that was sent.
     pub temperature: Option<f64>,
     /// The effort that was sent.
     pub reasoning_effort: Option<String>,
-    /// How the answer was held to its schema, e.g. `native`; `prompt` adds words to the question.
+    /// Enforcement of the schema, e.g. `native`; `prompt` adds words to the question.
     pub schema: Option<String>,
     /// The model was asked a second time, because its first answer did not keep the schema.
     pub repaired: bool,
@@ -112,18 +112,18 @@ impl Receipt {
     }
 }
 
-/// What an account has.
+/// The balance of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Balance {
     /// Id of the account.
     pub account: String,
-    /// What came in.
+    /// Deposits.
     pub deposited: MicroUsd,
-    /// What was spent.
+    /// Spending.
     pub spent: MicroUsd,
-    /// What requests under way may cost.
+    /// Holds of requests under way.
     pub held: MicroUsd,
-    /// What it can still spend.
+    /// Available amount.
     pub available: MicroUsd,
 }
 
@@ -140,7 +140,7 @@ impl Balance {
     }
 }
 
-/// What an account used.
+/// The usage of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageReport {
     /// All of it.
@@ -158,13 +158,13 @@ pub struct UsageRow {
     pub model: String,
     /// The backend; empty in the total.
     pub provider: String,
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
     /// Tokens of their prompts.
     pub input_tokens: u64,
     /// Tokens of their answers.
     pub output_tokens: u64,
-    /// What they were charged.
+    /// Sum of the charges.
     pub charge: MicroUsd,
 }
 

@@ -1,4 +1,4 @@
-//! What came back: the answer, who gave it, what it cost and what was lost.
+//! Replies: the answer, its origin, its cost and its losses.
 
 use bardo_types::money::MicroUsd;
 use http::HeaderMap;
@@ -17,39 +17,39 @@ pub struct Reply {
     pub finish_reason: Option<String>,
     /// Tokens, where the provider counted them.
     pub usage: Option<TokenUsage>,
-    /// What the gateway says of it.
+    /// Origin, as the gateway names it.
     pub origin: Origin,
 }
 
 /// Tokens of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TokenUsage {
-    /// Of the prompt, those from caches included.
+    /// Tokens of the prompt, cached ones included.
     pub input: u64,
-    /// Of them, read from the provider's cache.
+    /// Tokens of the prompt from the provider's cache.
     pub cache_read: u64,
-    /// Of the answer, thinking included.
+    /// Tokens of the answer, reasoning included.
     pub output: u64,
-    /// Of them, thinking.
+    /// Tokens of reasoning.
     pub reasoning: u64,
 }
 
-/// Who answered and for how much: the `x-bardo-*` headers, and the closing comment of a stream.
+/// Backend and cost of an answer: the `x-bardo-*` headers, and the closing comment of a stream.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Origin {
-    /// What receipts go by.
+    /// Id of the receipt.
     pub request_id: String,
     /// The model that answered.
     pub model: String,
     /// The backend that answered, e.g. `venice` or `direct/openai`.
     pub provider: String,
-    /// What could not be honored.
+    /// Degraded features.
     pub degraded: Vec<String>,
-    /// What it cost; the receipt has it in any case.
+    /// Cost of the call; the receipt always has it.
     pub cost: Cost,
     /// Saved against the list price of the model's maker.
     pub savings: Option<MicroUsd>,
-    /// What the account can still spend.
+    /// Available amount of the account.
     pub balance: Option<MicroUsd>,
     /// `hash`, `semantic`, `miss` or `bypass`.
     pub cache: Option<String>,
@@ -57,7 +57,7 @@ pub struct Origin {
     pub is_sandbox: bool,
 }
 
-/// What a call cost.
+/// The cost of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Cost {
     /// The gateway reported no cost.

@@ -14,7 +14,7 @@ use crate::negotiator::is_setting;
 #[derive(Debug, Default)]
 pub struct ModelRouter {
     intents: BTreeMap<String, IntentHints>,
-    /// What was last said of each part of the agent, so that it is said once per change.
+    /// Last message about each subsystem, so that each change is reported once.
     said: Mutex<BTreeMap<String, String>>,
 }
 
@@ -25,7 +25,7 @@ impl ModelRouter {
         Self::default()
     }
 
-    /// What a part of the agent needs beside the gateway's table. A call that says so itself wins.
+    /// Sets the intent of a subsystem beside the gateway's table. A call's own intent wins.
     #[must_use]
     pub fn with_intent(mut self, subsystem: &str, intent: IntentHints) -> Self {
         self.intents.insert(normal(subsystem), intent);
@@ -114,7 +114,7 @@ impl ModelRouter {
     }
 }
 
-/// What the owner is told of an answer that lacks something; `None` where nothing is lost.
+/// Message to the owner about missing features; `None` if none is missing.
 #[must_use]
 pub fn warning(
     subsystem: &str,

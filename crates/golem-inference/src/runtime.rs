@@ -17,7 +17,7 @@ use crate::reply::Reply;
 use crate::session::SessionTotals;
 use crate::state::{GolemState, Mortality};
 
-/// What an agent is made of beside its extensions.
+/// Settings of an agent beside its extensions.
 pub struct Setup {
     /// Id of the agent.
     pub golem_id: Arc<str>,
@@ -25,9 +25,9 @@ pub struct Setup {
     pub session_id: Arc<str>,
     /// The gate that decides which ticks need a model.
     pub heartbeat: Heartbeat,
-    /// Who hears of events.
+    /// Sink of events.
     pub sink: Arc<dyn EventSink>,
-    /// What time it is.
+    /// Clock of the agent.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -82,14 +82,14 @@ pub enum CallError {
     Client(#[from] ClientError),
 }
 
-/// How a thought ended.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Called {
     /// The gateway answered the call.
     Answered {
         /// The answer itself.
         reply: Box<Reply>,
-        /// What was recorded of it.
+        /// The negotiated features of the call.
         negotiated: Box<Negotiated>,
     },
     /// An extension skipped the call, for this reason; nothing was sent, and it cost nothing.
@@ -346,7 +346,7 @@ impl Runtime {
         self.with_state(|state| state.clone())
     }
 
-    /// How often each tier was used.
+    /// Ticks of each tier.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.with_heartbeat(|heart| heart.counts())

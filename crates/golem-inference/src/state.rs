@@ -1,4 +1,4 @@
-//! What extensions know of the agent.
+//! The agent's state, as extensions see it.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use bardo_types::unit::UnitInterval;
 
 use crate::heartbeat::Tier;
 
-/// How alive the agent is. It travels as hints; what follows from it is the gateway's matter.
+/// Vitality, phase and revenue of the agent. It travels as hints; the gateway acts on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mortality {
     vitality: UnitInterval,
@@ -28,7 +28,7 @@ impl Mortality {
         }
     }
 
-    /// This state, in a phase that is set instead of derived from the vitality.
+    /// Sets the phase, instead of deriving it from the vitality.
     #[must_use]
     pub const fn in_phase(mut self, phase: Phase) -> Self {
         self.phase = phase;
@@ -87,9 +87,9 @@ pub struct GolemState {
     pub session_id: Arc<str>,
     /// The number of the tick.
     pub tick: u64,
-    /// What the gate said of the tick; `None` before the first.
+    /// Tier of the tick; `None` before the first.
     pub tier: Option<Tier>,
-    /// How alive it is.
+    /// Vitality, phase and revenue.
     pub mortality: Mortality,
     /// The market's regime, where it is known.
     pub regime: Option<Arc<str>>,

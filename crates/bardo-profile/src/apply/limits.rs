@@ -1,4 +1,4 @@
-//! How long the answer gets, and what ends it.
+//! The output limit and the stop texts.
 
 use bardo_types::model::Effort;
 

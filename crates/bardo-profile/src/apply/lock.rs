@@ -5,7 +5,7 @@ use bardo_types::json::RawJson;
 
 use super::{DEFAULT, ProfileApplication};
 
-/// What the caller's own request said.
+/// Settings of the caller's own request.
 pub(super) struct Said {
     sampling: Sampling,
     reasoning: ReasoningRequest,

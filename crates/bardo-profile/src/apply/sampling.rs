@@ -1,4 +1,4 @@
-//! How words are drawn.
+//! The sampling parameters.
 
 use bardo_types::chat::Sampling;
 use bardo_types::json::RawJson;

@@ -7,10 +7,10 @@ use bardo_types::profile::ResponseSchema;
 use super::ProfileApplication;
 use crate::schema::{SchemaCheck, SchemaMode};
 
-/// What the words for a schema begin with.
+/// Start of the instruction for a schema.
 const RESPOND_ONLY: &str = "Respond ONLY with valid JSON matching this schema:";
 
-/// What the tool is for whose arguments are the answer.
+/// Description of the tool whose arguments are the answer.
 const ANSWERS: &str = "Gives the answer. Call it exactly once, with the whole answer.";
 
 impl ProfileApplication<'_> {

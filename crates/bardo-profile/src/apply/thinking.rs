@@ -1,4 +1,4 @@
-//! How hard the model thinks, and whether its thinking is shown.
+//! The reasoning effort, and whether the reasoning is shown.
 
 use bardo_types::chat::{ThinkingDisplay, ThinkingMode, ToolChoice};
 use bardo_types::model::{Dialect, Effort, Service};
@@ -9,7 +9,7 @@ use crate::effort::EffortTokens;
 
 /// The least number of thinking tokens that a model takes.
 const LEAST_BUDGET: u64 = 1_024;
-/// What is left for an answer whose length nobody limits.
+/// Output tokens for an answer without a limit.
 const RESERVE: u64 = 4_096;
 /// The longest answer of a model of which nobody says it.
 const MOST_UNKNOWN: u64 = 32_000;

@@ -12,7 +12,7 @@ const DEEPEST: usize = 64;
 /// As many schemas as are looked at for one answer, however they fork.
 const FUEL: u32 = 200_000;
 
-/// What is wrong with a value, in words with its place.
+/// An error of a value, as a sentence with its path.
 pub(super) fn check(schema: &Value, value: &Value) -> Vec<String> {
     let mut reader = Reader {
         root: schema,

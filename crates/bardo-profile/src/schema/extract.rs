@@ -15,7 +15,7 @@ fn is_json(text: &str) -> bool {
         && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok()
 }
 
-/// What the first code fence holds that is JSON.
+/// The content of the first code fence that is JSON.
 fn fenced(text: &str) -> Option<&str> {
     let mut rest = text;
     while let Some(start) = rest.find("```") {

@@ -22,15 +22,15 @@ pub struct OwnerModel {
     pub like: Option<String>,
     /// Tier of the model.
     pub tier: Option<Tier>,
-    /// How good it is, from 0 to 100.
+    /// Rating from 0 to 100.
     pub rating: Option<u8>,
-    /// What it offers beside what is known.
+    /// Features to add to the known ones.
     pub features: FeatureSet,
-    /// What it does not offer, whatever is known.
+    /// Features to remove from the known ones.
     pub without: FeatureSet,
-    /// What it costs.
+    /// Price of the model.
     pub price: Option<Price>,
-    /// What whoever runs it can learn and keep, at most.
+    /// Best protection class that its operator grants.
     pub security: Option<SecurityClass>,
 }
 

@@ -1,4 +1,4 @@
-//! How a [`Roster`] is made.
+//! The builder of a [`Roster`].
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -217,7 +217,7 @@ impl Roster {
         }
     }
 
-    /// What the owner wrote before a slash is known from then on.
+    /// Registers the part before a slash in the owner's names.
     fn note_makers(&mut self, spec: &BackendSpec) {
         let written = spec.filter.0.iter();
         let makers = written.filter_map(|pattern| pattern.split_once('/'));

@@ -80,7 +80,7 @@ impl Roster {
         }
     }
 
-    /// What stands behind an alias of a whole name, or of what stands before its slash.
+    /// Resolves an alias of a whole name or of its part before the slash.
     pub(super) fn target<'a>(&'a self, requested: &'a str) -> Cow<'a, str> {
         let name = self.unaliased(requested);
         // An alias of a backend or a maker stands before a slash as its name does.

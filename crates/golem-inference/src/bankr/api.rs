@@ -24,14 +24,14 @@ pub struct BankrApi {
     key: Secret,
 }
 
-/// What a key used, by model.
+/// The usage of a key, by model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BankrUsage {
     /// Over how many days, as Bankr counted: it clamps what it is asked for.
     pub days: u64,
     /// All of it.
     pub total_cost: MicroUsd,
-    /// What of it caches cost.
+    /// Cost of caches.
     pub cache_cost: MicroUsd,
     /// Tokens read from caches.
     pub cache_read_tokens: u64,
@@ -39,18 +39,18 @@ pub struct BankrUsage {
     pub by_model: Vec<BankrUsageRow>,
 }
 
-/// What a key used of one model.
+/// The usage of one model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BankrUsageRow {
     /// Name of the model.
     pub model: String,
-    /// Who runs it.
+    /// Provider of the model.
     pub provider: String,
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
     /// Tokens of these requests.
     pub tokens: u64,
-    /// What they cost.
+    /// Cost of the requests.
     pub cost: MicroUsd,
 }
 
@@ -79,7 +79,7 @@ impl BankrApi {
         }
     }
 
-    /// What the key used in the last days.
+    /// Reads the usage of the key in the last days.
     ///
     /// # Errors
     /// When Bankr does not say.
@@ -166,7 +166,7 @@ impl Credits for BankrApi {
     }
 }
 
-/// What never left this machine was refused; of everything else nobody knows.
+/// A request that never left is refused; any other outcome is unknown.
 fn failed(error: &ClientError) -> CreditsError {
     match error {
         ClientError::Unreachable { .. } => CreditsError::Refused(error.to_string()),

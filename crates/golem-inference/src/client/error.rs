@@ -1,4 +1,4 @@
-//! What can go wrong on the way to an answer.
+//! Errors of calls to the gateway.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub enum ClientError {
     /// A stream ended with an error, after part of the answer.
     #[error("the answer was interrupted: {message}")]
     Interrupted {
-        /// What the gateway said.
+        /// The gateway's message.
         message: String,
         /// Its stable code, e.g. `upstream_interrupted`.
         code: Option<String>,
@@ -47,17 +47,17 @@ pub struct ErrorAnswer {
     pub status: u16,
     /// The stable code, e.g. `feature_unavailable`; each has a page in `docs/errors`.
     pub code: String,
-    /// What is wrong, in words.
+    /// Message of the gateway.
     pub message: String,
-    /// What nobody could offer, by name.
+    /// Missing features, by name.
     pub missing: Vec<String>,
-    /// What to configure.
+    /// Advice for the configuration.
     pub advice: Option<String>,
     /// When to come back.
     pub retry_after: Option<Duration>,
     /// A second try can help, and cannot be billed twice.
     pub may_retry: bool,
-    /// What the receipt goes by.
+    /// Id of the receipt.
     pub request_id: String,
 }
 

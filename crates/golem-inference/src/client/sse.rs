@@ -4,9 +4,9 @@
 /// One line that says something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Line {
-    /// What stands after `data: `.
+    /// Text after `data: `.
     Data(String),
-    /// What stands after `: bardo `, the final figures.
+    /// Text after `: bardo `, the final figures.
     Figures(String),
 }
 
@@ -21,7 +21,7 @@ impl Lines {
         self.held.extend_from_slice(bytes);
     }
 
-    /// How many bytes wait for the end of their line.
+    /// Bytes that wait for the end of their line.
     pub(super) fn waiting(&self) -> usize {
         self.held.len()
     }

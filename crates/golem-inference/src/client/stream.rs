@@ -39,7 +39,7 @@ impl ReplyStream {
         }
     }
 
-    /// Who answers, as far as that is known at the start.
+    /// Origin of the answer, as far as the head names it.
     #[must_use]
     pub const fn origin(&self) -> &Origin {
         &self.reply.origin

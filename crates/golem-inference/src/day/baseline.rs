@@ -1,4 +1,4 @@
-//! What the same day costs if one frontier model answers everything.
+//! Cost of the same day if one frontier model answers everything.
 
 use crate::{CallSpec, Client, Message, Reply};
 

@@ -7,10 +7,10 @@ use bardo_types::json::RawJson;
 use bardo_types::profile::{InferenceProfile, ResponseSchema};
 use serde_json::{Value, json};
 
-/// What a decision of the heartbeat looks like.
+/// Schema of a decision of the heartbeat.
 const DECISION: &str = r#"{"type":"object","properties":{"action":{"type":"string","enum":["hold","rebalance","exit"]},"severity":{"type":"string","enum":["low","moderate","high","critical"]},"confidence":{"type":"string","enum":["high","low"]}},"required":["action","severity","confidence"],"additionalProperties":false}"#;
 
-/// How the sandbox's providers are told what to answer.
+/// Marker that tells the sandbox's providers their answer.
 const MARKER: &str = "\n\nbardo-script: ";
 
 pub(crate) struct Mind {

@@ -23,7 +23,7 @@ struct BillRow {
     setup: ReportedSetup,
 }
 
-/// How the models of a row were set up.
+/// Settings of the models of a row.
 #[derive(Default)]
 struct ReportedSetup {
     temperature: Option<(f64, f64)>,
@@ -279,7 +279,7 @@ fn cells(name: &str, route: &str, row: &BillRow) -> [String; 8] {
     ]
 }
 
-/// How many times less, with one digit behind the point.
+/// The ratio of two amounts, with one decimal.
 fn times(naive: u64, own: u64) -> String {
     let tenths = (u128::from(naive) * 10 + u128::from(own) / 2) / u128::from(own.max(1));
     format!("{}.{}", tenths / 10, tenths % 10)

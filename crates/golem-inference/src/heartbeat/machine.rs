@@ -1,4 +1,4 @@
-//! What T0 remembers from tick to tick.
+//! The memory of T0 from tick to tick.
 
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Lean, Probe, Severity};
 
-/// What the market is like.
+/// The regime of the market.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Regime {
@@ -21,7 +21,7 @@ pub enum Regime {
 struct RegimeRow {
     /// Ticks on which some probe speaks.
     events: u32,
-    /// Of these, ticks that call for deliberation.
+    /// Ticks among these that call for deliberation.
     grave: u32,
 }
 
@@ -74,7 +74,7 @@ impl Market {
         Self { state: seed }
     }
 
-    /// What the probes find on the next tick.
+    /// Draws the findings of the next tick.
     pub fn tick(&mut self, regime: Regime) -> Vec<Probe> {
         let row = regime.row();
         let mut probes: Vec<Probe> = PROBES.into_iter().map(Probe::quiet).collect();

@@ -1,11 +1,11 @@
-//! What a look at the world said.
+//! Findings of probes.
 
 use std::borrow::Cow;
 
 use bardo_types::money::MicroUsd;
 use serde::Serialize;
 
-/// How bad it is.
+/// Severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -22,7 +22,7 @@ pub enum Severity {
     Critical,
 }
 
-/// What a signal speaks for.
+/// The direction of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lean {
@@ -32,18 +32,18 @@ pub enum Lean {
     Down,
 }
 
-/// What one probe found on one tick.
+/// The finding of one probe on one tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
     /// Its name, e.g. `price`.
     pub name: Cow<'static, str>,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
     /// Nothing like it was seen before.
     pub is_novel: bool,
-    /// What can be lost.
+    /// Amount that can be lost.
     pub stakes: MicroUsd,
-    /// What it speaks for, where it speaks for something.
+    /// Direction of the signal, if it has one.
     pub lean: Option<Lean>,
 }
 
@@ -66,21 +66,21 @@ impl Probe {
         Self::new(name, Severity::None)
     }
 
-    /// This probe, marked as a finding that was never seen before.
+    /// Marks the finding as new.
     #[must_use]
     pub fn novel(mut self) -> Self {
         self.is_novel = true;
         self
     }
 
-    /// This probe, with the amount that can be lost.
+    /// Sets the amount that can be lost.
     #[must_use]
     pub fn at_stake(mut self, stakes: MicroUsd) -> Self {
         self.stakes = stakes;
         self
     }
 
-    /// This probe, in favor of more or less exposure.
+    /// Sets the direction: more or less exposure.
     #[must_use]
     pub fn leaning(mut self, lean: Lean) -> Self {
         self.lean = Some(lean);
