@@ -17,7 +17,7 @@ use super::{ApiReply, Caller};
 use crate::auth::presented_id;
 use crate::describe::{LATE_TRAILERS, TRAILERS, describe, limits, warn_of};
 use crate::error::Problem;
-use crate::reply::{self, Behind, HeartbeatBody, Replay, ReplyBody, Trailers};
+use crate::reply::{self, Behind, HeartbeatBody, ReplyBody};
 
 pub(super) fn answered(
     answer: Answer,
