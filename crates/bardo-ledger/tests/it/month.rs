@@ -1,8 +1,8 @@
 //! What an agent in its stable phase spends in a month under a cap of a dollar a day.
 
 use bardo_ledger::{
-    Cap, CapScope, Charge, Deposit, End, Funds as _, Holds as _, MemoryLedger, Refusal, Reserve,
-    Settle, Window,
+    Cap, CapScope, CapWindow, Charge, Deposit, End, Funds as _, Holds as _, LedgerRefusal,
+    MemoryLedger, Reserve, Settle,
 };
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
@@ -40,7 +40,7 @@ fn a_dollar_a_day_is_about_thirty_a_month() {
     now(ledger.deposit(deposit)).unwrap().unwrap();
     let day = Cap {
         scope: CapScope::Key(key.clone()),
-        window: Window::Day,
+        window: CapWindow::Day,
         limit: MicroUsd::new(1_000_000),
     };
     let ticks = DAYS * DAY_MS / TICK_MS;
@@ -60,8 +60,8 @@ fn a_dollar_a_day_is_about_thirty_a_month() {
         };
         match now(ledger.reserve(command)).unwrap() {
             Ok(_) => {}
-            Err(Refusal::Capped { window, .. }) => {
-                assert_eq!(window, Window::Day);
+            Err(LedgerRefusal::Capped { window, .. }) => {
+                assert_eq!(window, CapWindow::Day);
                 refused += 1;
                 continue;
             }

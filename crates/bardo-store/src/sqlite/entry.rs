@@ -412,7 +412,7 @@ mod tests {
                     ),
                     (
                         CapScope::Subsystem(KeyId::parse("k").unwrap(), "dream_rem".into()),
-                        Window::Day,
+                        CapWindow::Day,
                         86_400_000,
                     ),
                 ],
