@@ -5,6 +5,7 @@
 mod at_end;
 mod changes;
 mod counts;
+mod stage;
 
 use bardo_profile::SchemaCheck;
 use bardo_types::chat::{ChatResponse, StreamEvent};
@@ -16,20 +17,7 @@ use crate::shape::Translation;
 use at_end::AtEnd;
 use changes::{Lift, Plain, Textual};
 use counts::Counts;
-
-/// One stage of an answer. The events of a stream, passed one by one, make the same answer as the
-/// whole one, passed at once.
-pub(crate) trait AnswerStage: Send {
-    /// Works on the next events of a stream, in place. Events that a stage holds back come with
-    /// later ones, at the latest before [`StreamEvent::Done`], which comes once and last.
-    fn events(&mut self, events: &mut Vec<StreamEvent>, notes: &mut dyn AnswerNotes);
-
-    /// Works on a whole answer.
-    fn whole(&mut self, answer: &mut ChatResponse, notes: &mut dyn AnswerNotes);
-}
-
-/// Runs once an answer is complete, with all of it; for what remembers or stores answers.
-pub(crate) type OnComplete = Box<dyn FnOnce(&ChatResponse, &mut dyn AnswerNotes) + Send>;
+pub(crate) use stage::{AnswerStage, OnComplete};
 
 /// All stages of one answer, in order.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use bardo_types::chat::{Assembler, ChatResponse, StreamEvent};
 
-use super::{AnswerStage, OnComplete};
+use super::stage::{AnswerStage, OnComplete};
 use crate::answer_notes::AnswerNotes;
 
 /// Assembles a stream, and shows the complete answer to its readers. An answer that fails is shown

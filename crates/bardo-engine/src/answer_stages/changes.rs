@@ -5,7 +5,7 @@ use bardo_types::chat::{ChatResponse, StreamEvent};
 use bardo_wire::codec::DecodeContext;
 use bardo_wire::textual::{self, EventFilter};
 
-use super::AnswerStage;
+use super::stage::AnswerStage;
 use crate::answer_notes::AnswerNotes;
 use crate::schema;
 

@@ -2,7 +2,7 @@
 
 use bardo_types::chat::{ChatResponse, StreamEvent};
 
-use super::AnswerStage;
+use super::stage::AnswerStage;
 use crate::answer_notes::AnswerNotes;
 
 /// Notes the usage and the model that the provider reports, and meters what is handed over for a

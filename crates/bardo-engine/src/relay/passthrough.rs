@@ -269,13 +269,15 @@ impl Passthrough {
 
 /// What becomes of an event of the provider.
 enum EventVerdict {
-    /// It is handed on.
+    /// The event is handed on.
     Keep,
-    /// It is left out.
+    /// The event is left out.
     Drop,
-    /// It has the usage that the figures go into, so it waits for them.
+    /// The event has the usage that the figures go into, so that it waits for them.
     Hold,
+    /// The stream is complete; the event waits for the figures.
     Terminal,
+    /// The provider failed.
     Fault(Fault),
 }
 
