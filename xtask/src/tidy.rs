@@ -17,6 +17,7 @@ mod size;
 mod source;
 mod tree;
 mod twins;
+mod type_names;
 mod unused;
 mod words;
 
@@ -114,6 +115,7 @@ fn check(tree: &Tree) -> Result<Vec<Violation>> {
     found.extend(plain::check(tree));
     found.extend(doc_comments::check(tree));
     found.extend(citations::check(tree));
+    found.extend(type_names::check(tree));
     found.extend(unused::check(tree));
     found.extend(twins::check(tree));
     found.sort();
