@@ -16,7 +16,6 @@ mod plain;
 mod size;
 mod source;
 mod tree;
-mod twins;
 mod type_names;
 mod unused;
 mod words;
@@ -117,7 +116,6 @@ fn check(tree: &Tree) -> Result<Vec<Violation>> {
     found.extend(citations::check(tree));
     found.extend(type_names::check(tree));
     found.extend(unused::check(tree));
-    found.extend(twins::check(tree));
     found.sort();
     Ok(found)
 }

@@ -154,11 +154,11 @@ pub struct Considered {
     pub reasons: Vec<String>,
     /// Features of the candidate.
     pub features: FeatureSet,
-    /// Protection class.
+    /// Protection class of the candidate.
     pub security: SecurityClass,
     /// Tier of the model.
     pub tier: Option<Tier>,
-    /// Score.
+    /// Score of the candidate, where it was ranked.
     pub score: Option<Score>,
     /// Estimated cost of the request.
     pub estimated_cost: Option<MicroUsd>,

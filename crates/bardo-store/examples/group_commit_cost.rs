@@ -6,7 +6,8 @@
 //! are written without waiting, as in the product. Tables and indexes are those of the product,
 //! without caps, checks of balances and triggers, so the comparison favors SQLite.
 
-mod processor_time;
+#[path = "processor_time/threads.rs"]
+mod threads;
 
 use std::io::Write;
 use std::sync::mpsc;
@@ -15,7 +16,7 @@ use std::time::Instant;
 use rusqlite::{Connection, params};
 use tokio::sync::oneshot;
 
-use processor_time::processor_time;
+use threads::processor_time;
 
 const LOADS: [(u64, u64); 4] = [(1, 5_000), (8, 50_000), (64, 100_000), (512, 200_000)];
 const ACCOUNTS: u64 = 50;

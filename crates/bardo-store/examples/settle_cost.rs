@@ -4,7 +4,8 @@
 //! a usual size, from some accounts (50, or the first argument). Printed are requests per second
 //! and the processor time per request, by thread, as the kernel counts it.
 
-mod processor_time;
+#[path = "processor_time/threads.rs"]
+mod threads;
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +17,7 @@ use bardo_store::sqlite::{OpenMode, SqliteStore};
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
 
-use processor_time::processor_time;
+use threads::processor_time;
 
 /// How many callers there are at once, and how many requests they send in all.
 const LOADS: [(u64, u64); 4] = [(1, 5_000), (8, 50_000), (64, 100_000), (512, 200_000)];

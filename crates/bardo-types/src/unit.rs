@@ -16,7 +16,7 @@ pub enum NotUnitInterval {
     /// The number is below 0 or above 1.
     #[error("{number} is not between 0 and 1")]
     Outside {
-        /// The number.
+        /// The number that is out of range.
         number: f64,
         /// The end of the range that is nearest.
         nearest: UnitInterval,

@@ -132,7 +132,7 @@ pub enum GolemEvent {
         provider: String,
         /// Name of the model.
         model: String,
-        /// Degraded features.
+        /// Names of the degraded features.
         degraded: Vec<String>,
     },
     /// Requested features of a call, and the available ones.
@@ -140,9 +140,9 @@ pub enum GolemEvent {
     FeatureNegotiated {
         /// The part of the agent that asked.
         subsystem: String,
-        /// Requested features.
+        /// Names of the requested features.
         requested: Vec<String>,
-        /// Available features.
+        /// Names of the available features.
         available: Vec<String>,
     },
     /// Parts of a profile could not be honored.
@@ -152,7 +152,7 @@ pub enum GolemEvent {
         subsystem: String,
         /// Name of the backend.
         provider: String,
-        /// Degraded settings.
+        /// Names of the degraded settings.
         degraded: Vec<String>,
     },
     /// Reasoning came with an answer.
@@ -181,7 +181,7 @@ pub enum GolemEvent {
     /// Bankr's credit was looked at.
     #[serde(rename = "bankr.credit_check")]
     BankrCreditCheck {
-        /// Balance.
+        /// Balance of the account, in USD.
         #[serde(serialize_with = "decimal")]
         balance: MicroUsd,
         /// Below what something is done.
@@ -198,7 +198,7 @@ pub enum GolemEvent {
         amount: MicroUsd,
         /// The token of the payment.
         token: String,
-        /// Balance afterwards.
+        /// Balance after the answer, in USD.
         #[serde(serialize_with = "usd")]
         new_balance: Option<MicroUsd>,
     },

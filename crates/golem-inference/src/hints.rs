@@ -100,7 +100,7 @@ pub struct IntentHints {
     /// A model by name, where the thought insists on one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Required features.
+    /// Features that the answer must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub require: Option<Vec<Feature>>,
     /// Preferred features; missing ones come back as degraded.

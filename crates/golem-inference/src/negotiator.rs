@@ -10,7 +10,7 @@ use crate::reply::{Reply, TokenUsage};
 /// The negotiated features of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Negotiated {
-    /// Degraded features.
+    /// Names of the degraded features.
     pub degraded: Vec<String>,
     /// Whether the provider held the answer to the call's schema; `None` where it has none.
     /// Without, the gateway asked for it in words and checked the answer.

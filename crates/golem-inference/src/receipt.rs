@@ -117,13 +117,13 @@ impl Receipt {
 pub struct Balance {
     /// Id of the account.
     pub account: String,
-    /// Deposits.
+    /// Sum of all deposits.
     pub deposited: MicroUsd,
-    /// Spending.
+    /// Sum of all spending.
     pub spent: MicroUsd,
     /// Holds of requests under way.
     pub held: MicroUsd,
-    /// Available amount.
+    /// Amount that is available now.
     pub available: MicroUsd,
 }
 

@@ -43,7 +43,7 @@ pub struct Origin {
     pub model: String,
     /// The backend that answered, e.g. `venice` or `direct/openai`.
     pub provider: String,
-    /// Degraded features.
+    /// Names of the degraded features.
     pub degraded: Vec<String>,
     /// Cost of the call; the receipt always has it.
     pub cost: Cost,

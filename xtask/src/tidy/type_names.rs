@@ -61,38 +61,7 @@ const SHARED: &[(&str, &str)] = &[
 ];
 
 /// Names that two types still have. A name leaves this list with its second type.
-const LEFT: &[&str] = &[
-    "Call",
-    "Cap",
-    "Choice",
-    "Counts",
-    "End",
-    "Entry",
-    "File",
-    "Funds",
-    "Inner",
-    "Kept",
-    "Memory",
-    "Mode",
-    "Observation",
-    "Origin",
-    "Outcome",
-    "Place",
-    "Planned",
-    "Reader",
-    "Reasoning",
-    "Received",
-    "Refusal",
-    "Role",
-    "Row",
-    "Seen",
-    "State",
-    "Table",
-    "Target",
-    "Waiting",
-    "Wanted",
-    "Window",
-];
+const LEFT: &[&str] = &[];
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     let mut defined: BTreeMap<String, Vec<(&str, usize)>> = BTreeMap::new();

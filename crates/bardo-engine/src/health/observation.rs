@@ -52,7 +52,7 @@ impl BackendState {
 /// The health of a backend with a model at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observation {
-    /// The state.
+    /// State of the backend for this model.
     pub state: BackendState,
     /// Times until the first content of a stream.
     pub first_content: Percentiles,
@@ -103,7 +103,7 @@ pub struct BackendHealth {
     pub backend: Arc<str>,
     /// The model, by the backend's name for it.
     pub model: Arc<str>,
-    /// Its health.
+    /// Observed health of the backend.
     pub observation: Observation,
     /// Age of the last outcome of a call.
     pub checked: Duration,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bardo_types::money::MicroUsd;
 use serde::Serialize;
 
-/// Severity.
+/// Severity of what a probe found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -37,7 +37,7 @@ pub enum Lean {
 pub struct Probe {
     /// Its name, e.g. `price`.
     pub name: Cow<'static, str>,
-    /// Severity.
+    /// Severity of the finding.
     pub severity: Severity,
     /// Nothing like it was seen before.
     pub is_novel: bool,
