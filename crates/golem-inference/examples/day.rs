@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use bardo_types::secret::Secret;
 use golem_inference::Client;
-use golem_inference::client::Endpoint;
-use golem_inference::day::{Plan, live, report};
+use golem_inference::client::GatewayAddress;
+use golem_inference::day::{DayPlan, live, report};
 
 fn main() -> ExitCode {
     let mut given = std::env::args().skip(1);
@@ -38,14 +38,14 @@ fn main() -> ExitCode {
 }
 
 fn run(url: &str, key: Option<String>) -> Result<String, String> {
-    let endpoint = Endpoint::parse(url).map_err(|error| error.to_string())?;
+    let endpoint = GatewayAddress::parse(url).map_err(|error| error.to_string())?;
     let client = Arc::new(Client::new(endpoint, key.map(Secret::new).as_ref()));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
     let begin = Instant::now();
-    let day = runtime.block_on(live(client, &Plan::default()))?;
+    let day = runtime.block_on(live(client, &DayPlan::default()))?;
     match day.violations().as_slice() {
         [] => Ok(report(&day, begin.elapsed())),
         violations => Err(violations.join("\n")),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bardo_types::secret::Secret;
 
-use crate::client::{Client, Endpoint, Inference};
+use crate::client::{Client, GatewayAddress, Inference};
 use crate::extension::{Extension, Hook, Registration, StartContext};
 
 /// The gateway's name among providers.
@@ -24,7 +24,7 @@ pub struct ProviderAdapter {
 impl ProviderAdapter {
     /// The gateway at an address, with a key of it.
     #[must_use]
-    pub fn new(endpoint: Endpoint, key: Option<&Secret>) -> Self {
+    pub fn new(endpoint: GatewayAddress, key: Option<&Secret>) -> Self {
         Self::over(Arc::new(Client::new(endpoint, key)))
     }
 

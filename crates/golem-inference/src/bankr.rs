@@ -75,7 +75,7 @@ const MONTH_DAYS: u64 = 30;
 
 /// Paid top-ups, and the state of the current low.
 #[derive(Debug, Default)]
-struct Memory {
+struct PaymentMemory {
     /// Day and amount of each top-up that was or may have been paid, of the last thirty days.
     paid: Vec<(u64, MicroUsd)>,
     /// The balance is low and something was done about it. Nothing more is, until it was not low.
@@ -114,7 +114,7 @@ impl Action {
 pub struct BankrCreditMonitor {
     rules: TopUpRules,
     credits: Arc<dyn Credits>,
-    memory: Mutex<Memory>,
+    memory: Mutex<PaymentMemory>,
 }
 
 impl BankrCreditMonitor {
@@ -257,7 +257,7 @@ impl BankrCreditMonitor {
         });
     }
 
-    fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
+    fn memory(&self) -> std::sync::MutexGuard<'_, PaymentMemory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

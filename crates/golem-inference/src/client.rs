@@ -18,13 +18,13 @@ use http_body_util::Full;
 use serde_json::Value;
 
 pub use self::error::{ClientError, ErrorAnswer};
-pub use self::http::Endpoint;
+pub use self::http::GatewayAddress;
 pub(crate) use self::http::Http;
 pub use self::stream::{Delta, ReplyStream};
 use crate::call::CallSpec;
 use crate::partition::{self, Caps, KeyCaps};
 use crate::receipt::{Balance, Receipt, UsageReport};
-use crate::reply::{Origin, Reply};
+use crate::reply::{Reply, ReplyOrigin};
 
 /// Something that will be there later.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -54,7 +54,7 @@ impl Client {
     /// A client of the gateway at `endpoint`. Without a key it calls a gateway of this machine
     /// that has none either.
     #[must_use]
-    pub fn new(endpoint: Endpoint, key: Option<&Secret>) -> Self {
+    pub fn new(endpoint: GatewayAddress, key: Option<&Secret>) -> Self {
         Self {
             http: Http::new(endpoint, Self::PATIENCE),
             authorization: key.map(|key| Secret::new(format!("Bearer {}", key.expose()))),
@@ -63,7 +63,7 @@ impl Client {
 
     /// Where it is.
     #[must_use]
-    pub const fn endpoint(&self) -> &Endpoint {
+    pub const fn endpoint(&self) -> &GatewayAddress {
         self.http.endpoint()
     }
 
@@ -90,10 +90,13 @@ impl Client {
             let text = body.collect().await?;
             return Err(ErrorAnswer::read(&head, &text).into());
         }
-        Ok(ReplyStream::new(Origin::from_headers(&head.headers), body))
+        Ok(ReplyStream::new(
+            ReplyOrigin::from_headers(&head.headers),
+            body,
+        ))
     }
 
-    /// Reads the receipt of a request, by [`Origin::request_id`] or the caller's own id.
+    /// Reads the receipt of a request, by [`ReplyOrigin::request_id`] or the caller's own id.
     ///
     /// # Errors
     /// When there is no such receipt, or the gateway cannot be reached.
@@ -170,11 +173,14 @@ impl Client {
     }
 
     /// The origin and body of an answer that is no refusal.
-    async fn whole(&self, request: Request<Full<Bytes>>) -> Result<(Origin, Bytes), ClientError> {
+    async fn whole(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(ReplyOrigin, Bytes), ClientError> {
         let (head, body) = self.http.open(request).await?;
         let body = body.collect().await?;
         if head.status.is_success() {
-            Ok((Origin::from_headers(&head.headers), body))
+            Ok((ReplyOrigin::from_headers(&head.headers), body))
         } else {
             Err(ErrorAnswer::read(&head, &body).into())
         }

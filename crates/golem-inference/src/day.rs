@@ -13,11 +13,11 @@ use crate::adapter::ProviderAdapter;
 use crate::bankr::{BankrCreditMonitor, Credits, CreditsError, TopUpRules};
 use crate::client::{Inference, Pending};
 use crate::event::Recorded;
-use crate::heartbeat::{Counts, Market, Regime, Severity, Tier};
+use crate::heartbeat::{Market, Regime, Severity, TickTier, TierCounts};
 use crate::negotiator::{ProviderFeatureNegotiator, is_setting};
 use crate::receipt::Receipt;
 use crate::router::ModelRouter;
-use crate::runtime::{Called, Runtime, Setup};
+use crate::runtime::{AgentSetup, CallOutcome, Runtime};
 use crate::state::Mortality;
 use crate::{CallSpec, Client, ClientError, Extensions, Reply};
 use bardo_types::clock::Clock;
@@ -29,7 +29,7 @@ pub use self::report::{report, report_json};
 
 /// Settings of a day.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct DayPlan {
     /// Number of ticks of the heartbeat.
     pub ticks: u64,
     /// Another seed is another day.
@@ -40,7 +40,7 @@ pub struct Plan {
     pub baseline: String,
 }
 
-impl Default for Plan {
+impl Default for DayPlan {
     fn default() -> Self {
         Self {
             ticks: 288,
@@ -70,7 +70,7 @@ pub struct Thought {
 #[derive(Debug, Default)]
 pub struct Day {
     /// Ticks by what they needed.
-    pub counts: Counts,
+    pub counts: TierCounts,
     /// Ticks that a small model handed on to a strong one.
     pub escalated: u64,
     /// All calls of the day.
@@ -229,19 +229,19 @@ pub(crate) async fn receipt(client: &Client, request_id: &str) -> Option<Receipt
 }
 
 /// Counts what leaves the agent, beneath everything that could keep it back.
-struct Meter {
+struct DayMeter {
     client: Arc<Client>,
     sent: Mutex<Vec<String>>,
 }
 
-impl Meter {
+impl DayMeter {
     fn sent(&self) -> Vec<String> {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         sent.clone()
     }
 }
 
-impl Inference for Meter {
+impl Inference for DayMeter {
     fn chat<'a>(
         &'a self,
         call: &'a CallSpec,
@@ -274,9 +274,9 @@ impl Clock for ToyClock {
 }
 
 /// Credit at Bankr that a day of posts and trades draws on; toy money in a toy purse.
-struct Purse(Mutex<u64>);
+struct DayPurse(Mutex<u64>);
 
-impl Credits for Purse {
+impl Credits for DayPurse {
     fn balance(&self) -> Pending<'_, Result<MicroUsd, CreditsError>> {
         let mut micro = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *micro = micro.saturating_sub(1_400_000);
@@ -298,9 +298,9 @@ impl Credits for Purse {
 
 /// A Golem in the middle of its day.
 struct Golem<'a> {
-    plan: &'a Plan,
+    plan: &'a DayPlan,
     runtime: Runtime,
-    meter: Arc<Meter>,
+    meter: Arc<DayMeter>,
     mind: Mind,
     day: Day,
 }
@@ -309,9 +309,9 @@ struct Golem<'a> {
 ///
 /// # Errors
 /// If the gateway does not answer the first questions, or an extension refuses to start.
-pub async fn live(client: Arc<Client>, plan: &Plan) -> Result<Day, String> {
+pub async fn live(client: Arc<Client>, plan: &DayPlan) -> Result<Day, String> {
     let (baseline, probe) = Baseline::read(&client, &plan.baseline).await?;
-    let meter = Arc::new(Meter {
+    let meter = Arc::new(DayMeter {
         client: Arc::clone(&client),
         sent: Mutex::default(),
     });
@@ -328,15 +328,15 @@ pub async fn live(client: Arc<Client>, plan: &Plan) -> Result<Day, String> {
             meter.clone(),
         ))
         .with(BankrCreditMonitor::new(
-            Arc::new(Purse(Mutex::new(6_000_000))),
+            Arc::new(DayPurse(Mutex::new(6_000_000))),
             purse,
         ))
         .with(ModelRouter::new())
         .with(ProviderFeatureNegotiator::new());
-    let setup = Setup {
+    let setup = AgentSetup {
         sink: sink.clone(),
         clock: clock.clone(),
-        ..Setup::new("ember", "day-1")
+        ..AgentSetup::new("ember", "day-1")
     };
     let runtime = Runtime::start(extensions, setup)
         .await
@@ -418,15 +418,16 @@ impl Golem<'_> {
         }
     }
 
-    async fn beat(&mut self, tick: u64, tier: Tier) {
+    async fn beat(&mut self, tick: u64, tier: TickTier) {
         let ask = format!("Tick {tick}. Probes spoke. Decide.");
         let is_sure = !tick.is_multiple_of(7);
         let before = self.meter.sent().len();
         let text = self.think(self.mind.decision(&ask, is_sure)).await;
-        if tier == Tier::T0 {
+        if tier == TickTier::T0 {
             self.day.t0_requests += self.meter.sent().len() - before;
         }
-        if tier == Tier::T1 && text.as_deref().is_some_and(is_unsure) && self.runtime.escalate() {
+        if tier == TickTier::T1 && text.as_deref().is_some_and(is_unsure) && self.runtime.escalate()
+        {
             self.day.escalated += 1;
             self.think(self.mind.decision(&ask, true)).await;
         }
@@ -553,8 +554,8 @@ impl Golem<'_> {
         let prompt_bytes = prompt_bytes.sum();
         let called = self.runtime.call(spec).await;
         let outcome = match called {
-            Ok(Called::Skipped(_)) => return None,
-            Ok(Called::Answered { reply, .. }) => Ok(*reply),
+            Ok(CallOutcome::Skipped(_)) => return None,
+            Ok(CallOutcome::Answered { reply, .. }) => Ok(*reply),
             Err(error) => Err(error.to_string()),
         };
         let text = outcome.as_ref().ok().map(|reply| reply.text.clone());

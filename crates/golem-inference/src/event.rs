@@ -8,7 +8,7 @@ use bardo_types::clock::Clock;
 use bardo_types::money::MicroUsd;
 use serde::{Serialize, Serializer};
 
-use crate::heartbeat::{Beat, Tier};
+use crate::heartbeat::{Beat, TickTier};
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,7 +45,7 @@ pub enum GolemEvent {
         /// The model that is asked for.
         model: String,
         /// The tier of the tick, where the gate applies to this part.
-        tier: Option<Tier>,
+        tier: Option<TickTier>,
     },
     /// A thought was not sent.
     #[serde(rename = "inference.skipped")]

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::call::CallSpec;
 use crate::client::{ClientError, Inference, Pending};
 use crate::event::{Events, GolemEvent};
-use crate::heartbeat::{Beat, Tier};
+use crate::heartbeat::{Beat, TickTier};
 use crate::negotiator::Negotiated;
 use crate::reply::Reply;
 use crate::session::SessionTotals;
@@ -225,7 +225,7 @@ pub struct CallContext {
 impl CallContext {
     /// Decision of the tick.
     #[must_use]
-    pub const fn tier(&self) -> Option<Tier> {
+    pub const fn tier(&self) -> Option<TickTier> {
         self.state.tier
     }
 

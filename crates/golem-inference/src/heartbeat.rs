@@ -16,11 +16,11 @@ use serde::Serialize;
 
 pub use self::machine::{Machine, Mood};
 pub use self::market::{Market, Regime};
-pub use self::probe::{Lean, Probe, Severity};
+pub use self::probe::{Lean, ProbeReading, Severity};
 
 /// Tier of a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub enum Tier {
+pub enum TickTier {
     /// Rules alone: no model is asked, whatever happens.
     T0,
     /// A small model, fast.
@@ -29,7 +29,7 @@ pub enum Tier {
     T2,
 }
 
-impl Tier {
+impl TickTier {
     /// The name in hints and events.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -71,7 +71,7 @@ pub enum EscalationReason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Beat {
     /// Tier of the tick.
-    pub tier: Tier,
+    pub tier: TickTier,
     /// Where the state machine stands after it.
     pub mood: Mood,
     /// The worst that a probe said.
@@ -101,7 +101,7 @@ impl Default for Rules {
 
 /// Ticks of each tier.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct TierCounts {
     /// Ticks without a model.
     pub t0: u64,
     /// Ticks for a small model.
@@ -110,7 +110,7 @@ pub struct Counts {
     pub t2: u64,
 }
 
-impl Counts {
+impl TierCounts {
     /// Number of all ticks.
     #[must_use]
     pub const fn ticks(self) -> u64 {
@@ -139,11 +139,11 @@ impl Counts {
         self.t0 as f64 / self.ticks() as f64
     }
 
-    const fn slot(&mut self, tier: Tier) -> &mut u64 {
+    const fn slot(&mut self, tier: TickTier) -> &mut u64 {
         match tier {
-            Tier::T0 => &mut self.t0,
-            Tier::T1 => &mut self.t1,
-            Tier::T2 => &mut self.t2,
+            TickTier::T0 => &mut self.t0,
+            TickTier::T1 => &mut self.t1,
+            TickTier::T2 => &mut self.t2,
         }
     }
 }
@@ -153,8 +153,8 @@ impl Counts {
 pub struct Heartbeat {
     rules: Rules,
     machine: Machine,
-    counts: Counts,
-    last: Option<Tier>,
+    counts: TierCounts,
+    last: Option<TickTier>,
 }
 
 impl Heartbeat {
@@ -164,27 +164,27 @@ impl Heartbeat {
         Self {
             rules,
             machine: Machine::new(rules.quiet_ticks),
-            counts: Counts::default(),
+            counts: TierCounts::default(),
             last: None,
         }
     }
 
     /// Takes one tick. Where all probes are quiet the tick is T0, whatever came before; else it is
     /// T1, and T2 where something of it calls for deliberation.
-    pub fn observe(&mut self, probes: &[Probe]) -> Beat {
+    pub fn observe(&mut self, probes: &[ProbeReading]) -> Beat {
         let severity = probes.iter().map(|probe| probe.severity).max();
         let severity = severity.unwrap_or(Severity::None);
         let before = self.machine.mood();
         let mood = self.machine.step(severity);
         let mut reasons = Vec::new();
-        let mut tier = Tier::T0;
+        let mut tier = TickTier::T0;
         if severity > Severity::None {
             reasons.push(EscalationReason::Anomaly);
             let deliberate = self.deliberate(probes, severity, before, mood);
             tier = if deliberate.is_empty() {
-                Tier::T1
+                TickTier::T1
             } else {
-                Tier::T2
+                TickTier::T2
             };
             reasons.extend(deliberate);
         }
@@ -201,24 +201,24 @@ impl Heartbeat {
     /// Hands the tick over to System 2, because the small model was not sure of it. Gives whether
     /// there was something to hand over: a tick of T0 was never thought about, one of T2 is there.
     pub fn escalate(&mut self) -> bool {
-        if self.last != Some(Tier::T1) {
+        if self.last != Some(TickTier::T1) {
             return false;
         }
         self.counts.t1 -= 1;
         self.counts.t2 += 1;
-        self.last = Some(Tier::T2);
+        self.last = Some(TickTier::T2);
         true
     }
 
     /// Ticks of each tier until now.
     #[must_use]
-    pub const fn counts(&self) -> Counts {
+    pub const fn counts(&self) -> TierCounts {
         self.counts
     }
 
     fn deliberate(
         &self,
-        probes: &[Probe],
+        probes: &[ProbeReading],
         severity: Severity,
         before: Mood,
         mood: Mood,
@@ -245,7 +245,7 @@ impl Heartbeat {
     }
 }
 
-impl fmt::Display for Tier {
+impl fmt::Display for TickTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

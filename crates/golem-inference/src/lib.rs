@@ -12,10 +12,10 @@
 //! use golem_inference::heartbeat::{Heartbeat, Probe, Severity, Tier};
 //!
 //! let mut heart = Heartbeat::default();
-//! let calm = [Probe::quiet("price"), Probe::quiet("gas")];
+//! let calm = [ProbeReading::quiet("price"), ProbeReading::quiet("gas")];
 //! assert_eq!(heart.observe(&calm).tier, Tier::T0); // no model is asked
 //!
-//! let loud = [Probe::quiet("gas"), Probe::new("price", Severity::Critical)];
+//! let loud = [ProbeReading::quiet("gas"), ProbeReading::new("price", Severity::Critical)];
 //! assert_eq!(heart.observe(&loud).tier, Tier::T2);
 //! ```
 

@@ -18,7 +18,7 @@ pub struct Reply {
     /// Tokens, where the provider counted them.
     pub usage: Option<TokenUsage>,
     /// Origin, as the gateway names it.
-    pub origin: Origin,
+    pub origin: ReplyOrigin,
 }
 
 /// Tokens of an answer.
@@ -36,7 +36,7 @@ pub struct TokenUsage {
 
 /// Backend and cost of an answer: the `x-bardo-*` headers, and the closing comment of a stream.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Origin {
+pub struct ReplyOrigin {
     /// Id of the receipt.
     pub request_id: String,
     /// The model that answered.
@@ -87,7 +87,7 @@ impl Cost {
     }
 }
 
-impl Origin {
+impl ReplyOrigin {
     pub(crate) fn from_headers(headers: &HeaderMap) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let owned = |name: &str| text(name).unwrap_or_default().to_owned();
@@ -147,7 +147,7 @@ impl TokenUsage {
 
 impl Reply {
     /// An answer of which nothing has come yet.
-    pub(crate) const fn empty(origin: Origin) -> Self {
+    pub(crate) const fn empty(origin: ReplyOrigin) -> Self {
         Self {
             text: String::new(),
             reasoning: None,
@@ -159,7 +159,7 @@ impl Reply {
     }
 
     /// Reads a whole answer; `None` where it has no choice.
-    pub(crate) fn read(body: &Value, origin: Origin) -> Option<Self> {
+    pub(crate) fn read(body: &Value, origin: ReplyOrigin) -> Option<Self> {
         let choice = body.pointer("/choices/0")?;
         let message = choice.get("message")?;
         let text = |name: &str| message.get(name).and_then(Value::as_str);
@@ -201,23 +201,26 @@ mod tests {
         ] {
             headers.insert(name, HeaderValue::from_static(value));
         }
-        let origin = Origin::from_headers(&headers);
+        let origin = ReplyOrigin::from_headers(&headers);
         assert_eq!(origin.degraded, ["visible_thinking", "privacy"]);
         assert_eq!(origin.cost, Cost::Usd(MicroUsd::new(473)));
         assert_eq!(origin.balance, Some(MicroUsd::new(999_999_527)));
         assert!(origin.is_sandbox);
 
         headers.insert("x-bardo-cost", HeaderValue::from_static("direct"));
-        assert_eq!(Origin::from_headers(&headers).cost, Cost::Direct);
-        assert_eq!(Origin::from_headers(&HeaderMap::new()), Origin::default());
+        assert_eq!(ReplyOrigin::from_headers(&headers).cost, Cost::Direct);
+        assert_eq!(
+            ReplyOrigin::from_headers(&HeaderMap::new()),
+            ReplyOrigin::default()
+        );
     }
 
     #[test]
     fn the_figures_at_the_end_of_a_stream_win() {
-        let mut origin = Origin {
+        let mut origin = ReplyOrigin {
             model: "a".into(),
             degraded: vec!["citations".into()],
-            ..Origin::default()
+            ..ReplyOrigin::default()
         };
         origin.close_with(&json!({ "model": "b", "degraded": [], "cost": "0.5" }));
         assert_eq!(origin.model, "b");
@@ -233,11 +236,11 @@ mod tests {
             "usage": { "prompt_tokens": 9, "completion_tokens": 4,
                 "prompt_tokens_details": { "cached_tokens": 3 } },
         });
-        let reply = Reply::read(&body, Origin::default()).unwrap();
+        let reply = Reply::read(&body, ReplyOrigin::default()).unwrap();
         assert_eq!(reply.text, "four");
         assert_eq!(reply.reasoning.as_deref(), Some("two and two"));
         let usage = reply.usage.unwrap();
         assert_eq!((usage.input, usage.cache_read, usage.output), (9, 3, 4));
-        assert_eq!(Reply::read(&json!({}), Origin::default()), None);
+        assert_eq!(Reply::read(&json!({}), ReplyOrigin::default()), None);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::event::GolemEvent;
 use crate::extension::{CallContext, Extension, Hook};
-use crate::heartbeat::Tier;
+use crate::heartbeat::TickTier;
 use crate::hints::IntentHints;
 use crate::negotiator::is_setting;
 
@@ -44,9 +44,9 @@ impl ModelRouter {
             return;
         }
         match context.tier() {
-            Some(Tier::T0) => context.skip("T0: the rules decide this tick"),
-            Some(Tier::T1) => context.spec.hints.subsystem = Some("heartbeat_t1".into()),
-            Some(Tier::T2) => context.spec.hints.subsystem = Some("heartbeat_t2".into()),
+            Some(TickTier::T0) => context.skip("T0: the rules decide this tick"),
+            Some(TickTier::T1) => context.spec.hints.subsystem = Some("heartbeat_t1".into()),
+            Some(TickTier::T2) => context.spec.hints.subsystem = Some("heartbeat_t2".into()),
             // Before the first tick nothing was weighed, and the name stays as it is.
             None => {}
         }

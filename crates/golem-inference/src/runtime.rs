@@ -11,14 +11,14 @@ use crate::extension::{
     CallContext, EndContext, Extension, Extensions, HookError, Registration, StartContext,
     TickContext, ToolCalled,
 };
-use crate::heartbeat::{Beat, Counts, Heartbeat, Probe, Tier};
+use crate::heartbeat::{Beat, Heartbeat, ProbeReading, TickTier, TierCounts};
 use crate::negotiator::Negotiated;
 use crate::reply::Reply;
 use crate::session::SessionTotals;
 use crate::state::{GolemState, Mortality};
 
 /// Settings of an agent beside its extensions.
-pub struct Setup {
+pub struct AgentSetup {
     /// Id of the agent.
     pub golem_id: Arc<str>,
     /// Id of the session.
@@ -31,7 +31,7 @@ pub struct Setup {
     pub clock: Arc<dyn Clock>,
 }
 
-impl Setup {
+impl AgentSetup {
     /// An agent with the usual gate, on the machine's clock, of which nobody hears.
     #[must_use]
     pub fn new(golem_id: &str, session_id: &str) -> Self {
@@ -84,7 +84,7 @@ pub enum CallError {
 
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Called {
+pub enum CallOutcome {
     /// The gateway answered the call.
     Answered {
         /// The answer itself.
@@ -96,7 +96,7 @@ pub enum Called {
     Skipped(String),
 }
 
-impl Called {
+impl CallOutcome {
     /// The answer, where there is one.
     #[must_use]
     pub fn reply(&self) -> Option<&Reply> {
@@ -123,7 +123,7 @@ impl Runtime {
     ///
     /// # Errors
     /// When an extension refuses, or none registers a provider.
-    pub async fn start(extensions: Extensions, setup: Setup) -> Result<Self, StartError> {
+    pub async fn start(extensions: Extensions, setup: AgentSetup) -> Result<Self, StartError> {
         let events = Events::new(Arc::clone(&setup.golem_id), setup.sink, setup.clock);
         let state = GolemState {
             golem_id: setup.golem_id,
@@ -159,7 +159,7 @@ impl Runtime {
     }
 
     /// Takes one tick: weighs the probes, then tells the extensions. Sends nothing by itself.
-    pub async fn tick(&self, tick: u64, probes: &[Probe]) -> Beat {
+    pub async fn tick(&self, tick: u64, probes: &[ProbeReading]) -> Beat {
         let beat = self.with_heartbeat(|heart| heart.observe(probes));
         let state = self.with_state(|state| {
             state.tick = tick;
@@ -186,7 +186,7 @@ impl Runtime {
     pub fn escalate(&self) -> bool {
         let escalated = self.with_heartbeat(Heartbeat::escalate);
         if escalated {
-            self.with_state(|state| state.tier = Some(Tier::T2));
+            self.with_state(|state| state.tier = Some(TickTier::T2));
         }
         escalated
     }
@@ -195,7 +195,7 @@ impl Runtime {
     ///
     /// # Errors
     /// When an extension refuses to send it or the gateway does not answer it.
-    pub async fn call(&self, spec: CallSpec) -> Result<Called, CallError> {
+    pub async fn call(&self, spec: CallSpec) -> Result<CallOutcome, CallError> {
         self.call_aloud(spec, &mut |_| {}).await
     }
 
@@ -207,7 +207,7 @@ impl Runtime {
         &self,
         spec: CallSpec,
         on_text: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<Called, CallError> {
+    ) -> Result<CallOutcome, CallError> {
         let mut context = CallContext {
             state: self.state(),
             spec,
@@ -230,7 +230,7 @@ impl Runtime {
                     reason: reason.clone(),
                 });
                 self.with_totals(|totals| totals.skipped += 1);
-                return Ok(Called::Skipped(reason));
+                return Ok(CallOutcome::Skipped(reason));
             }
         }
         for extension in self.extensions.iter() {
@@ -250,7 +250,7 @@ impl Runtime {
         }
         self.end_turn(&mut context).await;
         match context.outcome {
-            Some(Ok(reply)) => Ok(Called::Answered {
+            Some(Ok(reply)) => Ok(CallOutcome::Answered {
                 reply: Box::new(reply),
                 negotiated: Box::new(context.negotiated),
             }),
@@ -348,7 +348,7 @@ impl Runtime {
 
     /// Ticks of each tier.
     #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> TierCounts {
         self.with_heartbeat(|heart| heart.counts())
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bardo_types::phase::Phase;
 use bardo_types::unit::UnitInterval;
 
-use crate::heartbeat::Tier;
+use crate::heartbeat::TickTier;
 
 /// Vitality, phase and revenue of the agent. It travels as hints; the gateway acts on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,7 +88,7 @@ pub struct GolemState {
     /// The number of the tick.
     pub tick: u64,
     /// Tier of the tick; `None` before the first.
-    pub tier: Option<Tier>,
+    pub tier: Option<TickTier>,
     /// Vitality, phase and revenue.
     pub mortality: Mortality,
     /// The market's regime, where it is known.

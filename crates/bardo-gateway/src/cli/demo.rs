@@ -8,8 +8,8 @@ use std::time::Instant;
 use bardo_types::secret::Secret;
 use clap::Args;
 use golem_inference::Client;
-use golem_inference::client::Endpoint;
-use golem_inference::day::{Day, Plan, live, report, report_json};
+use golem_inference::client::GatewayAddress;
+use golem_inference::day::{Day, DayPlan, live, report, report_json};
 use tokio::sync::oneshot;
 
 use super::{CliFailure, Common, ServeArgs, say};
@@ -43,7 +43,7 @@ pub(crate) struct DemoArgs {
 }
 
 pub(super) fn run(args: &DemoArgs) -> Result<(), CliFailure> {
-    let plan = Plan {
+    let plan = DayPlan {
         ticks: args.ticks,
         seed: args.seed,
         dies: !args.survive,
@@ -62,9 +62,9 @@ pub(super) fn run(args: &DemoArgs) -> Result<(), CliFailure> {
     }
 }
 
-fn play(address: SocketAddr, key: &str, plan: &Plan) -> Result<Day, CliFailure> {
+fn play(address: SocketAddr, key: &str, plan: &DayPlan) -> Result<Day, CliFailure> {
     let endpoint =
-        Endpoint::parse(&format!("http://{address}")).map_err(|error| error.to_string())?;
+        GatewayAddress::parse(&format!("http://{address}")).map_err(|error| error.to_string())?;
     let client = Client::new(endpoint, Some(&Secret::new(key.to_owned())));
     serve::runtime()?
         .block_on(live(Arc::new(client), plan))

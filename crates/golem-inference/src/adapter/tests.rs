@@ -4,7 +4,7 @@ use super::*;
 use crate::event::{GolemEvent, Recorded};
 use crate::extension::{CallContext, Extensions};
 use crate::runtime::fake::{FakeGateway, start, thought};
-use crate::runtime::{Runtime, Setup};
+use crate::runtime::{AgentSetup, Runtime};
 
 /// Another provider, which wants to be asked.
 struct Intruder {
@@ -73,9 +73,9 @@ async fn a_second_provider_is_refused_before_and_behind_the_gateway_and_on_recor
     // Each side alone may not decide it.
     for (layer, owner, intruder) in [(2, false, true), (2, true, false), (1, false, true)] {
         let sink = Arc::new(Recorded::default());
-        let setup = Setup {
+        let setup = AgentSetup {
             sink: sink.clone(),
-            ..Setup::new("golem-7", "s")
+            ..AgentSetup::new("golem-7", "s")
         };
         let mut adapter = ProviderAdapter::connected("http://gateway".into(), FakeGateway::new());
         if owner {
@@ -113,7 +113,7 @@ async fn a_bypass_that_the_owner_allows_is_on_record_with_each_call() {
 
 #[test]
 fn debug_shows_no_key() {
-    let endpoint = Endpoint::parse("http://127.0.0.1:1").unwrap();
+    let endpoint = GatewayAddress::parse("http://127.0.0.1:1").unwrap();
     let key = Secret::new("sk-canary".into());
     let adapter = ProviderAdapter::new(endpoint.clone(), Some(&key));
     let client = Client::new(endpoint, Some(&key));

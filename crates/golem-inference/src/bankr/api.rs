@@ -11,7 +11,7 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 
 use super::{Credits, CreditsError};
-use crate::client::{ClientError, Endpoint, Http, Pending};
+use crate::client::{ClientError, GatewayAddress, Http, Pending};
 
 /// A top-up swaps tokens on chain and is allowed to take its time.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -61,7 +61,7 @@ impl BankrApi {
     /// Never: both addresses are constants.
     #[must_use]
     pub fn new(key: Secret) -> Self {
-        let parse = |text| Endpoint::parse(text).expect("a constant address");
+        let parse = |text| GatewayAddress::parse(text).expect("a constant address");
         Self::at(
             parse("https://llm.bankr.bot"),
             parse("https://api.bankr.bot/llm"),
@@ -71,7 +71,7 @@ impl BankrApi {
 
     /// Bankr at other addresses: the host of inference, and that of the wallet with its `/llm`.
     #[must_use]
-    pub fn at(inference: Endpoint, wallet: Endpoint, key: Secret) -> Self {
+    pub fn at(inference: GatewayAddress, wallet: GatewayAddress, key: Secret) -> Self {
         Self {
             inference: Http::new(inference, PATIENCE),
             wallet: Http::new(wallet, PATIENCE),

@@ -5,7 +5,7 @@ use crate::adapter::ProviderAdapter;
 use crate::event::Recorded;
 use crate::extension::Extensions;
 use crate::runtime::fake::{FakeGateway, Still};
-use crate::runtime::{Runtime, Setup};
+use crate::runtime::{AgentSetup, Runtime};
 
 /// Books in memory.
 struct Books {
@@ -65,10 +65,10 @@ impl Rig {
         });
         let clock = Arc::new(Still(Mutex::new(1_000 * DAY_MS)));
         let sink = Arc::new(Recorded::default());
-        let setup = Setup {
+        let setup = AgentSetup {
             sink: sink.clone(),
             clock: clock.clone(),
-            ..Setup::new("golem-7", "s")
+            ..AgentSetup::new("golem-7", "s")
         };
         let extensions = Extensions::new()
             .with(ProviderAdapter::connected("x".into(), FakeGateway::new()))

@@ -26,7 +26,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where a server is: scheme, host and port, and a path that comes before every other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct GatewayAddress {
     https: bool,
     host: String,
     port: u16,
@@ -39,7 +39,7 @@ pub struct Endpoint {
 #[error("`{0}` is not an address; write it like http://127.0.0.1:8402")]
 pub struct InvalidEndpoint(String);
 
-impl Endpoint {
+impl GatewayAddress {
     /// Reads `http://host[:port][/path]`, or with `https`. A trailing `/v1` is dropped, because
     /// OpenAI's clients write it and every path here has its own.
     ///
@@ -83,7 +83,7 @@ impl Endpoint {
     }
 }
 
-impl std::fmt::Display for Endpoint {
+impl std::fmt::Display for GatewayAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let scheme = if self.https { "https" } else { "http" };
         write!(f, "{scheme}://{}{}", self.authority(), self.prefix)
@@ -94,7 +94,7 @@ type ConnectionPool = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 /// The connections to one server.
 pub(crate) struct Http {
-    endpoint: Endpoint,
+    endpoint: GatewayAddress,
     patience: Duration,
     pool: ConnectionPool,
 }
@@ -110,7 +110,7 @@ impl fmt::Debug for Http {
 impl Http {
     /// The connections to `endpoint`. `patience` bounds the wait for the head of an answer, and
     /// for each piece of its body.
-    pub(crate) fn new(endpoint: Endpoint, patience: Duration) -> Self {
+    pub(crate) fn new(endpoint: GatewayAddress, patience: Duration) -> Self {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
@@ -132,7 +132,7 @@ impl Http {
         }
     }
 
-    pub(crate) const fn endpoint(&self) -> &Endpoint {
+    pub(crate) const fn endpoint(&self) -> &GatewayAddress {
         &self.endpoint
     }
 
@@ -234,7 +234,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, shown: &str) {
-        assert_eq!(Endpoint::parse(text).unwrap().to_string(), shown);
+        assert_eq!(GatewayAddress::parse(text).unwrap().to_string(), shown);
     }
 
     #[test]
@@ -256,7 +256,7 @@ mod tests {
             "http://x/?key=1",
             "http://",
         ] {
-            assert!(Endpoint::parse(text).is_err(), "{text}");
+            assert!(GatewayAddress::parse(text).is_err(), "{text}");
         }
     }
 }

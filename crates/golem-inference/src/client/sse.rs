@@ -3,7 +3,7 @@
 
 /// One line that says something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum SseLine {
     /// Text after `data: `.
     Data(String),
     /// Text after `: bardo `, the final figures.
@@ -27,17 +27,17 @@ impl Lines {
     }
 
     /// The next line that says something.
-    pub(super) fn next(&mut self) -> Option<Line> {
+    pub(super) fn next(&mut self) -> Option<SseLine> {
         loop {
             let end = self.held.iter().position(|byte| *byte == b'\n')?;
             let line: Vec<u8> = self.held.drain(..=end).collect();
             let text = String::from_utf8_lossy(&line);
             let text = text.trim_end_matches(['\r', '\n']);
             if let Some(figures) = text.strip_prefix(": bardo ") {
-                return Some(Line::Figures(figures.to_owned()));
+                return Some(SseLine::Figures(figures.to_owned()));
             }
             if let Some(data) = text.strip_prefix("data:") {
-                return Some(Line::Data(data.trim_start().to_owned()));
+                return Some(SseLine::Data(data.trim_start().to_owned()));
             }
         }
     }
@@ -51,9 +51,9 @@ mod tests {
     fn any_cut_gives_the_same_lines() {
         let stream = ": heartbeat\n\ndata: {\"a\":\"é\"}\r\n\r\n: bardo {\"cost\":\"1\"}\n\ndata: [DONE]\n\n";
         let expected = [
-            Line::Data("{\"a\":\"é\"}".into()),
-            Line::Figures("{\"cost\":\"1\"}".into()),
-            Line::Data("[DONE]".into()),
+            SseLine::Data("{\"a\":\"é\"}".into()),
+            SseLine::Figures("{\"cost\":\"1\"}".into()),
+            SseLine::Data("[DONE]".into()),
         ];
         for cut in 0..stream.len() {
             let (first, second) = stream.as_bytes().split_at(cut);

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::ClientError;
 use super::http::Body;
-use super::sse::{Line, Lines};
-use crate::reply::{Origin, Reply, TokenUsage};
+use super::sse::{Lines, SseLine};
+use crate::reply::{Reply, ReplyOrigin, TokenUsage};
 
 /// A line longer than this is none of the gateway's.
 const LINE_MAX: usize = 16 << 20;
@@ -30,7 +30,7 @@ pub struct ReplyStream {
 }
 
 impl ReplyStream {
-    pub(super) fn new(origin: Origin, body: Body) -> Self {
+    pub(super) fn new(origin: ReplyOrigin, body: Body) -> Self {
         Self {
             body: Some(body),
             lines: Lines::default(),
@@ -41,7 +41,7 @@ impl ReplyStream {
 
     /// Origin of the answer, as far as the head names it.
     #[must_use]
-    pub const fn origin(&self) -> &Origin {
+    pub const fn origin(&self) -> &ReplyOrigin {
         &self.reply.origin
     }
 
@@ -83,18 +83,18 @@ impl ReplyStream {
         }
     }
 
-    fn take(&mut self, line: &Line) -> Result<Option<Delta>, ClientError> {
+    fn take(&mut self, line: &SseLine) -> Result<Option<Delta>, ClientError> {
         let data = match line {
-            Line::Figures(figures) => {
+            SseLine::Figures(figures) => {
                 let figures = parse(figures)?;
                 self.reply.origin.close_with(&figures);
                 return Ok(None);
             }
-            Line::Data(data) if data == "[DONE]" => {
+            SseLine::Data(data) if data == "[DONE]" => {
                 self.is_done = true;
                 return Ok(None);
             }
-            Line::Data(data) => parse(data)?,
+            SseLine::Data(data) => parse(data)?,
         };
         if let Some(error) = data.get("error").filter(|error| !error.is_null()) {
             let text = |name: &str| error.get(name).and_then(Value::as_str);

@@ -3,7 +3,7 @@
 use bardo_types::money::MicroUsd;
 use serde::Serialize;
 
-use super::{Lean, Probe, Severity};
+use super::{Lean, ProbeReading, Severity};
 
 /// The regime of the market.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -75,9 +75,9 @@ impl Market {
     }
 
     /// Draws the findings of the next tick.
-    pub fn tick(&mut self, regime: Regime) -> Vec<Probe> {
+    pub fn tick(&mut self, regime: Regime) -> Vec<ProbeReading> {
         let row = regime.row();
-        let mut probes: Vec<Probe> = PROBES.into_iter().map(Probe::quiet).collect();
+        let mut probes: Vec<ProbeReading> = PROBES.into_iter().map(ProbeReading::quiet).collect();
         if self.below(1_000) >= row.events {
             return probes;
         }
@@ -91,7 +91,7 @@ impl Market {
     }
 
     /// Something that a small model settles.
-    fn mild(&mut self, probes: &mut [Probe], first: usize) {
+    fn mild(&mut self, probes: &mut [ProbeReading], first: usize) {
         probes[first].severity = match self.below(10) {
             0..5 => Severity::Low,
             _ => Severity::Moderate,
@@ -100,7 +100,7 @@ impl Market {
     }
 
     /// Something of which one of the reasons to deliberate holds.
-    fn grave(&mut self, probes: &mut [Probe], first: usize) {
+    fn grave(&mut self, probes: &mut [ProbeReading], first: usize) {
         let other = (first + 1) % probes.len();
         match self.below(4) {
             0 => {

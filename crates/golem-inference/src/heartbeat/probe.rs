@@ -34,7 +34,7 @@ pub enum Lean {
 
 /// The finding of one probe on one tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Probe {
+pub struct ProbeReading {
     /// Its name, e.g. `price`.
     pub name: Cow<'static, str>,
     /// Severity of the finding.
@@ -47,7 +47,7 @@ pub struct Probe {
     pub lean: Option<Lean>,
 }
 
-impl Probe {
+impl ProbeReading {
     /// A probe that found something known, of no great value.
     #[must_use]
     pub fn new(name: impl Into<Cow<'static, str>>, severity: Severity) -> Self {

@@ -1,23 +1,27 @@
 use super::*;
 
-fn quiet() -> Vec<Probe> {
-    vec![Probe::quiet("price"), Probe::quiet("gas")]
+fn quiet() -> Vec<ProbeReading> {
+    vec![ProbeReading::quiet("price"), ProbeReading::quiet("gas")]
 }
 
 #[track_caller]
-fn check(probes: &[Probe], tier: Tier, reasons: &[EscalationReason]) {
+fn check(probes: &[ProbeReading], tier: TickTier, reasons: &[EscalationReason]) {
     let beat = Heartbeat::default().observe(probes);
     assert_eq!((beat.tier, &beat.reasons[..]), (tier, reasons));
 }
 
 #[test]
 fn quiet_probes_are_t0_in_every_mood() {
-    check(&[], Tier::T0, &[]);
-    check(&quiet(), Tier::T0, &[]);
+    check(&[], TickTier::T0, &[]);
+    check(&quiet(), TickTier::T0, &[]);
     for worst in [Severity::Low, Severity::High, Severity::Critical] {
         let mut heart = Heartbeat::default();
-        heart.observe(&[Probe::new("price", worst)]);
-        assert_eq!(heart.observe(&quiet()).tier, Tier::T0, "after {worst:?}");
+        heart.observe(&[ProbeReading::new("price", worst)]);
+        assert_eq!(
+            heart.observe(&quiet()).tier,
+            TickTier::T0,
+            "after {worst:?}"
+        );
     }
 }
 
@@ -25,51 +29,51 @@ fn quiet_probes_are_t0_in_every_mood() {
 fn known_anomalies_of_little_value_are_t1() {
     for severity in [Severity::Low, Severity::Moderate, Severity::High] {
         check(
-            &[Probe::new("price", severity)],
-            Tier::T1,
+            &[ProbeReading::new("price", severity)],
+            TickTier::T1,
             &[EscalationReason::Anomaly],
         );
     }
     // What is low is not worth deliberation, however new and valuable.
-    let low = Probe::new("gas", Severity::Low)
+    let low = ProbeReading::new("gas", Severity::Low)
         .novel()
         .at_stake(MicroUsd::new(u64::MAX >> 1));
-    check(&[low], Tier::T1, &[EscalationReason::Anomaly]);
+    check(&[low], TickTier::T1, &[EscalationReason::Anomaly]);
 }
 
 #[test]
 fn novelty_stakes_conflict_and_the_worst_are_t2() {
-    let moderate = || Probe::new("price", Severity::Moderate);
+    let moderate = || ProbeReading::new("price", Severity::Moderate);
     let just = Rules::default().high_stakes;
     let below = MicroUsd::new(just.get() - 1);
     check(
         &[moderate().at_stake(below)],
-        Tier::T1,
+        TickTier::T1,
         &[EscalationReason::Anomaly],
     );
     check(
         &[moderate().at_stake(just)],
-        Tier::T2,
+        TickTier::T2,
         &[EscalationReason::Anomaly, EscalationReason::Stakes],
     );
     check(
         &[moderate().novel()],
-        Tier::T2,
+        TickTier::T2,
         &[EscalationReason::Anomaly, EscalationReason::Novelty],
     );
     check(
         &[moderate().leaning(Lean::Up), moderate().leaning(Lean::Down)],
-        Tier::T2,
+        TickTier::T2,
         &[EscalationReason::Anomaly, EscalationReason::Conflict],
     );
     check(
         &[moderate().leaning(Lean::Up), moderate().leaning(Lean::Up)],
-        Tier::T1,
+        TickTier::T1,
         &[EscalationReason::Anomaly],
     );
     check(
-        &[Probe::new("oracle", Severity::Critical)],
-        Tier::T2,
+        &[ProbeReading::new("oracle", Severity::Critical)],
+        TickTier::T2,
         &[EscalationReason::Anomaly, EscalationReason::Critical],
     );
 }
@@ -77,11 +81,11 @@ fn novelty_stakes_conflict_and_the_worst_are_t2() {
 #[test]
 fn a_relapse_is_t2() {
     let mut heart = Heartbeat::default();
-    let alarm = [Probe::new("price", Severity::High)];
-    assert_eq!(heart.observe(&alarm).tier, Tier::T1);
+    let alarm = [ProbeReading::new("price", Severity::High)];
+    assert_eq!(heart.observe(&alarm).tier, TickTier::T1);
     assert_eq!(heart.observe(&quiet()).mood, Mood::Recovering);
     let again = heart.observe(&alarm);
-    assert_eq!(again.tier, Tier::T2);
+    assert_eq!(again.tier, TickTier::T2);
     assert_eq!(
         again.reasons,
         [EscalationReason::Anomaly, EscalationReason::Relapse]
@@ -94,7 +98,7 @@ fn the_small_model_hands_over_once_and_only_what_it_had() {
     assert!(!heart.escalate(), "nothing was observed");
     heart.observe(&quiet());
     assert!(!heart.escalate(), "T0 asks nobody");
-    heart.observe(&[Probe::new("price", Severity::Low)]);
+    heart.observe(&[ProbeReading::new("price", Severity::Low)]);
     assert!(heart.escalate());
     assert!(!heart.escalate(), "it is T2 already");
     let counts = heart.counts();

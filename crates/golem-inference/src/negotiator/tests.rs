@@ -11,7 +11,7 @@ use crate::event::Recorded;
 use crate::extension::Extensions;
 use crate::router::ModelRouter;
 use crate::runtime::fake::{FakeGateway, start, thought};
-use crate::runtime::{Called, Runtime};
+use crate::runtime::{CallOutcome, Runtime};
 
 async fn negotiated() -> (Runtime, Arc<Recorded>, Arc<FakeGateway>) {
     let gateway = FakeGateway::new();
@@ -43,8 +43,8 @@ fn wishful() -> CallSpec {
 
 async fn record(runtime: &Runtime, spec: CallSpec) -> Negotiated {
     match runtime.call(spec).await.unwrap() {
-        Called::Answered { negotiated, .. } => *negotiated,
-        Called::Skipped(reason) => panic!("skipped: {reason}"),
+        CallOutcome::Answered { negotiated, .. } => *negotiated,
+        CallOutcome::Skipped(reason) => panic!("skipped: {reason}"),
     }
 }
 

@@ -8,9 +8,9 @@ use super::*;
 use crate::adapter::ProviderAdapter;
 use crate::event::Recorded;
 use crate::extension::Extensions;
-use crate::heartbeat::{Probe, Severity};
+use crate::heartbeat::{ProbeReading, Severity};
 use crate::runtime::fake::{FakeGateway, start, thought};
-use crate::runtime::{Called, Runtime};
+use crate::runtime::{CallOutcome, Runtime};
 use crate::state::Mortality;
 
 async fn routed(router: ModelRouter) -> (Runtime, Arc<Recorded>, Arc<FakeGateway>) {
@@ -55,8 +55,8 @@ const SUBSYSTEMS: [&str; 27] = [
 async fn at_t0_the_heartbeat_is_silent_and_everybody_else_thinks() {
     let (runtime, _, gateway) = routed(ModelRouter::new()).await;
     assert_eq!(
-        runtime.tick(1, &[Probe::quiet("price")]).await.tier,
-        Tier::T0
+        runtime.tick(1, &[ProbeReading::quiet("price")]).await.tier,
+        TickTier::T0
     );
     for subsystem in SUBSYSTEMS {
         let before = gateway.asked().len();
@@ -65,7 +65,7 @@ async fn at_t0_the_heartbeat_is_silent_and_everybody_else_thinks() {
         let is_heartbeat = subsystem.starts_with("heartbeat");
         assert_eq!(sent, usize::from(!is_heartbeat), "{subsystem}");
         assert_eq!(
-            matches!(called, Called::Skipped(_)),
+            matches!(called, CallOutcome::Skipped(_)),
             is_heartbeat,
             "{subsystem}"
         );
@@ -84,7 +84,9 @@ async fn at_t0_the_heartbeat_is_silent_and_everybody_else_thinks() {
 #[tokio::test]
 async fn the_tier_of_the_tick_names_the_heartbeat_and_nobody_else() {
     let (runtime, _, gateway) = routed(ModelRouter::new()).await;
-    runtime.tick(1, &[Probe::new("price", Severity::Low)]).await;
+    runtime
+        .tick(1, &[ProbeReading::new("price", Severity::Low)])
+        .await;
     runtime.call(thought("heartbeat")).await.unwrap();
     runtime.call(thought("heartbeat_t0")).await.unwrap();
     assert!(runtime.escalate());

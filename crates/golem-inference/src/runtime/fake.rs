@@ -8,8 +8,8 @@ use crate::call::{CallSpec, Message};
 use crate::client::{ClientError, Inference, Pending};
 use crate::event::Recorded;
 use crate::extension::Extensions;
-use crate::reply::{Origin, Reply, TokenUsage};
-use crate::runtime::{Runtime, Setup};
+use crate::reply::{Reply, ReplyOrigin, TokenUsage};
+use crate::runtime::{AgentSetup, Runtime};
 
 pub(crate) struct FakeGateway {
     asked: Mutex<Vec<CallSpec>>,
@@ -18,11 +18,11 @@ pub(crate) struct FakeGateway {
 
 impl FakeGateway {
     pub(crate) fn new() -> Arc<Self> {
-        let origin = Origin {
+        let origin = ReplyOrigin {
             request_id: "req_1".into(),
             model: "claude-sonnet-5-5".into(),
             provider: "blockrun".into(),
-            ..Origin::default()
+            ..ReplyOrigin::default()
         };
         Arc::new(Self {
             asked: Mutex::default(),
@@ -72,10 +72,10 @@ impl Clock for Still {
 
 pub(crate) async fn start(extensions: Extensions) -> (Runtime, Arc<Recorded>) {
     let sink = Arc::new(Recorded::default());
-    let setup = Setup {
+    let setup = AgentSetup {
         sink: sink.clone(),
         clock: Arc::new(Still(Mutex::new(0))),
-        ..Setup::new("golem-7", "session-1")
+        ..AgentSetup::new("golem-7", "session-1")
     };
     let runtime = Runtime::start(extensions, setup).await.unwrap();
     (runtime, sink)

@@ -163,8 +163,10 @@ async fn an_extension_that_fails_elsewhere_is_told_and_life_goes_on() {
         let gateway = FakeGateway::new();
         let extensions = Extensions::new().with(adapter(&gateway)).with(Broken(hook));
         let (runtime, sink) = start(extensions).await;
-        let beat = runtime.tick(1, &[Probe::new("price", Severity::Low)]).await;
-        assert_eq!(beat.tier, Tier::T1);
+        let beat = runtime
+            .tick(1, &[ProbeReading::new("price", Severity::Low)])
+            .await;
+        assert_eq!(beat.tier, TickTier::T1);
         assert!(
             runtime
                 .call(thought("risk"))
@@ -179,7 +181,7 @@ async fn an_extension_that_fails_elsewhere_is_told_and_life_goes_on() {
 
 #[tokio::test]
 async fn an_agent_without_a_way_out_does_not_start() {
-    let setup = || Setup::new("golem-7", "s");
+    let setup = || AgentSetup::new("golem-7", "s");
     let none = Runtime::start(Extensions::new(), setup()).await;
     assert!(matches!(none.err(), Some(StartError::NoProvider)));
     let gateway = FakeGateway::new();

@@ -1,14 +1,14 @@
 use bardo_types::money::MicroUsd;
 use bardo_types::secret::Secret;
 use golem_inference::bankr::{BankrApi, Credits as _, CreditsError};
-use golem_inference::client::Endpoint;
+use golem_inference::client::GatewayAddress;
 use http::Method;
 use serde_json::json;
 
 use crate::stub::{Stub, answer};
 
 fn api(stub: &Stub) -> BankrApi {
-    let wallet = Endpoint::parse(&format!("{}/llm", stub.endpoint)).expect("an address");
+    let wallet = GatewayAddress::parse(&format!("{}/llm", stub.endpoint)).expect("an address");
     BankrApi::at(stub.endpoint.clone(), wallet, Secret::new("bk_1".into()))
 }
 

@@ -1,7 +1,7 @@
 use bardo_types::money::MicroUsd;
 use bardo_types::secret::Secret;
 use bardo_types::unit::UnitInterval;
-use golem_inference::client::{Delta, Endpoint};
+use golem_inference::client::{Delta, GatewayAddress};
 use golem_inference::partition::Caps;
 use golem_inference::reply::Cost;
 use golem_inference::{CallSpec, Client, ClientError, Message};
@@ -224,7 +224,7 @@ async fn a_connection_that_was_closed_in_silence_is_replaced() {
             stream.write_all(response.as_bytes()).await.unwrap();
         }
     });
-    let endpoint = Endpoint::parse(&format!("http://{address}")).unwrap();
+    let endpoint = GatewayAddress::parse(&format!("http://{address}")).unwrap();
     let client = Client::new(endpoint, None);
     client.ask(&thought()).await.unwrap();
     client.ask(&thought()).await.unwrap();
@@ -236,7 +236,7 @@ async fn a_gateway_that_is_not_there_is_named() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let endpoint = Endpoint::parse(&format!("http://{address}")).unwrap();
+    let endpoint = GatewayAddress::parse(&format!("http://{address}")).unwrap();
     let error = Client::new(endpoint, None)
         .ask(&thought())
         .await

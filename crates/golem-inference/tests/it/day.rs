@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use golem_inference::Client;
-use golem_inference::day::{Day, Plan, live, report, report_json};
+use golem_inference::day::{Day, DayPlan, live, report, report_json};
 use serde_json::{Value, json};
 
 use crate::stub::{Answer, Asked, Stub, answer};
@@ -89,16 +89,16 @@ fn good(subsystem: &str, vitality: f64) -> [&'static str; 3] {
     }
 }
 
-async fn lived(route: fn(&str, f64) -> [&'static str; 3], plan: &Plan) -> (Day, Stub) {
+async fn lived(route: fn(&str, f64) -> [&'static str; 3], plan: &DayPlan) -> (Day, Stub) {
     let stub = Stub::start(move |asked| gateway(asked, route)).await;
     let client = Arc::new(Client::new(stub.endpoint.clone(), None));
     (live(client, plan).await.expect("the day is lived"), stub)
 }
 
-fn short() -> Plan {
-    Plan {
+fn short() -> DayPlan {
+    DayPlan {
         ticks: 96,
-        ..Plan::default()
+        ..DayPlan::default()
     }
 }
 
@@ -296,7 +296,7 @@ async fn a_thought_without_an_answer_is_an_offense() {
 
 #[tokio::test]
 async fn a_golem_may_survive() {
-    let plan = Plan {
+    let plan = DayPlan {
         dies: false,
         ..short()
     };
@@ -322,7 +322,7 @@ async fn the_same_seed_is_the_same_day() {
     let (_, first) = lived(good, &short()).await;
     let (_, again) = lived(good, &short()).await;
     assert_eq!(names(&first), names(&again));
-    let other = Plan { seed: 8, ..short() };
+    let other = DayPlan { seed: 8, ..short() };
     let (_, other) = lived(good, &other).await;
     assert_ne!(names(&first), names(&other));
 }

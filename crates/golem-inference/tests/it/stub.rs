@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use golem_inference::client::Endpoint;
+use golem_inference::client::GatewayAddress;
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
@@ -48,7 +48,7 @@ pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: impl Into<Byte
 }
 
 pub(crate) struct Stub {
-    pub(crate) endpoint: Endpoint,
+    pub(crate) endpoint: GatewayAddress,
     asked: Arc<Mutex<Vec<Asked>>>,
     connections: Arc<AtomicUsize>,
 }
@@ -79,7 +79,7 @@ impl Stub {
             }
         });
         Self {
-            endpoint: Endpoint::parse(&format!("http://{address}")).expect("an address"),
+            endpoint: GatewayAddress::parse(&format!("http://{address}")).expect("an address"),
             asked,
             connections,
         }
