@@ -4,7 +4,7 @@
 
 mod at_end;
 mod changes;
-mod counts;
+mod reported;
 mod stage;
 
 use bardo_profile::SchemaCheck;
@@ -16,7 +16,7 @@ use crate::shape::Translation;
 
 use at_end::AtEnd;
 use changes::{Lift, Plain, Textual};
-use counts::Counts;
+use reported::Reported;
 pub(crate) use stage::{AnswerStage, OnComplete};
 
 /// All stages of one answer, in order.
@@ -27,7 +27,7 @@ impl AnswerStages {
     /// The stages of an answer that is handed over as it comes.
     pub(crate) fn live(translation: &Translation, keep: OnComplete) -> Self {
         let mut stages = Self::before_check(translation);
-        stages.add(Counts::default());
+        stages.add(Reported::default());
         let note = translation.schema.clone().map(note_schema);
         stages.add(AtEnd::new(note.into_iter().chain([keep])));
         stages

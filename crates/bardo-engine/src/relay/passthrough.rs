@@ -11,10 +11,11 @@ use crate::answer_notes::AnswerNotes;
 use crate::events::{EVENT_MAX, EVENT_TOO_LARGE, failure_without_events};
 use crate::usage_figures::{self, UsageFigures, has_final_usage};
 
-/// Same dialect in and out: whole events are handed on as they came. Only four things are done to
+/// Same dialect in and out: whole events are handed on as they came. Only five things are done to
 /// them: a usage chunk that the caller did not ask for is left out, the closing comment is put
-/// before the terminal event, what follows the terminal event is dropped, and what the end lacks
-/// of its form (a blank line, `[DONE]`) is added.
+/// before the terminal event, figures that the caller asked for are put into the last usage, what
+/// follows the terminal event is dropped, and what the end lacks of its form (a blank line, `[DONE]`)
+/// is added.
 pub(crate) struct Passthrough {
     dialect: Dialect,
     service: Service,

@@ -8,12 +8,12 @@ use crate::answer_notes::AnswerNotes;
 /// Notes the usage and the model that the provider reports, and meters what is handed over for a
 /// provider that does not report.
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct Reported {
     /// The provider said why an answer ended.
     finished: bool,
 }
 
-impl AnswerStage for Counts {
+impl AnswerStage for Reported {
     fn events(&mut self, events: &mut Vec<StreamEvent>, notes: &mut dyn AnswerNotes) {
         for event in &*events {
             match event {
