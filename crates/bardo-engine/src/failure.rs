@@ -1,5 +1,5 @@
-//! What a failed try allows: the one classification of everything that goes wrong upstream. The
-//! table in `docs/retries.md` is this file in words.
+//! The classification of failed tries, and the retries that each class allows. The table in
+//! `docs/retries.md` is this file in words.
 
 use std::time::Duration;
 

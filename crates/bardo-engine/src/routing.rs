@@ -1,5 +1,5 @@
-//! Who answers a request: the router is asked where the caller leaves anything to it, and what it
-//! decided is kept beside the candidates.
+//! Routing of requests: the router decides where the caller leaves a choice, and its decision stays
+//! beside the candidates.
 
 use bardo_access::KeyTier;
 use bardo_profile::{CACHE_KEY_PREFIX, Sources, Wanted, wanted};

@@ -1,5 +1,4 @@
-//! How a model is set up as the profile of its caller's subsystem wants it: planned once for each
-//! leg, by single edits where the request can be relayed, else in the neutral request.
+//! Settings of a model from the profile of the caller's subsystem: planned once for each leg, by single edits where the request can be relayed, else in the neutral request.
 
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 //! fewest fields that make the model accept it, and says what it changed. [`SchemaCheck`] then
 //! holds the answer to its schema, and [`repair_request`] asks once more where it does not.
 //!
-//! What this crate deliberately is not: a guard of dialects. What a caller's own words amount to in
-//! another dialect is the encoders' part; here only what a profile wants is put in.
+//! The crate does not translate dialects: encoders translate the caller's own members, and this crate
+//! adds only the settings of a profile.
 
 mod apply;
 mod effort;

@@ -47,7 +47,7 @@ impl SchemaMode {
 impl SchemaCheck {
     /// Checks an answer.
     ///
-    /// What is checked of a schema: `type`, `enum`, `const`, `properties`, `required`,
+    /// The checked keywords: `type`, `enum`, `const`, `properties`, `required`,
     /// `additionalProperties`, `items`, `prefixItems`, the bounds of numbers, texts, lists and
     /// objects, `multipleOf`, `uniqueItems`, `anyOf`, `oneOf`, `allOf`, `not`, and `$ref` within the
     /// schema. Other keywords, `pattern` and `format` among them, are not checked.

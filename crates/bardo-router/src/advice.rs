@@ -211,7 +211,7 @@ pub(crate) fn for_choice(
     lines
 }
 
-/// What the owner of an agent is told of an answer that lacks something, e.g. "Dream used
+/// Message to the owner of an agent about missing features of an answer, e.g. "Dream used
 /// claude-sonnet-4-6 on blockrun: visible thinking and privacy unavailable; configure
 /// `providers.venice.api_key`".
 #[must_use]

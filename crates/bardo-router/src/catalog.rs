@@ -33,7 +33,7 @@ pub struct KnownModel {
     pub embeddings: bool,
     /// Rating from 0 to 100; 0 means unrated.
     pub rating: u8,
-    /// What whoever runs it can learn and keep, where that is the model's own, at most.
+    /// Best protection class of the model, if it depends on the model.
     pub security: SecurityClass,
     /// The day of the snapshot that describes it, in Unix seconds: no later than that it was there.
     pub created: u64,

@@ -102,8 +102,8 @@ pub(crate) fn of_kind(kind: Kind) -> Intent {
         .map_or_else(Intent::default, Class::intent)
 }
 
-/// How much a customer of a product tier minds the cost, from 0 to 1, where its requests say nothing
-/// of it; `None`: as usual for the kind of the request.
+/// Sensitivity to cost of a product tier, for requests without one; `None` leaves that of the
+/// request's kind.
 pub(crate) fn sensitivity_of(customer: &str) -> Option<UnitInterval> {
     let row = table().customer.get(customer)?;
     Some(row.cost_sensitivity)

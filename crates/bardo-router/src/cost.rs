@@ -1,7 +1,10 @@
 //! Cost estimates of requests.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use bardo_types::feature::Feature;
-use bardo_types::model::{ModelEntry, Price};
+use bardo_types::model::{Effort, ModelEntry, Price};
 use bardo_types::money::{ExactCost, MicroUsd};
 
 use crate::request::Facts;
@@ -11,16 +14,20 @@ const USUAL_OUTPUT: u64 = 4_096;
 /// The shortest limit to an answer that leaves it a chance to be one, in tokens.
 const SHORTEST_OUTPUT: u64 = 256;
 
-/// What the request is likely to cost: its prompt, and an answer as long as its limit, or as usual.
-/// `None`: nobody said what it costs.
+/// Estimates the cost of a request: its prompt, and an answer of its limit, or of the usual length
+/// times the factor of its effort. `None` if the model has no price.
 pub(crate) fn likely(entry: &ModelEntry, facts: &Facts) -> Option<MicroUsd> {
-    let output = facts.max_output_tokens.unwrap_or(USUAL_OUTPUT);
+    let usual = || USUAL_OUTPUT * factor_permille(facts.effort) / 1_000;
+    let output = facts.max_output_tokens.unwrap_or_else(usual);
     of(entry, facts, within(entry, output))
 }
 
-/// What keeps the request from costing more than `cap` there: `Ok(None)` nothing, `Ok(Some(n))` an
-/// answer of `n` tokens at most, `Err(cost)` that it would be too short, or is asked for at length;
-/// so much it could cost, where that is known.
+/// Finds the output limit that keeps the cost within `cap`: `Ok(None)` if none is needed, `Ok(Some(n))`
+/// for `n` tokens.
+///
+/// # Errors
+/// With the highest cost, if it is known, when the limit would be too short or the request has its
+/// own.
 pub(crate) fn capped(
     entry: &ModelEntry,
     facts: &Facts,
@@ -51,6 +58,15 @@ fn within(entry: &ModelEntry, output: u64) -> u64 {
     }
 }
 
+/// Factor of an effort on the cost of an answer, in thousandths (`data/effort.toml`).
+fn factor_permille(effort: Option<Effort>) -> u64 {
+    static TABLE: LazyLock<BTreeMap<Effort, u64>> = LazyLock::new(|| {
+        toml::from_str(include_str!("../data/effort.toml")).expect("the table is tested")
+    });
+    let factor = effort.and_then(|effort| TABLE.get(&effort));
+    factor.copied().unwrap_or(1_000)
+}
+
 /// The dearer rate of an answer's tokens, in 10⁻⁶ USD per million.
 fn rate(price: &Price) -> u64 {
     price
@@ -68,4 +84,26 @@ fn of(entry: &ModelEntry, facts: &Facts, output: u64) -> Option<MicroUsd> {
         .plus_each(price.request.unwrap_or_default(), 1)?
         .plus_each(price.web_search.unwrap_or_default(), searches)?
         .charge()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_effort_has_a_factor_that_never_falls() {
+        let all = [
+            Effort::None,
+            Effort::Minimal,
+            Effort::Low,
+            Effort::Medium,
+            Effort::High,
+            Effort::Xhigh,
+            Effort::Max,
+        ]
+        .map(|effort| factor_permille(Some(effort)));
+        assert_eq!(all, [1_000, 1_000, 1_200, 1_500, 2_000, 2_000, 4_000]);
+        assert!(all.is_sorted());
+        assert_eq!(factor_permille(None), 1_000);
+    }
 }

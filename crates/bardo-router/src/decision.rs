@@ -101,8 +101,7 @@ pub struct Refusal {
     pub kind: RefusalKind,
     /// The least protection that the request needs.
     pub class: SecurityClass,
-    /// What nobody who is configured offers, by its name in hints: features, `privacy`, `tee`, a
-    /// model …
+    /// Missing features and models, by their names in hints: features, `privacy`, `tee`, a model …
     pub missing: Vec<String>,
     /// Backends that were looked at, and what each lacks, in words.
     pub lacks: Vec<(String, String)>,

@@ -3,8 +3,8 @@
 use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::intent::Intent;
 
-/// What of what was required and preferred is missing, in that order, each once; behind it
-/// privacy, where a floor of protection was not met.
+/// Missing features: required ones, then preferred ones, each once; then privacy, if a floor of
+/// protection was not met.
 pub(crate) fn degraded(intent: &Intent, features: FeatureSet, is_kept: bool) -> Vec<Feature> {
     let mut missing: Vec<Feature> = Vec::new();
     let unmet = (!is_kept).then_some(&Feature::Privacy);

@@ -17,8 +17,8 @@ const ABSURD: u64 = 10_000_000_000;
 
 /// Tokens of an answer over which a flat price per call is spread at most.
 const USUAL_ANSWER: u64 = 1_024;
-/// What no request gets through this gateway yet, whatever services offer: it sends no batches and
-/// makes no caches at Gemini.
+/// Features that this gateway cannot send yet, whatever services offer: batches, and caches at
+/// Gemini.
 pub(crate) const NOT_BUILT: FeatureSet = FeatureSet::EMPTY
     .with(Feature::BatchApi)
     .with(Feature::ExplicitCaching);
@@ -30,7 +30,7 @@ pub struct Terms {
     pub billed: Option<bool>,
     /// Features of every model of the backend, by configuration.
     pub features: FeatureSet,
-    /// How well it keeps requests, at least, by configuration; `None`: as its service does.
+    /// Lowest protection class by configuration; `None` leaves that of the service.
     pub security: Option<SecurityClass>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct RatedCandidate {
     pub(crate) tier: Tier,
     /// From 0 to 1.
     pub(crate) quality: f64,
-    /// Of a million tokens of which a quarter is answer, in 10⁻⁶ USD; unknown is above all others.
+    /// Price of a million tokens of which a quarter is answer, in 10⁻⁶ USD; unknown is above all others.
     pub(crate) blended: u64,
     pub(crate) is_free: bool,
     /// Where nothing was measured, in milliseconds.
@@ -95,8 +95,8 @@ impl RatedCandidate {
         &self.candidate.entry
     }
 
-    /// Of a million tokens of a request like this one, flat prices per call included; unknown is above
-    /// all others.
+    /// Price of a million tokens of a request like this one, flat prices per call included; unknown is
+    /// above all others.
     pub(crate) fn blended_for(&self, facts: &Facts) -> u64 {
         let flat = self.entry().price.and_then(|price| price.request);
         let Some(flat) = flat.map(|flat| u128::from(flat.get())) else {
@@ -111,8 +111,8 @@ impl RatedCandidate {
         self.blended.saturating_add(of_flat)
     }
 
-    /// What the claim rests on that it runs in attested hardware: nothing but the provider's list, as
-    /// long as no attestation is looked at. The owner's own machine makes no such claim.
+    /// Evidence for attested hardware: the provider's list only, as long as no attestation is checked.
+    /// The owner's own machine claims none.
     pub(crate) fn evidence(&self, security: SecurityClass) -> Option<TeeEvidence> {
         let claimed = security >= SecurityClass::Tee && !self.service.own;
         claimed.then_some(TeeEvidence::Listed)

@@ -130,6 +130,6 @@ pub struct RouteRequest<'a> {
 pub struct BankrFunds {
     /// The credit of the account, where Bankr told it; the owner's configuration stands above it.
     pub credit: Option<MicroUsd>,
-    /// What is left today of the seed of an agent that has not earned yet; `None`: all of it.
+    /// Rest of today's seed of an agent without revenue; `None` means all of it.
     pub seed_left: Option<MicroUsd>,
 }

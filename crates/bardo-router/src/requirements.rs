@@ -1,5 +1,5 @@
-//! What a request needs of who answers it: the row of its subsystem, the caller's hints over it,
-//! the state of the agent, floors and caps.
+//! Requirements of a request: the row of its subsystem, the caller's hints over it, the state of the
+//! agent, floors and caps.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

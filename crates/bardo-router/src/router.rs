@@ -480,8 +480,7 @@ impl Router {
     }
 }
 
-/// What a request needs whose caller says nothing of it: by what it seems to be, at the sensitivity
-/// to cost of its tier.
+/// The intent of a request without hints: by its kind, at the sensitivity to cost of its tier.
 fn of_caller(request: &RouteRequest<'_>) -> Intent {
     let mut intent = classes::of_kind(request.facts.kind);
     if let Some(sensitivity) = request.tier.and_then(classes::sensitivity_of) {

@@ -128,8 +128,8 @@ impl BankrCreditMonitor {
         }
     }
 
-    /// This monitor, with the top-ups that were paid before the agent started: days since 1970
-    /// (UTC) and amounts, from [`Self::paid`]. Without them, the caps begin again with each start.
+    /// Adds the top-ups that were paid before the agent started: days since 1970 (UTC) and amounts, from
+    /// [`Self::paid`]. Without them, the caps begin again with each start.
     #[must_use]
     pub fn resuming(self, paid: Vec<(u64, MicroUsd)>) -> Self {
         self.memory().paid = paid;

@@ -152,8 +152,8 @@ impl Client {
         KeyCaps::read(&self.json(request).await?).ok_or(ClientError::Malformed("caps"))
     }
 
-    /// What the gateway would choose for a call and why, as it says it; nobody is called and
-    /// nothing is charged.
+    /// Explains the gateway's choice for a call, in the gateway's JSON. No model is called and nothing is
+    /// charged.
     ///
     /// # Errors
     /// When the gateway refuses or cannot be reached.

@@ -1,5 +1,5 @@
-//! What happened inside the agent, as data with stable names. What the gateway sees is in its own
-//! stream, `GET /v1/events`.
+//! Events inside the agent, as data with stable names. The gateway's events are in its own stream,
+//! `GET /v1/events`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

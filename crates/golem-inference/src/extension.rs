@@ -31,8 +31,8 @@ pub fn done<'a>() -> Hook<'a> {
 
 /// One part of the runtime. Every hook may be left out.
 ///
-/// What an error means: before the start, the agent does not start; before a call, the call is not
-/// sent; anywhere else the owner is told and life goes on.
+/// An error of a hook. Before the start, the agent does not start; before a call, the call is not
+/// sent; anywhere else the owner gets a message and the agent continues.
 pub trait Extension: Send + Sync {
     /// Its name in events and errors.
     fn name(&self) -> &str;

@@ -1,5 +1,5 @@
-//! What a thought tells the gateway about itself: the body object `bardo`, every member typed.
-//! What is `None` is not sent, and the gateway's tables decide.
+//! Hints of a call to the gateway: the body object `bardo`, every member typed. A member that is
+//! `None` is not sent, and the gateway's tables decide.
 
 use bardo_types::feature::Feature;
 use bardo_types::intent::Quality;

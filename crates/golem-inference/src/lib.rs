@@ -1,4 +1,4 @@
-//! What runs inside an agent (a *Golem*) and speaks to the gateway: the heartbeat decides **when**
+//! The part of an agent (a *Golem*) that speaks to the gateway: the heartbeat decides **when**
 //! a model is asked, the extensions say **what** each thought needs, the client carries it, and
 //! what came back is recorded.
 //!

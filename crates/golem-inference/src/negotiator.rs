@@ -30,8 +30,8 @@ pub struct ProviderFeatureNegotiator {
 /// Names of degradations that say that a schema was not enforced.
 const SCHEMA_LOST: [&str; 3] = ["structured_outputs", "response_schema", "response_format"];
 
-/// What a profile sets and a model may not take. Losing one changes how an answer is made; losing
-/// a feature changes what it is.
+/// Settings of a profile that a model may not take. A lost setting changes the making of an answer; a
+/// lost feature changes the answer.
 const SETTINGS: [&str; 12] = [
     "temperature",
     "top_p",

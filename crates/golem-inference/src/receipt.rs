@@ -100,8 +100,8 @@ impl Receipt {
         })
     }
 
-    /// What the request cost whoever pays: the charge, or where nothing is charged, because the
-    /// owner's own key or server answered, what the provider bills.
+    /// Cost of the request for its payer: the charge, or the provider's bill if nothing is charged,
+    /// because the owner's own key or server answered.
     #[must_use]
     pub fn cost(&self) -> Option<MicroUsd> {
         if self.charge == MicroUsd::ZERO {

@@ -35,8 +35,8 @@ impl Mortality {
         self
     }
 
-    /// This state, with the ratio of revenue to cost of the last thirty days. A ratio that is
-    /// negative or not finite is ignored.
+    /// Sets the ratio of revenue to cost of the last thirty days. A ratio that is negative or not finite
+    /// is ignored.
     #[must_use]
     pub fn earning(mut self, ratio: f64) -> Self {
         self.sustainability = (ratio.is_finite() && ratio >= 0.0).then_some(ratio);

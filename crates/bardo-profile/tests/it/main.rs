@@ -3,6 +3,7 @@
 mod applying;
 mod case;
 mod fallbacks;
+mod matrix;
 mod members;
 mod models;
 mod pairs;

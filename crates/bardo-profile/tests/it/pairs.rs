@@ -10,7 +10,7 @@ use bardo_types::chat::{ChatRequest, Tool, ToolChoice};
 use bardo_types::hints::RouteHints;
 use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect, Effort, Service, ToolFormat};
-use bardo_wire::codec::{Encoded, Target};
+use bardo_wire::codec::{BadRequest, Encoded, Target};
 use bardo_wire::table;
 
 use crate::models::{model, question, rows, subsystem, wish};
@@ -29,7 +29,7 @@ impl Served {
         format!("{} {:?} {}", self.service.as_str(), self.dialect, self.name)
     }
 
-    fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         let Self {
             service,
             dialect,
@@ -56,12 +56,17 @@ impl Served {
     }
 
     pub(crate) fn encode(&self, request: &ChatRequest) -> Encoded {
+        self.try_encode(request)
+            .expect("nothing here is impossible")
+    }
+
+    pub(crate) fn try_encode(&self, request: &ChatRequest) -> Result<Encoded, BadRequest> {
         let target = Target {
             model: self.name.clone(),
             service: self.service,
             capabilities: Arc::clone(&self.capabilities),
         };
-        table::encode_request(self.dialect, request, &target).expect("nothing here is impossible")
+        table::encode_request(self.dialect, request, &target)
     }
 
     pub(crate) fn apply(&self, row: &str, request: &mut ChatRequest) -> Applied {

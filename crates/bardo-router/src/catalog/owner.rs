@@ -1,5 +1,5 @@
-//! What an owner says of models (`catalog.models`): it wins over the snapshot and over what
-//! backends list. So the table of quality is theirs to replace.
+//! The owner's rows of models (`catalog.models`). They win over the snapshot and over the lists of
+//! backends, ratings included.
 
 use bardo_types::feature::FeatureSet;
 use bardo_types::model::{ModelEntry, Price, Tier};
@@ -94,7 +94,7 @@ impl Catalog {
         Ok(self)
     }
 
-    /// What is known of the model of a row, by its own name or by the one it is like.
+    /// The known model of a row, by its own name or by the name in `like`.
     fn described(&self, row: &OwnerModel) -> KnownModel {
         match &row.like {
             Some(like) if self.find(&row.id).is_none() => KnownModel {

@@ -1,5 +1,5 @@
-//! What a name of a model means: the backend or the maker before its slash, and the model behind
-//! it. A name with anything else before the slash means nothing here.
+//! Meaning of model names: the backend or the maker before the slash, and the model behind it. A name
+//! with anything else before the slash has no meaning.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -92,9 +92,9 @@ impl Roster {
         renamed.map_or(Cow::Borrowed(name), Cow::Owned)
     }
 
-    /// What a name of a model means: two names give the same text if they are spellings or aliases
-    /// of the same model, with or without its maker. A backend that the name pins stays in the
-    /// text. Says nothing about who serves the model.
+    /// Normalizes a name: two names give the same text if they are spellings or aliases of the same
+    /// model, with or without its maker. A backend that the name pins stays in the text. The model
+    /// need not be served.
     #[must_use]
     pub fn meaning(&self, requested: &str) -> String {
         let name = self.target(requested);
@@ -116,8 +116,8 @@ impl Roster {
         pin.map_or_else(|| id.clone(), |pin| format!("{pin}/{id}"))
     }
 
-    /// Who lists the model of that name: any spelling, of the maker before the slash where there is
-    /// one.
+    /// Finds the backends that list the model of a name, in any spelling; with a maker before the
+    /// slash, only models of that maker.
     pub(super) fn lookup(&self, name: &str) -> Option<Vec<Candidate>> {
         let found = self.find(name)?;
         let Some((maker, _)) = prefix(name) else {

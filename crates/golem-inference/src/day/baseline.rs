@@ -56,9 +56,8 @@ impl Baseline {
         Ok((baseline, reply))
     }
 
-    /// What the day costs on this model alone. Only what the agent itself asked for counts: words
-    /// that the gateway added to hold a model to a schema, and second tries, are no fault of the
-    /// frontier model.
+    /// Cost of the day on this model alone. Only the agent's own prompts count, without the words that
+    /// the gateway adds for a schema, and without second tries.
     #[must_use]
     pub fn naive(&self, day: &Day) -> Naive {
         let measure = Measure::of(day);
@@ -95,7 +94,7 @@ impl Naive {
     }
 }
 
-/// How many tokens the bytes of a prompt become, by the calls that went out as they were written.
+/// Tokens for the bytes of a prompt, by the calls that were sent as written.
 struct Measure {
     tokens: u64,
     bytes: u64,

@@ -1,4 +1,4 @@
-//! What the toy Golem thinks: its prompts, and in the sandbox also the answers that it gets.
+//! The prompts of the toy Golem, and in the sandbox also its answers.
 
 use std::fmt::Write as _;
 

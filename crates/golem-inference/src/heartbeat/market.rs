@@ -17,7 +17,7 @@ pub enum Regime {
     BearHighVol,
 }
 
-/// How often, in 1/1,000 of all ticks, something happens, and how it is.
+/// Frequencies of a regime's events, in 1/1,000 of all ticks.
 struct RegimeRow {
     /// Ticks on which some probe speaks.
     events: u32,

@@ -390,8 +390,8 @@ fn the_owners_model_for_embeddings_serves_them_alone_and_nothing_else() {
     ask.facts.embeddings = true;
     check(&setup("venice/bge-m3"), &ask, &["venice/bge-m3"]);
     // Vectors of another model would not fit into the same index.
-    let refused = ask.with(|request| setup("venice/unknown").route(request));
-    assert_eq!(refused.unwrap_err().kind, RefusalKind::UnknownModel);
+    let refused = ask.with(|request| setup("bankr/bge-m3").route(request));
+    assert_eq!(refused.unwrap_err().kind, RefusalKind::UnknownBackend);
     let plain = Ask::for_model("bardo/t1");
     first(&setup("venice/bge-m3"), &plain, "blockrun/gemini-flash");
 }
