@@ -1,6 +1,4 @@
-//! A toy Golem's day: what it does when, what came of it, and what it cost.
-//!
-//! It shows the whole crate at work, and `bardo-gateway demo` plays it.
+//! The day of a toy Golem: its acts, their outcomes and their cost. `bardo-gateway demo` plays it.
 
 mod baseline;
 mod mind;
