@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::units::Span;
-use crate::operator::{KeyChange, KeySpec, Operator, OperatorError, Resolution, Unseen};
+use crate::operator::{BillResolution, KeyChange, KeySpec, Operator, OperatorError, Unseen};
 
 /// The body of a request that creates a key.
 #[derive(Deserialize, Default)]
@@ -194,8 +194,8 @@ async fn reconcile(
 ) -> Result<Value, OperatorError> {
     let body: ReconcileRequest = read(body)?;
     let resolution = match (body.charge_usd, body.release) {
-        (Some(amount), false) => Resolution::Charge(amount.0),
-        (None, true) => Resolution::Release,
+        (Some(amount), false) => BillResolution::Charge(amount.0),
+        (None, true) => BillResolution::Release,
         _ => {
             return Err(OperatorError::Invalid(
                 "send one decision: {\"release\": true} or {\"charge_usd\": AMOUNT}".to_owned(),

@@ -17,8 +17,8 @@ use bardo_types::ids::{AccountId, KeyId};
 use crate::usage::BadParameter;
 
 pub(crate) use keys::{KeyChange, KeySpec, fresh_name};
-pub(crate) use money::{Resolution, balance_json};
-pub(crate) use usage::UsageReport;
+pub(crate) use money::{BillResolution, balance_json};
+pub(crate) use usage::ReceiptSums;
 
 /// Acts on the stores.
 #[derive(Clone)]

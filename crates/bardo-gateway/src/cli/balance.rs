@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::{CliFailure, Common, say, show, text};
-use crate::operator::{Operator, OperatorError, Resolution, Unseen};
+use crate::operator::{BillResolution, Operator, OperatorError, Unseen};
 use crate::stores;
 
 #[derive(Subcommand)]
@@ -171,7 +171,7 @@ pub(super) fn reconcile(args: ReconcileArgs) -> Result<(), CliFailure> {
     };
     let resolution = args
         .charge_usd
-        .map_or(Resolution::Release, Resolution::Charge);
+        .map_or(BillResolution::Release, BillResolution::Charge);
     let settle = async |operator: &Operator| -> Result<Value, OperatorError> {
         operator
             .reconcile(&request, resolution, args.provider)

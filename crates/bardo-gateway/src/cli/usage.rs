@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use super::{CliFailure, Common, say, show, table};
-use crate::operator::UsageReport;
+use crate::operator::ReceiptSums;
 use crate::stores;
 use crate::usage::{self, BadParameter, Days, Parameters};
 
@@ -102,7 +102,7 @@ fn filter(args: UsageArgs) -> Result<ReceiptFilter, BadParameter> {
 }
 
 /// A heading, a line for each row, and the sums of all.
-fn lines(report: &UsageReport) -> Vec<Vec<String>> {
+fn lines(report: &ReceiptSums) -> Vec<Vec<String>> {
     let heading = report
         .columns
         .iter()

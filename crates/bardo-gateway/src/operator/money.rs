@@ -15,7 +15,7 @@ const PAGE: u32 = 1_000;
 
 /// The decision on a request with an unknown outcome.
 #[derive(Debug, Clone)]
-pub(crate) enum Resolution {
+pub(crate) enum BillResolution {
     /// The provider did not bill it.
     Release,
     /// The provider billed this amount; the spread is included.
@@ -140,7 +140,7 @@ impl Operator {
     pub(crate) async fn reconcile(
         &self,
         request: &str,
-        resolution: Resolution,
+        resolution: BillResolution,
         provider: Option<String>,
     ) -> Result<Value, OperatorError> {
         let request =
@@ -155,14 +155,14 @@ impl Operator {
                 ))
             })?;
         let end = match resolution {
-            Resolution::Release => End::Release,
-            Resolution::Charge(amount) if amount > hold.amount => {
+            BillResolution::Release => End::Release,
+            BillResolution::Charge(amount) if amount > hold.amount => {
                 return Err(OperatorError::Invalid(format!(
                     "{amount} USD is more than the hold of {} USD; charge at most the hold",
                     hold.amount
                 )));
             }
-            Resolution::Charge(amount) => End::Capture(Charge {
+            BillResolution::Charge(amount) => End::Capture(Charge {
                 provider: Arc::from(provider.as_deref().unwrap_or("reconciled")),
                 provider_cost: amount,
                 spread: MicroUsd::ZERO,

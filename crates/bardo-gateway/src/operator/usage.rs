@@ -11,7 +11,7 @@ use super::{Operator, OperatorError};
 use crate::usage::{self, BadParameter, ROWS_MAX};
 
 /// Sums of receipts as rows of one form.
-pub(crate) struct UsageReport {
+pub(crate) struct ReceiptSums {
     /// Names of the members of each row, in their order.
     pub(crate) columns: Vec<String>,
     /// A row for each group.
@@ -34,7 +34,7 @@ impl Operator {
         &self,
         filter: ReceiptFilter,
         by: &[Dimension],
-    ) -> Result<UsageReport, OperatorError> {
+    ) -> Result<ReceiptSums, OperatorError> {
         self.ledger.flush().await?;
         let query = SumQuery {
             filter,
@@ -63,7 +63,7 @@ impl Operator {
             row
         };
         let columns = labels(&Group::default(), by, &keys);
-        Ok(UsageReport {
+        Ok(ReceiptSums {
             columns: columns.keys().chain(total.keys()).cloned().collect(),
             rows: found.iter().map(row).collect(),
             total,

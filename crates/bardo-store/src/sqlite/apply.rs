@@ -92,7 +92,7 @@ impl Equivalent<HoldKey> for HoldKeyRef<'_> {
 
 /// What is added to each account and each cap, once per transaction.
 #[derive(Default)]
-struct Sums<'a> {
+struct PostingSums<'a> {
     accounts: HashMap<i64, (i64, i64)>,
     caps: HashMap<(i64, &'a CapScope, CapWindow, u64), MicroUsd>,
 }
@@ -106,7 +106,7 @@ pub(super) fn write<'a, E: Borrow<JournalEntry>>(
     records: impl IntoIterator<Item = &'a ReceiptRecord>,
 ) -> rusqlite::Result<TransactionEffects> {
     let mut written = TransactionEffects::default();
-    let (mut sums, mut changed) = (Sums::default(), Changed::new());
+    let (mut sums, mut changed) = (PostingSums::default(), Changed::new());
     let mut inserts = Inserts::new(connection)?;
     for entry in entries {
         match entry.borrow() {
@@ -148,7 +148,7 @@ fn write_ending<'a>(
     known: &mut RowMemory,
     inserts: &mut Inserts<'_>,
     ending: &'a Ending,
-    sums: &mut Sums<'a>,
+    sums: &mut PostingSums<'a>,
 ) -> rusqlite::Result<Option<DuplicateCharge>> {
     let paid = ending.paid;
     if paid != SettledCost::default() {
@@ -190,7 +190,7 @@ fn write_hold(
     known: &mut RowMemory,
     key: &HoldKey,
     held: Option<&JournalHold>,
-    sums: &mut Sums<'_>,
+    sums: &mut PostingSums<'_>,
 ) -> rusqlite::Result<Option<MicroUsd>> {
     let before = known.held.get(key).copied();
     if held.is_none() && before.is_none() {
@@ -221,7 +221,7 @@ fn write_hold(
     Ok(now)
 }
 
-impl Sums<'_> {
+impl PostingSums<'_> {
     fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         for (account, (spent, held)) in self.accounts.drain() {
             if (spent, held) != (0, 0) {

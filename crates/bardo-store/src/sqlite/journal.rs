@@ -277,10 +277,10 @@ enum JournalFile {
     New,
     /// The file must not be used, for this reason.
     Foreign(&'static str),
-    Entries(Entries),
+    Entries(JournalEntries),
 }
 
-struct Entries {
+struct JournalEntries {
     entries: Vec<JournalEntry>,
     length: u64,
     next: u64,
@@ -302,7 +302,7 @@ fn read(bytes: &[u8], name: [u8; NAME], applied: u64) -> JournalFile {
     if header[MAGIC.len()..] != name {
         return JournalFile::Foreign("it belongs to another database");
     }
-    let mut found = Entries {
+    let mut found = JournalEntries {
         entries: Vec::new(),
         length: HEADER as u64,
         next: applied + 1,
