@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use crate::arriving::{ANSWER_MAX, TOO_LARGE, is_page};
 use crate::call::Call;
 use crate::engine::Engine;
-use crate::failure::{Failure, Refusal};
+use crate::failure::{Failure, ProviderRefusal};
 use crate::received::{Payer, Task};
 use crate::retry_after;
 use crate::scrub::scrub;
@@ -186,7 +186,7 @@ impl Engine {
             fault.retry_after_ms = u64::try_from(wait.as_millis()).ok();
         }
         scrub(&mut fault, shaped.endpoint.key.expose());
-        let refusal = Refusal {
+        let refusal = ProviderRefusal {
             status: status.as_u16(),
             page: is_page(&head.headers),
             service: shaped.endpoint.service,

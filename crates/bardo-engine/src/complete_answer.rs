@@ -15,7 +15,7 @@ use crate::call::Call;
 use crate::events::{EventReader, is_content};
 use crate::failure::{Failure, RetryDecision};
 use crate::meter::Meter;
-use crate::shape::{Mode, Shaped};
+use crate::shape::{AnswerMode, Shaped};
 
 /// An answer that is there, all of it, and that the caller has nothing of yet.
 pub(crate) struct CompleteAnswer {
@@ -57,7 +57,7 @@ impl CompleteAnswer {
         let bytes = read_whole(arriving, call.snapshot().deadlines).await?;
         let decoded = || table::decode_response(shaped.dialect, &bytes, &context(call, shaped));
         let (usage, model, response) = match &shaped.mode {
-            Mode::Relay { .. } => {
+            AnswerMode::Relay { .. } => {
                 let mut seen = table::observe_response(shaped.dialect, &bytes);
                 if let Some(fault) = seen.fault.take() {
                     return Err(Failure::reported(fault));
@@ -68,7 +68,7 @@ impl CompleteAnswer {
                 };
                 (seen.usage, seen.model, response)
             }
-            Mode::Transcode(_) => {
+            AnswerMode::Transcode(_) => {
                 let response = decoded().map_err(Failure::reported)?;
                 (
                     response.usage.clone(),
@@ -210,7 +210,7 @@ pub(crate) fn failed_before_content(fault: Fault) -> Failure {
 
 /// What a decoder has to know of the request.
 fn context(call: &Call, shaped: &Shaped) -> DecodeContext {
-    if let Mode::Transcode(translation) = &shaped.mode {
+    if let AnswerMode::Transcode(translation) = &shaped.mode {
         return translation.decode.clone();
     }
     let entry = &shaped.leg.candidate.entry;

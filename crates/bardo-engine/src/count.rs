@@ -23,7 +23,7 @@ use crate::header_lists::degraded_list;
 use crate::leg::{Grant, Leg};
 use crate::payments::Payments;
 use crate::plan::{Plan, Planned};
-use crate::shape::{Mode, Shaped, headers};
+use crate::shape::{AnswerMode, Shaped, headers};
 use crate::tokenizer;
 use crate::unseen::Accepted;
 
@@ -177,7 +177,7 @@ fn shape_count(
         }
     };
     let headers = headers(call, endpoint, dialect);
-    let mode = Mode::Relay { hide_usage: false };
+    let mode = AnswerMode::Relay { hide_usage: false };
     Ok(Some(Shaped {
         endpoint: Arc::clone(endpoint),
         dialect,

@@ -28,13 +28,13 @@ use crate::lifecycle::{Lifecycle, Sent};
 use crate::payments::Payments;
 use crate::respond::whole_answer;
 use crate::scrub::scrub;
-use crate::shape::{Mode, Shaped, headers};
+use crate::shape::{AnswerMode, Shaped, headers};
 use crate::unseen::Accepted;
 use crate::usage_figures::UsageFigures;
 
 /// What the translated form needs of the caller's request.
 #[derive(Deserialize)]
-struct Wanted {
+struct WantedVectors {
     input: Input,
     dimensions: Option<u64>,
     encoding_format: Option<String>,
@@ -155,7 +155,7 @@ pub(crate) fn shape(
         headers: headers(call, endpoint, dialect),
         body: body(call, dialect, &candidate.entry.upstream_id)?,
         degraded: [&leg.lost_protection(), said].concat(),
-        mode: Mode::Relay { hide_usage: false },
+        mode: AnswerMode::Relay { hide_usage: false },
         leg: Arc::clone(leg),
         grant: Grant::default(),
         accepted: Accepted::default(),
@@ -217,7 +217,7 @@ fn body(call: &Call, dialect: Dialect, model: &str) -> Result<Bytes, BadRequest>
     Ok(gemini::encode_embeddings(model, &inputs, wanted.dimensions).into())
 }
 
-fn wanted(call: &Call) -> Result<Wanted, BadRequest> {
+fn wanted(call: &Call) -> Result<WantedVectors, BadRequest> {
     serde_json::from_slice(call.body()).map_err(|error| bardo_wire::json::explain(&error))
 }
 

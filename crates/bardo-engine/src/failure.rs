@@ -44,7 +44,7 @@ impl RetryDecision {
 
 /// A refusal of a provider.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Refusal {
+pub(crate) struct ProviderRefusal {
     /// The status of its answer.
     pub(crate) status: u16,
     /// The words are a web page: something in front of the provider speaks, not the provider.
@@ -79,8 +79,8 @@ impl Failure {
     }
 
     /// The provider answered with an error status.
-    pub(crate) fn refused(mut fault: Fault, refusal: Refusal) -> Self {
-        let Refusal {
+    pub(crate) fn refused(mut fault: Fault, refusal: ProviderRefusal) -> Self {
+        let ProviderRefusal {
             status,
             page,
             service,

@@ -29,7 +29,7 @@ pub(crate) type Persisting = Pin<Box<dyn Future<Output = Result<(), StoreError>>
 
 /// What is held for a request, and what it is billed by.
 #[derive(Default)]
-pub(crate) struct Funds {
+pub(crate) struct RequestFunds {
     /// The price at the backend of the last attempt; `None` where none is known.
     price: Option<Price>,
     /// The price at the model's maker.
@@ -58,7 +58,7 @@ pub(crate) struct Funds {
     seed: Option<Arc<SeedTaken>>,
 }
 
-impl Funds {
+impl RequestFunds {
     /// Notes an upper bound of the tokens of the prompt.
     pub(crate) fn bound_prompt(&mut self, tokens: u64) {
         self.prompt_bound = tokens;

@@ -29,11 +29,11 @@ const UNKNOWN_WAIT: Duration = Duration::from_millis(500);
 /// A state before the end.
 pub(crate) trait Stage {
     /// What becomes of a request that is given up in this state.
-    fn abandoned(kept: Kept);
+    fn abandoned(kept: QueuedRecord);
 }
 
 /// Known to be well formed; the limits may have been asked.
-pub(crate) enum Received {}
+pub(crate) enum Admitted {}
 /// What it can cost is held, where it costs anything; nothing is sent, or nothing of what was sent
 /// has been carried out.
 pub(crate) enum Reserved {}
@@ -42,14 +42,14 @@ pub(crate) enum Sent {}
 /// The first content is there.
 pub(crate) enum Flowing {}
 
-impl Stage for Received {
-    fn abandoned(mut kept: Kept) {
+impl Stage for Admitted {
+    fn abandoned(mut kept: QueuedRecord) {
         kept.record.give_back();
     }
 }
 
 impl Stage for Reserved {
-    fn abandoned(mut kept: Kept) {
+    fn abandoned(mut kept: QueuedRecord) {
         if kept.record.receipt().attempts.is_empty() {
             kept.record.give_back();
         } else {
@@ -59,19 +59,19 @@ impl Stage for Reserved {
 }
 
 impl Stage for Sent {
-    fn abandoned(kept: Kept) {
+    fn abandoned(kept: QueuedRecord) {
         drop(Unsettled::new(kept, Outcome::Aborted));
     }
 }
 
 impl Stage for Flowing {
-    fn abandoned(kept: Kept) {
+    fn abandoned(kept: QueuedRecord) {
         drop(Unsettled::new(kept, Outcome::Aborted));
     }
 }
 
 /// A request with its place in the queue of the settler.
-pub(crate) struct Kept {
+pub(crate) struct QueuedRecord {
     record: Box<RequestRecord>,
     /// Room to settle it, set aside when it was received; `None` once the settler has it.
     permit: Option<OwnedPermit<Message>>,
@@ -80,19 +80,19 @@ pub(crate) struct Kept {
 /// A request in one of its states.
 #[must_use = "dropping it gives the request up"]
 pub(crate) struct Lifecycle<S: Stage> {
-    kept: Option<Kept>,
+    kept: Option<QueuedRecord>,
     stage: PhantomData<fn() -> S>,
 }
 
 impl<S: Stage> Lifecycle<S> {
-    fn at(kept: Kept) -> Self {
+    fn at(kept: QueuedRecord) -> Self {
         Self {
             kept: Some(kept),
             stage: PhantomData,
         }
     }
 
-    fn take(mut self) -> Kept {
+    fn take(mut self) -> QueuedRecord {
         self.kept.take().expect("only the end of a state takes it")
     }
 
@@ -115,10 +115,10 @@ impl<S: Stage> Drop for Lifecycle<S> {
     }
 }
 
-impl Lifecycle<Received> {
+impl Lifecycle<Admitted> {
     /// A request that was read; with the permit it can always be handed to the settler.
     pub(crate) fn new(record: RequestRecord, permit: OwnedPermit<Message>) -> Self {
-        Self::at(Kept {
+        Self::at(QueuedRecord {
             record: Box::new(record),
             permit: Some(permit),
         })
@@ -132,7 +132,7 @@ impl Lifecycle<Received> {
     }
 }
 
-impl Lifecycle<Received> {
+impl Lifecycle<Admitted> {
     /// A stored answer goes to the caller, and no provider has the request. What it costs is held.
     pub(crate) fn served(self, call: &Call, served: &Served) -> Lifecycle<Flowing> {
         let mut kept = self.take();
@@ -222,20 +222,20 @@ impl Lifecycle<Flowing> {
 /// A request that is over and not settled. Dropping it hands it to the settler, or closes it at
 /// once where nobody has to be waited for.
 #[must_use = "dropping it leaves settling to the settler"]
-pub(crate) struct Unsettled(Option<Kept>);
+pub(crate) struct Unsettled(Option<QueuedRecord>);
 
 /// A request whose figures are final.
-pub(crate) struct Concluded(Kept);
+pub(crate) struct Concluded(QueuedRecord);
 
 impl Unsettled {
-    fn new(mut kept: Kept, outcome: Outcome) -> Self {
+    fn new(mut kept: QueuedRecord, outcome: Outcome) -> Self {
         kept.record.end(outcome);
         Self(Some(kept))
     }
 
     /// Takes up what was handed over.
     pub(crate) fn resume(record: Box<RequestRecord>) -> Self {
-        Self(Some(Kept {
+        Self(Some(QueuedRecord {
             record,
             permit: None,
         }))
@@ -249,7 +249,7 @@ impl Unsettled {
         &self.0.as_ref().expect("only settling takes it").record
     }
 
-    fn take(mut self) -> Kept {
+    fn take(mut self) -> QueuedRecord {
         self.0.take().expect("only settling takes it")
     }
 
@@ -329,7 +329,7 @@ impl Unsettled {
 
 impl Drop for Unsettled {
     fn drop(&mut self) {
-        let Some(Kept { mut record, permit }) = self.0.take() else {
+        let Some(QueuedRecord { mut record, permit }) = self.0.take() else {
             return;
         };
         if !record.is_commanded() && !record.moves_money() {

@@ -8,7 +8,7 @@ use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::leg::Leg;
-use crate::lifecycle::{Lifecycle, Received};
+use crate::lifecycle::{Admitted, Lifecycle};
 use crate::receipt_builder::Passed;
 use crate::received::{Payer, Task};
 use crate::record::RequestRecord;
@@ -18,7 +18,7 @@ use crate::seeds::SeedTaken;
 pub(crate) struct Limited {
     /// On the heap, since every stage hands it on.
     call: Box<Call>,
-    life: Lifecycle<Received>,
+    life: Lifecycle<Admitted>,
 }
 
 impl Limited {
@@ -41,7 +41,7 @@ impl Limited {
     }
 
     /// The request and its state, for the stage that holds its money.
-    pub(crate) fn into_parts(self) -> (Box<Call>, Lifecycle<Received>) {
+    pub(crate) fn into_parts(self) -> (Box<Call>, Lifecycle<Admitted>) {
         (self.call, self.life)
     }
 

@@ -18,7 +18,7 @@ use crate::answer_stages::AnswerStages;
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::lifecycle::{Lifecycle, Received};
+use crate::lifecycle::{Admitted, Lifecycle};
 use crate::limit::Limited;
 use crate::plan::Planned;
 use crate::receipt_builder::{Passed, Served};
@@ -39,7 +39,7 @@ pub(crate) enum Lookup<T> {
 /// A stored answer to a request.
 pub(crate) struct Hit {
     call: Box<Call>,
-    life: Lifecycle<Received>,
+    life: Lifecycle<Admitted>,
     answer: StoredAnswer,
     layer: &'static str,
     class: SecurityClass,

@@ -244,7 +244,7 @@ impl Engine {
         };
         let planned = match call.task() {
             Task::Generate => settings::plan(subject, &self.memory)?,
-            Task::Embeddings | Task::CountTokens => settings::Planned::untouched(call),
+            Task::Embeddings | Task::CountTokens => settings::PlannedSettings::untouched(call),
         };
         let searches = routed.is_some_and(|routed| routed.searches());
         let capabilities = &candidate.entry.capabilities;

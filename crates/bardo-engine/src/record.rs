@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use crate::call::Call;
 use crate::failure::Failure;
-use crate::funds::{Funds, Persisting, ledger_record};
+use crate::funds::{Persisting, RequestFunds, ledger_record};
 use crate::health::HealthRecords;
 use crate::meter::Meter;
 use crate::quota::Quota;
@@ -35,7 +35,7 @@ pub(crate) struct RequestRecord {
     services: Arc<Services>,
     health: Arc<HealthRecords>,
     receipt: ReceiptBuilder,
-    funds: Funds,
+    funds: RequestFunds,
     quota: Quota,
 }
 
@@ -47,7 +47,7 @@ impl RequestRecord {
             services,
             health,
             receipt: ReceiptBuilder::new(call),
-            funds: Funds::default(),
+            funds: RequestFunds::default(),
             quota: Quota::default(),
         }
     }
@@ -337,7 +337,7 @@ impl RequestRecord {
 
     /// Takes in the ledger's answer, and ends the request.
     pub(crate) fn settled(&mut self, settled: &Settled) {
-        Funds::settled(&mut self.receipt, settled);
+        RequestFunds::settled(&mut self.receipt, settled);
         self.emit_receipt();
     }
 

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::lifecycle::{Lifecycle, Sent};
 use crate::respond::failed;
 use crate::schema::{SchemaContract, SchemaVerdict, asked, text};
-use crate::shape::{Mode, Shaped};
+use crate::shape::{AnswerMode, Shaped};
 
 /// Number of faults of an answer that an error names.
 const FAULTS_SHOWN: usize = 3;
@@ -136,8 +136,8 @@ impl Engine {
         sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
         let stages = match &shaped.mode {
-            Mode::Relay { .. } => AnswerStages::default(),
-            Mode::Transcode(translation) => {
+            AnswerMode::Relay { .. } => AnswerStages::default(),
+            AnswerMode::Transcode(translation) => {
                 AnswerStages::once_checked(&contract.check, self.remember(call, translation))
             }
         };
@@ -154,7 +154,9 @@ async fn taken(
 ) -> Result<CompleteAnswer, Failure> {
     let mut complete = CompleteAnswer::read(arriving, call, shaped, Reading::Decoded).await?;
     complete.note(notes);
-    if let (Mode::Transcode(translation), Some(response)) = (&shaped.mode, &mut complete.response) {
+    if let (AnswerMode::Transcode(translation), Some(response)) =
+        (&shaped.mode, &mut complete.response)
+    {
         AnswerStages::before_check(translation).whole(response, notes);
     }
     Ok(complete)

@@ -18,7 +18,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::funds::Persisting;
 use crate::leg::Grant;
-use crate::lifecycle::{Lifecycle, Received, Reserved};
+use crate::lifecycle::{Admitted, Lifecycle, Reserved};
 use crate::plan::{Plan, Planned};
 use crate::received::{Payer, Task};
 use crate::record::RequestRecord;
@@ -52,7 +52,7 @@ impl Engine {
     pub(crate) async fn reserve(&self, planned: Planned) -> Result<Funded, EngineError> {
         let (limited, mut plan) = planned.into_parts();
         let (call, mut life) = limited.into_parts();
-        let funded = |call, plan, grant, life: Lifecycle<Received>| Funded {
+        let funded = |call, plan, grant, life: Lifecycle<Admitted>| Funded {
             call,
             plan,
             grant,
@@ -198,7 +198,7 @@ impl Engine {
     pub(crate) async fn hold_charge(
         &self,
         call: &Call,
-        life: &mut Lifecycle<Received>,
+        life: &mut Lifecycle<Admitted>,
         charge: MicroUsd,
     ) -> Result<(), EngineError> {
         let Payer::Prepaid(key) = &call.principal().payer else {

@@ -21,7 +21,7 @@ use crate::meter::Meter;
 use crate::relay::{Conversion, Passthrough, ReplyStream, Transcode};
 use crate::schema::SchemaContract;
 use crate::scrub::scrub;
-use crate::shape::{Mode, Shaped, Translation};
+use crate::shape::{AnswerMode, Shaped, Translation};
 use crate::source::AnswerSource;
 use crate::steps::steps;
 use crate::usage_figures::UsageFigures;
@@ -69,12 +69,12 @@ impl Engine {
         mut sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
         let conversion = match &shaped.mode {
-            Mode::Relay { .. } => {
+            AnswerMode::Relay { .. } => {
                 let meter = Meter::new(call.dialect());
                 sent.record_mut().meter_with(Some(meter));
                 passthrough(call, &shaped)
             }
-            Mode::Transcode(translation) => {
+            AnswerMode::Transcode(translation) => {
                 let meter = Meter::new(shaped.dialect);
                 sent.record_mut().meter_with(Some(meter));
                 let stages = AnswerStages::live(translation, self.remember(call, translation));
@@ -113,11 +113,11 @@ impl Engine {
             Err(failure) => return Err(failed(failure, &shaped, sent)),
         };
         let stages = match &shaped.mode {
-            Mode::Relay { .. } => {
+            AnswerMode::Relay { .. } => {
                 complete.note(sent.record_mut());
                 AnswerStages::default()
             }
-            Mode::Transcode(translation) => {
+            AnswerMode::Transcode(translation) => {
                 AnswerStages::live(translation, self.remember(call, translation))
             }
         };
@@ -135,7 +135,7 @@ impl Engine {
         mut sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
         let translated = match (&shaped.mode, complete.response.take()) {
-            (Mode::Transcode(translation), Some(mut response)) => {
+            (AnswerMode::Transcode(translation), Some(mut response)) => {
                 stages.whole(&mut response, sent.record_mut());
                 Some((translation, response))
             }
@@ -206,7 +206,7 @@ impl Engine {
 
 /// The provider's events as they are.
 fn passthrough(call: &Call, shaped: &Shaped) -> Conversion {
-    let hide_usage = matches!(shaped.mode, Mode::Relay { hide_usage: true });
+    let hide_usage = matches!(shaped.mode, AnswerMode::Relay { hide_usage: true });
     Conversion::Passthrough(Box::new(Passthrough::new(
         call.dialect(),
         shaped.endpoint.service,

@@ -13,7 +13,7 @@ use bardo_types::profile::ResponseSchema;
 
 use crate::answer_notes::AnswerNotes;
 use crate::call::Call;
-use crate::shape::{Mode, Shaped};
+use crate::shape::{AnswerMode, Shaped};
 
 /// The name of a schema to which its caller gave none.
 const NAMELESS: &str = "response";
@@ -123,8 +123,8 @@ pub(crate) fn note(check: &SchemaCheck, answer: &ChatResponse, notes: &mut dyn A
 /// The request as it was sent, in neutral form.
 pub(crate) fn asked(call: &Call, shaped: &Shaped) -> Option<Arc<ChatRequest>> {
     match &shaped.mode {
-        Mode::Transcode(translation) => Some(Arc::clone(&translation.decode.request)),
-        Mode::Relay { .. } => call.request_body().known_neutral().cloned(),
+        AnswerMode::Transcode(translation) => Some(Arc::clone(&translation.decode.request)),
+        AnswerMode::Relay { .. } => call.request_body().known_neutral().cloned(),
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Subject<'a> {
 }
 
 /// The settings of one leg, and what they do to the size of the request.
-pub(crate) struct Planned {
+pub(crate) struct PlannedSettings {
     pub(crate) settings: Settings,
     /// Tokens that they add to the prompt, rather too many than too few.
     pub(crate) added: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Planned {
     pub(crate) output: Option<u64>,
 }
 
-impl Planned {
+impl PlannedSettings {
     /// The settings of a candidate without a profile.
     pub(crate) fn untouched(call: &Call) -> Self {
         Self {
@@ -56,10 +56,10 @@ impl Planned {
 ///
 /// # Errors
 /// When the profile rules the model out, or a setting is wrong in itself.
-pub(crate) fn plan(subject: Subject<'_>, memory: &Memory) -> Result<Planned, EngineError> {
+pub(crate) fn plan(subject: Subject<'_>, memory: &Memory) -> Result<PlannedSettings, EngineError> {
     let own = subject.call.size().output;
     if !subject.is_set_up() {
-        return Ok(Planned::untouched(subject.call));
+        return Ok(PlannedSettings::untouched(subject.call));
     }
     if is_relayed(
         subject.call,
@@ -73,7 +73,7 @@ pub(crate) fn plan(subject: Subject<'_>, memory: &Memory) -> Result<Planned, Eng
     let mut request = subject.call.request_body().request(memory)?;
     let (before, limit) = (words(&request), request.max_output_tokens);
     let applied = subject.apply(Arc::make_mut(&mut request))?;
-    Ok(Planned {
+    Ok(PlannedSettings {
         added: words(&request).saturating_sub(before).div_ceil(TOKEN_BYTES),
         output: carried(own, limit, request.max_output_tokens),
         settings: Settings::Rewritten(request, Box::new(applied)),
@@ -160,7 +160,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The profile as edits of a relayed request; `None` where its words have to change too.
-    fn by_edits(&self) -> Result<Option<Planned>, EngineError> {
+    fn by_edits(&self) -> Result<Option<PlannedSettings>, EngineError> {
         let call = self.call;
         let target = Target {
             model: self.candidate.entry.upstream_id.clone(),
@@ -189,7 +189,7 @@ impl<'a> Subject<'a> {
             Edit::Rename { .. } | Edit::Remove { .. } => 0,
         });
         let added = u64::try_from(added.sum::<usize>()).unwrap_or(u64::MAX);
-        Ok(Some(Planned {
+        Ok(Some(PlannedSettings {
             settings: Settings::Edits(changed.edits, Box::new(applied)),
             added: added.div_ceil(TOKEN_BYTES),
             output,

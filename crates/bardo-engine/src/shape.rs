@@ -37,7 +37,7 @@ pub(crate) struct Shaped {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) degraded: Vec<Degradation>,
-    pub(crate) mode: Mode,
+    pub(crate) mode: AnswerMode,
     /// The leg that it was rendered from.
     pub(crate) leg: Arc<Leg>,
     /// How far its hold lets the answer go.
@@ -50,7 +50,7 @@ pub(crate) struct Shaped {
 
 /// How the answer gets back to the caller.
 #[derive(Clone)]
-pub(crate) enum Mode {
+pub(crate) enum AnswerMode {
     /// Byte for byte.
     Relay {
         /// The caller did not ask for the usage chunk that we asked for.
@@ -132,7 +132,7 @@ pub(crate) fn shape(
 struct Rendered {
     body: Bytes,
     degraded: Vec<Degradation>,
-    mode: Mode,
+    mode: AnswerMode,
 }
 
 /// What was lost though the caller requires it, unless it takes a degraded answer too.
@@ -276,7 +276,7 @@ fn relayed(call: &Call, leg: &Leg, grant: Grant, settings: Vec<Edit>) -> Rendere
     Rendered {
         body,
         degraded,
-        mode: Mode::Relay {
+        mode: AnswerMode::Relay {
             hide_usage: ask_for_usage,
         },
     }
@@ -407,7 +407,7 @@ fn written_anew(
     Ok(Rendered {
         body,
         degraded: encoded.degraded,
-        mode: Mode::Transcode(Box::new(translation)),
+        mode: AnswerMode::Transcode(Box::new(translation)),
     })
 }
 

@@ -37,18 +37,18 @@ impl fmt::Display for Broken {
 /// Where an answer comes from. Every kind takes the same way to the caller, so that a replay has
 /// the grammar of a live answer.
 pub(crate) struct AnswerSource {
-    origin: Origin,
+    origin: SourceOrigin,
     channel: Channel,
     ended: bool,
 }
 
-enum Origin {
+enum SourceOrigin {
     /// The body that a provider is writing.
     Upstream(UpstreamBody),
     /// An answer that is there, in the pieces in which it goes on.
     Kept(VecDeque<Piece>),
     /// One of several readers of a source.
-    Shared(shared::Reader),
+    Shared(shared::SharedReader),
     /// Pieces that a test sends.
     #[cfg(test)]
     Scripted(tokio::sync::mpsc::UnboundedReceiver<Result<Bytes, Broken>>),
@@ -64,7 +64,7 @@ pub(crate) enum Piece {
 }
 
 impl AnswerSource {
-    fn of(origin: Origin) -> Self {
+    fn of(origin: SourceOrigin) -> Self {
         Self {
             origin,
             channel: Channel::Plain,
@@ -74,12 +74,16 @@ impl AnswerSource {
 
     /// A source that replays bytes in these pieces.
     pub(crate) fn of_bytes(pieces: impl IntoIterator<Item = Bytes>) -> Self {
-        Self::of(Origin::Kept(pieces.into_iter().map(Piece::Data).collect()))
+        Self::of(SourceOrigin::Kept(
+            pieces.into_iter().map(Piece::Data).collect(),
+        ))
     }
 
     /// A source that replays neutral events; only an encoder can take them.
     pub(crate) fn of_events(events: Vec<StreamEvent>) -> Self {
-        Self::of(Origin::Kept(events.into_iter().map(Piece::Event).collect()))
+        Self::of(SourceOrigin::Kept(
+            events.into_iter().map(Piece::Event).collect(),
+        ))
     }
 
     /// The source behind a channel that opens its bytes.
@@ -132,7 +136,7 @@ impl AnswerSource {
     }
 }
 
-impl Origin {
+impl SourceOrigin {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Piece, Broken>>> {
         match self {
             Self::Kept(pieces) => Poll::Ready(pieces.pop_front().map(Ok)),
@@ -160,6 +164,6 @@ impl Origin {
 
 impl From<UpstreamBody> for AnswerSource {
     fn from(body: UpstreamBody) -> Self {
-        Self::of(Origin::Upstream(body))
+        Self::of(SourceOrigin::Upstream(body))
     }
 }

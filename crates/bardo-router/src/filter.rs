@@ -11,9 +11,9 @@ use crate::policy::Policy;
 use crate::rated::RatedCandidate;
 use crate::reason::{Reason, Reasons};
 use crate::request::RouteRequest;
-use crate::requirements::{Cap, NOT_SEALED, Requirements, Target};
+use crate::requirements::{CostCap, ModelTarget, NOT_SEALED, Requirements};
 use crate::roster::BackendSpec;
-use crate::services::Role;
+use crate::services::ServiceRole;
 
 /// The hard filter of one request.
 pub(crate) struct HardFilter<'a> {
@@ -21,7 +21,7 @@ pub(crate) struct HardFilter<'a> {
     pub(crate) requirements: &'a Requirements,
     pub(crate) policy: &'a Policy,
     pub(crate) backends: &'a [BackendSpec],
-    pub(crate) target: Target<'a>,
+    pub(crate) target: ModelTarget<'a>,
     /// The owner's order for the subsystem, if there is one.
     pub(crate) route: &'a [String],
     /// Roles bind, because somebody without one may be chosen.
@@ -181,7 +181,7 @@ impl HardFilter<'_> {
     }
 
     fn is_of_family(&self, rated: &RatedCandidate) -> bool {
-        let Target::Family(family) = self.target else {
+        let ModelTarget::Family(family) = self.target else {
             return true;
         };
         let entry = rated.entry();
@@ -224,18 +224,18 @@ impl HardFilter<'_> {
         }
         let requirements = self.requirements;
         match rated.service.role {
-            Role::General => Reasons::NONE,
-            Role::Privacy | Role::Spare => {
+            ServiceRole::General => Reasons::NONE,
+            ServiceRole::Privacy | ServiceRole::Spare => {
                 let staked = rated.service.staked && requirements.intent.diem_available;
                 let keeps = requirements.is_private() && features.has(Feature::Privacy);
                 Reasons::NONE.with_if(!keeps && !staked, Reason::NotPrivate)
             }
-            Role::Direct => {
+            ServiceRole::Direct => {
                 let native = requirements.native();
                 let has_some = native.minus(features) != native;
                 Reasons::NONE.with_if(!has_some, Reason::NotNative)
             }
-            Role::SelfFunding => Reasons::NONE.with_if(!self.is_funded(), Reason::NotFunded),
+            ServiceRole::SelfFunding => Reasons::NONE.with_if(!self.is_funded(), Reason::NotFunded),
         }
     }
 
@@ -256,7 +256,7 @@ impl HardFilter<'_> {
     fn affordable(
         &self,
         rated: &RatedCandidate,
-        bankr: Option<Cap>,
+        bankr: Option<CostCap>,
         max_output: &mut Option<u64>,
     ) -> Reasons {
         let mut reasons = Reasons::NONE;

@@ -19,7 +19,7 @@ use crate::request::{HealthState, ObservedHealth, RouteRequest};
 use crate::requirements::Requirements;
 use crate::roster::BackendSpec;
 use crate::score::{self, Weighing};
-use crate::services::Role;
+use crate::services::ServiceRole;
 
 /// The most candidates that are handed over for one request.
 const MOST_CHOICES: usize = 16;
@@ -251,9 +251,9 @@ impl Ranking<'_> {
     fn is_spare(&self, rated: &RatedCandidate) -> bool {
         self.roles
             && match rated.service.role {
-                Role::Spare => true,
-                Role::Privacy => !self.requirements.is_private(),
-                Role::General | Role::SelfFunding | Role::Direct => false,
+                ServiceRole::Spare => true,
+                ServiceRole::Privacy => !self.requirements.is_private(),
+                ServiceRole::General | ServiceRole::SelfFunding | ServiceRole::Direct => false,
             }
     }
 

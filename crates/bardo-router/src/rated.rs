@@ -10,7 +10,7 @@ use crate::classes;
 use crate::request::Facts;
 use crate::requirements::PROTECTION;
 use crate::roster::Candidate;
-use crate::services::{Role, ServiceRow};
+use crate::services::{ServiceRole, ServiceRow};
 
 /// A price per million tokens above which a row is a mistake, in 10⁻⁶ USD.
 const ABSURD: u64 = 10_000_000_000;
@@ -119,7 +119,7 @@ impl RatedCandidate {
     }
 
     pub(crate) fn is_general(&self) -> bool {
-        self.service.role == Role::General
+        self.service.role == ServiceRole::General
     }
 }
 

@@ -42,14 +42,14 @@ const FRONTIER_UP_TO: f64 = 0.3;
 
 /// A bound to what the request may cost, and who set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cap {
+pub(crate) struct CostCap {
     pub(crate) most: MicroUsd,
     pub(crate) key: &'static str,
 }
 
 /// Which models may answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Target<'a> {
+pub(crate) enum ModelTarget<'a> {
     /// Any model of the catalog.
     Automatic,
     /// One, by name, alias or pin.
@@ -88,9 +88,9 @@ pub(crate) struct Requirements {
     /// Only the cheapest will do.
     pub(crate) cheapest: bool,
     /// The least of the bounds to its cost.
-    pub(crate) cap: Option<Cap>,
+    pub(crate) cap: Option<CostCap>,
     /// Highest price of a call to Bankr.
-    pub(crate) bankr: Option<Cap>,
+    pub(crate) bankr: Option<CostCap>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -346,15 +346,15 @@ pub(crate) fn known_ratio(said: Option<f64>, is_part: bool, policy: &Policy) -> 
     said.or(policy.bankr.ratio.filter(|_| accounts))
 }
 
-fn cap(request: &RouteRequest<'_>, row: Option<&Subsystem>, policy: &Policy) -> Option<Cap> {
-    let hint = request.hints.max_cost_micro_usd.map(|most| Cap {
+fn cap(request: &RouteRequest<'_>, row: Option<&Subsystem>, policy: &Policy) -> Option<CostCap> {
+    let hint = request.hints.max_cost_micro_usd.map(|most| CostCap {
         most: MicroUsd::new(most),
         key: "max_cost_usd",
     });
     let reserve = policy
         .death_reserve
         .filter(|_| row.is_some_and(|row| row.group == "death"))
-        .map(|most| Cap {
+        .map(|most| CostCap {
             most,
             key: "inference.death_reserve_usd",
         });
@@ -367,15 +367,15 @@ pub(crate) fn bankr_band(policy: &Policy, hints: &RouteHints) -> Band {
     Band::of(ratio, policy.bankr.lifetime_revenue)
 }
 
-fn bankr_cap(policy: &Policy, hints: &RouteHints, funds: BankrFunds) -> Option<Cap> {
+fn bankr_cap(policy: &Policy, hints: &RouteHints, funds: BankrFunds) -> Option<CostCap> {
     let band = bankr_band(policy, hints);
     let own = policy.bankr.revenue_balance;
     let earned = match band {
-        Band::Bootstrapping => Some(Cap {
+        Band::Bootstrapping => Some(CostCap {
             most: funds.seed_left.unwrap_or(SEED_OF_A_DAY),
             key: "providers.bankr.lifetime_revenue_usd",
         }),
-        band => band.most(own.or(funds.credit)).map(|most| Cap {
+        band => band.most(own.or(funds.credit)).map(|most| CostCap {
             most,
             key: match own {
                 Some(_) => "providers.bankr.revenue_balance_usd",
@@ -383,7 +383,7 @@ fn bankr_cap(policy: &Policy, hints: &RouteHints, funds: BankrFunds) -> Option<C
             },
         }),
     };
-    let owners = policy.bankr.max_call.map(|most| Cap {
+    let owners = policy.bankr.max_call.map(|most| CostCap {
         most,
         key: "providers.bankr.max_call_usd",
     });

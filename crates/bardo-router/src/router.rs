@@ -22,7 +22,7 @@ use crate::ranking::{RankedCandidate, Ranking};
 use crate::rated::RatedCandidate;
 use crate::refusal;
 use crate::request::{HealthState, RouteRequest};
-use crate::requirements::{self, Requirements, Target};
+use crate::requirements::{self, ModelTarget, Requirements};
 use crate::resolution::{Resolution, in_owners_order};
 use crate::roster::{Candidate, NoRoute, Roster};
 use crate::subsystems::Subsystems;
@@ -178,7 +178,7 @@ impl Router {
     }
 
     /// Reads the target: the name in the request, else the one in its hints, else none.
-    fn target<'a>(&'a self, request: &'a RouteRequest<'_>) -> (Target<'a>, Option<&'a str>) {
+    fn target<'a>(&'a self, request: &'a RouteRequest<'_>) -> (ModelTarget<'a>, Option<&'a str>) {
         let mut name = self.roster.unaliased(request.model);
         if name.starts_with(AUTOMATIC)
             && let Some(hinted) = request.hints.intent.model.as_deref()
@@ -186,10 +186,10 @@ impl Router {
             name = self.roster.unaliased(hinted);
         }
         match name.strip_prefix(AUTOMATIC) {
-            Some("auto") => (Target::Automatic, None),
-            Some(tier @ ("t1" | "t2")) => (Target::Automatic, Some(tier)),
-            _ if is_family(name) => (Target::Family(name.trim_end_matches("/*")), None),
-            _ => (Target::Named(name), None),
+            Some("auto") => (ModelTarget::Automatic, None),
+            Some(tier @ ("t1" | "t2")) => (ModelTarget::Automatic, Some(tier)),
+            _ if is_family(name) => (ModelTarget::Family(name.trim_end_matches("/*")), None),
+            _ => (ModelTarget::Named(name), None),
         }
     }
 
@@ -207,14 +207,14 @@ impl Router {
             (None, Some(_), _) => self
                 .subsystem(UNKNOWN_IS_LIKE)
                 .map_or_else(Intent::default, |row| row.intent.clone()),
-            (None, None, Target::Named(_)) => Intent::default(),
-            (None, None, Target::Automatic | Target::Family(_)) => tier
+            (None, None, ModelTarget::Named(_)) => Intent::default(),
+            (None, None, ModelTarget::Automatic | ModelTarget::Family(_)) => tier
                 .and_then(classes::of_tier)
                 .unwrap_or_else(|| of_caller(request)),
         };
         let mut requirements =
             Requirements::read(request, row, base, &self.policy, self.best_security(), tier);
-        if let (Target::Named(name), Some(hinted)) = (target, hints.intent.model.as_deref())
+        if let (ModelTarget::Named(name), Some(hinted)) = (target, hints.intent.model.as_deref())
             && self.roster.unaliased(hinted) != name
         {
             requirements.warnings.push(format!(
@@ -222,7 +222,7 @@ impl Router {
             ));
         }
         match target {
-            Target::Named(name) => {
+            ModelTarget::Named(name) => {
                 requirements.intent.model = Some(name.to_owned());
                 let decided = self.named(request, requirements, name);
                 if decided.needs_something_cheaper(request) {
@@ -232,15 +232,15 @@ impl Router {
             }
             // Vectors of two models do not fit into one index, so the owner's choice has no
             // substitute.
-            Target::Automatic if request.facts.embeddings => match &self.policy.embedder {
+            ModelTarget::Automatic if request.facts.embeddings => match &self.policy.embedder {
                 Some(model) => self.named(request, requirements, model),
                 None => self.chosen(request, requirements, target),
             },
-            Target::Automatic => match self.owners_model(&requirements, tier) {
+            ModelTarget::Automatic => match self.owners_model(&requirements, tier) {
                 Some(model) => self.tiered(request, requirements, model),
                 None => self.chosen(request, requirements, target),
             },
-            Target::Family(_) => self.chosen(request, requirements, target),
+            ModelTarget::Family(_) => self.chosen(request, requirements, target),
         }
     }
 
@@ -277,7 +277,7 @@ impl Router {
         requirements.warnings.push(format!(
             "`{model}` is configured for this tier and is not allowed; another model was chosen"
         ));
-        self.chosen(request, requirements, Target::Automatic)
+        self.chosen(request, requirements, ModelTarget::Automatic)
     }
 
     /// The owner's model for a tier, and behind it whom the gateway would choose; before it where
@@ -288,7 +288,7 @@ impl Router {
         requirements: Requirements,
         mut own: Resolution<'a>,
     ) -> Resolution<'a> {
-        let mut all = self.chosen(request, requirements, Target::Automatic);
+        let mut all = self.chosen(request, requirements, ModelTarget::Automatic);
         let place = |at: &usize| {
             let wanted = &own.rated_candidates[own.seen[*at].rated];
             let is_it = |one: &RankedCandidate| {
@@ -347,7 +347,7 @@ impl Router {
             requirements: &requirements,
             policy: &self.policy,
             backends: self.roster.backends(),
-            target: Target::Named(name),
+            target: ModelTarget::Named(name),
             route: &[],
             roles: false,
         };
@@ -388,7 +388,7 @@ impl Router {
         &'a self,
         request: &'a RouteRequest<'a>,
         requirements: Requirements,
-        target: Target<'_>,
+        target: ModelTarget<'_>,
     ) -> Resolution<'a> {
         let rated_candidates = if request.facts.embeddings {
             &self.roster.pool.embedders
@@ -403,7 +403,7 @@ impl Router {
             backends: self.roster.backends(),
             target,
             route,
-            roles: matches!(target, Target::Automatic),
+            roles: matches!(target, ModelTarget::Automatic),
         };
         // Where only backends with a role are there for the caller, roles do not apply.
         hard_filter.roles = hard_filter.roles
@@ -460,7 +460,7 @@ impl Router {
         requirements.warnings.push(format!(
             "`{name}` could cost more than max_cost_usd; a cheaper model was chosen"
         ));
-        let cheaper = self.chosen(request, requirements, Target::Automatic);
+        let cheaper = self.chosen(request, requirements, ModelTarget::Automatic);
         if cheaper.refusal.is_some() {
             decided
         } else {

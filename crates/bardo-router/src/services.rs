@@ -11,7 +11,7 @@ use serde::Deserialize;
 /// When a service is chosen without being named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Role {
+pub(crate) enum ServiceRole {
     /// For every request.
     General,
     /// For what has to be kept secret, or would better be.
@@ -28,7 +28,7 @@ pub(crate) enum Role {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ServiceRow {
-    pub(crate) role: Role,
+    pub(crate) role: ServiceRole,
     pub(crate) tie: u8,
     #[serde(default)]
     pub(crate) offers: FeatureSet,
@@ -78,10 +78,10 @@ mod tests {
 
     #[test]
     fn roles_are_those_of_the_rulings() {
-        assert_eq!(row(Service::OpenRouter).role, Role::General);
-        assert_eq!(row(Service::Venice).role, Role::Privacy);
-        assert_eq!(row(Service::Bankr).role, Role::SelfFunding);
-        assert_eq!(row(Service::Google).role, Role::Direct);
+        assert_eq!(row(Service::OpenRouter).role, ServiceRole::General);
+        assert_eq!(row(Service::Venice).role, ServiceRole::Privacy);
+        assert_eq!(row(Service::Bankr).role, ServiceRole::SelfFunding);
+        assert_eq!(row(Service::Google).role, ServiceRole::Direct);
     }
 
     #[test]

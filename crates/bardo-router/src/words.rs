@@ -8,7 +8,7 @@ use crate::ranking::RankedCandidate;
 use crate::rated::RatedCandidate;
 use crate::reason::Reason;
 use crate::request::Facts;
-use crate::requirements::{Cap, NOT_SEALED, Requirements};
+use crate::requirements::{CostCap, NOT_SEALED, Requirements};
 
 /// The data for sentences about a request.
 pub(crate) struct Speaker<'a> {
@@ -158,7 +158,7 @@ impl Speaker<'_> {
         }
     }
 
-    fn too_dear(&self, cap: Option<Cap>, rated: &RatedCandidate) -> String {
+    fn too_dear(&self, cap: Option<CostCap>, rated: &RatedCandidate) -> String {
         let Some(cap) = cap else { return String::new() };
         let most = usd(cap.most);
         match cost::capped(rated.entry(), self.facts, cap.most) {

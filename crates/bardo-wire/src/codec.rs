@@ -183,12 +183,12 @@ pub struct Observed {
     pub model: Option<String>,
     /// The stream, or a 200 body, told of a failure.
     pub fault: Option<Fault>,
-    pub(crate) memory: Memory,
+    pub(crate) memory: ObservedState,
 }
 
 /// What a dialect has to remember between events to count right.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Memory {
+pub(crate) struct ObservedState {
     /// Anthropic: the last value of each member.
     pub(crate) tally: Tally,
     /// Gemini: the searches of each candidate.

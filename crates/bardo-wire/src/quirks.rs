@@ -51,7 +51,7 @@ pub(crate) struct Quirks {
     /// Ignores settings of sampling while a model thinks.
     pub(crate) thinks_unsampled: bool,
     /// How thinking is asked for.
-    pub(crate) reasoning: Reasoning,
+    pub(crate) reasoning: ReasoningForm,
     /// Thinking of earlier turns in words.
     pub(crate) earlier_thinking: EarlierThinking,
     /// Wants `reasoning_content` with every turn that calls tools.
@@ -123,7 +123,7 @@ pub(crate) enum OutputLimit {
 
 /// The form in which thinking is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reasoning {
+pub(crate) enum ReasoningForm {
     /// The member `reasoning_effort`.
     Effort,
     /// `reasoning` with effort, budget and switch.
@@ -198,7 +198,7 @@ const RESELLER: Quirks = Quirks {
     output_limit: OutputLimit::ByModel,
     stop_texts: 4,
     thinks_unsampled: false,
-    reasoning: Reasoning::Effort,
+    reasoning: ReasoningForm::Effort,
     earlier_thinking: EarlierThinking::OpenModels("reasoning_content"),
     demands_thinking: false,
     reasoning_details: false,
@@ -251,7 +251,7 @@ const DEEPSEEK: Quirks = Quirks {
     several_answers: false,
     stop_texts: 16,
     thinks_unsampled: true,
-    reasoning: Reasoning::Thinking,
+    reasoning: ReasoningForm::Thinking,
     demands_thinking: true,
     call_signatures: false,
     refused_thinking: &["reasoning_details"],
@@ -264,7 +264,7 @@ const LOCAL: Quirks = Quirks {
     one_system_message: true,
     null_content: false,
     stop_texts: usize::MAX,
-    reasoning: Reasoning::TemplateSwitch,
+    reasoning: ReasoningForm::TemplateSwitch,
     no_terminal: true,
     ..PLAIN
 };
@@ -290,7 +290,7 @@ const OPENROUTER: Quirks = Quirks {
     files: Files::InlineOrUrl,
     cache_marks: CacheMarks::CacheControl,
     automatic_cache: AutomaticCache::CacheControl,
-    reasoning: Reasoning::Object,
+    reasoning: ReasoningForm::Object,
     earlier_thinking: EarlierThinking::OpenModels("reasoning"),
     reasoning_details: true,
     ..RESELLER
@@ -311,7 +311,7 @@ const VENICE: Quirks = Quirks {
     nested_functions: true,
     strict_schema: true,
     output_limit: OutputLimit::MaxCompletionTokens,
-    reasoning: Reasoning::EffortAndSwitch,
+    reasoning: ReasoningForm::EffortAndSwitch,
     reasoning_details: true,
     thought_signature: true,
     end_user: EndUser::Dropped,

@@ -13,7 +13,7 @@ fn refused(service: Service, account: bool, status: u16, page: bool, body: &str)
     fault.status = Some(status);
     Failure::refused(
         fault,
-        Refusal {
+        ProviderRefusal {
             status,
             page,
             service,
@@ -79,7 +79,7 @@ fn refusals(dialect: Dialect, status: u16, kind: &str) -> Vec<Failure> {
         let body = body.to_string();
         let mut fault = table::decode_error(dialect, status, body.as_bytes(), Service::OpenAi);
         fault.status = Some(status);
-        let refusal = Refusal {
+        let refusal = ProviderRefusal {
             status,
             page: false,
             service: Service::OpenAi,
@@ -153,7 +153,7 @@ fn a_named_time_travels_with_the_verdict() {
         let class = FaultClass::of_status(status);
         let mut fault = Fault::new(class, "later").with_status(status);
         fault.retry_after_ms = Some(1_500);
-        let refusal = Refusal {
+        let refusal = ProviderRefusal {
             status,
             page: false,
             service: Service::OpenAi,

@@ -13,24 +13,24 @@ use super::{AnswerSource, Broken, Piece};
 /// A source that several callers may read. Holding it keeps no connection open.
 #[derive(Clone)]
 pub(crate) struct SharedSource {
-    inner: Arc<Inner>,
+    inner: Arc<SharedInner>,
 }
 
 /// One reader of a shared source.
-pub(crate) struct Reader {
-    inner: Arc<Inner>,
+pub(crate) struct SharedReader {
+    inner: Arc<SharedInner>,
     number: u64,
 }
 
-struct Inner {
-    state: Mutex<State>,
-    waiting: Arc<Waiting>,
+struct SharedInner {
+    state: Mutex<SharedState>,
+    waiting: Arc<WakerList>,
 }
 
-struct State {
+struct SharedState {
     /// `None` once it has ended, failed, or lost its last reader.
     source: Option<AnswerSource>,
-    end: End,
+    end: SourceEnd,
     /// The pieces from number `first` on.
     pieces: VecDeque<Piece>,
     first: usize,
@@ -42,7 +42,7 @@ struct State {
     next_reader: u64,
 }
 
-enum End {
+enum SourceEnd {
     /// More may come.
     Open,
     /// The source ended by itself.
@@ -56,15 +56,15 @@ enum End {
 /// The readers that wait for the source. The source wakes all of them, since the one that polled it
 /// may be busy with a slow caller.
 #[derive(Default)]
-struct Waiting(Mutex<BTreeMap<u64, Waker>>);
+struct WakerList(Mutex<BTreeMap<u64, Waker>>);
 
-impl Waiting {
+impl WakerList {
     fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Waker>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Wake for Waiting {
+impl Wake for WakerList {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -80,9 +80,9 @@ impl SharedSource {
     /// Shares a source with its first reader. `limit` is the number of bytes that are kept for late
     /// and slow readers; an answer beyond it can no longer be joined.
     pub(crate) fn new(source: AnswerSource, limit: usize) -> (Self, AnswerSource) {
-        let state = State {
+        let state = SharedState {
             source: Some(source),
-            end: End::Open,
+            end: SourceEnd::Open,
             pieces: VecDeque::new(),
             first: 0,
             size: 0,
@@ -90,11 +90,11 @@ impl SharedSource {
             readers: BTreeMap::from([(0, 0)]),
             next_reader: 1,
         };
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(SharedInner {
             state: Mutex::new(state),
             waiting: Arc::default(),
         });
-        let first = Reader {
+        let first = SharedReader {
             inner: Arc::clone(&inner),
             number: 0,
         };
@@ -105,14 +105,14 @@ impl SharedSource {
     /// the last reader left before the end, or where the source failed.
     pub(crate) fn join(&self) -> Option<AnswerSource> {
         let mut state = self.inner.state();
-        if state.first > 0 || matches!(state.end, End::Left | End::Broken(_)) {
+        if state.first > 0 || matches!(state.end, SourceEnd::Left | SourceEnd::Broken(_)) {
             return None;
         }
         let number = state.next_reader;
         state.next_reader += 1;
         state.readers.insert(number, 0);
         drop(state);
-        let reader = Reader {
+        let reader = SharedReader {
             inner: Arc::clone(&self.inner),
             number,
         };
@@ -120,19 +120,19 @@ impl SharedSource {
     }
 }
 
-impl From<Reader> for AnswerSource {
-    fn from(reader: Reader) -> Self {
-        Self::of(super::Origin::Shared(reader))
+impl From<SharedReader> for AnswerSource {
+    fn from(reader: SharedReader) -> Self {
+        Self::of(super::SourceOrigin::Shared(reader))
     }
 }
 
-impl Inner {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SharedInner {
+    fn state(&self) -> MutexGuard<'_, SharedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Reader {
+impl SharedReader {
     /// The next piece; `None` when the answer is over.
     pub(super) fn poll_next(
         &mut self,
@@ -142,8 +142,8 @@ impl Reader {
         loop {
             match state.next_of(self.number) {
                 Next::Piece(piece) => return Poll::Ready(Some(Ok(piece))),
-                Next::End(None) => return Poll::Ready(None),
-                Next::End(Some(broken)) => return Poll::Ready(Some(Err(broken))),
+                Next::SourceEnd(None) => return Poll::Ready(None),
+                Next::SourceEnd(Some(broken)) => return Poll::Ready(Some(Err(broken))),
                 Next::Source => {}
             }
             // Registered first: what wakes between the poll and the registration must not be lost.
@@ -160,12 +160,12 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for SharedReader {
     fn drop(&mut self) {
         let mut state = self.inner.state();
         state.readers.remove(&self.number);
-        let source = if state.readers.is_empty() && matches!(state.end, End::Open) {
-            state.end = End::Left;
+        let source = if state.readers.is_empty() && matches!(state.end, SourceEnd::Open) {
+            state.end = SourceEnd::Left;
             state.pieces.clear();
             state.source.take()
         } else {
@@ -180,34 +180,34 @@ impl Drop for Reader {
 
 enum Next {
     Piece(Piece),
-    End(Option<Broken>),
+    SourceEnd(Option<Broken>),
     /// The source has to be polled.
     Source,
 }
 
-impl State {
+impl SharedState {
     fn next_of(&mut self, number: u64) -> Next {
         let Some(at) = self.readers.get_mut(&number) else {
-            return Next::End(None);
+            return Next::SourceEnd(None);
         };
         let Some(place) = at.checked_sub(self.first) else {
             *at = usize::MAX;
-            return Next::End(Some(Broken::new("a reader fell behind the others")));
+            return Next::SourceEnd(Some(Broken::new("a reader fell behind the others")));
         };
         if let Some(piece) = self.pieces.get(place) {
             *at += 1;
             return Next::Piece(piece.clone());
         }
         if *at == usize::MAX {
-            return Next::End(None);
+            return Next::SourceEnd(None);
         }
         match &self.end {
-            End::Open => Next::Source,
-            End::Whole | End::Left => Next::End(None),
-            End::Broken(broken) => {
+            SourceEnd::Open => Next::Source,
+            SourceEnd::Whole | SourceEnd::Left => Next::SourceEnd(None),
+            SourceEnd::Broken(broken) => {
                 let broken = broken.clone();
                 *at = usize::MAX;
-                Next::End(Some(broken))
+                Next::SourceEnd(Some(broken))
             }
         }
     }
@@ -221,11 +221,11 @@ impl State {
             Poll::Pending => return false,
             Poll::Ready(Some(Ok(piece))) => self.push(piece),
             Poll::Ready(Some(Err(broken))) => {
-                self.end = End::Broken(broken);
+                self.end = SourceEnd::Broken(broken);
                 self.source = None;
             }
             Poll::Ready(None) => {
-                self.end = End::Whole;
+                self.end = SourceEnd::Whole;
                 self.source = None;
             }
         }

@@ -14,7 +14,7 @@ const FUEL: u32 = 200_000;
 
 /// An error of a value, as a sentence with its path.
 pub(super) fn check(schema: &Value, value: &Value) -> Vec<String> {
-    let mut reader = Reader {
+    let mut reader = SchemaReader {
         root: schema,
         faults: Vec::new(),
         depth: 0,
@@ -24,14 +24,14 @@ pub(super) fn check(schema: &Value, value: &Value) -> Vec<String> {
     reader.faults
 }
 
-struct Reader<'s> {
+struct SchemaReader<'s> {
     root: &'s Value,
     faults: Vec<String>,
     depth: usize,
     fuel: u32,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> SchemaReader<'s> {
     fn fault(&mut self, place: &str, what: &str) {
         if self.faults.len() < MOST_FAULTS {
             let place = if place.is_empty() {

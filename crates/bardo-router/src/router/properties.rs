@@ -57,14 +57,14 @@ struct World {
 
 /// A request and how the backends do while it comes.
 #[derive(Debug, Clone)]
-struct Call {
+struct AnyCall {
     model: &'static str,
     hints: RouteHints,
     uses: FeatureSet,
     down: usize,
 }
 
-impl HealthView for Call {
+impl HealthView for AnyCall {
     fn observe(&self, candidate: &Candidate) -> ObservedHealth {
         ObservedHealth {
             state: if candidate.backend == self.down {
@@ -232,7 +232,7 @@ fn any_hints() -> impl Strategy<Value = RouteHints> {
     })
 }
 
-fn any_call() -> impl Strategy<Value = Call> {
+fn any_call() -> impl Strategy<Value = AnyCall> {
     let models = vec![
         "bardo/auto",
         "bardo/auto",
@@ -251,7 +251,7 @@ fn any_call() -> impl Strategy<Value = Call> {
         FeatureSet::EMPTY.with(Feature::Vision),
     ]);
     let hints = prop_oneof![9 => any_hints(), 1 => Just(RouteHints::default())];
-    (select(models), hints, uses, 0..9_usize).prop_map(|(model, hints, uses, down)| Call {
+    (select(models), hints, uses, 0..9_usize).prop_map(|(model, hints, uses, down)| AnyCall {
         model,
         hints,
         uses,
@@ -299,7 +299,7 @@ fn floor(part: &str) -> SecurityClass {
     }
 }
 
-fn ask<T>(call: &Call, then: impl FnOnce(&RouteRequest<'_>) -> T) -> T {
+fn ask<T>(call: &AnyCall, then: impl FnOnce(&RouteRequest<'_>) -> T) -> T {
     let mut facts = facts();
     facts.uses = call.uses;
     then(&RouteRequest {
@@ -315,7 +315,7 @@ fn ask<T>(call: &Call, then: impl FnOnce(&RouteRequest<'_>) -> T) -> T {
 }
 
 /// What the caller itself asks for, worked out again from the rules.
-fn asked(call: &Call) -> SecurityClass {
+fn asked(call: &AnyCall) -> SecurityClass {
     let required = call.hints.intent.require.iter().flatten();
     let by_feature = required.map(|feature| match feature {
         Feature::Privacy => SecurityClass::Private,
@@ -332,7 +332,7 @@ fn asked(call: &Call) -> SecurityClass {
 }
 
 /// The least protection of whoever answers.
-fn least(world: &World, call: &Call) -> SecurityClass {
+fn least(world: &World, call: &AnyCall) -> SecurityClass {
     let part = call.hints.subsystem.as_deref().unwrap_or_default();
     let floor = floor(part);
     let best = world.backends.iter().flat_map(|(index, models)| {
@@ -359,7 +359,7 @@ fn least(world: &World, call: &Call) -> SecurityClass {
     })
 }
 
-fn keeps(world: &World, choice: &RoutedCandidate, class: SecurityClass, call: &Call) -> bool {
+fn keeps(world: &World, choice: &RoutedCandidate, class: SecurityClass, call: &AnyCall) -> bool {
     let (_, service) = SERVICES[world.backends[choice.candidate.backend].0];
     let entry = choice.candidate.entry.security;
     if service != Service::Local {
@@ -377,7 +377,7 @@ fn names(route: &Route) -> Vec<(usize, String)> {
     route.choices.iter().map(name).collect()
 }
 
-fn check(world: &World, call: &Call) -> Result<(), TestCaseError> {
+fn check(world: &World, call: &AnyCall) -> Result<(), TestCaseError> {
     let router = world.router();
     let outcome = ask(call, |request| router.route(request));
     let explained = ask(call, |request| router.explain(request));
@@ -431,7 +431,7 @@ fn check(world: &World, call: &Call) -> Result<(), TestCaseError> {
 }
 
 /// Nobody gets another model than the one that it names, and the owner's order holds.
-fn named(call: &Call, route: &Route) -> Result<(), TestCaseError> {
+fn named(call: &AnyCall, route: &Route) -> Result<(), TestCaseError> {
     let name = call.model.rsplit('/').next().unwrap();
     for choice in &route.choices {
         let id = &choice.candidate.entry.id;
@@ -448,7 +448,7 @@ fn named(call: &Call, route: &Route) -> Result<(), TestCaseError> {
 
 /// Where scores are off and the owner names no order for the part, nobody of an earlier backend
 /// that would do as well is passed over.
-fn ordered(world: &World, call: &Call, route: &Route) -> Result<(), TestCaseError> {
+fn ordered(world: &World, call: &AnyCall, route: &Route) -> Result<(), TestCaseError> {
     let part = call.hints.subsystem.as_deref().unwrap_or_default();
     let has_route = world.policy.routes.contains_key(part);
     if world.policy.mode != Mode::Ordered || has_route || call.down < 8 {

@@ -1,14 +1,14 @@
 use bytes::Bytes;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::super::Origin;
+use super::super::SourceOrigin;
 use super::*;
 
 type Writer = UnboundedSender<Result<Bytes, Broken>>;
 
 fn shared(limit: usize) -> (Writer, SharedSource, AnswerSource) {
     let (writer, pieces) = unbounded_channel();
-    let source = AnswerSource::of(Origin::Scripted(pieces));
+    let source = AnswerSource::of(SourceOrigin::Scripted(pieces));
     let (shared, first) = SharedSource::new(source, limit);
     (writer, shared, first)
 }

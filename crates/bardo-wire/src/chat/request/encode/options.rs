@@ -14,7 +14,7 @@ use crate::codec::BadRequest;
 use crate::json::Object;
 use crate::kit::effort;
 use crate::kit::tool_names::digest;
-use crate::quirks::{AutomaticCache, EndUser, OutputLimit, Reasoning};
+use crate::quirks::{AutomaticCache, EndUser, OutputLimit, ReasoningForm};
 
 /// Longest id of an end user that OpenAI takes.
 const END_USER_LIMIT: usize = 64;
@@ -129,11 +129,11 @@ fn write_reasoning(job: &Job<'_>, lost: &mut Losses, object: &mut Object<'_>) {
         (None, _) => None,
     };
     match job.quirks().reasoning {
-        Reasoning::Object => write_object(job, &wanted, effort, lost, object),
-        Reasoning::EffortAndSwitch => write_switch(job, effort, lost, object),
-        Reasoning::Thinking => write_thinking(&wanted, effort, object),
-        Reasoning::TemplateSwitch => write_template_switch(job, effort, lost, object),
-        Reasoning::Effort => {
+        ReasoningForm::Object => write_object(job, &wanted, effort, lost, object),
+        ReasoningForm::EffortAndSwitch => write_switch(job, effort, lost, object),
+        ReasoningForm::Thinking => write_thinking(&wanted, effort, object),
+        ReasoningForm::TemplateSwitch => write_template_switch(job, effort, lost, object),
+        ReasoningForm::Effort => {
             if let Some(effort) = nearest(job, effort, lost) {
                 object.set("reasoning_effort", effort.as_str());
             }
