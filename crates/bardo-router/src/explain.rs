@@ -8,7 +8,7 @@ use crate::decision::{Considered, Explanation};
 use crate::pareto::{self, Point};
 use crate::ranking::RankedCandidate;
 use crate::request::{HealthState, RouteRequest};
-use crate::resolution::Resolution;
+use crate::resolution::RouteResolution;
 use crate::router::Router;
 use crate::score;
 use crate::words::{Speaker, spoken};
@@ -17,7 +17,7 @@ use crate::words::{Speaker, spoken};
 pub(crate) fn explain(
     router: &Router,
     request: &RouteRequest<'_>,
-    decision: Resolution<'_>,
+    decision: RouteResolution<'_>,
 ) -> Explanation {
     let backends = router.roster().backends();
     let speaker = Speaker {
@@ -91,7 +91,11 @@ pub(crate) fn explain(
     }
 }
 
-fn point(decision: &Resolution<'_>, one: &RankedCandidate, request: &RouteRequest<'_>) -> Point {
+fn point(
+    decision: &RouteResolution<'_>,
+    one: &RankedCandidate,
+    request: &RouteRequest<'_>,
+) -> Point {
     let rated = &decision.rated_candidates[one.rated];
     Point {
         cost: rated.blended_for(&request.facts),
@@ -103,7 +107,7 @@ fn point(decision: &Resolution<'_>, one: &RankedCandidate, request: &RouteReques
 
 /// Reasons for the rank of a candidate.
 fn notes(
-    decision: &Resolution<'_>,
+    decision: &RouteResolution<'_>,
     one: &RankedCandidate,
     is_chosen: bool,
     reasons: &mut Vec<String>,
@@ -141,7 +145,11 @@ fn notes(
 }
 
 /// Why one that is asked later is asked later.
-fn behind(decision: &Resolution<'_>, first: &RankedCandidate, one: &RankedCandidate) -> String {
+fn behind(
+    decision: &RouteResolution<'_>,
+    first: &RankedCandidate,
+    one: &RankedCandidate,
+) -> String {
     let requirements = &decision.requirements;
     let wishes: FeatureSet = requirements.intent.prefer.iter().copied().collect();
     let wished = requirements.should.union(wishes);

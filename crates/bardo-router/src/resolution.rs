@@ -14,7 +14,7 @@ use crate::request::RouteRequest;
 use crate::requirements::Requirements;
 
 /// A decision with its requirements, all candidates and their order.
-pub(crate) struct Resolution<'a> {
+pub(crate) struct RouteResolution<'a> {
     pub(crate) requirements: Requirements,
     pub(crate) rated_candidates: Cow<'a, [RatedCandidate]>,
     pub(crate) seen: Vec<RankedCandidate>,
@@ -26,7 +26,7 @@ pub(crate) struct Resolution<'a> {
     pub(crate) refusal: Option<Refusal>,
 }
 
-impl Resolution<'_> {
+impl RouteResolution<'_> {
     /// Whether a named model costs more than the request may, and a cheaper one is allowed.
     pub(crate) fn needs_something_cheaper(&self, request: &RouteRequest<'_>) -> bool {
         let is_dear = |one: &RankedCandidate| {

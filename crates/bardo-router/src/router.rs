@@ -22,8 +22,8 @@ use crate::ranking::{RankedCandidate, Ranking};
 use crate::rated::RatedCandidate;
 use crate::refusal;
 use crate::request::{HealthState, RouteRequest};
-use crate::requirements::{self, ModelTarget, Requirements};
-use crate::resolution::{Resolution, in_owners_order};
+use crate::requirements::{self, Requirements, Target};
+use crate::resolution::{RouteResolution, in_owners_order};
 use crate::roster::{Candidate, NoRoute, Roster};
 use crate::subsystems::Subsystems;
 use crate::words::Speaker;
@@ -194,7 +194,7 @@ impl Router {
     }
 
     /// Reads what a request needs, and decides.
-    fn decide<'a>(&'a self, request: &'a RouteRequest<'a>) -> Resolution<'a> {
+    fn decide<'a>(&'a self, request: &'a RouteRequest<'a>) -> RouteResolution<'a> {
         let hints = request.hints;
         let (target, tier) = self.target(request);
         let row = hints
@@ -268,7 +268,7 @@ impl Router {
         request: &'a RouteRequest<'a>,
         requirements: Requirements,
         model: &str,
-    ) -> Resolution<'a> {
+    ) -> RouteResolution<'a> {
         let own = self.named(request, requirements.clone(), model);
         if own.refusal.is_none() {
             return self.behind(request, requirements, own);
@@ -286,9 +286,9 @@ impl Router {
         &'a self,
         request: &'a RouteRequest<'a>,
         requirements: Requirements,
-        mut own: Resolution<'a>,
-    ) -> Resolution<'a> {
-        let mut all = self.chosen(request, requirements, ModelTarget::Automatic);
+        mut own: RouteResolution<'a>,
+    ) -> RouteResolution<'a> {
+        let mut all = self.chosen(request, requirements, Target::Automatic);
         let place = |at: &usize| {
             let wanted = &own.rated_candidates[own.seen[*at].rated];
             let is_it = |one: &RankedCandidate| {
@@ -299,7 +299,7 @@ impl Router {
             all.seen.iter().position(is_it)
         };
         let Some(leaders) = own.order.iter().map(place).collect::<Option<Vec<usize>>>() else {
-            let is_kept = |of: &Resolution<'_>| {
+            let is_kept = |of: &RouteResolution<'_>| {
                 let first = of.order.first();
                 first.is_some_and(|&at| of.seen[at].security >= of.requirements.wish)
             };
@@ -332,7 +332,7 @@ impl Router {
         request: &'a RouteRequest<'a>,
         requirements: Requirements,
         name: &str,
-    ) -> Resolution<'a> {
+    ) -> RouteResolution<'a> {
         let (candidates, no_route): (Vec<Candidate>, Option<NoRoute>) =
             match self.roster.resolve(name) {
                 Ok(candidates) => (candidates, None),
@@ -372,7 +372,7 @@ impl Router {
             }
             None => None,
         };
-        Resolution {
+        RouteResolution {
             requirements,
             rated_candidates: Cow::Owned(rated_candidates),
             seen,
@@ -388,8 +388,8 @@ impl Router {
         &'a self,
         request: &'a RouteRequest<'a>,
         requirements: Requirements,
-        target: ModelTarget<'_>,
-    ) -> Resolution<'a> {
+        target: Target<'_>,
+    ) -> RouteResolution<'a> {
         let rated_candidates = if request.facts.embeddings {
             &self.roster.pool.embedders
         } else {
@@ -437,7 +437,7 @@ impl Router {
             };
             refusal::of(speaker, known, rated_candidates, &seen)
         });
-        Resolution {
+        RouteResolution {
             requirements,
             rated_candidates: Cow::Borrowed(rated_candidates),
             seen,
@@ -452,9 +452,9 @@ impl Router {
     fn something_cheaper<'a>(
         &'a self,
         request: &'a RouteRequest<'a>,
-        decided: Resolution<'a>,
+        decided: RouteResolution<'a>,
         name: &str,
-    ) -> Resolution<'a> {
+    ) -> RouteResolution<'a> {
         let mut requirements = decided.requirements.clone();
         requirements.intent.model = None;
         requirements.warnings.push(format!(
@@ -464,7 +464,7 @@ impl Router {
         if cheaper.refusal.is_some() {
             decided
         } else {
-            Resolution {
+            RouteResolution {
                 instead_of: Some(name.to_owned()),
                 ..cheaper
             }
