@@ -258,7 +258,6 @@ struct ToyClock(Mutex<u64>);
 impl ToyClock {
     const TICK_MS: u64 = 300_000;
     const DAWN_MS: u64 = 1_795_154_400_000;
-
     fn set(&self, tick: u64) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *now = Self::DAWN_MS + tick * Self::TICK_MS;
