@@ -22,7 +22,7 @@ use crate::ranking::{RankedCandidate, Ranking};
 use crate::rated::RatedCandidate;
 use crate::refusal;
 use crate::request::{HealthState, RouteRequest};
-use crate::requirements::{self, Requirements, Target};
+use crate::requirements::{self, ModelTarget, Requirements};
 use crate::resolution::{RouteResolution, in_owners_order};
 use crate::roster::{Candidate, NoRoute, Roster};
 use crate::subsystems::Subsystems;
@@ -288,7 +288,7 @@ impl Router {
         requirements: Requirements,
         mut own: RouteResolution<'a>,
     ) -> RouteResolution<'a> {
-        let mut all = self.chosen(request, requirements, Target::Automatic);
+        let mut all = self.chosen(request, requirements, ModelTarget::Automatic);
         let place = |at: &usize| {
             let wanted = &own.rated_candidates[own.seen[*at].rated];
             let is_it = |one: &RankedCandidate| {
@@ -388,7 +388,7 @@ impl Router {
         &'a self,
         request: &'a RouteRequest<'a>,
         requirements: Requirements,
-        target: Target<'_>,
+        target: ModelTarget<'_>,
     ) -> RouteResolution<'a> {
         let rated_candidates = if request.facts.embeddings {
             &self.roster.pool.embedders
