@@ -41,21 +41,21 @@ impl Engine {
     ) -> Result<Delivering, EngineError> {
         let (call, mut plan, grant, life) = funded.into_parts();
         let refusal = plan.take_refusal();
-        let mut walk = Failover::begin(self, &call, &plan, grant, life);
-        walk.refusal = refusal;
+        let mut failover = Failover::begin(self, &call, &plan, grant, life);
+        failover.refusal = refusal;
         for index in 0..plan.legs().len() {
-            if let Some(answer) = walk.candidate(index).await {
+            if let Some(answer) = failover.candidate(index).await {
                 return Ok(answer);
             }
         }
-        if let Some(answer) = walk.last_resort().await {
+        if let Some(answer) = failover.last_resort().await {
             return Ok(answer);
         }
-        let answer = walk.once_more().await;
-        self.health.note_retries(Instant::now(), walk.freely);
+        let answer = failover.once_more().await;
+        self.health.note_retries(Instant::now(), failover.freely);
         match answer {
             Some(answer) => Ok(answer),
-            None => Err(walk.into_error()),
+            None => Err(failover.into_error()),
         }
     }
 }

@@ -1,3 +1,5 @@
+//! The reasons for which a request ends without an answer.
+
 use bardo_access::{Admission, Throttled};
 use bardo_ledger::{CapScope, CapWindow, StoreError};
 use bardo_router::{NoRoute, Refusal};

@@ -1,4 +1,4 @@
-//! The health of the backends: one record for each backend and model.
+//! The health of the backends: one record for each backend and model, and the budget of retries.
 //!
 //! A record has one window of outcomes, the times that answers took, and one circuit. The circuit
 //! breaker, the router and the operators' pages read the same record. A circuit is closed (the

@@ -1,4 +1,4 @@
-//! The states of a request, as types: received, reserved, sent, flowing, then ended and settled.
+//! The states of a request, as types: admitted, reserved, sent, flowing, then unsettled and concluded.
 //!
 //! Each transition consumes the state before, so nothing is sent that was not reserved for and
 //! nothing is charged twice. Any `await` may be the last: dropping a state is what happens when the

@@ -1,3 +1,5 @@
+//! A request as the edge hands it over, with its caller and payer.
+
 use std::sync::Arc;
 
 use bardo_access::KeyRecord;

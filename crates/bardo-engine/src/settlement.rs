@@ -1,4 +1,4 @@
-//! What is handed to the settler.
+//! Messages to the settler.
 
 use tokio::sync::oneshot;
 

@@ -1,3 +1,5 @@
+//! The settings, backends, models and prices that one request reads: a reload makes another.
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! Which backend and model may answer a request: the catalog and the walk over it.
+//! Which backend and model may answer a request: the catalog, the hard filter and the ranking.
 //!
 //! Pure: no I/O, no clock. [`Catalog`] knows models as data; [`Roster`] is the catalog as the
 //! owner's configured backends serve it; [`Router::route`] turns a request's model and hints into
-//! an ordered list of [`Choice`]s, and [`Router::explain`] says why.
+//! an ordered list of [`RoutedCandidate`]s, and [`Router::explain`] says why.
 
 mod advice;
 mod catalog;

@@ -24,10 +24,10 @@ use crate::services::ServiceRole;
 /// The most candidates that are handed over for one request.
 const MOST_CHOICES: usize = 16;
 
-/// A candidate on the walk.
+/// A candidate in the ranking.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RankedCandidate {
-    /// Its place among the offers.
+    /// Its place among the rated candidates.
     pub(crate) rated: usize,
     pub(crate) reasons: Reasons,
     pub(crate) features: FeatureSet,

@@ -1,3 +1,5 @@
+//! The models that the configured backends serve, with their names and prices.
+
 mod builder;
 mod naming;
 

@@ -1,4 +1,4 @@
-//! The resolver: hard filters, the walk along the owner's order, the score.
+//! The router: the hard filter, and the ranking by the owner's order or by score.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

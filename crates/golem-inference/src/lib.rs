@@ -9,14 +9,14 @@
 //! [`day`] for a whole life, which `bardo-gateway demo` plays. `docs/golem.md` tells it in order.
 //!
 //! ```
-//! use golem_inference::heartbeat::{Heartbeat, Probe, Severity, Tier};
+//! use golem_inference::heartbeat::{Heartbeat, ProbeReading, Severity, TickTier};
 //!
 //! let mut heart = Heartbeat::default();
 //! let calm = [ProbeReading::quiet("price"), ProbeReading::quiet("gas")];
-//! assert_eq!(heart.observe(&calm).tier, Tier::T0); // no model is asked
+//! assert_eq!(heart.observe(&calm).tier, TickTier::T0); // no model is asked
 //!
 //! let loud = [ProbeReading::quiet("gas"), ProbeReading::new("price", Severity::Critical)];
-//! assert_eq!(heart.observe(&loud).tier, Tier::T2);
+//! assert_eq!(heart.observe(&loud).tier, TickTier::T2);
 //! ```
 
 pub mod adapter;

@@ -1,3 +1,5 @@
+//! The end of a stream that succeeded: its figures and its terminal event.
+
 use bardo_types::receipt::Receipt;
 use bardo_wire::receipt;
 

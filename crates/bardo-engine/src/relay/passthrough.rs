@@ -1,3 +1,5 @@
+//! A stream whose events go on as they came, in the same dialect.
+
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::{Dialect, Service};
 use bardo_wire::codec::{ErrorView, Observed};

@@ -1,3 +1,5 @@
+//! From the pieces of a source to the bytes of the caller: verbatim, passed through or transcoded.
+
 use bardo_types::fault::Fault;
 use tokio::time::Instant;
 

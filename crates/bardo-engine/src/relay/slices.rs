@@ -1,3 +1,5 @@
+//! Growth of a hold while a stream runs.
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};

@@ -1,3 +1,5 @@
+//! A stream that is decoded, changed by stages and encoded in the dialect of the caller.
+
 use std::sync::Arc;
 
 use bardo_types::chat::{ChatRequest, StreamEvent};

@@ -1,3 +1,5 @@
+//! Prices from the configuration.
+
 use bardo_types::model::Price;
 use bardo_types::money::{InvalidAmount, MicroUsd, PricePerMillion};
 use serde_json::Number;

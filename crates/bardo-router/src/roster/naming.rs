@@ -1,5 +1,5 @@
 //! Meaning of model names: the backend or the maker before the slash, and the model behind it. A name
-//! with anything else before the slash has no meaning.
+//! with anything else before the slash has no meaning. Scopes of keys are matched here too.
 
 use std::borrow::Cow;
 use std::sync::Arc;
