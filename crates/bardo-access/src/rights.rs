@@ -1,64 +1,109 @@
-//! What a key may do: the one place that decides it.
+//! The terms of a caller that pays, and what they allow: the one place that decides it.
 
 use std::net::IpAddr;
 
 use bardo_types::backend::BackendName;
+use bardo_types::ids::KeyId;
 use bardo_types::money::BasisPoints;
 use bardo_types::privacy::SecurityClass;
 
 use crate::key::KeyKind;
-use crate::record::KeyRecord;
-use crate::tier::TierRow;
+use crate::record::{KeyRecord, Scopes};
+use crate::tier::{KeyTier, TierRow};
 
-impl KeyRecord {
-    /// Whether the key may cause costs. Others read only.
+/// Terms under which a caller pays for its requests. They come from a key record or, for a caller
+/// without a key, from whatever identifies it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PayerTerms {
+    /// Name under which limits and caps are counted. Without a key it must be no key's id.
+    pub counted_as: KeyId,
+    /// Public part of the key; `None`: the caller pays without one.
+    pub key: Option<KeyId>,
+    /// The caller may read and must not cause costs.
+    pub reads_only: bool,
+    /// Restrictions, limits and caps.
+    pub scopes: Scopes,
+    /// The product's tier, if any.
+    pub tier: Option<KeyTier>,
+    /// Addition to the costs of providers; `None`: the tier's or the usual one.
+    pub spread: Option<BasisPoints>,
+}
+
+impl PayerTerms {
+    /// Terms of a caller without a key, restricted to nothing, that is counted under this name.
     #[must_use]
-    pub fn may_spend(&self) -> bool {
-        self.kind == KeyKind::Spend
+    pub fn without_key(counted_as: KeyId) -> Self {
+        Self {
+            counted_as,
+            key: None,
+            reads_only: false,
+            scopes: Scopes::default(),
+            tier: None,
+            spread: None,
+        }
     }
 
-    /// Whether the key may be used from an address.
+    /// Terms of a key.
+    #[must_use]
+    pub fn of_key(record: &KeyRecord) -> Self {
+        Self {
+            counted_as: record.counted_as().clone(),
+            key: Some(record.id.clone()),
+            reads_only: record.kind != KeyKind::Spend,
+            scopes: record.scopes.clone(),
+            tier: record.tier,
+            spread: record.spread,
+        }
+    }
+
+    /// Whether the caller may cause costs. Others read only.
+    #[must_use]
+    pub fn may_spend(&self) -> bool {
+        !self.reads_only
+    }
+
+    /// Whether the caller may come from an address.
     #[must_use]
     pub fn may_call_from(&self, address: IpAddr) -> bool {
         let networks = &self.scopes.networks;
         networks.is_empty() || networks.iter().any(|known| known.contains(address))
     }
 
-    /// Whether the key may use a model at a backend: by its scopes and by its tier. `names` says
+    /// Whether the caller may use a model at a backend: by its scopes and by its tier. `names` says
     /// whether a pattern of the scopes names the model.
     #[must_use]
     pub fn may_use(&self, backend: &str, names: impl Fn(&str) -> bool) -> bool {
         let models = &self.scopes.models;
         (models.is_empty() || models.iter().any(|pattern| names(pattern)))
             && is_listed(&self.scopes.backends, backend)
-            && is_listed(&self.terms().backends, backend)
+            && is_listed(&self.row().backends, backend)
     }
 
-    /// Whether the key may ask for a class of protection.
+    /// Whether the caller may ask for a class of protection.
     #[must_use]
     pub fn may_ask_for(&self, class: SecurityClass) -> bool {
-        class == SecurityClass::Standard || self.terms().security_routing
+        class == SecurityClass::Standard || self.row().security_routing
     }
 
-    /// Whether a cheaper model may answer where the key says nothing about it.
+    /// Whether a cheaper model may answer where the request says nothing about it.
     #[must_use]
     pub fn may_be_downgraded(&self) -> bool {
-        self.terms().allow_downgrade
+        self.row().allow_downgrade
     }
 
     /// Share of the cap per day that is kept for protected subsystems.
     #[must_use]
     pub fn reserved_share(&self) -> BasisPoints {
-        self.terms().reserved_share
+        self.row().reserved_share
     }
 
-    /// What is added to the costs of providers; `usual` where neither the key nor its tier says.
+    /// What is added to the costs of providers; `usual` where neither the terms nor their tier say.
     #[must_use]
     pub fn spread_or(&self, usual: BasisPoints) -> BasisPoints {
-        self.spread.or(self.terms().spread).unwrap_or(usual)
+        self.spread.or(self.row().spread).unwrap_or(usual)
     }
 
-    fn terms(&self) -> &'static TierRow {
+    fn row(&self) -> &'static TierRow {
         TierRow::of(self.tier)
     }
 }
@@ -72,18 +117,21 @@ fn is_listed(list: &[String], backend: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::sample;
-    use crate::tier::KeyTier;
+    use crate::record;
 
-    /// Keys without a tier, of Free, of Pro and of Golem.
-    fn keys() -> [KeyRecord; 4] {
+    fn sample() -> PayerTerms {
+        PayerTerms::of_key(&record::sample())
+    }
+
+    /// Terms without a tier, of Free, of Pro and of Golem.
+    fn keys() -> [PayerTerms; 4] {
         [
             None,
             Some(KeyTier::Free),
             Some(KeyTier::Pro),
             Some(KeyTier::Golem),
         ]
-        .map(|tier| KeyRecord { tier, ..sample() })
+        .map(|tier| PayerTerms { tier, ..sample() })
     }
 
     #[track_caller]
@@ -108,7 +156,7 @@ mod tests {
     fn scopes_restrict_the_backends_of_a_tier_and_never_add_to_them() {
         let mut key = sample();
         key.scopes.backends = vec!["venice".to_owned(), "direct/openai".to_owned()];
-        let may = |key: &KeyRecord, name| key.may_use(name, |_| true);
+        let may = |key: &PayerTerms, name| key.may_use(name, |_| true);
         assert!(may(&key, "venice") && may(&key, "direct/openai#2"));
         assert!(!may(&key, "openrouter") && !may(&key, "direct/anthropic"));
         key.tier = Some(KeyTier::Free);
@@ -163,7 +211,7 @@ mod tests {
         let usual = BasisPoints::new(2_000).unwrap();
         let spreads = keys().map(|key| key.spread_or(usual).get());
         assert_eq!(spreads, [2_000, 2_500, 1_500, 1_000]);
-        let own = KeyRecord {
+        let own = PayerTerms {
             spread: Some(BasisPoints::ZERO),
             ..sample()
         };
@@ -174,8 +222,19 @@ mod tests {
     fn a_reading_key_spends_nothing() {
         let key = KeyRecord {
             kind: KeyKind::ReadOnly,
-            ..sample()
+            ..record::sample()
         };
-        assert!(sample().may_spend() && !key.may_spend());
+        assert!(sample().may_spend() && !PayerTerms::of_key(&key).may_spend());
+    }
+
+    #[test]
+    fn a_rotated_key_counts_under_the_first_one_and_shows_its_own_id() {
+        let first = KeyId::parse("first").unwrap();
+        let key = KeyRecord {
+            replaces: Some(first.clone()),
+            ..record::sample()
+        };
+        let terms = PayerTerms::of_key(&key);
+        assert_eq!((terms.counted_as, terms.key), (first, Some(key.id)));
     }
 }

@@ -1,6 +1,6 @@
-//! Which of the candidates a caller may use: the scopes of its key, its tier, and prices.
+//! Which of the candidates a caller may use: the scopes of its terms, its tier, and prices.
 
-use bardo_access::{KeyRecord, KeyTier};
+use bardo_access::{KeyTier, PayerTerms};
 use bardo_router::Candidate;
 use bardo_types::privacy::SecurityClass;
 
@@ -8,12 +8,12 @@ use crate::error::EngineError;
 use crate::received::{Payer, Principal};
 use crate::snapshot::Snapshot;
 
-/// Refuses a class of protection that the tier of a key does not come with.
+/// Refuses a class of protection that the tier of a caller does not come with.
 pub(crate) fn protection(principal: &Principal, class: SecurityClass) -> Result<(), EngineError> {
     match &principal.payer {
-        Payer::Prepaid(key) if !key.may_ask_for(class) => Err(EngineError::Tier {
+        Payer::Prepaid(terms) if !terms.may_ask_for(class) => Err(EngineError::Tier {
             class,
-            tier: key.tier.map_or("none", KeyTier::as_str),
+            tier: terms.tier.map_or("none", KeyTier::as_str),
         }),
         Payer::Owner | Payer::Prepaid(_) => Ok(()),
     }
@@ -26,15 +26,15 @@ pub(crate) fn within_scopes(
     name: &str,
     candidates: &mut Vec<Candidate>,
 ) {
-    if let Payer::Prepaid(key) = &principal.payer {
-        candidates.retain(|candidate| is_within(key, snapshot, name, candidate));
+    if let Payer::Prepaid(terms) = &principal.payer {
+        candidates.retain(|candidate| is_within(terms, snapshot, name, candidate));
     }
 }
 
 /// Scopes are matched with the model that a name resolves to, never with the name in the request.
-fn is_within(key: &KeyRecord, snapshot: &Snapshot, name: &str, candidate: &Candidate) -> bool {
+fn is_within(terms: &PayerTerms, snapshot: &Snapshot, name: &str, candidate: &Candidate) -> bool {
     let roster = snapshot.roster();
-    key.may_use(&snapshot.endpoint(candidate).name, |pattern| {
+    terms.may_use(&snapshot.endpoint(candidate).name, |pattern| {
         roster.is_in_scope(pattern, name, candidate)
     })
 }
@@ -54,9 +54,9 @@ pub(crate) fn may_use(
 ) -> bool {
     match &principal.payer {
         Payer::Owner => true,
-        Payer::Prepaid(key) => {
-            key.may_spend()
-                && is_within(key, snapshot, name, candidate)
+        Payer::Prepaid(terms) => {
+            terms.may_spend()
+                && is_within(terms, snapshot, name, candidate)
                 && is_payable(snapshot, candidate)
         }
     }
@@ -80,13 +80,13 @@ pub(crate) fn payable(
     name: &str,
     candidates: &mut Vec<Candidate>,
 ) -> Result<(), EngineError> {
-    let Payer::Prepaid(key) = &principal.payer else {
+    let Payer::Prepaid(terms) = &principal.payer else {
         return Ok(());
     };
-    if !key.may_spend() || candidates.is_empty() {
+    if !terms.may_spend() || candidates.is_empty() {
         return Err(EngineError::Scope {
             model: name.to_owned(),
-            reads_only: !key.may_spend(),
+            reads_only: !terms.may_spend(),
         });
     }
     candidates.retain(|candidate| is_payable(snapshot, candidate));

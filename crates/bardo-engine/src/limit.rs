@@ -97,10 +97,10 @@ impl Engine {
 
     /// What the limits are asked; `None` where none apply.
     fn limit_request(&self, call: &Call) -> Option<LimitRequest> {
-        let Payer::Prepaid(key) = &call.principal().payer else {
+        let Payer::Prepaid(terms) = &call.principal().payer else {
             return None;
         };
-        let limits = KeyLimits::of(key, &call.snapshot().limits);
+        let limits = KeyLimits::of(terms, &call.principal().account, &call.snapshot().limits);
         if limits.is_none() {
             return None;
         }
@@ -116,7 +116,7 @@ impl Engine {
         Some(LimitRequest {
             account: call.principal().account.clone(),
             // A rotation is no second allowance.
-            key: Some(key.counted_as().clone()),
+            key: Some(terms.counted_as.clone()),
             requests_per_minute: limits.requests_per_minute,
             tokens_per_minute: limits.tokens_per_minute,
             allowance: limits.allowance,

@@ -10,11 +10,11 @@ use crate::snapshot::Snapshot;
 /// The fee of a search where no list says it.
 pub(crate) const USUAL_SEARCH_FEE: MicroUsd = MicroUsd::new(10_000);
 
-/// What is added to costs for a caller: the spread of its key, its tier or the configuration.
+/// What is added to costs for a caller: the spread of its terms, its tier or the configuration.
 pub(crate) fn rate(principal: &Principal, snapshot: &Snapshot) -> BasisPoints {
     match &principal.payer {
         Payer::Owner => BasisPoints::ZERO,
-        Payer::Prepaid(key) => key.spread_or(snapshot.billing.spread),
+        Payer::Prepaid(terms) => terms.spread_or(snapshot.billing.spread),
     }
 }
 

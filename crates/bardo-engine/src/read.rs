@@ -43,7 +43,7 @@ fn read(
     hints.name_cache();
     let is_agent = matches!(
         &received.principal.payer,
-        Payer::Prepaid(key) if key.tier == Some(KeyTier::Golem)
+        Payer::Prepaid(terms) if terms.tier == Some(KeyTier::Golem)
     );
     hints.check(is_agent)?;
     let model = read_model(&top)?;

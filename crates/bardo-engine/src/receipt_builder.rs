@@ -469,7 +469,7 @@ impl ReceiptBuilder {
 fn empty(call: &Call) -> Receipt {
     let key = match &call.principal().payer {
         Payer::Owner => None,
-        Payer::Prepaid(key) => Some(key.id.clone()),
+        Payer::Prepaid(terms) => terms.key.clone(),
     };
     Receipt {
         request_id: call.request_id().clone(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bardo_access::KeyRecord;
+use bardo_access::PayerTerms;
 use bardo_types::ids::{AccountId, InvalidId, RequestId};
 use bardo_types::model::Dialect;
 use bardo_types::receipt::PaymentMode;
@@ -36,8 +36,8 @@ pub struct Principal {
 pub enum Payer {
     /// The operator calls: metered, not charged.
     Owner,
-    /// The account of this key is charged, within the key's scopes.
-    Prepaid(Arc<KeyRecord>),
+    /// The account of the caller is charged, within these terms.
+    Prepaid(Arc<PayerTerms>),
 }
 
 impl Principal {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::Poll;
 
-use bardo_access::KeyRecord;
+use bardo_access::PayerTerms;
 use bardo_ledger::budget::{self, BudgetStanding};
 use bardo_ledger::hold::{self, Bound, HoldQuery, Sizing};
 use bardo_ledger::{
@@ -66,7 +66,7 @@ impl Engine {
             let mut ask = ask(&call, &plan, &billed);
             let record = life.record_mut();
             record.bound_prompt(ask.prompt_tokens);
-            let Payer::Prepaid(key) = &call.principal().payer else {
+            let Payer::Prepaid(terms) = &call.principal().payer else {
                 record.expect(self.expected(&call, &plan));
                 return Ok(funded(call, plan, Grant::default(), life));
             };
@@ -77,8 +77,8 @@ impl Engine {
                 let balance = ledger.balance(&call.principal().account).await?;
                 ask.available = balance.map_or(MicroUsd::ZERO, |balance| balance.available);
             }
-            let caps = caps(key, &call, &plan);
-            match self.hold(ledger, &call, key, &caps, &mut ask).await {
+            let caps = caps(terms, &call, &plan);
+            match self.hold(ledger, &call, terms, &caps, &mut ask).await {
                 Ok(None) => return Ok(funded(call, plan, Grant::default(), life)),
                 Ok(Some((held, reservation))) => {
                     let grant = granted(&call, &held);
@@ -150,7 +150,7 @@ impl Engine {
         &self,
         ledger: &Arc<dyn Holds>,
         call: &Call,
-        key: &KeyRecord,
+        terms: &PayerTerms,
         caps: &[Cap],
         ask: &mut HoldQuery<'_>,
     ) -> Result<Option<(hold::HoldPlan, Reservation)>, EngineError> {
@@ -168,19 +168,19 @@ impl Engine {
                     let fits = max_tokens.map(|fits| fits / call.size().choices);
                     let refusal =
                         refusal.unwrap_or(LedgerRefusal::Insufficient { needed, available });
-                    return Err(refused(refusal, needed, fits, now_ms).of(key, call));
+                    return Err(refused(refusal, needed, fits, now_ms).of(terms, call));
                 }
             };
             if plan.amount == MicroUsd::ZERO {
                 return Ok(None);
             }
-            let command = self.reserve_command(call, key, caps, plan.amount, now_ms);
+            let command = self.reserve_command(call, terms, caps, plan.amount, now_ms);
             match ledger.reserve(command).await? {
                 Ok(reservation) => return Ok(Some((plan, reservation))),
                 Err(told) => {
                     ask.available = room(&told);
                     if ask.available >= plan.amount {
-                        return Err(refused(told, plan.amount, None, now_ms).of(key, call));
+                        return Err(refused(told, plan.amount, None, now_ms).of(terms, call));
                     }
                     refusal = Some(told);
                 }
@@ -201,7 +201,7 @@ impl Engine {
         life: &mut Lifecycle<Admitted>,
         charge: MicroUsd,
     ) -> Result<(), EngineError> {
-        let Payer::Prepaid(key) = &call.principal().payer else {
+        let Payer::Prepaid(terms) = &call.principal().payer else {
             return Ok(());
         };
         if charge == MicroUsd::ZERO {
@@ -209,12 +209,12 @@ impl Engine {
         }
         let ledger = self.ledger()?;
         let now_ms = self.services.clock.now_ms();
-        let caps = caps_of(key, call);
-        let caps = budget::caps_for(&caps, BudgetStanding::Strict, key.reserved_share());
-        let command = self.reserve_command(call, key, &caps, charge, now_ms);
+        let caps = caps_of(terms, call);
+        let caps = budget::caps_for(&caps, BudgetStanding::Strict, terms.reserved_share());
+        let command = self.reserve_command(call, terms, &caps, charge, now_ms);
         let reservation = match ledger.reserve(command).await? {
             Ok(reservation) => reservation,
-            Err(refusal) => return Err(refused(refusal, charge, None, now_ms).of(key, call)),
+            Err(refusal) => return Err(refused(refusal, charge, None, now_ms).of(terms, call)),
         };
         let record = life.record_mut();
         record.held(&reservation);
@@ -228,7 +228,7 @@ impl Engine {
     fn reserve_command(
         &self,
         call: &Call,
-        key: &KeyRecord,
+        terms: &PayerTerms,
         caps: &[Cap],
         amount: MicroUsd,
         now_ms: u64,
@@ -237,7 +237,7 @@ impl Engine {
         Reserve {
             request: call.request_id().clone(),
             account: call.principal().account.clone(),
-            key: Some(key.id.clone()),
+            key: terms.key.clone(),
             amount,
             caps: caps.to_vec(),
             expires_at_ms: now_ms.saturating_add(ttl),
@@ -327,7 +327,7 @@ fn refused(
 
 impl EngineError {
     /// This error, with the reserved part of a cap that has no room for the request.
-    fn of(mut self, key: &KeyRecord, call: &Call) -> Self {
+    fn of(mut self, terms: &PayerTerms, call: &Call) -> Self {
         if let Self::Budget {
             scope,
             window,
@@ -336,7 +336,7 @@ impl EngineError {
             ..
         } = &mut self
         {
-            let whole = caps_of(key, call);
+            let whole = caps_of(terms, call);
             let whole = whole
                 .iter()
                 .find(|cap| cap.scope == *scope && cap.window == *window);
@@ -354,15 +354,15 @@ fn out_of_range() -> EngineError {
     .into()
 }
 
-/// The caps of a key, as far as this request may go: of a day, the tier may keep a share for
+/// The caps of a caller, as far as this request may go: of a day, the tier may keep a share for
 /// protected subsystems.
-fn caps(key: &KeyRecord, call: &Call, plan: &Plan) -> Vec<Cap> {
-    let caps = caps_of(key, call);
-    budget::caps_for(&caps, plan.standing(call), key.reserved_share())
+fn caps(terms: &PayerTerms, call: &Call, plan: &Plan) -> Vec<Cap> {
+    let caps = caps_of(terms, call);
+    budget::caps_for(&caps, plan.standing(call), terms.reserved_share())
 }
 
-fn caps_of(key: &KeyRecord, call: &Call) -> Vec<Cap> {
-    let spend = &key.scopes.spend;
+fn caps_of(terms: &PayerTerms, call: &Call) -> Vec<Cap> {
+    let spend = &terms.scopes.spend;
     let mut caps = Vec::new();
     let windows = [
         (CapWindow::Day, spend.day),
@@ -372,13 +372,13 @@ fn caps_of(key: &KeyRecord, call: &Call) -> Vec<Cap> {
     for (window, limit) in windows {
         if let Some(limit) = limit {
             caps.push(Cap {
-                scope: CapScope::Key(key.counted_as().clone()),
+                scope: CapScope::Key(terms.counted_as.clone()),
                 window,
                 limit,
             });
         }
     }
-    caps.extend(subsystem_caps(key, call));
+    caps.extend(subsystem_caps(terms, call));
     if let Some(limit) = spend.session {
         // Requests without a session are one session: leaving the name out is no way around.
         let session = call.hints().session.clone().unwrap_or_default();
@@ -392,8 +392,8 @@ fn caps_of(key: &KeyRecord, call: &Call) -> Vec<Cap> {
 }
 
 /// The caps of the subsystem that the caller names, and of the group that it belongs to.
-fn subsystem_caps(key: &KeyRecord, call: &Call) -> Vec<Cap> {
-    let caps = &key.scopes.subsystem_caps;
+fn subsystem_caps(terms: &PayerTerms, call: &Call) -> Vec<Cap> {
+    let caps = &terms.scopes.subsystem_caps;
     let hints = call.hints().route.as_deref();
     let name = hints.and_then(|hints| hints.subsystem.as_deref());
     let row = name.and_then(|name| call.snapshot().router.subsystem(name));
@@ -407,7 +407,7 @@ fn subsystem_caps(key: &KeyRecord, call: &Call) -> Vec<Cap> {
         .skip(usize::from(is_one))
         .filter_map(|name| {
             Some(Cap {
-                scope: CapScope::Subsystem(key.counted_as().clone(), name.as_str().into()),
+                scope: CapScope::Subsystem(terms.counted_as.clone(), name.as_str().into()),
                 window: CapWindow::Day,
                 limit: *caps.get(name)?,
             })

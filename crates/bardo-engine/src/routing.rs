@@ -79,7 +79,7 @@ impl<'a> Question<'a> {
 pub(crate) fn allows_downgrade(principal: &Principal, hints: Option<&RouteHints>) -> bool {
     let by_tier = || match &principal.payer {
         Payer::Owner => false,
-        Payer::Prepaid(key) => key.may_be_downgraded(),
+        Payer::Prepaid(terms) => terms.may_be_downgraded(),
     };
     hints
         .and_then(|hints| hints.allow_downgrade)
@@ -179,7 +179,7 @@ impl Engine {
             },
             tier: match &principal.payer {
                 Payer::Owner => None,
-                Payer::Prepaid(key) => key.tier.map(KeyTier::as_str),
+                Payer::Prepaid(terms) => terms.tier.map(KeyTier::as_str),
             },
         })
     }

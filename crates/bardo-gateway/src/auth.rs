@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bardo_access::{
-    KeyError, KeyPresence, KeyRecord, KeyRefusal, KeyStore, Moment, Presence, PresentedKey,
+    KeyError, KeyPresence, KeyRefusal, KeyStore, Moment, PayerTerms, Presence, PresentedKey,
     Verifier, VerifierSettings,
 };
 use bardo_engine::{Payer, Principal};
@@ -298,19 +298,19 @@ struct Bounds {
 impl Bounds {
     fn check(self, outcome: AuthOutcome) -> AuthOutcome {
         if let Ok(Principal {
-            payer: Payer::Prepaid(record),
+            payer: Payer::Prepaid(terms),
             ..
         }) = &outcome
         {
-            self.check_key(record)?;
+            self.check_terms(terms)?;
         }
         outcome
     }
 
-    fn check_key(self, record: &KeyRecord) -> Result<(), Denied> {
-        if !record.may_call_from(self.peer) {
+    fn check_terms(self, terms: &PayerTerms) -> Result<(), Denied> {
+        if !terms.may_call_from(self.peer) {
             Err(Denied::Network)
-        } else if !record.may_spend() && self.access == Access::Spend {
+        } else if !terms.may_spend() && self.access == Access::Spend {
             Err(Denied::ReadOnly)
         } else {
             Ok(())

@@ -210,7 +210,9 @@ impl Scene {
             None => Principal::owner("owner").expect("an id"),
             Some(index) => Principal {
                 account: self.purses[index].key.account.clone(),
-                payer: Payer::Prepaid(Arc::clone(&self.purses[index].key)),
+                payer: Payer::Prepaid(Arc::new(bardo_access::PayerTerms::of_key(
+                    &self.purses[index].key,
+                ))),
             },
         };
         Received {

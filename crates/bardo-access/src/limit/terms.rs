@@ -1,9 +1,11 @@
-//! The limits of a key: its scopes first, then its account, its tier, and the configuration.
+//! The limits of a caller: its scopes first, then its account, its tier, and the configuration.
 
 use std::collections::BTreeMap;
 
+use bardo_types::ids::AccountId;
+
 use super::Allowance;
-use crate::record::KeyRecord;
+use crate::rights::PayerTerms;
 use crate::tier::{KeyTier, TierRow};
 
 /// Limits from the configuration, for what neither a key nor its tier sets.
@@ -19,7 +21,7 @@ pub struct DefaultLimits {
     pub allowances: BTreeMap<String, Allowance>,
 }
 
-/// Limits in force for one key.
+/// Limits in force for one caller.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeyLimits {
     /// Requests per minute; `None`: no limit.
@@ -28,19 +30,20 @@ pub struct KeyLimits {
     pub tokens_per_minute: Option<u64>,
     /// Tokens per hour; `None`: no allowance.
     pub allowance: Option<Allowance>,
-    /// The allowance is the key's own, not the account's.
+    /// The allowance is the caller's own, not the account's.
     pub own_allowance: bool,
 }
 
 impl KeyLimits {
-    /// Limits of a key. A limit of 0 per minute is no limit; an allowance of 0 is none.
+    /// Limits of a caller of an account. A limit of 0 per minute is no limit; an allowance of 0 is
+    /// none.
     #[must_use]
-    pub fn of(key: &KeyRecord, defaults: &DefaultLimits) -> Self {
-        let (scopes, row) = (&key.scopes, TierRow::of(key.tier));
+    pub fn of(terms: &PayerTerms, account: &AccountId, defaults: &DefaultLimits) -> Self {
+        let (scopes, row) = (&terms.scopes, TierRow::of(terms.tier));
         let shared = || {
             let named = |name: &str| defaults.allowances.get(name).copied();
-            named(key.account.as_str())
-                .or_else(|| named(key.tier.map_or("none", KeyTier::as_str)))
+            named(account.as_str())
+                .or_else(|| named(terms.tier.map_or("none", KeyTier::as_str)))
                 .or(defaults.allowance)
         };
         Self {
@@ -77,6 +80,10 @@ mod tests {
     use crate::record::Scopes;
     use crate::record::sample;
 
+    fn terms() -> PayerTerms {
+        PayerTerms::of_key(&sample())
+    }
+
     fn hour(tokens: u64) -> Allowance {
         Allowance {
             tokens,
@@ -100,11 +107,10 @@ mod tests {
     #[test]
     fn an_allowance_is_the_keys_else_the_accounts_else_the_tiers_else_the_usual_one() {
         let check = |account: &str, tier, own: Option<u64>, tokens: Option<u64>, is_own| {
-            let mut key = sample();
-            key.account = bardo_types::ids::AccountId::parse(account).unwrap();
+            let mut key = terms();
             key.tier = tier;
             key.scopes.allowance = own.map(hour);
-            let limits = KeyLimits::of(&key, &defaults());
+            let limits = KeyLimits::of(&key, &AccountId::parse(account).unwrap(), &defaults());
             let found = (
                 limits.allowance.map(|hour| hour.tokens),
                 limits.own_allowance,
@@ -123,13 +129,13 @@ mod tests {
     #[test]
     fn a_rate_is_the_keys_else_the_tiers_else_the_usual_one() {
         let rate = |tier, own| {
-            let mut key = sample();
+            let mut key = terms();
             key.tier = tier;
             key.scopes = Scopes {
                 requests_per_minute: own,
                 ..Scopes::default()
             };
-            KeyLimits::of(&key, &defaults()).requests_per_minute
+            KeyLimits::of(&key, &sample().account, &defaults()).requests_per_minute
         };
         assert_eq!(rate(None, None), Some(7));
         assert_eq!(rate(Some(KeyTier::Free), None), Some(100));

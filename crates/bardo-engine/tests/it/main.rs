@@ -3,6 +3,7 @@
 mod bound;
 mod failures;
 mod history;
+mod keyless;
 mod leaving;
 mod money;
 mod paying;

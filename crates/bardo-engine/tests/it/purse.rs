@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bardo_access::{
-    Admission, KeyKind, KeyRecord, LimitRequest, LimitStore, Remaining, Scopes, Throttled,
+    Admission, KeyKind, KeyRecord, LimitRequest, LimitStore, PayerTerms, Remaining, Scopes,
+    Throttled,
 };
 use bardo_engine::{Answer, EngineError, EventSink, Hints, Payer, Principal, Services, Task};
 use bardo_ledger::{
@@ -162,6 +163,8 @@ pub(crate) struct Gate {
     /// Tokens taken on account, and tokens used in the end.
     pub(crate) taken: AtomicU64,
     pub(crate) used: Mutex<Vec<u64>>,
+    /// Names under which requests were counted.
+    pub(crate) counted: Mutex<Vec<Option<KeyId>>>,
 }
 
 impl Default for Gate {
@@ -170,6 +173,7 @@ impl Default for Gate {
             left: AtomicU32::new(u32::MAX),
             taken: AtomicU64::new(0),
             used: Mutex::default(),
+            counted: Mutex::default(),
         }
     }
 }
@@ -179,6 +183,10 @@ impl LimitStore for Gate {
         &self,
         request: LimitRequest,
     ) -> bardo_access::BoxFuture<'_, Result<Admission, Throttled>> {
+        self.counted
+            .lock()
+            .expect("nobody panicked")
+            .push(request.key.clone());
         let state = Admission {
             requests: Some(Remaining {
                 limit: 9,
@@ -227,6 +235,8 @@ pub(crate) struct Purse {
     pub(crate) gate: Arc<Gate>,
     pub(crate) account: AccountId,
     pub(crate) key: KeyRecord,
+    /// Terms of the caller where they do not come from the key.
+    pub(crate) terms: Option<PayerTerms>,
     hurried: AtomicBool,
 }
 
@@ -288,14 +298,17 @@ impl Purse {
             gate,
             account,
             key,
+            terms: None,
             hurried: AtomicBool::new(false),
         }
     }
 
     pub(crate) fn principal(&self) -> Principal {
+        let of_key = || PayerTerms::of_key(&self.key);
+        let terms = self.terms.clone().unwrap_or_else(of_key);
         Principal {
             account: self.account.clone(),
-            payer: Payer::Prepaid(Arc::new(self.key.clone())),
+            payer: Payer::Prepaid(Arc::new(terms)),
         }
     }
 

@@ -150,11 +150,13 @@ pub(crate) async fn change(
 
 /// The key of a caller as the store has it now.
 async fn stored(keys: &dyn KeyStore, principal: &Principal) -> Result<KeyRecord, Problem> {
-    let nothing = "only a key of `keys create` has caps; the operator and users of Privy have none";
-    let Payer::Prepaid(key) = &principal.payer else {
-        return Err(Problem::no_caps(nothing));
+    let nothing = "only a key of `keys create` has caps; the operator, users of Privy and callers without a key have none";
+    let key = match &principal.payer {
+        Payer::Owner => None,
+        Payer::Prepaid(terms) => terms.key.as_ref(),
     };
-    let found = keys.find(&key.id).await;
+    let key = key.ok_or_else(|| Problem::no_caps(nothing))?;
+    let found = keys.find(key).await;
     let found = found.map_err(|error| Problem::store_unavailable(&error))?;
     found.ok_or_else(|| Problem::no_caps(nothing))
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use bardo_access::{Checked, KeyKind, KeyRecord, Moment, Verifier};
+use bardo_access::{Checked, KeyKind, KeyRecord, Moment, PayerTerms, Verifier};
 use bardo_engine::{Payer, Principal};
 
 use super::{AuthOutcome, Authentication, Authenticator, Denied};
@@ -25,7 +25,7 @@ impl Authenticator for PrepaidKeys {
             None => Authentication::Now(Err(Denied::Wrong)),
             Some(verifier) => match verifier.check(credential, from, now) {
                 bardo_access::KeyVerdict::Verified(record) => {
-                    Authentication::Now(Ok(holder(record)))
+                    Authentication::Now(Ok(holder(&record)))
                 }
                 bardo_access::KeyVerdict::Refused(refusal) => {
                     Authentication::Now(told(Err(refusal)))
@@ -40,14 +40,14 @@ impl Authenticator for PrepaidKeys {
 
 fn told(checked: Checked) -> AuthOutcome {
     match checked {
-        Ok(record) => Ok(holder(record)),
+        Ok(record) => Ok(holder(&record)),
         Err(refusal) => Err(refusal.into()),
     }
 }
 
-fn holder(record: Arc<KeyRecord>) -> Principal {
+fn holder(record: &KeyRecord) -> Principal {
     Principal {
         account: record.account.clone(),
-        payer: Payer::Prepaid(record),
+        payer: Payer::Prepaid(Arc::new(PayerTerms::of_key(record))),
     }
 }

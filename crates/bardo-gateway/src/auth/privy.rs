@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
-use bardo_access::{KeyKind, KeyRecord, Moment, Scopes};
+use bardo_access::{Moment, PayerTerms};
 use bardo_engine::{Payer, Principal};
 use bardo_providers::transport::Transport;
 use bardo_types::ids::{AccountId, KeyId};
@@ -167,24 +167,15 @@ fn holder(claims: &Claims) -> Principal {
     };
     const PLAIN: &str = "a name of plain characters and bounded length is an id";
     let account = AccountId::parse(&name).expect(PLAIN);
-    let record = KeyRecord {
-        id: KeyId::parse(&name).expect(PLAIN),
-        account: account.clone(),
-        kind: KeyKind::Spend,
-        name: "Privy".into(),
-        // It fits no secret.
-        hash: String::new(),
-        scopes: Scopes::default(),
-        tier: None,
-        spread: None,
-        created_at_ms: 0,
-        expires_at_ms: None,
-        revoked_at_ms: None,
-        replaces: None,
+    let id = KeyId::parse(&name).expect(PLAIN);
+    let terms = PayerTerms {
+        // Usage is shown by this name.
+        key: Some(id.clone()),
+        ..PayerTerms::without_key(id)
     };
     Principal {
         account,
-        payer: Payer::Prepaid(Arc::new(record)),
+        payer: Payer::Prepaid(Arc::new(terms)),
     }
 }
 

@@ -1,7 +1,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use bardo_access::{Amendment, BoxFuture, KeyError, KeyKind, PresentedKey, Scopes, hash_secret};
+use bardo_access::{
+    Amendment, BoxFuture, KeyError, KeyKind, KeyRecord, PresentedKey, Scopes, hash_secret,
+};
 use bardo_types::error_code::ErrorCode;
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::secret::Secret;

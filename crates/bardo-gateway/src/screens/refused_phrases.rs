@@ -66,7 +66,7 @@ impl Rule {
     fn covers(&self, principal: &Principal) -> bool {
         let key = match &principal.payer {
             Payer::Owner => None,
-            Payer::Prepaid(key) => Some(key.counted_as().as_str()),
+            Payer::Prepaid(terms) => Some(terms.counted_as.as_str()),
         };
         self.keys.is_empty() || key.is_some_and(|key| self.keys.iter().any(|one| one == key))
     }

@@ -377,13 +377,11 @@ async fn a_holder_draws_on_the_account_of_its_subject() {
     let Authentication::Now(Ok(principal)) = snapshot.verdict(&token, 0) else {
         panic!("it is known by now");
     };
-    let Payer::Prepaid(record) = &principal.payer else {
+    let Payer::Prepaid(terms) = &principal.payer else {
         panic!("its account pays");
     };
-    assert_eq!(
-        (record.kind, &record.account),
-        (KeyKind::Spend, &principal.account)
-    );
+    assert!(terms.may_spend());
+    assert_eq!(terms.counted_as.as_str(), principal.account.as_str());
     assert_eq!(publisher.asked(), 1);
     // Known or not, it ends at its time.
     assert_eq!(snapshot.ask(&token, 3_660).await, Err(Denied::Wrong));
