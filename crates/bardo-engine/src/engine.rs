@@ -9,6 +9,7 @@ use bardo_providers::transport::Transport;
 use crate::health::HealthRecords;
 use crate::idempotency::Idempotency;
 use crate::memory::Memory;
+use crate::offers::Offers;
 use crate::searches::Searches;
 use crate::seeds::{Credit, Seeds};
 use crate::services::Services;
@@ -29,6 +30,8 @@ pub struct Engine {
     pub(crate) seeds: Arc<Seeds>,
     pub(crate) bankr_credit: Credit,
     pub(crate) stores: Stores,
+    /// Sells single requests; `None`: none are sold.
+    pub(crate) offers: Option<Box<dyn Offers>>,
 }
 
 impl Engine {
@@ -47,6 +50,7 @@ impl Engine {
             seeds: Arc::default(),
             bankr_credit: Credit::default(),
             stores: Stores::default(),
+            offers: None,
         }
     }
 
@@ -54,6 +58,13 @@ impl Engine {
     #[must_use]
     pub fn with_stores(self, stores: Stores) -> Self {
         Self { stores, ..self }
+    }
+
+    /// The engine with a seller of single requests, asked where an account does not pay.
+    #[must_use]
+    pub fn with_offers(self, offers: Box<dyn Offers>) -> Self {
+        let offers = Some(offers);
+        Self { offers, ..self }
     }
 
     /// Starts to settle, on a runtime that outlives those that serve, what callers left behind.

@@ -8,6 +8,8 @@ use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::BadRequest;
 use bardo_wire::json::JsonError;
+use http::{HeaderName, HeaderValue};
+use serde_json::{Map, Value};
 
 /// A provider's failure, with what the caller and the operator need to see of it.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -26,6 +28,26 @@ pub struct UpstreamFailure {
     /// The connection was an idle one that the provider closed before a byte of the answer, so the
     /// request was most likely not carried out: its sender may decide to repeat it.
     pub may_repeat: bool,
+}
+
+/// How a single request can be paid for, as its caller is shown it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PaymentRequirement {
+    /// Headers of the answer.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// Members at the top of the answer's body. Members of the dialect win over them.
+    pub members: Map<String, Value>,
+}
+
+/// A request that its caller can pay for by itself. Nothing was held or sent for it.
+#[derive(Debug, Clone)]
+pub struct UnpaidRequest {
+    /// The most that the request can cost, spread included.
+    pub price: MicroUsd,
+    /// How it can be paid.
+    pub requirement: PaymentRequirement,
+    /// What is left of the caller's limits.
+    pub limits: Option<Box<Admission>>,
 }
 
 /// Why there is no answer.
@@ -129,6 +151,9 @@ pub enum EngineError {
         /// What is left of the caller's limits.
         limits: Option<Box<Admission>>,
     },
+    /// The account does not pay for the request, and the caller can.
+    #[error("the request can cost up to {} USD and is not paid for", .0.price)]
+    Unpaid(Box<UnpaidRequest>),
     /// A cap of spending has no room for the request.
     #[error(
         "a spending cap of {limit} USD has no room: {used} USD are spent or held, and the request can cost up to {needed} USD"
@@ -180,9 +205,12 @@ pub enum EngineError {
 impl EngineError {
     /// This error, with the remaining limits of the caller if the error shows them.
     pub(crate) fn with_limits(mut self, left: Option<&Admission>) -> Self {
-        if let Self::Funds { limits, .. } | Self::Budget { limits, .. } = &mut self {
-            *limits = left.cloned().map(Box::new);
-        }
+        let limits = match &mut self {
+            Self::Funds { limits, .. } | Self::Budget { limits, .. } => limits,
+            Self::Unpaid(unpaid) => &mut unpaid.limits,
+            _ => return self,
+        };
+        *limits = left.cloned().map(Box::new);
         self
     }
 }

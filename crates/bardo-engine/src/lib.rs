@@ -39,6 +39,7 @@ mod limit;
 mod lookup;
 mod memory;
 mod meter;
+mod offers;
 mod once;
 mod payments;
 mod plan;
@@ -89,7 +90,7 @@ pub use bardo_access::DefaultLimits;
 pub use cache_key::EpochEvents;
 pub use call::Call;
 pub use engine::Engine;
-pub use error::{EngineError, UpstreamFailure};
+pub use error::{EngineError, PaymentRequirement, UnpaidRequest, UpstreamFailure};
 pub use explain::{Explained, ExplainedLeg};
 pub use head::{AnswerHead, Figures};
 pub use health::{
@@ -99,6 +100,7 @@ pub use health::{
 pub use hints::{Hints, hints_schema};
 pub use idempotency::{Claim, Claimed, Idempotency, Kept, KeptBody, KeptStream, Recorder, Running};
 pub use meter::{Meter, prompt_tokens};
+pub use offers::{Offers, PricedRequest};
 pub use ports::{Preparer, Prompt, Screen, ScreenRefusal, Stages};
 pub use received::{Payer, Principal, Received, Task};
 pub use relay::{HEARTBEAT, ReplyStream};

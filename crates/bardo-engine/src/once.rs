@@ -91,6 +91,7 @@ fn is_unknown(error: &EngineError) -> bool {
         | EngineError::Scope { .. }
         | EngineError::Unpriced { .. }
         | EngineError::Funds { .. }
+        | EngineError::Unpaid(_)
         | EngineError::Budget { .. }
         | EngineError::Store(_)
         | EngineError::Busy => false,

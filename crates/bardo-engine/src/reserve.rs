@@ -15,10 +15,11 @@ use bardo_wire::codec::BadRequest;
 
 use crate::call::Call;
 use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, UnpaidRequest};
 use crate::funds::Persisting;
 use crate::leg::Grant;
 use crate::lifecycle::{Admitted, Lifecycle, Reserved};
+use crate::offers::PricedRequest;
 use crate::plan::{Plan, Planned};
 use crate::received::{Payer, Task};
 use crate::record::RequestRecord;
@@ -58,6 +59,8 @@ impl Engine {
             grant,
             life: life.reserved(),
         };
+        // Of the plan as it was asked for: a request that is paid for gets that one.
+        let mut price = None;
         for _ in 0..TRIES {
             let billed = billed(&call, &plan);
             if billed.is_empty() {
@@ -71,6 +74,7 @@ impl Engine {
                 return Ok(funded(call, plan, Grant::default(), life));
             };
             let ledger = self.ledger()?;
+            price = price.or_else(|| worst_case(&ask));
             if ask.max_tokens.is_none() {
                 // How much of the account one answer without a limit may come to depends on what
                 // it has.
@@ -96,11 +100,43 @@ impl Engine {
                 }
                 Err(error) => match self.cheaper(&call, &plan, &error) {
                     Some(cheaper) => plan = cheaper,
-                    None => return Err(error.with_limits(life.record().admission())),
+                    None => {
+                        let error = self.offered(&call, price, error).await;
+                        return Err(error.with_limits(life.record().admission()));
+                    }
                 },
             }
         }
         Err(too_fast())
+    }
+
+    /// A refusal for want of money, or the way to pay for the request where the gateway sells it.
+    async fn offered(
+        &self,
+        call: &Call,
+        price: Option<MicroUsd>,
+        refused: EngineError,
+    ) -> EngineError {
+        let (Some(offers), Some(price), EngineError::Funds { .. }) =
+            (&self.offers, price, &refused)
+        else {
+            return refused;
+        };
+        let request = PricedRequest {
+            principal: call.principal(),
+            task: call.task(),
+            dialect: call.dialect(),
+            model: call.model(),
+            price,
+        };
+        let Some(requirement) = offers.requirement(request).await else {
+            return refused;
+        };
+        EngineError::Unpaid(Box::new(UnpaidRequest {
+            price,
+            requirement,
+            limits: None,
+        }))
     }
 
     /// Another plan where the money does not suffice for one; `None` where there is none.
@@ -214,7 +250,10 @@ impl Engine {
         let command = self.reserve_command(call, terms, &caps, charge, now_ms);
         let reservation = match ledger.reserve(command).await? {
             Ok(reservation) => reservation,
-            Err(refusal) => return Err(refused(refusal, charge, None, now_ms).of(terms, call)),
+            Err(refusal) => {
+                let refused = refused(refusal, charge, None, now_ms).of(terms, call);
+                return Err(self.offered(call, Some(charge), refused).await);
+            }
         };
         let record = life.record_mut();
         record.held(&reservation);
@@ -440,6 +479,20 @@ fn ask<'a>(call: &Call, plan: &Plan, candidates: &'a [hold::HoldCandidate]) -> H
         streamed: call.stream() && !plan.first().holds_back(call),
         candidates,
         available: MicroUsd::MAX,
+    }
+}
+
+/// The most that a request can cost, whatever its account has; `None` where that is out of range.
+fn worst_case(ask: &HoldQuery<'_>) -> Option<MicroUsd> {
+    let whole = HoldQuery {
+        lowers: false,
+        streamed: false,
+        available: MicroUsd::MAX,
+        ..*ask
+    };
+    match hold::size(&whole) {
+        Sizing::Hold(plan) => Some(plan.amount),
+        Sizing::Short { .. } | Sizing::OutOfRange => None,
     }
 }
 

@@ -3,10 +3,11 @@
 mod budget;
 mod denied;
 mod lookup;
+mod offer;
 mod refusal;
 
 use bardo_access::{Admission, Throttled};
-use bardo_engine::{EngineError, UpstreamFailure};
+use bardo_engine::{EngineError, PaymentRequirement, UpstreamFailure};
 use bardo_router::NoRoute;
 use bardo_types::error_code::ErrorCode;
 use bardo_types::fault::{Fault, FaultClass};
@@ -35,6 +36,8 @@ pub(crate) struct Problem {
     pub(crate) limits: Option<Box<Admission>>,
     /// What the account has, where that was the reason.
     pub(crate) funds: Option<MicroUsd>,
+    /// How the caller can pay for the request, where it can.
+    pub(crate) requirement: Option<Box<PaymentRequirement>>,
 }
 
 impl Problem {
@@ -51,6 +54,7 @@ impl Problem {
             model: None,
             limits: None,
             funds: None,
+            requirement: None,
         }
     }
 
@@ -236,7 +240,11 @@ impl Problem {
             bardo_code: self.code.as_str(),
             request_id,
         };
-        table::encode_error(dialect, &view).into()
+        let body = table::encode_error(dialect, &view);
+        match &self.requirement {
+            Some(requirement) => offer::with_members(body, requirement).into(),
+            None => body.into(),
+        }
     }
 
     /// The last event of a stream that has begun.
@@ -320,6 +328,7 @@ impl From<EngineError> for Problem {
                 limits,
                 ..
             } => Self::funds(&message, available, fits_max_tokens, limits),
+            EngineError::Unpaid(unpaid) => Self::unpaid(*unpaid, &message),
             EngineError::Budget {
                 scope,
                 window,

@@ -87,6 +87,8 @@ error_codes! {
     NoRoute = "no_route", 404, NotFound;
     /// No backend of the model supports the operation, such as embeddings.
     OperationUnavailable = "operation_unavailable", 400, BadRequest;
+    /// The request has to be paid for, and the answer says how.
+    PaymentRequired = "payment_required", 402, Payment;
     /// No allowed backend has the privacy class that the request requires.
     PrivacyUnavailable = "privacy_unavailable", 400, BadRequest;
     /// The key has used its requests or tokens for now.

@@ -6,6 +6,7 @@ mod history;
 mod keyless;
 mod leaving;
 mod money;
+mod offers;
 mod paying;
 mod purse;
 mod refusals;

@@ -194,6 +194,9 @@ pub(super) fn refuse(caller: &Caller, problem: &Problem) -> ApiReply {
     if let Some(funds) = problem.funds {
         warn_of(funds, headers);
     }
+    for (name, value) in problem.requirement.iter().flat_map(|one| &one.headers) {
+        headers.insert(name.clone(), value.clone());
+    }
     // The rest of such a body is not worth reading.
     if matches!(problem.code.status(), 408 | 413 | 431) {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
@@ -209,7 +212,42 @@ pub(super) fn json_reply(status: StatusCode, value: serde_json::Value) -> ApiRep
 
 #[cfg(test)]
 mod tests {
-    use super::{for_log, path_for_log};
+    use bardo_engine::{EngineError, PaymentRequirement, UnpaidRequest};
+    use bardo_types::money::MicroUsd;
+
+    use super::*;
+    use crate::request_id;
+
+    #[test]
+    fn the_headers_of_an_offer_are_those_of_its_seller() {
+        let id = request_id::fresh();
+        let caller = Caller {
+            peer: [127, 0, 0, 1].into(),
+            request_id: id.as_str().into(),
+            id,
+            dialect: Dialect::Chat,
+            sandbox: false,
+        };
+        let name = HeaderName::from_static("payment-required");
+        let value = HeaderValue::from_static("abc");
+        let requirement = PaymentRequirement {
+            headers: vec![(name.clone(), value.clone())],
+            ..PaymentRequirement::default()
+        };
+        let unpaid = UnpaidRequest {
+            price: MicroUsd::new(7),
+            requirement,
+            limits: None,
+        };
+        let problem = Problem::from(EngineError::Unpaid(Box::new(unpaid)));
+        let reply = refuse(&caller, &problem);
+        assert_eq!(reply.status(), StatusCode::PAYMENT_REQUIRED);
+        assert_eq!(reply.headers().get(name), Some(&value));
+        assert_eq!(
+            reply.headers().get(names::SHOULD_RETRY),
+            Some(&HeaderValue::from_static("false"))
+        );
+    }
 
     #[test]
     fn words_of_callers_are_cut_and_escaped_in_the_log() {

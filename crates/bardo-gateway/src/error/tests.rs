@@ -228,3 +228,38 @@ fn every_429_503_and_529_says_when_unless_waiting_does_not_help_or_could_be_bill
         ]
     );
 }
+
+#[test]
+fn an_offer_is_402_with_its_requirement_in_every_dialect() {
+    let name = http::HeaderName::from_static("payment-required");
+    let members = serde_json::json!({ "x402Version": 1, "accepts": [{ "amount": "7" }],
+        "error": "lost", "type": "lost" });
+    let requirement = PaymentRequirement {
+        headers: vec![(name, http::HeaderValue::from_static("abc"))],
+        members: members.as_object().unwrap().clone(),
+    };
+    let problem = Problem::from(EngineError::Unpaid(Box::new(bardo_engine::UnpaidRequest {
+        price: MicroUsd::new(7),
+        requirement,
+        limits: None,
+    })));
+    assert_eq!(problem.code, ErrorCode::PaymentRequired);
+    assert_eq!(problem.should_retry, Some(false));
+    assert!(problem.fault.message.contains("0.000007 USD"));
+    for dialect in [
+        Dialect::Chat,
+        Dialect::Completions,
+        Dialect::Responses,
+        Dialect::Anthropic,
+    ] {
+        assert_eq!(problem.status(dialect).as_u16(), 402);
+        let body: serde_json::Value =
+            serde_json::from_slice(&problem.body(dialect, "req_1")).unwrap();
+        assert_eq!(body["error"]["bardo_code"], "payment_required", "{body}");
+        assert_eq!(body["x402Version"], 1, "{body}");
+        assert_eq!(body["accepts"][0]["amount"], "7", "{body}");
+        if dialect == Dialect::Anthropic {
+            assert_eq!(body["type"], "error", "{body}");
+        }
+    }
+}

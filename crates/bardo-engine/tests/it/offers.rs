@@ -1,0 +1,157 @@
+//! Requests that are sold one at a time, where an account does not pay for them.
+
+use std::sync::{Arc, Mutex};
+
+use bardo_access::{BoxFuture, PayerTerms};
+use bardo_engine::{EngineError, Offers, PaymentRequirement, PricedRequest, UnpaidRequest};
+use bardo_ledger::{Deposit, Funds as _};
+use bardo_types::ids::KeyId;
+use bardo_types::model::{Dialect, Service};
+use bardo_types::money::MicroUsd;
+use bardo_types::receipt::PaymentMode;
+use http::{HeaderName, HeaderValue};
+use serde_json::{Value, json};
+
+use crate::purse::{PRICE, Purse};
+use crate::world::{prompt, script, world_of};
+
+/// A seller that notes what it was asked for.
+#[derive(Clone, Default)]
+struct Seller {
+    sells: bool,
+    asked: Arc<Mutex<Vec<(String, MicroUsd)>>>,
+}
+
+impl Offers for Seller {
+    fn requirement<'a>(
+        &'a self,
+        request: PricedRequest<'a>,
+    ) -> BoxFuture<'a, Option<PaymentRequirement>> {
+        let asked = (request.model.to_owned(), request.price);
+        self.asked.lock().expect("nobody panicked").push(asked);
+        let mut requirement = PaymentRequirement::default();
+        let value = HeaderValue::from(request.price.get());
+        let name = HeaderName::from_static("payment-required");
+        requirement.headers.push((name, value));
+        let member = json!(request.price.get());
+        requirement.members.insert("accepts".to_owned(), member);
+        Box::pin(std::future::ready(self.sells.then_some(requirement)))
+    }
+}
+
+/// A caller without a key, with so much money, and a seller.
+async fn purse(usd: &str, sells: bool) -> (Purse, Seller) {
+    let seller = Seller {
+        sells,
+        ..Seller::default()
+    };
+    let mut purse = Purse::with(usd).await;
+    let payer = KeyId::parse("x402:0xabc").expect("an id");
+    purse.terms = Some(PayerTerms::without_key(payer));
+    let engine = Arc::into_inner(purse.bench.engine).expect("no request holds it");
+    let sold = engine.with_offers(Box::new(seller.clone()));
+    purse.bench.engine = Arc::new(sold);
+    (purse, seller)
+}
+
+async fn unpaid(purse: &Purse, dialect: Dialect, body: &Value) -> UnpaidRequest {
+    match purse.ask(dialect, body).await {
+        Err(EngineError::Unpaid(unpaid)) => *unpaid,
+        other => unreachable!("{:?}", other.err()),
+    }
+}
+
+async fn nothing_happened(purse: &Purse) {
+    assert_eq!(purse.bench.received().await, [""; 0]);
+    assert_eq!(purse.settled().await.len(), 0);
+    assert_eq!(purse.balance().await.spent, MicroUsd::ZERO);
+}
+
+#[tokio::test]
+async fn a_request_without_money_ends_in_an_offer_and_nothing_is_held_or_sent() {
+    for dialect in [Dialect::Chat, Dialect::Anthropic, Dialect::Responses] {
+        for stream in [false, true] {
+            let (purse, seller) = purse("0", true).await;
+            let mut body = prompt(dialect, "gpt-5.5", "Hi");
+            body["stream"] = json!(stream);
+            let unpaid = unpaid(&purse, dialect, &body).await;
+            let asked = seller.asked.lock().expect("nobody panicked").clone();
+            assert_eq!(asked, [("gpt-5.5".to_owned(), unpaid.price)]);
+            let shown = &unpaid.requirement.members["accepts"];
+            assert_eq!(*shown, json!(unpaid.price.get()));
+            assert!(unpaid.limits.is_some(), "the limits were asked");
+            nothing_happened(&purse).await;
+            assert_eq!(*purse.gate.used.lock().unwrap(), [0]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_price_of_an_offer_is_the_worst_case_and_paying_it_is_enough() {
+    for stream in [false, true] {
+        let (purse, _) = purse("0", true).await;
+        let mut body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
+        body["max_completion_tokens"] = json!(1_000);
+        body["stream"] = json!(stream);
+        let price = unpaid(&purse, Dialect::Chat, &body).await.price;
+        // 1,000 tokens at 100 USD per million and 20 %, and the prompt.
+        assert!(price > MicroUsd::new(120_000) && price < MicroUsd::new(125_000));
+        let pay = |amount: u64, reference: &str| Deposit {
+            account: purse.account.clone(),
+            amount: MicroUsd::new(amount),
+            reference: reference.into(),
+            now_ms: 1,
+        };
+        let deposit = purse.books.deposit(pay(price.get() - 1, "paid:1")).await;
+        deposit.expect("books").expect("an account");
+        unpaid(&purse, Dialect::Chat, &body).await;
+        let deposit = purse.books.deposit(pay(1, "paid:2")).await;
+        deposit.expect("books").expect("an account");
+        purse.ask(Dialect::Chat, &body).await.expect("an answer");
+        assert!(purse.receipt().await.amounts.charge <= price);
+    }
+}
+
+#[tokio::test]
+async fn the_price_of_a_stream_without_a_limit_is_that_of_the_longest_answer() {
+    let (purse, _) = purse("0", true).await;
+    let mut body = prompt(Dialect::Chat, "deepseek-v4-pro", &script(json!([])));
+    let whole = unpaid(&purse, Dialect::Chat, &body).await.price;
+    body["stream"] = json!(true);
+    let streamed = unpaid(&purse, Dialect::Chat, &body).await.price;
+    // The flag makes the prompt a few bytes longer.
+    let more = streamed.checked_sub(whole).expect("not less");
+    assert!(more < MicroUsd::new(200), "{more}");
+    // More than the first slice of 4,096 tokens.
+    assert!(streamed > MicroUsd::new(4_096 * 120 * 2), "{streamed}");
+}
+
+#[tokio::test]
+async fn a_request_that_is_not_for_sale_is_refused_for_want_of_money() {
+    let (purse, seller) = purse("0", false).await;
+    let body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
+    let refusal = purse.ask(Dialect::Chat, &body).await;
+    assert!(matches!(refusal, Err(EngineError::Funds { .. })));
+    assert_eq!(seller.asked.lock().expect("nobody panicked").len(), 1);
+    nothing_happened(&purse).await;
+}
+
+#[tokio::test]
+async fn no_offer_is_made_where_a_cap_is_full_or_a_free_backend_answers() {
+    let (mut purse, seller) = purse("10", true).await;
+    let terms = purse.terms.as_mut().expect("it has terms");
+    terms.scopes.spend.day = Some(MicroUsd::ZERO);
+    let body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
+    let refusal = purse.ask(Dialect::Chat, &body).await;
+    assert!(matches!(refusal, Err(EngineError::Budget { .. })));
+    purse.bench.swap(|address| {
+        let is_own = |service| service == Service::Local;
+        let mut world = world_of(address, is_own, Some(PRICE));
+        let fallbacks = vec!["hermes-4".into()];
+        world.fallbacks.insert("gpt-5.5".into(), fallbacks);
+        world
+    });
+    purse.ask(Dialect::Chat, &body).await.expect("an answer");
+    assert_eq!(purse.receipt().await.mode, PaymentMode::Direct);
+    assert!(seller.asked.lock().expect("nobody panicked").is_empty());
+}
