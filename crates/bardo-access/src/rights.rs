@@ -27,6 +27,9 @@ pub struct PayerTerms {
     pub tier: Option<KeyTier>,
     /// Addition to the costs of providers; `None`: the tier's or the usual one.
     pub spread: Option<BasisPoints>,
+    /// The whole worst case of a request is held and stored before a provider or the caller gets
+    /// anything; the rest is given back when the request is settled.
+    pub settles_first: bool,
 }
 
 impl PayerTerms {
@@ -40,6 +43,7 @@ impl PayerTerms {
             scopes: Scopes::default(),
             tier: None,
             spread: None,
+            settles_first: false,
         }
     }
 
@@ -53,6 +57,7 @@ impl PayerTerms {
             scopes: record.scopes.clone(),
             tier: record.tier,
             spread: record.spread,
+            settles_first: false,
         }
     }
 

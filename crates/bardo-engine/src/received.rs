@@ -52,6 +52,14 @@ impl Principal {
         })
     }
 
+    /// Whether the whole worst case of a request is held and stored before anything is sent.
+    pub(crate) fn settles_first(&self) -> bool {
+        match &self.payer {
+            Payer::Owner => false,
+            Payer::Prepaid(terms) => terms.settles_first,
+        }
+    }
+
     /// How an answer is paid for; `direct`: its backend is not billed.
     pub(crate) fn payment_mode(&self, direct: bool) -> PaymentMode {
         match &self.payer {

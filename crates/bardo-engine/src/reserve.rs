@@ -13,6 +13,7 @@ use bardo_types::money::MicroUsd;
 use bardo_types::usage::Usage;
 use bardo_wire::codec::BadRequest;
 
+use crate::answer::BOOKS_WAIT;
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::{EngineError, UnpaidRequest};
@@ -93,9 +94,7 @@ impl Engine {
                         .expect(Some(expected.map_or(reservation.held, |expected| {
                             expected.min(reservation.held)
                         })));
-                    if call.stream() {
-                        persist_soon(ledger, record).await;
-                    }
+                    persist(ledger, &call, record).await?;
                     return Ok(funded(call, plan, grant, life));
                 }
                 Err(error) => match self.cheaper(&call, &plan, &error) {
@@ -258,10 +257,7 @@ impl Engine {
         let record = life.record_mut();
         record.held(&reservation);
         record.expect(Some(charge));
-        if call.stream() {
-            persist_soon(ledger, record).await;
-        }
-        Ok(())
+        Ok(persist(ledger, call, record).await?)
     }
 
     fn reserve_command(
@@ -288,6 +284,30 @@ impl Engine {
 fn too_fast() -> EngineError {
     let reason = "too many requests spend from this account at once";
     EngineError::Store(StoreError::Unavailable(reason.to_owned()))
+}
+
+/// Brings the hold to the disk as early as the request needs it there: a stream before its first
+/// content, a caller that settles first before anything is sent.
+///
+/// # Errors
+/// When the hold of a caller that settles first is not stored. Nothing was sent then.
+async fn persist(
+    ledger: &Arc<dyn Holds>,
+    call: &Call,
+    record: &mut RequestRecord,
+) -> Result<(), StoreError> {
+    if call.principal().settles_first() {
+        let receipt = record.receipt();
+        let stored = ledger.persist(&receipt.account, &receipt.request_id);
+        let late = || StoreError::Unavailable("the hold was not stored in time".to_owned());
+        return tokio::time::timeout(BOOKS_WAIT, stored)
+            .await
+            .unwrap_or_else(|_| Err(late()));
+    }
+    if call.stream() {
+        persist_soon(ledger, record).await;
+    }
+    Ok(())
 }
 
 /// Starts to bring the hold to the disk, and waits for nothing.
@@ -466,17 +486,22 @@ fn ask<'a>(call: &Call, plan: &Plan, candidates: &'a [hold::HoldCandidate]) -> H
     let billed = || plan.legs().iter().filter(|leg| !leg.endpoint.direct);
     // One leg without a limit leaves the answer without one.
     let output = billed().try_fold(0, |most, leg| Some(leg.output_bound?.max(most)));
+    // What is settled first cannot grow, so an answer without a limit is held up to its longest.
+    let settles_first = call.principal().settles_first();
+    let longest = || candidates.iter().map(|one| one.max_output).max();
     HoldQuery {
         prompt_tokens: billed().map(|leg| leg.prompt_bound).max().unwrap_or(0),
         max_tokens: match call.task() {
-            Task::Generate => output.map(|output| output.saturating_mul(size.choices)),
+            Task::Generate => output
+                .map(|output| output.saturating_mul(size.choices))
+                .or_else(|| longest().filter(|_| settles_first)),
             Task::Embeddings | Task::CountTokens => Some(0),
         },
         // A limit of a profile must not make an agent's most important requests fail first.
-        lowers: size.output.is_none() && output.is_some(),
+        lowers: size.output.is_none() && (output.is_some() || settles_first),
         searches: size.searches.max(u64::from(plan.searches())),
         // What is read to its end first is paid for as a whole answer is.
-        streamed: call.stream() && !plan.first().holds_back(call),
+        streamed: call.stream() && !settles_first && !plan.first().holds_back(call),
         candidates,
         available: MicroUsd::MAX,
     }

@@ -11,6 +11,7 @@ mod paying;
 mod purse;
 mod refusals;
 mod routing;
+mod settling_first;
 mod stages;
 mod unfunded;
 mod world;

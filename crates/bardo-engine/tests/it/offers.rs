@@ -13,7 +13,7 @@ use http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
 use crate::purse::{PRICE, Purse};
-use crate::world::{prompt, script, world_of};
+use crate::world::{prompt, read, script, world_of};
 
 /// A seller that notes what it was asked for.
 #[derive(Clone, Default)]
@@ -154,4 +154,30 @@ async fn no_offer_is_made_where_a_cap_is_full_or_a_free_backend_answers() {
     purse.ask(Dialect::Chat, &body).await.expect("an answer");
     assert_eq!(purse.receipt().await.mode, PaymentMode::Direct);
     assert!(seller.asked.lock().expect("nobody panicked").is_empty());
+}
+
+#[tokio::test]
+async fn a_caller_that_settles_first_gets_the_longest_answer_for_the_price_of_its_offer() {
+    for stream in [false, true] {
+        let (mut purse, _) = purse("0", true).await;
+        let terms = purse.terms.as_mut().expect("it has terms");
+        terms.settles_first = true;
+        let mut body = prompt(Dialect::Chat, "deepseek-v4-pro", "Hi");
+        body["stream"] = json!(stream);
+        let price = unpaid(&purse, Dialect::Chat, &body).await.price;
+        let deposit = purse.books.deposit(Deposit {
+            account: purse.account.clone(),
+            amount: price,
+            reference: "paid:1".into(),
+            now_ms: 1,
+        });
+        deposit.await.expect("books").expect("an account");
+        let answer = purse.begin(Dialect::Chat, &body).await.expect("a head");
+        assert_eq!(answer.head.degraded, "");
+        if stream {
+            assert_eq!(purse.holds().await[0].amount, price);
+        }
+        read(answer).await.expect("the rest");
+        assert!(purse.receipt().await.amounts.charge < price);
+    }
 }

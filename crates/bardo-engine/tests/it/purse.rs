@@ -50,6 +50,8 @@ pub(crate) struct Books {
     /// Number of extensions that fail.
     pub(crate) fail_extends: AtomicU32,
     pub(crate) settles: AtomicU32,
+    /// Number of holds that were to be stored.
+    pub(crate) persists: AtomicU32,
 }
 
 fn fails(left: &AtomicU32) -> bool {
@@ -92,6 +94,7 @@ impl Holds for Books {
         account: &'a AccountId,
         request: &'a RequestId,
     ) -> Answered<'a, Result<(), StoreError>> {
+        self.persists.fetch_add(1, Ordering::Relaxed);
         if fails(&self.fail_persists) {
             return down();
         }
