@@ -178,7 +178,41 @@ BARDO_KEY={key} codex exec --skip-git-repo-check -c model=gpt-5.5 -c model_provi
 # Aider (pip install aider-chat)
 OPENAI_API_BASE={base}/v1 OPENAI_API_KEY={key} aider --model openai/claude-sonnet-5-5 --yes-always --no-git --message "Hello!"
 
-StopPhase with Ctrl-C. Open streams finish first; press Ctrl-C again to stop at once.
+Stop with Ctrl-C. Open streams finish first; press Ctrl-C again to stop at once.
 "#
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_banner_says_the_addresses_the_key_and_how_to_stop() {
+        let [listen, admin] = [8402, 8403].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        let banner = banner(listen, admin, "bardo_sk_1");
+        for part in [
+            "\n  API        http://127.0.0.1:8402        admin  http://127.0.0.1:8403\n",
+            "\n  key        bardo_sk_1\n",
+        ] {
+            assert!(banner.contains(part), "{part}: {banner}");
+        }
+        assert_eq!(
+            banner.lines().last(),
+            Some(
+                "Stop with Ctrl-C. Open streams finish first; press Ctrl-C again to stop at once."
+            )
+        );
+        // Types of the program are in no text for people.
+        let is_type = |word: &&str| {
+            let first = word.chars().next().is_some_and(char::is_uppercase);
+            let inner = word.chars().any(char::is_lowercase);
+            first && inner && word.chars().skip(1).any(char::is_uppercase)
+        };
+        let words = banner.split(|letter: char| !letter.is_ascii_alphanumeric());
+        assert!(
+            words.filter(is_type).all(|word| word == "OpenAI"),
+            "{banner}"
+        );
+    }
 }

@@ -24,7 +24,7 @@ pub struct Naive {
     pub quiet_ticks: u64,
 }
 
-/// TokenCounts of a prompt and of its answer.
+/// Tokens of a prompt and of its answer.
 type TokenCounts = (u64, u64);
 
 impl Baseline {
@@ -147,7 +147,7 @@ fn probe(model: &str, question: &str, answer: &str) -> CallSpec {
     spec
 }
 
-/// TokenCounts in, tokens out, micro-USD.
+/// Tokens in, tokens out, micro-USD.
 type Measured = (u64, u64, u64);
 
 async fn measure(client: &Client, spec: &CallSpec) -> Result<(Option<Measured>, Reply), String> {
