@@ -73,6 +73,18 @@ pub(crate) fn why_not(
     payable(principal, snapshot, name, &mut candidates).err()
 }
 
+/// The tier of a payer, if its scopes allow a backend of the model and only the tier excludes it.
+fn excluding_tier(terms: &PayerTerms, snapshot: &Snapshot, name: &str) -> Option<&'static str> {
+    let tier = terms.tier?.as_str();
+    let mut without_tier = terms.clone();
+    without_tier.tier = None;
+    let candidates = snapshot.roster().resolve(name).ok()?;
+    let mut candidates = candidates.iter();
+    candidates
+        .any(|candidate| is_within(&without_tier, snapshot, name, candidate))
+        .then_some(tier)
+}
+
 /// Refuses what the key is not for, and takes out what cannot be billed to a caller who pays.
 pub(crate) fn payable(
     principal: &Principal,
@@ -87,6 +99,7 @@ pub(crate) fn payable(
         return Err(EngineError::Scope {
             model: name.to_owned(),
             reads_only: !terms.may_spend(),
+            tier: excluding_tier(terms, snapshot, name),
         });
     }
     candidates.retain(|candidate| is_payable(snapshot, candidate));

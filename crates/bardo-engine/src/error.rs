@@ -132,6 +132,8 @@ pub enum EngineError {
         model: String,
         /// The key reads and never spends.
         reads_only: bool,
+        /// The tier that excludes all backends of the model; `None`: the scopes do.
+        tier: Option<&'static str>,
     },
     /// Nobody said what the model costs, so it cannot be charged.
     #[error("the model `{model}` has no price")]

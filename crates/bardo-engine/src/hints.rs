@@ -28,7 +28,9 @@ use serde_json::{Map, Value};
 
 use crate::size;
 use given::Given;
-use mistakes::{cut, no_amount, no_feature, no_hint, one_of, unknown_class, unknown_task};
+use mistakes::{
+    cut, no_amount, no_feature, no_hint, no_profile, one_of, unknown_class, unknown_task,
+};
 pub use schema::hints_schema;
 
 /// Hints of a caller, beside the request.
@@ -392,8 +394,9 @@ impl Hints {
             Given::Text(text) => serde_json::from_str(text),
             Given::Json(value, _) => serde_json::from_value((*value).clone()),
         };
-        let profile = read.map_err(|error| {
-            BadRequest::new("bardo.profile", format!("`profile` is malformed: {error}"))
+        let profile = read.map_err(|error| match given {
+            Given::Text(text) => no_profile(serde_json::from_str(text).ok().as_ref(), &error),
+            Given::Json(value, _) => no_profile(Some(value), &error),
         })?;
         self.route().profile = Some(Box::new(profile));
         self.understood("profile");

@@ -61,7 +61,7 @@ enum Verb {
         #[command(subcommand)]
         verb: route::RouteVerb,
     },
-    /// Create, list, revoke and rotate API keys.
+    /// Create, list, show, change, rotate and revoke API keys.
     Keys {
         #[command(subcommand)]
         verb: Box<keys::KeysVerb>,
@@ -345,16 +345,25 @@ fn show_settings(common: &Common) -> Result<(), CliFailure> {
 
 fn list_models(args: &ListArgs) -> Result<(), CliFailure> {
     let common = &args.common;
-    let loaded = load(common, args.sandbox)?;
-    let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     let catalog = std::sync::Arc::new(bardo_router::Catalog::embedded());
-    let snapshot = assemble::snapshot(
-        &loaded.config,
-        &backends,
-        &catalog,
-        &assemble::LiveLists::new(),
-        false,
-    );
+    let refuse = |loaded: &Loaded, reason: String| CliFailure::from(loaded.refuse(&reason));
+    let (loaded, backends, lists) = if args.sandbox {
+        serve::runtime()?.block_on(async {
+            // The simulated providers run only until their lists are read.
+            let providers = simulation::start(true)?;
+            let loaded = config::embedded("sandbox", simulation::configuration(providers))?;
+            let backends =
+                assemble::backends(&loaded.config).map_err(|reason| refuse(&loaded, reason))?;
+            let lists = route::simulated(&backends, &catalog).await;
+            Ok::<_, CliFailure>((loaded, backends, lists))
+        })?
+    } else {
+        let loaded = load(common, false)?;
+        let backends =
+            assemble::backends(&loaded.config).map_err(|reason| refuse(&loaded, reason))?;
+        (loaded, backends, assemble::LiveLists::new())
+    };
+    let snapshot = assemble::snapshot(&loaded.config, &backends, &catalog, &lists, args.sandbox);
     let roster = snapshot.roster();
     for entry in roster.shown() {
         let served = roster.resolve(&entry.id).unwrap_or_default();

@@ -272,7 +272,7 @@ impl Edge {
         };
         let verdict = self.policy.load().gate.admit(&call);
         verdict.outcome().await.map_err(|denied| {
-            let problem = Problem::denied(denied);
+            let problem = Problem::denied(denied).called_from(denied, caller.peer);
             match caller.sandbox {
                 true => problem.in_sandbox(),
                 false => problem,

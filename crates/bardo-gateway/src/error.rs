@@ -314,7 +314,9 @@ impl From<EngineError> for Problem {
             }
             EngineError::Upstream(failure) => Self::upstream(*failure),
             EngineError::Throttled(throttled) => Self::throttled(*throttled, message),
-            EngineError::Scope { reads_only, .. } => Self::scope(reads_only, &message),
+            EngineError::Scope {
+                reads_only, tier, ..
+            } => Self::scope(reads_only, tier, &message),
             EngineError::Unpriced { .. } => {
                 let message = format!(
                     "{message}, so it cannot be billed; the operator can set one with `price` at the backend, \
@@ -388,11 +390,17 @@ const USUAL_WAIT_MS: u64 = 1_000;
 const PATIENCE_MS: u64 = 60_000;
 
 impl Problem {
-    fn scope(reads_only: bool, message: &str) -> Self {
+    fn scope(reads_only: bool, tier: Option<&str>, message: &str) -> Self {
         let message = if reads_only {
             "this key can only read models, balance and usage; send a key that begins with `bardo_sk_`".to_owned()
         } else {
-            format!("{message}, or none of its backends; list its models with `GET /v1/models`")
+            let why = match tier {
+                Some(tier) => format!("its tier `{tier}` excludes all backends of the model"),
+                None => "its scopes exclude the model or all of its backends".to_owned(),
+            };
+            format!(
+                "{message}: {why}; list the models of the gateway with `GET /v1/models`, or ask the operator for another key"
+            )
         };
         Self::new(ErrorCode::KeyScope, message).param("model")
     }

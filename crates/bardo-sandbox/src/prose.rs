@@ -108,15 +108,15 @@ fn opening(ask: &str, pick: &Pick) -> String {
         (Kind::Greeting, Some(ask)) => {
             let rest = pick.one(&[
                 "to you too! I am a simulated model; no real one ran and nothing was bought.",
-                "right back. Nothing real answered you: I am a simulation, and free.",
-                "from here as well. I only play a model, so this cost nothing.",
+                "right back. Nothing real answered you: I am a simulation, and no real money was spent.",
+                "from here as well. I only play a model, so no real money was spent.",
             ]);
             format!("{ask} {rest}")
         }
         (Kind::Thanks, _) => pick
             .one(&[
                 "you are welcome. Simulated, but glad to be of use.",
-                "any time. It cost nothing: I am only a simulation.",
+                "any time. No real money was spent: I am only a simulation.",
             ])
             .to_owned(),
         (Kind::Question, Some(ask)) => {

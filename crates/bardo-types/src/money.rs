@@ -16,7 +16,9 @@ pub struct ExactCost(u128);
 
 /// Why a decimal amount was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a decimal amount of at most 6 fractional digits within range")]
+#[error(
+    "`{0}` is not an amount; write a number such as 10 or 0.25, with at most 6 digits after the point"
+)]
 pub struct InvalidAmount(String);
 
 /// A share of 1/10,000. Used for what is added to a provider's cost.

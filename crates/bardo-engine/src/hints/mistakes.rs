@@ -3,7 +3,9 @@
 use bardo_types::feature::Feature;
 use bardo_types::near;
 use bardo_types::privacy::{SecurityClass, TaskClass};
+use bardo_types::profile::InferenceProfile;
 use bardo_wire::codec::BadRequest;
+use serde_json::Value;
 
 use super::SLIP;
 
@@ -75,4 +77,48 @@ fn refused(hint: &str, wrong: &str, allowed: &[&str]) -> BadRequest {
     let (wrong, allowed) = (cut(wrong), allowed.join(", "));
     let message = format!("`{hint}` is `{wrong}`; it must be one of {allowed}{meant}");
     BadRequest::new(format!("bardo.{hint}"), message)
+}
+
+/// The refusal of a profile that cannot be read. Names the member that is wrong, and what it must
+/// be.
+pub(super) fn no_profile(given: Option<&Value>, error: &serde_json::Error) -> BadRequest {
+    let members = given.and_then(Value::as_object);
+    let wrong = members.and_then(|members| {
+        members.iter().find_map(|(name, value)| {
+            let alone = Value::Object([(name.clone(), value.clone())].into_iter().collect());
+            let error = serde_json::from_value::<InferenceProfile>(alone).err()?;
+            Some(no_member(name, &error.to_string()))
+        })
+    });
+    let message = wrong.unwrap_or_else(|| format!("`profile` is malformed: {error}"));
+    BadRequest::new("bardo.profile", message)
+}
+
+fn no_member(name: &str, error: &str) -> String {
+    let shown = cut(name);
+    if error.starts_with(&format!("unknown field `{name}`")) {
+        let known: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
+        let meant = match did_you_mean(name, &known) {
+            none if none.is_empty() => format!("; its members are {}", known.join(", ")),
+            meant => meant,
+        };
+        return format!("`profile.{shown}` is not a setting{meant}");
+    }
+    if name == "response_schema" {
+        return format!(
+            "`profile.response_schema` must be {{\"name\": \"...\", \"schema\": {{...}}}}, with `strict` if you want: {error}"
+        );
+    }
+    let expected = match error
+        .rsplit_once(", expected ")
+        .map(|(_, expected)| expected)
+    {
+        Some("f64") => "a number",
+        Some("u32" | "u64") => "a whole number",
+        Some("a boolean") => "true or false",
+        Some("a string") => "a text",
+        Some("a sequence") => "a list of texts",
+        _ => return format!("`profile.{shown}` is malformed: {error}"),
+    };
+    format!("`profile.{shown}` must be {expected}")
 }

@@ -326,3 +326,40 @@ fn hints_without_effect_are_said() {
     let neutral = r#"{"cache":"no-store","transforms":"none","batch":false,"ephemeral":[]}"#;
     assert_eq!(warnings(&of_body(neutral)), [""; 0]);
 }
+
+#[test]
+fn a_wrong_member_of_the_profile_is_named_with_what_it_must_be() {
+    for (json, message) in [
+        (
+            r#"{"temperature":"hot"}"#,
+            "`profile.temperature` must be a number",
+        ),
+        (
+            r#"{"seed":1,"top_k":"x"}"#,
+            "`profile.top_k` must be a whole number",
+        ),
+        (
+            r#"{"tempreature":1}"#,
+            "`profile.tempreature` is not a setting; did you mean `temperature`?",
+        ),
+    ] {
+        let body = format!(r#"{{"profile":{json}}}"#);
+        let error = Hints::default().body(&body).unwrap_err();
+        assert_eq!(error.message, message);
+        assert_eq!(error.param, "bardo.profile");
+    }
+    for (json, part) in [
+        (
+            r#"{"heat_of_the_model":1}"#,
+            "its members are temperature, top_p",
+        ),
+        (
+            r#"{"response_schema":{"type":"object"}}"#,
+            r#"must be {"name": "...", "schema": {...}}"#,
+        ),
+    ] {
+        let body = format!(r#"{{"profile":{json}}}"#);
+        let error = Hints::default().body(&body).unwrap_err();
+        assert!(error.message.contains(part), "{}", error.message);
+    }
+}

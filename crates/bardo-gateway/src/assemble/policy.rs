@@ -204,7 +204,7 @@ pub(crate) fn tell_notices(config: &Config) {
     let direct = config.providers.direct.as_ref();
     if direct.is_some_and(|direct| direct.keys.iter().any(|key| key.bill != Some(true))) {
         tracing::info!(
-            "requests to backends on your own keys (`direct/...`) count toward no budget cap, and their content is not logged"
+            "requests to backends on your own keys (`direct/...`) count toward no budget cap unless `bill: true` is set"
         );
     }
 }

@@ -1,5 +1,6 @@
 //! `check`: whether `serve` starts with this configuration.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,12 +8,12 @@ use bardo_providers::transport::Transport;
 use bardo_router::{Catalog, NoRoute, Roster};
 use bardo_types::clock::{Clock as _, SystemClock};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{CliFailure, Common, say};
+use super::{CliFailure, Common, environment, say};
 use crate::assemble::{self, LiveLists};
 use crate::auth::Privy;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::stores::DataFolderKind;
 use crate::{serve, stores, unbilled};
 
@@ -146,6 +147,35 @@ fn odd_fallbacks(config: &Config, roster: &Roster) -> Vec<String> {
         }
     }
     notices
+}
+
+/// Notes on models of a new key's scopes that no backend of the configuration is known to serve.
+/// Without a readable configuration with backends, nothing is known and nothing is noted.
+pub(super) fn unserved_scopes(flag: Option<&Path>, models: &Value) -> Vec<String> {
+    let known = config::peek(flag, &environment()).and_then(|config| {
+        let backends = assemble::backends(&config).ok()?;
+        (!backends.is_empty()).then_some((config, backends))
+    });
+    let Some((config, backends)) = known else {
+        return Vec::new();
+    };
+    let catalog = Arc::new(Catalog::embedded());
+    let snapshot = assemble::snapshot(&config, &backends, &catalog, &LiveLists::new(), false);
+    let models = models
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    models
+        .filter(|model| !model.contains('*'))
+        .filter_map(|model| {
+            let missing = snapshot.roster().resolve(model).err()?;
+            let hint = nearest(&missing);
+            Some(format!(
+                "the scope `model={model}` names a model that no configured backend is known to serve{hint}"
+            ))
+        })
+        .collect()
 }
 
 fn nearest(missing: &NoRoute) -> String {

@@ -7,7 +7,7 @@ use bardo_types::money::MicroUsd;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{CliFailure, Common, say, show, table, text};
+use super::{CliFailure, Common, check, say, show, table, text};
 use crate::operator::{KeyChange, KeySpec, Unseen};
 use crate::stores::{self, DataFolderKind};
 use crate::unbilled;
@@ -52,7 +52,7 @@ pub(super) struct Create {
     #[arg(long)]
     tier: Option<String>,
     /// Amount to deposit into the account.
-    #[arg(long, value_name = "USD", value_parser = super::usd)]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = super::usd)]
     deposit_usd: Option<MicroUsd>,
     /// Lifetime of the key, such as 30days [default: unlimited].
     #[arg(long, value_name = "DURATION", value_parser = super::duration)]
@@ -242,7 +242,12 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), CliFailure> {
     }
 }
 
+/// The note on a read-only key that has an account of its own.
+const ALONE: &str = "the account of this read-only key is new, so the key shows no spending; --account names an \
+                     existing account. For all keys: bardo-gateway usage --by key";
+
 fn create(args: Create) -> Result<(), CliFailure> {
+    let is_new = args.account.is_none();
     let spec = KeySpec {
         name: args.name,
         account: args.account,
@@ -259,11 +264,17 @@ fn create(args: Create) -> Result<(), CliFailure> {
     let (mut key, kind) = stores::with_operator(&args.common, async |operator| {
         operator.create_key(spec).await
     })?;
-    if kind == DataFolderKind::Real
-        && let Some(notice) =
-            unbilled::of_key(&key, &unbilled::configured(args.common.config.as_deref()))
-    {
-        key["notices"] = json!([notice]);
+    let mut notices = Vec::new();
+    if is_new && key["kind"] == "read_only" {
+        notices.push(ALONE.to_owned());
+    }
+    if kind == DataFolderKind::Real {
+        let config = args.common.config.as_deref();
+        notices.extend(check::unserved_scopes(config, &key["scopes"]["models"]));
+        notices.extend(unbilled::of_key(&key, &unbilled::configured(config)));
+    }
+    if !notices.is_empty() {
+        key["notices"] = json!(notices);
     }
     show(&args.common, kind, &key, created);
     match key["deposit_error"].as_str() {
@@ -283,9 +294,10 @@ fn created(key: &Value) -> String {
     let balance = key["balance"]["available"]
         .as_str()
         .map_or_else(String::new, |usd| format!("\nbalance  {usd} USD"));
-    let notice = key["notices"][0]
-        .as_str()
-        .map_or_else(String::new, |notice| format!("\nnote: {notice}"));
+    let notices = key["notices"].as_array().into_iter().flatten();
+    let notice: String = notices
+        .filter_map(|notice| Some(format!("\nnote: {}", notice.as_str()?)))
+        .collect();
     format!(
         "key      {}\nid       {}\naccount  {}{balance}\n\nCopy the key now. It is not shown again: only its hash is stored.{notice}",
         text(key, "key"),

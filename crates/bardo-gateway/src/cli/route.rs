@@ -276,7 +276,7 @@ impl Lists {
 }
 
 /// The lists of simulated providers.
-async fn simulated(backends: &[AssembledBackend], catalog: &Arc<Catalog>) -> LiveLists {
+pub(super) async fn simulated(backends: &[AssembledBackend], catalog: &Arc<Catalog>) -> LiveLists {
     let transport = Transport::new(Duration::from_secs(1));
     let mut lists = LiveLists::new();
     for backend in backends.iter().filter(|backend| !backend.closed) {

@@ -368,5 +368,25 @@ pub(crate) fn explain(path: &str, message: &str) -> String {
         });
         return format!("{place}unknown {what} `{wrong}`{hint}");
     }
-    format!("{place}{message}")
+    format!("{place}{}", plain(message))
+}
+
+/// A message of serde about a wrong type, in the words of the file.
+fn plain(message: &str) -> String {
+    let Some((given, expected)) = message
+        .strip_prefix("invalid type: ")
+        .and_then(|rest| rest.rsplit_once(", expected "))
+    else {
+        return message.to_owned();
+    };
+    let expected = match expected {
+        "a JSON number" | "f64" | "f32" => "a number",
+        "u64" | "u32" | "u16" | "u8" | "usize" => "a whole number",
+        "a boolean" => "`true` or `false`",
+        "a string" => "a text",
+        "a sequence" => "a list",
+        other if other == "a map" || other.starts_with("struct ") => "a table",
+        _ => return message.to_owned(),
+    };
+    format!("must be {expected}, not {given}")
 }

@@ -14,9 +14,9 @@ impl std::str::FromStr for Span {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        humantime::parse_duration(text)
-            .map(Self)
-            .map_err(|_| format!("`{text}` is not a duration; write it like \"15s\" or \"5m\""))
+        humantime::parse_duration(text).map(Self).map_err(|_| {
+            format!("`{text}` is not a duration; write it like \"15s\", \"5m\" or \"30days\"")
+        })
     }
 }
 

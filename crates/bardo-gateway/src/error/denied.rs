@@ -1,5 +1,7 @@
 //! Refusals of credentials as HTTP.
 
+use std::net::IpAddr;
+
 use bardo_types::error_code::ErrorCode;
 
 use super::Problem;
@@ -31,6 +33,19 @@ impl Problem {
             self.fault.message = "Incorrect API key provided: this sandbox does not know the key; send the key that \
                                   `serve --sandbox` printed at this start"
                 .into();
+        }
+        self
+    }
+
+    /// Names the address of the caller where the key is not allowed from it.
+    pub(crate) fn called_from(mut self, denied: Denied, peer: IpAddr) -> Self {
+        if denied == Denied::Network {
+            let peer = peer.to_canonical();
+            self.fault.message = format!(
+                "this key is not allowed from the address {peer}; create a key for its network with `bardo-gateway keys \
+                 create --scope ip={peer}`. Behind a proxy, the address is that of the proxy"
+            )
+            .into();
         }
         self
     }
@@ -67,8 +82,8 @@ impl Problem {
             ),
             Denied::Network => Self::new(
                 ErrorCode::KeyScope,
-                "this key is not allowed from this address; create a key for this network with `bardo-gateway keys create --scope \
-                 network=<CIDR>`",
+                "this key is not allowed from this address; create a key for its network with `bardo-gateway keys create \
+                 --scope ip=10.0.0.0/8`",
             ),
             Denied::Busy { retry_after_ms } => Self::new(
                 ErrorCode::KeyCheckBusy,

@@ -27,6 +27,18 @@ fn problem(text: &str) -> String {
     let needs = match name.as_str() {
         "model" | "models" | "backend" | "backends" | "provider" => "a name",
         "ip" | "cidr" | "network" => "a network such as 10.0.0.0/8",
+        "read-only" | "readonly" | "read" => "no value",
+        name => match limit_needs(name) {
+            Some(needs) => needs,
+            None => return format!("unknown scope `{text}`"),
+        },
+    };
+    format!("invalid scope `{text}`: `{name}` needs {needs}")
+}
+
+/// What the value of a limit must be; `None` for a name that is not a limit.
+fn limit_needs(name: &str) -> Option<&'static str> {
+    Some(match name {
         "rpm" | "requests-per-minute" | "tpm" | "tokens-per-minute" => "a whole number",
         "allowance" | "allowance-tokens" => "a whole number of tokens",
         "overage" => "`bill` or `block`, after an `allowance`",
@@ -37,10 +49,8 @@ fn problem(text: &str) -> String {
             "a known subsystem or group such as dream_rem or dream, and an amount in USD such as 0.25"
         }
         "spend-day-range" | "spend-month-range" => "two amounts in USD such as 0.50..5",
-        "read-only" | "readonly" | "read" => "no value",
-        _ => return format!("unknown scope `{text}`"),
-    };
-    format!("invalid scope `{text}`: `{name}` needs {needs}")
+        _ => return None,
+    })
 }
 
 /// Parts of scope texts: several in one text are separated by commas.
@@ -185,6 +195,11 @@ impl Operator {
             let (name, value) = split(text);
             is_empty = false;
             set_limit(&mut record.scopes, &name, value).ok_or_else(|| {
+                if let Some(needs) = limit_needs(&name) {
+                    return invalid(format!(
+                        "invalid limit `{text}`: `{name}` needs {needs}, or `none` to remove it"
+                    ));
+                }
                 invalid(format!(
                     "`{text}` is not a limit that can be changed. Limits are rpm, tpm, allowance, overage (with an \
                      allowance), spend-session, spend-day, spend-month, spend-total, spend-day:SUBSYSTEM, spend-day-range and \
@@ -276,6 +291,8 @@ mod tests {
             )
         );
         assert!(said("rpm").contains("needs a whole number"));
+        assert_eq!(limit_needs("rpm"), Some("a whole number"));
+        assert_eq!(limit_needs("model"), None);
         assert!(said("everything").starts_with("unknown scope `everything`"));
     }
 
