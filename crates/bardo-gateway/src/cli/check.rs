@@ -7,6 +7,7 @@ use std::time::Instant;
 use bardo_providers::transport::Transport;
 use bardo_router::{Catalog, NoRoute, Roster};
 use bardo_types::clock::{Clock as _, SystemClock};
+use bardo_types::near;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -166,14 +167,24 @@ pub(super) fn unserved_scopes(flag: Option<&Path>, models: &Value) -> Vec<String
         .into_iter()
         .flatten()
         .filter_map(Value::as_str);
+    let roster = snapshot.roster();
+    let is_known = |scope: &str| {
+        roster.shown().any(|entry| {
+            let candidates = roster.resolve(&entry.id).unwrap_or_default();
+            candidates
+                .iter()
+                .any(|candidate| roster.is_in_scope(scope, &entry.id, candidate))
+        })
+    };
     models
-        .filter(|model| !model.contains('*'))
-        .filter_map(|model| {
-            let missing = snapshot.roster().resolve(model).err()?;
-            let hint = nearest(&missing);
-            Some(format!(
+        .filter(|model| !model.starts_with("bardo/") && !is_known(model))
+        .map(|model| {
+            let names = roster.shown().map(|entry| entry.id.as_str());
+            let hint = near::nearest(model, names, 2)
+                .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+            format!(
                 "the scope `model={model}` names a model that no configured backend is known to serve{hint}"
-            ))
+            )
         })
         .collect()
 }

@@ -36,7 +36,7 @@ fn problem(text: &str) -> String {
     format!("invalid scope `{text}`: `{name}` needs {needs}")
 }
 
-/// What the value of a limit must be; `None` for a name that is not a limit.
+/// The kind of value that a limit needs; `None` for a name that is not a limit.
 fn limit_needs(name: &str) -> Option<&'static str> {
     Some(match name {
         "rpm" | "requests-per-minute" | "tpm" | "tokens-per-minute" => "a whole number",
