@@ -1,5 +1,5 @@
 //! Where a budget does not pay for what was asked, a cheaper model answers, if the caller lets it.
-//! Never for a protected subsystem, and never unseen.
+//! Never for a protected subsystem, never at another backend than a pinned one, and never unseen.
 
 use bardo_ledger::budget::BudgetStanding;
 use bardo_router::{Candidate, Router};
@@ -36,6 +36,7 @@ impl Engine {
             Tier::Small => return None,
         };
         let mut hints = call.hints().route.as_deref().cloned().unwrap_or_default();
+        let pins = call.snapshot().router.pinned_backends(call.model(), &hints);
         hints.intent.quality = Some(quality);
         hints.intent.cost_sensitivity = Some(UnitInterval::ONE);
         // A floor does not yield for a price.
@@ -50,7 +51,7 @@ impl Engine {
         let family = (!vendor.is_empty()).then(|| format!("{vendor}/*").into());
         let routed = [family, None].into_iter().find_map(|family| {
             hints.intent.model = family;
-            self.below(call, plan, &hints, dearest)
+            self.below(call, plan, &hints, dearest, pins.as_deref())
         })?;
         tracing::info!(
             id = %call.request_id(),
@@ -65,28 +66,55 @@ impl Engine {
                 "the balance or a cap is too small for the requested model; a cheaper model is used",
             ));
         }
+        said.push(Degradation::new(
+            "quality",
+            "the cheaper model is of a lower tier than the requested one",
+        ));
         self.plan_of(call, routed, said).ok()
     }
 
     /// The choices of a lower tier that satisfy the hints; `None` where there are none.
-    fn below(&self, call: &Call, plan: &Plan, hints: &RouteHints, dearest: Tier) -> Option<Routed> {
-        let question = Question {
-            model: "bardo/auto",
-            hints: Some(hints),
-            ..Question::of(call, &self.memory)
-        };
-        let mut routed = self.route(&question, &mut Router::route).ok()?;
+    fn below(
+        &self,
+        call: &Call,
+        plan: &Plan,
+        hints: &RouteHints,
+        dearest: Tier,
+        pins: Option<&[usize]>,
+    ) -> Option<Routed> {
         let serves = |backend| {
             let mut named = plan.legs().iter().map(|leg| leg.candidate.backend);
             named.any(|one| one == backend)
         };
         let is_family = hints.intent.model.is_some();
-        routed.choices.retain(|choice| {
-            let Candidate { backend, entry } = &choice.candidate;
-            entry.tier < Some(dearest) && (!is_family || serves(*backend))
-        });
-        (!routed.choices.is_empty()).then_some(routed)
+        let router = &call.snapshot().router;
+        let takes_free = takes_free(plan);
+        let is_below = |candidate: &Candidate| {
+            candidate.entry.tier < Some(dearest)
+                && pins.is_none_or(|pins| pins.contains(&candidate.backend))
+                && (!is_family || serves(candidate.backend))
+                && (takes_free || !router.excludes_free(candidate))
+        };
+        let question = Question {
+            model: "bardo/auto",
+            hints: Some(hints),
+            only: Some(&is_below),
+            ..Question::of(call, &self.memory)
+        };
+        let mut routed = self.route(&question, &mut Router::route).ok()?;
+        for choice in &mut routed.choices {
+            // All of them are of a lower tier, and the plan says so once.
+            choice.below_quality = false;
+        }
+        Some(routed)
     }
+}
+
+/// Whether the request took free models before the money was too little.
+fn takes_free(plan: &Plan) -> bool {
+    let chosen = plan.routed().filter(|routed| routed.automatic);
+    chosen
+        .is_some_and(|routed| routed.instead_of.is_none() && routed.intent.quality <= Quality::Low)
 }
 
 /// What is left to spend.

@@ -41,6 +41,8 @@ pub(crate) struct Question<'a> {
     pub(crate) model: &'a str,
     pub(crate) hints: Option<&'a RouteHints>,
     pub(crate) facts: Facts,
+    /// The candidates that are considered at all; `None`: all.
+    pub(crate) only: Option<&'a dyn Fn(&Candidate) -> bool>,
 }
 
 /// Asks the router: for a decision alone, or for all that led to it.
@@ -71,6 +73,7 @@ impl<'a> Question<'a> {
                 embeddings: call.task() == Task::Embeddings,
                 ..facts
             },
+            only: None,
         }
     }
 }
@@ -143,6 +146,7 @@ impl Engine {
             model,
             hints,
             facts,
+            only,
             ..
         } = question;
         let sealed = hints
@@ -170,7 +174,7 @@ impl Engine {
             allow_downgrade: allows_downgrade(principal, *hints),
             may_use: &|candidate| {
                 let may = |name| entitle::may_use(principal, snapshot, name, candidate);
-                may(model) && hinted.is_none_or(may)
+                only.is_none_or(|only| only(candidate)) && may(model) && hinted.is_none_or(may)
             },
             health: &health,
             bankr: BankrFunds {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use bardo_types::feature::FeatureSet;
+use bardo_types::model::Tier;
 
 use crate::cost;
 use crate::decision::{Refusal, Route, RoutedCandidate};
@@ -21,6 +22,8 @@ pub(crate) struct RouteResolution<'a> {
     /// The candidates to call, in order, as indices into `seen`.
     pub(crate) order: Vec<usize>,
     pub(crate) automatic: bool,
+    /// The tier of the named model, where a cheaper one takes its place.
+    pub(crate) named_tier: Option<Tier>,
     /// The named model that could cost too much.
     pub(crate) instead_of: Option<String>,
     pub(crate) refusal: Option<Refusal>,
@@ -59,7 +62,8 @@ impl RouteResolution<'_> {
             candidate: rated.candidate.clone(),
             features: one.features,
             degraded: missing,
-            below_quality: self.automatic && rated.tier < self.requirements.tier,
+            below_quality: self.automatic
+                && (rated.tier < self.requirements.tier || Some(rated.tier) < self.named_tier),
             security: one.security,
             tee: rated.evidence(one.security),
             sort: None,

@@ -114,6 +114,22 @@ impl Router {
         requirements::bankr_band(&self.policy, hints) == Band::Bootstrapping
     }
 
+    /// The backends that the model's name binds a request to (`venice/…`), as indices of
+    /// [`Roster::backends`]; `None` where any backend may answer.
+    #[must_use]
+    pub fn pinned_backends(&self, model: &str, hints: &RouteHints) -> Option<Vec<usize>> {
+        let hinted = hints.intent.model.as_deref();
+        let name = hinted.filter(|_| self.roster.unaliased(model).starts_with(AUTOMATIC));
+        self.roster.pins(name.unwrap_or(model))
+    }
+
+    /// Whether a free model may answer only where the owner allows free models
+    /// (`inference.free_models`), and the owner does not.
+    #[must_use]
+    pub fn excludes_free(&self, candidate: &Candidate) -> bool {
+        !self.policy.free_models && self.roster.rated(candidate.clone()).is_free
+    }
+
     /// Chooses the candidates for a request, in order.
     ///
     /// # Errors
@@ -378,6 +394,7 @@ impl Router {
             seen,
             order,
             automatic: false,
+            named_tier: None,
             instead_of: None,
             refusal,
         }
@@ -386,7 +403,7 @@ impl Router {
     /// A model that nobody named.
     fn chosen<'a>(
         &'a self,
-        request: &'a RouteRequest<'a>,
+        request: &RouteRequest<'_>,
         requirements: Requirements,
         target: ModelTarget<'_>,
     ) -> RouteResolution<'a> {
@@ -443,6 +460,7 @@ impl Router {
             seen,
             order,
             automatic: true,
+            named_tier: None,
             instead_of: None,
             refusal,
         }
@@ -460,11 +478,24 @@ impl Router {
         requirements.warnings.push(format!(
             "`{name}` could cost more than max_cost_usd; a cheaper model was chosen"
         ));
-        let cheaper = self.chosen(request, requirements, ModelTarget::Automatic);
+        let tiers = decided.rated_candidates.iter().map(|rated| rated.tier);
+        let named_tier = tiers.max();
+        let pins = self.roster.pins(name);
+        let within = RouteRequest {
+            may_use: &|candidate| {
+                let is_pinned = pins
+                    .as_ref()
+                    .is_none_or(|pins| pins.contains(&candidate.backend));
+                is_pinned && (request.may_use)(candidate)
+            },
+            ..*request
+        };
+        let cheaper = self.chosen(&within, requirements, ModelTarget::Automatic);
         if cheaper.refusal.is_some() {
             decided
         } else {
             RouteResolution {
+                named_tier,
                 instead_of: Some(name.to_owned()),
                 ..cheaper
             }

@@ -183,6 +183,25 @@ impl Roster {
             .or_else(|| self.nearest(rest))
     }
 
+    /// The backends that a name binds a request to, `<backend>/<model>` or `<backend>/*`, as indices
+    /// of [`Self::backends`]; `None` where the name leaves the backend open.
+    pub(crate) fn pins(&self, requested: &str) -> Option<Vec<usize>> {
+        let name = self.target(requested);
+        if let Some(family) = name.strip_suffix("/*") {
+            let specs = self.specs.iter().enumerate();
+            let meant =
+                specs.filter(|(_, spec)| BackendName::parse(&spec.name).is_meant_by(family));
+            let meant: Vec<usize> = meant.map(|(index, _)| index).collect();
+            return (!meant.is_empty() && !self.makers.contains(family)).then_some(meant);
+        }
+        if self.by_name.contains_key(&*name) {
+            return None;
+        }
+        let candidates = self.pinned(&name)?.ok()?;
+        let backends = candidates.iter().map(|candidate| candidate.backend);
+        Some(backends.collect())
+    }
+
     /// The backends that a `<backend>/<model>` name pins; `None` where it pins none.
     pub(super) fn pinned(&self, name: &str) -> Option<Result<Vec<Candidate>, NoRoute>> {
         // The longest prefix that names a backend: `direct/openai/gpt-5.5` before `direct/…`.

@@ -137,6 +137,74 @@ fn what_the_caller_pays_at_most_holds_for_the_cheaper_model_too() {
     assert_eq!(asked(&sandbox), [""; 0]);
 }
 
+/// Opus by its pinned name, with little in the account and, by the hints, little for the request.
+fn ask_pinned(gateway: &Gateway, key: &Key, backend: &str, hints: &Value) -> Answer {
+    let mut body = Caller::Chat.request(&format!("{backend}/{OPUS}"), "Hello", false);
+    body["max_completion_tokens"] = json!(LIMIT);
+    body["bardo"] = hints.clone();
+    gateway.send(&key.ask(Caller::Chat, &body))
+}
+
+#[test]
+fn a_pinned_backend_serves_the_cheaper_model_or_the_request_is_refused() {
+    let sandbox = Sandbox::start();
+    let till = till(&sandbox);
+    let gateway = till.open();
+    for backend in ["openrouter", "venice"] {
+        for hints in [
+            json!({}),
+            json!({ "subsystem": "context" }),
+            json!({ "max_cost_usd": 0.02 }),
+        ] {
+            sandbox.forget();
+            let key = till.key(&[&["--deposit-usd", "0.06"][..], &GOLEM].concat());
+            let answer = ask_pinned(&gateway, &key, backend, &hints);
+            assert_eq!(answer.status(), 200, "{backend} {hints} {}", answer.text());
+            assert_eq!(header(&answer, "x-bardo-provider"), backend, "{hints}");
+            let degraded = header(&answer, "x-bardo-degraded");
+            for name in ["model", "quality"] {
+                let is_named = degraded.split(',').any(|told| told == name);
+                assert!(is_named, "{backend} {hints} {name}: {degraded}");
+            }
+        }
+        // Too little for any model of the backend that is not free.
+        sandbox.forget();
+        let key = till.key(&[&["--deposit-usd", "0.000005"][..], &GOLEM].concat());
+        let answer = ask_pinned(&gateway, &key, backend, &json!({}));
+        assert_eq!(answer.status(), 402, "{backend} {}", answer.text());
+        assert_eq!(asked(&sandbox), [""; 0]);
+    }
+    till.verify();
+}
+
+#[test]
+fn a_small_balance_buys_no_free_model_unless_the_owner_allows_free_models() {
+    let sandbox = Sandbox::start();
+    for (is_allowed, status) in [(false, 402), (true, 200)] {
+        let mut config = trio(&sandbox);
+        config["catalog"] = json!({ "live": true });
+        config["inference"]["free_models"] = json!(is_allowed);
+        let till = Till::new(config);
+        let gateway = till.open();
+        let key = till.key(&[&["--deposit-usd", "0.000005"][..], &GOLEM].concat());
+        eventually("the lists are read", || {
+            let listed = gateway.send(&key.get("/v1/models")).text();
+            listed.contains("llama-3.2-11b-vision").then_some(())
+        });
+        for hints in [json!({}), json!({ "max_cost_usd": 0.01 })] {
+            let answer = ask(&gateway, &key, Caller::Chat, &hints);
+            assert_eq!(answer.status(), status, "{hints} {}", answer.text());
+            if is_allowed {
+                let degraded = header(&answer, "x-bardo-degraded");
+                assert!(
+                    degraded.contains("model") && degraded.contains("quality"),
+                    "{degraded}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn whether_a_cheaper_model_will_do_is_the_callers_word_before_its_tier() {
     let sandbox = Sandbox::start();
