@@ -539,5 +539,17 @@ async fn closing(ended: Unsettled, placed: UsageFigures) -> Closing {
     }
 }
 
+/// The status in the error that ends a stream. What a provider says of its own account (401, 403)
+/// or of the gateway's request is no fault of the caller's, so it is at least 500 unless the gateway
+/// itself ended the answer.
+fn status_of(fault: &Fault) -> u16 {
+    let status = fault.status.unwrap_or(502);
+    if fault.own_code.is_some() {
+        status
+    } else {
+        status.max(500)
+    }
+}
+
 #[cfg(test)]
 mod tests;

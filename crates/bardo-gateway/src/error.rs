@@ -427,10 +427,15 @@ impl Problem {
 
     fn throttled(throttled: Throttled, message: String) -> Self {
         let wait_ms = throttled.retry_after_ms;
-        let message = format!(
-            "{message}; try again in {} s",
-            wait_ms.div_ceil(1_000).max(1)
-        );
+        let wait = wait_ms.div_ceil(1_000).max(1);
+        let message = if throttled.limit == "allowance" {
+            format!(
+                "the allowance of tokens per hour is used up; it begins again at the next full hour \
+                 (UTC), in {wait} s"
+            )
+        } else {
+            format!("{message}; try again in {wait} s")
+        };
         let mut problem = Self::new(ErrorCode::RateLimited, message).retry_after(wait_ms);
         problem.should_retry = (wait_ms > PATIENCE_MS).then_some(false);
         problem.limits = Some(Box::new(throttled.state));

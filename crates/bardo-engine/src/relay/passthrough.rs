@@ -9,6 +9,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::closing::Closing;
 use super::output::{Output, Progress};
+use super::status_of;
 use crate::answer_notes::AnswerNotes;
 use crate::events::{EVENT_MAX, EVENT_TOO_LARGE, failure_without_events};
 use crate::usage_figures::{self, UsageFigures, has_final_usage};
@@ -255,7 +256,7 @@ impl Passthrough {
         out.push(std::mem::take(&mut self.held));
         let view = ErrorView {
             fault,
-            status: fault.status.unwrap_or(502),
+            status: status_of(fault),
             bardo_code: fault.error_code().as_str(),
             request_id,
         };

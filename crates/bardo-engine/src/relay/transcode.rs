@@ -10,6 +10,7 @@ use bardo_wire::table;
 
 use super::closing::Closing;
 use super::output::{Output, Progress};
+use super::status_of;
 use crate::answer_notes::AnswerNotes;
 use crate::answer_stages::AnswerStages;
 use crate::events::{EventReader, is_content};
@@ -123,15 +124,9 @@ impl Transcode {
     }
 
     pub(super) fn fail(&mut self, fault: &Fault, out: &mut Output, request_id: &str) {
-        let status = fault.status.unwrap_or(502);
         let view = ErrorView {
             fault,
-            // What a provider says of our request is no fault of the caller's.
-            status: if fault.own_code.is_some() {
-                status
-            } else {
-                status.max(500)
-            },
+            status: status_of(fault),
             bardo_code: fault.error_code().as_str(),
             request_id,
         };

@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::http::{Answer, Request};
-use crate::rig::{Gateway, Sandbox, everything, with};
+use crate::rig::{Gateway, Sandbox, config, direct, everything, with};
+use crate::scripted::Scripted;
 use crate::sse::{Caller, blocks, events, without_figures};
 
 const TEXT: &str = "A sentence of some length, streamed in small pieces, so that something is left to lose: 東京 🗼.";
@@ -111,6 +112,25 @@ fn an_event_that_is_no_json() {
                 check_fails(&gateway, caller, model, &fault);
             }
         }
+    }
+}
+
+/// The key that the provider refuses is the gateway's.
+#[test]
+fn a_providers_401_within_a_relayed_chat_stream_does_not_blame_the_callers_key() {
+    let upstream = Scripted::start(|mut turn| {
+        turn.stream_head();
+        turn.chunk("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word\"}}]}\n\n");
+        turn.chunk("data: {\"error\":{\"code\":401,\"message\":\"User not found.\"}}\n\n");
+        turn.end();
+    });
+    let gateway = Gateway::start(&config(&[direct("openai", &upstream.at("/v1"), &["m"])]));
+    let body = Caller::Chat.request("m", "Hello", true);
+    let text = gateway.send(&Request::json(Caller::Chat.path(), &body));
+    let text = text.text();
+    assert!(text.contains("word") && text.contains("error"), "{text}");
+    for blame in ["invalid_api_key", "authentication_error"] {
+        assert!(!text.contains(blame), "{text}");
     }
 }
 

@@ -35,6 +35,9 @@ fn an_allowance_of_a_key_is_kept_shown_and_honoured() {
     let refused = ask(&gateway, &key);
     assert_eq!(refused.status(), 429, "{}", refused.text());
     assert_eq!(header(&refused, "x-remaining-tokens"), "0");
+    let words =
+        "the allowance of tokens per hour is used up; it begins again at the next full hour";
+    assert!(refused.text().contains(words), "{}", refused.text());
     let answer = ask(&gateway, &other);
     assert_eq!(answer.status(), 200, "its account has none");
     assert_eq!(answer.header("x-remaining-tokens"), None);
