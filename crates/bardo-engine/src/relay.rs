@@ -15,6 +15,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bardo_types::error_code::ErrorCode;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::secret::Secret;
 use bytes::Bytes;
@@ -516,6 +517,7 @@ impl ReplyStream {
                 }
                 let record = life.record_mut();
                 record.broke_off(&fault);
+                blame_the_gateway(&mut fault, &record.receipt().backend);
                 let id = record.receipt().request_id.as_str();
                 self.pipeline.fail(&fault, id);
                 life.failed();
@@ -548,6 +550,26 @@ fn status_of(fault: &Fault) -> u16 {
         status
     } else {
         status.max(500)
+    }
+}
+
+/// Says in words of ours that a provider refuses the gateway's own account: the caller cannot mend
+/// it, and its client must not take it for a refusal of the caller's key.
+fn blame_the_gateway(fault: &mut Fault, backend: &str) {
+    let message = match fault.class {
+        FaultClass::Authentication | FaultClass::Permission => {
+            format!("{backend} refused the gateway's own key; its operator must replace it")
+        }
+        FaultClass::Payment => {
+            format!("the gateway's credit at {backend} is used up; its operator must add credit")
+        }
+        _ => return,
+    };
+    if fault.own_code.is_none() {
+        let code = ErrorCode::of_upstream(fault.class);
+        fault.message = message.into();
+        fault.class = code.class();
+        (fault.code, fault.own_code, fault.status) = (None, Some(code), Some(code.status()));
     }
 }
 

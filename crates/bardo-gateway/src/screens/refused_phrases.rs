@@ -7,7 +7,8 @@ use std::borrow::Cow;
 
 use bardo_access::BoxFuture;
 use bardo_engine::{Payer, Principal, Prompt, Screen, ScreenRefusal};
-use bardo_types::chat::{DocumentSource, Part, ToolInput};
+use bardo_types::chat::{ChatRequest, DocumentSource, Message, Part, Role, ToolInput};
+use bardo_types::model::Dialect;
 use serde_json::Value;
 
 use crate::config::RefusedPhrasesConfig;
@@ -52,13 +53,31 @@ impl RefusedPhrases {
             .enumerate()
             .find_map(|(index, message)| {
                 let phrase = found_in(&message.parts, &rules)?;
+                let place = place(prompt.request, index);
                 Some(ScreenRefusal {
-                    param: format!("messages[{index}]"),
                     message: format!(
-                        "messages[{index}] contains `{phrase}`, which the operator of this gateway refuses; remove it and send the request again"
+                        "{place} contains `{phrase}`, which the operator of this gateway refuses; remove it and send the request again"
                     ),
+                    param: place,
                 })
             })
+    }
+}
+
+/// The place of a message in the client's request: dialects with a member of its own for the system
+/// prompt do not count it among the messages.
+fn place(request: &ChatRequest, index: usize) -> String {
+    let is_system = |message: &&Message| message.role == Role::System;
+    let apart = match request.dialect {
+        Dialect::Anthropic => "system",
+        Dialect::Responses => "instructions",
+        _ => return format!("messages[{index}]"),
+    };
+    let before = request.messages.iter().take_while(is_system).count();
+    match index.checked_sub(before) {
+        None => apart.to_owned(),
+        Some(_) if request.dialect == Dialect::Responses => "input".to_owned(),
+        Some(index) => format!("messages[{index}]"),
     }
 }
 

@@ -134,6 +134,38 @@ fn a_providers_401_within_a_relayed_chat_stream_does_not_blame_the_callers_key()
     }
 }
 
+#[test]
+fn a_providers_refusal_of_our_account_within_messages_does_not_blame_the_callers_key() {
+    for refusal in ["authentication_error", "permission_error", "billing_error"] {
+        let upstream = Scripted::start(move |mut turn| {
+            turn.stream_head();
+            for event in [
+                r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}"#,
+                r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word"}}"#,
+            ] {
+                turn.chunk(&format!("data: {event}\n\n"));
+            }
+            turn.chunk(&format!(
+                "event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"{refusal}\",\"message\":\"our secret words\"}}}}\n\n"
+            ));
+            turn.end();
+        });
+        let gateway = Gateway::start(&config(&[direct("anthropic", &upstream.at(""), &["m"])]));
+        let body = Caller::Anthropic.request("m", "Hello", true);
+        let answer = gateway.send(&Request::json(Caller::Anthropic.path(), &body));
+        let text = answer.text();
+        assert!(
+            text.contains("word") && text.contains("event: error"),
+            "{text}"
+        );
+        for blame in [refusal, "our secret words"] {
+            assert!(!text.contains(blame), "{text}");
+        }
+        assert!(text.contains("operator"), "{text}");
+    }
+}
+
 /// Cut at any byte: whole events of the clean stream, then the error, nothing between.
 #[test]
 fn an_event_torn_by_a_cut_is_dropped_whole() {

@@ -43,6 +43,39 @@ fn a_refused_phrase_is_refused_relayed_and_translated_streamed_and_whole() {
 }
 
 #[test]
+fn a_refusal_names_the_place_as_the_client_wrote_it() {
+    let sandbox = Sandbox::start();
+    let rules = json!({ "refused_phrases": [{ "phrases": ["aurora"] }] });
+    let gateway = Gateway::start(&with(makers(&sandbox), "screening", rules));
+    let turns = |last: &str| json!([{ "role": "user", "content": last }]);
+    let messages = |system: &str, last: &str| json!({ "model": "claude-sonnet-5-5", "max_tokens": 9, "system": system, "messages": turns(last) });
+    let responses = |system: &str, last: &str| json!({ "model": "gpt-5.5", "instructions": system, "input": last });
+    for (path, body, place) in [
+        ("/v1/messages", messages("Aurora.", "Hi."), "system"),
+        (
+            "/v1/messages",
+            messages("Be kind.", "Aurora."),
+            "messages[0]",
+        ),
+        ("/v1/responses", responses("Aurora.", "Hi."), "instructions"),
+        ("/v1/responses", responses("Be kind.", "Aurora."), "input"),
+        (
+            "/v1/chat/completions",
+            json!({ "model": "gpt-5.5", "messages": turns("Aurora.") }),
+            "messages[0]",
+        ),
+    ] {
+        let refused = gateway.send(&Request::post(path, body.to_string()));
+        let error = &refused.json()["error"];
+        let message = error["message"].as_str().expect("a message");
+        assert!(
+            message.starts_with(&format!("{place} contains")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
 fn a_rule_for_one_key_leaves_other_keys_alone() {
     let sandbox = Sandbox::start();
     let till = Till::new(makers(&sandbox));
