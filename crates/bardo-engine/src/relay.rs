@@ -541,18 +541,6 @@ async fn closing(ended: Unsettled, placed: UsageFigures) -> Closing {
     }
 }
 
-/// The status in the error that ends a stream. What a provider says of its own account (401, 403)
-/// or of the gateway's request is no fault of the caller's, so it is at least 500 unless the gateway
-/// itself ended the answer.
-fn status_of(fault: &Fault) -> u16 {
-    let status = fault.status.unwrap_or(502);
-    if fault.own_code.is_some() {
-        status
-    } else {
-        status.max(500)
-    }
-}
-
 /// Says in words of ours that a provider refuses the gateway's own account: the caller cannot mend
 /// it, and its client must not take it for a refusal of the caller's key.
 fn blame_the_gateway(fault: &mut Fault, backend: &str) {

@@ -54,3 +54,15 @@ impl Output {
         }
     }
 }
+
+/// The status in the error that ends a stream. What a provider says of its own account (401, 403)
+/// or of the gateway's request is no fault of the caller's, so it is at least 500 unless the gateway
+/// itself ended the answer.
+pub(super) fn status_of(fault: &Fault) -> u16 {
+    let status = fault.status.unwrap_or(502);
+    if fault.own_code.is_some() {
+        status
+    } else {
+        status.max(500)
+    }
+}

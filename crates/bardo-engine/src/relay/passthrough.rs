@@ -8,8 +8,7 @@ use bardo_wire::{chat, table};
 use bytes::{Bytes, BytesMut};
 
 use super::closing::Closing;
-use super::output::{Output, Progress};
-use super::status_of;
+use super::output::{Output, Progress, status_of};
 use crate::answer_notes::AnswerNotes;
 use crate::events::{EVENT_MAX, EVENT_TOO_LARGE, failure_without_events};
 use crate::usage_figures::{self, UsageFigures, has_final_usage};

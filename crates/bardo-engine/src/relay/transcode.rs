@@ -9,8 +9,7 @@ use bardo_wire::codec::{ErrorView, ReplyContext, StreamEncoder};
 use bardo_wire::table;
 
 use super::closing::Closing;
-use super::output::{Output, Progress};
-use super::status_of;
+use super::output::{Output, Progress, status_of};
 use crate::answer_notes::AnswerNotes;
 use crate::answer_stages::AnswerStages;
 use crate::events::{EventReader, is_content};

@@ -1,4 +1,4 @@
-//! The scanner of bodies and the splice beside `serde_json`: CPU time and allocations for the same
+//! The scanner of bodies and the splice beside `serde_json`: time and allocations for the same
 //! change of the same bodies.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
@@ -25,7 +25,7 @@ const MEMBERS: usize = 2_000;
 pub(in crate::bench) fn json(workspace: &Workspace, report: &mut Report) {
     progress("JSON");
     for (section, name, unit) in [
-        ("JSON edits, CPU: serde_json and ours", "json_cpu", "µs"),
+        ("JSON edits, time: serde_json and ours", "json_cpu", "µs"),
         (
             "JSON edits, allocations: serde_json and ours",
             "json_steps",
