@@ -84,6 +84,40 @@ pub(crate) fn refuse_unseen_images(
     ))
 }
 
+/// Refuses a request of which another dialect keeps nothing: its turns have only blocks that one
+/// dialect understands, or blocks whose type nobody knows.
+pub(crate) fn refuse_foreign_blocks_alone(
+    request: &ChatRequest,
+    dialect: Dialect,
+) -> Result<(), BadRequest> {
+    let turns = || {
+        request
+            .messages
+            .iter()
+            .filter(|turn| turn.role != Role::System)
+    };
+    let foreign = |part: &Part| match part {
+        Part::Server(block) if block.dialect != dialect => Some(block.kind.clone()),
+        _ => None,
+    };
+    let is_left = |turn: &Message| turn.parts.iter().any(|part| foreign(part).is_none());
+    if turns().any(is_left) {
+        return Ok(());
+    }
+    let first = turns().enumerate().find_map(|(turn, message)| {
+        let mut kinds = message.parts.iter().map(foreign).enumerate();
+        kinds.find_map(|(part, kind)| Some((turn, part, kind?)))
+    });
+    let Some((turn, part, kind)) = first.filter(|_| request.dialect == Dialect::Anthropic) else {
+        return Ok(());
+    };
+    let param = format!("messages[{turn}].content[{part}].type");
+    let message = format!(
+        "`{param}` is `{kind}`, which cannot be translated for this model, and the request has no other content; send a text"
+    );
+    Err(BadRequest::new(param, message))
+}
+
 pub(crate) fn forces_a_tool(request: &ChatRequest) -> bool {
     matches!(
         request.tool_choice,

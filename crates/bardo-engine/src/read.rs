@@ -47,8 +47,11 @@ fn read(
     );
     hints.check(is_agent)?;
     let model = read_model(&top)?;
-    if received.dialect == Dialect::Anthropic && received.task == Task::Generate {
-        require_limit(&top)?;
+    if received.task == Task::Generate {
+        if received.dialect == Dialect::Anthropic {
+            require_limit(&top)?;
+        }
+        check_numbers(received.dialect, &top)?;
     }
     if received.task == Task::Embeddings && top.get("input").is_none() {
         let message = "`input` is required: a text or a list of texts";
@@ -125,6 +128,27 @@ fn require_limit(top: &TopLevel<'_>) -> Result<(), BadRequest> {
         )),
         Some(_) => Ok(()),
     }
+}
+
+/// Refuses limits and counts that are no numbers. The hold and the choice of a backend depend on
+/// them, so that a mistake must not send the request elsewhere. Which numbers are in range, the
+/// provider says.
+fn check_numbers(dialect: Dialect, top: &TopLevel<'_>) -> Result<(), BadRequest> {
+    let keys: &[&'static str] = match dialect {
+        Dialect::Chat => &["max_completion_tokens", "max_tokens", "n"],
+        Dialect::Completions => &["max_tokens", "n", "best_of"],
+        Dialect::Responses => &["max_output_tokens"],
+        Dialect::Anthropic | Dialect::Gemini => &["max_tokens"],
+    };
+    let is_number =
+        |json: &str| json.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    for &key in keys {
+        let json = top.get(key).map_or("null", str::trim);
+        if json != "null" && !is_number(json) {
+            return Err(BadRequest::new(key, format!("`{key}` must be a number")));
+        }
+    }
+    Ok(())
 }
 
 fn read_flag(top: &TopLevel<'_>, key: &'static str) -> Result<bool, BadRequest> {

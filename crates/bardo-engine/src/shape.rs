@@ -19,7 +19,9 @@ use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 
 use crate::call::Call;
 use crate::error::EngineError;
-use crate::fit::{forces_a_tool, is_relayed, refuse_threads, refuse_unseen_images};
+use crate::fit::{
+    forces_a_tool, is_relayed, refuse_foreign_blocks_alone, refuse_threads, refuse_unseen_images,
+};
 use crate::leg::{Grant, Leg, Settings};
 use crate::memory::Memory;
 use crate::payments::Payments;
@@ -356,6 +358,7 @@ fn written_anew(
         capabilities: Arc::clone(&capabilities),
     };
     refuse_unseen_images(&request, candidate)?;
+    refuse_foreign_blocks_alone(&request, dialect)?;
     let mut encoded = if matches!(capabilities.tool_format, ToolFormat::Native) {
         table::encode_request(dialect, &request, &target)?
     } else {

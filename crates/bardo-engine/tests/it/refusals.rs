@@ -44,6 +44,47 @@ async fn a_thread_stays_with_the_provider_that_keeps_threads() {
 }
 
 #[tokio::test]
+async fn a_request_of_which_translation_keeps_nothing_is_refused_by_its_block() {
+    let bench = Bench::start();
+    let asking = |content: Value| {
+        json!({ "model": "gpt-5.5", "max_tokens": 1000,
+            "messages": [{ "role": "user", "content": content }] })
+    };
+    let unknown = json!({ "type": "txt", "text": "Hi" });
+    let (param, _) = refused(
+        bench
+            .ask(Dialect::Anthropic, &asking(json!([unknown])))
+            .await,
+    );
+    assert_eq!(param, "messages[0].content[0].type");
+    assert_eq!(bench.received().await, [""; 0]);
+    let beside = asking(json!([{ "type": "text", "text": "Hi" }, unknown]));
+    assert!(bench.ask(Dialect::Anthropic, &beside).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_limit_that_is_no_number_is_refused_before_a_backend_is_chosen() {
+    let bench = Bench::start();
+    for (dialect, key) in [
+        (Dialect::Chat, "max_tokens"),
+        (Dialect::Chat, "max_completion_tokens"),
+        (Dialect::Chat, "n"),
+        (Dialect::Responses, "max_output_tokens"),
+        (Dialect::Anthropic, "max_tokens"),
+    ] {
+        for model in ["gpt-5.5", "claude-sonnet-5-5"] {
+            let mut body = prompt(dialect, model, "Hi");
+            for wrong in [json!("ten"), json!(true), json!([1]), json!({})] {
+                body[key] = wrong;
+                let (param, _) = refused(bench.ask(dialect, &body).await);
+                assert_eq!(param, key, "{dialect:?} {model}");
+            }
+        }
+    }
+    assert_eq!(bench.received().await, [""; 0]);
+}
+
+#[tokio::test]
 async fn a_model_that_cannot_see_does_not_answer_about_images() {
     let bench = Bench::start();
     let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "aGk=" } });

@@ -144,9 +144,9 @@ fn a_providers_refusal_of_our_account_within_messages_does_not_blame_the_callers
                 r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
                 r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word"}}"#,
             ] {
-                turn.chunk(&format!("data: {event}\n\n"));
+                turn.chunk(format!("data: {event}\n\n"));
             }
-            turn.chunk(&format!(
+            turn.chunk(format!(
                 "event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"{refusal}\",\"message\":\"our secret words\"}}}}\n\n"
             ));
             turn.end();
