@@ -26,6 +26,8 @@ const EDGES: &[(&str, Allowed)] = &[
     ),
     ("bardo-ledger", Allowed::Only(&["bardo-types"])),
     ("bardo-access", Allowed::Only(&["bardo-types"])),
+    ("bardo-cache", Allowed::Only(&["bardo-types"])),
+    ("bardo-embed", Allowed::Only(&[])),
     ("bardo-telemetry", Allowed::Only(&["bardo-types"])),
     (
         "bardo-store",
@@ -46,6 +48,7 @@ const EDGES: &[(&str, Allowed)] = &[
             "bardo-providers",
             "bardo-ledger",
             "bardo-access",
+            "bardo-cache",
             // For its tests alone; `deny.toml` says so too.
             "bardo-sandbox",
         ]),
