@@ -12,8 +12,8 @@ use crate::call::Call;
 use crate::leg::Leg;
 use crate::routed::Routed;
 
-/// Of a request that a backend is asked for; `None` where its caller named a model and said no
-/// more.
+/// The routing part of a receipt, for the attempt at a leg; `None` where the caller named a model
+/// and gave no hints.
 pub(crate) fn account(call: &Call, leg: &Leg) -> Option<Box<Routing>> {
     let routed = leg.routed.as_deref()?;
     let silent = RouteHints::default();
@@ -54,7 +54,8 @@ pub(crate) fn account(call: &Call, leg: &Leg) -> Option<Box<Routing>> {
     }))
 }
 
-/// What the agent's owner should know; nothing where nothing was lost.
+/// The message for the agent's owner about features that the answer lacks; `None` where nothing was
+/// lost.
 fn owner_message_of(routed: &Routed, leg: &Leg) -> Option<Arc<str>> {
     let row = routed.subsystem.as_ref()?;
     let choice = leg.choice()?;

@@ -49,8 +49,8 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// Of a settled request; `None` where nothing was estimated, nothing was charged, or the
-    /// provider does not tell.
+    /// The estimate of a settled request; `None` where nothing was estimated, nothing was charged,
+    /// or the provider has no endpoint for its bills.
     pub(crate) fn of(record: &RequestRecord) -> Option<Self> {
         let receipt = record.receipt();
         let is_due = receipt.estimated
@@ -69,7 +69,7 @@ impl Estimate {
         })
     }
 
-    /// What was charged too much.
+    /// The amount charged beyond the real bill, spread included.
     fn excess(&self, bill: MicroUsd) -> Option<MicroUsd> {
         let due = ExactCost::ZERO
             .plus_each(bill, 1)?
@@ -163,7 +163,7 @@ impl Estimate {
     }
 }
 
-/// What the provider answered.
+/// The result of asking a provider for a bill.
 enum Look {
     Billed(MicroUsd),
     NotYet,

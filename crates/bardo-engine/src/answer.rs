@@ -38,9 +38,9 @@ pub(crate) struct Whole {
     pub(crate) figures: UsageFigures,
 }
 
-/// What the caller gets.
+/// An answer for the caller: the content of its headers, and its body.
 pub struct Answer {
-    /// What headers say of it.
+    /// The content of the headers.
     pub head: AnswerHead,
     /// The answer itself.
     pub body: AnswerBody,

@@ -240,7 +240,7 @@ async fn pay(
     Ok(signed.header)
 }
 
-/// What comes of a body within the bounds for errors.
+/// Reads the body of a provider's error, up to the limits of size and time for errors.
 async fn read_some(mut body: UpstreamBody) -> Bytes {
     let mut seen = BytesMut::new();
     let read = async {

@@ -28,7 +28,7 @@ impl Default for EpochEvents {
     }
 }
 
-/// What a key is made of.
+/// The values from which the prompt-cache key of a request is computed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CacheKey<'a> {
     /// The first part of the key, as the owner chose it.
@@ -39,7 +39,7 @@ pub(crate) struct CacheKey<'a> {
     pub(crate) name: &'a str,
     /// The session, phase and cycle of the agent: its session epoch. A new one makes a new key.
     pub(crate) hints: Option<&'a RouteHints>,
-    /// What of them counts.
+    /// The members of `hints` that start a new key when they change.
     pub(crate) epoch: EpochEvents,
 }
 

@@ -34,7 +34,7 @@ pub struct Call {
     read_in: Duration,
 }
 
-/// What reading a request found in its body.
+/// The members of a request that the first scan of its body has read.
 pub(crate) struct Top {
     pub(crate) request_body: RequestBody,
     pub(crate) model: String,
@@ -122,7 +122,7 @@ impl Call {
         &self.forward
     }
 
-    /// What is asked.
+    /// The body of the request, as bytes and in neutral form.
     pub(crate) fn request_body(&self) -> &RequestBody {
         &self.request_body
     }

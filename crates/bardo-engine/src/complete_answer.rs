@@ -21,7 +21,8 @@ use crate::shape::{AnswerMode, Shaped};
 pub(crate) struct CompleteAnswer {
     /// The provider's bytes, in the pieces in which they came.
     pub(crate) bytes: Vec<Bytes>,
-    /// What it says; `None` where nothing has to know, or a relayed answer could not be read.
+    /// The answer in neutral form; `None` where no stage needs it, or a relayed answer could not be
+    /// read.
     pub(crate) response: Option<ChatResponse>,
     /// The usage that the provider reported.
     pub(crate) usage: Option<Usage>,
@@ -30,12 +31,12 @@ pub(crate) struct CompleteAnswer {
     pub(crate) meter: Option<Meter>,
 }
 
-/// What is read of an answer.
+/// How far an answer is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// What it says, too.
+    /// Into its neutral form.
     Decoded,
-    /// What it says where it is translated; a relayed one is only looked at.
+    /// Into its neutral form where it is translated; a relayed answer is only scanned.
     AsRelayed,
 }
 
@@ -208,7 +209,7 @@ pub(crate) fn failed_before_content(fault: Fault) -> Failure {
     }
 }
 
-/// What a decoder has to know of the request.
+/// The context of the request for the decoder of its answer.
 fn context(call: &Call, shaped: &Shaped) -> DecodeContext {
     if let AnswerMode::Transcode(translation) = &shaped.mode {
         return translation.decode.clone();

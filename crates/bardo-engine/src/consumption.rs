@@ -22,7 +22,7 @@ const TOKEN_BYTES: u64 = 4;
 /// Smallest number of bytes of content per token, over a whole answer.
 const TOKEN_BYTES_MIN: u64 = 3;
 
-/// What is known of the work of a provider for one request, beside the usage that it reports.
+/// The work of a provider for one request, as far as it is known beside the reported usage.
 pub(crate) struct Consumption {
     task: Task,
     dialect: Dialect,
@@ -61,7 +61,7 @@ impl Consumption {
         }
     }
 
-    /// What is wanted of the provider.
+    /// The kind of work: an answer, a count of tokens, or vectors.
     pub(crate) fn task(&self) -> Task {
         self.task
     }

@@ -80,7 +80,7 @@ struct Failover<'a> {
     last: Option<UpstreamFailure>,
     /// A provider answered, and its answer must not be handed over.
     withheld: Option<EngineError>,
-    /// Whom to ask once more, and when.
+    /// The backend to call once more, and the moment for it.
     again: Option<Again>,
     /// The backend that was passed over because it wants to be left alone, for the shortest time.
     paused: Option<(usize, Duration, FaultClass)>,
@@ -133,7 +133,7 @@ impl<'a> Failover<'a> {
         }
     }
 
-    /// What is left of the time for the whole request.
+    /// The rest of the time limit for the whole request.
     fn left(&self) -> Duration {
         let total = self.call.snapshot().deadlines.total;
         total.saturating_sub(self.started.elapsed())

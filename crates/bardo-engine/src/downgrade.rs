@@ -117,7 +117,7 @@ fn takes_free(plan: &Plan) -> bool {
         .is_some_and(|routed| routed.instead_of.is_none() && routed.intent.quality <= Quality::Low)
 }
 
-/// What is left to spend.
+/// The amount that can still be spent, read from the refusal of a hold.
 fn room(short: &EngineError) -> MicroUsd {
     match short {
         EngineError::Funds { available, .. } => *available,

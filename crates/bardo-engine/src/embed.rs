@@ -32,7 +32,7 @@ use crate::shape::{AnswerMode, Shaped, headers};
 use crate::unseen::Accepted;
 use crate::usage_figures::UsageFigures;
 
-/// What the translated form needs of the caller's request.
+/// The members of the caller's request that the translated form needs.
 #[derive(Deserialize)]
 struct WantedVectors {
     input: Input,

@@ -85,7 +85,7 @@ impl Engine {
         self.settler.waiting()
     }
 
-    /// What the engine works with.
+    /// The clock, stores, transport and other ports that the engine was made with.
     #[must_use]
     pub fn services(&self) -> &Services {
         &self.services

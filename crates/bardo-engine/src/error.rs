@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 pub struct UpstreamFailure {
     /// The backend that failed last.
     pub backend: String,
-    /// What it said, or what happened to the connection.
+    /// The provider's error, or the failure of the connection to it.
     pub fault: Fault,
     /// How many backends were tried.
     pub attempts: u32,
@@ -46,7 +46,7 @@ pub struct UnpaidRequest {
     pub price: MicroUsd,
     /// How it can be paid.
     pub requirement: PaymentRequirement,
-    /// What is left of the caller's limits.
+    /// The rest of the caller's rate limits.
     pub limits: Option<Box<Admission>>,
 }
 
@@ -75,7 +75,8 @@ pub enum EngineError {
     Refused {
         /// As the caller named it.
         model: String,
-        /// What is missing, who lacks it, and what would mend it.
+        /// The missing right or feature, the party that lacks it, and the change that would mend
+        /// it.
         refusal: Box<Refusal>,
     },
     /// The key's tier does not come with such protection.
@@ -91,7 +92,7 @@ pub enum EngineError {
     NoOperation {
         /// As the caller named it.
         model: String,
-        /// What was asked.
+        /// The operation that was requested.
         operation: &'static str,
     },
     /// A feature that the caller requires would be lost.
@@ -101,7 +102,7 @@ pub enum EngineError {
     Required {
         /// Name of the feature.
         feature: String,
-        /// What would have happened.
+        /// The damage that the setting would have caused.
         detail: String,
     },
     /// The provider failed, or all that were tried.
@@ -144,13 +145,13 @@ pub enum EngineError {
     /// The account has too little.
     #[error("the request can cost up to {needed} USD, but only {available} USD are available")]
     Funds {
-        /// What has to be held.
+        /// The amount to hold.
         needed: MicroUsd,
-        /// What there is.
+        /// The amount that is available.
         available: MicroUsd,
         /// The limit of output, in tokens of one answer, that could be paid; `None`: none could.
         fits_max_tokens: Option<u64>,
-        /// What is left of the caller's limits.
+        /// The rest of the caller's rate limits.
         limits: Option<Box<Admission>>,
     },
     /// The account does not pay for the request, and the caller can.
@@ -167,18 +168,18 @@ pub enum EngineError {
         window: CapWindow,
         /// The cap, as far as this request may use it.
         limit: MicroUsd,
-        /// What is kept of the cap beyond that, for protected subsystems.
+        /// The part of the cap beyond that, which is reserved for protected subsystems.
         reserved: MicroUsd,
-        /// What is spent and held of it.
+        /// The part of the cap that is spent or held.
         used: MicroUsd,
-        /// What has to be held.
+        /// The amount to hold.
         needed: MicroUsd,
         /// The limit of output, in tokens of one answer, for which there is room; `None`: there is
         /// none for any.
         fits_max_tokens: Option<u64>,
         /// Milliseconds until the window ends; `None`: it does not.
         retry_after_ms: Option<u64>,
-        /// What is left of the caller's limits.
+        /// The rest of the caller's rate limits.
         limits: Option<Box<Admission>>,
     },
     /// The books do not answer. That says nothing about the caller's money.
@@ -196,7 +197,7 @@ pub enum EngineError {
         schema: String,
         /// How often the model was asked.
         tries: u8,
-        /// What is wrong with the last answer, and where; a few at most.
+        /// The violations of the schema by the last answer, with their places; a few at most.
         errors: Vec<String>,
     },
     /// As many requests are under way as can be settled.

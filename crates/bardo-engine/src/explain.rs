@@ -26,7 +26,7 @@ pub struct ExplainedLeg {
     pub model: String,
     /// Tokens of one answer at most, where the request carries a limit.
     pub output_limit: Option<u64>,
-    /// What the answer would be said to lack.
+    /// The features that an answer by this leg would be reported to lack.
     pub degraded: Vec<Degradation>,
 }
 
@@ -35,13 +35,13 @@ pub struct ExplainedLeg {
 pub struct Explained {
     /// The model as the caller named it.
     pub model: String,
-    /// Who was looked at, and what came out.
+    /// The candidates that were considered, with the reasons for and against each.
     pub explanation: Explanation,
     /// How the model is to be set up.
     pub wanted: Option<Wanted>,
-    /// What of it the chosen model takes.
+    /// The part of these settings that the chosen model takes.
     pub applied: Option<Applied>,
-    /// What the answer would be said to lack.
+    /// The features that the answer would be reported to lack.
     pub degraded: Vec<Degradation>,
     /// The value of the header `x-bardo-degraded`.
     pub degraded_list: String,
@@ -126,7 +126,7 @@ impl Engine {
     }
 }
 
-/// What is shown of one leg.
+/// The description of one leg.
 fn choice(leg: &Leg, explanation: &Explanation) -> RoutedCandidate {
     if let Some(choice) = leg.choice() {
         return choice.clone();

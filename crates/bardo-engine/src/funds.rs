@@ -27,7 +27,7 @@ const TOKENS_MAX: u64 = 1 << 32;
 /// A hold on its way to the disk.
 pub(crate) type Persisting = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
-/// What is held for a request, and what it is billed by.
+/// The money that is held for a request, and the prices by which it is billed.
 #[derive(Default)]
 pub(crate) struct RequestFunds {
     /// The price at the backend of the last attempt; `None` where none is known.
@@ -42,7 +42,7 @@ pub(crate) struct RequestFunds {
     prompt_bound: u64,
     estimate: Option<MicroUsd>,
     hold: Option<MicroUsd>,
-    /// What the account could still spend besides, when the ledger last told.
+    /// The balance beside the hold, as the ledger last reported it.
     available: Option<MicroUsd>,
     persisting: Option<Persisting>,
     /// The answer was ended because the money was.
@@ -52,7 +52,7 @@ pub(crate) struct RequestFunds {
     command: Option<Settle>,
     /// The charge for a stored answer; `None` where a provider is called.
     served: Option<MicroUsd>,
-    /// What the request took of its agent's seed.
+    /// The part of its agent's seed that the request has taken.
     seed_taken: Option<Arc<SeedTaken>>,
     /// The part of the seed that the backend of the last attempt draws on.
     seed: Option<Arc<SeedTaken>>,
@@ -95,7 +95,7 @@ impl RequestFunds {
         self.slices
     }
 
-    /// What the account had when the ledger last told, with the hold.
+    /// The balance of the account with the hold, as the ledger last reported it.
     pub(crate) fn known(&self) -> Option<MicroUsd> {
         match (self.available, self.hold) {
             (Some(available), Some(held)) => available.checked_add(held),
@@ -167,7 +167,7 @@ impl RequestFunds {
         }
     }
 
-    /// What the answer comes to so far, with at least so many tokens of output.
+    /// The cost of the answer so far, with at least `output` tokens of output.
     pub(crate) fn metered(&self, receipt: &Receipt, output: u64) -> Option<MicroUsd> {
         let price = self.price?;
         let rate = receipt.amounts.spread_rate;

@@ -12,7 +12,7 @@ use bardo_types::receipt::{PaymentMode, Receipt};
 use crate::header_lists::{degraded_list, warnings_list};
 use crate::record::RequestRecord;
 
-/// What the headers of an answer say.
+/// The content of an answer's headers.
 #[derive(Debug, Clone, Default)]
 pub struct AnswerHead {
     /// Id of the request, which its receipt has too; `None` for requests without a receipt.
@@ -23,19 +23,23 @@ pub struct AnswerHead {
     pub model: Arc<str>,
     /// The backend that answers.
     pub backend: Arc<str>,
-    /// What was lost, as a header value; empty when nothing.
+    /// The requested features that the answer lacks, as a header value; empty where none is
+    /// lacking.
     pub degraded: String,
-    /// What was not understood of the hints, or has no effect, as a header value; empty when nothing.
+    /// The warnings about hints that were not understood or have no effect, as a header value;
+    /// empty where there are none.
     pub warnings: String,
-    /// What the claim of attested hardware rests on; `None` where none is made.
+    /// The evidence for the claim that the model runs in attested hardware; `None` where no claim
+    /// is made.
     pub tee: Option<TeeEvidence>,
     /// The provider's own request id.
     pub upstream_request_id: Option<Arc<str>>,
     /// `hash`, `semantic`, `miss` or `bypass`.
     pub cache: Cow<'static, str>,
-    /// What was done to make it cheaper.
+    /// The measures that made the answer cheaper.
     pub optimizations: Vec<Cow<'static, str>>,
-    /// What it can cost, where it can cost anything and the final figures are not known yet.
+    /// The most that the answer can cost, where it is billed and the final figures are not known
+    /// yet.
     pub estimate: Option<MicroUsd>,
     /// The final figures, where they are known at the start.
     pub figures: Option<Figures>,
@@ -43,24 +47,25 @@ pub struct AnswerHead {
     pub unbilled: bool,
     /// No price is known, so that no cost can be.
     pub unpriced: bool,
-    /// What the account had at least, when that was last told; holds are not taken off.
+    /// A lower bound of the account's balance, as the ledger last reported it; holds are not
+    /// subtracted.
     pub funds: Option<MicroUsd>,
-    /// What is left of the caller's limits.
+    /// The rest of the caller's rate limits.
     pub limits: Option<Admission>,
 }
 
-/// What an answer came to.
+/// The final figures of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
     /// The party that pays for the request.
     pub mode: PaymentMode,
-    /// What it costs, whoever pays; `None` where that is not known.
+    /// The cost, whichever party pays; `None` where it is not known.
     pub cost: Option<MicroUsd>,
-    /// What was saved against the list price.
+    /// The difference to the list price, where the answer was cheaper.
     pub savings: Option<MicroUsd>,
-    /// What was added to the provider's cost.
+    /// The addition to the provider's cost.
     pub spread: MicroUsd,
-    /// Of the account, afterwards.
+    /// The balance of the account after the request.
     pub balance: Option<MicroUsd>,
 }
 
@@ -77,7 +82,7 @@ impl Figures {
 }
 
 impl AnswerHead {
-    /// Of an answer that has begun.
+    /// The head of an answer that has begun to stream.
     pub(crate) fn begun(record: &RequestRecord) -> Self {
         let receipt = record.receipt();
         let routing = receipt.routing.as_deref();
@@ -103,7 +108,7 @@ impl AnswerHead {
         }
     }
 
-    /// Of a whole answer, with the figures that are known.
+    /// The head of a whole answer, with the figures that are known.
     pub(crate) fn whole(record: &RequestRecord) -> Self {
         let receipt = record.receipt();
         Self {

@@ -31,11 +31,11 @@ pub(crate) const ANSWER_MAX: usize = 1 << 20;
 /// All kept answers together.
 const ANSWERS_MAX: usize = 64 << 20;
 
-/// What is known of the requests that came with a key.
+/// The requests with an `Idempotency-Key`: those in progress, and the answers that are kept.
 #[derive(Clone)]
 pub struct Idempotency(Arc<Mutex<KeyTable>>);
 
-/// What to do with a request that has a key.
+/// The decision about a request with a key.
 pub enum Claim {
     /// This request is the first: carry it out.
     Run(Claimed),
@@ -54,7 +54,7 @@ pub enum Claim {
 /// An answer as it was given.
 #[derive(Debug)]
 pub struct Kept {
-    /// What its headers said.
+    /// The content of the first answer's headers.
     pub head: AnswerHead,
     /// All of it.
     pub body: KeptBody,

@@ -25,14 +25,14 @@ pub(crate) struct Leg {
     pub(crate) endpoint: Arc<Endpoint>,
     /// The dialect that is spoken there.
     pub(crate) dialect: Dialect,
-    /// What the router decided, where the caller left anything to it.
+    /// The decision of the router; `None` where the caller named a model and left nothing to it.
     pub(crate) routed: Option<Arc<Routed>>,
     pub(crate) settings: Settings,
     /// Tokens of the prompt with all that the settings add; rather too many than too few.
     pub(crate) prompt_bound: u64,
     /// Tokens of one answer at most, where the request carries a limit there.
     pub(crate) output_bound: Option<u64>,
-    /// What it costs; `None` where it must not be billed.
+    /// The price; `None` where the leg must not be billed.
     pub(crate) price: Option<Price>,
     /// The model is known to think about this request without showing it.
     pub(crate) reasons_unseen: bool,
@@ -49,7 +49,7 @@ pub(crate) enum Settings {
 }
 
 impl Settings {
-    /// What the profile and the limits on costs came to; `None` where there are none.
+    /// The settings after the profile and the limits on costs; `None` where neither applies.
     pub(crate) fn applied(&self) -> Option<&Applied> {
         match self {
             Self::Untouched => None,
@@ -96,7 +96,7 @@ impl Leg {
         wished.zip(got).is_none_or(|(wished, got)| got >= wished)
     }
 
-    /// What it lacks of what was required or preferred.
+    /// The required or preferred features that the leg lacks.
     pub(crate) fn lost(&self) -> Vec<Degradation> {
         let routed = self.routed.as_ref();
         routed.map_or_else(Vec::new, |routed| routed.lost(&self.candidate))

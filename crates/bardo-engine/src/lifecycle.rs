@@ -28,14 +28,14 @@ const UNKNOWN_WAIT: Duration = Duration::from_millis(500);
 
 /// A state before the end.
 pub(crate) trait Stage {
-    /// What becomes of a request that is given up in this state.
+    /// Ends a request that is dropped in this state.
     fn abandoned(kept: QueuedRecord);
 }
 
 /// Known to be well formed; the limits may have been asked.
 pub(crate) enum Admitted {}
-/// What it can cost is held, where it costs anything; nothing is sent, or nothing of what was sent
-/// has been carried out.
+/// The most that the request can cost is held, where it costs anything. Nothing was sent, or
+/// nothing that was sent has been carried out.
 pub(crate) enum Reserved {}
 /// A provider has it, and the caller has nothing yet.
 pub(crate) enum Sent {}

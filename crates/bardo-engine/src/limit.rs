@@ -95,7 +95,7 @@ impl Engine {
         Ok(Limited { call, life })
     }
 
-    /// What the limits are asked; `None` where none apply.
+    /// The request to the limits of the caller; `None` where no limits apply.
     fn limit_request(&self, call: &Call) -> Option<LimitRequest> {
         let Payer::Prepaid(terms) = &call.principal().payer else {
             return None;

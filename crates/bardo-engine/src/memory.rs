@@ -399,7 +399,7 @@ mod tests {
         assert_eq!(request.messages[0].parts, spoken);
     }
 
-    /// What a client sends back in place of the thinking that it got.
+    /// The parts that a client sends back in place of the thinking in an answer.
     fn restored(thoughts: Vec<Reasoning>) -> Vec<Part> {
         let memory = Memory::default();
         memory.keep_calls("alice", &response(), SecurityClass::Standard);

@@ -100,9 +100,9 @@ impl Meter {
         self.delivered.count()
     }
 
-    /// What to charge for: what the provider reported, where it reported all of it; for what is
-    /// missing, our count of the prompt and of what was delivered. Says whether anything was
-    /// counted here.
+    /// The usage to charge for: the provider's report where it is complete, else our count of the
+    /// prompt and of the delivered output in place of the missing members. The flag tells whether
+    /// anything was counted here.
     ///
     /// `complete` says that the provider told why the answer ended, so that its counts are its
     /// last. Before that they may be of any moment, and more may have been delivered since.

@@ -12,7 +12,7 @@ use crate::received::{Principal, Task};
 pub struct PricedRequest<'a> {
     /// The caller and its terms.
     pub principal: &'a Principal,
-    /// What the caller wants.
+    /// The kind of work that is requested.
     pub task: Task,
     /// The caller's dialect.
     pub dialect: Dialect,
@@ -25,8 +25,8 @@ pub struct PricedRequest<'a> {
 /// Asks callers to pay for single requests. Without an implementation such callers are refused for
 /// want of money.
 pub trait Offers: Send + Sync {
-    /// What the caller has to be shown so that it can pay for the request; `None`: the request is
-    /// not for sale, and the caller is refused.
+    /// The headers and members that show the caller how to pay for the request; `None` where the
+    /// request is not for sale, and the caller is refused.
     fn requirement<'a>(
         &'a self,
         request: PricedRequest<'a>,

@@ -10,7 +10,7 @@ use crate::idempotency::{ANSWER_MAX, Claimed, Idempotency, Kept, KeptBody, Recor
 use crate::relay::ReplyStream;
 
 impl Engine {
-    /// What is known of requests that came with an `Idempotency-Key`.
+    /// The table of requests that came with an `Idempotency-Key`.
     #[must_use]
     pub fn idempotency(&self) -> &Idempotency {
         &self.idempotency

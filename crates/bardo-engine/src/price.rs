@@ -10,7 +10,8 @@ use crate::snapshot::Snapshot;
 /// The fee of a search where no list says it.
 pub(crate) const USUAL_SEARCH_FEE: MicroUsd = MicroUsd::new(10_000);
 
-/// What is added to costs for a caller: the spread of its terms, its tier or the configuration.
+/// The addition to costs for a caller: the spread of its terms, of its tier, or of the
+/// configuration.
 pub(crate) fn rate(principal: &Principal, snapshot: &Snapshot) -> BasisPoints {
     match &principal.payer {
         Payer::Owner => BasisPoints::ZERO,

@@ -5,7 +5,7 @@ use bardo_access::{Admission, LimitRequest, LimitStore};
 /// A provider's count of tokens is believed up to so many times what the request can come to.
 const TIMES_BELIEVED: u64 = 4;
 
-/// What was taken from the limits of a caller; nothing where none apply.
+/// The part of a caller's rate limits that a request has taken; empty where no limits apply.
 #[derive(Default)]
 pub(crate) struct Quota {
     taken: Option<Taken>,

@@ -48,7 +48,7 @@ pub(crate) struct ReceiptBuilder {
     holds_back: bool,
     /// How the answer broke off after its first content.
     broke: Option<FaultClass>,
-    /// What was paid for the attempts at the last leg alone.
+    /// The payments for the attempts at the last leg alone.
     payments: Payments,
     /// The first attempt at the last leg.
     first_attempt: usize,
@@ -62,7 +62,7 @@ pub(crate) struct Served {
     pub(crate) model: Arc<str>,
     /// The usage when it was made.
     pub(crate) usage: Option<Usage>,
-    /// What it lacks.
+    /// The requested features that the answer lacks.
     pub(crate) degraded: Vec<Degradation>,
     /// The charge, where the caller is charged at all.
     pub(crate) charge: MicroUsd,
@@ -321,7 +321,7 @@ impl ReceiptBuilder {
     }
 }
 
-/// What is counted.
+/// Counting of work and usage.
 impl ReceiptBuilder {
     /// Counts the answer with this meter from now on.
     pub(crate) fn meter_with(&mut self, meter: Option<Meter>) {

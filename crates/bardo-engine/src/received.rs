@@ -11,7 +11,7 @@ use http::HeaderMap;
 
 use crate::hints::Hints;
 
-/// What the caller wants.
+/// The kind of work that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     /// Generate an answer.
@@ -22,7 +22,7 @@ pub enum Task {
     Embeddings,
 }
 
-/// Who calls, as the authenticator established it.
+/// The identity of the caller, as the authenticator established it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// The account; partitions everything that is remembered.
@@ -31,7 +31,7 @@ pub struct Principal {
     pub payer: Payer,
 }
 
-/// Who pays for what is billed.
+/// The party that pays for billed requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payer {
     /// The operator calls: metered, not charged.
@@ -77,7 +77,7 @@ pub struct Received {
     pub request_id: RequestId,
     /// The caller's own id for it, which it may have used before.
     pub client_request_id: Option<Arc<str>>,
-    /// What is wanted.
+    /// The kind of work that is requested.
     pub task: Task,
     /// The caller's dialect.
     pub dialect: Dialect,

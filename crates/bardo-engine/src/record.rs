@@ -30,7 +30,8 @@ use crate::services::Services;
 use crate::shape::Shaped;
 use crate::unseen::Work;
 
-/// What one request has come to so far, and what has to be settled.
+/// The state of one request: its receipt so far, its money, its quota, and all that has to be
+/// settled.
 pub(crate) struct RequestRecord {
     services: Arc<Services>,
     health: Arc<HealthRecords>,
@@ -39,7 +40,7 @@ pub(crate) struct RequestRecord {
     quota: Quota,
 }
 
-/// What the stages may read of a request.
+/// Read access for the stages.
 impl RequestRecord {
     /// A request that was read. Nothing is held for it.
     pub(crate) fn new(services: Arc<Services>, health: Arc<HealthRecords>, call: &Call) -> Self {
@@ -87,7 +88,7 @@ impl RequestRecord {
         self.funds.slices()
     }
 
-    /// What the account had when the ledger last told, with the hold.
+    /// The balance of the account with the hold, as the ledger last reported it.
     pub(crate) fn funds_known(&self) -> Option<MicroUsd> {
         self.funds.known()
     }
@@ -107,7 +108,7 @@ impl RequestRecord {
         self.funds.pays_for_another(self.receipt())
     }
 
-    /// What the answer comes to so far, with at least so many tokens of output.
+    /// The cost of the answer so far, with at least `output` tokens of output.
     pub(crate) fn metered(&self, output: u64) -> Option<MicroUsd> {
         self.funds.metered(self.receipt(), output)
     }
@@ -128,7 +129,7 @@ impl RequestRecord {
     }
 }
 
-/// What the stages report of a request.
+/// Reports of the stages.
 impl RequestRecord {
     /// Notes what was taken from the limits of the caller.
     pub(crate) fn admitted(&mut self, request: LimitRequest, admission: Admission) {

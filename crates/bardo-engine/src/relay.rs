@@ -79,7 +79,7 @@ pub struct ReplyStream {
     started: Instant,
     last_sent: Instant,
     watch: Option<AnswerMonitor>,
-    /// What must not stand in a failure that the caller reads.
+    /// The credential that is removed from failures before the caller reads them.
     secret: Option<Secret>,
     books: Books,
     in_usage: UsageFigures,
@@ -88,7 +88,7 @@ pub struct ReplyStream {
     figures: Option<Figures>,
 }
 
-/// Who pays for a stream.
+/// The books of a stream: the request that pays for it, until it is settled.
 enum Books {
     /// The request is settled when the stream ends.
     Open(Lifecycle<Flowing>),
@@ -226,7 +226,7 @@ impl ReplyStream {
         }
     }
 
-    /// Who is to know when the answer breaks off.
+    /// Names the monitor that is told when the answer breaks off.
     pub(crate) fn watched_by(&mut self, watch: AnswerMonitor) {
         self.watch = Some(watch);
     }
@@ -268,7 +268,7 @@ impl ReplyStream {
         Poll::Ready(Ok(()))
     }
 
-    /// What the request has run up. There until the stream is over.
+    /// The record of the request. It exists until the stream is over.
     pub(crate) fn record(&self) -> &RequestRecord {
         match &self.books {
             Books::Open(life) => life.record(),
@@ -290,7 +290,7 @@ impl ReplyStream {
         }
     }
 
-    /// What it came to, once it is over and settled; for trailers.
+    /// The final figures, once the stream is over and settled; they are sent as trailers.
     #[must_use]
     pub fn figures(&self) -> Option<&Figures> {
         self.figures.as_ref()

@@ -25,7 +25,7 @@ use crate::shape::{AnswerMode, Shaped};
 /// Number of faults of an answer that an error names.
 const FAULTS_SHOWN: usize = 3;
 
-/// What came of the second try.
+/// The result of the second attempt to keep a schema.
 struct Second {
     /// The request as it was sent.
     shaped: Shaped,

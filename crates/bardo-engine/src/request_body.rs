@@ -18,7 +18,7 @@ use crate::memory::Memory;
 use crate::received::Task;
 use crate::size::Size;
 
-/// What a request says, as bytes and, once a stage needs it, in neutral form.
+/// The body of a request, as bytes and, once a stage needs it, in neutral form.
 pub(crate) struct RequestBody {
     task: Task,
     dialect: Dialect,

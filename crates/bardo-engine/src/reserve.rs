@@ -149,8 +149,8 @@ impl Engine {
         is_short.then(|| free().or_else(cheaper)).flatten()
     }
 
-    /// What the request probably costs at the backend that is asked first: what is usual there, not
-    /// the worst case, which is what is held.
+    /// The probable cost of the request at the first leg, from usual lengths; the hold covers the
+    /// worst case instead.
     fn expected(&self, call: &Call, plan: &Plan) -> Option<MicroUsd> {
         const TOKEN_BYTES: u64 = 4;
         let leg = plan.legs().iter().find(|leg| !leg.endpoint.direct)?;
@@ -327,7 +327,7 @@ pub(crate) async fn persist_soon(ledger: &Arc<dyn Holds>, record: &mut RequestRe
     record.persists(rest);
 }
 
-/// What could be held instead.
+/// The largest amount that could be held instead, read from a refusal.
 fn room(refusal: &LedgerRefusal) -> MicroUsd {
     match refusal {
         LedgerRefusal::Insufficient { available, .. } => *available,
@@ -480,7 +480,7 @@ fn billed(call: &Call, plan: &Plan) -> Vec<hold::HoldCandidate> {
     billed.filter_map(|leg| leg.reckoned(call)).collect()
 }
 
-/// What has to be known to size a hold for a plan.
+/// The values by which the hold for a plan is sized.
 fn ask<'a>(call: &Call, plan: &Plan, candidates: &'a [hold::HoldCandidate]) -> HoldQuery<'a> {
     let size = call.size();
     let billed = || plan.legs().iter().filter(|leg| !leg.endpoint.direct);

@@ -171,7 +171,7 @@ impl Engine {
         Ok(whole_answer(sent, upstream, body, figures))
     }
 
-    /// What remembers the answer's state for the caller's next request.
+    /// The callback that keeps the state of an answer for the caller's next request.
     pub(crate) fn remember(self: &Arc<Self>, call: &Call, translation: &Translation) -> OnComplete {
         let engine = Arc::clone(self);
         let principal = call.principal().account.as_str().to_owned();

@@ -18,14 +18,14 @@ use crate::shape::{AnswerMode, Shaped};
 /// The name of a schema to which its caller gave none.
 const NAMELESS: &str = "response";
 
-/// What an answer is held to.
+/// The schema that an answer has to keep.
 pub(crate) struct SchemaContract {
     pub(crate) check: SchemaCheck,
     /// Nobody may get an answer that misses it.
     pub(crate) is_strict: bool,
 }
 
-/// What a check says of an answer.
+/// The result of checking an answer against its schema.
 #[derive(Debug, PartialEq)]
 pub(crate) enum SchemaVerdict {
     Kept,
@@ -158,7 +158,7 @@ fn text_of(choice: &Choice) -> String {
     choice.parts.iter().filter_map(words).collect()
 }
 
-/// What the first answer says.
+/// The text of an answer's first choice.
 pub(crate) fn text(answer: &ChatResponse) -> String {
     answer.choices.first().map(text_of).unwrap_or_default()
 }

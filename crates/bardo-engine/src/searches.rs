@@ -12,7 +12,7 @@ use tokio::time::Instant;
 const CYCLES_MAX: usize = 10_000;
 /// A cycle is over when nothing was heard of it for so long.
 const CYCLE: Duration = Duration::from_secs(24 * 3600);
-/// What the searches of each cycle have cost.
+/// The cost of web searches so far, by cycle of an agent.
 #[derive(Debug, Default)]
 pub(crate) struct Searches(Mutex<HashMap<String, Spent>>);
 

@@ -35,7 +35,7 @@ impl Engine {
         self.bankr_credit.set(credit);
     }
 
-    /// What is left today of the seed of an agent.
+    /// The rest of an agent's seed for today.
     pub(crate) fn seed_left(&self, principal: &Principal, golem: Option<&str>) -> MicroUsd {
         let day = self.services.clock.now_ms() / DAY_MS;
         self.seeds.left(&agent_of(principal, golem), day)
@@ -77,7 +77,7 @@ impl Engine {
     }
 }
 
-/// What the request costs at most at a leg; `None` where nobody knows.
+/// The most that the request can cost at a leg; `None` where that is not known.
 fn worst(call: &Call, leg: &Leg) -> Option<MicroUsd> {
     let reckoned = leg.reckoned(call)?;
     let size = call.size();

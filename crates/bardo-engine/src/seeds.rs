@@ -12,7 +12,7 @@ pub(crate) const DAY_MS: u64 = 86_400_000;
 /// Number of agents in memory before those of earlier days are forgotten.
 const AGENTS_MAX: usize = 10_000;
 
-/// What an agent has spent of its seed on one day.
+/// The amount that an agent has spent of its seed on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeedSpent {
     /// The account and the agent.
@@ -137,7 +137,7 @@ impl Seeds {
     }
 }
 
-/// What a call took of its agent's seed. What it did not cost is given back at its end.
+/// The part of its agent's seed that a call has taken. The unused rest is given back at its end.
 pub(crate) struct SeedTaken {
     seeds: Arc<Seeds>,
     agent: String,

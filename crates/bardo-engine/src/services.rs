@@ -32,7 +32,7 @@ pub trait EventSink: Send + Sync {
     }
 }
 
-/// What the engine works with.
+/// The ports and shared state that the engine works with.
 #[derive(Clone)]
 pub struct Services {
     /// The books; without them nobody is charged and prepaid callers are refused.

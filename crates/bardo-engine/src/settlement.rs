@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 
 use crate::record::RequestRecord;
 
-/// What the settler is told.
+/// A message to the settler.
 pub(crate) enum Message {
     /// This is over; settle it.
     Settle(Box<RequestRecord>),

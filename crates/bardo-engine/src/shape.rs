@@ -46,7 +46,7 @@ pub(crate) struct Shaped {
     pub(crate) grant: Grant,
     /// When the backend took it.
     pub(crate) accepted: Accepted,
-    /// What was paid for its attempts alone.
+    /// The payments for the attempts with this body alone.
     pub(crate) payments: Payments,
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum AnswerMode {
     Transcode(Box<Translation>),
 }
 
-/// What both codecs need to know.
+/// The context of a translation, for the decoder and the encoder.
 #[derive(Clone)]
 pub(crate) struct Translation {
     pub(crate) decode: DecodeContext,
@@ -71,7 +71,7 @@ pub(crate) struct Translation {
     pub(crate) textual: bool,
     /// The answer comes as the arguments of a tool.
     pub(crate) lift: Option<AnswerLift>,
-    /// What the profile holds the answer to.
+    /// The schema that the profile holds the answer to.
     pub(crate) schema: Option<SchemaCheck>,
     /// How well what is remembered of the answer has to be kept.
     pub(crate) class: SecurityClass,
@@ -137,7 +137,8 @@ struct Rendered {
     mode: AnswerMode,
 }
 
-/// What was lost though the caller requires it, unless it takes a degraded answer too.
+/// The name and the message of a required feature that was lost; `None` where the request takes a
+/// degraded answer.
 fn insisted_on(call: &Call, lost: &[Degradation]) -> Option<(String, String)> {
     let hints = call.hints();
     let route = hints.route.as_ref();
@@ -284,9 +285,9 @@ fn relayed(call: &Call, leg: &Leg, grant: Grant, settings: Vec<Edit>) -> Rendere
     }
 }
 
-/// What OpenRouter is told beside the request: in which order to ask the providers of a model that
-/// was chosen here, and, where the request should be kept private, to leave out those that keep what
-/// they read. It is never private for that.
+/// The edit that names OpenRouter the order of providers for a model that was chosen here and, for
+/// a request that should stay private, excludes providers that keep prompts. The backend does not
+/// count as private for that.
 fn preferences(leg: &Leg, own: Option<&str>) -> Option<Edit> {
     if leg.endpoint.service != Service::OpenRouter {
         return None;
@@ -435,7 +436,7 @@ pub(crate) fn unix_now() -> u64 {
         .map_or(0, |since| since.as_secs())
 }
 
-/// What travels on: an allow-list of the caller's headers, and ours.
+/// The headers of the outgoing request: the caller's that are on the allow-list, and our own.
 pub(crate) fn headers(call: &Call, endpoint: &Endpoint, dialect: Dialect) -> HeaderMap {
     let mut headers = endpoint.headers().clone();
     let accept = if call.stream() {

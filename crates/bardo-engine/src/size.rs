@@ -7,7 +7,7 @@ use bardo_wire::json::TopLevel;
 /// Searches that are reckoned with where a request offers them to the model.
 const SEARCHES: u64 = 5;
 
-/// What a request tells of its size.
+/// The size of a request, as far as its members tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     /// Tokens of the prompt, rather too many than too few.

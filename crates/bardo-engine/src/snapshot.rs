@@ -64,17 +64,17 @@ impl Resilience {
 /// How prepaid callers are charged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Billing {
-    /// What is added to costs where neither the key nor its tier says.
+    /// The addition to costs where neither the key nor its tier sets one.
     pub spread: BasisPoints,
     /// Tokens of output that are reckoned with where nobody says what the model writes at most.
     pub unknown_output: u64,
     /// After so long a hold is released by itself. Longer than any answer takes.
     pub hold_ttl: Duration,
-    /// What becomes of models that nobody priced.
+    /// The treatment of models without a price.
     pub unpriced: Unpriced,
 }
 
-/// What becomes of models that nobody priced.
+/// The treatment of models without a price.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unpriced {
     /// Paying callers may not use the model.
@@ -96,10 +96,10 @@ impl Billing {
     }
 }
 
-/// What the owner says of setting up models, whatever the subsystem.
+/// The owner's settings for setting up models, whatever the subsystem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetupPolicy {
-    /// What becomes of `min_p` where a model does not take it.
+    /// The treatment of `min_p` where a model does not take it.
     pub min_p_fallback: MinPFallback,
     /// The first part of keys for prompt caches.
     pub cache_key_prefix: String,
@@ -110,7 +110,7 @@ pub struct SetupPolicy {
     /// Whether profiles may let a provider search the web; `None`: where the owner's profile of the
     /// subsystem says so.
     pub web_search: Option<bool>,
-    /// What the searches of one cycle may cost.
+    /// The most that the web searches of one cycle may cost.
     pub web_search_budget: MicroUsd,
 }
 
@@ -134,7 +134,7 @@ pub struct Snapshot {
     pub router: Router,
     /// How the owner wants the models of subsystems set up, by subsystem.
     pub profiles: BTreeMap<String, InferenceProfile>,
-    /// What else the owner says of setting up models.
+    /// The owner's settings beside the profiles.
     pub setup: SetupPolicy,
     /// The backends, in the order of the roster's.
     pub endpoints: Vec<Arc<Endpoint>>,
@@ -195,7 +195,7 @@ impl Snapshot {
         &self.endpoints[candidate.backend]
     }
 
-    /// What a candidate costs; `None` where it must not be billed.
+    /// The price of a candidate; `None` where it must not be billed.
     pub(crate) fn price(&self, candidate: &Candidate) -> Option<Price> {
         match (candidate.entry.price, &self.billing.unpriced) {
             (Some(price), _) => Some(price),

@@ -7,8 +7,8 @@ use std::thread;
 use tokio::sync::Semaphore;
 
 thread_local! {
-    /// Whoever counts keeps a core busy: more at a time would only take memory, a stack and the
-    /// leavings of the allocator for each thread. Of each runtime's own, like its threads.
+    /// Limits the number of counting threads. A count keeps a core busy, so more threads would only
+    /// take memory. Each runtime has its own limit, like its threads.
     static ROOM: Arc<Semaphore> = Arc::new(Semaphore::new(
         thread::available_parallelism().map_or(1, NonZero::get),
     ));

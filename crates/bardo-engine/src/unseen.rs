@@ -86,7 +86,7 @@ impl Pace {
     }
 }
 
-/// What is known of how a model works with a backend.
+/// The observed speed and duration of a model at a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Work {
     pub(crate) pace: Pace,

@@ -22,7 +22,7 @@ pub(crate) enum UsageFigures {
 }
 
 impl UsageFigures {
-    /// What the hints of a request ask for.
+    /// The place of the figures that the hints of a request ask for.
     pub(crate) fn of(call: &Call) -> Self {
         if call.hints().metadata {
             Self::Added

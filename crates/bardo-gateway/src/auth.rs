@@ -77,7 +77,7 @@ impl From<KeyRefusal> for Denied {
 
 pub(crate) type AuthOutcome = Result<Principal, Denied>;
 
-/// Who calls, or whoever will tell.
+/// The result of an authentication, at once or after a check that takes time.
 #[must_use]
 pub(crate) enum Authentication {
     Now(AuthOutcome),
@@ -100,7 +100,7 @@ pub(crate) trait Authenticator: Send + Sync {
     fn authenticate(&self, credential: &str, from: IpAddr, now: Moment) -> Option<Authentication>;
 }
 
-/// What a caller is about to do.
+/// The right that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Looking: models, balance, usage, receipts.
@@ -109,7 +109,7 @@ pub(crate) enum Access {
     Spend,
 }
 
-/// What is known of a call before its caller is.
+/// A request before its caller is known.
 pub(crate) struct UnverifiedCall<'a> {
     pub(crate) headers: &'a HeaderMap,
     pub(crate) peer: IpAddr,
@@ -143,7 +143,7 @@ impl StoredKeys {
     }
 }
 
-/// What a [`Gatekeeper`] is made of.
+/// The credentials and bounds that a [`Gatekeeper`] checks.
 pub(crate) struct Credentials {
     pub(crate) fixed: StaticKeys,
     pub(crate) stored: Option<StoredKeys>,
@@ -201,7 +201,7 @@ impl Gatekeeper {
         }
     }
 
-    /// Who calls, if whoever it is may do what it is about to.
+    /// Authenticates the caller and checks that it may do what the request needs.
     pub(crate) fn admit(&self, call: &UnverifiedCall<'_>) -> Authentication {
         let now = Moment {
             unix_ms: self.clock.now_ms(),
@@ -288,7 +288,7 @@ async fn all_of_one_caller(first: Authentication, others: Vec<Authentication>) -
     }
 }
 
-/// What a key may be bound to.
+/// The bounds that a key may have beside its scopes.
 #[derive(Clone, Copy)]
 struct Bounds {
     peer: IpAddr,

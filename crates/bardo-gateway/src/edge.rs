@@ -49,7 +49,7 @@ use crate::route::{ApiRoute, percent_decoded, route};
 #[derive(Debug, Clone)]
 pub(crate) struct EdgeLimits {
     pub(crate) max_body: usize,
-    /// Of all bodies together.
+    /// Most bytes of all bodies together.
     pub(crate) max_bodies: usize,
     pub(crate) max_header: usize,
     pub(crate) read_timeout: Duration,
@@ -57,7 +57,7 @@ pub(crate) struct EdgeLimits {
     pub(crate) heartbeat: Duration,
 }
 
-/// What a reload may replace at the edge.
+/// The settings of the edge that a reload replaces.
 pub(crate) struct EdgePolicy {
     pub(crate) limits: EdgeLimits,
     pub(crate) cors: Cors,
@@ -89,7 +89,7 @@ type ApiReply = Response<ReplyBody>;
 type Answering =
     Pin<Box<dyn Future<Output = Result<(Answer, Option<Recorder>), EngineError>> + Send>>;
 
-/// What an answer to this caller needs besides its content.
+/// The values that an answer to this caller needs beside its content.
 struct Caller {
     peer: IpAddr,
     /// Ours; never used twice.

@@ -32,9 +32,9 @@ pub(crate) struct Problem {
     pub(crate) reason: Option<&'static str>,
     /// The model that the request names, for the log.
     pub(crate) model: Option<String>,
-    /// What is left of the caller's limits, where they were asked.
+    /// The rest of the caller's rate limits, where they were checked.
     pub(crate) limits: Option<Box<Admission>>,
-    /// What the account has, where that was the reason.
+    /// The balance of the account, where it was the reason.
     pub(crate) funds: Option<MicroUsd>,
     /// How the caller can pay for the request, where it can.
     pub(crate) requirement: Option<Box<PaymentRequirement>>,
@@ -144,7 +144,7 @@ impl Problem {
         )
     }
 
-    /// What the books would have said is not known, which is no "no".
+    /// Reports that the ledger does not answer. Its answer is unknown, which is not a refusal.
     pub(crate) fn store_unavailable(error: &impl std::fmt::Display) -> Self {
         tracing::warn!(%error, "the store does not answer");
         let message = "the ledger is unavailable; nothing was sent or charged; try again later";

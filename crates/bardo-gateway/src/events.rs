@@ -30,9 +30,9 @@ const BACKLOG: usize = 4_096;
 /// An event of the feed.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
-    /// Whose it is; nobody else sees it.
+    /// The account of the event; other accounts do not see it.
     pub(crate) account: AccountId,
-    /// What kind, e.g. `inference.completed`.
+    /// The kind of the event, e.g. `inference.completed`.
     pub(crate) name: &'static str,
     /// The event's data as JSON.
     pub(crate) json: Arc<str>,

@@ -16,7 +16,7 @@ const KEY_MAX: usize = 255;
 /// How long the answer to the first request is waited for; SDKs wait for ten minutes in all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a request is among those with the same key.
+/// The place of a request among those with the same key.
 pub(crate) enum IdempotencyOutcome {
     /// To be carried out: the first with its key, or one without a key.
     Fresh(Option<Claimed>),

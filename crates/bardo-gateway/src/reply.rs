@@ -30,7 +30,7 @@ pub(crate) enum ReplyBody {
     Feed(Feed),
 }
 
-/// What a caller takes behind a stream.
+/// The trailers of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Behind {
     /// No trailers follow.
@@ -40,7 +40,7 @@ pub(crate) enum Behind {
 }
 
 impl Behind {
-    /// What the headers of a request ask for.
+    /// The trailers that the headers of a request ask for.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         if takes_trailers(headers) {
             Self::Figures
@@ -59,7 +59,8 @@ pub(crate) fn stream(
     Trailers::new(RecordedStream::new(stream, recorder), behind)
 }
 
-/// What the head of an answer says, for an answer whose head was sent before that was known.
+/// The head of an answer as trailers, for an answer whose head had to be sent before its content
+/// was known.
 pub(crate) fn late_head(head: AnswerHead, dialect: Dialect) -> HeaderMap {
     let mut fields = HeaderMap::new();
     // Limits are of the moment of the request; they are not worth a trailer.

@@ -4,12 +4,12 @@ use bardo_engine::Task;
 use bardo_types::model::Dialect;
 use http::Method;
 
-/// What a request is for.
+/// The endpoint that a request is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ApiRoute {
     /// Work for the engine.
     Work {
-        /// What is wanted.
+        /// The kind of work.
         task: Task,
         /// The dialect that the path means.
         dialect: Dialect,
@@ -22,17 +22,17 @@ pub(crate) enum ApiRoute {
     Models,
     /// A single model.
     Model(String),
-    /// What the caller's account stands at.
+    /// The balance of the caller's account.
     Balance,
-    /// What it came to, by day.
+    /// The usage of the caller's account, by day.
     Usage,
     /// The caps of the caller's key.
     Caps,
     /// New caps for the caller's key.
     ChangeCaps,
-    /// What happens, as it happens.
+    /// The feed of events.
     Events,
-    /// What happened to one request.
+    /// The receipt of one request.
     Receipt(String),
     /// Alive, ready, or both.
     Health,

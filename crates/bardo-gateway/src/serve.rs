@@ -46,7 +46,7 @@ const SETTLE_TIMEOUT_FORCED: Duration = Duration::from_millis(800);
 /// The time limit for background tasks after all requests have ended.
 const RUNTIME_SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// What stays the same over the process's life.
+/// The state that stays the same for the life of the process.
 struct ProcessState {
     edge: Arc<Edge>,
     /// The keys of the store, if there is one.
@@ -188,7 +188,7 @@ fn workers(configured: usize) -> usize {
     }
 }
 
-/// What answers clients.
+/// Builds the handler of the data listener.
 fn edge(
     loaded: &Loaded,
     stores: &ProcessStores,

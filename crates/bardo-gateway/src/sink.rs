@@ -122,7 +122,7 @@ impl EventSink for Nowhere {
     fn attempt_failed(&self, _: &str, _: &str, _: &Fault) {}
 }
 
-/// What the owner should know of an answer that lacks something.
+/// The message for the agent's owner about an answer that lacks something.
 fn owner_message(receipt: &Receipt) -> String {
     let routing = receipt.routing.as_deref();
     let row = routing.and_then(|routing| routing.subsystem.as_deref());

@@ -145,7 +145,7 @@ impl ProcessStores {
         Ok(count)
     }
 
-    /// What acts on these stores.
+    /// The operations of the command line and the admin API on these stores.
     pub(crate) fn operator(&self) -> Operator {
         Operator {
             ledger: Arc::clone(&self.ledger),

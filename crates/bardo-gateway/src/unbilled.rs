@@ -27,8 +27,8 @@ pub(crate) fn configured(flag: Option<&Path>) -> Vec<String> {
     names(&assemble::backends(&config).unwrap_or_default())
 }
 
-/// What a new key promises and cannot keep: it has a cap or a deposit, and some backends are not
-/// billed. `key` is the key as listings show it.
+/// A warning about a new key with a cap or a deposit that does not apply to some backends, because
+/// they are not billed. `key` is the key as listings show it.
 pub(crate) fn of_key(key: &Value, unbilled: &[String]) -> Option<String> {
     let caps = key["scopes"]["spend"].as_object();
     let is_capped = caps.is_some_and(|caps| caps.values().any(Value::is_string));
@@ -40,7 +40,7 @@ pub(crate) fn of_key(key: &Value, unbilled: &[String]) -> Option<String> {
     notice(unbilled, what)
 }
 
-/// What the caps of active keys promise and cannot keep.
+/// A warning about active keys with caps that do not apply to unbilled backends.
 pub(crate) fn of_keys(keys: &[KeyRecord], now_ms: u64, unbilled: &[String]) -> Option<String> {
     let is_capped = |key: &&KeyRecord| {
         let caps = &key.scopes.spend;

@@ -175,7 +175,7 @@ impl Circuit {
         }
     }
 
-    /// What is left of the time that the provider named.
+    /// The rest of the pause that the provider named, and the class of the fault that it came with.
     pub(super) fn paused(&self, now: Instant) -> Option<(Duration, FaultClass)> {
         let (until, class) = self.pause?;
         let left = until.checked_duration_since(now)?;

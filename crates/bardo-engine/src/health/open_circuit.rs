@@ -37,7 +37,7 @@ impl OpenCircuit {
         }
     }
 
-    /// What is left of its time.
+    /// The time until the next half-open probe.
     pub(super) fn left(&self, now: Instant) -> Duration {
         self.until.saturating_duration_since(now)
     }

@@ -39,7 +39,7 @@ pub(super) struct KeyTable {
     /// Those whose answers are kept.
     answered: BTreeMap<u64, Name>,
     next: u64,
-    /// Of all kept answers.
+    /// Size of all kept answers together, in bytes.
     bytes: usize,
     swept: Instant,
 }

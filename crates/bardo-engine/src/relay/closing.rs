@@ -6,7 +6,7 @@ use bardo_wire::receipt;
 use crate::head::Figures;
 use crate::usage_figures::UsageFigures;
 
-/// What is known at the end of a stream.
+/// The figures that are written at the end of a stream.
 pub(super) struct Closing {
     /// The comment before the terminal event, as complete lines; empty where there is none.
     pub(super) comment: String,

@@ -3,7 +3,7 @@
 use bardo_types::fault::Fault;
 use bytes::{Bytes, BytesMut};
 
-/// What has become of the stream so far.
+/// The progress of a stream so far.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     /// Events with content or control, not pings or comments.

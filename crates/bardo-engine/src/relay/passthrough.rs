@@ -270,7 +270,7 @@ impl Passthrough {
     }
 }
 
-/// What becomes of an event of the provider.
+/// The treatment of an event of the provider.
 enum EventVerdict {
     /// The event is handed on.
     Keep,

@@ -10,7 +10,7 @@ use super::transcode::Transcode;
 use crate::answer_notes::AnswerNotes;
 use crate::source::Piece;
 
-/// What is done with the pieces of an answer.
+/// The conversion of the pieces of an answer on their way to the caller.
 pub(crate) enum Conversion {
     /// The bytes are those of an answer that a caller got before: nothing.
     Verbatim,

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::Broken;
 
-/// What lies between the bytes of a provider and their reader.
+/// The layer between the bytes of a provider and their reader: plain or sealed.
 pub(crate) enum Channel {
     /// The bytes are the answer.
     Plain,

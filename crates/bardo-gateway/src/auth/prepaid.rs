@@ -8,8 +8,8 @@ use bardo_engine::{Payer, Principal};
 
 use super::{AuthOutcome, Authentication, Authenticator, Denied};
 
-/// What begins like a key of ours is verified in any case, also where there is no store: nobody who
-/// means to be somebody shall be taken for somebody else.
+/// Verifies every credential with the prefix of our keys, even where there is no store, so that a
+/// failed key is never taken for another identity.
 pub(super) struct PrepaidKeys(Option<Arc<Verifier>>);
 
 impl PrepaidKeys {

@@ -45,7 +45,7 @@ fn digest(key: &str) -> [u8; 32] {
 }
 
 impl Authenticator for StaticKeys {
-    /// What is none of these may still be a key of the store, so it is not refused here.
+    /// Returns `None` for an unknown credential, because it may still be a key of the store.
     fn authenticate(&self, credential: &str, _: IpAddr, _: Moment) -> Option<Authentication> {
         if self.is_empty() {
             return None;

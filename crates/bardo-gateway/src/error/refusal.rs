@@ -6,7 +6,7 @@ use bardo_types::error_code::ErrorCode;
 use super::Problem;
 use crate::explain::code;
 
-/// Of so many backends it is said what they lack; the rest are counted.
+/// Number of backends that are listed with the features that they lack; the rest are counted.
 const SPOKEN_OF: usize = 8;
 
 impl Problem {

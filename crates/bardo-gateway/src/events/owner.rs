@@ -10,7 +10,7 @@ use bardo_types::receipt::Receipt;
 /// forgotten, and their next message is sent again.
 const REMEMBERED: usize = 4_096;
 
-/// What was last said of each part of each agent.
+/// The last message about each subsystem of each agent.
 #[derive(Debug, Default)]
 pub(crate) struct OwnerMessages(Mutex<LastMessages>);
 
@@ -30,7 +30,7 @@ fn digest(parts: &[&str]) -> u64 {
 }
 
 impl OwnerMessages {
-    /// What to say of an answer, if it differs from what was said last; `write` makes the words.
+    /// The message about an answer, if it differs from the last one; `write` makes its text.
     pub(crate) fn of(
         &self,
         receipt: &Receipt,

@@ -56,7 +56,7 @@ pub(crate) fn told(receipt: &Receipt, owner_message: Option<&str>) -> Vec<(&'sta
     enveloped.collect()
 }
 
-/// What is told when a provider is asked for the first time; the first event of a request.
+/// The name and the data of a request's first event, which is sent when a provider is first called.
 pub(crate) fn started(receipt: &Receipt) -> (&'static str, String) {
     let began = receipt.received_at_ms;
     let event = start(receipt);

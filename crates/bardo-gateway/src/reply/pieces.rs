@@ -45,7 +45,7 @@ impl RecordedStream {
         Poll::Ready(next)
     }
 
-    /// What the stream came to, once it is over and settled.
+    /// The final figures of the stream, once it is over and settled.
     fn figures(&self) -> Option<Figures> {
         self.stream.figures().copied()
     }
@@ -55,7 +55,7 @@ impl RecordedStream {
 pub(crate) struct Trailers {
     inner: RecordedStream,
     behind: Behind,
-    /// What could not be said in the head, because the head was sent before.
+    /// The fields that were not known yet when the head was sent.
     late: Option<Box<HeaderMap>>,
     over: bool,
 }

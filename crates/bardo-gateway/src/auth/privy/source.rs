@@ -110,7 +110,7 @@ pub(super) struct KeySetSource {
     not_before: Mutex<Option<Instant>>,
 }
 
-/// What is held, and whether it is worth asking for more.
+/// The key set at hand, and whether it is fresh.
 pub(super) enum KeySetStatus {
     Good(Arc<FetchedKeySet>),
     Old(Arc<FetchedKeySet>),

@@ -12,7 +12,7 @@ const LENGTH_MAX: usize = 8 << 10;
 /// How far the issuer's clock may be from ours.
 const SKEW_S: f64 = 60.0;
 
-/// What a token has to say.
+/// The claims that a token must have.
 #[derive(Debug, Clone)]
 pub(crate) struct Expected {
     /// Expected issuer, the claim `iss`.
@@ -21,10 +21,10 @@ pub(crate) struct Expected {
     pub(crate) audience: String,
 }
 
-/// What a good token says.
+/// The claims of a valid token.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Claims {
-    /// Whose it is.
+    /// The user, the claim `sub`.
     pub(super) subject: String,
     /// Until when it holds, skew included, in Unix milliseconds.
     pub(super) until_ms: u64,
