@@ -1,0 +1,133 @@
+//! A whole entry as bytes, for second levels.
+
+use bardo_types::ids::AccountId;
+use bardo_types::money::MicroUsd;
+use bardo_types::privacy::SecurityClass;
+
+use super::bytes::{Corrupt, Input, Output};
+use super::event::{read_events, read_usage, write_usage};
+use crate::entry::Entry;
+use crate::key::{self, Key};
+use crate::scope::{Namespace, Scope};
+use crate::tags::Tags;
+use crate::ttl::Kind;
+
+/// Version of the layout below. Raised with every change of it or of an event.
+const LAYOUT: u16 = 1;
+
+/// The entry as bytes, not encrypted.
+#[must_use]
+pub fn write_entry(entry: &Entry) -> Vec<u8> {
+    let Entry {
+        key,
+        namespace,
+        tenant,
+        model,
+        provider,
+        usage,
+        cost,
+        class,
+        kind,
+        tags,
+        created_ms,
+        ttl_ms,
+        answer,
+    } = entry;
+    let mut out = Output(Vec::with_capacity(256 + answer.len()));
+    out.0.extend_from_slice(&LAYOUT.to_le_bytes());
+    out.0.extend_from_slice(&key::VERSION.to_le_bytes());
+    out.0.extend_from_slice(key.as_bytes());
+    out.byte(namespace.scope() as u8);
+    out.0.extend_from_slice(namespace.id());
+    for text in [tenant.as_str(), model, provider] {
+        out.text(text);
+    }
+    write_usage(&mut out, usage);
+    out.number(cost.get());
+    out.byte(*class as u8);
+    out.byte(*kind as u8);
+    write_tags(&mut out, tags);
+    out.number(*created_ms);
+    out.number(*ttl_ms);
+    out.bytes(answer);
+    out.0
+}
+
+/// Reads an entry that [`write_entry`] wrote, with the same versions of layout and key. The events
+/// are read too, so that a hit cannot fail later.
+///
+/// # Errors
+/// When the bytes are anything else.
+pub fn read_entry(bytes: &[u8]) -> Result<Entry, Corrupt> {
+    let mut input = Input(bytes);
+    let versions = [
+        u16::from_le_bytes(input.array()?),
+        u16::from_le_bytes(input.array()?),
+    ];
+    if versions != [LAYOUT, key::VERSION] {
+        return Err(Corrupt);
+    }
+    let key = Key::from_bytes(input.array()?);
+    let scope = usize::from(input.byte()?);
+    let scope = *Scope::ALL.get(scope).ok_or(Corrupt)?;
+    let namespace = Namespace::restored(scope, input.array()?);
+    let tenant = AccountId::parse(input.str()?).map_err(|_| Corrupt)?;
+    let entry = Entry {
+        key,
+        namespace,
+        tenant,
+        model: input.shared()?,
+        provider: input.shared()?,
+        usage: read_usage(&mut input)?,
+        cost: read_money(&mut input)?,
+        class: *SecurityClass::ALL
+            .get(usize::from(input.byte()?))
+            .ok_or(Corrupt)?,
+        kind: match input.byte()? {
+            0 => Kind::Static,
+            1 => Kind::Market,
+            _ => return Err(Corrupt),
+        },
+        tags: read_tags(&mut input)?,
+        created_ms: input.number()?,
+        ttl_ms: input.number()?,
+        answer: input.bytes()?.into(),
+    };
+    if !input.0.is_empty() {
+        return Err(Corrupt);
+    }
+    read_events(&entry.answer)?;
+    Ok(entry)
+}
+
+pub(super) fn read_money(input: &mut Input<'_>) -> Result<MicroUsd, Corrupt> {
+    let amount = MicroUsd::new(input.number()?);
+    if amount > MicroUsd::MAX {
+        return Err(Corrupt);
+    }
+    Ok(amount)
+}
+
+fn write_tags(out: &mut Output, tags: &Tags) {
+    let Tags {
+        domain,
+        tokens,
+        pools,
+        playbook,
+    } = tags;
+    out.option(domain.as_deref(), Output::text);
+    for list in [tokens, pools] {
+        out.number(list.len() as u64);
+        list.iter().for_each(|name| out.text(name));
+    }
+    out.option(playbook.as_deref(), Output::text);
+}
+
+fn read_tags(input: &mut Input<'_>) -> Result<Tags, Corrupt> {
+    Ok(Tags {
+        domain: input.option(Input::shared)?,
+        tokens: input.list(Tags::MOST, Input::shared)?.into(),
+        pools: input.list(Tags::MOST, Input::shared)?.into(),
+        playbook: input.option(Input::shared)?,
+    })
+}

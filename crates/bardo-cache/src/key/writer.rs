@@ -1,0 +1,162 @@
+//! Feeds the hash in large blocks, for its wide instructions need them.
+
+use bardo_types::json::RawJson;
+
+/// Separates keys from all other uses of the hash.
+const CONTEXT: &str = "bardo-cache key 1";
+/// A whole subtree of the hash, so that it never waits for the rest of one.
+const BLOCK: usize = 32 * 1024;
+
+/// Writes fields with their lengths.
+pub(super) struct Writer<'a> {
+    hasher: blake3::Hasher,
+    block: Vec<u8>,
+    pub(super) ephemeral: &'a [String],
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(ephemeral: &'a [String]) -> Self {
+        Self {
+            hasher: blake3::Hasher::new_derive_key(CONTEXT),
+            block: Vec::with_capacity(2048),
+            ephemeral,
+        }
+    }
+
+    pub(super) fn finish(mut self) -> [u8; 32] {
+        self.hasher.update(&self.block);
+        *self.hasher.finalize().as_bytes()
+    }
+
+    fn raw(&mut self, mut bytes: &[u8]) {
+        while self.block.len() + bytes.len() >= BLOCK {
+            let (now, later) = bytes.split_at(BLOCK - self.block.len());
+            self.block.extend_from_slice(now);
+            self.hasher.update(&self.block);
+            self.block.clear();
+            bytes = later;
+        }
+        self.block.extend_from_slice(bytes);
+    }
+
+    /// The number of a choice, or a fixed-size number below 256.
+    pub(super) fn choice(&mut self, number: u8) {
+        self.raw(&[number]);
+    }
+
+    pub(super) fn flag(&mut self, set: bool) {
+        self.choice(u8::from(set));
+    }
+
+    pub(super) fn number(&mut self, number: u64) {
+        self.raw(&number.to_le_bytes());
+    }
+
+    /// The exact bits of a number.
+    pub(super) fn float(&mut self, number: f64) {
+        self.number(number.to_bits());
+    }
+
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.raw(bytes);
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    pub(super) fn json(&mut self, json: &RawJson) {
+        self.text(json.as_str());
+    }
+
+    /// Absent and present are told apart from any value.
+    pub(super) fn option<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
+        self.flag(value.is_some());
+        if let Some(value) = value {
+            write(self, value);
+        }
+    }
+
+    pub(super) fn list<T>(
+        &mut self,
+        items: impl ExactSizeIterator<Item = T>,
+        mut write: impl FnMut(&mut Self, T),
+    ) {
+        self.number(items.len() as u64);
+        for item in items {
+            write(self, item);
+        }
+    }
+
+    pub(super) fn option_text(&mut self, text: Option<&str>) {
+        self.option(text, Self::text);
+    }
+
+    pub(super) fn option_json(&mut self, json: Option<&RawJson>) {
+        self.option(json, Self::json);
+    }
+
+    /// Members as they were written: name and value, in order.
+    pub(super) fn members(&mut self, members: &[(String, RawJson)]) {
+        self.list(members.iter(), |writer, (name, value)| {
+            writer.text(name);
+            writer.json(value);
+        });
+    }
+
+    /// A text that is left out where the caller declared the whole of it ephemeral.
+    pub(super) fn declarable(&mut self, text: &str) {
+        match self.ephemeral.iter().position(|declared| declared == text) {
+            Some(place) => self.placeholder(place),
+            None => {
+                self.choice(0);
+                self.text(text);
+            }
+        }
+    }
+
+    fn placeholder(&mut self, place: usize) {
+        self.choice(1);
+        self.number(place as u64);
+    }
+
+    /// A system text in pieces: each declared text becomes its number in the caller's list.
+    ///
+    /// Each declared text is looked for once over the whole text, however often others occur.
+    pub(super) fn system_text(&mut self, text: &str) {
+        let declared = self.ephemeral;
+        let find = |from: usize, declared: &String| {
+            if declared.is_empty() {
+                return None;
+            }
+            Some(from + text[from..].find(declared.as_str())?)
+        };
+        let mut next: Vec<Option<usize>> = declared.iter().map(|text| find(0, text)).collect();
+        let mut done = 0;
+        while let Some((at, place)) = earliest(&next, declared) {
+            self.choice(0);
+            self.text(&text[done..at]);
+            self.placeholder(place);
+            done = at + declared[place].len();
+            for (next, declared) in next.iter_mut().zip(declared) {
+                if next.is_some_and(|at| at < done) {
+                    *next = find(done, declared);
+                }
+            }
+        }
+        self.choice(0);
+        self.text(&text[done..]);
+        self.choice(2);
+    }
+}
+
+/// The declared text that begins first; the longest of those that begin there.
+fn earliest(next: &[Option<usize>], declared: &[String]) -> Option<(usize, usize)> {
+    next.iter()
+        .zip(0..)
+        .filter_map(|(at, place)| Some(((*at)?, place)))
+        .min_by_key(|(at, place): &(usize, usize)| {
+            (*at, usize::MAX - declared[*place].len(), *place)
+        })
+}

@@ -1,0 +1,391 @@
+//! What may be looked up and what may be stored.
+//!
+//! The rules before an answer are [`may_use`]; those that need the answer are [`may_store`]. Each
+//! refusal is a [`Never`], which explanations, metrics and headers show by its name.
+
+use bardo_types::chat::{ChatRequest, Finish, StreamEvent, Tool};
+use bardo_types::privacy::{SecurityClass, TaskClass};
+use bardo_types::subsystem::Subsystem;
+use bardo_types::usage::Usage;
+
+/// What a caller asks of the cache, as with `Cache-Control`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wish {
+    /// Serve and store.
+    Default,
+    /// Neither serve nor store.
+    NoStore,
+    /// Ask a provider, and store its answer. An entry may still serve when all backends are down.
+    NoCache,
+    /// Serve from the cache or fail.
+    OnlyIfCached,
+}
+
+impl Wish {
+    /// All wishes.
+    pub const ALL: [Self; 4] = [
+        Self::Default,
+        Self::NoStore,
+        Self::NoCache,
+        Self::OnlyIfCached,
+    ];
+
+    /// The name in hints and explanations.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::NoStore => "no-store",
+            Self::NoCache => "no-cache",
+            Self::OnlyIfCached => "only-if-cached",
+        }
+    }
+
+    /// Reads a name, in any case, with hyphens or underscores.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let name = name.trim().to_ascii_lowercase().replace('_', "-");
+        Self::ALL.into_iter().find(|wish| wish.as_str() == name)
+    }
+
+    /// Whether an entry may answer before a provider is asked.
+    #[must_use]
+    pub const fn serves(self) -> bool {
+        matches!(self, Self::Default | Self::OnlyIfCached)
+    }
+
+    /// Whether an answer of a provider may be stored.
+    #[must_use]
+    pub const fn stores(self) -> bool {
+        matches!(self, Self::Default | Self::NoCache)
+    }
+
+    /// Whether an unexpired entry may answer when all backends are down.
+    #[must_use]
+    pub const fn serves_as_last_resort(self) -> bool {
+        matches!(self, Self::Default | Self::NoCache | Self::OnlyIfCached)
+    }
+}
+
+/// Why the cache has no part in a request, or does not keep its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Never {
+    /// The caller said `no-store`.
+    NoStore,
+    /// The caller asked for nothing, and the temperature is not 0.
+    NotAsked,
+    /// The temperature is above 0.7.
+    Warm,
+    /// Several answers are asked for.
+    Several,
+    /// The subsystem lives on variety.
+    Creative,
+    /// The request decides about risk, trades, the operator or death.
+    Critical,
+    /// The class of privacy forbids that an answer is kept.
+    Private,
+    /// The provider searches, runs tools or keeps state of its own.
+    ServerSide,
+    /// The answer is spoken.
+    Spoken,
+    /// The prompt was flagged as an injection.
+    Flagged,
+    /// The prompt names more tokens or pools than an entry can carry as tags.
+    TooManyTags,
+    /// The answer failed or did not end.
+    Cut,
+    /// The answer ended for another reason than that it was complete.
+    Unfinished,
+    /// The model or a filter refused.
+    Refused,
+    /// The answer calls a tool.
+    CallsTool,
+    /// The answer has fewer than ten tokens.
+    Short,
+    /// The answer does not satisfy the schema of the request.
+    Invalid,
+    /// The answer is larger than an entry may be.
+    TooLarge,
+}
+
+impl Never {
+    /// All reasons.
+    pub const ALL: [Self; 18] = [
+        Self::NoStore,
+        Self::NotAsked,
+        Self::Warm,
+        Self::Several,
+        Self::Creative,
+        Self::Critical,
+        Self::Private,
+        Self::ServerSide,
+        Self::Spoken,
+        Self::Flagged,
+        Self::TooManyTags,
+        Self::Cut,
+        Self::Unfinished,
+        Self::Refused,
+        Self::CallsTool,
+        Self::Short,
+        Self::Invalid,
+        Self::TooLarge,
+    ];
+
+    /// The name in metrics and headers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NoStore => "no_store",
+            Self::NotAsked => "not_asked",
+            Self::Warm => "temperature",
+            Self::Several => "several_answers",
+            Self::Creative => "creative",
+            Self::Critical => "critical",
+            Self::Private => "private",
+            Self::ServerSide => "server_side",
+            Self::Spoken => "audio",
+            Self::Flagged => "flagged",
+            Self::TooManyTags => "too_many_tags",
+            Self::Cut => "cut",
+            Self::Unfinished => "unfinished",
+            Self::Refused => "refused",
+            Self::CallsTool => "tool_call",
+            Self::Short => "short",
+            Self::Invalid => "schema",
+            Self::TooLarge => "too_large",
+        }
+    }
+
+    /// One sentence for a person.
+    #[must_use]
+    pub const fn explain(self) -> &'static str {
+        match self {
+            Self::NoStore => "the request says `cache: no-store`",
+            Self::NotAsked => {
+                "the temperature is not 0, and neither the request nor its key says `cache: default`"
+            }
+            Self::Warm => "the temperature is above 0.7",
+            Self::Several => "the request asks for several answers",
+            Self::Creative => "the subsystem needs a new answer each time",
+            Self::Critical => "answers about risk, trades, the operator or death are never reused",
+            Self::Private => "answers of this privacy class are not kept",
+            Self::ServerSide => "the provider searches, runs tools or keeps state for this request",
+            Self::Spoken => "the answer is audio",
+            Self::Flagged => "the prompt was flagged as an injection",
+            Self::TooManyTags => "the prompt names too many tokens or contracts",
+            Self::Cut => "the answer failed or was cut off",
+            Self::Unfinished => "the answer stopped before its end",
+            Self::Refused => "the model refused",
+            Self::CallsTool => "the answer calls a tool",
+            Self::Short => "the answer has fewer than 10 tokens",
+            Self::Invalid => "the answer does not match the schema of the request",
+            Self::TooLarge => "the answer is larger than an entry may be",
+        }
+    }
+}
+
+/// What is known of a request before it is answered.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The request, decoded.
+    pub request: &'a ChatRequest,
+    /// The wish of the request, else that of its key; `None` where neither says anything.
+    pub wish: Option<Wish>,
+    /// The caller is an agent whose profile sets the temperature.
+    pub has_profile: bool,
+    /// The temperature that the provider will get; `None`: its own default.
+    pub temperature: Option<f64>,
+    /// The part of the agent that asks.
+    pub subsystem: Option<&'a Subsystem>,
+    /// Task class by the hint.
+    pub task: Option<TaskClass>,
+    /// The agent's tick is of tier T2, or the request concerns the operator's own actions.
+    pub critical: bool,
+    /// Effective class of the request, floors and memory included.
+    pub class: SecurityClass,
+    /// The owner switched on that answers of class Private are kept, encrypted, in memory.
+    pub keeps_private: bool,
+    /// A filter took the prompt for an injection.
+    pub flagged: bool,
+}
+
+/// Whether the cache may have a part in a request at all. Asked before the key is made.
+///
+/// # Errors
+/// The reason why not.
+pub fn may_use(question: &Question<'_>) -> Result<(), Never> {
+    if question.wish == Some(Wish::NoStore) {
+        return Err(Never::NoStore);
+    }
+    if question.flagged {
+        return Err(Never::Flagged);
+    }
+    match question.class {
+        SecurityClass::Standard => {}
+        SecurityClass::Private if question.keeps_private => {}
+        _ => return Err(Never::Private),
+    }
+    if is_critical(question) {
+        return Err(Never::Critical);
+    }
+    if question.subsystem.is_some_and(|part| part.creative) {
+        return Err(Never::Creative);
+    }
+    temperature_allows(question)?;
+    request_allows(question.request)
+}
+
+fn is_critical(question: &Question<'_>) -> bool {
+    const GROUPS: [&str; 4] = ["risk", "trade", "operator", "death"];
+    let by_task = matches!(
+        question.task,
+        Some(
+            TaskClass::Trade
+                | TaskClass::Negotiate
+                | TaskClass::Incident
+                | TaskClass::SealedAuction
+                | TaskClass::MevScenario
+                | TaskClass::Testament
+        )
+    );
+    let by_subsystem = question.subsystem.is_some_and(|part| {
+        GROUPS.contains(&part.name.as_str()) || GROUPS.contains(&part.group.as_str())
+    });
+    question.critical || by_task || by_subsystem
+}
+
+fn temperature_allows(question: &Question<'_>) -> Result<(), Never> {
+    const WARMEST: f64 = 0.7;
+    if question
+        .temperature
+        .is_some_and(|warmth| warmth > WARMEST || warmth.is_nan())
+    {
+        return Err(Never::Warm);
+    }
+    let is_asked = question.wish.is_some();
+    let is_cold = question.temperature == Some(0.0);
+    let is_set_by_profile = question.has_profile && question.temperature.is_some();
+    if is_asked || is_cold || is_set_by_profile {
+        Ok(())
+    } else {
+        Err(Never::NotAsked)
+    }
+}
+
+/// Members without a neutral meaning that make a provider search, act or remember.
+const SERVER_SIDE: [&str; 16] = [
+    "background",
+    "container",
+    "context_management",
+    "conversation",
+    "enable_web_search",
+    "fallbacks",
+    "mcp_servers",
+    "models",
+    "plugins",
+    "previous_response_id",
+    "search_parameters",
+    "transforms",
+    "venice_parameters",
+    "web_search",
+    "web_search_options",
+    "x_search",
+];
+
+fn request_allows(request: &ChatRequest) -> Result<(), Never> {
+    if request.n.is_some_and(|n| n > 1) {
+        return Err(Never::Several);
+    }
+    let has_server_tool = request
+        .tools
+        .iter()
+        .any(|tool| matches!(tool, Tool::Server { .. }));
+    let is_server_side = |(name, _): &(String, _)| SERVER_SIDE.contains(&name.as_str());
+    if request.web_search == Some(true)
+        || has_server_tool
+        || request.model.ends_with(":online")
+        || request.extra.iter().any(is_server_side)
+    {
+        return Err(Never::ServerSide);
+    }
+    let is_spoken = request
+        .modalities
+        .as_ref()
+        .is_some_and(|kinds| kinds.as_str().contains("audio"));
+    if request.audio.is_some() || is_spoken {
+        return Err(Never::Spoken);
+    }
+    Ok(())
+}
+
+/// What is known of an answer once it ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered<'a> {
+    /// The answer, event by event.
+    pub events: &'a [StreamEvent],
+    /// What the provider counted; `None`: it did not say.
+    pub usage: Option<&'a Usage>,
+    /// Whether the answer satisfies the schema of the request; `None`: it asked for none, or that
+    /// was not checked.
+    pub matches_schema: Option<bool>,
+}
+
+/// Whether a complete answer may be stored.
+///
+/// # Errors
+/// The reason why not.
+pub fn may_store(answered: &Answered<'_>) -> Result<(), Never> {
+    if answered.events.last() != Some(&StreamEvent::Done) {
+        return Err(Never::Cut);
+    }
+    let mut finishes = 0;
+    let mut text_bytes = 0;
+    for event in answered.events {
+        match event {
+            StreamEvent::Failed(_) => return Err(Never::Cut),
+            StreamEvent::Refusal { .. } => return Err(Never::Refused),
+            StreamEvent::ToolStart { .. }
+            | StreamEvent::ToolInput { .. }
+            | StreamEvent::ToolEnd { .. } => return Err(Never::CallsTool),
+            StreamEvent::Server { .. } => return Err(Never::ServerSide),
+            StreamEvent::Text { text, .. } => text_bytes += text.len(),
+            StreamEvent::Finish { reason, .. } => {
+                finishes += 1;
+                match reason {
+                    Finish::Stop | Finish::StopSequence => {}
+                    Finish::Refusal => return Err(Never::Refused),
+                    Finish::ToolCalls => return Err(Never::CallsTool),
+                    Finish::Length | Finish::ContextWindow | Finish::Pause => {
+                        return Err(Never::Unfinished);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    match finishes {
+        0 => return Err(Never::Unfinished),
+        1 => {}
+        _ => return Err(Never::Several),
+    }
+    if is_short(answered.usage, text_bytes) {
+        return Err(Never::Short);
+    }
+    if answered.matches_schema == Some(false) {
+        return Err(Never::Invalid);
+    }
+    Ok(())
+}
+
+/// Fewer than ten tokens that a reader sees. Where no usage came, four bytes count as a token.
+fn is_short(usage: Option<&Usage>, text_bytes: usize) -> bool {
+    const LEAST: u64 = 10;
+    let told = usage.filter(|usage| usage.output > 0);
+    let tokens = match told {
+        Some(usage) => usage
+            .output
+            .saturating_sub(usage.reasoning.unwrap_or_default()),
+        None => (text_bytes / 4) as u64,
+    };
+    text_bytes == 0 || tokens < LEAST
+}

@@ -1,0 +1,81 @@
+//! The port of levels behind the memory of one process.
+//!
+//! A second level is a help and never a condition: whatever goes wrong there is a miss and a count.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::entry::Entry;
+use crate::key::Key;
+use crate::store::Flush;
+
+/// The answer of a second level, as it comes.
+pub type Answering<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A level that several processes share.
+pub trait SecondLevel: Send + Sync {
+    /// The entry of a key. Ends within the level's deadline whatever happens.
+    fn get<'a>(&'a self, key: &'a Key) -> Answering<'a, Fetched>;
+
+    /// Keeps an entry for `left_ms` milliseconds at most. An entry above
+    /// [`bardo_types::privacy::SecurityClass::Standard`] never leaves the process.
+    fn put<'a>(&'a self, entry: &'a Entry, left_ms: u64) -> Answering<'a, Result<(), Loss>>;
+
+    /// Removes what `flush` names, and says how many entries that were.
+    fn flush<'a>(&'a self, flush: &'a Flush) -> Answering<'a, Result<u64, Loss>>;
+}
+
+/// What a second level had for a key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fetched {
+    /// An entry. The caller checks namespace, class and age as for its own entries:
+    /// [`crate::store::Store::adopt`] does.
+    Entry(Box<Entry>),
+    /// Nothing.
+    Absent,
+    /// Nothing that can be used.
+    Lost(Loss),
+}
+
+/// What went wrong at a second level. All of it is a miss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Loss {
+    /// The level could not be reached.
+    #[error("the second level of the cache is unavailable")]
+    Down,
+    /// The deadline passed.
+    #[error("the second level of the cache did not answer in time")]
+    Slow,
+    /// The bytes are not ours: another key encrypted them, or nothing did.
+    #[error("the second level of the cache holds a value of another key")]
+    Foreign,
+    /// The bytes are ours, and no entry of this version.
+    #[error("the second level of the cache holds an unreadable value")]
+    Corrupt,
+    /// The entry may not leave the process.
+    #[error("the entry may not leave the process")]
+    Withheld,
+}
+
+impl Loss {
+    /// All losses.
+    pub const ALL: [Self; 5] = [
+        Self::Down,
+        Self::Slow,
+        Self::Foreign,
+        Self::Corrupt,
+        Self::Withheld,
+    ];
+
+    /// The name in metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Slow => "slow",
+            Self::Foreign => "foreign",
+            Self::Corrupt => "corrupt",
+            Self::Withheld => "withheld",
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! The entries of one process, within a budget of bytes.
+
+mod books;
+mod limits;
+mod stats;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bardo_types::ids::AccountId;
+use bardo_types::privacy::SecurityClass;
+use quick_cache::sync::Cache;
+use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter};
+
+pub use books::Flush;
+pub use limits::Limits;
+pub use stats::Stats;
+
+use crate::entry::{Entry, Fresh};
+use crate::key::Key;
+use crate::policy::Never;
+use crate::scope::Namespace;
+use crate::sealed::Sealer;
+use crate::ttl::Regime;
+use books::Books;
+use stats::Counters;
+
+/// Parts of the cache with a lock each. An entry must fit into one.
+const SHARDS: usize = 4;
+
+/// Keeps entries within a budget of bytes. Shared by all threads of a process.
+pub struct Store {
+    cache: Cache<Key, Arc<Slot>, ByBytes, DefaultHashBuilder, Evicting>,
+    /// Taken for every change of `cache`, so that a flush sees what is being stored.
+    books: Mutex<Books>,
+    counters: Counters,
+    limits: Limits,
+    sealer: Option<Sealer>,
+}
+
+/// An entry in the cache. Where it was sealed, its answer is encrypted.
+struct Slot {
+    entry: Arc<Entry>,
+    is_sealed: bool,
+    place: Mutex<books::Place>,
+    bytes: u64,
+    counters: Arc<Counters>,
+    was_hit: AtomicBool,
+}
+
+/// What a look-up is made with.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading<'a> {
+    /// Account that asks.
+    pub tenant: &'a AccountId,
+    /// Partition that it may read.
+    pub namespace: &'a Namespace,
+    /// Effective class of the request.
+    pub class: SecurityClass,
+    /// Regime of the account now.
+    pub regime: Option<Regime>,
+    /// Present time, in Unix milliseconds.
+    pub now_ms: u64,
+}
+
+/// An entry that may be served.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// The entry, in the clear.
+    pub entry: Arc<Entry>,
+    /// Its age, in milliseconds.
+    pub age_ms: u64,
+    /// Milliseconds that it may still be served.
+    pub left_ms: u64,
+}
+
+impl Store {
+    /// An empty store. Without `sealer` it keeps no answer of class Private.
+    #[must_use]
+    pub fn new(limits: Limits, sealer: Option<Sealer>) -> Self {
+        let limits = Limits {
+            entry_bytes: limits.entry_bytes.min(limits.bytes / 8),
+            ..limits
+        };
+        let options = OptionsBuilder::new()
+            .shards(SHARDS)
+            .estimated_items_capacity(usize::try_from(limits.bytes / 4096).unwrap_or(1024))
+            .weight_capacity(limits.bytes)
+            .build()
+            .expect("both capacities are set");
+        Self {
+            cache: Cache::with_options(options, ByBytes, DefaultHashBuilder::default(), Evicting),
+            books: Mutex::default(),
+            counters: Counters::default(),
+            limits,
+            sealer,
+        }
+    }
+
+    /// The entry of `key`, if it may be served to this reader now. Counts a hit with what it
+    /// saves, or a miss.
+    #[must_use]
+    pub fn get(&self, key: &Key, reading: &Reading<'_>) -> Option<Hit> {
+        let found = self.find(key, reading);
+        if found.is_none() {
+            Counters::count(&self.counters.misses);
+            if let Some(counters) = self.books().counters(reading.tenant) {
+                Counters::count(&counters.misses);
+            }
+        }
+        found
+    }
+
+    fn find(&self, key: &Key, reading: &Reading<'_>) -> Option<Hit> {
+        let slot = self.cache.get(key)?;
+        let hit = self.check(&slot.entry, reading)?;
+        let entry = if slot.is_sealed {
+            self.unsealed(&slot.entry)?
+        } else {
+            hit.entry
+        };
+        slot.was_hit.store(true, Ordering::Relaxed);
+        self.counters.hit(entry.cost);
+        slot.counters.hit(entry.cost);
+        Some(Hit { entry, ..hit })
+    }
+
+    /// Whether an entry may be served to this reader now. The key says so already; this holds even
+    /// where a key was made wrong, and for entries of a second level.
+    fn check(&self, entry: &Arc<Entry>, reading: &Reading<'_>) -> Option<Hit> {
+        let Reading {
+            tenant: _,
+            namespace,
+            class,
+            regime,
+            now_ms,
+        } = *reading;
+        if entry.namespace != *namespace || entry.class != class {
+            return None;
+        }
+        let left_ms = entry.left_ms(&self.limits.lifetimes, regime, now_ms);
+        (left_ms > 0).then(|| Hit {
+            entry: Arc::clone(entry),
+            age_ms: entry.age_ms(now_ms),
+            left_ms,
+        })
+    }
+
+    fn unsealed(&self, entry: &Entry) -> Option<Arc<Entry>> {
+        let answer = self.sealer.as_ref()?.open(&entry.key, &entry.answer)?;
+        Some(Arc::new(Entry {
+            answer: answer.into(),
+            ..entry.clone()
+        }))
+    }
+
+    /// Stores a complete answer that [`crate::policy::may_store`] let pass.
+    ///
+    /// # Errors
+    /// When the class forbids it, the entry is too large, or its lifetime is 0.
+    pub fn insert(&self, fresh: Fresh<'_>) -> Result<Arc<Entry>, Never> {
+        let entry = Arc::new(Entry::new(fresh, &self.limits.lifetimes));
+        self.keep(&entry)?;
+        Ok(entry)
+    }
+
+    /// Takes over an entry of a second level, and serves it, if it may be served to this reader
+    /// now. Counts a hit.
+    #[must_use]
+    pub fn adopt(&self, key: &Key, entry: Entry, reading: &Reading<'_>) -> Option<Hit> {
+        let entry = Arc::new(entry);
+        if entry.key != *key {
+            return None;
+        }
+        let hit = self.check(&entry, reading)?;
+        // What does not fit here is served all the same.
+        let _ = self.keep(&entry);
+        self.counters.hit(entry.cost);
+        if let Some(counters) = self.books().counters(reading.tenant) {
+            counters.hit(entry.cost);
+        }
+        Some(hit)
+    }
+
+    fn keep(&self, entry: &Arc<Entry>) -> Result<(), Never> {
+        let (kept, is_sealed) = match entry.class {
+            SecurityClass::Standard => (Arc::clone(entry), false),
+            SecurityClass::Private => (self.sealed(entry)?, true),
+            SecurityClass::Tee | SecurityClass::E2ee => return Err(Never::Private),
+        };
+        if kept.bytes() as u64 > self.limits.entry_bytes {
+            return Err(Never::TooLarge);
+        }
+        let mut evicted = Evicted::default();
+        let mut books = self.books();
+        self.remove_locked(&mut books, &entry.key);
+        self.make_room(&mut books, &kept);
+        let place = books.add(&kept);
+        let slot = Slot {
+            entry: kept,
+            is_sealed,
+            bytes: place.bytes,
+            counters: Arc::clone(&place.counters),
+            place: Mutex::new(place),
+            was_hit: AtomicBool::new(false),
+        };
+        Counters::count(&self.counters.stored);
+        Counters::count(&slot.counters.stored);
+        self.cache
+            .insert_with_lifecycle(entry.key, Arc::new(slot), &mut evicted);
+        for slot in evicted.0 {
+            self.forget(&mut books, &slot);
+            Counters::count(&self.counters.evicted);
+            Counters::count(&slot.counters.evicted);
+        }
+        Ok(())
+    }
+
+    fn sealed(&self, entry: &Entry) -> Result<Arc<Entry>, Never> {
+        let sealer = self.sealer.as_ref().ok_or(Never::Private)?;
+        let answer = sealer
+            .seal(&entry.key, &entry.answer)
+            .ok_or(Never::Private)?;
+        Ok(Arc::new(Entry {
+            answer: answer.into(),
+            ..entry.clone()
+        }))
+    }
+
+    /// Lets tenants above their share give way, before the library picks from all.
+    fn make_room(&self, books: &mut Books, entry: &Entry) {
+        let bytes = entry.bytes() as u64;
+        let share = self.limits.bytes / 100 * u64::from(self.limits.tenant_percent.min(100));
+        let full = self.limits.bytes - self.limits.bytes / 16;
+        let mut spared = 0;
+        while books.bytes() + bytes > full {
+            let Some(key) = books.gives_way(&entry.tenant, bytes, share) else {
+                return;
+            };
+            let Some(slot) = self.cache.peek(&key) else {
+                return;
+            };
+            if spared < Books::spared_most() && slot.was_hit.swap(false, Ordering::Relaxed) {
+                spared += 1;
+                books.spare(&slot.entry, &mut slot.place());
+                continue;
+            }
+            Counters::count(&self.counters.evicted);
+            Counters::count(&slot.counters.evicted);
+            self.remove_locked(books, &key);
+        }
+    }
+
+    fn remove_locked(&self, books: &mut Books, key: &Key) -> bool {
+        let Some((_, slot)) = self.cache.remove(key) else {
+            return false;
+        };
+        self.forget(books, &slot);
+        true
+    }
+
+    fn forget(&self, books: &mut Books, slot: &Slot) {
+        let place = slot.place().clone();
+        books.remove(&slot.entry, &place);
+    }
+
+    /// Removes what `flush` names, and says how many entries that were.
+    pub fn flush(&self, flush: &Flush) -> u64 {
+        let mut books = self.books();
+        let mut removed = 0;
+        for key in books.keys(flush) {
+            let counters = self.cache.peek(&key).map(|slot| Arc::clone(&slot.counters));
+            if self.remove_locked(&mut books, &key) {
+                removed += 1;
+                Counters::count(&self.counters.flushed);
+                if let Some(counters) = counters {
+                    Counters::count(&counters.flushed);
+                }
+            }
+        }
+        removed
+    }
+
+    /// Removes entries that no regime lets live any longer, and says how many. To be called now
+    /// and then: expired entries are never served, but take room.
+    pub fn sweep(&self, now_ms: u64) -> u64 {
+        let mut books = self.books();
+        let is_over = |entry: &Entry| entry.age_ms(now_ms) >= entry.ttl_ms;
+        let over: Vec<Key> = self
+            .cache
+            .iter()
+            .filter(|(_, slot)| is_over(&slot.entry))
+            .map(|(key, _)| key)
+            .collect();
+        for key in &over {
+            if let Some(slot) = self.cache.peek(key) {
+                Counters::count(&slot.counters.expired);
+            }
+            Counters::count(&self.counters.expired);
+            self.remove_locked(&mut books, key);
+        }
+        over.len() as u64
+    }
+
+    /// Counts of all tenants together.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let bytes = self.books().bytes();
+        self.counters.stats(self.cache.len() as u64, bytes)
+    }
+
+    /// Counts of one tenant; all zero for one that stored nothing yet.
+    #[must_use]
+    pub fn stats_of(&self, tenant: &AccountId) -> Stats {
+        let books = self.books();
+        let (entries, bytes) = books.holds(tenant);
+        books
+            .counters(tenant)
+            .map(|counters| counters.stats(entries, bytes))
+            .unwrap_or_default()
+    }
+
+    /// Tenants that have entries, the largest first.
+    #[must_use]
+    pub fn tenants(&self) -> Vec<AccountId> {
+        self.books().tenants()
+    }
+
+    /// The limits that the store keeps to.
+    #[must_use]
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slot {
+    fn place(&self) -> MutexGuard<'_, books::Place> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Clone)]
+struct ByBytes;
+
+impl Weighter<Key, Arc<Slot>> for ByBytes {
+    fn weight(&self, _key: &Key, slot: &Arc<Slot>) -> u64 {
+        slot.bytes
+    }
+}
+
+#[derive(Clone)]
+struct Evicting;
+
+#[derive(Default)]
+struct Evicted(Vec<Arc<Slot>>);
+
+impl Lifecycle<Key, Arc<Slot>> for Evicting {
+    type RequestState = Evicted;
+
+    fn on_evict(&self, evicted: &mut Evicted, _key: Key, slot: Arc<Slot>) {
+        evicted.0.push(slot);
+    }
+}

@@ -1,0 +1,251 @@
+//! Which entries there are, by tenant, age and tag.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use bardo_types::ids::AccountId;
+
+use super::stats::Counters;
+use crate::entry::Entry;
+use crate::key::Key;
+use crate::scope::Namespace;
+use crate::tags::Tag;
+use crate::ttl::Kind;
+
+/// What to remove. Without a tenant an operator's flush reaches all tenants; a tenant's own flush
+/// always names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Flush {
+    /// All entries.
+    All,
+    /// All entries that a tenant paid for.
+    Tenant(AccountId),
+    /// The entries of one namespace that a tenant paid for: one agent, one clade.
+    Namespace(AccountId, Namespace),
+    /// The entries that depend on something.
+    Tag(Option<AccountId>, Tag),
+    /// The entries whose lifetime depends on the regime.
+    Market(Option<AccountId>),
+}
+
+impl Flush {
+    /// The tenant whose entries are meant; `None`: those of all.
+    #[must_use]
+    pub const fn tenant(&self) -> Option<&AccountId> {
+        match self {
+            Self::All => None,
+            Self::Tenant(tenant) | Self::Namespace(tenant, _) => Some(tenant),
+            Self::Tag(tenant, _) | Self::Market(tenant) => tenant.as_ref(),
+        }
+    }
+}
+
+/// Tenants without entries whose counts are still remembered.
+const IDLE_TENANTS: usize = 4_096;
+/// How many entries may be spared for having been hit, each time that room is made.
+const SPARED: usize = 16;
+
+#[derive(Default)]
+pub(super) struct Books {
+    tenants: HashMap<AccountId, Tenant>,
+    /// Tenants by their bytes, for the largest.
+    by_bytes: BTreeSet<(u64, AccountId)>,
+    bytes: u64,
+    next: u64,
+    hasher: RandomState,
+}
+
+#[derive(Default)]
+struct Tenant {
+    bytes: u64,
+    /// Keys by age, the oldest first.
+    by_age: BTreeMap<u64, Key>,
+    groups: HashMap<u64, HashSet<Key>>,
+    counters: Arc<Counters>,
+}
+
+/// An entry's place in the books.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) age: u64,
+    pub(super) bytes: u64,
+    pub(super) counters: Arc<Counters>,
+}
+
+impl Books {
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn add(&mut self, entry: &Entry) -> Place {
+        let groups = self.groups_of(entry);
+        let bytes = entry.bytes() as u64;
+        let age = self.next;
+        self.next += 1;
+        let tenant = self.tenants.entry(entry.tenant.clone()).or_default();
+        tenant.by_age.insert(age, entry.key);
+        for group in groups {
+            tenant.groups.entry(group).or_default().insert(entry.key);
+        }
+        let counters = Arc::clone(&tenant.counters);
+        self.resize(&entry.tenant, |held| held + bytes);
+        self.bytes += bytes;
+        Place {
+            age,
+            bytes,
+            counters,
+        }
+    }
+
+    pub(super) fn remove(&mut self, entry: &Entry, place: &Place) {
+        let groups = self.groups_of(entry);
+        let Some(tenant) = self.tenants.get_mut(&entry.tenant) else {
+            return;
+        };
+        if tenant.by_age.remove(&place.age).is_none() {
+            return;
+        }
+        for group in groups {
+            if let Some(keys) = tenant.groups.get_mut(&group) {
+                keys.remove(&entry.key);
+                if keys.is_empty() {
+                    tenant.groups.remove(&group);
+                }
+            }
+        }
+        self.resize(&entry.tenant, |held| held - place.bytes);
+        self.bytes -= place.bytes;
+        self.forget_idle();
+    }
+
+    fn resize(&mut self, name: &AccountId, change: impl FnOnce(u64) -> u64) {
+        let Some(tenant) = self.tenants.get_mut(name) else {
+            return;
+        };
+        let before = tenant.bytes;
+        tenant.bytes = change(before);
+        self.by_bytes.remove(&(before, name.clone()));
+        if tenant.bytes > 0 {
+            self.by_bytes.insert((tenant.bytes, name.clone()));
+        }
+    }
+
+    fn forget_idle(&mut self) {
+        if self.tenants.len() > self.by_bytes.len() + IDLE_TENANTS {
+            self.tenants.retain(|_, tenant| tenant.bytes > 0);
+        }
+    }
+
+    /// The oldest key of the tenant that has to give way before an entry of `wanting` gets room:
+    /// the largest tenant above `share`, or `wanting` itself where the entry would lift it above.
+    /// `None` where all keep to their shares, or only one tenant has entries.
+    pub(super) fn gives_way(&self, wanting: &AccountId, bytes: u64, share: u64) -> Option<Key> {
+        let others = self.by_bytes.iter().any(|(_, name)| name != wanting);
+        if !others {
+            return None;
+        }
+        let own = self.tenants.get(wanting).map_or(0, |own| own.bytes);
+        let (largest, name) = self.by_bytes.last()?;
+        let giver = if own > 0 && own + bytes > share {
+            wanting
+        } else if *largest > share {
+            name
+        } else {
+            return None;
+        };
+        let (_, key) = self.tenants.get(giver)?.by_age.first_key_value()?;
+        Some(*key)
+    }
+
+    /// Moves an entry to the young end, as one that was hit since.
+    pub(super) fn spare(&mut self, entry: &Entry, place: &mut Place) {
+        let young = self.next;
+        if let Some(tenant) = self.tenants.get_mut(&entry.tenant)
+            && let Some(key) = tenant.by_age.remove(&place.age)
+        {
+            tenant.by_age.insert(young, key);
+            place.age = young;
+            self.next += 1;
+        }
+    }
+
+    pub(super) const fn spared_most() -> usize {
+        SPARED
+    }
+
+    pub(super) fn keys(&self, flush: &Flush) -> Vec<Key> {
+        let named = |name: &AccountId| self.tenants.get(name).into_iter();
+        match flush {
+            Flush::All => self.tenants.values().flat_map(Tenant::keys).collect(),
+            Flush::Tenant(name) => named(name).flat_map(Tenant::keys).collect(),
+            Flush::Namespace(name, space) => {
+                let group = self.hasher.hash_one(space);
+                named(name).flat_map(|tenant| tenant.group(group)).collect()
+            }
+            Flush::Tag(name, tag) => {
+                self.grouped(name.as_ref(), self.hasher.hash_one(tag.normal()))
+            }
+            Flush::Market(name) => self.grouped(name.as_ref(), self.hasher.hash_one(Kind::Market)),
+        }
+    }
+
+    fn grouped(&self, name: Option<&AccountId>, group: u64) -> Vec<Key> {
+        match name {
+            Some(name) => {
+                let tenant = self.tenants.get(name).into_iter();
+                tenant.flat_map(|tenant| tenant.group(group)).collect()
+            }
+            None => {
+                let tenants = self.tenants.values();
+                tenants.flat_map(|tenant| tenant.group(group)).collect()
+            }
+        }
+    }
+
+    /// The groups that a flush finds an entry by.
+    fn groups_of(&self, entry: &Entry) -> Vec<u64> {
+        let mut groups = vec![self.hasher.hash_one(entry.namespace)];
+        if entry.kind == Kind::Market {
+            groups.push(self.hasher.hash_one(Kind::Market));
+        }
+        groups.extend(
+            entry
+                .tags
+                .each()
+                .map(|tag| self.hasher.hash_one(tag.normal())),
+        );
+        groups
+    }
+
+    /// The counts of a tenant that has stored something.
+    pub(super) fn counters(&self, name: &AccountId) -> Option<Arc<Counters>> {
+        Some(Arc::clone(&self.tenants.get(name)?.counters))
+    }
+
+    /// Entries and bytes of a tenant.
+    pub(super) fn holds(&self, name: &AccountId) -> (u64, u64) {
+        self.tenants
+            .get(name)
+            .map_or((0, 0), |own| (own.by_age.len() as u64, own.bytes))
+    }
+
+    /// Tenants that have entries, the largest first.
+    pub(super) fn tenants(&self) -> Vec<AccountId> {
+        self.by_bytes
+            .iter()
+            .rev()
+            .map(|(_, name)| name.clone())
+            .collect()
+    }
+}
+
+impl Tenant {
+    fn keys(&self) -> impl Iterator<Item = Key> + '_ {
+        self.by_age.values().copied()
+    }
+
+    fn group(&self, group: u64) -> impl Iterator<Item = Key> + '_ {
+        self.groups.get(&group).into_iter().flatten().copied()
+    }
+}

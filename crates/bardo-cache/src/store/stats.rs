@@ -1,0 +1,64 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bardo_types::money::MicroUsd;
+
+/// What a store holds and did, in total or for one tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Entries that are kept.
+    pub entries: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Look-ups that found an entry.
+    pub hits: u64,
+    /// Look-ups that found none.
+    pub misses: u64,
+    /// Entries that were stored.
+    pub stored: u64,
+    /// Entries that gave way to others.
+    pub evicted: u64,
+    /// Entries that expired before they gave way.
+    pub expired: u64,
+    /// Entries that were flushed.
+    pub flushed: u64,
+    /// What the hits would have cost.
+    pub saved: MicroUsd,
+}
+
+/// Counts of a store or of a tenant.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) hits: AtomicU64,
+    pub(super) misses: AtomicU64,
+    pub(super) stored: AtomicU64,
+    pub(super) evicted: AtomicU64,
+    pub(super) expired: AtomicU64,
+    pub(super) flushed: AtomicU64,
+    saved: AtomicU64,
+}
+
+impl Counters {
+    pub(super) fn count(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn hit(&self, saved: MicroUsd) {
+        Self::count(&self.hits);
+        self.saved.fetch_add(saved.get(), Ordering::Relaxed);
+    }
+
+    pub(super) fn stats(&self, entries: u64, bytes: u64) -> Stats {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Stats {
+            entries,
+            bytes,
+            hits: read(&self.hits),
+            misses: read(&self.misses),
+            stored: read(&self.stored),
+            evicted: read(&self.evicted),
+            expired: read(&self.expired),
+            flushed: read(&self.flushed),
+            saved: MicroUsd::new(read(&self.saved)),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! How long an answer may be served, by what it is about and by how fast the market moves.
+
+use bardo_types::privacy::SecurityClass;
+
+/// How fast the market moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Regime {
+    /// Prices hardly move.
+    Calm,
+    /// Prices move as usual.
+    Normal,
+    /// Prices move fast.
+    Volatile,
+    /// Markets break.
+    Crisis,
+}
+
+impl Regime {
+    /// All regimes, the calmest first.
+    pub const ALL: [Self; 4] = [Self::Calm, Self::Normal, Self::Volatile, Self::Crisis];
+
+    /// The name in hints, explanations and events.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Calm => "calm",
+            Self::Normal => "normal",
+            Self::Volatile => "volatile",
+            Self::Crisis => "crisis",
+        }
+    }
+
+    /// Reads a name or an alias of agents (`bull_low_vol`, `bear_high_vol`, …), in any case.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        match name.trim().to_ascii_lowercase().replace('-', "_").as_str() {
+            "calm" | "low_vol" | "bull_low_vol" | "sideways" | "range" | "ranging" => {
+                Some(Self::Calm)
+            }
+            "normal" | "bear_low_vol" | "bull" | "bear" | "trending" => Some(Self::Normal),
+            "volatile" | "high_vol" | "bull_high_vol" | "bear_high_vol" => Some(Self::Volatile),
+            "crisis" | "crash" | "panic" => Some(Self::Crisis),
+            _ => None,
+        }
+    }
+}
+
+/// What the lifetime of an answer depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Facts that do not move with a market.
+    Static,
+    /// Prices, positions, strategies: moves with the regime.
+    Market,
+}
+
+impl Kind {
+    /// The kind of a domain. A request without a domain, and not from an agent of the market, is
+    /// static; an unknown domain counts as a market.
+    #[must_use]
+    pub fn of_domain(domain: Option<&str>) -> Self {
+        const STATIC: [&str; 10] = [
+            "code",
+            "coding",
+            "docs",
+            "documentation",
+            "faq",
+            "general",
+            "knowledge",
+            "reference",
+            "static",
+            "support",
+        ];
+        match domain {
+            None => Self::Static,
+            Some(domain) if STATIC.iter().any(|name| name.eq_ignore_ascii_case(domain)) => {
+                Self::Static
+            }
+            Some(_) => Self::Market,
+        }
+    }
+
+    /// The name in explanations and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Static => "static",
+            Self::Market => "market",
+        }
+    }
+}
+
+/// The lifetimes that an owner set, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lifetimes {
+    /// Answers about the market in a calm regime.
+    pub market_ms: u64,
+    /// Answers that no market moves.
+    pub static_ms: u64,
+    /// Longest lifetime of an answer of class Private.
+    pub private_ms: u64,
+}
+
+impl Default for Lifetimes {
+    fn default() -> Self {
+        Self {
+            market_ms: 300_000,
+            static_ms: 3_600_000,
+            private_ms: 60_000,
+        }
+    }
+}
+
+/// Longest lifetime of a market answer in a crisis.
+const CRISIS_MS: u64 = 30_000;
+
+impl Lifetimes {
+    /// How long an answer of `kind` and `class` may be served under `regime`, in milliseconds.
+    /// An unknown regime counts as volatile.
+    #[must_use]
+    pub fn under(&self, kind: Kind, class: SecurityClass, regime: Option<Regime>) -> u64 {
+        let base = match kind {
+            Kind::Static => self.static_ms,
+            Kind::Market => match regime.unwrap_or(Regime::Volatile) {
+                Regime::Calm => self.market_ms,
+                Regime::Normal => percent(self.market_ms, 70),
+                Regime::Volatile => percent(self.market_ms, 30),
+                Regime::Crisis => CRISIS_MS.min(percent(self.market_ms, 30)),
+            },
+        };
+        match class {
+            SecurityClass::Standard => base,
+            SecurityClass::Private => base.min(self.private_ms),
+            SecurityClass::Tee | SecurityClass::E2ee => 0,
+        }
+    }
+}
+
+fn percent(whole: u64, percent: u64) -> u64 {
+    whole / 100 * percent + whole % 100 * percent / 100
+}
