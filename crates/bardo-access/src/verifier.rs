@@ -30,7 +30,7 @@ pub use presence::{KeyPresence, Presence};
 use self::hashing::{HashQueue, Hashing, Job};
 use self::tag::{Tag, Tagger};
 use self::warm::{Verified, WarmKey};
-use crate::key::{PresentedKey, matches_digest};
+use crate::key::{PresentedKey, STAND_IN, matches_digest};
 use crate::port::{KeyError, KeyStore};
 use crate::record::{KeyRecord, KeyState};
 
@@ -280,7 +280,7 @@ impl Verifier {
         let record = found.filter(|record| record.kind == key.kind);
         // An id that does not exist takes the same work.
         let hash = record.as_ref().map(|record| record.hash.as_str());
-        let fits = matches_digest(&key.secret, hash.unwrap_or(&self.memory.stand_in));
+        let fits = matches_digest(&key.secret, hash.unwrap_or(STAND_IN));
         let is_right = record.is_some() && fits == Some(true);
         if let Some(retry_after_ms) = pause.filter(|_| !is_right) {
             return Err(KeyRefusal::Busy { retry_after_ms });

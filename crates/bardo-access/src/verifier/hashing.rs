@@ -13,7 +13,7 @@ use super::refused::RefusedKeys;
 use super::stored::RecordCache;
 use super::tag::{Tag, TagMap};
 use super::warm::{Verified, Warm};
-use crate::key::{hash_secret, verify_secret};
+use crate::key::{STAND_IN, verify_secret};
 use crate::record::KeyRecord;
 
 /// What the secret was found to be; `None`: it is wrong, or there is no key of that id.
@@ -41,22 +41,16 @@ pub(super) struct HashQueue {
     waiting: Mutex<TagMap<Vec<oneshot::Sender<HashedKey>>>>,
     /// Computations so far.
     pub(super) computed: AtomicU64,
-    pub(super) stand_in: String,
 }
 
 impl HashQueue {
     pub(super) fn new(entries: usize) -> Self {
-        // Its cost is that of the hashes that are kept, so an unknown id takes as long as a wrong
-        // secret. The text is too short to be a secret that anybody was given.
-        let stand_in = hash_secret(&Secret::new("-".into()))
-            .expect("the operating system gives randomness to a process that starts");
         Self {
             warm: Warm::new(entries),
             refused: RefusedKeys::default(),
             stored: RecordCache::default(),
             waiting: Mutex::default(),
             computed: AtomicU64::new(0),
-            stand_in,
         }
     }
 
@@ -64,7 +58,7 @@ impl HashQueue {
     /// who comes in between starts it again.
     pub(super) fn compute(&self, job: Job) {
         let hash = job.record.as_ref().map(|record| record.hash.as_str());
-        let fits = self.fits(&job.secret, hash.unwrap_or(&self.stand_in));
+        let fits = self.fits(&job.secret, hash.unwrap_or(STAND_IN));
         let found = job.record.filter(|_| fits).map(Arc::new);
         if let Some(record) = &found {
             let verified = Verified {
