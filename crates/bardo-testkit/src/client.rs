@@ -1,5 +1,6 @@
 //! Callers: what they send, and how they read what comes back, as strictly as an SDK.
 
+pub mod grammar;
 mod read;
 
 use std::time::Duration;
@@ -32,6 +33,8 @@ pub struct Wish {
     pub model: String,
     /// Piece by piece.
     pub stream: bool,
+    /// The request offers a tool, where the dialect has tools.
+    pub tools: bool,
     /// Its limit of output tokens, where it gives one.
     pub max_tokens: Option<u64>,
     /// When it leaves.
@@ -49,6 +52,7 @@ impl Wish {
             dialect,
             model: model.to_owned(),
             stream,
+            tools: false,
             max_tokens: None,
             leaves: Leaves::Never,
             purse: None,
@@ -71,15 +75,35 @@ impl Wish {
                 body["input"] = message;
                 "max_output_tokens"
             }
-            Dialect::Chat | Dialect::Completions | Dialect::Gemini => {
+            Dialect::Completions => {
+                body["prompt"] = json!(text);
+                "max_tokens"
+            }
+            Dialect::Chat | Dialect::Gemini => {
                 body["messages"] = message;
                 "max_tokens"
             }
         };
+        if self.tools && self.dialect != Dialect::Completions {
+            body["tools"] = json!([tool(self.dialect)]);
+        }
         if let Some(tokens) = self.max_tokens {
             body[limit] = json!(tokens);
         }
         body.to_string().into()
+    }
+}
+
+/// A tool that looks up the weather of a place.
+fn tool(dialect: Dialect) -> Value {
+    let (name, schema) = ("weather", json!({ "type": "object", "properties": {} }));
+    match dialect {
+        Dialect::Anthropic => json!({ "name": name, "input_schema": schema }),
+        Dialect::Responses => json!({ "type": "function", "name": name, "parameters": schema }),
+        Dialect::Chat | Dialect::Completions | Dialect::Gemini => json!({
+            "type": "function",
+            "function": { "name": name, "parameters": schema },
+        }),
     }
 }
 
@@ -97,7 +121,8 @@ pub(crate) fn case_of(body: &str) -> Option<u64> {
 #[must_use]
 pub fn name_of(dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::Chat | Dialect::Completions => "chat",
+        Dialect::Chat => "chat",
+        Dialect::Completions => "completions",
         Dialect::Anthropic => "anthropic",
         Dialect::Responses => "responses",
         Dialect::Gemini => "gemini",
@@ -108,7 +133,8 @@ pub fn name_of(dialect: Dialect) -> &'static str {
 #[must_use]
 pub fn whole_text(dialect: Dialect, body: &Value) -> Option<String> {
     let text = match dialect {
-        Dialect::Chat | Dialect::Completions => body.pointer("/choices/0/message/content")?,
+        Dialect::Chat => body.pointer("/choices/0/message/content")?,
+        Dialect::Completions => body.pointer("/choices/0/text")?,
         Dialect::Anthropic => body.pointer("/content/0/text")?,
         Dialect::Responses => {
             let items = body["output"].as_array()?;

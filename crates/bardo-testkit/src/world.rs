@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bardo_engine::{
     Answer, AnswerBody, Billing, Breaker, Deadlines, DefaultLimits, Engine, EngineError, EventSink,
-    Hints, Payer, Principal, Received, Resilience, Services, SetupPolicy, Snapshot, Stages, Task,
-    Unlimited,
+    Hints, Payer, Principal, Received, Resilience, Services, SetupPolicy, Snapshot, Stages, Stores,
+    Task, Unlimited,
 };
 use bardo_ledger::Holds;
 use bardo_providers::transport::Transport;
@@ -21,6 +21,7 @@ use bardo_types::model::{Dialect, Price, Service};
 use bardo_types::money::{BasisPoints, PricePerMillion};
 use bardo_types::receipt::Receipt;
 use bardo_types::secret::Secret;
+use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::client::{Ending, Leaves, Reading, Wish, whole_text};
@@ -70,6 +71,8 @@ pub struct Visit {
     pub end: End,
     /// The text that reached it.
     pub text: String,
+    /// All bytes that reached it.
+    pub bytes: Bytes,
     /// What a strict reader tripped over.
     pub damage: Vec<String>,
 }
@@ -166,6 +169,17 @@ impl Scene {
         }
     }
 
+    /// The scene with stores of answers.
+    ///
+    /// # Panics
+    /// When the engine is in use already.
+    #[must_use]
+    pub fn with_stores(mut self, stores: Stores) -> Self {
+        let engine = Arc::into_inner(self.engine).expect("no request holds it");
+        self.engine = Arc::new(engine.with_stores(stores));
+        self
+    }
+
     /// Puts a new world in place, as a change of the configuration does.
     pub fn reload(&self, backends: &[Backend]) {
         self.engine.swap_world(world(backends));
@@ -201,6 +215,7 @@ impl Scene {
             went_at: Instant::now(),
             end,
             text,
+            bytes: bytes.into(),
             damage,
         }
     }

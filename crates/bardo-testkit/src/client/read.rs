@@ -70,7 +70,7 @@ impl Reading {
                 _ => self.damage.push(format!("no field: {line}")),
             }
         }
-        if data == "[DONE]" && dialect == Dialect::Chat {
+        if data == "[DONE]" && matches!(dialect, Dialect::Chat | Dialect::Completions) {
             self.ending = Ending::Clean;
             return;
         }
@@ -90,7 +90,8 @@ impl Reading {
             self.fail(error, &["message", "type", "param", "code"]);
             return;
         }
-        if let Some(text) = event.pointer("/choices/0/delta/content") {
+        let said = event.pointer("/choices/0/delta/content");
+        if let Some(text) = said.or_else(|| event.pointer("/choices/0/text")) {
             self.text.push_str(text.as_str().unwrap_or_default());
         }
         if let Some(tokens) = event.pointer("/usage/completion_tokens") {

@@ -9,4 +9,5 @@ mod matrix;
 mod simulation;
 mod slices;
 mod steps;
+mod stored;
 mod storm;
