@@ -67,7 +67,8 @@ fn integration() -> String {
 }
 
 enum Outcome {
-    Caught,
+    /// The test failed and said this.
+    Caught(String),
     Missed,
     /// The mutant could not be tried, for this reason.
     Broken(String),
@@ -89,7 +90,9 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         println!("==> {} without a fault", catcher.test);
         match copy.test(catcher)? {
             Ran::Passed => {}
-            Ran::Failed | Ran::DidNotRun(_) => bail!("`{}` does not pass as it is", catcher.test),
+            Ran::Failed(why) | Ran::DidNotRun(why) => {
+                bail!("`{}` does not pass as it is: {why}", catcher.test)
+            }
         }
     }
     let mut missed = 0;
@@ -98,12 +101,12 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         println!("==> {}: {}", mutant.name, mutant.breaks);
         let outcome = copy.try_out(mutant)?;
         let word = match &outcome {
-            Outcome::Caught => "caught".to_owned(),
+            Outcome::Caught(said) => format!("caught: {said}"),
             Outcome::Missed => format!("MISSED by {}", mutant.caught_by.test),
             Outcome::Broken(why) => format!("NOT TRIED: {why}"),
         };
-        missed += usize::from(!matches!(outcome, Outcome::Caught));
-        println!("{:<44} {word} ({:.0?})\n", mutant.name, started.elapsed());
+        missed += usize::from(!matches!(outcome, Outcome::Caught(_)));
+        println!("{} ({:.0?}) {word}\n", mutant.name, started.elapsed());
     }
     println!(
         "{} of {} faults were caught",
@@ -123,7 +126,8 @@ fn list(workspace: &Workspace) -> Result<Vec<Mutant>> {
 /// How a test ended in the copy.
 enum Ran {
     Passed,
-    Failed,
+    /// The first lines that it said about it.
+    Failed(String),
     DidNotRun(String),
 }
 
@@ -184,7 +188,7 @@ impl Copy {
         let ran = self.test(&mutant.caught_by);
         fs::write(&path, sound)?;
         Ok(match ran? {
-            Ran::Failed => Outcome::Caught,
+            Ran::Failed(said) => Outcome::Caught(said),
             Ran::Passed => Outcome::Missed,
             Ran::DidNotRun(why) => Outcome::Broken(why),
         })
@@ -232,7 +236,7 @@ impl Copy {
                     .status()?;
                 child.wait()?;
                 // A promise of an end is broken by none.
-                return Ok(Ran::Failed);
+                return Ok(Ran::Failed("it did not end".to_owned()));
             }
             thread::park_timeout(Duration::from_millis(50));
         }
@@ -240,11 +244,26 @@ impl Copy {
         Ok(if said.contains("test result: ok. 1 passed") {
             Ran::Passed
         } else if said.contains("test result: FAILED") {
-            Ran::Failed
+            Ran::Failed(panic_of(&said))
         } else {
             Ran::DidNotRun("the test did not run".to_owned())
         })
     }
+}
+
+/// The place and the first line of a test's panic, so that a reader sees whether the failure is about
+/// the fault.
+fn panic_of(said: &str) -> String {
+    let mut lines = said
+        .lines()
+        .skip_while(|line| !line.contains("panicked at "))
+        .map(|line| {
+            line.split_once("panicked at ")
+                .map_or(line, |(_, place)| place)
+        });
+    let place = lines.next().unwrap_or("no panic");
+    let message: String = lines.next().unwrap_or_default().chars().take(160).collect();
+    format!("{place} {message}")
 }
 
 fn applicable(mutant: &Mutant, text: &str) -> Result<(), String> {
@@ -257,6 +276,15 @@ fn applicable(mutant: &Mutant, text: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_place_and_the_message_of_a_panic_are_shown() {
+        let said = "running 1 test\n\nthread 'a::b' (7) panicked at crates/x/tests/it.rs:3:5:\n\
+                    assertion failed: paid\nnote: run with `RUST_BACKTRACE=1`\n";
+        let shown = "crates/x/tests/it.rs:3:5: assertion failed: paid";
+        assert_eq!(panic_of(said), shown);
+        assert_eq!(panic_of("signal: 9"), "no panic ");
+    }
 
     /// A fault that no longer applies would be forgotten until somebody runs the long checks.
     #[test]

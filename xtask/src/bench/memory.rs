@@ -30,9 +30,10 @@ pub(super) async fn measure(lab: &Lab, effort: Effort, report: &mut Report) -> R
     match figures(&candidate, effort).await {
         Ok(figures) => {
             for index in 0..names.len() {
-                let name = names[index].to_owned();
-                let row = Row::value(SECTION, name, "MiB", figures[index], goals[index]);
-                report.add(row.beside(floor[index]));
+                let (name, memory) = (names[index].to_owned(), figures[index]);
+                let row = Row::value(SECTION, name, "MiB", memory.resident, goals[index]);
+                let note = format!("{:.1} without pages of files", memory.private);
+                report.add(row.beside(floor[index].resident).noted(note));
             }
         }
         Err(error) => report.add(Row::failed(SECTION, names.join(", "), goals[0], &error)),
@@ -40,7 +41,14 @@ pub(super) async fn measure(lab: &Lab, effort: Effort, report: &mut Report) -> R
     Ok(())
 }
 
-async fn figures(subject: &Subject, effort: Effort) -> Result<[f64; 3]> {
+/// Memory of a process, in MiB.
+#[derive(Clone, Copy)]
+struct Memory {
+    resident: f64,
+    private: f64,
+}
+
+async fn figures(subject: &Subject, effort: Effort) -> Result<[Memory; 3]> {
     let idle = resident(subject).await?;
     for case in Case::all()
         .into_iter()
@@ -56,9 +64,14 @@ async fn figures(subject: &Subject, effort: Effort) -> Result<[f64; 3]> {
     Ok([idle, loaded, streaming])
 }
 
-async fn resident(subject: &Subject) -> Result<f64> {
+async fn resident(subject: &Subject) -> Result<Memory> {
     tokio::time::sleep(SETTLE).await;
-    Ok(subject.process()?.resident()? as f64 / f64::from(1 << 20))
+    let process = subject.process()?;
+    let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    Ok(Memory {
+        resident: mebibytes(process.resident()?),
+        private: mebibytes(process.private()?),
+    })
 }
 
 async fn open_streams(subject: &Subject) -> Result<Vec<Client>> {

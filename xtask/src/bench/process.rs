@@ -93,7 +93,15 @@ impl Process {
     pub(super) fn resident(&self) -> Result<u64> {
         let path = format!("/proc/{}/status", self.child.id());
         let status = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
-        resident(&status).with_context(|| format!("VmRSS in {path}"))
+        kibibytes(&status, "VmRSS:").with_context(|| format!("VmRSS in {path}"))
+    }
+
+    /// Resident memory of its own in bytes: all but pages of files, such as the program itself,
+    /// which the kernel drops when memory is short.
+    pub(super) fn private(&self) -> Result<u64> {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
+        kibibytes(&status, "RssAnon:").with_context(|| format!("RssAnon in {path}"))
     }
 }
 
@@ -105,10 +113,9 @@ impl Drop for Process {
     }
 }
 
-fn resident(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+/// A line of a process's status, in bytes.
+fn kibibytes(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
 }
@@ -173,11 +180,10 @@ mod tests {
 
     #[test]
     fn resident_memory_is_read_in_bytes() {
-        assert_eq!(
-            resident("Name:\tx\nVmRSS:\t   12 kB\nThreads: 1\n"),
-            Some(12_288)
-        );
-        assert_eq!(resident("Name:\tx\n"), None);
+        let status = "Name:\tx\nVmRSS:\t   12 kB\nRssAnon:\t  3 kB\nThreads: 1\n";
+        assert_eq!(kibibytes(status, "VmRSS:"), Some(12_288));
+        assert_eq!(kibibytes(status, "RssAnon:"), Some(3_072));
+        assert_eq!(kibibytes("Name:\tx\n", "VmRSS:"), None);
     }
 
     #[cfg(target_os = "linux")]
