@@ -9,3 +9,6 @@ mod event;
 pub use bytes::Corrupt;
 pub use entry::{read_entry, write_entry};
 pub use event::{read_events, write_events};
+
+#[cfg(test)]
+mod tests;

@@ -181,3 +181,114 @@ impl<T> Drop for Follow<T> {
         self.followers.fetch_sub(1, Ordering::AcqRel);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(byte: u8) -> Key {
+        Key::from_bytes([byte; 32])
+    }
+
+    fn lead(flights: &Flights<u32>, shared: u32) -> Lead<u32> {
+        match flights.join(key(1), || shared) {
+            Joined::Lead(lead) => lead,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn follow(flights: &Flights<u32>) -> Follow<u32> {
+        match flights.join(key(1), || panic!("a flight is under way")) {
+            Joined::Follow(follow) => follow,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_thousand_identical_requests_have_one_leader() {
+        let flights = Flights::new(1_000);
+        let leads = AtomicUsize::new(0);
+        let gate = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    gate.wait();
+                    let mine: Vec<_> = (0..125).map(|_| flights.join(key(1), || 7)).collect();
+                    let led = mine
+                        .iter()
+                        .filter(|joined| matches!(joined, Joined::Lead(_)));
+                    leads.fetch_add(led.count(), Ordering::Relaxed);
+                    gate.wait();
+                });
+            }
+        });
+        assert_eq!(leads.load(Ordering::Relaxed), 1);
+        assert!(flights.is_empty(), "all have landed");
+    }
+
+    #[test]
+    fn other_keys_fly_alone() {
+        let flights = Flights::new(9);
+        let _one = lead(&flights, 1);
+        assert!(matches!(flights.join(key(2), || 2), Joined::Lead(_)));
+    }
+
+    #[test]
+    fn a_failed_leader_frees_the_key_and_followers_keep_what_is_shared() {
+        let flights = Flights::new(9);
+        let leader = lead(&flights, 1);
+        let follower = follow(&flights);
+        drop(leader);
+        assert_eq!(*follower.shared(), 1);
+        let next = lead(&flights, 2);
+        assert_eq!(
+            next.followers(),
+            0,
+            "a follower of an old flight follows no new one"
+        );
+        drop(follower);
+        assert_eq!(next.followers(), 0);
+    }
+
+    #[test]
+    fn an_old_leader_never_ends_a_new_flight() {
+        let flights = Flights::new(9);
+        let old = lead(&flights, 1);
+        assert!(old.leave().is_ok());
+        let new = lead(&flights, 2);
+        let _follower = follow(&flights);
+        assert_eq!(new.followers(), 1);
+        assert_eq!(flights.len(), 1);
+    }
+
+    #[test]
+    fn a_leader_whose_caller_left_stays_for_its_followers_alone() {
+        let flights = Flights::new(9);
+        let leader = lead(&flights, 1);
+        let follower = follow(&flights);
+        let leader = leader.leave().unwrap_err();
+        drop(follower);
+        assert!(leader.leave().is_ok());
+        assert!(flights.is_empty());
+    }
+
+    #[test]
+    fn a_full_flight_sends_the_next_alone() {
+        let flights = Flights::new(1);
+        let _leader = lead(&flights, 1);
+        let _follower = follow(&flights);
+        assert!(matches!(flights.join(key(1), || 3), Joined::Alone));
+    }
+
+    #[test]
+    fn a_panicking_leader_frees_the_key() {
+        let flights = Flights::new(9);
+        let shared = flights.clone();
+        let outcome = std::thread::spawn(move || {
+            let _leader = lead(&shared, 1);
+            panic!("the leader's task");
+        });
+        assert!(outcome.join().is_err());
+        let _next = lead(&flights, 2);
+    }
+}

@@ -59,3 +59,38 @@ fn nonce_of(count: u64) -> Nonce<aes_gcm::aead::consts::U12> {
     nonce[..8].copy_from_slice(&count.to_le_bytes());
     nonce.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(byte: u8) -> Key {
+        Key::from_bytes([byte; 32])
+    }
+
+    #[test]
+    fn a_sealed_answer_opens_for_its_own_key_and_process_alone() {
+        let sealer = Sealer::new([1; 32].into());
+        let sealed = sealer.seal(&key(1), b"a private answer").unwrap();
+        assert_eq!(sealer.open(&key(1), &sealed).unwrap(), b"a private answer");
+        assert!(!sealed.windows(7).any(|part| part == b"private"));
+        assert_eq!(sealer.open(&key(2), &sealed), None);
+        assert_eq!(Sealer::new([2; 32].into()).open(&key(1), &sealed), None);
+        for at in 0..sealed.len() {
+            let mut broken = sealed.clone();
+            broken[at] ^= 1;
+            assert_eq!(sealer.open(&key(1), &broken), None, "{at}");
+        }
+        assert_eq!(sealer.open(&key(1), &sealed[..5]), None);
+    }
+
+    #[test]
+    fn equal_answers_are_sealed_to_different_bytes() {
+        let sealer = Sealer::new([1; 32].into());
+        let sealed: Vec<_> = (0..3)
+            .map(|_| sealer.seal(&key(1), b"a").unwrap())
+            .collect();
+        assert_ne!(sealed[0], sealed[1]);
+        assert_ne!(sealed[1], sealed[2]);
+    }
+}

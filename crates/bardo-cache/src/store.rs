@@ -365,3 +365,6 @@ impl Lifecycle<Key, Arc<Slot>> for Evicting {
         evicted.0.push(slot);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,9 @@
 //! What an answer depends on, so that it can be found when that changes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bardo_types::chat::ChatRequest;
+use bardo_types::chat::{ChatRequest, DocumentSource, Part, Role};
 
 /// Tags of one entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,20 +31,35 @@ pub enum Tag {
     Playbook(Arc<str>),
 }
 
-impl Tags {
-    /// Reads the tags of a request. Each list holds up to [`Self::MOST`] names; a request that
-    /// names more gets `None` and must not be stored, for a flush would miss it.
-    #[must_use]
-    pub fn of(request: &ChatRequest, domain: Option<&str>) -> Option<Self> {
-        let _ = request;
-        Some(Self {
-            domain: domain.map(|domain| domain.to_ascii_lowercase().into()),
-            ..Self::default()
-        })
-    }
+/// Stands for all names of a prompt that names too many: it is found by every flush of its kind.
+pub(crate) const ANY: &str = "*";
 
-    /// Most tokens and most pools of one entry.
-    pub const MOST: usize = 64;
+impl Tags {
+    /// Most tokens and most pools of one entry. An entry of a prompt that names more carries a tag
+    /// that every flush of tokens, or of pools, finds.
+    pub const MOST: usize = 32;
+
+    /// Reads the tags of a request, all texts of its messages included.
+    ///
+    /// A token is a word with two capitals in a row (`USDC`, `stETH`), a word after `$`, or one of
+    /// a few well-known names in small letters; a pool is `0x` and 40 hex digits. Names too many
+    /// are harmless: a flush removes more than it must.
+    #[must_use]
+    pub fn of(request: &ChatRequest, domain: Option<&str>) -> Self {
+        let mut found = Found::default();
+        for message in &request.messages {
+            found.parts(&message.parts);
+            if message.role == Role::System && found.playbook.is_none() {
+                found.playbook = playbook(&message.text());
+            }
+        }
+        Self {
+            domain: domain.map(|domain| domain.to_ascii_lowercase().into()),
+            tokens: listed(found.tokens),
+            pools: listed(found.pools),
+            playbook: found.playbook,
+        }
+    }
 
     /// All tags, one by one.
     pub fn each(&self) -> impl Iterator<Item = Tag> + '_ {
@@ -58,6 +74,16 @@ impl Tags {
 }
 
 impl Tag {
+    /// The tags of entries that a flush of this one removes, in their spelling.
+    pub(crate) fn found_by(&self) -> Vec<Self> {
+        let any = match self {
+            Self::Token(_) => Some(Self::Token(ANY.into())),
+            Self::Pool(_) => Some(Self::Pool(ANY.into())),
+            Self::Domain(_) | Self::Playbook(_) => None,
+        };
+        std::iter::once(self.normal()).chain(any).collect()
+    }
+
     /// The tag in the spelling that entries carry: tokens in upper case, the rest in lower case.
     #[must_use]
     pub fn normal(&self) -> Self {
@@ -67,5 +93,160 @@ impl Tag {
             Self::Pool(name) => Self::Pool(name.to_ascii_lowercase().into()),
             Self::Playbook(name) => Self::Playbook(name.to_ascii_lowercase().into()),
         }
+    }
+}
+
+/// Names as they are found. One more than [`Tags::MOST`] is enough to know that there are too many.
+#[derive(Default)]
+struct Found {
+    tokens: BTreeSet<String>,
+    pools: BTreeSet<String>,
+    playbook: Option<Arc<str>>,
+}
+
+impl Found {
+    fn parts(&mut self, parts: &[Part]) {
+        for part in parts {
+            match part {
+                Part::Text(text) => self.text(&text.text),
+                Part::ToolResult(result) => self.parts(&result.parts),
+                Part::ToolCall(call) => self.text(call.input.text()),
+                Part::SearchResult(result) => {
+                    result.content.iter().for_each(|text| self.text(&text.text));
+                }
+                Part::Document(document) => match &document.source {
+                    DocumentSource::Text(text) => self.text(text),
+                    DocumentSource::Parts(parts) => self.parts(parts),
+                    DocumentSource::Media(_) => {}
+                },
+                Part::Image(_)
+                | Part::Audio(_)
+                | Part::Reasoning(_)
+                | Part::Refusal(_)
+                | Part::Server(_) => {}
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '$';
+        for word in text.split(|c: char| !is_part(c)) {
+            if is_address(word) {
+                add(&mut self.pools, || word.to_ascii_lowercase());
+            } else if let Some(name) = ticker(word) {
+                add(&mut self.tokens, || name.to_ascii_uppercase());
+            }
+        }
+    }
+}
+
+fn add(names: &mut BTreeSet<String>, name: impl FnOnce() -> String) {
+    if names.len() <= Tags::MOST {
+        names.insert(name());
+    }
+}
+
+fn listed(names: BTreeSet<String>) -> Box<[Arc<str>]> {
+    if names.len() > Tags::MOST {
+        return Box::new([ANY.into()]);
+    }
+    names.into_iter().map(Arc::from).collect()
+}
+
+fn is_address(word: &str) -> bool {
+    let digits = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
+    digits.is_some_and(|digits| {
+        digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
+/// Names that people write in small letters too.
+const WELL_KNOWN: [&str; 16] = [
+    "aave", "arb", "bnb", "btc", "cbeth", "crv", "dai", "eth", "matic", "reth", "sol", "steth",
+    "usdc", "usdt", "wbtc", "weth",
+];
+const TICKER_LENGTHS: std::ops::RangeInclusive<usize> = 2..=12;
+
+fn ticker(word: &str) -> Option<&str> {
+    let name = word.trim_start_matches('$');
+    if !TICKER_LENGTHS.contains(&name.len()) || name.contains('$') {
+        return None;
+    }
+    let has_capitals = name
+        .as_bytes()
+        .windows(2)
+        .any(|pair| pair.iter().all(u8::is_ascii_uppercase));
+    let is_marked = name.len() < word.len() && name.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let is_known = || {
+        WELL_KNOWN
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name))
+    };
+    (has_capitals || is_marked || is_known()).then_some(name)
+}
+
+/// The digest of a system text that carries a playbook.
+fn playbook(text: &str) -> Option<Arc<str>> {
+    if !text.contains("PLAYBOOK") {
+        return None;
+    }
+    let digest = blake3::hash(text.as_bytes()).to_hex();
+    Some(digest[..32].into())
+}
+
+#[cfg(test)]
+mod tests {
+    use bardo_types::chat::{Message, Text};
+    use bardo_types::model::Dialect;
+
+    use super::*;
+
+    fn tags(role: Role, text: &str) -> Tags {
+        let mut request = ChatRequest::new(Dialect::Chat, "m");
+        let parts = vec![Part::Text(Text::new(text))];
+        request.messages.push(Message::new(role, parts));
+        Tags::of(&request, Some("DeFi"))
+    }
+
+    #[test]
+    fn tokens_and_pools_are_found_in_every_spelling() {
+        let pool = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";
+        let found = tags(
+            Role::User,
+            &format!("swap 10 ETH/usdc, stETH or $pepe at {pool}. Then go."),
+        );
+        let tokens: Vec<&str> = found.tokens.iter().map(|name| &**name).collect();
+        assert_eq!(tokens, ["ETH", "PEPE", "STETH", "USDC"]);
+        assert_eq!(found.pools.len(), 1);
+        assert_eq!(&*found.pools[0], pool.to_ascii_lowercase());
+        assert_eq!(found.domain.as_deref(), Some("defi"));
+        assert_eq!(found.playbook, None);
+    }
+
+    #[test]
+    fn a_prompt_with_too_many_names_is_found_by_any() {
+        let many: String = (0..100).map(|n| format!("TOKEN{n} ")).collect();
+        let found = tags(Role::User, &many);
+        assert_eq!(&*found.tokens, [Arc::from(ANY)]);
+        let flushed = Tag::Token("eth".into()).found_by();
+        assert!(found.each().any(|tag| flushed.contains(&tag)));
+        assert!(
+            !found
+                .each()
+                .any(|tag| Tag::Pool("0x1".into()).found_by().contains(&tag))
+        );
+    }
+
+    #[test]
+    fn a_playbook_is_known_by_its_text() {
+        let one = tags(Role::System, "# PLAYBOOK\nbuy low");
+        let other = tags(Role::System, "# PLAYBOOK\nbuy high");
+        assert!(one.playbook.is_some());
+        assert_ne!(one.playbook, other.playbook);
+        assert_eq!(
+            tags(Role::User, "# PLAYBOOK").playbook,
+            None,
+            "a user has no playbook"
+        );
     }
 }

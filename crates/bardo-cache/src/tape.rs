@@ -191,3 +191,132 @@ impl<E> Drop for Reader<E> {
         state.free.push(self.place);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn poll(reader: &mut Reader<u32>, woken: &Arc<Woken>) -> Poll<Next<u32>> {
+        let waker = Waker::from(Arc::clone(woken));
+        reader.poll_next(&mut Context::from_waker(&waker))
+    }
+
+    #[test]
+    fn every_reader_gets_all_items_from_the_beginning() {
+        let woken = Arc::new(Woken::default());
+        let (tape, writer) = Tape::new(100);
+        let mut early = tape.reader();
+        assert_eq!(poll(&mut early, &woken), Poll::Pending);
+        assert!(writer.push(1, 10));
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        let mut late = tape.reader();
+        assert!(writer.push(2, 10));
+        writer.complete();
+        for reader in [&mut early, &mut late] {
+            assert_eq!(poll(reader, &woken), Poll::Ready(Next::Item(1)));
+            assert_eq!(poll(reader, &woken), Poll::Ready(Next::Item(2)));
+            assert_eq!(poll(reader, &woken), Poll::Ready(Next::End(End::Complete)));
+        }
+        assert_eq!(early.taken(), 2);
+    }
+
+    #[test]
+    fn a_writer_that_goes_fails_the_tape_after_what_it_wrote() {
+        let woken = Arc::new(Woken::default());
+        let (tape, writer) = Tape::new(100);
+        let mut reader = tape.reader();
+        writer.push(1, 1);
+        drop(writer);
+        assert_eq!(poll(&mut reader, &woken), Poll::Ready(Next::Item(1)));
+        assert_eq!(
+            poll(&mut reader, &woken),
+            Poll::Ready(Next::End(End::Failed))
+        );
+        assert_eq!(tape.progress(), (1, Some(End::Failed)));
+    }
+
+    #[test]
+    fn a_waiting_reader_is_woken_by_the_end() {
+        let woken = Arc::new(Woken::default());
+        let (tape, writer) = Tape::<u32>::new(100);
+        let mut reader = tape.reader();
+        assert_eq!(poll(&mut reader, &woken), Poll::Pending);
+        drop(writer);
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_tape_ends_where_it_would_be_too_long() {
+        let woken = Arc::new(Woken::default());
+        let (tape, writer) = Tape::new(10);
+        let mut reader = tape.reader();
+        assert!(writer.push(1, 10));
+        assert!(!writer.push(2, 1));
+        assert!(!writer.push(3, 0), "nothing follows an end");
+        assert_eq!(poll(&mut reader, &woken), Poll::Ready(Next::Item(1)));
+        assert_eq!(
+            poll(&mut reader, &woken),
+            Poll::Ready(Next::End(End::TooLong))
+        );
+    }
+
+    #[test]
+    fn a_reader_that_goes_leaves_its_place_to_the_next_and_is_not_woken() {
+        let (one, two) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
+        let (tape, writer) = Tape::new(10);
+        let mut gone = tape.reader();
+        assert_eq!(poll(&mut gone, &one), Poll::Pending);
+        drop(gone);
+        let mut next = tape.reader();
+        assert_eq!(poll(&mut next, &two), Poll::Pending);
+        writer.push(1, 1);
+        assert_eq!(one.0.load(Ordering::Relaxed), 0);
+        assert_eq!(two.0.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_thousand_readers_on_other_threads_read_the_same() {
+        let (tape, writer) = Tape::new(1 << 20);
+        std::thread::scope(|scope| {
+            let readers: Vec<_> = (0..8)
+                .map(|_| {
+                    let mut readers: Vec<_> = (0..125).map(|_| tape.reader()).collect();
+                    scope.spawn(move || {
+                        let sum = |reader: &mut Reader<u32>| {
+                            let woken = Arc::new(Woken::default());
+                            let mut sum = 0;
+                            loop {
+                                match poll(reader, &woken) {
+                                    Poll::Ready(Next::Item(item)) => sum += item,
+                                    Poll::Ready(Next::End(End::Complete)) => return sum,
+                                    Poll::Ready(Next::End(end)) => panic!("{end:?}"),
+                                    Poll::Pending => std::thread::yield_now(),
+                                }
+                            }
+                        };
+                        readers.iter_mut().map(sum).collect::<Vec<u32>>()
+                    })
+                })
+                .collect();
+            for item in 1..=100 {
+                assert!(writer.push(item, 4));
+            }
+            writer.complete();
+            for reader in readers {
+                assert!(reader.join().unwrap().iter().all(|&sum| sum == 5_050));
+            }
+        });
+    }
+}

@@ -139,3 +139,71 @@ impl Lifetimes {
 fn percent(whole: u64, percent: u64) -> u64 {
     whole / 100 * percent + whole % 100 * percent / 100
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STANDARD: SecurityClass = SecurityClass::Standard;
+
+    #[test]
+    fn market_answers_live_by_the_regime_and_static_ones_do_not() {
+        let lifetimes = Lifetimes::default();
+        let market = |regime| lifetimes.under(Kind::Market, STANDARD, regime);
+        assert_eq!(market(Some(Regime::Calm)), 300_000);
+        assert_eq!(market(Some(Regime::Normal)), 210_000);
+        assert_eq!(market(Some(Regime::Volatile)), 90_000);
+        assert_eq!(market(Some(Regime::Crisis)), 30_000);
+        assert_eq!(market(None), 90_000, "an unknown regime is no calm one");
+        for regime in Regime::ALL {
+            assert_eq!(
+                lifetimes.under(Kind::Static, STANDARD, Some(regime)),
+                3_600_000
+            );
+        }
+    }
+
+    #[test]
+    fn a_crisis_never_lengthens_a_life() {
+        for market_ms in [0, 1, 99, 20_000, 100_000, 300_000, u64::MAX] {
+            let lifetimes = Lifetimes {
+                market_ms,
+                ..Lifetimes::default()
+            };
+            let lives: Vec<u64> = Regime::ALL
+                .map(|regime| lifetimes.under(Kind::Market, STANDARD, Some(regime)))
+                .into();
+            assert!(
+                lives.is_sorted_by(|calmer, wilder| calmer >= wilder),
+                "{lives:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn private_answers_live_shortly_and_sealed_ones_not_at_all() {
+        let lifetimes = Lifetimes::default();
+        let under = |class| lifetimes.under(Kind::Static, class, None);
+        assert_eq!(under(SecurityClass::Private), 60_000);
+        assert_eq!(under(SecurityClass::Tee), 0);
+        assert_eq!(under(SecurityClass::E2ee), 0);
+    }
+
+    #[test]
+    fn regimes_are_read_with_their_aliases() {
+        for regime in Regime::ALL {
+            assert_eq!(Regime::parse(regime.as_str()), Some(regime));
+        }
+        assert_eq!(Regime::parse("Bull-Low-Vol"), Some(Regime::Calm));
+        assert_eq!(Regime::parse("bear_high_vol"), Some(Regime::Volatile));
+        assert_eq!(Regime::parse("sunny"), None);
+    }
+
+    #[test]
+    fn a_domain_that_is_not_known_counts_as_a_market() {
+        assert_eq!(Kind::of_domain(None), Kind::Static);
+        assert_eq!(Kind::of_domain(Some("Code")), Kind::Static);
+        assert_eq!(Kind::of_domain(Some("defi")), Kind::Market);
+        assert_eq!(Kind::of_domain(Some("weather")), Kind::Market);
+    }
+}

@@ -183,9 +183,11 @@ impl Books {
                 let group = self.hasher.hash_one(space);
                 named(name).flat_map(|tenant| tenant.group(group)).collect()
             }
-            Flush::Tag(name, tag) => {
-                self.grouped(name.as_ref(), self.hasher.hash_one(tag.normal()))
-            }
+            Flush::Tag(name, tag) => tag
+                .found_by()
+                .iter()
+                .flat_map(|tag| self.grouped(name.as_ref(), self.hasher.hash_one(tag)))
+                .collect(),
             Flush::Market(name) => self.grouped(name.as_ref(), self.hasher.hash_one(Kind::Market)),
         }
     }

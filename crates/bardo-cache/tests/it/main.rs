@@ -1,0 +1,11 @@
+//! Keys over the fixtures of every dialect, isolation of callers, and replays of recorded answers.
+
+// Clippy takes code for that of a test where it says so.
+#![cfg(test)]
+
+mod fixtures;
+mod isolation;
+mod keys;
+mod members;
+mod mutate;
+mod replay;
