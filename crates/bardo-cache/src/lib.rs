@@ -12,6 +12,7 @@ pub mod entry;
 pub mod flight;
 pub mod key;
 pub mod policy;
+pub mod prefix;
 pub mod scope;
 pub mod sealed;
 pub mod second;

@@ -16,8 +16,8 @@ pub use message::{
     Message, Opaque, Part, Reasoning, Role, SearchResult, ServerBlock, Text,
 };
 pub use request::{
-    CacheHints, ChatRequest, Logprobs, OutputFormat, ReasoningRequest, Sampling, ThinkingDisplay,
-    ThinkingMode, Verbosity,
+    CacheHints, CacheTtl, ChatRequest, Logprobs, MarkPlan, OutputFormat, ReasoningRequest,
+    Sampling, ThinkingDisplay, ThinkingMode, Verbosity,
 };
 pub use response::{Assembler, ChatResponse, Choice};
 pub use size::{IMAGE_BYTES, tokens_of_bytes};

@@ -259,3 +259,51 @@ pub struct CacheHints {
     /// Top-level `cache_control` (Anthropic, OpenRouter), as written.
     pub automatic: Option<RawJson>,
 }
+
+/// Lifetime of an entry of a provider's prompt cache, counted from its last use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CacheTtl {
+    /// Five minutes: the usual lifetime.
+    FiveMinutes,
+    /// One hour, for a dearer write.
+    OneHour,
+}
+
+/// Cache marks decided for one request. A provider refuses a longer lifetime behind a shorter one,
+/// so `turns` is never longer than `stable` where both are set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct MarkPlan {
+    /// Marks behind the tools and behind the system prompt.
+    pub stable: Option<CacheTtl>,
+    /// Marks behind the last two turns of the user.
+    pub turns: Option<CacheTtl>,
+}
+
+impl CacheTtl {
+    /// Name in providers' requests and in explanations.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FiveMinutes => "5m",
+            Self::OneHour => "1h",
+        }
+    }
+
+    /// A `cache_control` mark of this lifetime.
+    #[must_use]
+    pub fn mark(self) -> RawJson {
+        let mark = match self {
+            Self::FiveMinutes => r#"{"type":"ephemeral"}"#,
+            Self::OneHour => r#"{"type":"ephemeral","ttl":"1h"}"#,
+        };
+        RawJson::parse(mark).expect("a literal is JSON")
+    }
+}
+
+impl MarkPlan {
+    /// Marks of five minutes everywhere: the plan where nothing is known of a prompt.
+    pub const USUAL: Self = Self {
+        stable: Some(CacheTtl::FiveMinutes),
+        turns: Some(CacheTtl::FiveMinutes),
+    };
+}

@@ -1,0 +1,30 @@
+//! Prompt caches of providers: which marks pay, which endpoint is warm, when a warming call pays.
+//!
+//! A provider keeps the beginning of a prompt and charges less for reading it again; some charge
+//! more for writing it. Both are worth it only where the next call comes soon enough. So the gaps
+//! between calls are observed per prefix ([`PrefixTracker`]) and priced ([`decide`]).
+//!
+//! Nothing in here reads a clock, a prompt or a price list. Times are milliseconds of a clock that
+//! never runs backwards, prefixes are 128-bit digests made by the caller.
+
+mod affinity;
+mod gaps;
+mod generations;
+mod keepalive;
+mod policy;
+mod resource;
+mod tracker;
+
+pub use affinity::{Affinity, AffinityTable, Warmth};
+pub use gaps::{Evidence, Gaps};
+pub use keepalive::{KeepaliveCase, keepalive_pays};
+pub use policy::{Case, Rates, Reason, Verdict, decide};
+pub use resource::{ResourceCase, resource_pays};
+pub use tracker::{MarkDecision, PrefixTracker, Sighting, Stretch};
+
+/// Milliseconds of a clock that never runs backwards.
+pub type Millis = u64;
+
+/// Digest of a prefix together with the tenant, the agent or session, and the model that it belongs
+/// to. Two tenants never share one.
+pub type PrefixId = u128;

@@ -1,0 +1,259 @@
+//! Whether a mark pays: the expected cost of each choice over the gaps that were observed.
+
+use std::fmt;
+
+use bardo_types::chat::CacheTtl;
+use bardo_types::model::Price;
+use bardo_types::money::{ExactCost, PricePerMillion};
+
+use super::gaps::Evidence;
+
+/// A change of the marks must save this share of the cost without a mark: one part in this many.
+const CHANGE_PARTS: u128 = 20;
+
+/// Prices of prompt tokens that a decision compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rates {
+    /// Fresh input.
+    pub fresh: PricePerMillion,
+    /// Input read from the cache.
+    pub read: PricePerMillion,
+    /// Input written for five minutes; `None` where a provider offers no such mark.
+    pub write_5m: Option<PricePerMillion>,
+    /// Input written for an hour; `None` where a provider offers no such mark.
+    pub write_1h: Option<PricePerMillion>,
+    /// The list has no price of cache reads, so no discount is assumed.
+    pub assumed: bool,
+}
+
+impl Rates {
+    /// The rates of a model for a prompt of so many tokens. An unlisted price of reads counts as
+    /// the price of fresh input, unlisted writes as the dearest that are known.
+    #[must_use]
+    pub fn of(price: &Price, tokens: u64, offers_an_hour: bool) -> Self {
+        let price = price.for_prompt(tokens);
+        Self {
+            fresh: price.input,
+            read: price.cache_read_or_more(),
+            write_5m: price.cache_write_5m_or_more(),
+            write_1h: price.cache_write_1h_or_more().filter(|_| offers_an_hour),
+            assumed: price.cache_read.is_none(),
+        }
+    }
+
+    fn write(&self, ttl: CacheTtl) -> Option<PricePerMillion> {
+        match ttl {
+            CacheTtl::FiveMinutes => self.write_5m,
+            CacheTtl::OneHour => self.write_1h,
+        }
+    }
+}
+
+/// One stretch of a prompt whose marks are to be decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Case {
+    /// Tokens that the last call began with too.
+    pub reused: u64,
+    /// Tokens that are new in each call and are written with the rest.
+    pub added: u64,
+    /// Fewest tokens that the model caches; 0: unknown.
+    pub minimum: u64,
+    /// Prices there.
+    pub rates: Rates,
+    /// Gaps that were observed.
+    pub evidence: Evidence,
+    /// Choice of the last call; `None` where there was none.
+    pub current: Option<Option<CacheTtl>>,
+}
+
+/// Why a choice was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The stretch is shorter than what the model caches.
+    TooShort,
+    /// Reads are not cheaper than fresh input, so no mark can pay.
+    NoDiscount,
+    /// No gap was observed yet: five minutes as a first guess.
+    FirstGuess,
+    /// The cheapest choice over the observed gaps.
+    Cheapest,
+    /// The choice of the last call, because another one saves too little.
+    Kept,
+}
+
+/// A choice, with the figures of all sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdict {
+    /// Lifetime of the mark; `None`: no mark.
+    pub ttl: Option<CacheTtl>,
+    /// Why.
+    pub reason: Reason,
+    /// Tokens of the stretch.
+    pub tokens: u64,
+    /// Fewest tokens that the model caches.
+    pub minimum: u64,
+    /// Gaps that were observed.
+    pub evidence: Evidence,
+    /// Cost of the prompt over all observed gaps without a mark.
+    pub unmarked: ExactCost,
+    /// That cost with marks of five minutes, where they are offered.
+    pub five_minutes: Option<ExactCost>,
+    /// That cost with marks of an hour, where they are offered.
+    pub one_hour: Option<ExactCost>,
+}
+
+/// Decides the mark of a stretch. Under the observed gaps the choice never costs more than no mark.
+#[must_use]
+pub fn decide(case: &Case) -> Verdict {
+    let tokens = case.reused.saturating_add(case.added);
+    let mut verdict = Verdict {
+        ttl: None,
+        reason: Reason::TooShort,
+        tokens,
+        minimum: case.minimum,
+        evidence: case.evidence,
+        unmarked: ExactCost::ZERO,
+        five_minutes: None,
+        one_hour: None,
+    };
+    if tokens == 0 || tokens < case.minimum {
+        return verdict;
+    }
+    if case.rates.read >= case.rates.fresh {
+        verdict.reason = Reason::NoDiscount;
+        return verdict;
+    }
+    if case.evidence.total == 0 {
+        verdict.ttl = case.rates.write_5m.map(|_| CacheTtl::FiveMinutes);
+        verdict.reason = Reason::FirstGuess;
+        return verdict;
+    }
+    let Some(unmarked) = total(case, None) else {
+        return verdict;
+    };
+    verdict.unmarked = unmarked;
+    verdict.five_minutes = total(case, Some(CacheTtl::FiveMinutes));
+    verdict.one_hour = total(case, Some(CacheTtl::OneHour));
+    (verdict.ttl, verdict.reason) = verdict.choice(case.current);
+    verdict
+}
+
+impl Verdict {
+    /// Cost of one choice over all observed gaps; `None` where it is not offered.
+    #[must_use]
+    pub fn cost(&self, ttl: Option<CacheTtl>) -> Option<ExactCost> {
+        match ttl {
+            None => Some(self.unmarked),
+            Some(CacheTtl::FiveMinutes) => self.five_minutes,
+            Some(CacheTtl::OneHour) => self.one_hour,
+        }
+    }
+
+    /// The cheapest choice, or the current one where the cheapest saves too little over it.
+    fn choice(&self, current: Option<Option<CacheTtl>>) -> (Option<CacheTtl>, Reason) {
+        let (mut best, mut least) = (None, self.unmarked);
+        for ttl in [CacheTtl::FiveMinutes, CacheTtl::OneHour] {
+            if let Some(cost) = self.cost(Some(ttl)).filter(|cost| *cost < least) {
+                (best, least) = (Some(ttl), cost);
+            }
+        }
+        if let Some(kept) = current
+            && kept != best
+            && let Some(cost) = self.cost(kept).filter(|cost| *cost <= self.unmarked)
+            && cost.pico() - least.pico() < self.unmarked.pico() / CHANGE_PARTS
+        {
+            return (kept, Reason::Kept);
+        }
+        (best, Reason::Cheapest)
+    }
+}
+
+/// Cost of the prompt over the calls on both sides of all observed gaps. The first call writes what
+/// is reused later; of the others a warm one reads that and writes what is new, and a cold one writes
+/// all of it. Without a mark everything is fresh. `None` on overflow and where the mark is not
+/// offered.
+fn total(case: &Case, ttl: Option<CacheTtl>) -> Option<ExactCost> {
+    let gaps = u64::from(case.evidence.total);
+    let all = case.reused.checked_add(case.added)?;
+    let Some(ttl) = ttl else {
+        let first = ExactCost::ZERO.plus(case.rates.fresh, case.reused)?;
+        return first.plus(case.rates.fresh, all.checked_mul(gaps)?);
+    };
+    let write = case.rates.write(ttl)?;
+    let warm = u64::from(case.evidence.warm(ttl)).min(gaps);
+    ExactCost::ZERO
+        .plus(write, case.reused)?
+        .plus(case.rates.read, case.reused.checked_mul(warm)?)?
+        .plus(write, case.added.checked_mul(warm)?)?
+        .plus(write, all.checked_mul(gaps - warm)?)
+}
+
+/// Words for a lifetime.
+fn name(ttl: Option<CacheTtl>) -> &'static str {
+    match ttl {
+        None => "no mark",
+        Some(CacheTtl::FiveMinutes) => "marks of 5 minutes",
+        Some(CacheTtl::OneHour) => "marks of 1 hour",
+    }
+}
+
+/// A share of a cost for each of the calls on both sides of so many gaps, in USD with six digits,
+/// rounded up.
+fn usd(cost: ExactCost, gaps: u32) -> String {
+    let micro = cost.pico().div_ceil(1_000_000 * (u128::from(gaps) + 1));
+    format!("${}.{:06}", micro / 1_000_000, micro % 1_000_000)
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            tokens, minimum, ..
+        } = self;
+        write!(f, "{} on {tokens} tokens: ", name(self.ttl))?;
+        match self.reason {
+            Reason::TooShort if *tokens == 0 => write!(f, "nothing is there to cache"),
+            Reason::TooShort => write!(f, "the model caches from {minimum} tokens on"),
+            Reason::NoDiscount => {
+                write!(f, "the price list has no discount on cache reads")
+            }
+            Reason::FirstGuess => {
+                write!(f, "first guess, no gap between calls was observed yet")
+            }
+            Reason::Cheapest | Reason::Kept => self.figures(f),
+        }
+    }
+}
+
+impl Verdict {
+    fn figures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Evidence {
+            total,
+            within_5m,
+            within_1h,
+            pooled,
+        } = self.evidence;
+        let of = if pooled {
+            "calls of other prompts of this caller"
+        } else {
+            "calls"
+        };
+        write!(
+            f,
+            "of {total} {of}, {within_5m} came back within 5 minutes and {within_1h} within 1 hour; \
+             expected per call: no mark {}",
+            usd(self.unmarked, total)
+        )?;
+        for ttl in [CacheTtl::FiveMinutes, CacheTtl::OneHour] {
+            if let Some(cost) = self.cost(Some(ttl)) {
+                write!(f, ", {} {}", name(Some(ttl)), usd(cost, total))?;
+            }
+        }
+        if self.reason == Reason::Kept {
+            write!(f, "; kept, because a change saves less than 5 %")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

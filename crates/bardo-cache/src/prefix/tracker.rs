@@ -1,0 +1,276 @@
+//! The memory behind decisions: when each prefix was last used, at what gaps, with what marks.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use bardo_types::chat::{CacheTtl, MarkPlan};
+
+use super::gaps::{Evidence, Gaps, usable_ms};
+use super::generations::Generations;
+use super::policy::{Case, Rates, Verdict, decide};
+use super::{Millis, PrefixId};
+
+/// First sightings of a caller before its other prompts say anything of a new one.
+const POOL_MIN: u32 = 8;
+/// First sightings at which the counts of a pool are halved, so that old habits fade.
+const POOL_MAX: u32 = 256;
+/// Time in which a new prefix may still come back; it counts as lost only afterwards.
+const PENDING_MS: Millis = usable_ms(CacheTtl::FiveMinutes);
+
+/// One stretch of a prompt that begins a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// Digest of the stretch, its tenant, agent or session, and model. That of a conversation covers
+    /// what stays as it grows: its first turn.
+    pub id: PrefixId,
+    /// Tokens from the beginning of the prompt to the end of the stretch.
+    pub tokens: u64,
+}
+
+/// A request as far as prompt caches go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sighting {
+    /// Digest of the tenant and its agent or session. Prefixes that are new are judged by the others
+    /// of their pool.
+    pub pool: PrefixId,
+    /// Tools and system prompt.
+    pub stable: Stretch,
+    /// The whole conversation.
+    pub turns: Stretch,
+    /// Fewest tokens that the model caches; 0: unknown.
+    pub minimum: u64,
+    /// Prices of the model there.
+    pub rates: Rates,
+}
+
+/// The decisions for one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MarkDecision {
+    /// Of tools and system prompt.
+    pub stable: Verdict,
+    /// Of the conversation.
+    pub turns: Verdict,
+}
+
+impl MarkDecision {
+    /// The marks to set. A longer lifetime may not stand behind a shorter one.
+    #[must_use]
+    pub fn plan(&self) -> MarkPlan {
+        let stable = self.stable.ttl;
+        let turns = match (stable, self.turns.ttl) {
+            (Some(stable), Some(turns)) if turns > stable => self.shortened(stable),
+            (_, turns) => turns,
+        };
+        MarkPlan { stable, turns }
+    }
+
+    /// A shorter mark of the conversation, where it costs no more than none.
+    fn shortened(&self, ttl: CacheTtl) -> Option<CacheTtl> {
+        let cost = self.turns.cost(Some(ttl))?;
+        (cost <= self.turns.unmarked).then_some(ttl)
+    }
+}
+
+impl fmt::Display for MarkDecision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "tools and system prompt: {}; conversation: {}",
+            self.stable, self.turns
+        )?;
+        if self.plan().turns != self.turns.ttl {
+            write!(
+                f,
+                "; the marks of the conversation may not outlive those before them"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// What is remembered of one stretch.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    last: Millis,
+    tokens: u64,
+    gaps: Gaps,
+    marked: Option<CacheTtl>,
+}
+
+/// How often the new prefixes of a caller came back.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pool {
+    firsts: u32,
+    /// Those of `firsts` that are younger than the shortest lifetime, or were when one last looked.
+    pending: u32,
+    since: Millis,
+    back_5m: u32,
+    back_1h: u32,
+}
+
+impl Pool {
+    fn evidence(&self, now: Millis) -> Evidence {
+        let fresh = now.saturating_sub(self.since) <= PENDING_MS;
+        let pending = if fresh { self.pending } else { 0 };
+        let settled = self.firsts.saturating_sub(pending).max(self.back_1h);
+        if settled < POOL_MIN {
+            return Evidence::default();
+        }
+        Evidence {
+            total: settled,
+            within_5m: self.back_5m,
+            within_1h: self.back_1h,
+            pooled: true,
+        }
+    }
+
+    fn first(&mut self, now: Millis) {
+        if now.saturating_sub(self.since) > PENDING_MS {
+            (self.pending, self.since) = (0, now);
+        }
+        if self.firsts >= POOL_MAX {
+            for count in [
+                &mut self.firsts,
+                &mut self.pending,
+                &mut self.back_5m,
+                &mut self.back_1h,
+            ] {
+                *count /= 2;
+            }
+        }
+        self.firsts += 1;
+        self.pending += 1;
+    }
+
+    fn back(&mut self, gap: Millis) {
+        self.back_1h += u32::from(gap <= usable_ms(CacheTtl::OneHour));
+        self.back_5m += u32::from(gap <= usable_ms(CacheTtl::FiveMinutes));
+    }
+}
+
+#[derive(Debug)]
+struct Memory {
+    stable: Generations<PrefixId, Seen>,
+    turns: Generations<PrefixId, Seen>,
+    pools: Generations<PrefixId, [Pool; 2]>,
+}
+
+/// Remembers the prefixes of all callers, in bounded memory.
+#[derive(Debug)]
+pub struct PrefixTracker(Mutex<Memory>);
+
+impl PrefixTracker {
+    /// A tracker that remembers up to `capacity` prompts, and as many conversations and callers.
+    /// Each takes about 150 bytes.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Self(Mutex::new(Memory {
+            stable: Generations::new(capacity),
+            turns: Generations::new(capacity),
+            pools: Generations::new(capacity),
+        }))
+    }
+
+    /// Decides the marks of a request that is sent now. Nothing is remembered.
+    #[must_use]
+    pub fn decide(&self, request: &Sighting, now: Millis) -> MarkDecision {
+        let (stable, turns, pools) = {
+            let memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            (
+                memory.stable.get(&request.stable.id).copied(),
+                memory.turns.get(&request.turns.id).copied(),
+                memory.pools.get(&request.pool).copied().unwrap_or_default(),
+            )
+        };
+        MarkDecision {
+            stable: judged(request, request.stable, stable, &pools[0], now),
+            turns: judged(request, request.turns, turns, &pools[1], now),
+        }
+    }
+
+    /// Remembers a request that a provider answered, and the marks that it was sent with.
+    pub fn record(&self, request: &Sighting, plan: MarkPlan, now: Millis) {
+        let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Memory {
+            stable,
+            turns,
+            pools,
+        } = &mut *memory;
+        let mut pool = pools.get(&request.pool).copied().unwrap_or_default();
+        remember(stable, &mut pool[0], request.stable, plan.stable, now);
+        remember(turns, &mut pool[1], request.turns, plan.turns, now);
+        pools.put(request.pool, pool);
+    }
+
+    /// Prefixes that are remembered now.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.stable.len() + memory.turns.len()
+    }
+
+    /// Nothing is remembered.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn judged(
+    request: &Sighting,
+    stretch: Stretch,
+    seen: Option<Seen>,
+    pool: &Pool,
+    now: Millis,
+) -> Verdict {
+    let evidence = match seen {
+        Some(seen) => {
+            // The gap that this call ends is known as well.
+            let mut gaps = seen.gaps;
+            gaps.add(now.saturating_sub(seen.last));
+            gaps.evidence()
+        }
+        None => pool.evidence(now),
+    };
+    let reused = seen.map_or(stretch.tokens, |seen| seen.tokens.min(stretch.tokens));
+    decide(&Case {
+        reused,
+        added: stretch.tokens - reused,
+        minimum: request.minimum,
+        rates: request.rates,
+        evidence,
+        current: seen.map(|seen| seen.marked),
+    })
+}
+
+fn remember(
+    seen: &mut Generations<PrefixId, Seen>,
+    pool: &mut Pool,
+    stretch: Stretch,
+    marked: Option<CacheTtl>,
+    now: Millis,
+) {
+    let mut entry = match seen.get(&stretch.id) {
+        Some(known) => {
+            let mut known = *known;
+            let gap = now.saturating_sub(known.last);
+            if known.gaps.is_empty() {
+                pool.back(gap);
+            }
+            known.gaps.add(gap);
+            known
+        }
+        None => {
+            pool.first(now);
+            Seen::default()
+        }
+    };
+    // Answers may be recorded in another order than their calls were made.
+    entry.last = entry.last.max(now);
+    entry.tokens = stretch.tokens;
+    entry.marked = marked;
+    seen.put(stretch.id, entry);
+}
+
+#[cfg(test)]
+mod tests;

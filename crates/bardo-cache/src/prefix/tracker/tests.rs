@@ -1,0 +1,150 @@
+use bardo_types::money::PricePerMillion;
+
+use super::*;
+use crate::prefix::Reason;
+
+const MINUTE: Millis = 60_000;
+const FIVE: Option<CacheTtl> = Some(CacheTtl::FiveMinutes);
+const HOUR: Option<CacheTtl> = Some(CacheTtl::OneHour);
+
+fn request(pool: PrefixId, id: PrefixId, turns: u64) -> Sighting {
+    let price = PricePerMillion::from_micro;
+    Sighting {
+        pool,
+        stable: Stretch { id, tokens: 5_000 },
+        turns: Stretch {
+            id: id + 1_000_000,
+            tokens: 5_000 + turns,
+        },
+        minimum: 1_024,
+        rates: Rates {
+            fresh: price(3_000_000),
+            read: price(300_000),
+            write_5m: Some(price(3_750_000)),
+            write_1h: Some(price(6_000_000)),
+            assumed: false,
+        },
+    }
+}
+
+/// Sends a request and answers the marks that it got.
+fn send(tracker: &PrefixTracker, request: &Sighting, now: Millis) -> MarkPlan {
+    let plan = tracker.decide(request, now).plan();
+    tracker.record(request, plan, now);
+    plan
+}
+
+#[test]
+fn a_heartbeat_each_72_minutes_stops_paying_for_writes() {
+    let tracker = PrefixTracker::new(16);
+    let beat = request(1, 1, 100);
+    let plans: Vec<_> = (0..20)
+        .map(|beats| send(&tracker, &beat, beats * 72 * MINUTE))
+        .collect();
+    assert_eq!(plans[0].stable, FIVE);
+    assert!(plans[1..].iter().all(|plan| *plan == MarkPlan::default()));
+}
+
+#[test]
+fn calls_each_quarter_of_an_hour_get_marks_of_an_hour() {
+    let tracker = PrefixTracker::new(16);
+    let call = request(1, 1, 100);
+    let plans: Vec<_> = (0..20)
+        .map(|calls| send(&tracker, &call, calls * 15 * MINUTE))
+        .collect();
+    assert!(plans[2..].iter().all(|plan| plan.stable == HOUR));
+}
+
+#[test]
+fn a_conversation_of_quick_turns_is_marked_all_along() {
+    let tracker = PrefixTracker::new(16);
+    for turn in 0..30 {
+        let plan = send(&tracker, &request(1, 1, turn * 400), turn * MINUTE);
+        assert_eq!((plan.stable, plan.turns), (FIVE, FIVE), "turn {turn}");
+    }
+}
+
+#[test]
+fn marks_change_seldom_when_gaps_vary() {
+    let tracker = PrefixTracker::new(16);
+    let call = request(1, 1, 100);
+    let (mut now, mut last, mut changes) = (0, None, 0);
+    for number in 0..200_u64 {
+        now += (1 + number * 7 % 12) * MINUTE;
+        let plan = send(&tracker, &call, now).stable;
+        changes += u32::from(last != Some(plan));
+        last = Some(plan);
+    }
+    assert!(changes <= 4, "{changes} changes");
+    assert_eq!(last, Some(HOUR));
+}
+
+#[test]
+fn a_caller_whose_prompts_never_come_back_pays_no_more_premiums() {
+    let tracker = PrefixTracker::new(1_000);
+    let plans: Vec<_> = (0..30)
+        .map(|id| send(&tracker, &request(1, id, 100), id as u64 * 10 * MINUTE))
+        .collect();
+    assert!(plans[..8].iter().all(|plan| plan.stable == FIVE));
+    assert!(plans[9..].iter().all(|plan| *plan == MarkPlan::default()));
+    // Another caller's habits are its own.
+    assert_eq!(send(&tracker, &request(2, 77, 100), 0).stable, FIVE);
+    let said = tracker.decide(&request(1, 99, 100), 999 * MINUTE);
+    assert!(said.to_string().contains("other prompts of this caller"));
+}
+
+#[test]
+fn prompts_that_may_still_come_back_do_not_count_as_lost() {
+    let tracker = PrefixTracker::new(1_000);
+    for id in 0..100 {
+        let plan = send(&tracker, &request(1, id, 100), id as u64);
+        assert_eq!(plan.stable, FIVE);
+    }
+}
+
+#[test]
+fn a_longer_mark_never_stands_behind_a_shorter_one() {
+    let choices = [None, FIVE, HOUR];
+    let tracker = PrefixTracker::new(1);
+    let base = tracker.decide(&request(1, 1, 0), 0);
+    for stable in choices {
+        for turns in choices {
+            let mut decision = base;
+            decision.stable.ttl = stable;
+            decision.turns.ttl = turns;
+            let plan = decision.plan();
+            assert!(
+                plan.stable.is_none() || plan.turns <= plan.stable,
+                "{plan:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_clock_that_stands_still_or_an_answer_out_of_order_does_no_harm() {
+    let tracker = PrefixTracker::new(4);
+    let call = request(1, 1, 100);
+    for now in [10 * MINUTE, 0, Millis::MAX, 5, Millis::MAX] {
+        send(&tracker, &call, now);
+    }
+    assert_eq!(tracker.decide(&call, 0).stable.evidence.total, 5);
+}
+
+#[test]
+fn memory_is_bounded() {
+    let tracker = PrefixTracker::new(100);
+    for id in 0..10_000 {
+        send(&tracker, &request(id, id, 1), id as u64);
+    }
+    assert!(tracker.len() <= 200);
+}
+
+#[test]
+fn deciding_remembers_nothing() {
+    let tracker = PrefixTracker::new(4);
+    let call = request(1, 1, 100);
+    assert_eq!(tracker.decide(&call, 0), tracker.decide(&call, 0));
+    assert!(tracker.is_empty());
+    assert_eq!(tracker.decide(&call, 0).stable.reason, Reason::FirstGuess);
+}
