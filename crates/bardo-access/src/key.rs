@@ -24,10 +24,10 @@ pub(crate) const STAND_IN: &str = concat!(
 /// only the beginning counts.
 const SECRET_MAX: usize = 64;
 
-/// What 256 bits take at 62 values per character.
+/// Length of 256 bits at 62 values per character.
 const SECRET_LENGTH: usize = 43;
 
-/// What a key may be used for.
+/// The use that a key is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeyKind {
     /// A secret key, `bardo_sk_`: can spend money.
@@ -37,7 +37,7 @@ pub enum KeyKind {
 }
 
 impl KeyKind {
-    /// What its keys begin with.
+    /// The prefix of its keys.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ pub struct KeyMakingError(String);
 /// A key as a caller presents it.
 #[derive(Debug, Clone)]
 pub struct PresentedKey {
-    /// What it claims to be for.
+    /// The kind that the text claims.
     pub kind: KeyKind,
     /// Its public part, by which it is looked up.
     pub id: KeyId,

@@ -21,7 +21,7 @@ pub struct Allowance {
 /// One request asks to be let in.
 #[derive(Debug, Clone)]
 pub struct LimitRequest {
-    /// Whose counters. Limits are per identity, not per connection.
+    /// The account that is counted. Limits are per identity, not per connection.
     pub account: AccountId,
     /// Id of the key, if the caller has one.
     pub key: Option<KeyId>,
@@ -46,12 +46,12 @@ impl LimitRequest {
     }
 }
 
-/// What is left of one limit.
+/// The rest of one limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Remaining {
     /// The configured limit.
     pub limit: u64,
-    /// What is left.
+    /// The requests or tokens that may still be used.
     pub remaining: u64,
     /// Milliseconds until it is full again.
     pub reset_ms: u64,
@@ -60,9 +60,9 @@ pub struct Remaining {
 /// A request was let in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Admission {
-    /// Of the requests.
+    /// The limit of requests.
     pub requests: Option<Remaining>,
-    /// Of the tokens.
+    /// The limit of tokens.
     pub tokens: Option<Remaining>,
     /// Tokens left of this hour's allowance.
     pub allowance: Option<u64>,

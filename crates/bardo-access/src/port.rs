@@ -7,7 +7,7 @@ use bardo_types::ids::{AccountId, KeyId};
 use crate::limit::{Admission, LimitRequest, Throttled};
 use crate::record::{KeyRecord, Scopes};
 
-/// What every call of a store answers with.
+/// The future that every method of a store returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
 
 /// Why a store of keys did not do what was asked.

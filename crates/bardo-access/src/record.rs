@@ -14,7 +14,7 @@ use crate::limit::Allowance;
 use crate::network::Network;
 use crate::tier::KeyTier;
 
-/// What a key is restricted to. Empty lists restrict nothing.
+/// The restrictions of a key. Empty lists restrict nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scopes {
     /// Patterns of models. What a pattern names is known to the catalog of the caller.
@@ -29,7 +29,7 @@ pub struct Scopes {
     pub tokens_per_minute: Option<u64>,
     /// Tokens per hour of this key; the tier's or the account's when absent.
     pub allowance: Option<Allowance>,
-    /// What it may spend.
+    /// Spending caps of the key.
     pub spend: SpendCaps,
     /// Caps per day (UTC) of subsystems and groups of subsystems, by their names.
     pub subsystem_caps: BTreeMap<String, MicroUsd>,
@@ -59,7 +59,7 @@ impl Scopes {
     }
 }
 
-/// What may be spent over each window; absent: as much as there is.
+/// The caps on spending, one for each window; `None` sets no cap.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpendCaps {
     /// Cap per session.
@@ -121,19 +121,19 @@ pub enum KeyState {
 pub struct KeyRecord {
     /// Its public part.
     pub id: KeyId,
-    /// Whose money it spends.
+    /// The account that pays for its requests.
     pub account: AccountId,
-    /// What it is for.
+    /// The use that the key is made for.
     pub kind: KeyKind,
     /// A name for people.
     pub name: String,
     /// bcrypt of the secret part.
     pub hash: String,
-    /// What it is restricted to.
+    /// The restrictions of the key.
     pub scopes: Scopes,
     /// The product's tier, if any.
     pub tier: Option<KeyTier>,
-    /// What is added to costs, where it differs from the tier's.
+    /// The addition to costs, where it differs from the tier's.
     pub spread: Option<BasisPoints>,
     /// Creation time, in Unix milliseconds.
     pub created_at_ms: u64,

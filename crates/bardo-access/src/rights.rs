@@ -102,7 +102,8 @@ impl PayerTerms {
         self.row().reserved_share
     }
 
-    /// What is added to the costs of providers; `usual` where neither the terms nor their tier say.
+    /// The addition to the costs of providers; `usual` where neither the terms nor their tier set
+    /// one.
     #[must_use]
     pub fn spread_or(&self, usual: BasisPoints) -> BasisPoints {
         self.spread.or(self.row().spread).unwrap_or(usual)

@@ -37,12 +37,12 @@ impl KeyTier {
     }
 }
 
-/// What a tier comes with.
+/// The rights and limits of a tier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierRow {
     /// Which; `None` is for keys without a tier.
     pub tier: Option<KeyTier>,
-    /// What is added to costs; `None`: `inference.spread_pct`.
+    /// The addition to costs; `None` stands for `inference.spread_pct`.
     pub spread: Option<BasisPoints>,
     /// Requests per minute; `None`: the configured default.
     pub requests_per_minute: Option<u32>,

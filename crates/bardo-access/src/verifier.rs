@@ -107,10 +107,10 @@ const UNAVAILABLE: KeyRefusal = KeyRefusal::Unavailable {
     retry_after_ms: RETRY_MS,
 };
 
-/// What a check came to.
+/// The result of checking a key.
 pub type Checked = Result<Arc<KeyRecord>, KeyRefusal>;
 
-/// What is known of a presented key at once.
+/// The verdict on a presented key, at once or after a slow check.
 #[must_use]
 pub enum KeyVerdict {
     /// The key is valid.

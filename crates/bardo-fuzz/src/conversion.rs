@@ -15,7 +15,7 @@ use crate::{Knobs, answers, requests, world};
 /// A trailer as the engine writes it.
 const TRAILER: &str = ": bardo-cost 0.000123\n\n";
 
-/// What a caller of any dialect asks becomes a body that an upstream of any dialect takes.
+/// Turns the request of a caller in any dialect into a body for an upstream of any dialect.
 pub fn request_conversion(data: &[u8]) {
     let Some((knobs, payload)) = Knobs::part(data) else {
         return;

@@ -30,7 +30,7 @@ pub use requests::{anthropic_request, chat_request, completions_request, respons
 pub use settings::settings;
 pub use textual::textual;
 
-/// What the payload of a target's inputs looks like; decides its seeds and mutations.
+/// The form of a target's inputs; decides its seeds and mutations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload {
     /// A caller's request.
@@ -48,7 +48,7 @@ pub enum Payload {
 pub struct FuzzTarget {
     /// Its name, also that of its program and its folders.
     pub name: &'static str,
-    /// What it reads.
+    /// The form of its inputs.
     pub payload: Payload,
     /// Panics when something does not hold for the input.
     pub run: fn(&[u8]),

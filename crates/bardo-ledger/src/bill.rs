@@ -4,7 +4,7 @@ use bardo_types::model::Price;
 use bardo_types::money::{BasisPoints, ExactCost, MicroUsd};
 use bardo_types::usage::Usage;
 
-/// What an answer costs. `charge` = `provider_cost` + `spread`.
+/// The price of an answer. `charge` = `provider_cost` + `spread`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bill {
     /// The exact cost at the backend's price.

@@ -329,7 +329,7 @@ impl Book {
         }
     }
 
-    /// What is spent and held of a window's counter, together.
+    /// The sum of spent and held amounts in a window's counter.
     #[must_use]
     pub fn used(&self, scope: &CapScope, window: CapWindow, now_ms: u64) -> MicroUsd {
         self.counters.used(scope, window, window.bounds(now_ms).0)
@@ -342,7 +342,8 @@ impl Book {
         self.counters.forget(before_ms, sessions);
     }
 
-    /// What does not add up, in words. Empty, unless this code or what was loaded is wrong.
+    /// The contradictions in the books, in words. Empty, unless this code or the loaded data is
+    /// wrong.
     #[must_use]
     pub fn audit(&self) -> Vec<String> {
         audit::audit(self)

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::MicroUsd;
 
-/// Whose spending a cap counts.
+/// The spending that a cap counts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CapScope {
-    /// Of one key.
+    /// Spending of one key.
     Key(KeyId),
-    /// Of all keys of an account.
+    /// Spending of all keys of an account.
     Account(AccountId),
-    /// Of one session of an account.
+    /// Spending of one session of an account.
     Session(AccountId, Arc<str>),
     /// Spending of one key for a subsystem or a group of subsystems, by its name.
     Subsystem(KeyId, Arc<str>),

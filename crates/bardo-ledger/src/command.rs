@@ -19,7 +19,7 @@ pub struct Reserve {
     pub key: Option<KeyId>,
     /// How much. At least this much must be available.
     pub amount: MicroUsd,
-    /// What else must hold.
+    /// The caps that the amount must fit too.
     pub caps: Vec<Cap>,
     /// Unix milliseconds at which the hold is released by itself.
     pub expires_at_ms: u64,
@@ -32,7 +32,7 @@ pub struct Reserve {
 pub struct Reservation {
     /// How much is held in all.
     pub held: MicroUsd,
-    /// What the account can still spend.
+    /// The amount that the account can still spend.
     pub available: MicroUsd,
 }
 
@@ -42,9 +42,9 @@ pub enum LedgerRefusal {
     /// The account has less.
     #[error("{needed} USD are needed, but only {available} USD are available")]
     Insufficient {
-        /// What was asked for.
+        /// The amount that was requested.
         needed: MicroUsd,
-        /// What there is.
+        /// The amount that is available.
         available: MicroUsd,
     },
     /// A cap would be exceeded.
@@ -58,9 +58,9 @@ pub enum LedgerRefusal {
         window: CapWindow,
         /// Amount of the cap.
         limit: MicroUsd,
-        /// What is spent and held of it.
+        /// The part of the cap that is spent or held.
         used: MicroUsd,
-        /// What was asked for.
+        /// The amount that was requested.
         needed: MicroUsd,
         /// Unix milliseconds at which the window ends; `None`: never.
         resets_at_ms: Option<u64>,
@@ -79,7 +79,7 @@ pub enum LedgerRefusal {
     Overflow,
 }
 
-/// What is captured of a hold.
+/// The amounts that are captured of a hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Charge {
     /// The backend whose clearing account is credited.
@@ -91,8 +91,8 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// What is paid of the charge where only `reach` can be taken: the provider's part first. The
-    /// rest is the shortfall.
+    /// The payment where only `reach` can be taken: the provider's part first. The rest is the
+    /// shortfall.
     #[must_use]
     pub fn within(&self, reach: MicroUsd) -> SettledCost {
         let provider_cost = self.provider_cost.min(reach);
@@ -146,9 +146,9 @@ pub struct ReceiptRecord {
     pub output_tokens: u64,
     /// Amount that the backend bills; `None` where nobody knows it.
     pub provider_cost: Option<MicroUsd>,
-    /// What the account was charged.
+    /// The amount that the account was charged.
     pub charge: MicroUsd,
-    /// What the list price would have been more.
+    /// The difference to the list price, where that is higher.
     pub savings: MicroUsd,
     /// Subsystem that the caller named.
     pub subsystem: Option<Arc<str>>,
@@ -184,14 +184,14 @@ pub struct Settle {
     pub now_ms: u64,
 }
 
-/// What came of ending a hold.
+/// The result of ending a hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Settled {
-    /// What the account paid.
+    /// The amount that the account paid.
     pub charged: MicroUsd,
-    /// What it should have paid beyond that.
+    /// The amount that it owed beyond that.
     pub shortfall: MicroUsd,
-    /// What it can still spend.
+    /// The amount that it can still spend.
     pub available: MicroUsd,
     /// The hold had ended before. If it ended in another way, that end stays in force, and the
     /// figures are from it.
@@ -219,9 +219,9 @@ pub struct Balance {
     pub deposited: MicroUsd,
     /// All that was captured.
     pub spent: MicroUsd,
-    /// What is out of reach at present.
+    /// The amount that is held for requests in progress.
     pub held: MicroUsd,
-    /// What can be spent.
+    /// The amount that can be spent.
     pub available: MicroUsd,
 }
 
@@ -297,6 +297,6 @@ pub struct Verification {
     pub postings: u64,
     /// How many holds are open.
     pub holds: u64,
-    /// What does not add up, in words; empty when all does.
+    /// The contradictions in the books, in words; empty where there are none.
     pub problems: Vec<String>,
 }

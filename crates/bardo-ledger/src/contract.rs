@@ -47,7 +47,7 @@ pub use self::rig::{block_on, join_all};
 /// One claim about a store.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// What is claimed.
+    /// The claim that is checked.
     pub name: &'static str,
     run: fn(Arc<dyn Ledger>) -> LedgerFuture<'static, ()>,
 }

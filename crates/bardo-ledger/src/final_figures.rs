@@ -9,16 +9,16 @@ use bardo_types::money::MicroUsd;
 
 use crate::command::ReceiptRecord;
 
-/// What settling came to, as the receipt shows it.
+/// The figures of a settlement, as the receipt shows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FinalFigures {
-    /// Of what was taken, what is added to the provider's cost.
+    /// The part of the charge above the provider's cost.
     pub spread: MicroUsd,
-    /// What was taken.
+    /// The amount that was taken.
     pub charge: MicroUsd,
-    /// What should have been taken beyond that.
+    /// The amount that was owed beyond that.
     pub shortfall: MicroUsd,
-    /// What the account has afterwards, where that is known.
+    /// The balance of the account afterwards, where it is known.
     pub balance: Option<MicroUsd>,
 }
 

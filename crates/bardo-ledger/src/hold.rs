@@ -26,18 +26,18 @@ const LARGEST_SHARE: u64 = 4;
 pub struct HoldCandidate {
     /// Its rates, for a prompt of the size in question.
     pub price: Price,
-    /// What is added.
+    /// The addition to the price.
     pub spread: BasisPoints,
     /// The longest answer that it gives, in tokens.
     pub max_output: u64,
-    /// What prompt and answer have room in, in tokens, where known: a longer prompt is refused
-    /// there and costs nothing.
+    /// Size of the context window in tokens, for prompt and answer together, where it is known: the
+    /// backend refuses a longer prompt, which costs nothing.
     pub context_window: Option<u64>,
     /// The model reasons without showing it, so its usage is known only at the end.
     pub unseen: bool,
 }
 
-/// What is known of a request before it is sent.
+/// The properties of a request by which its hold is sized.
 #[derive(Debug, Clone, Copy)]
 pub struct HoldQuery<'a> {
     /// The prompt, rather too many than too few tokens; see [`prompt_tokens_upper`].
@@ -53,7 +53,7 @@ pub struct HoldQuery<'a> {
     pub streamed: bool,
     /// All that may answer; the dearest counts.
     pub candidates: &'a [HoldCandidate],
-    /// What the account can spend.
+    /// The amount that the account can spend.
     pub available: MicroUsd,
 }
 
@@ -71,7 +71,7 @@ pub struct HoldPlan {
     pub limit: Option<u64>,
 }
 
-/// What keeps an answer within its hold.
+/// The limit that keeps an answer within its hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     /// The caller's own limit, or the model's.
@@ -82,16 +82,16 @@ pub enum Bound {
     Growing,
 }
 
-/// What to hold.
+/// The decision about the size of a hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizing {
     /// The account can bear this hold.
     Hold(HoldPlan),
     /// The account does not bear it.
     Short {
-        /// What would be held.
+        /// The amount to hold.
         needed: MicroUsd,
-        /// What there is.
+        /// The amount that is available.
         available: MicroUsd,
         /// The limit to the answer with which it would fit; `None`: not even the prompt fits.
         max_tokens: Option<u64>,

@@ -11,7 +11,7 @@ use crate::command::{
 };
 use crate::receipts::{ListQuery, SumQuery, SumRow};
 
-/// What every call of a store answers with.
+/// The future that every method of a store returns.
 pub type LedgerFuture<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
 
 /// The store did not do what was asked. Nothing is known of what it did: asking again with the

@@ -146,9 +146,9 @@ impl SumQuery {
     }
 }
 
-/// What the receipts of one row have in common. A member is `None` where the query does not group
-/// by it, and where the receipts have no such name. Groups are ordered as their members stand here,
-/// `None` first, names by their bytes.
+/// The values that the receipts of one row have in common. A member is `None` where the query does
+/// not group by it, and where the receipts have no such name. Groups are ordered as their members
+/// stand here, `None` first, names by their bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group {
     /// Unix millisecond at which the hour or day begins.

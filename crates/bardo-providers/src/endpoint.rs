@@ -33,7 +33,7 @@ pub struct BaseUrl {
 pub struct InvalidUrl {
     /// The URL as configured.
     pub url: String,
-    /// What is wrong with it.
+    /// The rule that the address breaks.
     pub reason: &'static str,
 }
 
@@ -78,11 +78,11 @@ impl BaseUrl {
     }
 }
 
-/// What an [`Endpoint`] is made of.
+/// The parts of an [`Endpoint`].
 pub struct EndpointConfig {
     /// Its name, e.g. `openrouter` or `direct/openai`.
     pub name: String,
-    /// Who runs it.
+    /// The service that runs the endpoint.
     pub service: Service,
     /// Where it is.
     pub base: BaseUrl,
@@ -100,7 +100,7 @@ pub struct EndpointConfig {
 pub struct Endpoint {
     /// Its name, e.g. `openrouter` or `direct/openai`.
     pub name: String,
-    /// Who runs it.
+    /// The service that runs the endpoint.
     pub service: Service,
     /// Where it is.
     pub base: BaseUrl,

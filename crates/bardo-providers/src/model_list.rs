@@ -26,7 +26,7 @@ pub(crate) use self::venice::venice_rows;
 #[error("the list of models is malformed: {0}")]
 pub struct ListError(#[from] serde_json::Error);
 
-/// What a service says that it serves.
+/// The models that a service lists.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelList {
     /// The rows that make sense.
@@ -40,11 +40,11 @@ pub struct ModelList {
 pub struct Quarantined {
     /// Which model it is about, as far as it says so.
     pub model: String,
-    /// What is wrong with it, in words.
+    /// The fault of the list, in words.
     pub reason: &'static str,
 }
 
-/// What became of one row.
+/// The result of reading one row.
 type RowResult = Result<Option<ModelEntry>, &'static str>;
 
 #[derive(Deserialize)]
@@ -100,7 +100,7 @@ fn quarantined(raw: &RawJson, reason: &'static str) -> Quarantined {
     Quarantined { model, reason }
 }
 
-/// What the catalog knows of `upstream`, under the catalog's name where it has one.
+/// The catalog's entry for `upstream`, under the catalog's name where it has one.
 fn entry(catalog: &Catalog, upstream: &str) -> ModelEntry {
     catalog.describe(upstream).entry(upstream)
 }

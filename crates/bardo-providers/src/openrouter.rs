@@ -18,7 +18,7 @@ struct Enveloped<T> {
     data: T,
 }
 
-/// What OpenRouter says of an answer afterwards.
+/// The facts about an answer that OpenRouter tells afterwards.
 #[derive(Deserialize)]
 struct Generation<'a> {
     /// The cost of the answer, in USD.

@@ -119,7 +119,7 @@ pub struct SignedPayment {
     pub reference: String,
 }
 
-/// What a wallet answers with.
+/// The future that a wallet returns.
 pub type PaymentFuture<'a> =
     Pin<Box<dyn Future<Output = Result<SignedPayment, PaymentError>> + Send + 'a>>;
 

@@ -10,7 +10,7 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
 pub use crate::model_list::{ListError, ModelList, Quarantined};
 
-/// What is asked of a service.
+/// The operation that is requested of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// Generate an answer.
@@ -27,7 +27,7 @@ pub enum Operation {
 /// One call, as far as its address depends on it.
 #[derive(Debug, Clone, Copy)]
 pub struct UpstreamCall<'a> {
-    /// What is asked.
+    /// The operation that is requested.
     pub operation: Operation,
     /// In which dialect.
     pub dialect: Dialect,
@@ -94,7 +94,8 @@ pub trait Provider: Send + Sync {
         None
     }
 
-    /// What it billed, as [`Self::bill_path`] answers, rounded up; `None` where the body says nothing.
+    /// The billed amount in an answer to [`Self::bill_path`], rounded up; `None` where the body has
+    /// none.
     fn read_bill(&self, body: &[u8]) -> Option<MicroUsd> {
         let _ = body;
         None

@@ -19,7 +19,7 @@ use connect::Line;
 pub use connect::{ConnectError, Connecting, Connector, Io, Origin};
 pub use pool::UpstreamBody;
 
-/// What a request is sent as.
+/// A request on its way to a provider.
 pub type Outgoing = Request<Full<Bytes>>;
 
 /// Why there is no answer. The two kinds differ in what may be done next: repeat, or not.

@@ -16,7 +16,7 @@ thread_local! {
     static BYTES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// What a piece of code did.
+/// The steps and allocations of a piece of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Steps {
     /// Comparisons of texts that have the same length.

@@ -41,11 +41,11 @@ pub struct RedisOptions {
     pub instances: NonZeroU32,
     /// Calls at most that are under way; beyond it this process decides alone.
     pub queue: usize,
-    /// Whose clock counts.
+    /// The clock that fills the buckets.
     pub clock: LimitClock,
 }
 
-/// Whose clock fills the buckets.
+/// The clock that fills the buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitClock {
     /// That of the Redis server: the processes' own may differ.
@@ -85,7 +85,7 @@ pub struct RedisLimits {
     thread: StoreThread,
     link: Arc<Link>,
     local: Arc<dyn LimitStore>,
-    /// What was granted from the local counters and has to be corrected there.
+    /// The grants from local counters that are still to be corrected in Redis.
     granted: Arc<Granted>,
     instances: NonZeroU32,
     clock: LimitClock,

@@ -60,7 +60,7 @@ use self::tool::SqliteTool;
 pub use self::error::OpenError;
 pub use self::schema::Durability;
 
-/// What a store is opened for.
+/// The use that a store is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenMode {
     /// To serve: only one process at a time.
@@ -76,7 +76,7 @@ pub struct Options {
     pub durability: Durability,
     /// How long another process's transaction is waited for, before a write fails.
     pub busy_timeout: Duration,
-    /// Who changes keys and deposits, for the audit log.
+    /// The name of the process that changes keys and deposits, for the audit log.
     pub actor: String,
     /// For the times in the audit log.
     pub clock: Arc<dyn Clock>,
@@ -194,8 +194,9 @@ impl SqliteStore {
         }
     }
 
-    /// Of a tool: carries over what a server left in the journal when it ended. Answers whether the
-    /// database has all of it now; where it does not, a server runs and has to be asked.
+    /// Carries over the entries that a server left in the journal when it ended; for tools. The
+    /// result tells whether the database has all of them now; where it does not, a server runs and
+    /// has to be called.
     ///
     /// # Errors
     /// When the database cannot be written.

@@ -41,7 +41,7 @@ const OVERHEAD: [f64; 10] = [
 
 type Histograms = Family<ServedLabels, Histogram, fn() -> Histogram>;
 
-/// What is read when somebody looks.
+/// Values that are read when metrics are collected.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gauges {
     /// The store answered its last call.
@@ -78,7 +78,7 @@ pub struct LatencyGauge {
     pub streamed: bool,
     /// Which quantile, e.g. `0.9`.
     pub quantile: &'static str,
-    /// What it is.
+    /// Duration of that value, as measured.
     pub took: Duration,
 }
 

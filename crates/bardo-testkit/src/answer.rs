@@ -154,7 +154,7 @@ pub fn unknown_event(dialect: Dialect) -> Bytes {
     }
 }
 
-/// What keeps a connection alive and says nothing.
+/// The bytes that keep a silent connection alive.
 #[must_use]
 pub fn ping(dialect: Dialect) -> Bytes {
     match dialect {

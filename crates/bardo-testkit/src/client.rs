@@ -22,7 +22,7 @@ pub enum Leaves {
     AfterReads(usize),
 }
 
-/// What one caller wants.
+/// The request of one caller, and its behavior.
 #[derive(Debug, Clone)]
 pub struct Wish {
     /// The number by which providers and tests know the request.

@@ -68,7 +68,7 @@ pub fn charge(input: u64, output: u64, spread_basis_points: u32) -> u64 {
     u64::try_from(scaled.div_ceil(100_000)).unwrap_or(u64::MAX)
 }
 
-/// What a visit comes to, of the calls that were made for it.
+/// The amount due for a visit, from the calls that were made for it.
 #[must_use]
 pub fn of(visit: &Visit, calls: &[&Call], spread: u32) -> Due {
     let taken = calls.iter().find(|call| call.billed_input.is_some());

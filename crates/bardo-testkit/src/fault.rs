@@ -10,7 +10,7 @@ use crate::answer::Answer;
 use crate::dice::Dice;
 use crate::upstream::{Asked, Door, Script};
 
-/// What a fault allows the gateway to do.
+/// The reactions to a fault that the gateway may show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The answer arrives all the same, whole and from this provider.
@@ -165,7 +165,7 @@ impl Fault {
             .find(|fault| fault.name().eq_ignore_ascii_case(name))
     }
 
-    /// What becomes of attempts to connect.
+    /// The behavior of the provider towards new connections.
     #[must_use]
     pub const fn door(self) -> Door {
         match self {
@@ -175,7 +175,7 @@ impl Fault {
         }
     }
 
-    /// What must come of it.
+    /// The reaction that is required.
     #[must_use]
     pub const fn verdict(self, dialect: Dialect, stream: bool) -> Verdict {
         match self {

@@ -41,7 +41,7 @@ impl Clock for PausedClock {
 pub struct Purse {
     /// The caller's key.
     pub key: Arc<KeyRecord>,
-    /// What was paid in.
+    /// The amount that was paid in.
     pub deposited: MicroUsd,
 }
 

@@ -13,7 +13,7 @@ use crate::world::{Backend, SPREAD, Scene, Visit, request_id};
 /// More than any test spends.
 const PLENTY: u64 = 1_000_000_000;
 
-/// What there is to see of one visit's money.
+/// The money of one visit, as far as it can be seen.
 #[derive(Debug)]
 pub struct Seen<'a> {
     /// By the postings of its request.
@@ -99,7 +99,7 @@ impl Till {
         }
     }
 
-    /// What was charged for the request of that number.
+    /// The charge of the request with that number.
     pub async fn charged(&self, case: u64) -> i64 {
         let request = request_id(case);
         let account = &self.scene.purses[0].key.account;
@@ -111,7 +111,7 @@ impl Till {
         -own.map(|posting| posting.amount).sum::<i64>()
     }
 
-    /// What is wrong with the money of a visit, and with the books.
+    /// The errors in the money of a visit and in the books.
     pub async fn judge(&self, visit: &Visit) -> Vec<String> {
         self.scene.engine.drain_settler().await;
         let calls: Vec<Call> = self

@@ -34,7 +34,7 @@ pub enum Act {
     Silence,
 }
 
-/// What is done with one request.
+/// The treatment of one request.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     /// In this order.
@@ -51,7 +51,7 @@ pub struct Script {
     pub usage: UsageStyle,
 }
 
-/// What becomes of an attempt to connect.
+/// The treatment of an attempt to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
     /// The provider accepts the connection.
@@ -62,7 +62,7 @@ pub enum Door {
     Hangs,
 }
 
-/// What a request looks like to a provider.
+/// A request as a provider sees it.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// The number in the prompt, by which a test knows its request again.
@@ -77,7 +77,7 @@ pub struct Asked {
     pub text: String,
 }
 
-/// What a provider remembers of a request.
+/// A provider's record of a request.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// The number in the prompt.
@@ -124,7 +124,7 @@ type Doors = Box<dyn Fn(u64) -> Door + Send + Sync>;
 pub struct Upstream {
     /// Its host name.
     pub host: String,
-    /// What it speaks.
+    /// The dialect of the provider.
     pub dialect: Dialect,
     plan: Plan,
     doors: Doors,

@@ -55,7 +55,7 @@ impl Weather {
         }
     }
 
-    /// What goes wrong for everybody just now.
+    /// The fault that all requests meet now.
     #[must_use]
     pub fn now(&self) -> Option<Fault> {
         let at = self.since.elapsed();
@@ -66,7 +66,7 @@ impl Weather {
         window.map(|(_, _, fault)| *fault)
     }
 
-    /// What happens to one request.
+    /// The fault that one request meets.
     #[must_use]
     pub fn fate(&self, case: u64, earlier: usize) -> Fault {
         if let Some(fault) = self.now() {

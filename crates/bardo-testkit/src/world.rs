@@ -58,10 +58,10 @@ pub enum End {
     Left,
 }
 
-/// What one caller went through.
+/// The course of one caller's request.
 #[derive(Debug, Clone)]
 pub struct Visit {
-    /// What it wanted.
+    /// The request that the caller sent.
     pub wish: Wish,
     /// When it came.
     pub came_at: Instant,
@@ -73,7 +73,7 @@ pub struct Visit {
     pub text: String,
     /// All bytes that reached it.
     pub bytes: Bytes,
-    /// What a strict reader tripped over.
+    /// The rules that a strict reader saw broken.
     pub damage: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ pub struct Scene {
     pub engine: Arc<Engine>,
     /// The providers, in the owner's order.
     pub upstreams: Vec<Arc<Upstream>>,
-    /// Who can pay.
+    /// The accounts that can pay.
     pub purses: Vec<Purse>,
     sink: Arc<Sink>,
 }
@@ -116,7 +116,7 @@ const RESILIENCE: Resilience = Resilience {
     },
 };
 
-/// What is added to costs.
+/// The addition to costs.
 pub const SPREAD: BasisPoints = match BasisPoints::new(2_000) {
     Some(spread) => spread,
     None => BasisPoints::ZERO,

@@ -50,7 +50,7 @@ pub enum Feature {
     Documents,
     /// Sound can be heard.
     Audio,
-    /// What the agent earns pays.
+    /// The earnings of the agent pay for it.
     SelfFunding,
 }
 
@@ -218,7 +218,7 @@ impl FeatureSet {
         Self(self.0 | other.0)
     }
 
-    /// What is in this one and not in the other.
+    /// The features of this set that the other one lacks.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0 & !other.0)

@@ -17,11 +17,11 @@ use crate::unit::UnitInterval;
 pub struct RouteHints {
     /// The part of the agent that asks, as written.
     pub subsystem: Option<Arc<str>>,
-    /// What it is about.
+    /// The subject of the request.
     pub task_class: Option<TaskClass>,
     /// The least protection that will do.
     pub security_class: Option<SecurityClass>,
-    /// What differs from the intent of the subsystem.
+    /// The differences from the intent of the subsystem.
     pub intent: IntentHints,
     /// Parameters for the model.
     pub profile: Option<Box<InferenceProfile>>,
@@ -40,7 +40,7 @@ pub struct RouteHints {
     pub call_count: Option<u32>,
     /// Which cycle this is, from 0, for schedules.
     pub cycle: Option<u32>,
-    /// What the request is about: `defi`, `code`, …
+    /// The domain of the request: `defi`, `code`, …
     pub domain: Option<Arc<str>>,
     /// The number of the agent's tick.
     pub tick: Option<u64>,
@@ -54,7 +54,7 @@ pub struct RouteHints {
     pub accept_degraded: Option<bool>,
     /// The most that the request may cost, in micro-USD.
     pub max_cost_micro_usd: Option<u64>,
-    /// What is at stake, in micro-USD.
+    /// The value at stake, in micro-USD.
     pub stakes_micro_usd: Option<u64>,
     /// Hints that could not be read, in words.
     pub warnings: Vec<String>,

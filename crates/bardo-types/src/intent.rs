@@ -64,14 +64,14 @@ impl Quality {
     }
 }
 
-/// What a call needs.
+/// The requirements and preferences of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Intent {
     /// A model by name, where the caller insists on one.
     pub model: Option<String>,
-    /// What the answer must not go without, in order of weight.
+    /// The required features, in order of weight.
     pub require: Vec<Feature>,
-    /// What it should have, in order of weight; what is missing is named in `degraded`.
+    /// The preferred features, in order of weight; missing ones are named in `degraded`.
     pub prefer: Vec<Feature>,
     /// How good it has to be.
     pub quality: Quality,
@@ -86,7 +86,8 @@ pub struct Intent {
 }
 
 impl Default for Intent {
-    /// Of a caller who says nothing: a strong model, no wishes, cost and quality in balance.
+    /// The intent of a caller without hints: a strong model, no preferences, cost and quality in
+    /// balance.
     fn default() -> Self {
         Self {
             model: None,

@@ -38,7 +38,8 @@ impl Dialect {
     }
 }
 
-/// Who runs the endpoint. Decides the peculiarities within a dialect, e.g. where usage hides.
+/// The service that runs the endpoint. It decides the peculiarities within a dialect, such as the
+/// place of the usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Service {
@@ -232,7 +233,7 @@ pub enum ReasoningFormat {
     ThinkTags,
 }
 
-/// What a model can do. A model that no catalog names gets [`Capabilities::default`]: like the
+/// The abilities of a model. A model that no catalog names gets [`Capabilities::default`]: like the
 /// newest of its family, so that new models work the day they appear.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -268,7 +269,7 @@ pub struct Capabilities {
     /// Is told to think, or not to, by `/think` and `/no_think` in the text, where the service has
     /// no member for it (Qwen3 hybrids).
     pub soft_switch: bool,
-    /// What else it offers, wherever it is served (citations, compaction, …).
+    /// The features that it has wherever it is served (citations, compaction, …).
     pub features: FeatureSet,
     /// Accepts a tool choice that forces a call.
     pub forced_tool_choice: bool,
@@ -400,7 +401,7 @@ pub struct Price {
     pub web_search: Option<MicroUsd>,
     /// Per request, whatever its size.
     pub request: Option<MicroUsd>,
-    /// What replaces these rates, for the whole request, where its prompt is long.
+    /// The rates that replace these for the whole request where its prompt is long.
     pub long_context: Option<LongContext>,
 }
 
@@ -519,13 +520,13 @@ pub struct ModelEntry {
     pub upstream_id: String,
     /// A name for people.
     pub display_name: String,
-    /// Who made it, e.g. `anthropic`.
+    /// The maker of the model, e.g. `anthropic`.
     pub vendor: String,
     /// The tier, where known.
     pub tier: Option<Tier>,
-    /// What it can do.
+    /// The abilities of the model.
     pub capabilities: Capabilities,
-    /// What it costs there; `None`: nobody said, so it must not be billed.
+    /// The price at the backend; `None` where it is unknown, so that the model must not be billed.
     pub price: Option<Price>,
     /// Unix seconds of its creation, 0 where unknown.
     pub created: u64,
@@ -533,7 +534,7 @@ pub struct ModelEntry {
     pub embeddings: bool,
     /// How good it is, by the dated table of the catalog, 0 to 100; 0: nobody rated it.
     pub rating: u8,
-    /// What whoever runs it there can learn and keep, at most.
+    /// The protection at the backend: the most that its operator can learn and keep.
     pub security: SecurityClass,
 }
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What whoever runs the model can learn and keep, in rising order of protection.
+/// The protection of a request from the operator of the model: the most that it can learn and keep.
+/// Classes are in rising order of protection.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -51,7 +52,7 @@ impl SecurityClass {
     }
 }
 
-/// What the claim that a model runs in attested hardware rests on.
+/// The evidence for the claim that a model runs in attested hardware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TeeEvidence {
     /// The provider's list of models says so.
@@ -74,7 +75,7 @@ impl TeeEvidence {
     }
 }
 
-/// What a call is about, where the caller says so; each has a floor of protection.
+/// The subject of a call, where the caller names it; each has a floor of protection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TaskClass {
     /// Routine analysis of a tick.

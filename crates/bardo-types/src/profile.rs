@@ -34,7 +34,7 @@ pub struct InferenceProfile {
     /// The reasoning is wanted with the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visible_thinking: Option<bool>,
-    /// What the answer has to look like.
+    /// The form that the answer must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_schema: Option<ResponseSchema>,
     /// Most tokens of the answer.
@@ -63,7 +63,7 @@ pub struct InferenceProfile {
     pub seed: Option<u64>,
 }
 
-/// What an answer has to look like.
+/// The form that an answer must have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResponseSchema {

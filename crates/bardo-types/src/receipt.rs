@@ -43,7 +43,7 @@ impl Outcome {
     }
 }
 
-/// Who pays the provider, and whether the caller is charged.
+/// The party that pays the provider, and whether the caller is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PaymentMode {
     /// The caller's account is charged cost and spread.
@@ -109,7 +109,7 @@ pub struct Attempt {
     pub failure: Option<AttemptFailure>,
     /// How long it took: to the failure, or to the head of the answer.
     pub duration: Duration,
-    /// What was paid for this attempt alone; `None` where the provider is paid otherwise.
+    /// The payment for this attempt alone; `None` where the provider is paid otherwise.
     pub payment: Option<AttemptPayment>,
 }
 
@@ -135,16 +135,17 @@ pub struct AttemptFailure {
     pub unknown_outcome: bool,
 }
 
-/// What the request costs, to the caller and to the operator.
+/// The cost of the request, to the caller and to the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amounts {
     /// At the backend's price, rounded up once; `None` where price or usage is unknown.
     pub provider_cost: Option<MicroUsd>,
-    /// What is added, in 1/10,000 of the cost.
+    /// The addition to the cost, in 1/10,000 of it.
     pub spread_rate: BasisPoints,
-    /// What is added. `charge` = `provider_cost` + `spread` wherever all of it was captured.
+    /// The addition to the cost. `charge` = `provider_cost` + `spread` wherever all of it was
+    /// captured.
     pub spread: MicroUsd,
-    /// What the account was charged.
+    /// The amount that the account was charged.
     pub charge: MicroUsd,
     /// Costs that could not be charged, the operator's loss (the hold was too small and the
     /// account empty).
@@ -155,7 +156,7 @@ pub struct Amounts {
     /// Part of the provider's price that its prompt cache saved; `None` where price or usage is
     /// unknown.
     pub cache_savings: Option<MicroUsd>,
-    /// Of the account, after this request, where it is known.
+    /// The balance of the account after this request, where it is known.
     pub balance: Option<MicroUsd>,
 }
 
@@ -211,7 +212,7 @@ pub struct Receipt {
     pub trace_id: Option<Arc<str>>,
     /// When it was received, in Unix milliseconds.
     pub received_at_ms: u64,
-    /// Whose it is.
+    /// The account that made the request.
     pub account: AccountId,
     /// By which key; `None` where the caller has none.
     pub key: Option<KeyId>,
@@ -237,7 +238,7 @@ pub struct Receipt {
     pub attempts: Vec<Attempt>,
     /// Answered piece by piece.
     pub streamed: bool,
-    /// What was counted.
+    /// The reported or counted usage.
     pub usage: Option<Usage>,
     /// Usage of the answer when a provider made it, where a stored answer was served: it was saved.
     pub saved_usage: Option<Usage>,
@@ -247,13 +248,13 @@ pub struct Receipt {
     pub mode: PaymentMode,
     /// How the provider of `backend` is paid; `None` where no backend was asked.
     pub provider_payment: Option<ProviderPayment>,
-    /// What it costs.
+    /// The cost of the request.
     pub amounts: Amounts,
     /// `hash`, `semantic`, `miss` or `bypass`.
     pub cache: Cow<'static, str>,
-    /// What was lost.
+    /// The requested features that the answer lacks.
     pub degraded: Vec<Degradation>,
-    /// What was done to make it cheaper.
+    /// The measures that made the answer cheaper.
     pub optimizations: Vec<Cow<'static, str>>,
     /// Why it went where it went; `None` where the caller named a model and said no more.
     pub routing: Option<Box<Routing>>,
@@ -301,7 +302,8 @@ impl Receipt {
         self.amounts.provider_cost.or(nothing)
     }
 
-    /// What was saved against the list price, whoever pays; `None` where a part of it is unknown.
+    /// The difference to the list price, whichever party pays; `None` where a part of it is
+    /// unknown.
     #[must_use]
     pub fn savings(&self) -> Option<MicroUsd> {
         let cost = self.cost()?;

@@ -8,9 +8,9 @@ use crate::privacy::SecurityClass;
 pub struct Subsystem {
     /// Its name, e.g. `dream_rem`.
     pub name: String,
-    /// What it belongs to, e.g. `dream`; itself, where it stands alone.
+    /// The group that it belongs to, e.g. `dream`; the subsystem itself, where it stands alone.
     pub group: String,
-    /// What its calls need.
+    /// The requirements and preferences of its calls.
     pub intent: Intent,
     /// The row of the profile table that sets up its models; `None`: nothing is set.
     pub profile: Option<String>,

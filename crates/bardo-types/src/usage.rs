@@ -32,7 +32,7 @@ pub struct Usage {
     pub rejected_prediction: Option<u64>,
     /// Searches the provider ran for this answer.
     pub web_searches: Option<u64>,
-    /// What the provider says it charged, as its own decimal text in USD.
+    /// The provider's own charge, as its decimal text in USD.
     pub provider_cost_usd: Option<String>,
     /// The fee of a reseller that called the maker with a key of its customer's own (OpenRouter
     /// `is_byok`). It is all that the reseller bills: the maker bills the owner of the key.

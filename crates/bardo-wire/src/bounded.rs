@@ -10,7 +10,7 @@ use crate::codec::StreamDecoder;
 use crate::kit::messages::malformed;
 use crate::sse::SseEvent;
 
-/// What the events of one answer may hold together.
+/// Most bytes that the events of one answer hold together.
 const ANSWER_BYTES_MAX: usize = 128 * 1_024 * 1_024;
 /// Counted for each event beside its bytes, so that very many tiny ones end as well.
 const EVENT_BYTES: usize = 64;

@@ -18,9 +18,9 @@ pub struct BadRequest {
     /// The field at fault as a path, e.g. `messages[2].content[0].source`; empty when the body as
     /// a whole is at fault.
     pub param: String,
-    /// What is wrong and what would be right.
+    /// The fault of the request, and its remedy.
     pub message: String,
-    /// What the caller's SDK looks for to handle this refusal by itself, in its dialect's words.
+    /// The code by which the caller's SDK handles this refusal itself, in its dialect's words.
     pub code: Option<&'static str>,
 }
 
@@ -50,9 +50,9 @@ impl BadRequest {
 pub struct Target {
     /// The model id as the endpoint wants it.
     pub model: String,
-    /// Who runs the endpoint; decides peculiarities within the dialect.
+    /// The service that runs the endpoint; decides peculiarities within the dialect.
     pub service: Service,
-    /// What the model can do.
+    /// The abilities of the model.
     pub capabilities: Arc<Capabilities>,
 }
 
@@ -61,16 +61,16 @@ pub struct Target {
 pub struct Encoded {
     /// The JSON body.
     pub body: Vec<u8>,
-    /// What it could not carry.
+    /// The requested features that the body could not carry.
     pub degraded: Vec<Degradation>,
     /// Tool names that had to change for the upstream, as (sent, original).
     pub renamed_tools: Vec<(String, String)>,
 }
 
-/// What a decoder of answers has to know about the request it belongs to.
+/// The context of an answer for its decoder: the request that it belongs to.
 #[derive(Debug, Clone)]
 pub struct DecodeContext {
-    /// What was asked, and of whom.
+    /// The model and endpoint that were called.
     pub target: Target,
     /// The request, for tool kinds and output formats.
     pub request: Arc<ChatRequest>,
@@ -110,10 +110,10 @@ impl DecodeContext {
     }
 }
 
-/// What an encoder of answers has to know about the caller.
+/// The context of an answer for its encoder: the caller's request.
 #[derive(Debug, Clone)]
 pub struct ReplyContext {
-    /// What the caller asked, in the caller's words: model name, tools, include_usage….
+    /// The request in the caller's words: model name, tools, include_usage and so on.
     pub request: Arc<ChatRequest>,
     /// Unique text for ids that the caller's dialect wants and the provider did not give.
     pub id_seed: String,
@@ -158,7 +158,7 @@ pub trait StreamEncoder: Send {
 /// A failure as the caller's dialect shows it.
 #[derive(Debug, Clone)]
 pub struct ErrorView<'a> {
-    /// What went wrong.
+    /// The failure to describe.
     pub fault: &'a Fault,
     /// The status that the response carries.
     pub status: u16,
@@ -168,7 +168,7 @@ pub struct ErrorView<'a> {
     pub request_id: &'a str,
 }
 
-/// What a relay learns from bytes that it passes on unchanged.
+/// The facts that a relay learns from bytes that it passes on unchanged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observed {
     /// The latest counts, merged as the dialect's rules say.
@@ -186,7 +186,7 @@ pub struct Observed {
     pub(crate) memory: ObservedState,
 }
 
-/// What a dialect has to remember between events to count right.
+/// The state of a dialect between events, for correct counts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ObservedState {
     /// Anthropic: the last value of each member.

@@ -57,7 +57,7 @@ pub fn seal(opaque: &Opaque, text: Option<&str>) -> String {
     format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(json))
 }
 
-/// What an envelope holds: the state, and the thinking text if it was put in.
+/// The content of an envelope: the state, and the thinking text if it was put in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opened {
     /// The provider's state.

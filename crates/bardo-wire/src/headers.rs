@@ -10,11 +10,11 @@ pub const MODEL_REQUESTED: &str = "x-bardo-model-requested";
 pub const MODEL: &str = "x-bardo-model";
 /// The backend that answers.
 pub const PROVIDER: &str = "x-bardo-provider";
-/// What the caller asked for and did not get, comma separated.
+/// Requested features that the answer lacks, comma separated.
 pub const DEGRADED: &str = "x-bardo-degraded";
 /// Hints that were not understood, and hints that have no effect yet, in words.
 pub const WARNINGS: &str = "x-bardo-warnings";
-/// What the claim that the model runs in attested hardware rests on: `listed`, `attested` or
+/// Evidence for the claim that the model runs in attested hardware: `listed`, `attested` or
 /// `verified`.
 pub const TEE: &str = "x-bardo-tee";
 /// `hash`, `semantic`, `miss` or `bypass`.
@@ -23,7 +23,7 @@ pub const CACHE: &str = "x-bardo-cache";
 pub const DIALECT: &str = "x-bardo-dialect";
 /// The gateway's own id of the request, which is never used twice; callers may repeat theirs.
 pub const BARDO_REQUEST_ID: &str = "x-bardo-request-id";
-/// What was done to make it cheaper, comma separated.
+/// Measures that made the answer cheaper, comma separated.
 pub const OPTIMIZATIONS: &str = "x-bardo-optimizations";
 /// Cost in decimal USD, whoever pays; absent where no price is known.
 pub const COST: &str = "x-bardo-cost";
@@ -33,13 +33,13 @@ pub const COST_USD: &str = "x-bardo-cost-usd";
 pub const BILLED: &str = "x-bardo-billed";
 /// `unknown` where no price of the model is known, so that its cost is not known either.
 pub const PRICE: &str = "x-bardo-price";
-/// What the answer can cost at most, in decimal USD, where the cost is not known at its start.
+/// The most that the answer can cost, in decimal USD, where the cost is not known at its start.
 pub const COST_ESTIMATE: &str = "x-bardo-cost-estimate";
-/// What was saved against the list price, in decimal USD.
+/// Difference to the list price where the answer was cheaper, in decimal USD.
 pub const SAVINGS: &str = "x-bardo-savings";
-/// What was added to the provider's cost, in decimal USD.
+/// Addition to the provider's cost, in decimal USD.
 pub const SPREAD: &str = "x-bardo-spread";
-/// What the account can still spend, in decimal USD.
+/// Balance that the account can still spend, in decimal USD.
 pub const BALANCE: &str = "x-bardo-balance";
 /// Sent while the account has less than 1 USD, with what it has.
 pub const BALANCE_WARNING: &str = "x-bardo-balance-warning";
@@ -75,7 +75,7 @@ pub const SANDBOX: &str = "x-bardo-sandbox";
 pub const UPSTREAM_REQUEST_ID: &str = "x-bardo-upstream-request-id";
 /// Whether SDKs shall try again.
 pub const SHOULD_RETRY: &str = "x-should-retry";
-/// What every hint header begins with; hints are consumed here and never sent on.
+/// Prefix of every hint header; hints are consumed here and never sent on.
 pub const HINT_PREFIX: &str = "x-bardo-";
 /// The key of the provider's prompt cache, for clients that name it beside the body.
 pub const PROMPT_CACHE_KEY: &str = "x-prompt-cache-key";

@@ -135,8 +135,8 @@ pub fn event_end(bytes: &[u8], searched: usize) -> Option<usize> {
     None
 }
 
-/// What is missing to the blank line that ends the event in `bytes`, where it came last and its
-/// provider left the blank line out.
+/// The bytes that are missing to the blank line that ends the event in `bytes`, where it came last
+/// and its provider left the blank line out.
 #[must_use]
 pub fn missing_end(bytes: &[u8]) -> &'static [u8] {
     match bytes {

@@ -29,7 +29,7 @@ use crate::reply::{Reply, ReplyOrigin};
 /// Something that will be there later.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Whoever answers thoughts: the gateway, or a fake.
+/// The service that answers thoughts: the gateway, or a fake.
 pub trait Inference: Send + Sync {
     /// Carries one thought. `on_text` hears the text of a streamed answer as it comes; the whole
     /// answer is returned in any case.

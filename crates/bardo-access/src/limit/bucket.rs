@@ -79,7 +79,7 @@ fn time_for(missing: i128, limit: u64) -> u64 {
     u64::try_from((missing + rate - 1) / rate).unwrap_or(u64::MAX)
 }
 
-/// What was used of an hour's allowance. Hours are those of the clock on the wall, in UTC.
+/// The used part of an hour's allowance. Hours are those of the clock on the wall, in UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hour {
     hour: u64,

@@ -16,7 +16,7 @@ use super::warm::{Verified, Warm};
 use crate::key::{STAND_IN, verify_secret};
 use crate::record::KeyRecord;
 
-/// What the secret was found to be; `None`: it is wrong, or there is no key of that id.
+/// The record of a key whose secret is right; `None` where it is wrong or the id is unknown.
 pub(super) type HashedKey = Option<Arc<KeyRecord>>;
 
 /// A secret to be compared with a hash.
@@ -32,12 +32,12 @@ pub(super) struct Job {
     pub(super) at_ms: u64,
 }
 
-/// What the threads and those who wait for them share.
+/// The state that the threads share with the requests that wait for them.
 pub(super) struct HashQueue {
     pub(super) warm: Warm,
     pub(super) refused: RefusedKeys,
     pub(super) stored: RecordCache,
-    /// Who waits for which key. Simultaneous requests with one key wait for one computation.
+    /// The requests that wait, by key. Simultaneous requests with one key wait for one computation.
     waiting: Mutex<TagMap<Vec<oneshot::Sender<HashedKey>>>>,
     /// Computations so far.
     pub(super) computed: AtomicU64,

@@ -31,7 +31,7 @@ struct Turned {
     at_ms: u64,
 }
 
-/// What one caller can send from: an address, or with IPv6 the 64 bits that it was given.
+/// The network that one caller can send from: an address, or with IPv6 the 64 bits of its prefix.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

@@ -20,7 +20,7 @@ struct CachedRecord {
 }
 
 impl RecordCache {
-    /// What the store answered for the id, unless it has changed since.
+    /// The answer of the store for the id, unless its revision has changed since.
     pub(super) fn get(&self, id: &KeyId, revision: u64) -> Option<Option<KeyRecord>> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = all.get(id).filter(|answer| answer.revision == revision)?;

@@ -17,7 +17,7 @@ pub(super) struct Verified {
     pub(super) at_ms: u64,
 }
 
-/// What is known of a presented key.
+/// The memory's answer about a presented key.
 pub(super) enum WarmKey {
     /// The remembered record is recent enough to use.
     Fresh(Arc<KeyRecord>),

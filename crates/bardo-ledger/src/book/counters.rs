@@ -11,7 +11,7 @@ use crate::command::LedgerRefusal;
 /// A counter of a cap: one window of one scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapCounter {
-    /// Whose spending it counts.
+    /// The key, account or session whose spending is counted.
     pub scope: CapScope,
     /// Over which kind of time.
     pub window: CapWindow,
@@ -211,7 +211,7 @@ impl Counters {
         });
     }
 
-    /// What is held in each counter that is not empty.
+    /// The held amount of each counter that is not empty.
     pub(super) fn held(&self) -> HashMap<&CounterKey, MicroUsd> {
         self.0
             .iter()

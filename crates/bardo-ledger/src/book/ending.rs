@@ -20,7 +20,7 @@ use super::{Account, Book};
 use crate::caps::{Cap, CapScope, CapWindow};
 use crate::command::{Charge, End, HoldState, HoldView, Settle};
 
-/// What an end needs before it can be finished.
+/// The state of an end before it is finished.
 #[derive(Debug)]
 pub enum PreparedEnd {
     /// Nothing has to be written: it ended before, or there is nothing to leave as unknown.
@@ -52,7 +52,7 @@ enum EndStep {
         before: Option<HoldView>,
         caps: Box<[HeldCap]>,
         paid: SettledCost,
-        /// What was held beyond the hold, to be taken.
+        /// The amount above the hold that is taken too.
         growth: MicroUsd,
         /// The hold had expired, and is made anew for as long as this takes.
         is_late: bool,
@@ -60,7 +60,7 @@ enum EndStep {
 }
 
 impl PendingEnd {
-    /// What will be taken.
+    /// The amounts that will be taken.
     #[must_use]
     pub fn paid(&self) -> SettledCost {
         match &self.step {

@@ -9,19 +9,19 @@ use super::{Account, Book};
 use crate::command::{HoldView, Settle, Settled};
 use crate::final_figures::FinalFigures;
 
-/// What a request came to.
+/// The amounts that a request is settled with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SettledCost {
-    /// What the backend's clearing account is credited.
+    /// The amount credited to the backend's clearing account.
     pub provider_cost: MicroUsd,
-    /// What we are credited.
+    /// The amount credited to the operator.
     pub spread: MicroUsd,
-    /// What the account should have paid beyond both.
+    /// The amount that the account owed beyond both and did not have.
     pub shortfall: MicroUsd,
 }
 
 impl SettledCost {
-    /// What the account paid.
+    /// The amount that the account paid.
     #[must_use]
     pub fn charged(&self) -> MicroUsd {
         self.provider_cost
@@ -29,7 +29,7 @@ impl SettledCost {
             .expect("both were taken from one account")
     }
 
-    /// What the receipt shows of it, with what the account has afterwards.
+    /// The figures for the receipt, with the balance of the account afterwards.
     #[must_use]
     pub fn final_figures(&self, balance: Option<MicroUsd>) -> FinalFigures {
         FinalFigures {
@@ -41,13 +41,13 @@ impl SettledCost {
     }
 }
 
-/// What came of ending a hold, in full: all that a journal needs.
+/// The result of ending a hold, with all that a journal needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settlement {
-    /// What was really taken. Where it is less than what was asked for, the backend's part is
-    /// credited first and ours gets what is left: the backend is owed, we are not.
+    /// The amounts that were taken. Where they are less than requested, the backend's part is
+    /// credited first and the operator's gets the rest: the backend is owed, the operator is not.
     pub paid: SettledCost,
-    /// What the account can still spend.
+    /// The amount that the account can still spend.
     pub available: MicroUsd,
     /// The hold had ended before; the figures are from that end, and nothing has changed.
     pub repeated: bool,
@@ -59,7 +59,7 @@ pub struct Settlement {
 }
 
 impl Settlement {
-    /// What the receipt shows of it.
+    /// The figures for the receipt.
     #[must_use]
     pub fn final_figures(&self) -> FinalFigures {
         self.paid.final_figures(Some(self.available))

@@ -1,12 +1,12 @@
 //! How many tokens a body is, before anybody has counted them.
 
-/// What an image comes to at most, whatever its size: providers scale it down first.
+/// Most tokens of an image, whatever its size: providers scale it down first.
 const IMAGE_TOKENS: u64 = 1_600;
 /// A string is looked at as an image from this length on.
 const IMAGE_BYTES: usize = 1_024;
 /// Text comes to about four bytes per token, code and numbers to less.
 const BYTES_PER_TOKEN: u64 = 3;
-/// What a provider wraps around the conversation.
+/// Tokens that a provider wraps around the conversation.
 const FRAME_TOKENS: u64 = 16;
 
 /// The names under which the dialects carry an image's bytes.

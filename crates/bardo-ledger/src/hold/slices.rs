@@ -42,8 +42,8 @@ impl Slices {
         behind.checked_add(self.slice)
     }
 
-    /// What to try after [`Self::next`] was refused, with so much available: all of it, unless
-    /// that is too little to be worth while. `None`: the stream has to end once
+    /// The slice to try after [`Self::next`] was refused with so much available: all of it, unless
+    /// that is too little to be worth while. With `None` the stream has to end once
     /// [`Self::is_spent`].
     #[must_use]
     pub fn last(&self, available: MicroUsd) -> Option<MicroUsd> {

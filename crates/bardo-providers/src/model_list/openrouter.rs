@@ -89,8 +89,8 @@ fn read(row: OpenRouterRow, catalog: &Catalog) -> Result<ModelEntry, &'static st
     Ok(entry)
 }
 
-/// What a model takes, by the names that the list gives its parameters; what is not listed is
-/// dropped in silence there, so here it counts as not taken.
+/// Sets the parameters that a model takes, by the names in the list. The service drops parameters
+/// that are not listed in silence, so they count as not taken.
 fn take_parameters(capabilities: &mut Capabilities, parameters: &[String]) {
     let takes = |name: &str| parameters.iter().any(|listed| listed == name);
     capabilities.structured_output = takes("structured_outputs");

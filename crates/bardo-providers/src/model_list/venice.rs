@@ -85,9 +85,9 @@ fn read(row: VeniceRow, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
     Ok(entry)
 }
 
-/// What the list promises. Anything but the word `private` is no promise. A model that can be
-/// talked to under encryption is in hardware that attests itself; that only the enclave can read a
-/// request is up to whoever encrypts it, and not the model's own.
+/// The protection that the list promises. Only the word `private` is a promise. A model with
+/// encrypted requests runs in hardware that attests itself; the encryption itself is up to the
+/// client and not a property of the model.
 fn security(privacy: Option<&str>, flags: Option<&Flags>) -> SecurityClass {
     if flags.is_some_and(|flags| flags.supports_tee_attestation || flags.supports_e2ee) {
         SecurityClass::Tee

@@ -4,7 +4,7 @@ use bardo_ledger::StoreError;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-/// What to do about an error.
+/// The reaction to an error.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PostgresFailure {
     /// The connection is gone or of no use; another one may work. What was asked may have been

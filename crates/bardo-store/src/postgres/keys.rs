@@ -19,7 +19,7 @@ const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT FROM bardo.keys) AS is_empty";
 /// The revision of a change that another one came before.
 const CHANGED: i64 = -1;
 
-/// What came of a change.
+/// The result of a change.
 enum KeyUpdateOutcome {
     Done,
     Refused,

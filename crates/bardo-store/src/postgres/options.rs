@@ -71,7 +71,7 @@ pub enum InvalidOptions {
     Certificates {
         /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the address.
         problem: String,
     },
     /// No thread can be had.

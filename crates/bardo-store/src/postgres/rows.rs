@@ -33,7 +33,7 @@ pub(super) fn amount(row: &Row, column: &str) -> Result<MicroUsd, StoreError> {
     number(row, column).map(MicroUsd::new)
 }
 
-/// What a reservation or an extension came to.
+/// The result of a reservation or an extension.
 pub(super) fn reservation(
     row: &Row,
     account: &AccountId,

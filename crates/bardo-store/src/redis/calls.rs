@@ -22,7 +22,7 @@ pub(super) trait ScriptCall {
 /// Every script, in the order that [`ScriptCall::SCRIPT`] counts them.
 pub(super) const SCRIPTS: [&str; 2] = [include_str!("admit.lua"), include_str!("correct.lua")];
 
-/// What a script answers: numbers, or one that says nothing.
+/// The answer of a script: numbers; empty where it tells nothing.
 pub(super) type Answered = Vec<i64>;
 
 /// Lets a request in.

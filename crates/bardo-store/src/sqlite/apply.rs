@@ -12,7 +12,7 @@ use super::entry::{Ending, JournalEntry, JournalHold};
 use super::rows::{self, ChargeRow, HoldRow, Inserts};
 use super::shared::HoldKey;
 
-/// What is remembered of the database between transactions.
+/// Rows of the database that are remembered between transactions.
 #[derive(Default)]
 pub(super) struct RowMemory {
     /// Numbers of accounts.
@@ -61,7 +61,7 @@ impl RowMemory {
     }
 }
 
-/// What a transaction has done that is to be known when it is committed.
+/// The effects of a transaction that count once it is committed.
 #[derive(Default)]
 pub(super) struct TransactionEffects {
     /// Rows of holds as they are afterwards; `None`: there is none.
@@ -90,7 +90,7 @@ impl Equivalent<HoldKey> for HoldKeyRef<'_> {
     }
 }
 
-/// What is added to each account and each cap, once per transaction.
+/// The sums to add to each account and each cap, once per transaction.
 #[derive(Default)]
 struct PostingSums<'a> {
     accounts: HashMap<i64, (i64, i64)>,

@@ -273,7 +273,7 @@ fn put_first_record(out: &mut Vec<u8>, record: &ReceiptRecord) {
     put_text(out, &record.json);
 }
 
-/// What is left to read.
+/// The bytes that are still to be read.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {

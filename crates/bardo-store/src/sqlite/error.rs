@@ -20,7 +20,7 @@ pub enum OpenError {
     Foreign {
         /// Path of the file.
         path: PathBuf,
-        /// What it says it is.
+        /// The version that the file names.
         found: i64,
     },
     /// The file was made by a later version.

@@ -43,7 +43,7 @@ enum Then {
 }
 
 struct ToEnd {
-    /// What the receipt shows, where it was captured.
+    /// The figures for the receipt, where the hold was captured.
     figures: Option<FinalFigures>,
     decided: Decided,
     /// Nobody: who writes waits for it.
@@ -65,7 +65,7 @@ pub(super) enum GroupStep {
     Ask(Box<Settle>),
 }
 
-/// What is left to be said when the lock is given back.
+/// The answers that are sent once the lock is given back.
 #[derive(Default)]
 struct Answers {
     own: Option<Result<Settled, StoreError>>,
@@ -283,7 +283,7 @@ impl Shared {
     }
 }
 
-/// What deciding came to.
+/// The decision about an end.
 pub(super) enum SettleDecision {
     /// There is nothing to write.
     Settled(Settled),
@@ -328,7 +328,7 @@ impl Core {
         SettleDecision::Queued
     }
 
-    /// What an account has after an end, and after those before it that are not written yet.
+    /// The balance of an account after an end, and after those before it that are not written yet.
     fn left(&mut self, account: &AccountId, pending: &PendingEnd) -> MicroUsd {
         let rest = rest(pending);
         let freed = match self.freed.get_mut(account) {
@@ -478,7 +478,7 @@ impl Core {
     }
 }
 
-/// What an end gives back to its account.
+/// The amount that an end gives back to its account.
 fn rest(pending: &PendingEnd) -> MicroUsd {
     if pending.leaves_unknown() {
         return MicroUsd::ZERO;

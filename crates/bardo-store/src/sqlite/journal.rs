@@ -19,7 +19,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::entry::JournalEntry;
 use super::schema::Durability;
 
-/// What a journal begins with; then comes the name of its database.
+/// The first bytes of a journal; the name of its database follows.
 const MAGIC: &[u8; 16] = b"bardo journal 1\n";
 /// How long the name of a database is.
 pub(super) const NAME: usize = 16;
@@ -44,10 +44,10 @@ pub(super) struct Journal {
     frame: Vec<u8>,
 }
 
-/// What a journal had when it was opened.
+/// The content of a journal when it was opened.
 pub(super) struct OpenedJournal {
     pub(super) journal: Journal,
-    /// What the database does not have yet, in order.
+    /// The entries that the database does not have yet, in order.
     pub(super) entries: Vec<JournalEntry>,
 }
 

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::rows::{self, AuditRow};
 
-/// What to write.
+/// A change of a key.
 #[derive(Debug)]
 pub(super) enum Write {
     New,
@@ -17,7 +17,7 @@ pub(super) enum Write {
 const COLUMNS: &str = "id, account, kind, name, hash, scopes, tier, spread, created_at_ms, \
      expires_at_ms, revoked_at_ms, replaces";
 
-/// What a write of a key came to.
+/// The result of writing a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyWrite {
     /// The key has the requested state.
@@ -176,7 +176,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
     })
 }
 
-/// What a key may do is not readable: it may do nothing then.
+/// The scopes of a key are not readable, so it has no rights.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read the restrictions of a key")]
 struct Unreadable;

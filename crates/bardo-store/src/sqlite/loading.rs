@@ -17,7 +17,7 @@ use super::shared::{HoldKey, Shared};
 const ENDS: i64 = 32_768;
 const ENDS_MS: u64 = 10 * 60 * 1000;
 
-/// What was deposited and spent; `None` where nothing was ever deposited.
+/// The sums deposited and spent; `None` where nothing was ever deposited.
 pub(super) fn account(
     connection: &Connection,
     id: &AccountId,
@@ -32,7 +32,7 @@ pub(super) fn account(
         .optional()
 }
 
-/// What was spent under a cap.
+/// The sum spent under a cap.
 pub(super) fn cap(
     connection: &Connection,
     account: &AccountId,
@@ -83,7 +83,7 @@ pub(super) fn end(
     Ok(())
 }
 
-/// What a server begins with.
+/// The state that a server starts from.
 pub(super) struct Start {
     pub(super) book: Book,
     /// Rows of holds.

@@ -18,7 +18,7 @@ use super::reader::Length;
 use super::shared::WriterAction;
 use super::{Side, SqliteStore, journal, loading, queries, receipts, verify};
 
-/// What only a server can do.
+/// The error of operations that only a server can do.
 fn no_server<T>() -> Result<T, StoreError> {
     Err(StoreError::Unavailable(
         "only a running server can hold money".to_owned(),

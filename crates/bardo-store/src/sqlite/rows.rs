@@ -26,7 +26,7 @@ pub(super) struct HoldRow<'a> {
     pub(super) expires_at_ms: u64,
 }
 
-/// What a deposit came to.
+/// The result of a deposit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deposited {
     /// The money is in.
@@ -180,7 +180,7 @@ impl<'c> Inserts<'c> {
     }
 }
 
-/// What a request was charged, if it was.
+/// The charge of a request, if it was charged.
 pub(super) fn find_charge(
     connection: &Connection,
     account: i64,
@@ -322,7 +322,7 @@ pub(super) fn refuse(
     Ok(())
 }
 
-/// What another process did, for the server to read.
+/// A change by another process, for the server to read.
 pub(super) struct Change<'a> {
     pub(super) at_ms: u64,
     /// `deposit`, `settle` or `keys`.

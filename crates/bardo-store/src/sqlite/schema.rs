@@ -24,7 +24,7 @@ const CACHE_KIB: u32 = 8_192;
 /// SQLite moves its own log into its file when it gets this long, if the writer did not have it do
 /// so before.
 const CHECKPOINT_PAGES: u32 = 2_000;
-/// Of a database that is made here: fewer and larger writes than by SQLite's own measure.
+/// Page size of a new database: larger than SQLite's own, so that writes are fewer.
 const PAGE_BYTES: u32 = 8_192;
 
 /// How hard an acknowledged write is pressed onto the disk.

@@ -81,7 +81,7 @@ pub(super) struct Core {
     pub(super) touched: VecDeque<(Instant, HoldKey)>,
     /// Decided, and not in the journal yet.
     pub(super) group: Vec<Item>,
-    /// What the ends that are decided and not in the journal yet will free.
+    /// The amounts that decided ends will free, as long as they are not in the journal.
     pub(super) freed: HashMap<AccountId, MicroUsd>,
     /// There is a leader, which writes the journal or keeps others from it.
     pub(super) is_writing: bool,
@@ -130,7 +130,7 @@ pub(super) enum Wake {
     Now,
 }
 
-/// What came of trying to hold money without reading anything.
+/// The result of trying to hold money without reading the database.
 pub(super) enum QuickReserve {
     Answer(Result<Reservation, LedgerRefusal>),
     /// Counters that are not in memory.

@@ -100,7 +100,7 @@ impl Writer {
         }
     }
 
-    /// What is done now and then, whoever waits.
+    /// Does the work that is due from time to time, whatever commands wait.
     fn tick(&mut self, now: Instant, times: &mut Times) {
         let (has_group, is_failing, count) = {
             let mut core = self.shared.lock();

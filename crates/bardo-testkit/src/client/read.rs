@@ -14,7 +14,7 @@ pub enum Ending {
     Open,
 }
 
-/// What has been read of a stream.
+/// The content and the faults of a stream, as far as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     /// The text so far.
@@ -23,7 +23,7 @@ pub struct Reading {
     pub ending: Ending,
     /// Output tokens as the stream reports them.
     pub output_tokens: Option<u64>,
-    /// What a strict reader would trip over.
+    /// The rules that a strict reader would see broken.
     pub damage: Vec<String>,
 }
 

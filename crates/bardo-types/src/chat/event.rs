@@ -129,7 +129,7 @@ pub enum StreamEvent {
         /// The `logprobs` object.
         raw: RawJson,
     },
-    /// What was counted so far: a snapshot, replacing earlier ones.
+    /// The usage so far: a snapshot that replaces earlier ones.
     Usage(Usage),
     /// One choice is complete.
     Finish {

@@ -22,7 +22,7 @@ pub enum Role {
 pub struct Message {
     /// Author of the message.
     pub role: Role,
-    /// What is said, in order.
+    /// The content, in order.
     pub parts: Vec<Part>,
     /// The speaker's name (OpenAI `name`).
     pub name: Option<String>,
@@ -78,7 +78,7 @@ pub enum Part {
     Reasoning(Reasoning),
     /// A call of a tool by the model.
     ToolCall(ToolCall),
-    /// What a tool answered.
+    /// The result of a tool call.
     ToolResult(ToolResult),
     /// A refusal in words (OpenAI `refusal`).
     Refusal(String),
@@ -148,7 +148,7 @@ pub struct Image {
     pub cache: Option<CacheMark>,
 }
 
-/// What a document is made of.
+/// The source of a document's content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DocumentSource {
     /// A file, mostly a PDF.
@@ -203,7 +203,7 @@ pub struct SearchResult {
 /// A source that words of an answer rest on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Citation {
-    /// What is cited.
+    /// The cited source.
     pub source: CitationSource,
     /// The cited words, where given.
     pub cited_text: Option<String>,
@@ -211,7 +211,7 @@ pub struct Citation {
     pub raw: Option<(Dialect, RawJson)>,
 }
 
-/// What a citation points at.
+/// The target of a citation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CitationSource {
     /// A page on the web. Offsets count Unicode scalar values within the message's whole text.

@@ -13,7 +13,7 @@ pub struct ChatRequest {
     pub model: String,
     /// System prompt and turns, in order.
     pub messages: Vec<Message>,
-    /// What may be called.
+    /// The tools that the model may call.
     pub tools: Vec<Tool>,
     /// Whether something must be called.
     pub tool_choice: Option<ToolChoice>,
@@ -40,7 +40,7 @@ pub struct ChatRequest {
     /// The caller wants usage at the end of the stream (OpenAI `stream_options.include_usage`;
     /// other dialects always send it).
     pub include_usage: bool,
-    /// Who the end user is (`metadata.user_id`, `safety_identifier`, `user`).
+    /// The end user (`metadata.user_id`, `safety_identifier`, `user`).
     pub end_user: Option<String>,
     /// Key-value notes of the caller (OpenAI `metadata`).
     pub metadata: Option<RawJson>,
@@ -163,7 +163,7 @@ pub struct Sampling {
 /// Whether token probabilities are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Logprobs {
-    /// Of how many alternatives per token, 0–20.
+    /// Number of alternatives per token, 0–20.
     pub top: Option<u8>,
 }
 
@@ -217,7 +217,7 @@ pub enum OutputFormat {
     JsonSchema {
         /// OpenAI wants a name; Anthropic and Gemini have none.
         name: Option<String>,
-        /// What it is for.
+        /// The purpose of the schema, in words for the model.
         description: Option<String>,
         /// The JSON schema.
         schema: RawJson,

@@ -16,7 +16,7 @@ pub struct ChatResponse {
     pub service_tier: Option<String>,
     /// One per answer asked for.
     pub choices: Vec<Choice>,
-    /// What was counted; `None`: the provider did not say.
+    /// The reported usage; `None` where the provider reported none.
     pub usage: Option<Usage>,
 }
 
@@ -274,7 +274,7 @@ impl Assembler {
         (&mut self.response.choices[index], &mut self.building[index])
     }
 
-    /// What has been taken so far, whether or not the answer is complete.
+    /// The part of the answer so far, whether or not it is complete.
     #[must_use]
     pub fn so_far(&self) -> &ChatResponse {
         &self.response

@@ -9,7 +9,7 @@ pub enum Tool {
     Function {
         /// Name of the tool.
         name: String,
-        /// What it does.
+        /// The purpose of the tool, in words for the model.
         description: Option<String>,
         /// JSON schema of its arguments; `None`: it takes none.
         schema: Option<RawJson>,
@@ -25,7 +25,7 @@ pub enum Tool {
     Custom {
         /// Name of the tool.
         name: String,
-        /// What it does.
+        /// The purpose of the tool, in words for the model.
         description: Option<String>,
         /// Grammar of its input, as written.
         format: Option<RawJson>,
@@ -85,7 +85,7 @@ impl ToolChoice {
     }
 }
 
-/// What a call is made with.
+/// The input of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolInput {
     /// JSON text as the model wrote it. Empty means no arguments; it may be invalid where the
@@ -117,7 +117,7 @@ pub struct ToolCall {
     pub id: String,
     /// Name of the tool.
     pub name: String,
-    /// What it is called with.
+    /// The input of the call.
     pub input: ToolInput,
     /// State of the provider bound to the call (Gemini `thoughtSignature`).
     pub opaque: Option<Opaque>,
@@ -146,7 +146,7 @@ impl ToolCall {
     }
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
     /// The call it answers.

@@ -4,7 +4,8 @@ use super::{Capabilities, ToolFormat};
 use crate::feature::{Feature, FeatureSet};
 
 impl Capabilities {
-    /// What the members themselves say of features: tools, images, documents, sound, schemas.
+    /// The features that follow from the members themselves: tools, images, documents, sound,
+    /// schemas.
     fn features_by_member(&self) -> FeatureSet {
         FeatureSet::EMPTY
             .with_if(self.tool_format != ToolFormat::Unsupported, Feature::Tools)

@@ -27,25 +27,25 @@ pub struct Routing {
     pub security_class: SecurityClass,
     /// How well whoever answered keeps it.
     pub security: SecurityClass,
-    /// What the claim of attested hardware rests on; `None` where none is made.
+    /// The evidence for the claim of attested hardware; `None` where no claim is made.
     pub tee: Option<TeeEvidence>,
     /// The tier of the model that answered.
     pub tier: Option<Tier>,
-    /// What was required or preferred, in order of weight.
+    /// The required and preferred features, in order of weight.
     pub requested: Vec<Feature>,
-    /// What whoever answered offers.
+    /// The features of the backend that answered.
     pub features: FeatureSet,
-    /// What was required or preferred and is missing, in order of weight.
+    /// The required and preferred features that are missing, in order of weight.
     pub degraded: Vec<Feature>,
-    /// What the request was expected to cost, where that could be told.
+    /// The expected cost of the request, where an estimate was possible.
     pub estimated_cost: Option<MicroUsd>,
-    /// What was odd about the hints, in words for the caller.
+    /// The warnings about hints, in words for the caller.
     pub warnings: Vec<String>,
-    /// What the agent's owner should know, with the configuration that would mend it.
+    /// The message for the agent's owner, with the configuration that would mend the loss.
     pub owner_message: Option<Arc<str>>,
     /// How the model was set up, where a profile was applied.
     pub profile: Option<SentProfile>,
-    /// What became of the schema that the answer was held to.
+    /// The result of checking the answer against its schema.
     pub schema: Option<SchemaOutcome>,
     /// Id of the agent.
     pub golem_id: Option<Arc<str>>,
@@ -70,16 +70,16 @@ pub struct SentProfile {
     pub structured: bool,
     /// Parts of the prompt were marked or keyed for the provider's cache.
     pub cached: bool,
-    /// What was wanted and not sent, or not as it was wanted.
+    /// The wanted settings that were not sent, or were changed.
     pub degraded: Vec<Degradation>,
 }
 
-/// What became of the schema that an answer was held to.
+/// The result of checking an answer against its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaOutcome {
     /// The schema's name.
     pub name: Arc<str>,
-    /// Who held the model to it: `native`, `tool` or `prompt`.
+    /// The means that held the model to it: `native`, `tool` or `prompt`.
     pub mode: &'static str,
     /// Whether the answer kept it; `None` where it was not checked, as streams are not.
     pub valid: Option<bool>,

@@ -42,7 +42,7 @@ pub(super) struct Sent<'a> {
     pub(super) cache: Option<Cow<'a, RawJson>>,
 }
 
-/// What a block is.
+/// The content of a block.
 #[derive(Debug)]
 pub(super) enum BlockBody<'a> {
     Text {

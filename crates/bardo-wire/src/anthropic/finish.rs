@@ -13,7 +13,7 @@ pub(super) fn parse(reason: &str) -> Finish {
     }
 }
 
-/// What the end really was, given the calls that came: an answer with calls ended for its calls,
+/// The finish reason that fits the calls that came: an answer with calls ended for its calls,
 /// unless it was cut within the last one or refused.
 pub(super) fn with_calls(finish: Finish, called: bool, last_call_is_whole: bool) -> Finish {
     match finish {

@@ -83,7 +83,7 @@ fn normal_type(media_type: &str) -> &str {
     }
 }
 
-/// What a document is sent as, once checked: text that hides in base64 comes out as text.
+/// The form in which a document is sent, once checked: text that hides in base64 comes out as text.
 pub(super) fn check_document(
     document: &Document,
     from: Dialect,

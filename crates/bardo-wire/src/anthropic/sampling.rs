@@ -6,7 +6,7 @@ use bardo_types::json::RawJson;
 
 use crate::codec::Target;
 
-/// What is sent.
+/// The sampling settings that are sent.
 #[derive(Debug, Default)]
 pub(super) struct SamplingPlan {
     pub(super) temperature: Option<RawJson>,

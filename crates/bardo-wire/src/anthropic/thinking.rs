@@ -9,7 +9,7 @@ use crate::json::Object;
 /// Smallest budget the API takes.
 pub(super) const BUDGET_MIN: u64 = 1024;
 
-/// What the request asks for, and what stands around it.
+/// The thinking that the request asks for, and its surroundings.
 pub(super) struct ThinkingContext<'a> {
     pub(super) reasoning: &'a ReasoningRequest,
     /// Effort after settings that ride on system messages.
@@ -21,7 +21,7 @@ pub(super) struct ThinkingContext<'a> {
     pub(super) loop_lost_thinking: bool,
 }
 
-/// What is sent.
+/// The thinking settings that are sent.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ThinkingPlan {
     pub(super) mode: Option<ThinkingMode>,

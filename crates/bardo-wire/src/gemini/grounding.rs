@@ -5,8 +5,8 @@ use bardo_types::chat::{Citation, CitationSource};
 use crate::gemini::shapes::answer::{CitationMetadata, Grounding, GroundingSource, Segment};
 use crate::json::Count;
 
-/// What one candidate's text rests on. Offsets can be resolved only when the text is complete,
-/// so supports are kept until then.
+/// The sources of one candidate's text. Offsets can be resolved only when the text is complete, so
+/// supports are kept until then.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     /// All visible text of the candidate so far.

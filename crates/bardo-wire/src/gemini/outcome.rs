@@ -52,7 +52,7 @@ pub(super) fn read_finish(reason: &str, message: Option<&str>) -> Result<Finish,
     })
 }
 
-/// What a refused prompt tells; `None` when it was not refused.
+/// The details of a refused prompt; `None` when it was not refused.
 pub(super) fn blocked(feedback: &PromptFeedback<'_>) -> Option<RawJson> {
     let reason = feedback
         .block_reason

@@ -76,8 +76,8 @@ pub fn explain(error: &serde_json::Error) -> BadRequest {
 /// The most of a parser's words that is passed on.
 const TOLD_BYTES_MAX: usize = 1_024;
 
-/// What serde says of a failure. It quotes the value that it did not expect, however long that
-/// is, so the middle of a long text is left out; what was expected instead comes last.
+/// The message of serde about a failure. It quotes the value that it did not expect, however long
+/// that is, so the middle of a long text is left out; the expected value comes last.
 pub(crate) fn told(error: &serde_json::Error) -> String {
     let mut text = error.to_string();
     if text.len() > TOLD_BYTES_MAX {
@@ -95,7 +95,7 @@ pub(crate) type Extra<'a> = Vec<(Str<'a>, &'a RawValue)>;
 #[derive(Debug, Default)]
 pub(crate) struct Skipped<'a>(PhantomData<&'a ()>);
 
-/// What becomes of a member that has no name in a [`wire_object`].
+/// The treatment of a member that has no name in a [`wire_object`].
 pub(crate) trait Unknown<'de> {
     /// Takes the value of the member `key`.
     fn take<A: MapAccess<'de>>(&mut self, key: Str<'de>, map: &mut A) -> Result<(), A::Error>;

@@ -134,7 +134,7 @@ pub(crate) fn of_call(call: &ToolCall) -> Option<String> {
     raw.read().ok()
 }
 
-/// What a caller knows a called function by.
+/// The name by which a caller knows a called function.
 #[derive(Debug, Clone)]
 pub(crate) struct Called {
     pub(crate) name: String,

@@ -14,7 +14,7 @@ pub(crate) enum TextOrList<'a, T> {
     List(Vec<T>),
 }
 
-/// What a list is made of, as a refusal calls it.
+/// The name of a list's elements, as a refusal calls them.
 pub(crate) trait Listed {
     const NAME: &'static str;
 }

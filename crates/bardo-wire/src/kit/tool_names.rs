@@ -12,7 +12,7 @@ use crate::kit::namespaces;
 /// Bytes that a digest takes behind a cleaned name: an underscore and eight hex digits.
 const DIGEST_BYTES: usize = 9;
 
-/// What a dialect's upstreams take as a tool name.
+/// The rule of a dialect's upstreams for tool names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NameRule {
     /// Longest name in bytes.

@@ -12,7 +12,7 @@ use crate::kit::namespaces;
 use crate::kit::namespaces::Called;
 use crate::kit::openai::Logprobs;
 
-/// What follows the kind in ids of items that the gateway made, so that they are never taken for
+/// The text behind the kind in ids of items that the gateway made, so that they are never taken for
 /// ids that OpenAI knows.
 pub(super) const OWN_ID: &str = "_bardo_";
 

@@ -46,7 +46,7 @@ fn words(item: &ReasoningItem<'_>) -> (String, bool) {
     (summary, is_summary)
 }
 
-/// What parts of a summary are joined with.
+/// The text that joins parts of a summary.
 pub(super) const SUMMARY_GAP: &str = "\n\n";
 
 /// An item from OpenAI: its words, and the item itself as state.

@@ -57,7 +57,7 @@ const INVOCATIONS: Notation = Notation {
 /// Where a call that is written as tags ends.
 pub(super) struct End {
     pub(super) at: usize,
-    /// Of the tag that ends it.
+    /// Length of the tag that ends it.
     pub(super) length: usize,
 }
 

@@ -15,7 +15,7 @@ use crate::sqlite::loading;
 use crate::sqlite::rows::{self, AuditRow, Deposited};
 use crate::sqlite::shared::WriterAction;
 
-/// What a command came to.
+/// The result of a command.
 enum CommandResult {
     Deposited(Result<Balance, LedgerRefusal>),
     Key(KeyWrite),
@@ -23,7 +23,7 @@ enum CommandResult {
     Done,
 }
 
-/// What a transaction of commands has done that is to be known when it is committed.
+/// The effects of a transaction of commands that count once it is committed.
 #[derive(Default)]
 struct Batch {
     /// Accounts as their rows say, for the books.

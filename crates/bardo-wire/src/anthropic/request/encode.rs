@@ -22,7 +22,7 @@ const MAX_TOKENS_UNKNOWN: u64 = 32_000;
 /// Members of a count request that only the beta knows and that still change the count.
 const COUNTED_EXTRA: [&str; 2] = ["context_management", "mcp_servers"];
 
-/// What the request is written for.
+/// The endpoint that the request is written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::anthropic) enum Purpose {
     Answer,

@@ -28,7 +28,7 @@ pub fn encode_response(response: &ChatResponse, context: &ReplyContext) -> Vec<u
     )
 }
 
-/// What an answer is written as.
+/// The form in which an answer is written.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::chat) enum ReplyForm {
     /// A whole answer of Chat Completions.
@@ -39,7 +39,7 @@ pub(in crate::chat) enum ReplyForm {
     Completion,
 }
 
-/// What is known of an answer beside its choices.
+/// The values of an answer beside its choices.
 #[derive(Default)]
 pub(in crate::chat) struct Head<'a> {
     pub(in crate::chat) id: Option<&'a str>,

@@ -86,7 +86,7 @@ impl<'a> Chunk<'a> {
 }
 
 wire_object! {
-    /// What a message holds, or what a chunk adds to it.
+    /// The content of a message, or the addition of a chunk to it.
     pub(in crate::chat) struct Delta<'a> {
         "content" => content: DeltaText<'a>,
         "reasoning_content" => reasoning_content: Loose<'a>,

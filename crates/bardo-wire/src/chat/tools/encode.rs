@@ -256,7 +256,7 @@ fn kind_of(custom: &HashSet<&str>, name: &str) -> &'static str {
     }
 }
 
-/// What the model is asked in words where it cannot be forced.
+/// The instruction in words for a model that cannot be forced to call a tool.
 pub(in crate::chat) fn note(job: &Job<'_>) -> Option<String> {
     let choice = job.request.tool_choice.as_ref()?;
     if job.request.tools.is_empty()

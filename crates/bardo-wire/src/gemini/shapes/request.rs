@@ -108,7 +108,7 @@ impl ToJson for Part<'_> {
     }
 }
 
-/// What a tool answered; Gemini wants an object.
+/// The result of a tool; Gemini wants an object.
 pub(in crate::gemini) enum Outcome<'a> {
     Output(Cow<'a, str>),
     Error(Cow<'a, str>),

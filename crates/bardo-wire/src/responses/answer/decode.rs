@@ -91,7 +91,7 @@ impl ResponseObject<'_> {
         }
     }
 
-    /// What was counted, searches included.
+    /// The reported usage, searches included.
     pub(in crate::responses) fn counted(&self) -> Option<Usage> {
         let usage = self.usage.0.as_ref()?.neutral();
         let items = self.output.as_deref().unwrap_or_default();
@@ -119,7 +119,7 @@ impl ResponseObject<'_> {
     }
 }
 
-/// What the kinds of parts in an answer say about its end.
+/// The end of an answer, as the kinds of its parts tell.
 #[derive(Debug, Default, Clone)]
 pub(in crate::responses) struct AnswerEnd {
     pub(in crate::responses) refused: bool,

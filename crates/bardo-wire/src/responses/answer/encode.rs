@@ -19,7 +19,7 @@ pub(in crate::responses) enum Status<'a> {
     Failed { code: &'a str, message: &'a str },
 }
 
-/// What stays the same in every response object of one answer.
+/// The values that stay the same in every response object of one answer.
 pub(in crate::responses) struct Frame {
     pub(in crate::responses) id: String,
     created: u64,

@@ -11,7 +11,7 @@ use crate::chat::details;
 use crate::json::Object;
 use crate::quirks::EarlierThinking;
 
-/// What of a turn's thinking is sent back.
+/// The part of a turn's thinking that is sent back.
 #[derive(Default)]
 pub(super) struct SentThinking<'a> {
     /// The member for plain thinking, and its text.
