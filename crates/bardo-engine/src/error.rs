@@ -124,8 +124,15 @@ pub enum EngineError {
     #[error("no response `{0}` is stored for this account")]
     UnknownResponse(String),
     /// Too many requests or tokens for now.
-    #[error("rate limit reached: too many {}", .0.limit)]
-    Throttled(Box<Throttled>),
+    #[error("rate limit reached: too many {}", .throttled.limit)]
+    Throttled {
+        /// The limit that is reached, and the time until it lets a request in.
+        throttled: Box<Throttled>,
+        /// Tokens per hour of the caller's allowance; `None` without one.
+        allowance: Option<u64>,
+        /// Milliseconds since 1970 at which the limits were checked.
+        at_ms: u64,
+    },
     /// The key is not for this.
     #[error("this key is not allowed to use the model `{model}`")]
     Scope {

@@ -114,6 +114,10 @@ impl Engine {
             });
             choices.push(choice(leg, &explained.explanation));
         }
+        // The rest is never tried, however many of these fail.
+        let most = call.snapshot().max_attempts;
+        explained.legs.truncate(most);
+        choices.truncate(most);
         if choices.is_empty() {
             explained.refused = refused;
             choices = plan

@@ -115,6 +115,7 @@ impl AnswerHead {
             figures: Some(Figures::of(receipt)),
             estimate: None,
             funds: receipt.amounts.balance,
+            limits: record.admission_after_answer(),
             ..Self::begun(record)
         }
     }

@@ -293,7 +293,7 @@ impl Unsettled {
             if Instant::now() + pause >= end {
                 return Err((ended, error));
             }
-            tracing::warn!(%error, "not settled yet");
+            tracing::warn!(%error, "the charge is not stored yet");
             tokio::time::sleep(pause).await;
             pause *= 2;
         }
@@ -341,7 +341,7 @@ impl Drop for Unsettled {
                 permit.send(Message::Settle(record));
             }
             None => {
-                tracing::error!(id = %record.receipt().request_id, "not settled: its hold stays until an operator decides");
+                tracing::error!(id = %record.receipt().request_id, "the charge is not stored; the hold stays until an operator decides");
             }
         }
     }

@@ -88,7 +88,11 @@ impl Engine {
             .limits
             .admit(request.clone())
             .await
-            .map_err(|throttled| EngineError::Throttled(Box::new(throttled)))?;
+            .map_err(|throttled| EngineError::Throttled {
+                throttled: Box::new(throttled),
+                allowance: request.allowance.map(|allowance| allowance.tokens),
+                at_ms: request.now_ms,
+            })?;
         let record = life.record_mut();
         record.admitted(request, admission);
         record.passed(Passed::Limits);

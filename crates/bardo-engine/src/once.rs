@@ -87,7 +87,7 @@ fn is_unknown(error: &EngineError) -> bool {
         | EngineError::Required { .. }
         | EngineError::CircuitOpen { .. }
         | EngineError::UnknownResponse(_)
-        | EngineError::Throttled(_)
+        | EngineError::Throttled { .. }
         | EngineError::Scope { .. }
         | EngineError::Unpriced { .. }
         | EngineError::Funds { .. }

@@ -43,6 +43,19 @@ impl Quota {
         self.admission.as_ref()
     }
 
+    /// The state of the limits after an answer that used so many tokens in all: the allowance gets
+    /// back the rest of what the request took on account. An allowance that was used up at the start
+    /// stays at 0, since the part that the request found in it is not known.
+    pub(crate) fn admission_after(&self, used: u64) -> Option<Admission> {
+        let mut admission = self.admission.clone()?;
+        let left = admission.allowance.as_mut().filter(|left| **left > 0);
+        if let Some(left) = left {
+            let before = left.saturating_add(admission.reserved_tokens);
+            *left = before.saturating_sub(used);
+        }
+        Some(admission)
+    }
+
     /// Corrects what was taken to the tokens that were used; the first call alone has an effect.
     pub(crate) fn correct(&mut self, limits: &dyn LimitStore, used: u64, now_ms: u64) {
         if let Some(taken) = self.taken.take() {

@@ -73,6 +73,12 @@ impl RequestRecord {
         self.quota.admission()
     }
 
+    /// The state of the caller's limits after a whole answer, where any apply.
+    pub(crate) fn admission_after_answer(&self) -> Option<Admission> {
+        let used = self.receipt.usage().map_or(0, Usage::total);
+        self.quota.admission_after(used)
+    }
+
     /// The expected cost, as far as it is known.
     pub(crate) fn estimate(&self) -> Option<MicroUsd> {
         self.funds.estimate()

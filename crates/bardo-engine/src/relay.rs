@@ -535,7 +535,7 @@ async fn closing(ended: Unsettled, placed: UsageFigures) -> Closing {
     match ended.within(FIGURES_WAIT).await {
         Ok(over) => Closing::settled(over.record().receipt(), placed),
         Err((ended, error)) => {
-            tracing::warn!(%error, "a stream ends before it is settled");
+            tracing::warn!(%error, "a stream ends before its charge is stored");
             Closing::pending(ended.record().receipt())
         }
     }

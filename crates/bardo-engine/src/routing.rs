@@ -99,6 +99,8 @@ impl Engine {
         entitle::protection(question.principal, asked_class(question.hints))?;
         let decided = self.ask_router(question, |request| ask(&question.snapshot.router, request));
         let route = decided.map_err(|refusal| refused(question, refusal))?;
+        // A subsystem demands a class that the request does not name.
+        entitle::protection(question.principal, route.security_class)?;
         Ok(self.routed(question, route))
     }
 

@@ -126,7 +126,7 @@ async fn settle(record: Box<RequestRecord>, _counted: Waiting, afterwards: After
         let record = ended.record();
         let id = &record.receipt().request_id;
         record.services().sink.settling_delayed(id.as_str());
-        tracing::warn!(%id, %error, "not settled yet; the settler will try again");
+        tracing::warn!(%id, %error, "the charge is not stored yet; the gateway tries again");
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }

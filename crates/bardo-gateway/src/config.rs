@@ -2,6 +2,7 @@
 
 mod layers;
 mod raw;
+mod settings;
 mod spellings;
 pub(crate) mod units;
 
@@ -90,8 +91,8 @@ pub(crate) fn load_store(
     }
     layers.push(Layer::new("environment", layers::overrides(environment)));
     let mut section = layers.merged()["store"].take();
-    layers::resolve_secrets(&mut section, "store", environment)
-        .map_err(|reason| located(file.as_deref(), &reason))?;
+    let problems = layers::resolve_secrets(&mut section, "store", environment);
+    layers::refuse_all(&problems).map_err(|reason| located(file.as_deref(), &reason))?;
     serde_path_to_error::deserialize(&section).map_err(|error| {
         let path = format!("store.{}", error.path());
         let reason = layers::explain(&path, &error.into_inner().to_string());
@@ -199,15 +200,8 @@ fn build(
     environment: &[(String, String)],
 ) -> Result<Config, ConfigError> {
     let mut merged = layers.merged();
-    layers::resolve_secrets(&mut merged, "", environment)
-        .map_err(|reason| located(file, &reason))?;
-    let mut config: Config = serde_path_to_error::deserialize(&merged).map_err(|error| {
-        let path = error.path().to_string();
-        located(
-            file,
-            &layers::explain(&path, &error.into_inner().to_string()),
-        )
-    })?;
+    let missing = layers::resolve_secrets(&mut merged, "", environment);
+    let mut config = settings::read(merged, missing).map_err(|reason| located(file, &reason))?;
     config.upstream.header_timeout_is_set = layers.is_set(&["upstream", "header_timeout"]);
     config.check().map_err(|reason| located(file, &reason))?;
     Ok(config)

@@ -2,6 +2,7 @@
 
 mod budget;
 mod denied;
+mod limits;
 mod lookup;
 mod offer;
 mod refusal;
@@ -172,7 +173,7 @@ impl Problem {
     }
 
     pub(crate) fn caps_too_often(throttled: Throttled) -> Self {
-        Self::throttled(throttled, "caps change once a minute".to_owned())
+        Self::rate_limited(throttled, "caps change once a minute")
     }
 
     pub(crate) fn draining() -> Self {
@@ -313,7 +314,11 @@ impl From<EngineError> for Problem {
                     .param("previous_response_id")
             }
             EngineError::Upstream(failure) => Self::upstream(*failure),
-            EngineError::Throttled(throttled) => Self::throttled(*throttled, message),
+            EngineError::Throttled {
+                throttled,
+                allowance,
+                at_ms,
+            } => Self::beyond_limit(*throttled, allowance, at_ms, &message),
             EngineError::Scope {
                 reads_only, tier, ..
             } => Self::scope(reads_only, tier, &message),
@@ -386,8 +391,6 @@ impl Problem {
 
 /// Milliseconds that clients wait before a retry if nothing names a time.
 const USUAL_WAIT_MS: u64 = 1_000;
-/// SDKs wait this long by themselves; longer waits are left to a person.
-const PATIENCE_MS: u64 = 60_000;
 
 impl Problem {
     fn scope(reads_only: bool, tier: Option<&str>, message: &str) -> Self {
@@ -423,23 +426,6 @@ impl Problem {
             limits,
             ..problem.for_good()
         }
-    }
-
-    fn throttled(throttled: Throttled, message: String) -> Self {
-        let wait_ms = throttled.retry_after_ms;
-        let wait = wait_ms.div_ceil(1_000).max(1);
-        let message = if throttled.limit == "allowance" {
-            format!(
-                "the allowance of tokens per hour is used up; it begins again at the next full hour \
-                 (UTC), in {wait} s"
-            )
-        } else {
-            format!("{message}; try again in {wait} s")
-        };
-        let mut problem = Self::new(ErrorCode::RateLimited, message).retry_after(wait_ms);
-        problem.should_retry = (wait_ms > PATIENCE_MS).then_some(false);
-        problem.limits = Some(Box::new(throttled.state));
-        problem
     }
 
     fn upstream(failure: UpstreamFailure) -> Self {

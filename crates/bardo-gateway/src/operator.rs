@@ -84,6 +84,14 @@ impl Operator {
         }
     }
 
+    /// Refuses the id of a key that the store does not know.
+    pub(crate) async fn check_key(&self, id: &KeyId) -> Result<(), OperatorError> {
+        match self.keys.find(id).await? {
+            Some(_) => Ok(()),
+            None => Err(OperatorError::Unknown(id.to_string())),
+        }
+    }
+
     /// The account of a name: a key (its id or its text), or an account.
     pub(crate) async fn account(&self, name: &str) -> Result<AccountId, OperatorError> {
         let unknown = || OperatorError::Unknown(shown(name));

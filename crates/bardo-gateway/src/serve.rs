@@ -94,7 +94,7 @@ fn serve(
     let transport = Transport::new(loaded.config.upstream.connect_timeout.0);
     let catalog = Arc::new(Catalog::embedded());
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
-    assemble::tell_notices(&loaded.config);
+    assemble::tell_notices(&loaded.config, args.sandbox);
     let (folder, stores) = stores::for_server(args, &loaded.config.store)?;
     cache_secret::complete(&mut loaded.config, folder.path());
     let stored = StoredKeys::over(Arc::clone(&stores.keys));
@@ -172,7 +172,7 @@ fn serve(
     // Money is never dropped: what callers left behind is settled before the process ends.
     let settled = async { tokio::time::timeout(patience, engine.drain_settler()).await };
     if runtime.block_on(settled).is_err() {
-        tracing::error!("the store does not answer; unsettled holds stay until they expire");
+        tracing::error!("the store does not answer; open holds stay until they expire");
     }
     // Background counts are dropped.
     runtime.shutdown_timeout(RUNTIME_SHUTDOWN_TIMEOUT);
@@ -561,7 +561,7 @@ impl ProcessState {
                 "`{setting}` changed and is read only at the start: the old value stays in force until a restart"
             );
         }
-        assemble::tell_notices(&newer.config);
+        assemble::tell_notices(&newer.config, self.sandbox);
         self.edge.policy.store(Arc::new(policy));
         Ok((newer, backends))
     }

@@ -340,6 +340,35 @@ pub(crate) fn all_keys(common: &Common, config: &StoreConfig) -> Vec<KeyRecord> 
     read().unwrap_or_default()
 }
 
+/// Whether a verb would find a store that another command made.
+pub(crate) fn exists(common: &Common) -> Result<bool, CliFailure> {
+    let folder = data_folder(common.data_dir.as_deref())?;
+    if folder.join(FILE).exists() {
+        return Ok(true);
+    }
+    let config = config::load_store(common.config.as_deref(), &environment())?;
+    Ok(!is_sqlite(&config))
+}
+
+/// [`with_operator`] for verbs that only read: a folder without a store stays as it is.
+pub(crate) fn reading<T>(
+    common: &Common,
+    action: impl AsyncFnOnce(&Operator) -> Result<T, OperatorError>,
+) -> Result<(T, DataFolderKind), CliFailure> {
+    if exists(common)? {
+        return with_operator(common, action);
+    }
+    let folder = data_folder(common.data_dir.as_deref())?;
+    Err(CliFailure::new(
+        "not_found",
+        format!(
+            "{} has no keys and no accounts yet; `bardo-gateway keys create` makes the first, and --data-dir names \
+             another folder",
+            folder.display()
+        ),
+    ))
+}
+
 /// Opens the stores beside a running server, acts, and tells the server. Says which kind of store it
 /// acted on.
 pub(crate) fn with_operator<T>(
@@ -359,16 +388,6 @@ pub(crate) fn with_operator<T>(
         false => DataFolderKind::Real,
     };
     let stores = ProcessStores::open(&config, &folder, kind, Purpose::Tool)?;
-    if !common.json {
-        let place = match is_sqlite(&config) {
-            true => folder.display().to_string(),
-            false => "Postgres".to_owned(),
-        };
-        note(&match kind {
-            DataFolderKind::Real => format!("store: {place} (real)"),
-            DataFolderKind::Sandbox => format!("store: {place} (sandbox, play money)"),
-        });
-    }
     let runtime = runtime()?;
     if let Some(sqlite) = &stores.sqlite {
         runtime.block_on(control::catch_up(&folder, sqlite));
@@ -379,5 +398,58 @@ pub(crate) fn with_operator<T>(
     }
     drop(stores);
     control::poke(&folder);
-    Ok((done?, kind))
+    let place = match is_sqlite(&config) {
+        true => folder.display().to_string(),
+        false => format!("Postgres at {}", postgres_host(config.url.expose())),
+    };
+    let done = done.map_err(|error| match error {
+        OperatorError::Unavailable(reason) => {
+            OperatorError::Unavailable(format!("store: {place}: {reason}"))
+        }
+        other => other,
+    })?;
+    if !common.json {
+        note(&match kind {
+            DataFolderKind::Real => format!("store: {place} (real)"),
+            DataFolderKind::Sandbox => format!("store: {place} (sandbox, play money)"),
+        });
+    }
+    Ok((done, kind))
+}
+
+/// Host and port in the URL of a database, without its user, password and options. A URL of another
+/// form is not shown.
+fn postgres_host(url: &str) -> &str {
+    let (_, rest) = url.split_once("://").unwrap_or(("", url));
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (server, path) = rest.split_at(end);
+    match server.rsplit_once('@') {
+        Some((_, host)) if !host.is_empty() => host,
+        None if !server.is_empty() && !path.contains('@') => server,
+        _ => "the address of `store.url`",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::postgres_host;
+
+    #[test]
+    fn a_database_is_named_without_its_secrets() {
+        for (url, shown) in [
+            (
+                "postgres://bardo:secret@db.example:5432/bardo",
+                "db.example:5432",
+            ),
+            ("postgresql://db.example?password=secret", "db.example"),
+            ("postgres://u:p@ss@db:1/x", "db:1"),
+            (
+                "postgres://bardo:sec/ret@db/bardo",
+                "the address of `store.url`",
+            ),
+            ("postgres:///bardo?user=u", "the address of `store.url`"),
+        ] {
+            assert_eq!(postgres_host(url), shown, "{url}");
+        }
+    }
 }

@@ -10,6 +10,7 @@ use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::MicroUsd;
 use serde_json::{Map, Value, json};
 
+use crate::config::units::Span;
 use crate::route::percent_decoded;
 
 pub(crate) use self::csv::csv;
@@ -123,6 +124,35 @@ impl Days {
     pub(crate) fn filter(self) -> ReceiptFilter {
         ReceiptFilter::between(self.from.days() * DAY_MS, (self.to.days() + 1) * DAY_MS)
     }
+}
+
+/// Reads `since`, such as `7d`, or the days of `from` and `to`. Answers the days that the filter
+/// touches, and the filter.
+pub(crate) fn covered(
+    parameters: &mut Parameters,
+    now_ms: u64,
+) -> Result<(Days, ReceiptFilter), BadParameter> {
+    let Some(since) = parameters.take("since") else {
+        let days = Days::take(parameters, now_ms)?;
+        return Ok((days, days.filter()));
+    };
+    let bad = |message: String| BadParameter::new("since", message);
+    if parameters.0.contains_key("from") || parameters.0.contains_key("to") {
+        return Err(bad("use `since`, or `from` and `to`, not both".to_owned()));
+    }
+    let span: Span = since
+        .parse()
+        .map_err(|error| bad(format!("`since`: {error}")))?;
+    let span_ms = u64::try_from(span.0.as_millis()).unwrap_or(u64::MAX);
+    if span_ms >= DAYS_MAX * DAY_MS {
+        return Err(bad(format!("`since` must be less than {DAYS_MAX} days")));
+    }
+    let from_ms = now_ms.saturating_sub(span_ms);
+    let days = Days {
+        from: Date::of_days(from_ms / DAY_MS),
+        to: Date::of_days(now_ms / DAY_MS),
+    };
+    Ok((days, ReceiptFilter::between(from_ms, now_ms + 1)))
 }
 
 fn bad_date(name: &str) -> BadParameter {
@@ -300,6 +330,20 @@ mod tests {
         ] {
             let error = take(query).unwrap_err();
             assert_eq!(error.name, name, "{query}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_report_covers_a_time_up_to_now_or_days_and_never_both() {
+        let now_ms = 1_795_190_400_000;
+        let take = |query: &str| covered(&mut read(query), now_ms);
+        let (days, filter) = take("since=36h").unwrap();
+        assert_eq!(filter.from_ms, now_ms - 36 * 3_600_000);
+        assert_eq!(filter.to_ms, now_ms + 1);
+        assert_eq!(days.from.to_string(), "2026-11-19");
+        assert_eq!(days.to.to_string(), "2026-11-20");
+        for query in ["since=7d&from=2026-11-01", "since=soon", "since=2years"] {
+            assert_eq!(take(query).unwrap_err().name, "since", "{query}");
         }
     }
 

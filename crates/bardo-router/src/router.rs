@@ -378,6 +378,7 @@ impl Router {
                 let speaker = Speaker {
                     requirements: &requirements,
                     facts: &request.facts,
+                    may_use: request.may_use,
                 };
                 let known = advice::RefusalContext {
                     backends: self.roster.backends(),
@@ -446,6 +447,7 @@ impl Router {
             let speaker = Speaker {
                 requirements: &requirements,
                 facts: &request.facts,
+                may_use: request.may_use,
             };
             let known = advice::RefusalContext {
                 backends: self.roster.backends(),

@@ -1,6 +1,9 @@
 //! Why a candidate may not answer, or not earlier, in words for the person who configures the gateway.
 
+use std::sync::Arc;
+
 use bardo_types::feature::FeatureSet;
+use bardo_types::model::{ModelEntry, Price};
 use bardo_types::money::MicroUsd;
 
 use crate::cost;
@@ -9,11 +12,14 @@ use crate::rated::RatedCandidate;
 use crate::reason::Reason;
 use crate::request::Facts;
 use crate::requirements::{CostCap, NOT_SEALED, Requirements};
+use crate::roster::Candidate;
 
 /// The data for sentences about a request.
 pub(crate) struct Speaker<'a> {
     pub(crate) requirements: &'a Requirements,
     pub(crate) facts: &'a Facts,
+    /// Whether the caller's key and tier let it use a candidate, and it can be billed.
+    pub(crate) may_use: &'a dyn Fn(&Candidate) -> bool,
 }
 
 const ALL: [Reason; 22] = [
@@ -82,16 +88,29 @@ impl Speaker<'_> {
             .collect()
     }
 
+    /// Whether the caller may use a candidate as soon as its price is known.
+    fn lacks_only_a_price(&self, candidate: &Candidate) -> bool {
+        if candidate.entry.price.is_some() {
+            return false;
+        }
+        let priced = ModelEntry {
+            price: Some(Price::default()),
+            ..ModelEntry::clone(&candidate.entry)
+        };
+        (self.may_use)(&Candidate {
+            backend: candidate.backend,
+            entry: Arc::new(priced),
+        })
+    }
+
     fn reason(&self, reason: Reason, rated: &RatedCandidate, one: &RankedCandidate) -> String {
         let requirements = self.requirements;
         let capabilities = &rated.entry().capabilities;
         match reason {
-            Reason::NotAllowed => match rated.entry().price {
-                Some(_) => "the scopes or the tier of this key exclude it".into(),
-                None => {
-                    "has no known price, or the scopes or the tier of this key exclude it".into()
-                }
-            },
+            Reason::NotAllowed if self.lacks_only_a_price(&rated.candidate) => {
+                "has no known price".into()
+            }
+            Reason::NotAllowed => "the scopes or the tier of this key exclude it".into(),
             Reason::Security => format!(
                 "class `{}`, `{}` required",
                 one.security.as_str(),

@@ -73,7 +73,7 @@ async fn a_payer_without_a_key_is_limited_under_its_own_name() {
     purse.gate.left.store(1, Ordering::Relaxed);
     assert!(purse.ask(Dialect::Chat, &limited(200)).await.is_ok());
     let refusal = purse.ask(Dialect::Chat, &limited(200)).await;
-    assert!(matches!(refusal, Err(EngineError::Throttled(_))));
+    assert!(matches!(refusal, Err(EngineError::Throttled { .. })));
     assert_eq!(purse.settled().await.len(), 1);
     let counted = purse.gate.counted.lock().expect("nobody panicked");
     assert_eq!(*counted, [Some(payer()), Some(payer())]);

@@ -260,7 +260,8 @@ async fn a_throttled_caller_is_told_when_to_come_back() {
     purse.gate.left.store(1, Ordering::Relaxed);
     let body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
     assert!(purse.ask(Dialect::Chat, &body).await.is_ok());
-    let Err(EngineError::Throttled(throttled)) = purse.ask(Dialect::Chat, &body).await else {
+    let Err(EngineError::Throttled { throttled, .. }) = purse.ask(Dialect::Chat, &body).await
+    else {
         unreachable!("only one is let in");
     };
     assert_eq!(throttled.retry_after_ms, 1_000);

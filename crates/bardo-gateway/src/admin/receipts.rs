@@ -10,7 +10,7 @@ use crate::usage::{self, BadParameter, Days, Parameters};
 const PAGE: u32 = 100;
 /// Largest number of receipts on a page.
 const PAGE_MAX: u32 = 1_000;
-const FILTERS: &str = "from, to, account, key, model, backend, subsystem, session, outcome";
+const FILTERS: &str = "since, from, to, account, key, model, backend, subsystem, session, outcome";
 
 /// Body of an answer.
 pub(crate) enum ReceiptsBody {
@@ -85,8 +85,7 @@ fn covered(
     operator: &Operator,
     parameters: &mut Parameters,
 ) -> Result<(Days, ReceiptFilter), BadParameter> {
-    let days = Days::take(parameters, operator.clock.now_ms())?;
-    let mut filter = days.filter();
+    let (days, mut filter) = usage::covered(parameters, operator.clock.now_ms())?;
     usage::names(parameters, &mut filter)?;
     Ok((days, filter))
 }

@@ -196,13 +196,14 @@ pub(crate) fn notices(config: &Config) -> Vec<String> {
     told
 }
 
-/// Logs the notices on a configuration as warnings.
-pub(crate) fn tell_notices(config: &Config) {
+/// Logs the notices on a configuration as warnings. A sandbox has no keys of its owner.
+pub(crate) fn tell_notices(config: &Config, sandbox: bool) {
     for notice in notices(config) {
         tracing::warn!("{notice}");
     }
     let direct = config.providers.direct.as_ref();
-    if direct.is_some_and(|direct| direct.keys.iter().any(|key| key.bill != Some(true))) {
+    if !sandbox && direct.is_some_and(|direct| direct.keys.iter().any(|key| key.bill != Some(true)))
+    {
         tracing::info!(
             "requests to backends on your own keys (`direct/...`) count toward no budget cap unless `bill: true` is set"
         );

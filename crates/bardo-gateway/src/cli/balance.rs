@@ -1,7 +1,7 @@
 //! `balance show|deposit|ledger|verify` and `reconcile`.
 
 use bardo_types::money::MicroUsd;
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use serde_json::Value;
 
 use super::{CliFailure, Common, say, show, text};
@@ -30,14 +30,15 @@ pub(super) struct Whose {
 }
 
 #[derive(Args)]
+#[command(group(ArgGroup::new("payee").required(true).args(["key", "account"])))]
 pub(super) struct DepositArgs {
     #[command(flatten)]
     common: Common,
     /// Id of a key, or an existing account.
-    #[arg(long, value_name = "ID", required_unless_present = "account")]
+    #[arg(long, value_name = "ID")]
     key: Option<String>,
     /// Account. Its first deposit creates it.
-    #[arg(long, value_name = "ACCOUNT", conflicts_with = "key")]
+    #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
     /// Amount, such as 10 or 0.25.
     #[arg(long, value_name = "USD", value_parser = super::usd)]
@@ -75,7 +76,7 @@ pub(super) struct ReconcileArgs {
 pub(super) fn run(verb: BalanceVerb) -> Result<(), CliFailure> {
     match verb {
         BalanceVerb::Show(whose) => {
-            let (balance, kind) = stores::with_operator(&whose.common, async |operator| {
+            let (balance, kind) = stores::reading(&whose.common, async |operator| {
                 let account = operator.account(&whose.key).await?;
                 operator.balance(&account).await
             })?;
@@ -95,7 +96,7 @@ pub(super) fn run(verb: BalanceVerb) -> Result<(), CliFailure> {
             Ok(())
         }
         BalanceVerb::Ledger(whose) => {
-            let (postings, kind) = stores::with_operator(&whose.common, async |operator| {
+            let (postings, kind) = stores::reading(&whose.common, async |operator| {
                 let account = operator.account(&whose.key).await?;
                 operator.postings(&account).await
             })?;
@@ -118,8 +119,7 @@ pub(super) fn run(verb: BalanceVerb) -> Result<(), CliFailure> {
 }
 
 fn verify(common: &Common) -> Result<(), CliFailure> {
-    let ((ok, found), kind) =
-        stores::with_operator(common, async |operator| operator.verify().await)?;
+    let ((ok, found), kind) = stores::reading(common, async |operator| operator.verify().await)?;
     show(common, kind, &found, |found| {
         let problems = found["problems"].as_array().into_iter().flatten();
         let problems: String = problems
@@ -150,7 +150,7 @@ fn verify(common: &Common) -> Result<(), CliFailure> {
 pub(super) fn reconcile(args: ReconcileArgs) -> Result<(), CliFailure> {
     let Some(request) = args.request else {
         let (holds, kind) =
-            stores::with_operator(&args.common, async |operator| operator.unknown().await)?;
+            stores::reading(&args.common, async |operator| operator.unknown().await)?;
         if holds.is_empty() && !args.common.json {
             say("no request has an unknown outcome");
         }

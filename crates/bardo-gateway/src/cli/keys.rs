@@ -68,10 +68,11 @@ struct LimitArgs {
     /// Tokens per minute.
     #[arg(long, value_name = "N")]
     tpm: Option<String>,
-    /// Tokens per hour (UTC) before overage begins.
+    /// Allowance: tokens per hour (UTC). All requests are charged; it limits only with `--overage
+    /// block`.
     #[arg(long, value_name = "TOKENS")]
     allowance_tokens: Option<String>,
-    /// Overage beyond the allowance: bill requests, or block them until the hour ends.
+    /// After the allowance is used up: go on (bill), or refuse requests until the hour ends (block).
     #[arg(long, value_name = "bill|block")]
     overage: Option<String>,
     /// Spending cap per session.
@@ -195,7 +196,7 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), CliFailure> {
         KeysVerb::Show(args) => {
             let id = args.which.id();
             let (key, kind) =
-                stores::with_operator(&args.common, async |operator| operator.show_key(&id).await)?;
+                stores::reading(&args.common, async |operator| operator.show_key(&id).await)?;
             show(&args.common, kind, &key, described);
             Ok(())
         }
@@ -320,6 +321,13 @@ fn described(key: &Value) -> String {
 }
 
 fn list(args: &List) -> Result<(), CliFailure> {
+    const NONE: &str = "no keys; create one: bardo-gateway keys create";
+    if !stores::exists(&args.common)? {
+        if !args.common.json {
+            say(NONE);
+        }
+        return Ok(());
+    }
     let (keys, kind) = stores::with_operator(&args.common, async |operator| {
         operator.list_keys(args.account.as_deref()).await
     })?;
@@ -330,7 +338,7 @@ fn list(args: &List) -> Result<(), CliFailure> {
         return Ok(());
     }
     if keys.is_empty() {
-        say("no keys; create one: bardo-gateway keys create");
+        say(NONE);
         return Ok(());
     }
     let heading = [

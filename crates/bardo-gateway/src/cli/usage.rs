@@ -1,7 +1,5 @@
 //! `usage`: sums of requests, tokens and costs over all accounts.
 
-use std::time::Duration;
-
 use bardo_ledger::ReceiptFilter;
 use bardo_types::clock::{Clock as _, SystemClock};
 use clap::Args;
@@ -10,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{CliFailure, Common, say, show, table};
 use crate::operator::ReceiptSums;
 use crate::stores;
-use crate::usage::{self, BadParameter, Days, Parameters};
+use crate::usage::{self, BadParameter, Parameters};
 
 #[derive(Args)]
 pub(super) struct UsageArgs {
@@ -21,8 +19,8 @@ pub(super) struct UsageArgs {
     #[arg(long, value_name = "LIST", default_value = "key")]
     by: String,
     /// Time up to now, such as 7d [default: the last 30 days].
-    #[arg(long, value_name = "DURATION", value_parser = super::duration, conflicts_with_all = ["from", "to"])]
-    since: Option<Duration>,
+    #[arg(long, value_name = "DURATION", conflicts_with_all = ["from", "to"])]
+    since: Option<String>,
     /// First day (UTC), such as 2026-11-01.
     #[arg(long, value_name = "DATE")]
     from: Option<String>,
@@ -59,8 +57,14 @@ pub(super) fn run(args: UsageArgs) -> Result<(), CliFailure> {
     let by = usage::dimensions(&args.by).map_err(wrong)?;
     let (common, is_csv) = (args.common.clone(), args.csv);
     let filter = filter(args).map_err(wrong)?;
-    let (report, kind) =
-        stores::with_operator(&common, async |operator| operator.usage(filter, &by).await)?;
+    let (report, kind) = stores::reading(&common, async |operator| {
+        let key = filter.key.clone();
+        let report = operator.usage(filter, &by).await?;
+        if let Some(key) = key.filter(|_| report.rows.is_empty()) {
+            operator.check_key(&key).await?;
+        }
+        Ok(report)
+    })?;
     if common.json {
         for row in report.rows {
             show(&common, kind, &Value::Object(row), |_| String::new());
@@ -81,6 +85,7 @@ fn wrong(error: BadParameter) -> CliFailure {
 
 fn filter(args: UsageArgs) -> Result<ReceiptFilter, BadParameter> {
     let mut parameters = Parameters::of([
+        ("since", args.since),
         ("from", args.from),
         ("to", args.to),
         ("account", args.account),
@@ -91,12 +96,7 @@ fn filter(args: UsageArgs) -> Result<ReceiptFilter, BadParameter> {
         ("session", args.session),
         ("outcome", args.outcome),
     ]);
-    let now_ms = SystemClock.now_ms();
-    let mut filter = Days::take(&mut parameters, now_ms)?.filter();
-    if let Some(since) = args.since {
-        let since_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        filter = ReceiptFilter::between(now_ms.saturating_sub(since_ms), now_ms + 1);
-    }
+    let (_, mut filter) = usage::covered(&mut parameters, SystemClock.now_ms())?;
     usage::names(&mut parameters, &mut filter)?;
     Ok(filter)
 }

@@ -211,18 +211,21 @@ pub(crate) fn credentials(environment: &[(String, String)]) -> Value {
     json!({ "providers": providers })
 }
 
-/// Replaces `env:NAME`, `file:PATH` and `${NAME}` by their values.
-///
-/// # Errors
-/// With all references that cannot be resolved, each with the path of its setting below `place`.
+/// Replaces `env:NAME`, `file:PATH` and `${NAME}` by their values. Answers the references that cannot
+/// be resolved, each with the path of its setting below `place`.
 pub(crate) fn resolve_secrets(
     value: &mut Value,
     place: &str,
     environment: &[(String, String)],
-) -> Result<(), String> {
+) -> Vec<String> {
     let mut problems = Vec::new();
     resolve_below(value, place, environment, &mut problems);
-    match problems.as_slice() {
+    problems
+}
+
+/// Refuses settings with all their problems at once.
+pub(crate) fn refuse_all(problems: &[String]) -> Result<(), String> {
+    match problems {
         [] => Ok(()),
         [problem] => Err(problem.clone()),
         several => Err(format!(

@@ -161,7 +161,11 @@ fn waiting() -> Vec<Problem> {
             backend: "b".to_owned(),
             retry_after_ms: 3_000,
         },
-        EngineError::Throttled(Box::new(throttled)),
+        EngineError::Throttled {
+            throttled: Box::new(throttled),
+            allowance: None,
+            at_ms: 0,
+        },
         EngineError::Store(store()),
         EngineError::Busy,
         budget(Some(60_000)),

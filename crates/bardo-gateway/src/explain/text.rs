@@ -181,7 +181,11 @@ fn needs(page: &mut Page, view: &View<'_>, row: Option<&Subsystem>) {
     );
     if let Some(route) = route {
         let floor = row.map_or_else(String::new, |row| {
-            format!(" (the floor of {} is {})", row.name, row.floor.as_str())
+            format!(
+                " (the lowest class for {} is {})",
+                row.name,
+                row.floor.as_str()
+            )
         });
         page.entry(
             "privacy",
@@ -256,9 +260,11 @@ fn answers(page: &mut Page, view: &View<'_>) {
         said.push("Each one is called only if all backends before it fail.".to_owned());
     }
     if others > 0 {
-        said.push(format!(
-            "{others} more are eligible and are not called (`upstream.max_attempts`)."
-        ));
+        let more = match others {
+            1 => "1 more is eligible and is not called".to_owned(),
+            several => format!("{several} more are eligible and are not called"),
+        };
+        said.push(format!("{more} (`upstream.max_attempts`)."));
     }
     if !said.is_empty() {
         page.entry("", 0, &said.join(" "));

@@ -333,6 +333,33 @@ fn all_missing_variables_and_files_are_named_at_once_with_their_settings() {
 }
 
 #[test]
+fn all_settings_that_cannot_be_read_are_named_in_one_run() {
+    let mut settings = good();
+    settings["server"] = json!({ "listn": "127.0.0.1:1", "max_body": "10 MiB" });
+    settings["providers"]["venice"] = json!({ "api_key": "os.environ/VENICE_API_KEY" });
+    settings["providers"]["direct"]["keys"][0]["bil"] = json!(true);
+    settings["inference"] = json!({ "spread": 20 });
+    let error = check_refuses(&settings);
+    for words in [
+        "4 settings cannot be read",
+        "`providers.venice.api_key`: this is the form of LiteLLM",
+        "`server`: unknown key `listn`; did you mean `listen`?",
+        "`providers.direct.keys[0]`: unknown key `bil`; did you mean `bill`?",
+        "`inference`: unknown key `spread`; did you mean `spread_pct`?",
+    ] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    // Wrong values hide no unknown setting behind them.
+    let mut settings = good();
+    settings["store"] = json!({ "durability": "much", "ulr": "sqlite" });
+    settings["inference"] = json!({ "spread_pct": "zero", "tears": {} });
+    let error = check_refuses(&settings);
+    for words in ["`much`", "`ulr`", "must be a number", "`tears`"] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
+}
+
+#[test]
 fn an_address_without_a_port_or_a_port_alone_is_refused_with_the_line_that_works() {
     let folder = Folder::new();
     for (written, words) in [

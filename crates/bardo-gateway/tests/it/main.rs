@@ -40,4 +40,5 @@ mod screening;
 mod scripted;
 mod sse;
 mod timeouts;
+mod told;
 mod unread;

@@ -24,6 +24,17 @@ const SERVICES: [&str; 6] = [
 /// The makers whose keys a `direct/<maker>` backend is made of.
 const DIRECT: [&str; 5] = ["openai", "anthropic", "google", "deepseek", "local"];
 
+/// Prefixes that other gateways write for servers of the operator's own.
+const OWN_SERVERS: [&str; 7] = [
+    "ollama",
+    "ollama_chat",
+    "lm_studio",
+    "lmstudio",
+    "vllm",
+    "hosted_vllm",
+    "llamafile",
+];
+
 /// The maker of a name, where it names one.
 pub(super) fn prefix(name: &str) -> Option<(&str, &str)> {
     name.split_once('/')
@@ -168,7 +179,10 @@ impl Roster {
             .filter(|(distance, _)| *distance <= (written.len() / 3).max(1))
             .collect();
         known.sort_unstable();
-        let alike = known.iter().map(|(_, known)| format!("{known}/{rest}"));
+        let local = OWN_SERVERS.contains(&&*plain).then_some("local");
+        let alike = known.iter().map(|(_, known)| *known);
+        let alike = local.into_iter().chain(alike);
+        let alike = alike.map(|known| format!("{known}/{rest}"));
         let served = |name: &String| {
             self.pinned(name)
                 .map_or_else(|| self.lookup(name).is_some(), |pinned| pinned.is_ok())

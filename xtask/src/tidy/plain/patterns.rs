@@ -46,6 +46,14 @@ pub(super) const PATTERNS: &[Pattern] = &[
         "nobody/somebody/everybody/anybody/whoever/whomever/whom",
         "name the thing: a client, a backend, no key",
     ),
+    anywhere("abrupt/abruptly", "sudden; or name the event: a kill"),
+    anywhere("relapse/relapses", "a new alarm"),
+    anywhere(
+        "clamp/clamps/clamped",
+        "limited to, set to the nearest value",
+    ),
+    anywhere("floor/floors yields/yield", "goes below the floor"),
+    anywhere("unsettled", "not charged yet"),
     anywhere("no one", "name the thing: no backend, no client"),
     anywhere(
         "who answers/asks/serves/is/would/may/else",

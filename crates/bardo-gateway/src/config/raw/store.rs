@@ -48,7 +48,8 @@ pub(crate) struct LimitsConfig {
     /// account, or `free`, `pro`, `golem` or `none`.
     #[serde(default)]
     pub(crate) allowances: BTreeMap<String, u64>,
-    /// Serve and bill requests beyond the allowance; false: refuse them until the hour ends.
+    /// Serve requests beyond the allowance too; false: refuse them until the hour ends. All requests
+    /// are charged, those within the allowance too.
     pub(crate) allowance_overage: bool,
     /// `redis://…` to share the counters between gateways; empty: each gateway counts its own
     /// requests.

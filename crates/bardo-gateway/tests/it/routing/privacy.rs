@@ -325,6 +325,38 @@ fn a_key_of_tier_free_that_asks_for_protection_is_refused_with_what_upgrading_gi
 }
 
 #[test]
+fn a_key_of_tier_free_gets_no_private_class_from_a_local_backend_either() {
+    let sandbox = Sandbox::start();
+    let mut config = crate::rig::makers(&sandbox);
+    config["providers"]["local"]["models"] = json!(["llama3.2"]);
+    let till = crate::paying::till::Till::new(config);
+    let gateway = till.open();
+    let [free, pro] = ["free", "pro"].map(|tier| till.key(&["--tier", tier]));
+    for hints in [
+        json!({ "subsystem": "dream_rem" }),
+        json!({ "security_class": "private" }),
+        json!({ "task_class": "judge" }),
+    ] {
+        let body = crate::routing::hinted(Caller::Chat, "bardo/auto", &hints);
+        sandbox.forget();
+        let refused = gateway.send(&free.ask(Caller::Chat, &body));
+        assert_eq!(refused.status(), 403, "{hints} {}", refused.text());
+        assert!(refused.text().contains("tier `free`"), "{}", refused.text());
+        assert_eq!(asked(&sandbox), [""; 0]);
+        let answer = gateway.send(&pro.ask(Caller::Chat, &body));
+        assert_eq!(
+            answer.header("x-bardo-provider"),
+            Some("local"),
+            "{hints} {}",
+            answer.text()
+        );
+    }
+    let body = crate::routing::hinted(Caller::Chat, "bardo/auto", &json!({ "subsystem": "risk" }));
+    let answer = gateway.send(&free.ask(Caller::Chat, &body));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+}
+
+#[test]
 fn a_privacy_refusal_is_short_and_names_the_line_that_mends_it() {
     let sandbox = Sandbox::start();
     let mut config = crate::rig::everything(&sandbox);

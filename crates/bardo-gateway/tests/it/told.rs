@@ -1,0 +1,285 @@
+//! What verbs, notes and refusals tell the person who reads them.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::http::Request;
+use crate::paying::till::Till;
+use crate::rig::{Folder, Gateway, Sandbox, command, config, direct, everything, makers};
+use crate::sse::Caller;
+
+/// Exit code, standard output and standard error of a verb.
+fn run(folder: &Folder, arguments: &[&str], environment: &[(&str, &str)]) -> (i32, String, String) {
+    let mut command: Command = command(folder);
+    command.args(arguments).envs(environment.iter().copied());
+    let output = command.output().expect("it runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (
+        output.status.code().expect("it ends"),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[track_caller]
+fn check_words(told: &str, words: &[&str]) {
+    for word in words {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+}
+
+#[test]
+fn a_refused_address_is_named_with_the_scope_that_allows_it() {
+    let sandbox = Sandbox::start();
+    let till = Till::new(makers(&sandbox));
+    let gateway = till.open();
+    let key = till.key(&["--scope", "ip=10.0.0.0/8"]);
+    let body = Caller::Chat.request("gpt-5.5", "Hello", false);
+    let refused = gateway.send(&key.ask(Caller::Chat, &body));
+    assert_eq!(refused.status(), 403, "{}", refused.text());
+    let told = refused.text();
+    check_words(&told, &["the address 127.0.0.1", "--scope ip=127.0.0.1"]);
+    assert!(
+        !told.contains("CIDR") && !told.contains("network="),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_refused_model_is_refused_by_the_scopes_or_by_the_tier_and_the_error_says_which() {
+    let sandbox = Sandbox::start();
+    let till = Till::new(everything(&sandbox));
+    let gateway = till.open();
+    let scoped = till.key(&["--scope", "model=claude-*"]);
+    let free = till.key(&["--tier", "free"]);
+    for (key, model, words) in [
+        (&scoped, "gpt-5.5", "its scopes exclude the model"),
+        (
+            &free,
+            "direct/gpt-5.5",
+            "its tier `free` excludes all backends",
+        ),
+    ] {
+        let body = Caller::Chat.request(model, "Hello", false);
+        let refused = gateway.send(&key.ask(Caller::Chat, &body));
+        assert_eq!(refused.status(), 403, "{}", refused.text());
+        check_words(&refused.text(), &[words]);
+    }
+}
+
+#[test]
+fn a_new_key_comes_with_notes_on_its_scopes_and_its_account() {
+    let folder = Folder::new();
+    let settings = config(&[direct("openai", "https://api.openai.com/v1", &["gpt-5.5"])]);
+    let file = folder.write("good.yaml", &settings.to_string());
+    let file = file.to_str().expect("UTF-8");
+    let create = |scope: &str| {
+        let arguments = ["keys", "create", "--config", file, "--scope", scope];
+        let (code, out, err) = run(&folder, &arguments, &[]);
+        assert_eq!(code, 0, "{err}");
+        out
+    };
+    check_words(
+        &create("model=gpt5.5"),
+        &[
+            "note: the scope `model=gpt5.5` names a model that no configured backend is known to serve",
+            "did you mean `gpt-5.5`?",
+        ],
+    );
+    assert!(!create("model=gpt-5.5").contains("names a model"));
+    check_words(
+        &create("read-only"),
+        &[
+            "note: the account of this read-only key is new",
+            "bardo-gateway usage --by key",
+        ],
+    );
+    let (_, help, _) = run(&folder, &["keys", "create", "--help"], &[]);
+    check_words(
+        &help,
+        &[
+            "All requests are charged",
+            "refuse requests until the hour ends",
+        ],
+    );
+}
+
+#[test]
+fn the_verb_and_the_server_of_a_sandbox_list_the_same_models() {
+    let folder = Folder::new();
+    let mut serve = command(&folder);
+    serve.args(["serve", "--sandbox", "--fast"]);
+    let gateway = Gateway::run(folder, serve, &[]);
+    let key = gateway.ready["key"].as_str().expect("a key");
+    let bearer = format!("Bearer {key}");
+    let listed = gateway.send(&Request::get("/v1/models").with("authorization", &bearer));
+    let listed = listed.json();
+    let of_server: BTreeSet<String> = listed["data"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|row| Some(row["id"].as_str()?.to_owned()))
+        .collect();
+    let (code, out, err) = run(
+        &Folder::new(),
+        &["models", "list", "--sandbox", "--json"],
+        &[],
+    );
+    assert_eq!(code, 0, "{err}");
+    let of_verb: BTreeSet<String> = out
+        .lines()
+        .filter_map(|line| {
+            let row: Value = serde_json::from_str(line).expect("JSON per line");
+            Some(row["id"].as_str()?.to_owned())
+        })
+        .collect();
+    assert!(of_server.len() > 40, "{of_server:?}");
+    assert_eq!(of_verb, of_server);
+    // The line about keys of the owner is for servers that have such keys.
+    assert!(
+        !gateway.log().contains("your own keys"),
+        "{}",
+        gateway.log()
+    );
+}
+
+#[test]
+fn a_server_with_keys_of_its_owner_says_that_no_cap_counts_them() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    check_words(
+        &gateway.log(),
+        &["your own keys", "count toward no budget cap"],
+    );
+}
+
+#[test]
+fn a_verb_that_only_reads_makes_no_store() {
+    let folder = Folder::new();
+    let (code, out, err) = run(&folder, &["keys", "list"], &[]);
+    assert_eq!((code, &*err), (0, ""), "{out}");
+    check_words(&out, &["no keys; create one"]);
+    for arguments in [
+        &["keys", "show", "nope"][..],
+        &["balance", "show", "--key", "nope"],
+        &["balance", "verify"],
+        &["usage"],
+        &["reconcile"],
+    ] {
+        let (code, _, err) = run(&folder, arguments, &[]);
+        assert_eq!(code, 1, "{arguments:?}");
+        check_words(&err, &["has no keys and no accounts yet", "keys create"]);
+    }
+    assert!(!folder.0.join(".bardo").exists(), "nothing is created");
+}
+
+#[test]
+fn a_failed_verb_says_why_and_nothing_before_it() {
+    let folder = Folder::new();
+    assert_eq!(run(&folder, &["keys", "create"], &[]).0, 0);
+    let (code, _, err) = run(&folder, &["keys", "show", "nope"], &[]);
+    assert_eq!(code, 1);
+    assert!(
+        err.starts_with("error: no key or account has the id `nope`"),
+        "{err}"
+    );
+    let (_, _, err) = run(&folder, &["keys", "list"], &[]);
+    check_words(&err, &["(real)"]);
+    let (code, _, err) = run(&folder, &["usage", "--key", "nope"], &[]);
+    assert_eq!(code, 1);
+    check_words(&err, &["no key or account has the id `nope`"]);
+    let (code, _, err) = run(&folder, &["balance", "deposit", "--usd", "1"], &[]);
+    assert_eq!(code, 2);
+    check_words(&err, &["--key <ID>|--account <ACCOUNT>"]);
+    for (option, value, words) in [
+        ("--deposit-usd", "-5", "-5"),
+        ("--deposit-usd", "ten", "an amount"),
+        ("--expires", "tomorrow", "30days"),
+    ] {
+        let (code, _, err) = run(&folder, &["keys", "create", option, value], &[]);
+        assert_eq!(code, 2, "{err}");
+        check_words(&err, &[words]);
+        assert!(!err.contains("unexpected argument"), "{err}");
+    }
+}
+
+#[test]
+fn a_store_that_is_away_is_named_by_its_address_and_never_by_its_password() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = closed.local_addr().expect("it is bound").to_string();
+    drop(closed);
+    let url = format!("postgres://bardo:CANARY@{address}/bardo");
+    let (code, _, err) = run(
+        &Folder::new(),
+        &["keys", "list"],
+        &[("BARDO_STORE__URL", &url)],
+    );
+    assert_eq!(code, 1, "{err}");
+    check_words(&err, &["Postgres at ", &address]);
+    assert!(!err.contains("CANARY"), "{err}");
+}
+
+#[test]
+fn a_report_of_spending_covers_a_time_up_to_now() {
+    let sandbox = Sandbox::start();
+    let till = Till::new(everything(&sandbox));
+    let gateway = till.open();
+    let key = till.rich("5");
+    let body = Caller::Chat.request("openrouter/claude-sonnet-5-5", "Hello", false);
+    let answer = gateway.send(&key.ask(Caller::Chat, &body));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    let ask = |query: &str| Request::get(&format!("/admin/usage?{query}")).send(gateway.admin);
+    let told = ask("since=1h").json();
+    assert_eq!(told["data"][0]["key"], json!(key.id), "{told}");
+    let refused = ask("since=1h&from=2026-01-01");
+    assert_eq!(refused.status(), 400, "{}", refused.text());
+    assert_eq!(refused.json()["error"]["param"], "since");
+}
+
+#[test]
+fn one_cause_is_named_where_a_backend_has_no_known_price() {
+    let sandbox = Sandbox::start();
+    let till = Till::new(everything(&sandbox));
+    let gateway = till.open();
+    let key = till.key(&["--scope", "backend=openrouter"]);
+    let body = json!({ "model": "bardo/auto", "messages": [{ "role": "user", "content": "Hi" }] });
+    let explained = gateway.send(&key.sign(Request::json("/v1/route/explain", &body)));
+    let told = explained.text();
+    check_words(&told, &["the scopes or the tier of this key exclude it"]);
+    assert!(!told.contains("known price, or"), "{told}");
+}
+
+#[test]
+fn a_plan_has_no_more_backends_than_are_called() {
+    let sandbox = Sandbox::start();
+    let mut settings = everything(&sandbox);
+    settings["upstream"]["max_attempts"] = json!(1);
+    let gateway = Gateway::start(&settings);
+    let body =
+        json!({ "model": "claude-sonnet-5-5", "messages": [{ "role": "user", "content": "Hi" }] });
+    let request = Request::json("/v1/route/explain", &body);
+    let told = gateway.send(&request).json();
+    assert_eq!(
+        told["fallbacks"].as_array().map(Vec::len),
+        Some(0),
+        "{told}"
+    );
+    let words = gateway.send(&request.with("accept", "text/plain")).text();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    check_words(
+        &words.join(" "),
+        &["1 more is eligible and is not called (`upstream.max_attempts`)"],
+    );
+}
+
+#[test]
+fn the_prefix_of_a_local_server_elsewhere_leads_to_the_local_backend() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&everything(&sandbox));
+    let body = Caller::Chat.request("ollama/llama3.2", "Hello", false);
+    let refused = gateway.send(&Request::json(Caller::Chat.path(), &body));
+    assert_eq!(refused.status(), 404, "{}", refused.text());
+    check_words(&refused.text(), &["did you mean `local/llama3.2`?"]);
+}
