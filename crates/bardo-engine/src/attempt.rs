@@ -21,6 +21,7 @@ use crate::arriving::{ANSWER_MAX, TOO_LARGE, is_page};
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::failure::{Failure, ProviderRefusal};
+use crate::limit_names::as_the_caller_wrote;
 use crate::received::{Payer, Task};
 use crate::retry_after;
 use crate::scrub::scrub;
@@ -70,7 +71,7 @@ impl Engine {
                 }
             }
         }
-        match self.head(shaped, response).await {
+        match self.head(call, shaped, response).await {
             Err(Rejected::ForeignThinking) => {
                 let stripped = anthropic::strip_thinking(&shaped.body);
                 let Some(body) = stripped else {
@@ -87,7 +88,7 @@ impl Engine {
                 let response = self
                     .send(shaped, &call.principal().payer, None, until)
                     .await?;
-                self.head(shaped, response)
+                self.head(call, shaped, response)
                     .await
                     .map_err(Rejected::into_failure)
             }
@@ -144,6 +145,7 @@ impl Engine {
 
     async fn head(
         &self,
+        call: &Call,
         shaped: &Shaped,
         response: Response<UpstreamBody>,
     ) -> Result<Response<UpstreamBody>, Rejected> {
@@ -186,6 +188,7 @@ impl Engine {
             fault.retry_after_ms = u64::try_from(wait.as_millis()).ok();
         }
         scrub(&mut fault, shaped.endpoint.key.expose());
+        as_the_caller_wrote(&mut fault, &call.top());
         let refusal = ProviderRefusal {
             status: status.as_u16(),
             page: is_page(&head.headers),

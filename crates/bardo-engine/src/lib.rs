@@ -36,6 +36,7 @@ mod idempotency;
 mod leg;
 mod lifecycle;
 mod limit;
+mod limit_names;
 mod lookup;
 mod memory;
 mod meter;

@@ -44,8 +44,22 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     fn first(&self) -> Option<&'a RoutedCandidate> {
-        let route = self.explanation.outcome.as_ref().ok()?;
-        route.choices.first()
+        self.choices().first()
+    }
+
+    /// The backends to call, in their order; none if the key may not send the request.
+    fn choices(&self) -> &'a [RoutedCandidate] {
+        match &self.explanation.outcome {
+            Ok(route) if self.denied().is_none() => &route.choices,
+            _ => &[],
+        }
+    }
+
+    /// Why the key may not send the request, although backends could serve it.
+    fn denied(&self) -> Option<&'a str> {
+        self.refused
+            .filter(|(code, _)| *code == ErrorCode::KeyScope)
+            .map(|(_, message)| message)
     }
 
     fn refusal(&self) -> Option<&'a Refusal> {
@@ -189,10 +203,7 @@ fn resolution(view: &View<'_>) -> Value {
 
 /// The backends to call if the first one fails.
 fn fallbacks(view: &View<'_>) -> Vec<Value> {
-    let route = view.explanation.outcome.as_ref().ok();
-    let later = route
-        .into_iter()
-        .flat_map(|route| route.choices.iter().skip(1));
+    let later = view.choices().iter().skip(1);
     later
         .map(|choice| {
             json!({

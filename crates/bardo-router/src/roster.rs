@@ -209,6 +209,12 @@ fn sells_as_maker(spec: &BackendSpec, vendor: &str) -> bool {
     }
 }
 
+/// A normal name up to its first digit.
+fn without_version(name: &str) -> &str {
+    let end = name.find(|c: char| c.is_ascii_digit());
+    name[..end.unwrap_or(name.len())].trim_end_matches('-')
+}
+
 impl Roster {
     /// The backends that can serve the model named in a request, in the owner's order.
     ///
@@ -365,12 +371,20 @@ impl Roster {
 
     fn nearest(&self, name: &str) -> Option<String> {
         let normal = normalize(name);
+        // A name without a version is compared with names without theirs: it means the best one.
+        let has_version = normal.contains(|c: char| c.is_ascii_digit());
+        let told = |id: &str| match has_version {
+            true => normalize(id),
+            false => without_version(&normalize(id)).to_owned(),
+        };
         self.listed
             .iter()
-            .map(|entry| (edit_distance(&normal, &normalize(&entry.id)), entry))
+            .map(|entry| (edit_distance(&normal, &told(&entry.id)), entry))
             .filter(|(distance, _)| *distance <= normal.len().max(4) / 2)
             // Of names that are alike, the better model is rather meant.
-            .min_by_key(|(distance, entry)| (*distance, Reverse(entry.rating)))
+            .min_by_key(|(distance, entry)| {
+                (*distance, Reverse(entry.rating), Reverse(entry.created))
+            })
             .map(|(_, entry)| entry)
             .or_else(|| self.with_other_tag(&normal))
             .map(|entry| entry.id.clone())

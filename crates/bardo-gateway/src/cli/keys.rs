@@ -243,6 +243,10 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), CliFailure> {
     }
 }
 
+/// The note on a key with an allowance that refuses nothing.
+const NO_LIMIT: &str = "with overage=bill the allowance refuses nothing and makes nothing free: all requests are \
+                        charged, and x-remaining-tokens shows the rest. --overage block refuses requests beyond it";
+
 /// The note on a read-only key that has an account of its own.
 const ALONE: &str = "the account of this read-only key is new, so the key shows no spending; --account names an \
                      existing account. For all keys: bardo-gateway usage --by key";
@@ -268,6 +272,9 @@ fn create(args: Create) -> Result<(), CliFailure> {
     let mut notices = Vec::new();
     if is_new && key["kind"] == "read_only" {
         notices.push(ALONE.to_owned());
+    }
+    if key["scopes"]["allowance"]["overage"] == "bill" {
+        notices.push(NO_LIMIT.to_owned());
     }
     if kind == DataFolderKind::Real {
         let config = args.common.config.as_deref();

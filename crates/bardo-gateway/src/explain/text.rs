@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use bardo_router::{Considered, Refusal};
+use bardo_types::error_code::ErrorCode;
 use bardo_types::feature::Feature;
 use bardo_types::intent::Intent;
 use bardo_types::model::Tier;
@@ -65,6 +66,11 @@ pub(crate) fn words(view: &View<'_>, width: usize) -> String {
     let of = row.map_or_else(String::new, |row| format!(", subsystem {}", row.name));
     page.heading(&format!("Request for {}{of}", view.model));
     needs(&mut page, view, row);
+    if let Some(message) = view.denied() {
+        page.heading("This key may not send the request");
+        page.entry("", 0, &format!("{message} ({})", ErrorCode::KeyScope));
+        return page.text;
+    }
     match view.refusal() {
         Some(refusal) => refused(&mut page, refusal),
         None => answers(&mut page, view),

@@ -96,6 +96,11 @@ fn a_new_key_comes_with_notes_on_its_scopes_and_its_account() {
             "bardo-gateway usage --by key",
         ],
     );
+    check_words(
+        &create("allowance=100"),
+        &["note: with overage=bill the allowance refuses nothing"],
+    );
+    assert!(!create("allowance=100,overage=block").contains("note:"));
     let (_, help, _) = run(&folder, &["keys", "create", "--help"], &[]);
     check_words(
         &help,
@@ -107,7 +112,7 @@ fn a_new_key_comes_with_notes_on_its_scopes_and_its_account() {
 }
 
 #[test]
-fn the_verb_and_the_server_of_a_sandbox_list_the_same_models() {
+fn a_sandbox_lists_the_same_models_by_verb_and_server_and_knows_misspelled_ones() {
     let folder = Folder::new();
     let mut serve = command(&folder);
     serve.args(["serve", "--sandbox", "--fast"]);
@@ -137,6 +142,17 @@ fn the_verb_and_the_server_of_a_sandbox_list_the_same_models() {
         .collect();
     assert!(of_server.len() > 40, "{of_server:?}");
     assert_eq!(of_verb, of_server);
+    for (written, meant) in [
+        ("claude-sonet", "claude-sonnet-5-5"),
+        ("claude-sonet-5", "claude-sonnet-5"),
+        ("gtp-5.5", "gpt-5.5"),
+    ] {
+        let body = Caller::Chat.request(written, "Hello", false);
+        let ask = Request::json(Caller::Chat.path(), &body).with("authorization", &bearer);
+        let refused = gateway.send(&ask);
+        assert_eq!(refused.status(), 404, "{}", refused.text());
+        check_words(&refused.text(), &[&format!("did you mean `{meant}`?")]);
+    }
     // The line about keys of the owner is for servers that have such keys.
     assert!(
         !gateway.log().contains("your own keys"),
@@ -152,6 +168,22 @@ fn a_server_with_keys_of_its_owner_says_that_no_cap_counts_them() {
     check_words(
         &gateway.log(),
         &["your own keys", "count toward no budget cap"],
+    );
+}
+
+#[test]
+fn a_providers_error_names_the_limit_that_the_client_wrote() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&everything(&sandbox));
+    let mut body = Caller::Anthropic.request("gpt-5.5", "Hello", false);
+    body["max_tokens"] = json!(0);
+    let refused = gateway.send(&Request::json(Caller::Anthropic.path(), &body));
+    assert_eq!(refused.status(), 400, "{}", refused.text());
+    check_words(&refused.text(), &["max_tokens"]);
+    assert!(
+        !refused.text().contains("max_completion"),
+        "{}",
+        refused.text()
     );
 }
 

@@ -343,6 +343,19 @@ fn a_key_of_tier_free_gets_no_private_class_from_a_local_backend_either() {
         assert_eq!(refused.status(), 403, "{hints} {}", refused.text());
         assert!(refused.text().contains("tier `free`"), "{}", refused.text());
         assert_eq!(asked(&sandbox), [""; 0]);
+        let explain = free.sign(Request::json("/v1/route/explain", &body));
+        let told = gateway.send(&explain).json();
+        assert_eq!(told["refusal"]["code"], "key_scope", "{told}");
+        assert!(
+            told["resolution"].is_null() && told["fallbacks"] == json!([]),
+            "{told}"
+        );
+        let words = gateway.send(&explain.with("accept", "text/plain")).text();
+        assert!(
+            words.contains("This key may not send the request"),
+            "{words}"
+        );
+        assert!(!words.contains("Backends, chosen"), "{words}");
         let answer = gateway.send(&pro.ask(Caller::Chat, &body));
         assert_eq!(
             answer.header("x-bardo-provider"),
