@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::privacy::SecurityClass;
+use bardo_types::receipt::PassedOver;
 use tokio::time::Instant;
 
 use crate::answer::{Delivering, Unanswered};
@@ -19,7 +20,7 @@ use crate::failure::{Failure, RetryDecision};
 use crate::health::{CallPermit, CircuitCheck, CircuitKey};
 use crate::leg::Grant;
 use crate::lifecycle::{Lifecycle, Reserved, Sent};
-use crate::plan::Plan;
+use crate::plan::{Plan, Rejected};
 use crate::received::Task;
 use crate::reserve::Funded;
 use crate::retry;
@@ -40,9 +41,9 @@ impl Engine {
         funded: Funded,
     ) -> Result<Delivering, EngineError> {
         let (call, mut plan, grant, life) = funded.into_parts();
-        let refusal = plan.take_refusal();
+        let rejected = plan.take_rejected();
         let mut failover = Failover::begin(self, &call, &plan, grant, life);
-        failover.refusal = refusal;
+        failover.rejected = rejected;
         for index in 0..plan.legs().len() {
             if let Some(answer) = failover.candidate(index).await {
                 return Ok(answer);
@@ -75,8 +76,8 @@ struct Failover<'a> {
     freely: u32,
     /// Nobody may be asked any more.
     over: bool,
-    /// Why a backend cannot take the request at all.
-    refusal: Option<EngineError>,
+    /// The backends that cannot take the request at all.
+    rejected: Vec<Rejected>,
     last: Option<UpstreamFailure>,
     /// A provider answered, and its answer must not be handed over.
     withheld: Option<EngineError>,
@@ -124,7 +125,7 @@ impl<'a> Failover<'a> {
             attempts: 0,
             freely: 0,
             over: false,
-            refusal: None,
+            rejected: Vec::new(),
             last: None,
             withheld: None,
             again: None,
@@ -195,11 +196,14 @@ impl<'a> Failover<'a> {
             Ok(shaped) => shaped,
             // Another backend may take what this one cannot.
             Err(error) => {
-                self.refusal.get_or_insert(error);
+                let leg = &self.plan.legs()[index];
+                self.rejected.push(Rejected::leg(index, leg, error));
                 return None;
             }
         };
-        let reserved = self.life.take()?;
+        let passed_over = self.passed_over(index);
+        let mut reserved = self.life.take()?;
+        reserved.record_mut().passed_over(passed_over);
         self.attempts += 1;
         let (engine, call) = (self.engine, self.call);
         let backend = shaped.endpoint.name.clone();
@@ -229,6 +233,12 @@ impl<'a> Failover<'a> {
                 None
             }
         }
+    }
+
+    /// The backends that come before a leg and cannot take the request.
+    fn passed_over(&self, index: usize) -> Vec<PassedOver> {
+        let before = self.rejected.iter().filter(|one| one.is_before(index));
+        before.map(|one| one.passed_over(self.call)).collect()
     }
 
     fn shaped(&self, index: usize) -> Result<Shaped, EngineError> {
@@ -376,7 +386,8 @@ impl<'a> Failover<'a> {
                 retry_after_ms: ms(wait),
             };
         }
-        self.refusal.unwrap_or_else(|| {
+        let rejected = self.rejected.into_iter().next();
+        rejected.map(|one| one.error).unwrap_or_else(|| {
             EngineError::Upstream(Box::new(UpstreamFailure {
                 backend: String::new(),
                 fault: Fault::new(FaultClass::Server, "no backend was tried"),

@@ -25,6 +25,7 @@ use crate::error::EngineError;
 use crate::failure::Failure;
 use crate::leg::{Grant, Leg};
 use crate::lifecycle::{Lifecycle, Sent};
+use crate::operation;
 use crate::payments::Payments;
 use crate::respond::whole_answer;
 use crate::scrub::scrub;
@@ -144,10 +145,7 @@ pub(crate) fn shape(
     };
     let target = endpoint
         .target(&operation)
-        .ok_or_else(|| EngineError::NoOperation {
-            model: call.model().to_string(),
-            operation: "embeddings",
-        })?;
+        .ok_or_else(|| operation::unavailable(call, candidate, true))?;
     Ok(Shaped {
         endpoint: Arc::clone(endpoint),
         dialect,

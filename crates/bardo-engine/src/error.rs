@@ -88,12 +88,14 @@ pub enum EngineError {
         tier: &'static str,
     },
     /// The model's backends cannot do that at all.
-    #[error("no backend of the model `{model}` supports {operation}")]
+    #[error("no backend of the model `{model}` supports {operation}{}", able_words(.able))]
     NoOperation {
         /// As the caller named it.
         model: String,
         /// The operation that was requested.
         operation: &'static str,
+        /// Names of models that the caller may use for it; a few at most.
+        able: Vec<String>,
     },
     /// A feature that the caller requires would be lost.
     #[error(
@@ -210,6 +212,14 @@ pub enum EngineError {
     /// As many requests are under way as can be settled.
     #[error("too many requests are in progress")]
     Busy,
+}
+
+fn able_words(able: &[String]) -> String {
+    let names: Vec<String> = able.iter().map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        names => format!("; models that do: {}", names.join(", ")),
+    }
 }
 
 impl EngineError {

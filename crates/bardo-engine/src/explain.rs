@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::header_lists::degraded_list;
 use crate::leg::{Grant, Leg};
-use crate::plan::Plan;
+use crate::plan::{Plan, Rejected};
 use crate::received::Received;
 use crate::routing::Question;
 use crate::shape::shape;
@@ -47,6 +47,8 @@ pub struct Explained {
     pub degraded_list: String,
     /// The backends in the order in which they are tried, as far as they can take the request.
     pub legs: Vec<ExplainedLeg>,
+    /// The backends that come before the first leg and cannot take the request, a sentence each.
+    pub warnings: Vec<String>,
     /// Why the chosen backend could not be sent the request after all.
     pub refused: Option<EngineError>,
 }
@@ -78,6 +80,7 @@ impl Engine {
             degraded: Vec::new(),
             degraded_list: String::new(),
             legs: Vec::new(),
+            warnings: Vec::new(),
             refused: None,
         };
         match planned {
@@ -91,17 +94,19 @@ impl Engine {
     /// order in which they are tried.
     fn show(&self, call: &Call, mut plan: Plan, explained: &mut Explained) {
         explained.wanted = plan.routed().and_then(|routed| routed.wanted.clone());
-        let mut refused = plan.take_refusal();
+        let mut rejected = plan.take_rejected();
         let mut choices = Vec::new();
-        for leg in plan.legs() {
+        let mut first = plan.legs().len();
+        for (index, leg) in plan.legs().iter().enumerate() {
             let shaped = match shape(call, leg, Grant::default(), plan.said(), &self.memory) {
                 Ok(shaped) => shaped,
                 Err(error) => {
-                    refused.get_or_insert(error);
+                    rejected.push(Rejected::leg(index, leg, error));
                     continue;
                 }
             };
             if choices.is_empty() {
+                first = index;
                 explained.applied = leg.settings.applied().cloned();
                 explained.degraded_list = degraded_list(&shaped.degraded);
                 explained.degraded.clone_from(&shaped.degraded);
@@ -114,12 +119,19 @@ impl Engine {
             });
             choices.push(choice(leg, &explained.explanation));
         }
+        for one in &rejected {
+            let told = one.passed_over(call);
+            not_eligible(&mut explained.explanation, &one.candidate, &told.reason);
+            if one.is_before(first) && !choices.is_empty() {
+                explained.warnings.push(told.warning());
+            }
+        }
         // The rest is never tried, however many of these fail.
         let most = call.snapshot().max_attempts;
         explained.legs.truncate(most);
         choices.truncate(most);
         if choices.is_empty() {
-            explained.refused = refused;
+            explained.refused = rejected.into_iter().next().map(|one| one.error);
             choices = plan
                 .legs()
                 .iter()
@@ -130,15 +142,26 @@ impl Engine {
     }
 }
 
+/// Takes the backend of a candidate that cannot take the request out of the eligible ones.
+fn not_eligible(explanation: &mut Explanation, candidate: &Candidate, reason: &str) {
+    let mut considered = explanation.considered.iter_mut();
+    let seen = considered.find(|seen| is_same(&seen.candidate, candidate));
+    if let Some(seen) = seen {
+        seen.eligible = false;
+        seen.reasons.insert(0, reason.to_owned());
+    }
+}
+
+fn is_same(one: &Candidate, other: &Candidate) -> bool {
+    one.backend == other.backend && Arc::ptr_eq(&one.entry, &other.entry)
+}
+
 /// The description of one leg.
 fn choice(leg: &Leg, explanation: &Explanation) -> RoutedCandidate {
     if let Some(choice) = leg.choice() {
         return choice.clone();
     }
-    let same = |candidate: &Candidate| {
-        candidate.backend == leg.candidate.backend
-            && Arc::ptr_eq(&candidate.entry, &leg.candidate.entry)
-    };
+    let same = |candidate: &Candidate| is_same(candidate, &leg.candidate);
     let route = explanation.outcome.as_ref().ok();
     let known = route.and_then(|route| route.choices.iter().find(|one| same(&one.candidate)));
     let seen = explanation

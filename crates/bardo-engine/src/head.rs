@@ -7,7 +7,7 @@ use bardo_access::Admission;
 use bardo_types::ids::RequestId;
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::TeeEvidence;
-use bardo_types::receipt::{PaymentMode, Receipt};
+use bardo_types::receipt::{PassedOver, PaymentMode, Receipt};
 
 use crate::header_lists::{degraded_list, warnings_list};
 use crate::record::RequestRecord;
@@ -81,6 +81,14 @@ impl Figures {
     }
 }
 
+/// The warnings of a request: about its order of backends first, then about its hints.
+fn warnings(receipt: &Receipt) -> Vec<String> {
+    let of_order = receipt.passed_over.iter().map(PassedOver::warning);
+    let routing = receipt.routing.iter();
+    let of_hints = routing.flat_map(|routing| routing.warnings.iter().cloned());
+    of_order.chain(of_hints).collect()
+}
+
 impl AnswerHead {
     /// The head of an answer that has begun to stream.
     pub(crate) fn begun(record: &RequestRecord) -> Self {
@@ -92,7 +100,7 @@ impl AnswerHead {
             model: Arc::clone(&receipt.model),
             backend: Arc::clone(&receipt.backend),
             degraded: degraded_list(&receipt.degraded),
-            warnings: warnings_list(routing.map_or(&[], |routing| &routing.warnings)),
+            warnings: warnings_list(&warnings(receipt)),
             tee: routing.and_then(|routing| routing.tee),
             upstream_request_id: receipt.upstream_request_id.clone(),
             cache: receipt.cache.clone(),

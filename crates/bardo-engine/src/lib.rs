@@ -42,6 +42,7 @@ mod memory;
 mod meter;
 mod offers;
 mod once;
+mod operation;
 mod payments;
 mod plan;
 mod ports;

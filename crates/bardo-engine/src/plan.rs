@@ -7,6 +7,7 @@ use bardo_ledger::budget::BudgetStanding;
 use bardo_router::{Candidate, NoRoute, Router};
 use bardo_types::Degradation;
 use bardo_types::privacy::SecurityClass;
+use bardo_types::receipt::PassedOver;
 
 use crate::call::Call;
 use crate::engine::Engine;
@@ -15,6 +16,7 @@ use crate::error::EngineError;
 use crate::header_lists::warnings_list;
 use crate::leg::Leg;
 use crate::limit::Limited;
+use crate::operation;
 use crate::prepare::Prepared;
 use crate::price;
 use crate::receipt_builder::Passed;
@@ -31,8 +33,60 @@ pub(crate) struct Plan {
     routed: Option<Arc<Routed>>,
     /// Said where it is not what the caller asked for.
     said: Vec<Degradation>,
-    /// Why a candidate that was chosen cannot be a leg.
-    refused: Option<EngineError>,
+    /// The chosen candidates that cannot be legs.
+    rejected: Vec<Rejected>,
+}
+
+/// A candidate that cannot take the request.
+pub(crate) struct Rejected {
+    /// The number of legs before it in the order.
+    pub(crate) place: usize,
+    pub(crate) candidate: Candidate,
+    /// The name of its backend.
+    pub(crate) backend: String,
+    pub(crate) error: EngineError,
+}
+
+impl Rejected {
+    /// The leg at an index of a plan that cannot take the request.
+    pub(crate) fn leg(index: usize, leg: &Leg, error: EngineError) -> Self {
+        Self {
+            place: index + 1,
+            candidate: leg.candidate.clone(),
+            backend: leg.endpoint.name.clone(),
+            error,
+        }
+    }
+
+    /// Whether it would have been asked before the leg at an index.
+    pub(crate) fn is_before(&self, index: usize) -> bool {
+        self.place <= index
+    }
+
+    /// Its entry in the receipt.
+    pub(crate) fn passed_over(&self, call: &Call) -> PassedOver {
+        PassedOver {
+            backend: self.backend.as_str().into(),
+            reason: self.reason(call).into(),
+        }
+    }
+
+    /// Why the backend cannot take the request, as the end of a sentence about the backend.
+    fn reason(&self, call: &Call) -> String {
+        let top = call.top();
+        let is_value = |name: &str| {
+            let json = top.get(name).map(str::trim);
+            json.is_some_and(|json| !json.starts_with(['{', '[', '"']))
+        };
+        match &self.error {
+            EngineError::Required { feature, .. } => format!("would lose `{feature}`"),
+            EngineError::Invalid(refusal) if is_value(&refusal.param) => {
+                format!("would lose `{}`", refusal.param)
+            }
+            EngineError::NoOperation { operation, .. } => format!("does not support {operation}"),
+            other => format!("cannot take the request: {other}"),
+        }
+    }
 }
 
 /// A request whose plan is made.
@@ -84,9 +138,9 @@ impl Plan {
         &self.said
     }
 
-    /// Why a candidate that was chosen cannot be a leg.
-    pub(crate) fn take_refusal(&mut self) -> Option<EngineError> {
-        self.refused.take()
+    /// The chosen candidates that cannot be legs, in order.
+    pub(crate) fn take_rejected(&mut self) -> Vec<Rejected> {
+        std::mem::take(&mut self.rejected)
     }
 
     /// What was odd about the hints, as a header value.
@@ -140,7 +194,7 @@ impl Plan {
             legs: free.cloned().collect(),
             routed: self.routed.clone(),
             said,
-            refused: None,
+            rejected: Vec::new(),
         })
     }
 }
@@ -203,26 +257,29 @@ impl Engine {
         candidates: Vec<Candidate>,
         said: Vec<Degradation>,
     ) -> Result<Plan, EngineError> {
-        let mut refused = None;
+        let mut rejected = Vec::new();
         let mut legs = Vec::with_capacity(candidates.len());
         for candidate in candidates {
-            match self.leg(call, routed.as_ref(), candidate) {
+            match self.leg(call, routed.as_ref(), candidate.clone()) {
                 Ok(leg) => legs.push(Arc::new(leg)),
                 // Another backend may take what this one cannot.
-                Err(error) => {
-                    refused.get_or_insert(error);
-                }
+                Err(error) => rejected.push(Rejected {
+                    place: legs.len(),
+                    backend: call.snapshot().endpoint(&candidate).name.clone(),
+                    candidate,
+                    error,
+                }),
             }
         }
-        match refused {
-            Some(error) if legs.is_empty() => Err(error),
-            refused => Ok(Plan {
-                legs,
-                routed,
-                said,
-                refused,
-            }),
+        if legs.is_empty() && !rejected.is_empty() {
+            return Err(rejected.swap_remove(0).error);
         }
+        Ok(Plan {
+            legs,
+            routed,
+            said,
+            rejected,
+        })
     }
 
     fn leg(
@@ -231,6 +288,7 @@ impl Engine {
         routed: Option<&Arc<Routed>>,
         candidate: Candidate,
     ) -> Result<Leg, EngineError> {
+        operation::check(call, &candidate)?;
         let endpoint = Arc::clone(call.snapshot().endpoint(&candidate));
         let dialect = endpoint.dialect_for(call.dialect(), &candidate.entry);
         let wanted = routed.and_then(|routed| routed.wanted.as_ref());

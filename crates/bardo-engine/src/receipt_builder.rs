@@ -10,7 +10,8 @@ use bardo_types::Degradation;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::receipt::{
-    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, Receipt, SchemaOutcome, Timings,
+    Amounts, Attempt, AttemptFailure, Outcome, PassedOver, PaymentMode, Receipt, SchemaOutcome,
+    Timings,
 };
 use bardo_types::usage::Usage;
 use bardo_wire::codec::Observed;
@@ -173,6 +174,11 @@ impl ReceiptBuilder {
         receipt.usage = Some(Usage::default());
         receipt.saved_usage.clone_from(&served.usage);
         self.consumption.serve();
+    }
+
+    /// Notes the backends that cannot take the request and come before the next one.
+    pub(crate) fn passed_over(&mut self, backends: Vec<PassedOver>) {
+        self.receipt.passed_over = backends;
     }
 
     /// An attempt begins.
@@ -488,6 +494,7 @@ fn empty(call: &Call) -> Receipt {
         backend: Arc::default(),
         upstream_request_id: None,
         attempts: Vec::new(),
+        passed_over: Vec::new(),
         streamed: call.stream(),
         usage: None,
         saved_usage: None,

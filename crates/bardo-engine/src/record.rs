@@ -11,7 +11,7 @@ use bardo_providers::Endpoint;
 use bardo_types::Degradation;
 use bardo_types::fault::Fault;
 use bardo_types::money::MicroUsd;
-use bardo_types::receipt::{Outcome, Receipt};
+use bardo_types::receipt::{Outcome, PassedOver, Receipt};
 use bardo_types::usage::Usage;
 use bardo_wire::codec::Observed;
 use bytes::Bytes;
@@ -186,6 +186,11 @@ impl RequestRecord {
     pub(crate) fn serve(&mut self, call: &Call, served: &Served) {
         self.receipt.serve(call, served);
         self.funds.serve(call, served.charge);
+    }
+
+    /// Notes the backends that cannot take the request and come before the next one.
+    pub(crate) fn passed_over(&mut self, backends: Vec<PassedOver>) {
+        self.receipt.passed_over(backends);
     }
 
     /// An attempt begins. The first one is told to the sink.

@@ -24,6 +24,7 @@ use crate::fit::{
 };
 use crate::leg::{Grant, Leg, Settings};
 use crate::memory::Memory;
+use crate::operation;
 use crate::payments::Payments;
 use crate::settings;
 use crate::unseen::Accepted;
@@ -169,10 +170,7 @@ fn target(call: &Call, leg: &Leg) -> Result<http::Uri, EngineError> {
             dialect: leg.dialect,
             model: &leg.candidate.entry.upstream_id,
         })
-        .ok_or_else(|| EngineError::NoOperation {
-            model: call.model().to_string(),
-            operation: "answers",
-        })
+        .ok_or_else(|| operation::unavailable(call, &leg.candidate, false))
 }
 
 /// A request that asks the same backend to mend what it answered.

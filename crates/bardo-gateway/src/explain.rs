@@ -38,6 +38,8 @@ pub(crate) struct View<'a> {
     pub(crate) applied: Option<&'a Applied>,
     /// The degradations of the answer.
     pub(crate) degraded: &'a [Degradation],
+    /// The backends that come before the chosen one and cannot take the request.
+    pub(crate) passed_over: &'a [String],
     /// Why the chosen backend could not be sent the request after all, with the stable code.
     pub(crate) refused: Option<(ErrorCode, &'a str)>,
 }
@@ -81,7 +83,8 @@ impl<'a> View<'a> {
             .applied
             .into_iter()
             .flat_map(|applied| &applied.warnings);
-        let all = of_route.chain(of_profile).chain(of_model);
+        let of_order = self.passed_over.iter();
+        let all = of_order.chain(of_route).chain(of_profile).chain(of_model);
         all.map(String::as_str).collect()
     }
 }
@@ -102,6 +105,7 @@ pub(crate) fn shown<T>(
         wanted: explained.wanted.as_ref(),
         applied: explained.applied.as_ref(),
         degraded: &explained.degraded,
+        passed_over: &explained.warnings,
         refused: refused
             .as_ref()
             .map(|problem| (problem.code, &*problem.fault.message)),

@@ -443,6 +443,26 @@ impl Roster {
         RatedCandidate::new(candidate, row, terms)
     }
 
+    /// Whether a candidate may serve embeddings, or else answers. A model that the catalog does not
+    /// know may, and so may every model of a local server for embeddings: such servers make them
+    /// with models for chats, too.
+    #[must_use]
+    pub fn may_serve(&self, candidate: &Candidate, embeddings: bool) -> bool {
+        let entry = &candidate.entry;
+        if entry.embeddings == embeddings {
+            return true;
+        }
+        let service = self.specs[candidate.backend].service;
+        let is_known = || self.catalog.find(&entry.id).is_some();
+        match service {
+            Service::Local => embeddings || !is_known(),
+            Service::Compatible => !is_known(),
+            // A name at a known service that says what the model is for is believed.
+            _ if entry.embeddings => false,
+            _ => !is_known(),
+        }
+    }
+
     /// The model behind an alias of the owner, or the name itself.
     pub(crate) fn unaliased<'a>(&'a self, name: &'a str) -> &'a str {
         self.aliases.get(name).map_or(name, String::as_str)

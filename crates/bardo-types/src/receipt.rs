@@ -201,6 +201,23 @@ pub struct Timings {
     pub total: Duration,
 }
 
+/// A backend that the request was not sent to, though it came earlier in the order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassedOver {
+    /// The name of the backend.
+    pub backend: Arc<str>,
+    /// Why it was not asked, such as ``would lose `n` ``.
+    pub reason: Arc<str>,
+}
+
+impl PassedOver {
+    /// One sentence for the caller.
+    #[must_use]
+    pub fn warning(&self) -> String {
+        format!("`{}` was passed over: it {}", self.backend, self.reason)
+    }
+}
+
 /// The record of one request.
 #[derive(Debug, Clone)]
 pub struct Receipt {
@@ -236,6 +253,8 @@ pub struct Receipt {
     pub upstream_request_id: Option<Arc<str>>,
     /// Every try, in order.
     pub attempts: Vec<Attempt>,
+    /// The backends before the last tried one that could not take the request, in order.
+    pub passed_over: Vec<PassedOver>,
     /// Answered piece by piece.
     pub streamed: bool,
     /// The reported or counted usage.

@@ -118,6 +118,13 @@ fn whole(receipt: &Receipt, object: &mut Object<'_>) {
         .set("key", receipt.key.as_ref().map(|key| key.as_str()))
         .list("attempts", &receipt.attempts, |attempt, out| {
             inner(out, |object| write_attempt(attempt, object));
+        })
+        .list("passed_over", &receipt.passed_over, |one, out| {
+            inner(out, |object| {
+                object
+                    .set("backend", &*one.backend)
+                    .set("reason", &*one.reason);
+            });
         });
     match &receipt.usage {
         Some(usage) => object.nest("usage", |object| {

@@ -20,6 +20,11 @@ pub(crate) fn told(receipt: &Receipt, owner_message: Option<&str>) -> Vec<(&'sta
         routed(receipt, routing, &mut all);
     }
     fallbacks(receipt, &mut all);
+    for passed in &receipt.passed_over {
+        let warning = passed.warning();
+        let event = json!({ "subsystem": subsystem(receipt), "warning": warning });
+        all.push(("routing.warning", event));
+    }
     cached(receipt, &mut all);
     if let Some(routing) = routing {
         schema(receipt, routing, &mut all);

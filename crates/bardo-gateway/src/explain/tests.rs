@@ -37,6 +37,7 @@ fn view(explanation: &Explanation) -> View<'_> {
         wanted: None,
         applied: None,
         degraded: &[],
+        passed_over: &[],
         refused: None,
     }
 }

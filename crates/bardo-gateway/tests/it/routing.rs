@@ -6,6 +6,8 @@ pub(crate) mod bound;
 mod budget;
 mod configuration;
 mod hints;
+mod operations;
+mod order;
 mod privacy;
 
 use serde_json::{Value, json};

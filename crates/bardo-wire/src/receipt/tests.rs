@@ -10,8 +10,8 @@ use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::phase::Phase;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
-    Amounts, Attempt, AttemptFailure, AttemptPayment, Outcome, PaymentMode, ProviderPayment,
-    Receipt, Routing, SchemaOutcome, SentProfile, Timings,
+    Amounts, Attempt, AttemptFailure, AttemptPayment, Outcome, PassedOver, PaymentMode,
+    ProviderPayment, Receipt, Routing, SchemaOutcome, SentProfile, Timings,
 };
 use bardo_types::usage::Usage;
 
@@ -45,6 +45,10 @@ fn receipt() -> Receipt {
         model_answered: Some("claude-opus-5-5-20260901".into()),
         backend: "openrouter".into(),
         upstream_request_id: Some("gen-1".into()),
+        passed_over: vec![PassedOver {
+            backend: "direct/anthropic".into(),
+            reason: "would lose `n`".into(),
+        }],
         attempts: vec![
             attempt(Some(AttemptFailure {
                 class: FaultClass::RateLimit,

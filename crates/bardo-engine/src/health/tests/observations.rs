@@ -31,6 +31,7 @@ fn receipt(attempts: Vec<Attempt>, outcome: Outcome) -> Receipt {
         backend: "b".into(),
         upstream_request_id: None,
         attempts,
+        passed_over: Vec::new(),
         streamed: false,
         usage: None,
         saved_usage: None,

@@ -10,8 +10,8 @@ use bardo_types::model::{Dialect, Effort, Tier};
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
-    Amounts, Attempt, AttemptFailure, Outcome, PaymentMode, ProviderPayment, Receipt, Routing,
-    SchemaOutcome, SentProfile, Timings,
+    Amounts, Attempt, AttemptFailure, Outcome, PassedOver, PaymentMode, ProviderPayment, Receipt,
+    Routing, SchemaOutcome, SentProfile, Timings,
 };
 use bardo_types::usage::Usage;
 
@@ -79,6 +79,10 @@ pub(crate) fn sample() -> Receipt {
         model_answered: None,
         backend: "openrouter".into(),
         upstream_request_id: None,
+        passed_over: vec![PassedOver {
+            backend: "direct/anthropic".into(),
+            reason: "would lose `n`".into(),
+        }],
         attempts: vec![
             attempt("blockrun", Some(refused)),
             attempt("openrouter", None),
