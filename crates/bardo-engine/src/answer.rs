@@ -8,6 +8,7 @@ use crate::error::EngineError;
 use crate::failure::Failure;
 use crate::head::AnswerHead;
 use crate::lifecycle::{Lifecycle, Sent, Unsettled};
+use crate::record::RequestRecord;
 use crate::relay::ReplyStream;
 use crate::usage_figures::UsageFigures;
 
@@ -28,6 +29,28 @@ pub(crate) enum Delivering {
     Whole(Whole),
     /// The first content is there. It is settled at its end.
     Stream(Box<ReplyStream>),
+}
+
+impl Delivering {
+    /// The record of the request.
+    pub(crate) fn record(&self) -> &RequestRecord {
+        match self {
+            Self::Whole(whole) => whole.ended.record(),
+            Self::Stream(stream) => stream.record(),
+        }
+    }
+
+    /// Notes something of the request, which is not settled yet.
+    pub(crate) fn note(&mut self, note: impl FnOnce(&mut RequestRecord)) {
+        match self {
+            Self::Whole(whole) => note(whole.ended.record_mut()),
+            Self::Stream(stream) => {
+                if let Some(record) = stream.record_mut() {
+                    note(record);
+                }
+            }
+        }
+    }
 }
 
 /// A whole answer that is not settled.

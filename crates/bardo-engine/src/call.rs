@@ -16,6 +16,7 @@ use crate::size::Size;
 use crate::snapshot::Snapshot;
 
 /// A request that is well formed. Nothing is known yet of where it goes.
+#[derive(Clone)]
 pub struct Call {
     request_id: RequestId,
     client_request_id: Option<Arc<str>>,
@@ -83,6 +84,15 @@ impl Call {
         Self {
             request_body: change(self.request_body),
             ..self
+        }
+    }
+
+    /// The same question as a request of its own, which only its own id names.
+    pub(crate) fn again_as(&self, request_id: RequestId) -> Self {
+        Self {
+            request_id,
+            client_request_id: None,
+            ..self.clone()
         }
     }
 

@@ -209,6 +209,14 @@ pub enum EngineError {
         /// The violations of the schema by the last answer, with their places; a few at most.
         errors: Vec<String>,
     },
+    /// A second model has to verify the decision, and none did.
+    #[error("no second model verified this decision: {reason}")]
+    Unverified {
+        /// Why not.
+        reason: String,
+        /// The first model was asked, and what its provider bills is charged.
+        is_sent: bool,
+    },
     /// As many requests are under way as can be settled.
     #[error("too many requests are in progress")]
     Busy,

@@ -7,7 +7,7 @@ use bardo_access::Admission;
 use bardo_types::ids::RequestId;
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::TeeEvidence;
-use bardo_types::receipt::{PassedOver, PaymentMode, Receipt};
+use bardo_types::receipt::{PassedOver, PaymentMode, Receipt, Verification};
 
 use crate::header_lists::{degraded_list, warnings_list};
 use crate::record::RequestRecord;
@@ -29,6 +29,8 @@ pub struct AnswerHead {
     /// The warnings about hints that were not understood or have no effect, as a header value;
     /// empty where there are none.
     pub warnings: String,
+    /// The result of a second model and the id of its request; empty where none was asked.
+    pub verification: String,
     /// The evidence for the claim that the model runs in attested hardware; `None` where no claim
     /// is made.
     pub tee: Option<TeeEvidence>,
@@ -81,6 +83,16 @@ impl Figures {
     }
 }
 
+/// What a second model said, such as `agreed; request_id=req_1_verify`.
+fn verified(verification: &Verification) -> String {
+    let mut text = verification.result.as_str().to_owned();
+    if let Some(other) = &verification.other {
+        text.push_str("; request_id=");
+        text.push_str(other.as_str());
+    }
+    text
+}
+
 /// The warnings of a request: about its order of backends first, then about its hints.
 fn warnings(receipt: &Receipt) -> Vec<String> {
     let of_order = receipt.passed_over.iter().map(PassedOver::warning);
@@ -101,6 +113,10 @@ impl AnswerHead {
             backend: Arc::clone(&receipt.backend),
             degraded: degraded_list(&receipt.degraded),
             warnings: warnings_list(&warnings(receipt)),
+            verification: receipt
+                .verification
+                .as_deref()
+                .map_or_else(String::new, verified),
             tee: routing.and_then(|routing| routing.tee),
             upstream_request_id: receipt.upstream_request_id.clone(),
             cache: receipt.cache.clone(),

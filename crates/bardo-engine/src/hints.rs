@@ -3,7 +3,7 @@
 //!
 //! Both spell the same hints; the body wins. A value of the wrong type in the body is the caller's
 //! mistake and is refused. What protects (`security_class`, `task_class`, a profile, which may ask for
-//! `tee_mode`, `max_cost_usd`) is refused wherever it is not understood, and so is a name that is
+//! `tee_mode`, `max_cost_usd`, `stakes_usd`) is refused wherever it is not understood, and so is a name that is
 //! nearly one of [`NAMED_LIKE`]. Anything else that makes no sense (a phase
 //! of the moon, an unknown feature) is ignored with a warning: a faulty sensor must neither starve
 //! an agent nor make it spend.
@@ -17,7 +17,6 @@ use std::sync::Arc;
 use bardo_types::feature::Feature;
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::Quality;
-use bardo_types::money::MicroUsd;
 use bardo_types::near;
 use bardo_types::phase::Phase;
 use bardo_types::privacy::{SecurityClass, TaskClass};
@@ -108,7 +107,13 @@ const KNOWN: &[&str] = &[
     "batch",
 ];
 /// Hints that protect: what is not understood of them is refused.
-const PROTECTING: [&str; 4] = ["security_class", "task_class", "profile", "max_cost_usd"];
+const PROTECTING: [&str; 5] = [
+    "security_class",
+    "task_class",
+    "profile",
+    "max_cost_usd",
+    "stakes_usd",
+];
 /// Hints whose loss would cost privacy or money: an unknown name that is nearly one of them is
 /// refused.
 const NAMED_LIKE: [&str; 7] = [
@@ -306,8 +311,10 @@ impl Hints {
                 self.understood("max_cost_usd");
             }
             "stakes_usd" => {
-                self.route().stakes_micro_usd = self.usd(name, given)?;
-                self.has_no_effect(name);
+                let text = given.decimal(name)?;
+                let stakes = size::micro_usd(text.trim()).ok_or_else(|| no_amount(name, &text))?;
+                self.route().stakes_micro_usd = Some(stakes);
+                self.understood("stakes_usd");
             }
             "max_latency_ms" => {
                 self.route().intent.max_latency_ms = self.count(name, given)?;
@@ -455,17 +462,6 @@ impl Hints {
             ));
         }
         fits.then_some(number)
-    }
-
-    fn usd(&mut self, name: &str, given: &Given<'_>) -> Result<Option<u64>, BadRequest> {
-        let text = given.decimal(name)?;
-        let amount = MicroUsd::from_usd(text.trim()).ok().map(MicroUsd::get);
-        if amount.is_none() {
-            self.warn(format!(
-                "{name} was ignored: it must be an amount in USD such as 0.25"
-            ));
-        }
-        Ok(amount)
     }
 
     fn count(&mut self, name: &str, given: &Given<'_>) -> Result<Option<u64>, BadRequest> {

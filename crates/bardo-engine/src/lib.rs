@@ -15,6 +15,7 @@ mod call;
 mod complete_answer;
 mod consumption;
 mod count;
+mod decision;
 mod deliver;
 mod dispatch;
 mod downgrade;
@@ -86,6 +87,7 @@ mod tokenizer;
 mod trace;
 mod unseen;
 mod usage_figures;
+mod verify;
 
 pub use answer::{Answer, AnswerBody};
 pub use bardo_access::DefaultLimits;

@@ -241,7 +241,7 @@ impl Unsettled {
         }))
     }
 
-    fn record_mut(&mut self) -> &mut RequestRecord {
+    pub(crate) fn record_mut(&mut self) -> &mut RequestRecord {
         &mut self.0.as_mut().expect("only settling takes it").record
     }
 

@@ -77,6 +77,7 @@ fn is_unknown(error: &EngineError) -> bool {
         EngineError::Upstream(failure) => failure.unknown_outcome,
         // It was carried out and charged.
         EngineError::SchemaViolated { .. } => true,
+        EngineError::Unverified { is_sent, .. } => *is_sent,
         EngineError::Json(_)
         | EngineError::Invalid(_)
         | EngineError::Screened { .. }

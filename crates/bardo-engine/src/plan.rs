@@ -96,6 +96,11 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
+    /// A request within its limits, with a plan that was made for it.
+    pub(crate) fn new(limited: Limited, plan: Plan) -> Self {
+        Self { limited, plan }
+    }
+
     /// The request, its state and its plan, for the stage that holds its money.
     pub(crate) fn into_parts(self) -> (Limited, Plan) {
         (self.limited, self.plan)
@@ -109,6 +114,11 @@ impl Planned {
     /// Notes when a later stage was passed.
     pub(crate) fn passed(&mut self, stage: Passed) {
         self.limited.passed(stage);
+    }
+
+    /// The legs in order.
+    pub(crate) fn legs(&self) -> &[Arc<Leg>] {
+        self.plan.legs()
     }
 
     /// How well an answer has to be kept.
@@ -138,6 +148,11 @@ impl Plan {
         &self.said
     }
 
+    /// Notes what every answer lacks, whatever leg it comes from.
+    pub(crate) fn degrade(&mut self, lost: Degradation) {
+        self.said.push(lost);
+    }
+
     /// The chosen candidates that cannot be legs, in order.
     pub(crate) fn take_rejected(&mut self) -> Vec<Rejected> {
         std::mem::take(&mut self.rejected)
@@ -153,6 +168,14 @@ impl Plan {
     /// Whether the profile lets the provider search.
     pub(crate) fn searches(&self) -> bool {
         self.routed.as_ref().is_some_and(|routed| routed.searches())
+    }
+
+    /// The plan with those legs alone that pass a test; the whole plan where none does.
+    pub(crate) fn with_only(mut self, is_kept: impl Fn(&Leg) -> bool) -> Self {
+        if self.legs.iter().any(|leg| is_kept(leg)) {
+            self.legs.retain(|leg| is_kept(leg));
+        }
+        self
     }
 
     /// The plan with those legs alone that pass a test; `None` where none does.

@@ -11,7 +11,7 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::receipt::{
     Amounts, Attempt, AttemptFailure, Outcome, PassedOver, PaymentMode, Receipt, SchemaOutcome,
-    Timings,
+    Timings, Verification,
 };
 use bardo_types::usage::Usage;
 use bardo_wire::codec::Observed;
@@ -250,6 +250,11 @@ impl ReceiptBuilder {
     /// The first content is there.
     pub(crate) fn first_content(&mut self) {
         self.receipt.timings.first_content = Some(self.elapsed());
+    }
+
+    /// Notes what a second model said of the answer, or that it is the second model's.
+    pub(crate) fn verified(&mut self, verification: Verification) {
+        self.receipt.verification = Some(Box::new(verification));
     }
 
     /// Notes one more loss of the answer.
@@ -512,6 +517,7 @@ fn empty(call: &Call) -> Receipt {
             balance: None,
         },
         cache: "bypass".into(),
+        verification: None,
         degraded: Vec::new(),
         optimizations: Vec::new(),
         routing: None,

@@ -11,13 +11,14 @@ use bardo_providers::Endpoint;
 use bardo_types::Degradation;
 use bardo_types::fault::Fault;
 use bardo_types::money::MicroUsd;
-use bardo_types::receipt::{Outcome, PassedOver, Receipt};
+use bardo_types::receipt::{Outcome, PassedOver, Receipt, Verification};
 use bardo_types::usage::Usage;
 use bardo_wire::codec::Observed;
 use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::call::Call;
+use crate::decision::Decision;
 use crate::failure::Failure;
 use crate::funds::{Persisting, RequestFunds, ledger_record};
 use crate::health::HealthRecords;
@@ -38,6 +39,8 @@ pub(crate) struct RequestRecord {
     receipt: ReceiptBuilder,
     funds: RequestFunds,
     quota: Quota,
+    /// The decision in the answer, where a second model is asked for it too.
+    decision: Option<Decision>,
 }
 
 /// Read access for the stages.
@@ -50,12 +53,18 @@ impl RequestRecord {
             receipt: ReceiptBuilder::new(call),
             funds: RequestFunds::default(),
             quota: Quota::default(),
+            decision: None,
         }
     }
 
     /// The receipt as far as it is known.
     pub(crate) fn receipt(&self) -> &Receipt {
         self.receipt.receipt()
+    }
+
+    /// The decision in the answer, where a second model is asked for it too.
+    pub(crate) fn decision(&self) -> Option<Decision> {
+        self.decision
     }
 
     /// The ledger, limits, clock and sink that the request is settled with.
@@ -220,6 +229,16 @@ impl RequestRecord {
     /// The first content is there.
     pub(crate) fn first_content(&mut self) {
         self.receipt.first_content();
+    }
+
+    /// Notes the decision in the answer.
+    pub(crate) fn decide(&mut self, decision: Decision) {
+        self.decision = Some(decision);
+    }
+
+    /// Notes what a second model said of the answer, or that it is the second model's.
+    pub(crate) fn verified(&mut self, verification: Verification) {
+        self.receipt.verified(verification);
     }
 
     /// Notes one more loss of the answer.

@@ -278,6 +278,11 @@ impl ReplyStream {
         }
     }
 
+    /// The record of the request, to note more of it; `None` once the stream is over.
+    pub(crate) fn record_mut(&mut self) -> Option<&mut RequestRecord> {
+        self.books.open()
+    }
+
     /// The hold's way to the disk, where it has not got there yet.
     pub(crate) fn persisting(&mut self) -> Option<Persisting> {
         self.books.open()?.take_persisting()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bardo_profile::repair_request;
 use bardo_types::Degradation;
-use bardo_types::chat::ChatResponse;
+use bardo_types::chat::{ChatResponse, Choice};
 use tokio::time::Instant;
 
 use crate::answer::{BOOKS_WAIT, Delivering, Unanswered};
@@ -14,6 +14,7 @@ use crate::answer_stages::AnswerStages;
 use crate::arriving::{Arriving, is_framed};
 use crate::call::Call;
 use crate::complete_answer::{CompleteAnswer, Reading};
+use crate::decision::{self, Decision};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::failure::Failure;
@@ -133,8 +134,12 @@ impl Engine {
         shaped: &Shaped,
         contract: &SchemaContract,
         complete: CompleteAnswer,
-        sent: Lifecycle<Sent>,
+        mut sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
+        if decision::is_verified(call) {
+            let decision = decision_of(contract, complete.response.as_ref());
+            sent.record_mut().decide(decision);
+        }
         let stages = match &shaped.mode {
             AnswerMode::Relay { .. } => AnswerStages::default(),
             AnswerMode::Transcode(translation) => {
@@ -143,6 +148,19 @@ impl Engine {
         };
         self.hand_over(call, shaped, complete, stages, sent).await
     }
+}
+
+/// The decision in an answer that was checked.
+fn decision_of(contract: &SchemaContract, answer: Option<&ChatResponse>) -> Decision {
+    let Some(answer) = answer else {
+        return Decision::Missing;
+    };
+    if answer.choices.iter().any(Choice::has_tool_calls) {
+        return Decision::Open;
+    }
+    let said = text(answer);
+    let json = contract.check.json(&said);
+    json.map_or(Decision::Missing, Decision::read)
 }
 
 /// Reads an answer to its end, up to its check.

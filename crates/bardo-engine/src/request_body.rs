@@ -19,6 +19,7 @@ use crate::received::Task;
 use crate::size::Size;
 
 /// The body of a request, as bytes and, once a stage needs it, in neutral form.
+#[derive(Clone)]
 pub(crate) struct RequestBody {
     task: Task,
     dialect: Dialect,
@@ -33,6 +34,7 @@ pub(crate) struct RequestBody {
 }
 
 /// The stored response that a request builds on.
+#[derive(Clone)]
 enum Earlier {
     /// The request stands alone.
     None,

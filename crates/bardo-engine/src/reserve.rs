@@ -9,6 +9,7 @@ use bardo_ledger::hold::{self, Bound, HoldQuery, Sizing};
 use bardo_ledger::{
     Cap, CapScope, CapWindow, Holds, LedgerRefusal, Reservation, Reserve, StoreError,
 };
+use bardo_types::Degradation;
 use bardo_types::money::MicroUsd;
 use bardo_types::usage::Usage;
 use bardo_wire::codec::BadRequest;
@@ -38,6 +39,11 @@ pub(crate) struct Funded {
 }
 
 impl Funded {
+    /// Notes what every answer lacks, whatever leg it comes from.
+    pub(crate) fn degrade(&mut self, lost: Degradation) {
+        self.plan.degrade(lost);
+    }
+
     /// The request, its plan, how far its hold goes, and its state, for the stage that sends it.
     pub(crate) fn into_parts(self) -> (Box<Call>, Plan, Grant, Lifecycle<Reserved>) {
         (self.call, self.plan, self.grant, self.life)

@@ -32,6 +32,9 @@ use crate::snapshot::Snapshot;
 /// The prefix of names that leave the choice of the model to the gateway.
 const AUTOMATIC: &str = "bardo/";
 
+/// The warning to a caller that expects its decision to be verified.
+const NO_VERIFICATION: &str = "`stakes_usd` has no effect: `inference.verify_above_usd` is not set";
+
 /// A question to the router, with its caller.
 #[derive(Clone, Copy)]
 pub(crate) struct Question<'a> {
@@ -210,8 +213,13 @@ impl Engine {
             wished_class,
             automatic,
             instead_of,
-            warnings,
+            mut warnings,
         } = route;
+        let verify_above = question.snapshot.setup.verify_above;
+        let states_stakes = |hints: &RouteHints| hints.stakes_micro_usd.is_some();
+        if verify_above.is_none() && question.hints.is_some_and(states_stakes) {
+            warnings.push(NO_VERIFICATION.to_owned());
+        }
         if automatic {
             for choice in &mut choices {
                 as_variant(question, subsystem.as_deref(), &intent, choice);

@@ -6,6 +6,7 @@ use bardo_types::fault::Fault;
 
 use crate::answer::Answer;
 use crate::call::Call;
+use crate::decision;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::lookup::Lookup;
@@ -22,15 +23,23 @@ impl Engine {
     /// See [`EngineError`]. Nothing has been sent to the caller then.
     pub async fn answer(self: Arc<Self>, call: Call) -> Result<Answer, EngineError> {
         let limited = self.limit(call).await?;
-        let limited = match self.hash_lookup(limited).await {
-            Lookup::Hit(hit) => return self.serve(*hit).await,
-            Lookup::Miss(limited) => limited,
+        // A stored answer was not verified for this request.
+        let is_verified = decision::is_verified(limited.call());
+        let limited = match is_verified {
+            true => limited,
+            false => match self.hash_lookup(limited).await {
+                Lookup::Hit(hit) => return self.serve(*hit).await,
+                Lookup::Miss(limited) => limited,
+            },
         };
         let screened = self.screen(limited).await?;
         let prepared = self.prepare(screened).await;
         let planned = self.plan(prepared)?;
         if planned.call().task() == Task::CountTokens {
             return self.count(planned).await;
+        }
+        if is_verified {
+            return self.answer_verified(planned).await;
         }
         let planned = match self.semantic_lookup(planned).await {
             Lookup::Hit(hit) => return self.serve(*hit).await,

@@ -112,6 +112,9 @@ pub struct SetupPolicy {
     pub web_search: Option<bool>,
     /// The most that the web searches of one cycle may cost.
     pub web_search_budget: MicroUsd,
+    /// A second model verifies decisions about risks where more than this is at stake; `None`:
+    /// none does.
+    pub verify_above: Option<MicroUsd>,
 }
 
 impl Default for SetupPolicy {
@@ -123,6 +126,7 @@ impl Default for SetupPolicy {
             epoch_events: EpochEvents::default(),
             web_search: None,
             web_search_budget: MicroUsd::new(50_000),
+            verify_above: None,
         }
     }
 }

@@ -34,6 +34,7 @@ mod named {
     pub(super) const PROVIDER: HeaderName = HeaderName::from_static(names::PROVIDER);
     pub(super) const DEGRADED: HeaderName = HeaderName::from_static(names::DEGRADED);
     pub(super) const WARNINGS: HeaderName = HeaderName::from_static(names::WARNINGS);
+    pub(super) const VERIFICATION: HeaderName = HeaderName::from_static(names::VERIFICATION);
     pub(super) const TEE: HeaderName = HeaderName::from_static(names::TEE);
     pub(super) const OPTIMIZATIONS: HeaderName = HeaderName::from_static(names::OPTIMIZATIONS);
     pub(super) const UPSTREAM_REQUEST_ID: HeaderName =
@@ -119,6 +120,9 @@ pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut Header
     if !head.warnings.is_empty() {
         insert(headers, named::WARNINGS, &head.warnings);
     }
+    if !head.verification.is_empty() {
+        insert(headers, named::VERIFICATION, &head.verification);
+    }
     if let Some(evidence) = head.tee {
         insert(headers, named::TEE, evidence.as_str());
     }
@@ -172,7 +176,7 @@ pub(crate) const TRAILERS: &str =
 /// The names of the trailers of an answer whose head was sent before anything was known of it.
 pub(crate) const LATE_TRAILERS: &str = "x-bardo-cost, x-bardo-cost-usd, x-bardo-savings, \
     x-bardo-spread, x-bardo-balance, x-bardo-model-requested, x-bardo-model, x-bardo-provider, \
-    x-bardo-degraded, x-bardo-warnings, x-bardo-tee, x-bardo-optimizations, \
+    x-bardo-degraded, x-bardo-warnings, x-bardo-verification, x-bardo-tee, x-bardo-optimizations, \
     x-bardo-upstream-request-id, x-bardo-cache, x-bardo-cost-estimate, x-bardo-billed, \
     x-bardo-price, x-bardo-balance-warning";
 

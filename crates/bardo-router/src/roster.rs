@@ -443,6 +443,18 @@ impl Roster {
         RatedCandidate::new(candidate, row, terms)
     }
 
+    /// Whether two candidates are models of makers that are known and not the same.
+    #[must_use]
+    pub fn has_other_maker(&self, one: &Candidate, other: &Candidate) -> bool {
+        let maker = |candidate: &Candidate| {
+            let known = self.catalog.find(&candidate.entry.id);
+            let vendor = known.map_or(&candidate.entry.vendor, |known| &known.vendor);
+            crate::vendors::maker(vendor)
+        };
+        let makers = maker(one).zip(maker(other));
+        makers.is_some_and(|(one, other)| one != other)
+    }
+
     /// Whether a candidate may serve embeddings, or else answers. A model that the catalog does not
     /// know may, and so may every model of a local server for embeddings: such servers make them
     /// with models for chats, too.

@@ -135,6 +135,8 @@ error_codes! {
     UpstreamTooLarge = "upstream_too_large", 413, TooLarge;
     /// The provider refused the request by a content rule or constraint.
     UpstreamUnprocessable = "upstream_unprocessable", 422, Unprocessable;
+    /// No second model verified the decision that the request asks for.
+    VerificationUnavailable = "verification_unavailable", 502, Server;
 }
 
 impl ErrorCode {

@@ -201,6 +201,47 @@ pub struct Timings {
     pub total: Duration,
 }
 
+/// What came of asking a second model for the same decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerificationResult {
+    /// Both models recommend the same.
+    Agreed,
+    /// The models recommend different things; the more cautious answer is delivered.
+    Disagreed,
+    /// The first answer calls a tool and decides nothing yet.
+    Undecided,
+    /// There is no second decision to compare with.
+    Unavailable,
+}
+
+impl VerificationResult {
+    /// The lower-case name in receipts, headers and events.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Agreed => "agreed",
+            Self::Disagreed => "disagreed",
+            Self::Undecided => "undecided",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// The verification of an answer by a second model, as the receipts of both requests have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verification {
+    /// What came of it.
+    pub result: VerificationResult,
+    /// The other request of the pair; `None` where none was sent.
+    pub other: Option<RequestId>,
+    /// The model of the other request.
+    pub other_model: Option<Arc<str>>,
+    /// Whether this request is the second one, which the gateway made.
+    pub is_second: bool,
+    /// Whether the caller got the answer of this request.
+    pub delivered: bool,
+}
+
 /// A backend that the request was not sent to, though it came earlier in the order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassedOver {
@@ -271,6 +312,8 @@ pub struct Receipt {
     pub amounts: Amounts,
     /// `hash`, `semantic`, `miss` or `bypass`.
     pub cache: Cow<'static, str>,
+    /// The verdict of a second model; `None` where no second model was to be called.
+    pub verification: Option<Box<Verification>>,
     /// The requested features that the answer lacks.
     pub degraded: Vec<Degradation>,
     /// The measures that made the answer cheaper.

@@ -17,6 +17,8 @@ pub const WARNINGS: &str = "x-bardo-warnings";
 /// Evidence for the claim that the model runs in attested hardware: `listed`, `attested` or
 /// `verified`.
 pub const TEE: &str = "x-bardo-tee";
+/// What a second model said of the decision in an answer, and the request that asked it.
+pub const VERIFICATION: &str = "x-bardo-verification";
 /// `hash`, `semantic`, `miss` or `bypass`.
 pub const CACHE: &str = "x-bardo-cache";
 /// The dialect that was detected, where the path does not tell.

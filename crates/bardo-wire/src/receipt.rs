@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use bardo_types::calendar::rfc3339;
 use bardo_types::money::MicroUsd;
-use bardo_types::receipt::{Attempt, AttemptPayment, ProviderPayment, Receipt};
+use bardo_types::receipt::{
+    Attempt, AttemptPayment, ProviderPayment, Receipt, Verification, VerificationResult,
+};
 use bardo_types::usage::Usage;
 
 use crate::json::{Object, ToJson, object as inner};
@@ -149,6 +151,10 @@ fn whole(receipt: &Receipt, object: &mut Object<'_>) {
         .list("optimizations", &receipt.optimizations, |name, out| {
             (**name).write(out);
         });
+    match receipt.verification.as_deref() {
+        Some(one) => object.nest("verification", |object| write_verification(one, object)),
+        None => object.set("verification", None::<u64>),
+    };
     match receipt.routing.as_deref() {
         Some(routing) => object.nest("routing", |object| routing::write(routing, object)),
         None => object.set("routing", None::<u64>),
@@ -192,6 +198,29 @@ fn write_cost(receipt: &Receipt, object: &mut Object<'_>) {
         .set("list_price", amounts.baseline)
         .set("savings", receipt.savings())
         .set("balance", amounts.balance);
+}
+
+fn write_verification(verification: &Verification, object: &mut Object<'_>) {
+    object
+        .set("result", verification.result.as_str())
+        .set(
+            "disagree",
+            verification.result == VerificationResult::Disagreed,
+        )
+        .set(
+            "role",
+            if verification.is_second {
+                "second"
+            } else {
+                "first"
+            },
+        )
+        .set("delivered", verification.delivered)
+        .set(
+            "other_request_id",
+            verification.other.as_ref().map(|id| id.as_str()),
+        )
+        .set("other_model", verification.other_model.as_deref());
 }
 
 fn write_timings(receipt: &Receipt, object: &mut Object<'_>) {

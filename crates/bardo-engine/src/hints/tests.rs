@@ -109,10 +109,6 @@ fn nonsense_is_neutral_and_said() {
             "require names `telepathy`, which is not a feature and does not change the choice of a backend; the features are privacy, tee, ",
         ),
         (r#"{"mood":"fine"}"#, "`mood` is not a hint and was ignored"),
-        (
-            r#"{"stakes_usd":-1}"#,
-            "stakes_usd was ignored: it must be an amount in USD",
-        ),
     ] {
         let hints = of_body(json);
         let said_here = warnings(&hints);
@@ -312,7 +308,6 @@ fn a_member_that_is_nearly_a_hint_is_refused_to_the_strict() {
 fn hints_without_effect_are_said() {
     for json in [
         r#"{"domain":"defi"}"#,
-        r#"{"stakes_usd":1000}"#,
         r#"{"regime":"bull"}"#,
         r#"{"cache":"only-if-cached"}"#,
         r#"{"batch":true}"#,

@@ -84,6 +84,11 @@ pub(super) fn web_search_budget(config: &Config) -> MicroUsd {
     budget.map_or(USUAL_BUDGET, amount)
 }
 
+/// What has to be at stake for a second model to verify a decision; `None`: none does.
+pub(super) fn verify_above(config: &Config) -> Option<MicroUsd> {
+    config.inference.verify_above_usd.as_ref().map(amount)
+}
+
 /// The owner's overrides of profiles, by subsystem, except for locked ones.
 pub(crate) fn profiles(config: &Config) -> BTreeMap<String, InferenceProfile> {
     let table = Subsystems::embedded();

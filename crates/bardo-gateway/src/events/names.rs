@@ -1,7 +1,7 @@
 //! What events there are, and which of them a reader wants.
 
 /// Every event that this gateway tells, by its one name.
-pub(crate) const NAMES: [&str; 19] = [
+pub(crate) const NAMES: [&str; 20] = [
     "inference.start",
     "provider.feature_negotiated",
     "provider.resolved",
@@ -13,6 +13,7 @@ pub(crate) const NAMES: [&str; 19] = [
     "inference.reasoning_captured",
     "inference.schema_fallback",
     "inference.schema_validated",
+    "inference.verification",
     "inference.token",
     "inference.end",
     "routing.warning",

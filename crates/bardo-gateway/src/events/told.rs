@@ -3,7 +3,7 @@
 use bardo_types::calendar::rfc3339;
 use bardo_types::feature::Feature;
 use bardo_types::model::Tier;
-use bardo_types::receipt::{Outcome, Receipt, Routing};
+use bardo_types::receipt::{Outcome, Receipt, Routing, Verification, VerificationResult};
 use bardo_types::usage::Usage;
 use serde_json::{Map, Value, json};
 
@@ -46,6 +46,9 @@ pub(crate) fn told(receipt: &Receipt, owner_message: Option<&str>) -> Vec<(&'sta
                 }),
             ));
         }
+    }
+    if let Some(verification) = receipt.verification.as_deref() {
+        all.push(("inference.verification", verified(receipt, verification)));
     }
     tokens(receipt, &mut all);
     all.push(("inference.end", end(receipt)));
@@ -115,6 +118,19 @@ fn start(receipt: &Receipt) -> Value {
         "tier": routing.and_then(|routing| routing.tier).map(thought),
         "subsystem": subsystem(receipt),
         "degraded": routing.map(|routing| names(&routing.degraded)).unwrap_or_default(),
+    })
+}
+
+fn verified(receipt: &Receipt, verification: &Verification) -> Value {
+    json!({
+        "subsystem": subsystem(receipt),
+        "model": &*receipt.model,
+        "result": verification.result.as_str(),
+        "disagree": verification.result == VerificationResult::Disagreed,
+        "role": if verification.is_second { "second" } else { "first" },
+        "delivered": verification.delivered,
+        "other_request_id": verification.other.as_ref().map(|id| id.as_str()),
+        "other_model": verification.other_model.as_deref(),
     })
 }
 

@@ -9,6 +9,7 @@ mod hints;
 mod operations;
 mod order;
 mod privacy;
+mod verification;
 
 use serde_json::{Value, json};
 

@@ -11,7 +11,8 @@ use bardo_types::phase::Phase;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
     Amounts, Attempt, AttemptFailure, AttemptPayment, Outcome, PassedOver, PaymentMode,
-    ProviderPayment, Receipt, Routing, SchemaOutcome, SentProfile, Timings,
+    ProviderPayment, Receipt, Routing, SchemaOutcome, SentProfile, Timings, Verification,
+    VerificationResult,
 };
 use bardo_types::usage::Usage;
 
@@ -85,6 +86,13 @@ fn receipt() -> Receipt {
             balance: Some(MicroUsd::new(9_998_800)),
         },
         cache: "bypass".into(),
+        verification: Some(Box::new(Verification {
+            result: VerificationResult::Disagreed,
+            other: RequestId::parse("req_1_verify").ok(),
+            other_model: Some("gpt-6-sol".into()),
+            is_second: false,
+            delivered: true,
+        })),
         degraded: vec![Degradation::new("top_k", "the provider has no such knob")],
         optimizations: Vec::new(),
         routing: Some(Box::new(Routing {

@@ -49,6 +49,7 @@ fn receipt(attempts: Vec<Attempt>, outcome: Outcome) -> Receipt {
             balance: None,
         },
         cache: "bypass".into(),
+        verification: None,
         degraded: Vec::new(),
         optimizations: Vec::new(),
         routing: None,

@@ -51,6 +51,10 @@ pub(crate) struct RawInference {
     /// Write the testament of a dying agent only in attested hardware: short for
     /// `profiles.death_testament.tee_mode`.
     pub(crate) sealed_testament: bool,
+    /// Let a second model verify decisions of the subsystem `risk` if more than this is at stake, in
+    /// USD.
+    #[schemars(with = "Option<f64>")]
+    pub(crate) verify_above_usd: Option<serde_json::Number>,
     /// How to replace `min_p` for models without it.
     pub(crate) min_p_fallback: RawMinPFallback,
     /// Use of the providers' prompt caches.

@@ -11,7 +11,7 @@ use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
     Amounts, Attempt, AttemptFailure, Outcome, PassedOver, PaymentMode, ProviderPayment, Receipt,
-    Routing, SchemaOutcome, SentProfile, Timings,
+    Routing, SchemaOutcome, SentProfile, Timings, Verification, VerificationResult,
 };
 use bardo_types::usage::Usage;
 
@@ -43,6 +43,13 @@ fn routing() -> Routing {
             effort: Some(Effort::High),
             structured: true,
             cached: true,
+            verification: Some(Box::new(Verification {
+                result: VerificationResult::Disagreed,
+                other: RequestId::parse("req_1_verify").ok(),
+                other_model: Some("gpt-6-sol".into()),
+                is_second: false,
+                delivered: true,
+            })),
             degraded: vec![Degradation::new("min_p", "min_p -> top_p")],
         }),
         schema: Some(SchemaOutcome {

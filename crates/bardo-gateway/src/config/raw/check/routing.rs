@@ -89,6 +89,9 @@ fn numbers(config: &Config) -> Result<(), String> {
         return Err("`inference.max_cost_usd` must be above 0".into());
     }
     usd("inference.death_reserve_usd", &inference.death_reserve_usd)?;
+    if let Some(limit) = &inference.verify_above_usd {
+        usd("inference.verify_above_usd", limit)?;
+    }
     let prefix = &inference.caching.prompt_cache_key_prefix;
     if prefix.is_empty() || prefix.len() > 32 || !prefix.bytes().all(|b| b.is_ascii_graphic()) {
         return Err(

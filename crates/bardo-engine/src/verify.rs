@@ -1,0 +1,322 @@
+//! A decision about risks is asked of a second model, of another maker at another backend, before
+//! the caller gets it, where the owner wants that.
+//!
+//! Both requests are paid for before either is sent, each has a receipt, and the answer that
+//! recommends more caution is the caller's. Where there is no second decision there is no answer,
+//! unless the caller takes a degraded one.
+
+use std::sync::Arc;
+
+use bardo_router::{Candidate, Router};
+use bardo_types::Degradation;
+use bardo_types::hints::RouteHints;
+use bardo_types::ids::RequestId;
+use bardo_types::model::Service;
+use bardo_types::money::MicroUsd;
+use bardo_types::receipt::{Verification, VerificationResult};
+
+use crate::answer::{Answer, BOOKS_WAIT, Delivering};
+use crate::call::Call;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::leg::Leg;
+use crate::plan::{Plan, Planned};
+use crate::reserve::Funded;
+use crate::routing::Question;
+
+/// The name of what an unverified answer lacks.
+const FEATURE: &str = "verification";
+/// Behind the id of the first request, this makes the id of the second one.
+const SECOND: &str = "_verify";
+
+impl Engine {
+    /// Answers a request whose decision is to be verified.
+    ///
+    /// # Errors
+    /// As for any request; when no second model can be asked or paid for, and when it gives no
+    /// decision, unless the caller takes a degraded answer.
+    pub(crate) async fn answer_verified(
+        self: &Arc<Self>,
+        planned: Planned,
+    ) -> Result<Answer, EngineError> {
+        let (limited, plan) = planned.into_parts();
+        let accepts = accepts_degraded(limited.call());
+        let second = match self.second(limited.call(), &plan).await {
+            Ok(second) => second,
+            Err(error) if accepts => {
+                let first = self.reserve(Planned::new(limited, plan)).await?;
+                return self.unverified(first, &error).await;
+            }
+            Err(error) => return Err(error),
+        };
+        let plan = narrowed(limited.call(), plan, second.legs());
+        let first = self.reserve(Planned::new(limited, plan)).await?;
+        match self.reserve(second).await {
+            Ok(second) => self.both(first, second, accepts).await,
+            Err(error) if accepts => self.unverified(first, &error).await,
+            // What is held for the first is given back.
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The second request with its plan: the same question to a model of another maker, at another
+    /// backend than the first one's.
+    async fn second(&self, call: &Call, plan: &Plan) -> Result<Planned, EngineError> {
+        let lead = lead(call, plan)?;
+        let id = format!("{}{SECOND}", call.request_id());
+        let id =
+            RequestId::parse(&id).map_err(|_| unavailable("the id of the request is too long"))?;
+        let mut limited = self.limit(call.again_as(id)).await?;
+        let plan = self.second_plan(limited.call(), plan, &lead)?;
+        let (plan, seed) = self.take_seed(limited.call(), plan)?;
+        limited.planned(plan.legs(), seed);
+        Ok(Planned::new(limited, plan))
+    }
+
+    fn second_plan(&self, call: &Call, plan: &Plan, lead: &Leg) -> Result<Plan, EngineError> {
+        let snapshot = call.snapshot();
+        let hints = hints(call, plan, lead)?;
+        let is_other = |candidate: &Candidate| {
+            candidate.backend != lead.candidate.backend
+                && takes_part(snapshot.endpoint(candidate).service)
+                && snapshot
+                    .roster()
+                    .has_other_maker(candidate, &lead.candidate)
+        };
+        let question = Question {
+            model: "bardo/auto",
+            hints: Some(&hints),
+            only: Some(&is_other),
+            ..Question::of(call, &self.memory)
+        };
+        let none = |_| {
+            unavailable(
+                "no allowed backend has a model of another maker that meets the same requirements",
+            )
+        };
+        let routed = self.route(&question, &mut Router::route).map_err(none)?;
+        let second = self.plan_of(call, routed, Vec::new()).map_err(none)?;
+        // The other backends stay with the first request.
+        let backend = second.first().candidate.backend;
+        let kept = second.kept(|leg| leg.candidate.backend == backend && leg.holds_back(call));
+        kept.ok_or_else(|| unavailable("the second model cannot be held to the schema"))
+    }
+
+    /// Asks the first model alone. Its answer says that it is not verified.
+    async fn unverified(
+        self: &Arc<Self>,
+        mut first: Funded,
+        error: &EngineError,
+    ) -> Result<Answer, EngineError> {
+        first.degrade(lost(error));
+        let mut delivering = self.dispatch(first).await?;
+        delivering.note(|record| record.verified(alone()));
+        Ok(self.relay(delivering).await?)
+    }
+
+    /// Asks both models at the same time.
+    async fn both(
+        self: &Arc<Self>,
+        first: Funded,
+        second: Funded,
+        accepts: bool,
+    ) -> Result<Answer, EngineError> {
+        let (first, second) = tokio::join!(
+            Box::pin(self.dispatch(first)),
+            Box::pin(self.dispatch(second)),
+        );
+        match (first, second) {
+            (Ok(first), Ok(second)) => self.compared(first, second, accepts).await,
+            (Ok(only), Err(error)) => self.only(only, false, &error, accepts).await,
+            (Err(error), Ok(only)) => self.only(only, true, &error, accepts).await,
+            (Err(error), Err(_)) => Err(error),
+        }
+    }
+
+    /// Hands over the more cautious of two answers. Both are charged.
+    async fn compared(
+        self: &Arc<Self>,
+        mut first: Delivering,
+        mut second: Delivering,
+        accepts: bool,
+    ) -> Result<Answer, EngineError> {
+        let decision = |answer: &Delivering| answer.record().decision();
+        let compared = decision(&first).zip(decision(&second));
+        let seen = compared.map(|(first, second)| first.compare(second));
+        let result = seen.map_or(VerificationResult::Unavailable, |seen| seen.result);
+        let second_wins = seen.is_some_and(|seen| seen.second_wins);
+        let is_verified = result != VerificationResult::Unavailable;
+        let delivers = is_verified || accepts;
+        let about = |other: &Delivering, is_second: bool| {
+            let receipt = other.record().receipt();
+            Verification {
+                result,
+                other: Some(receipt.request_id.clone()),
+                other_model: Some(Arc::clone(&receipt.model)),
+                is_second,
+                delivered: delivers && is_second == second_wins,
+            }
+        };
+        let (of_first, of_second) = (about(&second, false), about(&first, true));
+        first.note(|record| record.verified(of_first));
+        second.note(|record| record.verified(of_second));
+        let (mut winner, loser) = match second_wins {
+            true => (second, first),
+            false => (first, second),
+        };
+        settle_unseen(loser).await;
+        let reason = "the answers have no two decisions to compare";
+        if !delivers {
+            settle_unseen(winner).await;
+            return Err(EngineError::Unverified {
+                reason: reason.to_owned(),
+                is_sent: true,
+            });
+        }
+        if !is_verified {
+            winner.note(|record| record.degrade(Degradation::new(FEATURE, reason)));
+        }
+        Ok(self.relay(winner).await?)
+    }
+
+    /// What becomes of the one answer where the other model failed.
+    async fn only(
+        self: &Arc<Self>,
+        mut only: Delivering,
+        is_second: bool,
+        error: &EngineError,
+        accepts: bool,
+    ) -> Result<Answer, EngineError> {
+        only.note(|record| {
+            record.verified(Verification {
+                is_second,
+                delivered: accepts,
+                ..alone()
+            });
+        });
+        if accepts {
+            only.note(|record| record.degrade(lost(error)));
+            return Ok(self.relay(only).await?);
+        }
+        settle_unseen(only).await;
+        Err(EngineError::Unverified {
+            reason: reason(error),
+            is_sent: true,
+        })
+    }
+}
+
+/// The first leg of a plan that takes part in a verification.
+fn lead(call: &Call, plan: &Plan) -> Result<Arc<Leg>, EngineError> {
+    if call.principal().settles_first() {
+        return Err(unavailable(
+            "a request that is paid for by itself pays for one model",
+        ));
+    }
+    if call.size().choices > 1 {
+        return Err(unavailable("the request asks for several answers"));
+    }
+    let mut legs = plan.legs().iter();
+    let lead = legs.find(|leg| takes_part(leg.endpoint.service) && leg.holds_back(call));
+    let none = || unavailable("no backend of the requested model takes part in verification");
+    lead.cloned().ok_or_else(none)
+}
+
+/// Whether a service takes part: those whose models anybody can compare. Venice and local servers do
+/// not.
+const fn takes_part(service: Service) -> bool {
+    !matches!(service, Service::Venice | Service::Local)
+}
+
+/// The hints of the second request: any model, at least as well protected, for the rest of the
+/// money that the caller allows.
+fn hints(call: &Call, plan: &Plan, lead: &Leg) -> Result<RouteHints, EngineError> {
+    let mut hints = call.hints().route.as_deref().cloned().unwrap_or_default();
+    hints.intent.model = None;
+    hints.warnings.clear();
+    hints.remembered_class = hints.remembered_class.max(Some(lead.effective_class()));
+    if let Some(most) = hints.max_cost_micro_usd {
+        let dearest = plan.legs().iter().map(|leg| leg.most(call)).max().flatten();
+        let left = dearest.map(|dearest| MicroUsd::new(most).saturating_sub(dearest));
+        let left = left.filter(|left| *left > MicroUsd::ZERO);
+        let left = left.ok_or_else(|| unavailable("`max_cost_usd` does not pay for two models"))?;
+        hints.max_cost_micro_usd = Some(left.get());
+    }
+    Ok(hints)
+}
+
+/// The plan of the first request without the backends and makers of the second one, so that no
+/// failover makes both answers come from one of them.
+fn narrowed(call: &Call, plan: Plan, second: &[Arc<Leg>]) -> Plan {
+    let roster = call.snapshot().roster();
+    plan.with_only(|leg| {
+        let differs = |other: &Arc<Leg>| {
+            leg.candidate.backend != other.candidate.backend
+                && roster.has_other_maker(&leg.candidate, &other.candidate)
+        };
+        takes_part(leg.endpoint.service) && leg.holds_back(call) && second.iter().all(differs)
+    })
+}
+
+/// Settles an answer that the caller does not get. What its provider bills is charged.
+async fn settle_unseen(answer: Delivering) {
+    match answer {
+        Delivering::Whole(whole) => {
+            if let Err(ended) = whole.ended.at_once() {
+                drop(ended.within(BOOKS_WAIT).await);
+            }
+        }
+        // All of it is there already.
+        Delivering::Stream(mut stream) => {
+            while std::future::poll_fn(|cx| stream.poll_next(cx))
+                .await
+                .is_some()
+            {}
+        }
+    }
+}
+
+fn accepts_degraded(call: &Call) -> bool {
+    let hints = call.hints().route.as_deref();
+    hints.is_some_and(|hints| hints.accept_degraded == Some(true))
+}
+
+/// No second request was answered.
+fn alone() -> Verification {
+    Verification {
+        result: VerificationResult::Unavailable,
+        other: None,
+        other_model: None,
+        is_second: false,
+        delivered: true,
+    }
+}
+
+fn unavailable(reason: &str) -> EngineError {
+    EngineError::Unverified {
+        reason: reason.to_owned(),
+        is_sent: false,
+    }
+}
+
+/// Why there is no second decision, without the words of a provider.
+fn reason(error: &EngineError) -> String {
+    match error {
+        EngineError::Unverified { reason, .. } => reason.clone(),
+        EngineError::Upstream(failure) => {
+            format!(
+                "`{}` failed ({})",
+                failure.backend,
+                failure.fault.class.as_str()
+            )
+        }
+        other => other.to_string(),
+    }
+}
+
+fn lost(error: &EngineError) -> Degradation {
+    Degradation {
+        feature: FEATURE.into(),
+        detail: reason(error).into(),
+    }
+}

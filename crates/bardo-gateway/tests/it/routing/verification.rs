@@ -1,0 +1,265 @@
+//! A decision about risks is asked of a second model before the caller gets it, where the owner
+//! wants that: the more cautious answer wins, and both are paid for.
+
+use serde_json::{Value, json};
+
+use super::bound::assessment;
+use crate::http::{Answer, Request};
+use crate::paying::till::{Key, Till, header, micro};
+use crate::rig::{Gateway, Sandbox, config, direct, with};
+use crate::routing::asked;
+use crate::scripted::{Scripted, Turn};
+use crate::sse::{Caller, events};
+
+/// The model that the caller names; its maker is simulated and says what the prompt tells it.
+const FIRST: &str = "claude-opus-5-5";
+/// The only model of another maker.
+const SECOND: &str = "gpt-5.5";
+
+fn recommending(recommendation: &str) -> String {
+    assessment().replace("Defer", recommendation)
+}
+
+/// A provider of the second model that always recommends this.
+fn second(recommendation: &str) -> Scripted {
+    let text = recommending(recommendation);
+    Scripted::start(move |mut turn: Turn| {
+        let usage = json!({ "prompt_tokens": 50, "completion_tokens": 20, "total_tokens": 70 });
+        let object = |kind: &str, choice: Value| {
+            json!({
+                "id": "c", "object": kind, "created": 1, "model": SECOND,
+                "choices": [choice], "usage": usage,
+            })
+        };
+        let said = json!({ "role": "assistant", "content": text });
+        if turn.got.text().contains(r#""stream":true"#) {
+            let choice = json!({ "index": 0, "delta": said, "finish_reason": "stop" });
+            let chunk = object("chat.completion.chunk", choice);
+            turn.stream_head();
+            turn.chunk(format!("data: {chunk}\n\ndata: [DONE]\n\n"));
+            turn.end();
+        } else {
+            let choice = json!({ "index": 0, "message": said, "finish_reason": "stop" });
+            turn.json(&object("chat.completion", choice).to_string());
+        }
+    })
+}
+
+fn failing() -> Scripted {
+    Scripted::start(|mut turn: Turn| {
+        turn.answer(400, "application/json", r#"{"error":{"message":"no"}}"#);
+    })
+}
+
+fn settings(sandbox: &Sandbox, second: &Scripted) -> Value {
+    let mut keys = [
+        direct("anthropic", &sandbox.at("/anthropic"), &[FIRST]),
+        direct("openai", &second.at("/v1"), &[SECOND]),
+    ];
+    keys[1]["api"] = json!("chat");
+    for key in &mut keys {
+        key["bill"] = json!(true);
+    }
+    let limit = json!({ "verify_above_usd": 1000 });
+    with(config(&keys), "inference", limit)
+}
+
+/// A question to the first model, which answers with this recommendation.
+fn question(caller: Caller, recommendation: &str, hints: &Value, stream: bool) -> Value {
+    let steps = json!({ "steps": [{ "text": recommending(recommendation) }] });
+    let mut body = caller.request(FIRST, &format!("Please. bardo-script: {steps}"), stream);
+    let mut all = json!({ "subsystem": "risk", "stakes_usd": 2500 });
+    for (name, value) in hints.as_object().expect("an object") {
+        all[name] = value.clone();
+    }
+    body["bardo"] = all;
+    body
+}
+
+fn send(gateway: &Gateway, key: &Key, caller: Caller, body: &Value) -> Answer {
+    gateway.send(&key.ask(caller, body))
+}
+
+fn kept(gateway: &Gateway, key: &Key, id: &str) -> Value {
+    let receipt = gateway.send(&key.get(&format!("/v1/receipts/{id}")));
+    assert_eq!(receipt.status(), 200, "{}", receipt.text());
+    receipt.json()
+}
+
+#[test]
+fn the_more_cautious_of_two_answers_is_delivered_and_both_are_charged() {
+    let sandbox = Sandbox::start();
+    for (of_first, of_second, result) in [
+        ("Proceed", "Proceed", "agreed"),
+        ("Proceed", "Abort", "disagreed"),
+        ("Defer", "ReduceSize", "disagreed"),
+    ] {
+        let upstream = second(of_second);
+        let till = Till::new(settings(&sandbox, &upstream));
+        let gateway = till.open();
+        let second_wins = (of_first, of_second) == ("Proceed", "Abort");
+        let delivered = if second_wins { of_second } else { of_first };
+        for caller in Caller::ALL {
+            for stream in [false, true] {
+                let place = format!("{of_first} {of_second} {caller:?} {stream}");
+                let key = till.rich("5");
+                let body = question(caller, of_first, &json!({}), stream);
+                let answer = send(&gateway, &key, caller, &body);
+                assert_eq!(answer.status(), 200, "{place}: {}", answer.text());
+                let said = match stream {
+                    true => caller.streamed_text(&events(&answer.body)),
+                    false => caller.text(&answer.json()),
+                };
+                assert_eq!(said, recommending(delivered), "{place}");
+                let model = if second_wins { SECOND } else { FIRST };
+                assert_eq!(header(&answer, "x-bardo-model"), model, "{place}");
+                let told = header(&answer, "x-bardo-verification");
+                assert!(told.starts_with(result), "{place} {told}");
+
+                let id = header(&answer, "x-bardo-request-id").to_owned();
+                let other = format!("{id}_verify");
+                let receipts = [kept(&gateway, &key, &id), kept(&gateway, &key, &other)];
+                for (index, receipt) in receipts.iter().enumerate() {
+                    let is_second = index == 1;
+                    let verification = &receipt["verification"];
+                    assert_eq!(verification["result"], result, "{place} {receipt}");
+                    assert_eq!(verification["disagree"], result == "disagreed");
+                    let role = if is_second { "second" } else { "first" };
+                    assert_eq!(verification["role"], role);
+                    assert_eq!(verification["delivered"], is_second == second_wins);
+                    let names = if is_second { &id } else { &other };
+                    assert_eq!(verification["other_request_id"], names.as_str());
+                    assert_eq!(receipt["status"], "finished", "{place} {receipt}");
+                    assert_eq!(receipt["model"], if is_second { SECOND } else { FIRST });
+                }
+                let charges = receipts
+                    .map(|receipt| micro(receipt["cost"]["charge"].as_str().expect("an amount")));
+                assert!(charges.iter().all(|charge| *charge > 0), "{place}");
+                let stand = till.stand(&key);
+                assert_eq!(stand.spent, charges.iter().sum::<u64>(), "{place}");
+                assert_eq!(stand.held, 0, "{place}");
+            }
+        }
+        till.verify();
+    }
+}
+
+#[test]
+fn a_second_model_that_fails_gives_its_hold_back_and_nothing_unverified_is_delivered() {
+    let sandbox = Sandbox::start();
+    let upstream = failing();
+    let till = Till::new(settings(&sandbox, &upstream));
+    let gateway = till.open();
+    for stream in [false, true] {
+        let key = till.rich("5");
+        let body = question(Caller::Chat, "Proceed", &json!({}), stream);
+        let refused = send(&gateway, &key, Caller::Chat, &body);
+        assert_eq!(refused.status(), 502, "{}", refused.text());
+        let code = &refused.json()["error"]["bardo_code"];
+        assert_eq!(code, "verification_unavailable");
+        assert_eq!(refused.header("x-should-retry"), Some("false"));
+        let id = header(&refused, "x-bardo-request-id");
+        let first = kept(&gateway, &key, id);
+        assert_eq!(first["verification"]["result"], "unavailable", "{first}");
+        assert_eq!(first["verification"]["delivered"], false, "{first}");
+        let charge = micro(first["cost"]["charge"].as_str().expect("an amount"));
+        let stand = till.stand(&key);
+        assert_eq!((stand.spent, stand.held), (charge, 0));
+
+        let key = till.rich("5");
+        let hints = json!({ "accept_degraded": true });
+        let body = question(Caller::Chat, "Proceed", &hints, stream);
+        let answer = send(&gateway, &key, Caller::Chat, &body);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let degraded = header(&answer, "x-bardo-degraded");
+        assert!(
+            degraded.split(',').any(|name| name == "verification"),
+            "{degraded}"
+        );
+        assert_eq!(header(&answer, "x-bardo-verification"), "unavailable");
+    }
+    till.verify();
+}
+
+#[test]
+fn without_a_second_model_nothing_is_sent_unless_the_caller_takes_less() {
+    let sandbox = Sandbox::start();
+    let upstream = second("Proceed");
+    let mut settings = settings(&sandbox, &upstream);
+    let keys = settings["providers"]["direct"]["keys"].as_array_mut();
+    keys.expect("a list").pop();
+    let gateway = Gateway::start(&settings);
+    let ask = |hints: Value| {
+        let body = question(Caller::Chat, "Proceed", &hints, false);
+        gateway.send(&Request::json(Caller::Chat.path(), &body))
+    };
+    sandbox.forget();
+    let refused = ask(json!({}));
+    assert_eq!(refused.status(), 502, "{}", refused.text());
+    assert_eq!(
+        refused.json()["error"]["bardo_code"],
+        "verification_unavailable"
+    );
+    assert_eq!(asked(&sandbox), [""; 0]);
+    let answer = ask(json!({ "accept_degraded": true }));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    assert!(header(&answer, "x-bardo-degraded").contains("verification"));
+}
+
+#[test]
+fn money_for_one_answer_alone_is_not_spent() {
+    let sandbox = Sandbox::start();
+    let upstream = second("Proceed");
+    let till = Till::new(settings(&sandbox, &upstream));
+    let gateway = till.open();
+    let mut enough_for_one = 0;
+    for cents in (1..=100_u32).step_by(1) {
+        let usd = format!("{}.{:02}", cents / 100, cents % 100);
+        let ask = |hints: Value| {
+            let key = till.rich(&usd);
+            let mut body = question(Caller::Chat, "Proceed", &hints, false);
+            body["max_completion_tokens"] = json!(1_000);
+            let answer = send(&gateway, &key, Caller::Chat, &body);
+            (answer, till.stand(&key))
+        };
+        sandbox.forget();
+        let before = upstream.got().len();
+        let (answer, stand) = ask(json!({}));
+        if answer.status() == 200 {
+            assert!(enough_for_one > 0, "one answer costs as much as two");
+            return;
+        }
+        assert_eq!(answer.status(), 402, "{}", answer.text());
+        assert_eq!((stand.spent, stand.held), (0, 0));
+        assert_eq!(asked(&sandbox), [""; 0]);
+        assert_eq!(upstream.got().len(), before);
+        let (alone, _) = ask(json!({ "stakes_usd": 0 }));
+        enough_for_one += u32::from(alone.status() == 200);
+    }
+    panic!("a dollar is enough for two answers");
+}
+
+#[test]
+fn no_second_model_is_asked_where_less_is_at_stake_or_the_owner_does_not_want_it() {
+    let sandbox = Sandbox::start();
+    let upstream = second("Abort");
+    let wanted = settings(&sandbox, &upstream);
+    let mut off = wanted.clone();
+    off["inference"] = json!({});
+    for (config, hints) in [
+        (&wanted, json!({ "stakes_usd": 1000 })),
+        (&wanted, json!({ "stakes_usd": null })),
+        (&wanted, json!({ "subsystem": "operator" })),
+        (&off, json!({})),
+    ] {
+        let gateway = Gateway::start(config);
+        let body = question(Caller::Chat, "Proceed", &hints, false);
+        let answer = gateway.send(&Request::json(Caller::Chat.path(), &body));
+        assert_eq!(answer.status(), 200, "{hints}: {}", answer.text());
+        assert_eq!(answer.header("x-bardo-verification"), None, "{hints}");
+        let told = answer.header("x-bardo-warnings").unwrap_or_default();
+        let is_told = told.contains("`stakes_usd` has no effect");
+        assert_eq!(is_told, std::ptr::eq(config, &off), "{hints} {told}");
+    }
+    assert_eq!(upstream.got().len(), 0);
+}
