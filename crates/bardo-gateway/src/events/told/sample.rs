@@ -43,13 +43,6 @@ fn routing() -> Routing {
             effort: Some(Effort::High),
             structured: true,
             cached: true,
-            verification: Some(Box::new(Verification {
-                result: VerificationResult::Disagreed,
-                other: RequestId::parse("req_1_verify").ok(),
-                other_model: Some("gpt-6-sol".into()),
-                is_second: false,
-                delivered: true,
-            })),
             degraded: vec![Degradation::new("min_p", "min_p -> top_p")],
         }),
         schema: Some(SchemaOutcome {
@@ -117,6 +110,13 @@ pub(crate) fn sample() -> Receipt {
             balance: None,
         },
         cache: "hash".into(),
+        verification: Some(Box::new(Verification {
+            result: VerificationResult::Disagreed,
+            other: RequestId::parse("req_1_verify").ok(),
+            other_model: Some("gpt-6-sol".into()),
+            is_second: false,
+            delivered: true,
+        })),
         degraded: Vec::new(),
         optimizations: Vec::new(),
         routing: Some(Box::new(routing())),
