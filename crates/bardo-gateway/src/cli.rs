@@ -73,7 +73,7 @@ enum Verb {
     },
     /// Sum requests, tokens and costs over all accounts, by key, day, model and more.
     Usage(Box<usage::UsageArgs>),
-    /// List requests with an unknown outcome, and settle them.
+    /// List requests with an unknown outcome, and charge or release them.
     Reconcile(balance::ReconcileArgs),
     /// Print a completion script for a shell.
     Completions {

@@ -53,7 +53,7 @@ pub(super) struct DepositArgs {
 pub(super) struct ReconcileArgs {
     #[command(flatten)]
     common: Common,
-    /// Id of the request to settle [default: list all requests with an unknown outcome].
+    /// Id of the request to decide on [default: list all requests with an unknown outcome].
     #[arg(long, value_name = "REQUEST", requires = "decision")]
     request: Option<String>,
     /// Release the hold: the provider did not bill the request.

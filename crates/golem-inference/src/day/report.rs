@@ -204,7 +204,7 @@ fn head(out: &mut String, day: &Day, wall: Duration) {
         out,
         "\nA Golem's day: {} ticks in {:.1} s ({place})\n\n\
          heartbeat   {} ticks without a model (T0, {} %), {} for a small one (T1), {} for a strong one (T2)\n\
-         \x20           System 1 settled {} %; {} ticks went on to T2 because T1 was not sure\n\
+         \x20           System 1 decided {} %; {} ticks went on to T2 because T1 was not sure\n\
          life        vitality {first:.2} in the morning, {last:.2} in the end{}\n\
          requests    {} sent, {} at T0\n",
         counts.ticks(),
