@@ -26,6 +26,7 @@ fn a_receipt_with_everything_tells_every_event_in_order() {
             "inference.profile_applied",
             "inference.profile_degraded",
             "inference.provider_fallback",
+            "routing.warning",
             "inference.cache_hit",
             "inference.cache_stats",
             "inference.reasoning_captured",
@@ -33,6 +34,7 @@ fn a_receipt_with_everything_tells_every_event_in_order() {
             "inference.schema_validated",
             "routing.warning",
             "owner.message",
+            "inference.verification",
             "inference.token",
             "inference.token",
             "inference.end",
@@ -80,6 +82,8 @@ fn a_request_of_a_plain_client_tells_its_begin_and_end_alone() {
     receipt.cache = "bypass".into();
     receipt.usage = None;
     receipt.attempts.truncate(1);
+    receipt.passed_over.clear();
+    receipt.verification = None;
     let all = events(&receipt, None);
     assert_eq!(all.len(), 2);
     assert_eq!((all[0].0, all[1].0), ("inference.start", "inference.end"));
