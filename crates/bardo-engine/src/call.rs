@@ -87,7 +87,7 @@ impl Call {
         }
     }
 
-    /// The same question as a request of its own, which only its own id names.
+    /// A copy of the request under another id. The caller's own id stays with this one.
     pub(crate) fn again_as(&self, request_id: RequestId) -> Self {
         Self {
             request_id,

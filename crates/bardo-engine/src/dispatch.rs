@@ -20,7 +20,7 @@ use crate::failure::{Failure, RetryDecision};
 use crate::health::{CallPermit, CircuitCheck, CircuitKey};
 use crate::leg::Grant;
 use crate::lifecycle::{Lifecycle, Reserved, Sent};
-use crate::plan::{Plan, Rejected};
+use crate::plan::{Plan, UnfitBackend};
 use crate::received::Task;
 use crate::reserve::Funded;
 use crate::retry;
@@ -77,7 +77,7 @@ struct Failover<'a> {
     /// Nobody may be asked any more.
     over: bool,
     /// The backends that cannot take the request at all.
-    rejected: Vec<Rejected>,
+    rejected: Vec<UnfitBackend>,
     last: Option<UpstreamFailure>,
     /// A provider answered, and its answer must not be handed over.
     withheld: Option<EngineError>,
@@ -197,7 +197,7 @@ impl<'a> Failover<'a> {
             // Another backend may take what this one cannot.
             Err(error) => {
                 let leg = &self.plan.legs()[index];
-                self.rejected.push(Rejected::leg(index, leg, error));
+                self.rejected.push(UnfitBackend::leg(index, leg, error));
                 return None;
             }
         };

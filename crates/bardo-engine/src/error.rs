@@ -212,7 +212,7 @@ pub enum EngineError {
     /// A second model has to verify the decision, and none did.
     #[error("no second model verified this decision: {reason}")]
     Unverified {
-        /// Why not.
+        /// The reason, without the words of a provider.
         reason: String,
         /// The first model was asked, and what its provider bills is charged.
         is_sent: bool,

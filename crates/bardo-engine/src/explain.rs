@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::header_lists::degraded_list;
 use crate::leg::{Grant, Leg};
-use crate::plan::{Plan, Rejected};
+use crate::plan::{Plan, UnfitBackend};
 use crate::received::Received;
 use crate::routing::Question;
 use crate::shape::shape;
@@ -101,7 +101,7 @@ impl Engine {
             let shaped = match shape(call, leg, Grant::default(), plan.said(), &self.memory) {
                 Ok(shaped) => shaped,
                 Err(error) => {
-                    rejected.push(Rejected::leg(index, leg, error));
+                    rejected.push(UnfitBackend::leg(index, leg, error));
                     continue;
                 }
             };

@@ -7,7 +7,7 @@ use bardo_access::Admission;
 use bardo_types::ids::RequestId;
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::TeeEvidence;
-use bardo_types::receipt::{PassedOver, PaymentMode, Receipt, Verification};
+use bardo_types::receipt::{DecisionVerification, PassedOver, PaymentMode, Receipt};
 
 use crate::header_lists::{degraded_list, warnings_list};
 use crate::record::RequestRecord;
@@ -84,7 +84,7 @@ impl Figures {
 }
 
 /// What a second model said, such as `agreed; request_id=req_1_verify`.
-fn verified(verification: &Verification) -> String {
+fn verified(verification: &DecisionVerification) -> String {
     let mut text = verification.result.as_str().to_owned();
     if let Some(other) = &verification.other {
         text.push_str("; request_id=");

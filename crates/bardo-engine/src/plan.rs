@@ -34,11 +34,11 @@ pub(crate) struct Plan {
     /// Said where it is not what the caller asked for.
     said: Vec<Degradation>,
     /// The chosen candidates that cannot be legs.
-    rejected: Vec<Rejected>,
+    rejected: Vec<UnfitBackend>,
 }
 
 /// A candidate that cannot take the request.
-pub(crate) struct Rejected {
+pub(crate) struct UnfitBackend {
     /// The number of legs before it in the order.
     pub(crate) place: usize,
     pub(crate) candidate: Candidate,
@@ -47,7 +47,7 @@ pub(crate) struct Rejected {
     pub(crate) error: EngineError,
 }
 
-impl Rejected {
+impl UnfitBackend {
     /// The leg at an index of a plan that cannot take the request.
     pub(crate) fn leg(index: usize, leg: &Leg, error: EngineError) -> Self {
         Self {
@@ -154,7 +154,7 @@ impl Plan {
     }
 
     /// The chosen candidates that cannot be legs, in order.
-    pub(crate) fn take_rejected(&mut self) -> Vec<Rejected> {
+    pub(crate) fn take_rejected(&mut self) -> Vec<UnfitBackend> {
         std::mem::take(&mut self.rejected)
     }
 
@@ -286,7 +286,7 @@ impl Engine {
             match self.leg(call, routed.as_ref(), candidate.clone()) {
                 Ok(leg) => legs.push(Arc::new(leg)),
                 // Another backend may take what this one cannot.
-                Err(error) => rejected.push(Rejected {
+                Err(error) => rejected.push(UnfitBackend {
                     place: legs.len(),
                     backend: call.snapshot().endpoint(&candidate).name.clone(),
                     candidate,

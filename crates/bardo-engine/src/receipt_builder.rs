@@ -10,8 +10,8 @@ use bardo_types::Degradation;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::receipt::{
-    Amounts, Attempt, AttemptFailure, Outcome, PassedOver, PaymentMode, Receipt, SchemaOutcome,
-    Timings, Verification,
+    Amounts, Attempt, AttemptFailure, DecisionVerification, Outcome, PassedOver, PaymentMode,
+    Receipt, SchemaOutcome, Timings,
 };
 use bardo_types::usage::Usage;
 use bardo_wire::codec::Observed;
@@ -253,7 +253,7 @@ impl ReceiptBuilder {
     }
 
     /// Notes what a second model said of the answer, or that it is the second model's.
-    pub(crate) fn verified(&mut self, verification: Verification) {
+    pub(crate) fn verified(&mut self, verification: DecisionVerification) {
         self.receipt.verification = Some(Box::new(verification));
     }
 

@@ -11,7 +11,7 @@ use bardo_providers::Endpoint;
 use bardo_types::Degradation;
 use bardo_types::fault::Fault;
 use bardo_types::money::MicroUsd;
-use bardo_types::receipt::{Outcome, PassedOver, Receipt, Verification};
+use bardo_types::receipt::{DecisionVerification, Outcome, PassedOver, Receipt};
 use bardo_types::usage::Usage;
 use bardo_wire::codec::Observed;
 use bytes::Bytes;
@@ -237,7 +237,7 @@ impl RequestRecord {
     }
 
     /// Notes what a second model said of the answer, or that it is the second model's.
-    pub(crate) fn verified(&mut self, verification: Verification) {
+    pub(crate) fn verified(&mut self, verification: DecisionVerification) {
         self.receipt.verified(verification);
     }
 

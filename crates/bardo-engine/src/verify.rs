@@ -13,7 +13,7 @@ use bardo_types::hints::RouteHints;
 use bardo_types::ids::RequestId;
 use bardo_types::model::Service;
 use bardo_types::money::MicroUsd;
-use bardo_types::receipt::{Verification, VerificationResult};
+use bardo_types::receipt::{DecisionVerification, VerificationResult};
 
 use crate::answer::{Answer, BOOKS_WAIT, Delivering};
 use crate::call::Call;
@@ -99,7 +99,9 @@ impl Engine {
         // The other backends stay with the first request.
         let backend = second.first().candidate.backend;
         let kept = second.kept(|leg| leg.candidate.backend == backend && leg.holds_back(call));
-        kept.ok_or_else(|| unavailable("the second model cannot be held to the schema"))
+        kept.ok_or_else(|| {
+            unavailable("the answer of the second model cannot be checked against the schema")
+        })
     }
 
     /// Asks the first model alone. Its answer says that it is not verified.
@@ -149,7 +151,7 @@ impl Engine {
         let delivers = is_verified || accepts;
         let about = |other: &Delivering, is_second: bool| {
             let receipt = other.record().receipt();
-            Verification {
+            DecisionVerification {
                 result,
                 other: Some(receipt.request_id.clone()),
                 other_model: Some(Arc::clone(&receipt.model)),
@@ -188,7 +190,7 @@ impl Engine {
         accepts: bool,
     ) -> Result<Answer, EngineError> {
         only.note(|record| {
-            record.verified(Verification {
+            record.verified(DecisionVerification {
                 is_second,
                 delivered: accepts,
                 ..alone()
@@ -282,8 +284,8 @@ fn accepts_degraded(call: &Call) -> bool {
 }
 
 /// No second request was answered.
-fn alone() -> Verification {
-    Verification {
+fn alone() -> DecisionVerification {
+    DecisionVerification {
         result: VerificationResult::Unavailable,
         other: None,
         other_model: None,

@@ -367,14 +367,7 @@ impl From<EngineError> for Problem {
                 );
                 Self::new(ErrorCode::SchemaViolated, message).for_good()
             }
-            EngineError::Unverified { is_sent, .. } => {
-                let message = if is_sent {
-                    format!("{message}. No answer is delivered, and the cost of those that were made is charged; send `accept_degraded: true` to take an unverified answer")
-                } else {
-                    format!("{message}. Nothing was sent to a provider; send `accept_degraded: true` to take an unverified answer")
-                };
-                Self::new(ErrorCode::VerificationUnavailable, message).for_good()
-            }
+            EngineError::Unverified { is_sent, .. } => Self::unverified(&message, is_sent),
             EngineError::Busy => {
                 let message = format!("{message}; try again later");
                 Self::new(ErrorCode::Busy, message).retry_after(1_000)

@@ -229,7 +229,7 @@ impl VerificationResult {
 
 /// The verification of an answer by a second model, as the receipts of both requests have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verification {
+pub struct DecisionVerification {
     /// What came of it.
     pub result: VerificationResult,
     /// The other request of the pair; `None` where none was sent.
@@ -313,7 +313,7 @@ pub struct Receipt {
     /// `hash`, `semantic`, `miss` or `bypass`.
     pub cache: Cow<'static, str>,
     /// The verdict of a second model; `None` where no second model was to be called.
-    pub verification: Option<Box<Verification>>,
+    pub verification: Option<Box<DecisionVerification>>,
     /// The requested features that the answer lacks.
     pub degraded: Vec<Degradation>,
     /// The measures that made the answer cheaper.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bardo_types::calendar::rfc3339;
 use bardo_types::money::MicroUsd;
 use bardo_types::receipt::{
-    Attempt, AttemptPayment, ProviderPayment, Receipt, Verification, VerificationResult,
+    Attempt, AttemptPayment, DecisionVerification, ProviderPayment, Receipt, VerificationResult,
 };
 use bardo_types::usage::Usage;
 
@@ -200,7 +200,7 @@ fn write_cost(receipt: &Receipt, object: &mut Object<'_>) {
         .set("balance", amounts.balance);
 }
 
-fn write_verification(verification: &Verification, object: &mut Object<'_>) {
+fn write_verification(verification: &DecisionVerification, object: &mut Object<'_>) {
     object
         .set("result", verification.result.as_str())
         .set(

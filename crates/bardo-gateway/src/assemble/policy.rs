@@ -84,7 +84,7 @@ pub(super) fn web_search_budget(config: &Config) -> MicroUsd {
     budget.map_or(USUAL_BUDGET, amount)
 }
 
-/// What has to be at stake for a second model to verify a decision; `None`: none does.
+/// The amount at stake above which a second model verifies a decision; `None`: none does.
 pub(super) fn verify_above(config: &Config) -> Option<MicroUsd> {
     config.inference.verify_above_usd.as_ref().map(amount)
 }

@@ -10,6 +10,19 @@ use crate::explain::code;
 const SPOKEN_OF: usize = 8;
 
 impl Problem {
+    /// No second model verified the decision that the request asks for.
+    pub(super) fn unverified(message: &str, is_sent: bool) -> Self {
+        let cost = if is_sent {
+            "No answer is delivered, and the cost of the answers that were made is charged"
+        } else {
+            "Nothing was sent to a provider"
+        };
+        let message = format!(
+            "{message}. {cost}; send `accept_degraded: true` to accept an unverified answer"
+        );
+        Self::new(ErrorCode::VerificationUnavailable, message).for_good()
+    }
+
     /// The model's name means nothing here.
     pub(super) fn no_route(no_route: NoRoute, message: &str) -> Self {
         let meant = |nearest: Option<String>| {

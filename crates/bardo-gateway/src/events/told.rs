@@ -3,7 +3,7 @@
 use bardo_types::calendar::rfc3339;
 use bardo_types::feature::Feature;
 use bardo_types::model::Tier;
-use bardo_types::receipt::{Outcome, Receipt, Routing, Verification, VerificationResult};
+use bardo_types::receipt::{DecisionVerification, Outcome, Receipt, Routing, VerificationResult};
 use bardo_types::usage::Usage;
 use serde_json::{Map, Value, json};
 
@@ -121,7 +121,7 @@ fn start(receipt: &Receipt) -> Value {
     })
 }
 
-fn verified(receipt: &Receipt, verification: &Verification) -> Value {
+fn verified(receipt: &Receipt, verification: &DecisionVerification) -> Value {
     json!({
         "subsystem": subsystem(receipt),
         "model": &*receipt.model,

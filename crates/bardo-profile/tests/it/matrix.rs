@@ -20,23 +20,23 @@ use crate::sandbox::Connection;
 /// A feature, as a request uses it.
 struct Probe {
     feature: &'static str,
-    /// Text that the body has if the feature is sent.
-    marker: &'static str,
+    /// Texts of which the body has one if the feature is sent.
+    markers: &'static [&'static str],
     /// Names of the losses if it is not.
     lost: &'static [&'static str],
     change: fn(&mut ChatRequest),
 }
 
-const PROBES: [Probe; 7] = [
+const PROBES: [Probe; 8] = [
     Probe {
         feature: "tools",
-        marker: "look_up",
+        markers: &["look_up"],
         lost: &["tools"],
         change: |request| request.tools = vec![lookup()],
     },
     Probe {
         feature: "structured_outputs",
-        marker: "verdict_member",
+        markers: &["verdict_member"],
         lost: &["response_format", "structured_outputs", "output_format"],
         change: |request| {
             let schema = r#"{"type":"object","properties":{"verdict_member":{"type":"string"}},"required":["verdict_member"],"additionalProperties":false}"#;
@@ -50,7 +50,7 @@ const PROBES: [Probe; 7] = [
     },
     Probe {
         feature: "vision",
-        marker: PIXEL,
+        markers: &[PIXEL],
         lost: &["images", "vision"],
         change: |request| {
             show(
@@ -65,19 +65,19 @@ const PROBES: [Probe; 7] = [
     },
     Probe {
         feature: "documents",
-        marker: PAGE,
+        markers: &[PAGE],
         lost: &["documents"],
         change: |request| show(request, document(false)),
     },
     Probe {
         feature: "citations",
-        marker: r#""citations":{"enabled":true}"#,
+        markers: &[r#""citations":{"enabled":true}"#],
         lost: &["citations"],
         change: |request| show(request, document(true)),
     },
     Probe {
         feature: "cache_marks",
-        marker: "cache_control",
+        markers: &["cache_control"],
         lost: &["cache_control"],
         change: |request| {
             let mut text = Text::new("A long preface.");
@@ -89,12 +89,18 @@ const PROBES: [Probe; 7] = [
     },
     Probe {
         feature: "predicted_outputs",
-        marker: "a likely answer",
+        markers: &["a likely answer"],
         lost: &["prediction", "predicted_outputs", "predicted_output"],
         change: |request| {
             let prediction = r#"{"type":"content","content":"a likely answer"}"#;
             request.prediction = RawJson::parse(prediction).ok();
         },
+    },
+    Probe {
+        feature: "web_search",
+        markers: &["web_search", "google_search", "googleSearch", "\"plugins\""],
+        lost: &["web_search", "web_search_options"],
+        change: |request| request.web_search = Some(true),
     },
 ];
 
@@ -153,7 +159,7 @@ fn each_feature_is_sent_as_the_matrix_says_or_named_as_lost_and_the_service_take
                 continue;
             };
             let body = String::from_utf8_lossy(&encoded.body);
-            let is_sent = body.contains(probe.marker);
+            let is_sent = probe.markers.iter().any(|marker| body.contains(marker));
             let is_lost = encoded
                 .degraded
                 .iter()

@@ -10,8 +10,8 @@ use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::phase::Phase;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
-    Amounts, Attempt, AttemptFailure, AttemptPayment, Outcome, PassedOver, PaymentMode,
-    ProviderPayment, Receipt, Routing, SchemaOutcome, SentProfile, Timings, Verification,
+    Amounts, Attempt, AttemptFailure, AttemptPayment, DecisionVerification, Outcome, PassedOver,
+    PaymentMode, ProviderPayment, Receipt, Routing, SchemaOutcome, SentProfile, Timings,
     VerificationResult,
 };
 use bardo_types::usage::Usage;
@@ -86,7 +86,7 @@ fn receipt() -> Receipt {
             balance: Some(MicroUsd::new(9_998_800)),
         },
         cache: "bypass".into(),
-        verification: Some(Box::new(Verification {
+        verification: Some(Box::new(DecisionVerification {
             result: VerificationResult::Disagreed,
             other: RequestId::parse("req_1_verify").ok(),
             other_model: Some("gpt-6-sol".into()),

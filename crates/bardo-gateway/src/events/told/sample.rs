@@ -10,8 +10,8 @@ use bardo_types::model::{Dialect, Effort, Tier};
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
-    Amounts, Attempt, AttemptFailure, Outcome, PassedOver, PaymentMode, ProviderPayment, Receipt,
-    Routing, SchemaOutcome, SentProfile, Timings, Verification, VerificationResult,
+    Amounts, Attempt, AttemptFailure, DecisionVerification, Outcome, PassedOver, PaymentMode,
+    ProviderPayment, Receipt, Routing, SchemaOutcome, SentProfile, Timings, VerificationResult,
 };
 use bardo_types::usage::Usage;
 
@@ -110,7 +110,7 @@ pub(crate) fn sample() -> Receipt {
             balance: None,
         },
         cache: "hash".into(),
-        verification: Some(Box::new(Verification {
+        verification: Some(Box::new(DecisionVerification {
             result: VerificationResult::Disagreed,
             other: RequestId::parse("req_1_verify").ok(),
             other_model: Some("gpt-6-sol".into()),
