@@ -97,7 +97,7 @@ const PROBES: [Probe; 8] = [
         },
     },
     Probe {
-        feature: "web_search",
+        feature: "profile_search",
         markers: &["web_search", "google_search", "googleSearch", "\"plugins\""],
         lost: &["web_search", "web_search_options"],
         change: |request| request.web_search = Some(true),
