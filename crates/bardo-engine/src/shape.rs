@@ -10,7 +10,7 @@ use bardo_types::Degradation;
 use bardo_types::chat::{ChatRequest, ThinkingMode};
 use bardo_types::model::{Dialect, Service, ToolFormat};
 use bardo_types::privacy::SecurityClass;
-use bardo_wire::codec::{DecodeContext, ReplyContext, Target};
+use bardo_wire::codec::{DecodeContext, Encoded, ReplyContext, Target};
 use bardo_wire::json::scan;
 use bardo_wire::splice::{Edit, splice};
 use bardo_wire::{anthropic, chat, marks, table, textual};
@@ -358,19 +358,7 @@ fn written_anew(
     };
     refuse_unseen_images(&request, candidate)?;
     refuse_foreign_blocks_alone(&request, dialect)?;
-    let mut encoded = if matches!(capabilities.tool_format, ToolFormat::Native) {
-        table::encode_request(dialect, &request, &target)?
-    } else {
-        let lowered = textual::lower(&request, capabilities.tool_format);
-        let mut encoded = table::encode_request(dialect, &lowered, &target)?;
-        if forces_a_tool(&request) {
-            encoded.degraded.push(Degradation::new(
-                "forced_tool_choice",
-                "the model calls tools in its text, so the choice is only an instruction",
-            ));
-        }
-        encoded
-    };
+    let mut encoded = encoded(dialect, &request, &target)?;
     encoded.degraded.extend(cap.map(|(_, said)| said));
     let id_seed = call
         .request_id()
@@ -411,6 +399,27 @@ fn written_anew(
         degraded: encoded.degraded,
         mode: AnswerMode::Transcode(Box::new(translation)),
     })
+}
+
+/// A request in the backend's dialect, with calls of tools as text where the model makes them so.
+fn encoded(
+    dialect: Dialect,
+    request: &ChatRequest,
+    target: &Target,
+) -> Result<Encoded, EngineError> {
+    let format = target.capabilities.tool_format;
+    if matches!(format, ToolFormat::Native) {
+        return Ok(table::encode_request(dialect, request, target)?);
+    }
+    let lowered = textual::lower(request, format);
+    let mut encoded = table::encode_request(dialect, &lowered, target)?;
+    if forces_a_tool(request) {
+        encoded.degraded.push(Degradation::new(
+            "forced_tool_choice",
+            "the model calls tools in its text, so the choice is only an instruction",
+        ));
+    }
+    Ok(encoded)
 }
 
 /// A body of ours without what the vendor refuses, and with its own names for the rest.

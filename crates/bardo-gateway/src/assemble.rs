@@ -1,5 +1,6 @@
 //! From settings to the world that the engine sees.
 
+mod address;
 mod policy;
 mod price;
 
@@ -20,6 +21,7 @@ use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::ProviderPayment;
 use bardo_types::secret::Secret;
 
+use self::address::{complete_path, usual_address};
 pub(crate) use self::policy::{notices, policy, profiles, tell_notices};
 use crate::config::{
     self, BACKENDS, BankrConfig, Config, DirectKey, DirectProvider, LimitsConfig, OwnerModelConfig,
@@ -199,22 +201,6 @@ const fn service_of(provider: DirectProvider) -> Service {
     }
 }
 
-const fn usual_address(service: Service, has_key: bool) -> Option<&'static str> {
-    match service {
-        Service::OpenAi => Some("https://api.openai.com/v1"),
-        Service::Anthropic => Some("https://api.anthropic.com"),
-        Service::Google => Some("https://generativelanguage.googleapis.com"),
-        Service::DeepSeek => Some("https://api.deepseek.com"),
-        Service::Local | Service::Compatible => None,
-        Service::OpenRouter => Some("https://openrouter.ai/api/v1"),
-        Service::Venice => Some("https://api.venice.ai/api/v1"),
-        Service::Bankr => Some("https://llm.bankr.bot/v1"),
-        // Two doors to one service: an account's key is known at the first alone.
-        Service::BlockRun if has_key => Some("https://api.blockrun.ai/v1"),
-        Service::BlockRun => Some("https://blockrun.ai/api/v1"),
-    }
-}
-
 fn direct(key: &DirectKey, index: usize, name: String) -> Result<AssembledBackend, String> {
     let service = service_of(key.provider);
     let vendor = key.vendor();
@@ -271,23 +257,7 @@ fn backend(
         format!("`{place}.base_url` is required, such as http://127.0.0.1:11434/v1 for Ollama")
     })?;
     let mut base = BaseUrl::parse(url).map_err(|error| format!("`{place}.base_url`: {error}"))?;
-    // People copy these addresses with or without the version that the service wants below it.
-    match service {
-        Service::Anthropic | Service::Google => {
-            for version in ["/v1", "/v1beta"] {
-                base.path = base
-                    .path
-                    .strip_suffix(version)
-                    .unwrap_or(&base.path)
-                    .to_owned();
-            }
-        }
-        Service::BlockRun if base.path.is_empty() && !key.is_empty() => base.path.push_str("/v1"),
-        Service::BlockRun if base.path.is_empty() => base.path.push_str("/api/v1"),
-        Service::BlockRun if base.path == "/api" => base.path.push_str("/v1"),
-        Service::Bankr if base.path.is_empty() => base.path.push_str("/v1"),
-        _ => {}
-    }
+    complete_path(&mut base.path, service, !key.is_empty());
     if matches!(config.api, Some(Dialect::Gemini | Dialect::Completions)) {
         return Err(format!(
             "`{place}.api` must be chat, responses or anthropic"

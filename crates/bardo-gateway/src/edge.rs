@@ -43,7 +43,7 @@ use crate::models;
 use crate::repeat::{self, IdempotencyOutcome};
 use crate::reply::{Behind, ReplyBody};
 use crate::request_id;
-use crate::route::{ApiRoute, percent_decoded, route};
+use crate::route::{ApiRoute, ReadRoute, percent_decoded, route};
 
 /// Limits towards callers; replaced as a whole by a reload.
 #[derive(Debug, Clone)]
@@ -159,76 +159,13 @@ impl Edge {
     ) -> Result<ApiReply, Problem> {
         check_head(&head.headers, self.policy.load().limits.max_header)?;
         check_host(head)?;
-        let is_anthropic = caller.dialect == Dialect::Anthropic;
         match found {
             ApiRoute::Work { task, detect, .. } => {
                 self.work(caller, task, detect, head, body).await
             }
             ApiRoute::Explain => self.explain(caller, head, body).await,
             ApiRoute::Health => Ok(self.health()),
-            ApiRoute::Models => {
-                self.authenticate(caller, &head.headers, Access::Read)
-                    .await?;
-                let list = models::list(self.engine.snapshot().roster(), is_anthropic);
-                Ok(json_reply(StatusCode::OK, list))
-            }
-            ApiRoute::Model(name) => {
-                self.authenticate(caller, &head.headers, Access::Read)
-                    .await?;
-                models::one(self.engine.snapshot().roster(), &name, is_anthropic)
-                    .map(|model| json_reply(StatusCode::OK, model))
-                    .ok_or_else(|| Problem::model_not_found(&name))
-            }
-            ApiRoute::Balance => {
-                let principal = self
-                    .authenticate(caller, &head.headers, Access::Read)
-                    .await?;
-                let balance = account::balance(&*self.ledger, &principal).await?;
-                Ok(json_reply(StatusCode::OK, balance))
-            }
-            ApiRoute::Usage => {
-                let principal = self
-                    .authenticate(caller, &head.headers, Access::Read)
-                    .await?;
-                let now_ms = SystemClock.now_ms();
-                let query = head.uri.query();
-                let snapshot = self.engine.snapshot();
-                let usage =
-                    account::usage(&*self.ledger, &principal, query, now_ms, &snapshot).await?;
-                Ok(json_reply(StatusCode::OK, usage))
-            }
-            ApiRoute::Caps => {
-                let principal = self
-                    .authenticate(caller, &head.headers, Access::Read)
-                    .await?;
-                let snapshot = self.engine.snapshot();
-                let now_ms = SystemClock.now_ms();
-                let (keys, ledger) = (&*self.keys, &*self.ledger);
-                let caps =
-                    account::caps::show(keys, ledger, &principal, now_ms, &snapshot.router).await?;
-                Ok(json_reply(StatusCode::OK, caps))
-            }
             ApiRoute::ChangeCaps => self.change_caps(caller, &head.headers, body).await,
-            ApiRoute::Receipt(id) => {
-                let principal = self
-                    .authenticate(caller, &head.headers, Access::Read)
-                    .await?;
-                let receipt = account::receipt(&*self.ledger, &principal, &id).await?;
-                Ok(whole(receipt.into()))
-            }
-            ApiRoute::Events => {
-                let principal = self
-                    .authenticate(caller, &head.headers, Access::Read)
-                    .await?;
-                let heartbeat = self.policy.load().limits.heartbeat;
-                let list = account::parameter(head.uri.query(), "events").map(percent_decoded);
-                let filter =
-                    Filter::parse(list.as_deref()).map_err(|name| Problem::no_event(&name))?;
-                let feed = self.bus.follow(principal.account, filter, heartbeat);
-                let mut reply = Response::new(ReplyBody::Feed(feed));
-                event_stream(reply.headers_mut());
-                Ok(reply)
-            }
             ApiRoute::WrongMethod(allowed) => {
                 let problem = Problem::method_not_allowed(&head.method, allowed);
                 let mut reply = refuse(caller, &problem);
@@ -239,7 +176,54 @@ impl Edge {
             }
             ApiRoute::Unknown => home::page(&head.method, head.uri.path(), &head.headers)
                 .ok_or_else(|| Problem::unknown_endpoint(&head.method, head.uri.path())),
+            ApiRoute::Read(found) => {
+                let principal = self
+                    .authenticate(caller, &head.headers, Access::Read)
+                    .await?;
+                self.show(caller.dialect, principal, found, head).await
+            }
         }
+    }
+
+    /// Answers a caller who reads and spends nothing.
+    async fn show(
+        &self,
+        dialect: Dialect,
+        principal: Principal,
+        found: ReadRoute,
+        head: &http::request::Parts,
+    ) -> Result<ApiReply, Problem> {
+        let is_anthropic = dialect == Dialect::Anthropic;
+        let (now_ms, query) = (SystemClock.now_ms(), head.uri.query());
+        let snapshot = self.engine.snapshot();
+        let (keys, ledger) = (&*self.keys, &*self.ledger);
+        let shown = match found {
+            ReadRoute::Models => models::list(snapshot.roster(), is_anthropic),
+            ReadRoute::Model(name) => models::one(snapshot.roster(), &name, is_anthropic)
+                .ok_or_else(|| Problem::model_not_found(&name))?,
+            ReadRoute::Balance => account::balance(ledger, &principal).await?,
+            ReadRoute::Usage => {
+                account::usage(ledger, &principal, query, now_ms, &snapshot).await?
+            }
+            ReadRoute::Caps => {
+                account::caps::show(keys, ledger, &principal, now_ms, &snapshot.router).await?
+            }
+            ReadRoute::Receipt(id) => {
+                let receipt = account::receipt(ledger, &principal, &id).await?;
+                return Ok(whole(receipt.into()));
+            }
+            ReadRoute::Events => {
+                let heartbeat = self.policy.load().limits.heartbeat;
+                let list = account::parameter(query, "events").map(percent_decoded);
+                let filter =
+                    Filter::parse(list.as_deref()).map_err(|name| Problem::no_event(&name))?;
+                let feed = self.bus.follow(principal.account, filter, heartbeat);
+                let mut reply = Response::new(ReplyBody::Feed(feed));
+                event_stream(reply.headers_mut());
+                return Ok(reply);
+            }
+        };
+        Ok(json_reply(StatusCode::OK, shown))
     }
 
     async fn change_caps(

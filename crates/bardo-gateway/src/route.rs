@@ -18,6 +18,21 @@ pub(crate) enum ApiRoute {
     },
     /// Why a request would go where it would go.
     Explain,
+    /// Something that the caller reads.
+    Read(ReadRoute),
+    /// New caps for the caller's key.
+    ChangeCaps,
+    /// Alive, ready, or both.
+    Health,
+    /// A known path with another method.
+    WrongMethod(&'static str),
+    /// A path without a route.
+    Unknown,
+}
+
+/// An endpoint that spends nothing and takes every key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ReadRoute {
     /// The list of models.
     Models,
     /// A single model.
@@ -28,18 +43,10 @@ pub(crate) enum ApiRoute {
     Usage,
     /// The caps of the caller's key.
     Caps,
-    /// New caps for the caller's key.
-    ChangeCaps,
     /// The feed of events.
     Events,
     /// The receipt of one request.
     Receipt(String),
-    /// Alive, ready, or both.
-    Health,
-    /// A known path with another method.
-    WrongMethod(&'static str),
-    /// A path without a route.
-    Unknown,
 }
 
 /// The path below the version: `/v1/v1/messages/`, `/anthropic/v1/messages` and `/messages` all
@@ -88,14 +95,14 @@ pub(crate) fn route(method: &Method, path: &str) -> ApiRoute {
         "completions" => ApiRoute::WrongMethod("POST"),
         "route/explain" if method == Method::POST => ApiRoute::Explain,
         "route/explain" => ApiRoute::WrongMethod("POST"),
-        "models" if is_read(method) => ApiRoute::Models,
+        "models" if is_read(method) => ApiRoute::Read(ReadRoute::Models),
         "models" => ApiRoute::WrongMethod("GET"),
         "health/live" | "health/ready" | "healthz" | "health" | "health/liveliness"
         | "health/readiness" => ApiRoute::Health,
-        "balance" if is_read(method) => ApiRoute::Balance,
-        "usage" if is_read(method) => ApiRoute::Usage,
-        "events" if is_read(method) => ApiRoute::Events,
-        "caps" if is_read(method) => ApiRoute::Caps,
+        "balance" if is_read(method) => ApiRoute::Read(ReadRoute::Balance),
+        "usage" if is_read(method) => ApiRoute::Read(ReadRoute::Usage),
+        "events" if is_read(method) => ApiRoute::Read(ReadRoute::Events),
+        "caps" if is_read(method) => ApiRoute::Read(ReadRoute::Caps),
         "caps" if method == Method::POST => ApiRoute::ChangeCaps,
         "caps" => ApiRoute::WrongMethod("GET, POST"),
         "balance" | "usage" | "events" => ApiRoute::WrongMethod("GET"),
@@ -105,13 +112,13 @@ pub(crate) fn route(method: &Method, path: &str) -> ApiRoute {
 
 /// Places that end in a name.
 fn named(method: &Method, stem: &str) -> ApiRoute {
-    let (name, found): (&str, fn(String) -> ApiRoute) = match stem.split_once('/') {
-        Some(("models", name)) => (name, ApiRoute::Model),
-        Some(("receipts", name)) => (name, ApiRoute::Receipt),
+    let (name, found): (&str, fn(String) -> ReadRoute) = match stem.split_once('/') {
+        Some(("models", name)) => (name, ReadRoute::Model),
+        Some(("receipts", name)) => (name, ReadRoute::Receipt),
         _ => return ApiRoute::Unknown,
     };
     if is_read(method) && !name.is_empty() {
-        found(percent_decoded(name))
+        ApiRoute::Read(found(percent_decoded(name)))
     } else {
         ApiRoute::WrongMethod("GET")
     }
@@ -174,11 +181,11 @@ mod tests {
         );
         assert_eq!(
             route(&Method::GET, "/v1/models/anthropic%2Fclaude-opus-5.5"),
-            ApiRoute::Model("anthropic/claude-opus-5.5".into())
+            ApiRoute::Read(ReadRoute::Model("anthropic/claude-opus-5.5".into()))
         );
         assert_eq!(
             route(&Method::GET, "/v1/models/openai/gpt-5.5"),
-            ApiRoute::Model("openai/gpt-5.5".into())
+            ApiRoute::Read(ReadRoute::Model("openai/gpt-5.5".into()))
         );
         for path in [
             "/v1/route/explain",

@@ -169,15 +169,19 @@ fn serve(
     for thread in threads {
         let _ = thread.join();
     }
-    // Money is never dropped: what callers left behind is settled before the process ends.
+    end(runtime, &engine, patience);
+    Ok(())
+}
+
+/// Ends the process after its last request: settles all money that requests left behind, and drops
+/// background counts.
+fn end(runtime: tokio::runtime::Runtime, engine: &Engine, patience: Duration) {
     let settled = async { tokio::time::timeout(patience, engine.drain_settler()).await };
     if runtime.block_on(settled).is_err() {
         tracing::error!("the store does not answer; open holds stay until they expire");
     }
-    // Background counts are dropped.
     runtime.shutdown_timeout(RUNTIME_SHUTDOWN_TIMEOUT);
     tracing::info!("stopped");
-    Ok(())
 }
 
 /// The number of worker threads; 0 in the configuration: one for each core.
@@ -438,6 +442,18 @@ impl ProcessState {
                 }
             }
         }
+        let drain = loaded.config.server.drain.0;
+        Ok(self.drain(drain, stop, &mut signals).await)
+    }
+
+    /// Lets open requests finish, until a second signal or until `drain` has passed. Returns how long
+    /// to wait for the store.
+    async fn drain(
+        &self,
+        drain: Duration,
+        stop: &watch::Sender<StopPhase>,
+        signals: &mut Signals,
+    ) -> Duration {
         self.edge.draining.store(true, Ordering::Relaxed);
         self.edge.bus.close();
         let _ = stop.send(StopPhase::Drain);
@@ -445,13 +461,13 @@ impl ProcessState {
         let patience = tokio::select! {
             () = stop.closed() => SETTLE_TIMEOUT,
             () = signals.stop() => SETTLE_TIMEOUT_FORCED,
-            () = tokio::time::sleep(loaded.config.server.drain.0) => {
+            () = tokio::time::sleep(drain) => {
                 tracing::warn!("`server.drain` has passed; closing open requests");
                 SETTLE_TIMEOUT
             }
         };
         let _ = stop.send(StopPhase::Now);
-        Ok(patience)
+        patience
     }
 
     /// Waits a little for the lists of backends that callers are charged for: without their prices

@@ -1,6 +1,7 @@
 //! What comes of a stream: how far it is, and the bytes that are ready for its caller.
 
 use bardo_types::fault::Fault;
+use bardo_wire::codec::ErrorView;
 use bytes::{Bytes, BytesMut};
 
 /// The progress of a stream so far.
@@ -55,10 +56,20 @@ impl Output {
     }
 }
 
+/// The error that ends a stream, for the encoder of the caller's dialect.
+pub(super) fn error_view<'a>(fault: &'a Fault, request_id: &'a str) -> ErrorView<'a> {
+    ErrorView {
+        fault,
+        status: status_of(fault),
+        bardo_code: fault.error_code().as_str(),
+        request_id,
+    }
+}
+
 /// The status in the error that ends a stream. What a provider says of its own account (401, 403)
 /// or of the gateway's request is no fault of the caller's, so it is at least 500 unless the gateway
 /// itself ended the answer.
-pub(super) fn status_of(fault: &Fault) -> u16 {
+fn status_of(fault: &Fault) -> u16 {
     let status = fault.status.unwrap_or(502);
     if fault.own_code.is_some() {
         status

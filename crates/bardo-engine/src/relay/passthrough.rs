@@ -2,13 +2,13 @@
 
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::{Dialect, Service};
-use bardo_wire::codec::{ErrorView, Observed};
+use bardo_wire::codec::Observed;
 use bardo_wire::sse::{SseEvent, SseParser, event_end, missing_end};
 use bardo_wire::{chat, table};
 use bytes::{Bytes, BytesMut};
 
 use super::closing::Closing;
-use super::output::{Output, Progress, status_of};
+use super::output::{Output, Progress, error_view};
 use crate::answer_notes::AnswerNotes;
 use crate::events::{EVENT_MAX, EVENT_TOO_LARGE, failure_without_events};
 use crate::usage_figures::{self, UsageFigures, has_final_usage};
@@ -253,12 +253,7 @@ impl Passthrough {
 
     pub(super) fn fail(&mut self, fault: &Fault, out: &mut Output, request_id: &str) {
         out.push(std::mem::take(&mut self.held));
-        let view = ErrorView {
-            fault,
-            status: status_of(fault),
-            bardo_code: fault.error_code().as_str(),
-            request_id,
-        };
+        let view = error_view(fault, request_id);
         let mut end = Vec::new();
         with_event(&self.last, |last| {
             end = table::end_stream(self.dialect, &view, &self.seen, last.data);

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use bardo_types::chat::{ChatRequest, StreamEvent};
 use bardo_types::fault::Fault;
 use bardo_types::model::Dialect;
-use bardo_wire::codec::{ErrorView, ReplyContext, StreamEncoder};
+use bardo_wire::codec::{ReplyContext, StreamEncoder};
 use bardo_wire::table;
 
 use super::closing::Closing;
-use super::output::{Output, Progress, status_of};
+use super::output::{Output, Progress, error_view};
 use crate::answer_notes::AnswerNotes;
 use crate::answer_stages::AnswerStages;
 use crate::events::{EventReader, is_content};
@@ -123,12 +123,7 @@ impl Transcode {
     }
 
     pub(super) fn fail(&mut self, fault: &Fault, out: &mut Output, request_id: &str) {
-        let view = ErrorView {
-            fault,
-            status: status_of(fault),
-            bardo_code: fault.error_code().as_str(),
-            request_id,
-        };
+        let view = error_view(fault, request_id);
         self.encoder.fail(&view, &mut self.written);
         self.hand_on(out);
     }
