@@ -10,6 +10,7 @@
 pub mod codec;
 pub mod entry;
 pub mod flight;
+pub mod guard;
 pub mod key;
 pub mod policy;
 pub mod prefix;

@@ -1,0 +1,87 @@
+//! The guard of the semantic cache: decides from the words alone whether two requests may share an
+//! answer.
+//!
+//! Vectors of sentences place "turn on" beside "turn off" and 1,000 beside 10,000. The guard
+//! therefore reads both texts and compares what carries their meaning: numbers with units and
+//! signs, names, code, paths, negation, quantifiers, direction, person, tense, the kind of question
+//! and every remaining word. It is strict by construction: a word that occurs in one text alone
+//! separates the two, whether a table knows the word or not. Tables (`data/guard/*.txt`) only
+//! *join* wordings: spellings, phrases, inflections, synonyms, and words without content.
+//!
+//! [`Signature::of`] reads a text once, in linear time and without I/O. [`Signature::difference`]
+//! compares two signatures and explains the first difference in words, such as
+//! `number "10" against "1"`.
+
+mod atoms;
+mod compare;
+mod frame;
+mod number;
+mod scan;
+mod tables;
+mod words;
+
+pub use compare::Difference;
+
+use atoms::Atom;
+use frame::Frame;
+
+/// The longest text that is read, in bytes; longer texts are never equal to another.
+pub const TEXT_BYTES_MAX: usize = 2_048;
+/// The most meaningful words of a text; texts with more are never equal to another.
+pub const ATOMS_MAX: usize = 64;
+
+/// What carries the meaning of one text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    frame: Frame,
+    atoms: Vec<Atom>,
+    complete: bool,
+}
+
+impl Signature {
+    /// Reads a text. Texts above [`TEXT_BYTES_MAX`] or [`ATOMS_MAX`] are marked as too long.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        if text.len() > TEXT_BYTES_MAX {
+            return Self::too_long();
+        }
+        let tokens = words::rewritten(scan::tokens(text));
+        let (frame, tokens) = frame::read(tokens);
+        let atoms = atoms::build(&tokens);
+        if atoms.len() > ATOMS_MAX {
+            return Self::too_long();
+        }
+        Self {
+            frame,
+            atoms,
+            complete: true,
+        }
+    }
+
+    /// The first difference that forbids a shared answer; `None` when the texts may share one.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Option<Difference> {
+        if !(self.complete && other.complete) {
+            return Some(Difference::TooLong);
+        }
+        if self.atoms.is_empty() {
+            return Some(Difference::Empty);
+        }
+        compare::frames(&self.frame, &other.frame)
+            .or_else(|| compare::atoms(&self.atoms, &other.atoms))
+    }
+
+    fn too_long() -> Self {
+        Self {
+            frame: Frame::default(),
+            atoms: Vec::new(),
+            complete: false,
+        }
+    }
+}
+
+/// The first difference between two texts, or `None` when they may share an answer.
+#[must_use]
+pub fn difference(one: &str, other: &str) -> Option<Difference> {
+    Signature::of(one).difference(&Signature::of(other))
+}

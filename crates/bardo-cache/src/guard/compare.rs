@@ -1,0 +1,283 @@
+//! Compares two signatures and says what separates them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::atoms::{Atom, Role};
+use super::frame::{Ask, Frame};
+
+/// Why two texts must not share an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    /// A text is longer than the guard reads.
+    TooLong,
+    /// The texts have no word with content.
+    Empty,
+    /// Each text has a word that the other lacks.
+    Changed {
+        /// The class of the word in the first text, such as `number`.
+        class: &'static str,
+        /// The word of the first text.
+        one: String,
+        /// The word of the second text.
+        other: String,
+    },
+    /// One text has a word that the other lacks.
+    OnlyInOne {
+        /// The class of the word.
+        class: &'static str,
+        /// The word, in its base form.
+        word: String,
+    },
+    /// The words are equal and stand in different orders.
+    Order {
+        /// The word that comes first in the first text.
+        one: String,
+        /// The word that comes first in the second text.
+        other: String,
+    },
+    /// A word stands in different relations.
+    Relation {
+        /// The word.
+        word: String,
+        /// Its preposition in the first text.
+        one: &'static str,
+        /// Its preposition in the second text.
+        other: &'static str,
+    },
+    /// The active voice against the passive voice.
+    Voice {
+        /// The verb.
+        word: String,
+    },
+    /// The texts ask in different ways.
+    Question {
+        /// The question of the first text.
+        one: &'static str,
+        /// The question of the second text.
+        other: &'static str,
+    },
+    /// "can" against "should", or the future against the present.
+    Modality {
+        /// The modal verbs of the first text.
+        one: String,
+        /// The modal verbs of the second text.
+        other: String,
+    },
+    /// The past against the present.
+    Tense,
+    /// Different persons, or persons in different roles.
+    Person {
+        /// The persons of the first text.
+        one: String,
+        /// The persons of the second text.
+        other: String,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong => f.write_str("text too long to compare"),
+            Self::Empty => f.write_str("no words to compare"),
+            Self::Changed { class, one, other } => write!(f, "{class} \"{one}\" against \"{other}\""),
+            Self::OnlyInOne { class, word } => write!(f, "{class} \"{word}\" in one text only"),
+            Self::Order { one, other } => write!(f, "order of \"{one}\" and \"{other}\""),
+            Self::Relation { word, one, other } => write!(f, "\"{word}\" after \"{one}\" against \"{other}\""),
+            Self::Voice { word } => write!(f, "active against passive \"{word}\""),
+            Self::Question { one, other } => write!(f, "question \"{one}\" against \"{other}\""),
+            Self::Modality { one, other } => write!(f, "modality \"{one}\" against \"{other}\""),
+            Self::Tense => f.write_str("past against present"),
+            Self::Person { one, other } => write!(f, "person \"{one}\" against \"{other}\""),
+        }
+    }
+}
+
+/// The first difference between two frames.
+pub(super) fn frames(one: &Frame, other: &Frame) -> Option<Difference> {
+    if !asks_agree(one.ask, other.ask) {
+        return Some(Difference::Question {
+            one: one.ask.name(),
+            other: other.ask.name(),
+        });
+    }
+    if one.modals != other.modals {
+        return Some(Difference::Modality {
+            one: said(&one.modals),
+            other: said(&other.modals),
+        });
+    }
+    let past = |frame: &Frame| frame.past && !frame.present;
+    let present = |frame: &Frame| frame.present && !frame.past;
+    if past(one) && present(other) || present(one) && past(other) {
+        return Some(Difference::Tense);
+    }
+    persons(one, other)
+}
+
+fn asks_agree(one: Ask, other: Ask) -> bool {
+    one == other || matches!((one, other), (Ask::Nothing, Ask::What) | (Ask::What, Ask::Nothing))
+}
+
+fn said(words: &[&str]) -> String {
+    if words.is_empty() {
+        "none".to_owned()
+    } else {
+        words.join(" ")
+    }
+}
+
+/// "You" and "I" are one person where they are the only one; owners and third persons are not.
+fn persons(one: &Frame, other: &Frame) -> Option<Difference> {
+    let separate = |one: &[&str], other: &[&str]| {
+        Some(Difference::Person {
+            one: said(one),
+            other: said(other),
+        })
+    };
+    if one.others != other.others {
+        return separate(&one.others, &other.others);
+    }
+    let several = one.persons.len() > 1 || other.persons.len() > 1;
+    if several && one.persons != other.persons {
+        return separate(&one.persons, &other.persons);
+    }
+    let owned = !one.owners.is_empty() && !other.owners.is_empty();
+    if owned && one.owners != other.owners {
+        return separate(&one.owners, &other.owners);
+    }
+    None
+}
+
+/// The first difference between two lists of atoms.
+pub(super) fn atoms(one: &[Atom], other: &[Atom]) -> Option<Difference> {
+    let (pairs, left, right) = aligned(one, other);
+    if let Some(difference) = unmatched(&left, &right) {
+        return Some(difference);
+    }
+    for &(a, b) in &pairs {
+        let (a, b) = (&one[a], &other[b]);
+        if a.passive != b.passive {
+            return Some(Difference::Voice {
+                word: a.shown.clone(),
+            });
+        }
+    }
+    order(one, other, &pairs).or_else(|| {
+        pairs
+            .iter()
+            .map(|&(a, b)| (&one[a], &other[b]))
+            .find(|(a, b)| !roles_agree(a, b))
+            .map(|(a, b)| Difference::Relation {
+                word: a.shown.clone(),
+                one: a.role.name(),
+                other: b.role.name(),
+            })
+    })
+}
+
+/// Pairs of equal atoms in order, and what remains on each side.
+fn aligned<'a>(
+    one: &'a [Atom],
+    other: &'a [Atom],
+) -> (Vec<(usize, usize)>, Vec<&'a Atom>, Vec<&'a Atom>) {
+    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, atom) in other.iter().enumerate().rev() {
+        places.entry(&atom.key).or_default().push(at);
+    }
+    let (mut pairs, mut left) = (Vec::new(), Vec::new());
+    let mut used = vec![false; other.len()];
+    for (at, atom) in one.iter().enumerate() {
+        match places.get_mut(atom.key.as_str()).and_then(Vec::pop) {
+            Some(place) => {
+                used[place] = true;
+                pairs.push((at, place));
+            }
+            None => left.push(atom),
+        }
+    }
+    let right = other
+        .iter()
+        .zip(used)
+        .filter(|(_, used)| !used)
+        .map(|(atom, _)| atom)
+        .collect();
+    (pairs, left, right)
+}
+
+fn unmatched(left: &[&Atom], right: &[&Atom]) -> Option<Difference> {
+    let same_class = left.iter().find_map(|a| {
+        let b = right.iter().find(|b| b.class == a.class)?;
+        Some((a, b))
+    });
+    let any = left.first().zip(right.first());
+    if let Some((a, b)) = same_class.or(any) {
+        return Some(Difference::Changed {
+            class: a.class,
+            one: a.shown.clone(),
+            other: b.shown.clone(),
+        });
+    }
+    let only = left.first().or(right.first())?;
+    Some(Difference::OnlyInOne {
+        class: only.class,
+        word: only.shown.clone(),
+    })
+}
+
+fn order(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Difference> {
+    let compares = one.iter().any(|atom| atom.key == "differ");
+    for (at, &(a1, b1)) in pairs.iter().enumerate() {
+        for &(a2, b2) in &pairs[at + 1..] {
+            if b1 < b2 {
+                continue;
+            }
+            let first = (&one[a1], &other[b1]);
+            let second = (&one[a2], &other[b2]);
+            let free = may_move(first, second, b1 - b2)
+                || may_move(second, first, a2 - a1)
+                || compares
+                || alternatives(one, a1, a2) && alternatives(other, b2, b1);
+            if !free {
+                return Some(Difference::Order {
+                    one: one[a1].shown.clone(),
+                    other: one[a2].shown.clone(),
+                });
+            }
+        }
+    }
+    None
+}
+
+/// Whether a word may stand on the other side of another one.
+fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), distance: usize) -> bool {
+    let (a, b) = mover;
+    let apart = over.0.chunk != a.chunk && over.1.chunk != b.chunk;
+    let strong = |role: Role| !matches!(role, Role::Plain | Role::Of);
+    let phrase = apart && strong(a.role) && roles_agree(a, b) && strong(b.role);
+    let compound = distance <= 3
+        && match (a.role, b.role) {
+            (Role::Of, Role::Plain) | (Role::Plain, Role::Of) => true,
+            (Role::In | Role::For, Role::Plain) => over.1.chunk == b.chunk,
+            (Role::Plain, Role::In | Role::For) => over.0.chunk == a.chunk,
+            _ => false,
+        };
+    let time = a.class == "time" && over.0.class != "time";
+    phrase || compound || time
+}
+
+/// Two words joined by "or".
+fn alternatives(atoms: &[Atom], first: usize, second: usize) -> bool {
+    second == first + 1 && atoms[second].joined == Some("or")
+}
+
+fn roles_agree(a: &Atom, b: &Atom) -> bool {
+    use Role::{For, In, Of, Plain};
+    a.role == b.role
+        || match (a.role, b.role) {
+            (Plain | Of | In, Plain | Of | In) | (Of | In, For) | (For, Of | In) => true,
+            // A compound such as "router password".
+            (Plain, For) | (For, Plain) => false,
+            _ => false,
+        }
+}

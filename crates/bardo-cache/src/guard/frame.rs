@@ -1,0 +1,184 @@
+//! The frame of a text: the kind of question, modality, tense and persons.
+
+use super::scan::{Kind, Token};
+
+/// What a text asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Ask {
+    /// A command or a bare phrase.
+    #[default]
+    Nothing,
+    YesNo,
+    What,
+    How,
+    Why,
+    When,
+    Where,
+    Who,
+    HowMany,
+    HowMuch,
+    HowLong,
+    HowOften,
+}
+
+impl Ask {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "no question",
+            Self::YesNo => "yes or no",
+            Self::What => "what",
+            Self::How => "how",
+            Self::Why => "why",
+            Self::When => "when",
+            Self::Where => "where",
+            Self::Who => "who",
+            Self::HowMany => "how many",
+            Self::HowMuch => "how much",
+            Self::HowLong => "how long",
+            Self::HowOften => "how often",
+        }
+    }
+
+    fn of(word: &str) -> Option<Self> {
+        Some(match word {
+            "@what" | "what" | "which" => Self::What,
+            "@how" | "how" => Self::How,
+            "@why" | "why" => Self::Why,
+            "@when" => Self::When,
+            "@where" | "where" => Self::Where,
+            "@who" | "who" | "whom" | "whose" => Self::Who,
+            "@howmany" => Self::HowMany,
+            "@howmuch" => Self::HowMuch,
+            "@howlong" => Self::HowLong,
+            "@howoften" => Self::HowOften,
+            _ => return None,
+        })
+    }
+}
+
+/// What auxiliaries and pronouns say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Frame {
+    pub(super) ask: Ask,
+    /// "can", "should", "must", "will", sorted, each once.
+    pub(super) modals: Vec<&'static str>,
+    pub(super) past: bool,
+    pub(super) present: bool,
+    /// First and second person in the order of their first place.
+    pub(super) persons: Vec<&'static str>,
+    /// Owners: "my" or "your".
+    pub(super) owners: Vec<&'static str>,
+    /// "he" and "she", sorted, each once.
+    pub(super) others: Vec<&'static str>,
+}
+
+/// Reads the frame and returns the tokens without their question words and modals.
+pub(super) fn read(tokens: Vec<Token>) -> (Frame, Vec<Token>) {
+    let mut frame = Frame::default();
+    let mut asked = false;
+    let mut found: Vec<Token> = Vec::with_capacity(tokens.len());
+    let starts_with_aux = tokens
+        .iter()
+        .find(|token| token.kind != Kind::Break)
+        .is_some_and(|first| first.kind == Kind::Word && is_auxiliary(&first.text));
+    for at in 0..tokens.len() {
+        let token = &tokens[at];
+        if token.kind != Kind::Word {
+            found.push(token.clone());
+            continue;
+        }
+        let word = token.text.as_str();
+        if let Some(ask) = question(&tokens, at) {
+            let weak = !asked || frame.ask == Ask::What && found.iter().all(|t| t.kind == Kind::Break);
+            if weak {
+                frame.ask = ask;
+                asked = true;
+                found.push(Token::new(Kind::Break, ""));
+            } else if !matches!(word, "what" | "which" | "who" | "whom" | "whose" | "@what") {
+                found.push(Token::word(word.trim_start_matches('@')));
+            }
+            continue;
+        }
+        frame.auxiliary(word);
+        frame.person(word);
+        match modal(word) {
+            Some(modal) => {
+                add(&mut frame.modals, modal);
+                found.push(Token::word("@aux"));
+            }
+            None => found.push(token.clone()),
+        }
+    }
+    if !asked && starts_with_aux {
+        frame.ask = Ask::YesNo;
+    }
+    frame.ease();
+    (frame, found)
+}
+
+/// The question word at a place; "when" asks only before an auxiliary.
+fn question(tokens: &[Token], at: usize) -> Option<Ask> {
+    let word = tokens[at].text.as_str();
+    if word == "when" {
+        let next = tokens.get(at + 1)?;
+        let asks = next.kind == Kind::Word && is_auxiliary(&next.text);
+        return asks.then_some(Ask::When);
+    }
+    Ask::of(word)
+}
+
+fn is_auxiliary(word: &str) -> bool {
+    matches!(
+        word,
+        "is" | "are" | "am" | "was" | "were" | "do" | "does" | "did" | "has" | "have" | "had"
+    ) || modal(word).is_some()
+}
+
+fn modal(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "can" | "could" | "may" | "might" | "@can" => "can",
+        "should" | "ought" => "should",
+        "must" | "@must" => "must",
+        "will" | "shall" | "@will" => "will",
+        _ => return None,
+    })
+}
+
+fn add(list: &mut Vec<&'static str>, word: &'static str) {
+    if !list.contains(&word) {
+        list.push(word);
+    }
+}
+
+impl Frame {
+    fn auxiliary(&mut self, word: &str) {
+        match word {
+            "did" | "was" | "were" | "had" => self.past = true,
+            "is" | "are" | "am" | "do" | "does" => self.present = true,
+            _ => {}
+        }
+    }
+
+    fn person(&mut self, word: &str) {
+        match word {
+            "i" | "me" | "we" | "us" | "myself" | "ourselves" => add(&mut self.persons, "I"),
+            "you" | "yourself" => add(&mut self.persons, "you"),
+            "my" | "mine" | "our" | "ours" => add(&mut self.owners, "my"),
+            "your" | "yours" => add(&mut self.owners, "your"),
+            "he" | "him" | "his" | "himself" => add(&mut self.others, "he"),
+            "she" | "her" | "hers" | "herself" => add(&mut self.others, "she"),
+            _ => {}
+        }
+    }
+
+    /// Leaves out what does not separate questions of this kind.
+    fn ease(&mut self) {
+        match self.ask {
+            Ask::How => self.modals.retain(|modal| !matches!(*modal, "can" | "should")),
+            Ask::Why => self.modals.retain(|modal| !matches!(*modal, "can" | "will")),
+            _ => {}
+        }
+        self.modals.sort_unstable();
+        self.others.sort_unstable();
+    }
+}

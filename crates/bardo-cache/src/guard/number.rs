@@ -1,0 +1,227 @@
+//! Numbers in one form: `1,000`, `1000.0`, `1k` and `one thousand` are equal, their signs count.
+
+use super::scan::{Kind, Token};
+
+/// Whether a run of characters is read as a number.
+pub(super) fn starts(core: &str) -> bool {
+    let body = core.trim_start_matches(['+', '-', '−', '$', '€', '£', '¥', '₹', '~', '≈', '.', '<', '>', '=', '±', '#']);
+    body.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Reads a run such as `-1,000.50%`, `$10k`, `24h`, `2024-01-05`, `3.11.2` or `10:30`.
+pub(super) fn read(core: &str, found: &mut Vec<Token>) {
+    let digits_at = core
+        .find(|c: char| c.is_ascii_digit())
+        .unwrap_or_default();
+    let (signs, body) = core.split_at(digits_at);
+    let mut negative = false;
+    for sign in signs.chars() {
+        match sign {
+            '-' | '−' => negative = true,
+            '.' => {}
+            '$' | '€' | '£' | '¥' | '₹' => {}
+            other => found.push(Token::new(Kind::Symbol, other.to_string())),
+        }
+    }
+    let end = body
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, ',' | '.' | '_' | '\'')))
+        .unwrap_or(body.len());
+    let (digits, tail) = body.split_at(end);
+    let digits_end = digits.trim_end_matches([',', '.', '_', '\'']);
+    let leading_dot = signs.ends_with('.');
+    if structured(digits_end, tail) {
+        found.push(Token::new(Kind::Code, format!("{signs}{body}").to_lowercase()));
+        return;
+    }
+    let plain = format!("{}{digits_end}", if leading_dot { "0." } else { "" });
+    let sign = if negative { "-" } else { "" };
+    let tail = tail.to_lowercase();
+    let (scale, rest) = scale(&tail);
+    found.push(Token::new(
+        Kind::Number,
+        format!("{sign}{}", scaled(&plain, scale)),
+    ));
+    if let Some(name) = signs.chars().find_map(currency) {
+        found.push(Token::word(name));
+    }
+    suffix(rest, found);
+}
+
+/// Versions, dates, times, fractions and ranges stay as they are written.
+fn structured(digits: &str, tail: &str) -> bool {
+    let points = digits.matches('.').count();
+    let commas = digits.contains(',') && !grouped(digits);
+    let joined = tail.starts_with([':', '/', '-', '–', '^', '*', '+', '='])
+        && tail.chars().nth(1).is_some_and(|c| c.is_ascii_digit());
+    points > 1 || commas || joined
+}
+
+/// Thousands separators in their places.
+fn grouped(digits: &str) -> bool {
+    let whole = digits.split('.').next().unwrap_or_default();
+    let mut groups = whole.split(',');
+    let head = groups.next().is_some_and(|g| (1..=3).contains(&g.len()));
+    head && groups.all(|g| g.len() == 3)
+}
+
+fn scale(tail: &str) -> (usize, &str) {
+    for (suffix, zeros) in [("mn", 6), ("bn", 9), ("tn", 12), ("k", 3)] {
+        if let Some(rest) = tail.strip_prefix(suffix)
+            && !rest.starts_with(char::is_alphabetic)
+        {
+            return (zeros, rest);
+        }
+    }
+    (0, tail)
+}
+
+fn currency(sign: char) -> Option<&'static str> {
+    match sign {
+        '$' => Some("usd"),
+        '€' => Some("eur"),
+        '£' => Some("gbp"),
+        '¥' => Some("yen"),
+        '₹' => Some("inr"),
+        _ => None,
+    }
+}
+
+fn suffix(rest: &str, found: &mut Vec<Token>) {
+    for part in rest.split('-').filter(|part| !part.is_empty()) {
+        match part {
+            "st" | "nd" | "rd" | "th" => {
+                if let Some(number) = found.last_mut() {
+                    number.text.push_str("th");
+                }
+            }
+            "%" => found.push(Token::word("percent")),
+            "€" => found.push(Token::word("eur")),
+            "£" => found.push(Token::word("gbp")),
+            "$" => found.push(Token::word("usd")),
+            word if word.chars().all(char::is_alphabetic) => found.push(Token::word(word)),
+            other => found.push(Token::new(Kind::Code, other)),
+        }
+    }
+}
+
+/// A number in its canonical form, from digits with separators.
+pub(super) fn canonical(digits: &str) -> String {
+    scaled(digits, 0)
+}
+
+/// The number times a power of ten, without leading or trailing zeros.
+pub(super) fn scaled(digits: &str, zeros: usize) -> String {
+    let plain: String = digits
+        .chars()
+        .filter(|c| c.is_ascii_digit() || *c == '.')
+        .collect();
+    let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
+    let mut whole = whole.to_owned();
+    let mut fraction = fraction.trim_end_matches('0').to_owned();
+    for _ in 0..zeros {
+        if fraction.is_empty() {
+            whole.push('0');
+        } else {
+            whole.push(fraction.remove(0));
+        }
+    }
+    let whole = whole.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    if fraction.is_empty() {
+        whole.to_owned()
+    } else {
+        format!("{whole}.{fraction}")
+    }
+}
+
+/// The number divided by a hundred: basis points as percent.
+pub(super) fn hundredth(canonical: &str) -> String {
+    let (sign, digits) = canonical
+        .strip_prefix('-')
+        .map_or(("", canonical), |digits| ("-", digits));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let padded = format!("{whole:0>3}");
+    let (head, tail) = padded.split_at(padded.len() - 2);
+    format!("{sign}{}", scaled(&format!("{head}.{tail}{fraction}"), 0))
+}
+
+/// Written numbers from the start of `words`: the value and how many words were read.
+pub(super) fn written<'a>(words: impl Iterator<Item = &'a str>) -> Option<(u64, usize)> {
+    let (mut total, mut current, mut read) = (0_u64, 0_u64, 0);
+    let mut last = Step::Start;
+    for (at, word) in words.enumerate() {
+        let step = match word {
+            "and" if matches!(last, Step::Hundred | Step::Thousand) => continue,
+            _ => step(word),
+        };
+        match (step, last) {
+            (Some((Step::Unit, value)), Step::Start | Step::Hundred | Step::Thousand | Step::Ten) if !(last == Step::Ten && value > 9) => {
+                current += value;
+                last = Step::Unit;
+            }
+            (Some((Step::Ten, value)), Step::Start | Step::Hundred | Step::Thousand) => {
+                current += value;
+                last = Step::Ten;
+            }
+            (Some((Step::Hundred, _)), Step::Unit) if current < 100 => {
+                current *= 100;
+                last = Step::Hundred;
+            }
+            (Some((Step::Thousand, value)), Step::Unit | Step::Ten | Step::Hundred) => {
+                total = total.checked_add(current.checked_mul(value)?)?;
+                current = 0;
+                last = Step::Thousand;
+            }
+            _ => break,
+        }
+        read = at + 1;
+    }
+    (read > 0).then_some((total + current, read))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Start,
+    Unit,
+    Ten,
+    Hundred,
+    Thousand,
+}
+
+const UNITS: [&str; 20] = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+    "nineteen",
+];
+const TENS: [&str; 8] = [
+    "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+];
+
+fn step(word: &str) -> Option<(Step, u64)> {
+    if let Some(value) = UNITS.iter().position(|unit| *unit == word) {
+        return Some((Step::Unit, value as u64));
+    }
+    if let Some(value) = TENS.iter().position(|ten| *ten == word) {
+        return Some((Step::Ten, (value as u64 + 2) * 10));
+    }
+    match word {
+        "hundred" => Some((Step::Hundred, 100)),
+        "thousand" => Some((Step::Thousand, 1_000)),
+        "million" => Some((Step::Thousand, 1_000_000)),
+        "billion" => Some((Step::Thousand, 1_000_000_000)),
+        "trillion" => Some((Step::Thousand, 1_000_000_000_000)),
+        _ => None,
+    }
+}
+
+/// The zeros of a written scale after digits, as in "10 million".
+pub(super) fn zeros(word: &str) -> Option<usize> {
+    match word {
+        "hundred" => Some(2),
+        "thousand" => Some(3),
+        "million" => Some(6),
+        "billion" => Some(9),
+        "trillion" => Some(12),
+        _ => None,
+    }
+}

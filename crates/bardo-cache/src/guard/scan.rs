@@ -1,0 +1,309 @@
+//! Cuts a text into tokens: words, numbers, literal spans, breaks.
+
+use super::number;
+
+/// What a token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// A word in lower case; phrases and inflections are still to be read.
+    Word,
+    /// A number in its canonical form; the unit is joined to it later.
+    Number,
+    /// Code in backticks, identifiers, versions.
+    Code,
+    /// Several words in quotes.
+    Quote,
+    /// An address, a hash, a key.
+    Address,
+    /// A URL or an e-mail address.
+    Url,
+    /// A path or the name of a file.
+    Path,
+    /// An operator or another sign that is not punctuation.
+    Symbol,
+    /// The end of a sentence, a clause or a line.
+    Break,
+}
+
+/// A piece of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) text: String,
+}
+
+impl Token {
+    pub(super) fn new(kind: Kind, text: impl Into<String>) -> Self {
+        Self {
+            kind,
+            text: text.into(),
+        }
+    }
+
+    pub(super) fn word(text: impl Into<String>) -> Self {
+        Self::new(Kind::Word, text)
+    }
+
+    pub(super) fn is_word(&self, text: &str) -> bool {
+        self.kind == Kind::Word && self.text == text
+    }
+}
+
+/// The tokens of a text, in order.
+pub(super) fn tokens(text: &str) -> Vec<Token> {
+    let mut found = Vec::new();
+    let shouts = is_shouted(text);
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if first.is_whitespace() {
+            if first == '\n' {
+                push_break(&mut found);
+            }
+            rest = &rest[first.len_utf8()..];
+        } else if let Some(close) = closing(first, &found)
+            && let Some((inner, after)) = span(&rest[first.len_utf8()..], close)
+        {
+            quoted(inner, first == '`', &mut found);
+            rest = after;
+        } else {
+            let end = chunk_end(rest);
+            chunk(&rest[..end], shouts, &mut found);
+            rest = &rest[end..];
+        }
+    }
+    found
+}
+
+/// Mostly capitals: then capitals say nothing.
+fn is_shouted(text: &str) -> bool {
+    let upper = text.chars().filter(|c| c.is_uppercase()).count();
+    let lower = text.chars().filter(|c| c.is_lowercase()).count();
+    upper > lower
+}
+
+fn closing(open: char, _found: &[Token]) -> Option<char> {
+    match open {
+        '`' => Some('`'),
+        '"' => Some('"'),
+        '\'' => Some('\''),
+        '“' | '„' => Some('”'),
+        '‘' => Some('’'),
+        '«' => Some('»'),
+        _ => None,
+    }
+}
+
+/// The inside of a quoted span and what follows it.
+fn span(rest: &str, close: char) -> Option<(&str, &str)> {
+    let mut from = 0;
+    loop {
+        let at = from + rest[from..].find(close)?;
+        let after = &rest[at + close.len_utf8()..];
+        let apostrophe = matches!(close, '\'' | '’');
+        if !(apostrophe && after.chars().next().is_some_and(char::is_alphanumeric)) {
+            return (!rest[..at].trim().is_empty()).then_some((&rest[..at], after));
+        }
+        from = at + close.len_utf8();
+    }
+}
+
+fn quoted(inner: &str, is_code: bool, found: &mut Vec<Token>) {
+    let text = inner.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.chars().all(char::is_alphabetic) {
+        if text.chars().all(char::is_lowercase) || !is_code {
+            found.push(Token::word(text.to_lowercase()));
+        } else {
+            found.push(Token::new(Kind::Code, text));
+        }
+    } else if is_code {
+        found.push(Token::new(Kind::Code, text));
+    } else {
+        found.push(Token::new(Kind::Quote, text.to_lowercase()));
+    }
+}
+
+fn chunk_end(rest: &str) -> usize {
+    rest.char_indices()
+        .skip(1)
+        .find(|(_, c)| c.is_whitespace() || matches!(c, '`' | '"' | '“' | '”' | '«' | '»'))
+        .map_or(rest.len(), |(at, _)| at)
+}
+
+fn push_break(found: &mut Vec<Token>) {
+    if found.last().is_some_and(|last| last.kind != Kind::Break) {
+        found.push(Token::new(Kind::Break, ""));
+    }
+}
+
+const OPENING: &[char] = &['(', '[', '{', '\'', '‘', '"', '“', '”', '«', '»', '`', '’'];
+const ENDING: &[char] = &[
+    '.', ',', ';', ':', '!', '?', ')', ']', '}', '\'', '’', '‘', '"', '…', '”', '»', '`',
+];
+
+/// Reads one run of characters without white space.
+fn chunk(chunk: &str, shouts: bool, found: &mut Vec<Token>) {
+    let body = chunk.trim_start_matches(OPENING);
+    if body.len() < chunk.len() && chunk.starts_with(['(', '[', '{']) {
+        push_break(found);
+    }
+    let call = body.trim_end_matches(['.', ',', ';', ':', '!', '?']);
+    let ended = body.len() - call.len();
+    let core = if call.ends_with("()") || call.ends_with("[]") {
+        call
+    } else {
+        body.trim_end_matches(ENDING)
+    };
+    if core.is_empty() {
+        if matches!(body, "-" | "—" | "–" | "--") || ended > 0 || body.is_empty() {
+            push_break(found);
+        }
+        return;
+    }
+    if matches!(core, "-" | "—" | "–" | "--") {
+        push_break(found);
+        return;
+    }
+    classify(core, shouts, found);
+    if core.len() < body.len() {
+        push_break(found);
+    }
+}
+
+fn classify(core: &str, shouts: bool, found: &mut Vec<Token>) {
+    let lower = core.to_lowercase();
+    if core.contains("://") || lower.starts_with("www.") || is_mail(core) {
+        found.push(Token::new(Kind::Url, core.trim_end_matches('/')));
+    } else if is_address(core) {
+        found.push(Token::new(Kind::Address, address(core)));
+    } else if is_path(core) {
+        found.push(Token::new(Kind::Path, core));
+    } else if number::starts(core) {
+        number::read(core, found);
+    } else if core.contains("::") || core.contains('_') || core.ends_with("()") {
+        found.push(Token::new(Kind::Code, core));
+    } else if !core.chars().any(char::is_alphanumeric) {
+        symbols(core, found);
+    } else if let Some((left, right)) = core.split_once(['/', '—', '–', '|', '&']) {
+        let sign = core[left.len()..].chars().next();
+        parts(left, shouts, found);
+        if sign == Some('&') {
+            found.push(Token::word("and"));
+        }
+        if !right.is_empty() {
+            classify(right.trim_start_matches(OPENING), shouts, found);
+        }
+    } else {
+        parts(core, shouts, found);
+    }
+}
+
+fn symbols(core: &str, found: &mut Vec<Token>) {
+    if core == "&" {
+        found.push(Token::word("and"));
+    } else if !core.is_empty() {
+        found.push(Token::new(Kind::Symbol, core));
+    }
+}
+
+/// Words with hyphens, dots or signs inside.
+fn parts(core: &str, shouts: bool, found: &mut Vec<Token>) {
+    if core.is_empty() {
+        return;
+    }
+    let lower = core.to_lowercase().replace('’', "'");
+    let letters = lower.trim_start_matches('$');
+    if letters.len() < lower.len() && letters.chars().all(char::is_alphanumeric) {
+        plain(letters, found);
+    } else if is_special_name(&lower) {
+        found.push(Token::word(lower));
+    } else if lower.contains('.') {
+        if lower.split('.').all(|part| part.chars().count() <= 1) {
+            found.push(Token::word(lower.replace('.', "")));
+        } else if lower.split('.').all(|part| part.len() > 1) || lower.starts_with('.') {
+            found.push(Token::new(Kind::Path, lower));
+        } else {
+            found.push(Token::new(Kind::Code, lower));
+        }
+    } else if lower.chars().all(|c| c.is_alphanumeric() || matches!(c, '\'' | '-')) {
+        for part in lower.split('-').filter(|part| !part.is_empty()) {
+            if acronym(core) && !shouts {
+                found.push(Token::word(format!("{part}^")));
+            } else if part.starts_with(|c: char| c.is_ascii_digit()) {
+                number::read(part, found);
+            } else {
+                plain(part, found);
+            }
+        }
+    } else {
+        found.push(Token::new(Kind::Code, core));
+    }
+}
+
+/// Names of languages that end in signs.
+fn is_special_name(lower: &str) -> bool {
+    let letters = lower.trim_end_matches(['+', '#']);
+    letters.len() < lower.len() && letters.len() <= 4 && letters.chars().all(char::is_alphabetic)
+}
+
+/// Capitals that would be a function word in small letters.
+fn acronym(core: &str) -> bool {
+    matches!(core, "US" | "IT" | "WHO" | "AM" | "OR" | "AND" | "NOT" | "IN" | "IS" | "AS" | "ME")
+}
+
+/// A word, cut where letters meet digits: "b12", "web3" and "ERC20" equal "b 12", "web 3", "erc 20".
+fn plain(word: &str, found: &mut Vec<Token>) {
+    match word.find(|c: char| c.is_ascii_digit()) {
+        Some(at) if at > 0 && !word.contains('\'') => {
+            let (head, tail) = word.split_at(at);
+            if tail.chars().all(|c| c.is_ascii_digit()) {
+                if matches!(head, "v" | "ver" | "version") {
+                    found.push(Token::new(Kind::Code, format!("v{tail}")));
+                } else {
+                    found.push(Token::word(head));
+                    found.push(Token::new(Kind::Number, number::canonical(tail)));
+                }
+            } else {
+                found.push(Token::new(Kind::Code, word));
+            }
+        }
+        _ => found.push(Token::word(word)),
+    }
+}
+
+fn is_mail(core: &str) -> bool {
+    core.split_once('@')
+        .is_some_and(|(user, host)| !user.is_empty() && host.contains('.'))
+        || core.starts_with('@') && core.len() > 1
+}
+
+fn is_address(core: &str) -> bool {
+    if let Some(hex) = core.strip_prefix("0x").or_else(|| core.strip_prefix("0X")) {
+        return !hex.is_empty() && hex.chars().all(|c| c.is_ascii_alphanumeric() || c == '…' || c == '.');
+    }
+    let digits = core.chars().filter(char::is_ascii_digit).count();
+    let letters = core.chars().filter(char::is_ascii_alphabetic).count();
+    let all = core.chars().count();
+    digits + letters == all && digits >= 2 && letters >= 2 && all >= 16
+}
+
+/// Hexadecimal without regard to case; other alphabets depend on it.
+fn address(core: &str) -> String {
+    let hex = core.trim_start_matches("0x").trim_start_matches("0X");
+    if hex.chars().all(|c| c.is_ascii_hexdigit()) {
+        core.to_ascii_lowercase()
+    } else {
+        core.to_owned()
+    }
+}
+
+fn is_path(core: &str) -> bool {
+    let rooted = ["/", "./", "../", "~/", "--", "\\"]
+        .iter()
+        .any(|start| core.starts_with(start) && core.len() > start.len());
+    let drive = core.get(1..3) == Some(":\\");
+    let inner = core.contains('/') && core.contains('.') && core.chars().any(char::is_alphabetic);
+    let option = core.starts_with('-')
+        && core.chars().nth(1).is_some_and(char::is_alphabetic)
+        && core.chars().count() <= 3;
+    rooted || drive || inner || option || core.contains('\\')
+}

@@ -1,0 +1,210 @@
+//! The word lists of `data/guard`, parsed once. A line is `key: word, word, two words`; `#` starts
+//! a comment.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+const SYNONYMS: &str = include_str!("../../data/guard/synonyms.txt");
+const PHRASES: &str = include_str!("../../data/guard/phrases.txt");
+const FORMS: &str = include_str!("../../data/guard/forms.txt");
+const LISTS: &str = include_str!("../../data/guard/lists.txt");
+const CLASSES: &str = include_str!("../../data/guard/classes.txt");
+
+/// A rewriting of several words, or of one.
+pub(super) struct Phrase {
+    /// The base forms of the words that are replaced.
+    pub(super) from: Vec<String>,
+    pub(super) to: Vec<&'static str>,
+}
+
+/// The lists, ready to be asked.
+#[derive(Default)]
+pub(super) struct Tables {
+    /// Canonical word of a synonym, both as base forms.
+    pub(super) synonyms: HashMap<String, &'static str>,
+    /// Rewritings by their first word, longest first.
+    pub(super) phrases: HashMap<String, Vec<Phrase>>,
+    /// Base form of an irregular form.
+    pub(super) forms: HashMap<&'static str, &'static str>,
+    /// Irregular participles, for the passive voice.
+    pub(super) participles: HashSet<&'static str>,
+    /// Words without content, also beside a preposition.
+    pub(super) determiners: HashSet<&'static str>,
+    /// Function words that carry nothing by themselves.
+    pub(super) stop: HashSet<&'static str>,
+    /// Words that seldom change an answer; they may be absent from one text.
+    pub(super) soft: HashSet<&'static str>,
+    /// Words that keep their form although they look inflected.
+    pub(super) fixed: HashSet<&'static str>,
+    /// Words that follow "to" as verbs.
+    pub(super) verbs: HashSet<&'static str>,
+    /// Verbs whose particle can stand behind their object.
+    pub(super) separable: HashSet<&'static str>,
+    /// Unit of a number by its names.
+    pub(super) units: HashMap<&'static str, &'static str>,
+    /// Prepositions and the role of what follows them.
+    pub(super) prepositions: HashMap<&'static str, &'static str>,
+    /// Name of the class of a canonical word, for explanations and for words of time.
+    pub(super) classes: HashMap<&'static str, &'static str>,
+}
+
+/// The tables of this build.
+pub(super) static TABLES: LazyLock<Tables> = LazyLock::new(Tables::parse);
+
+/// Lines of a list without comments, each split at `separator`.
+fn lines(text: &'static str, separator: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    text.lines()
+        .map(|line| line.split('#').next().unwrap_or_default().trim())
+        .filter_map(move |line| line.split_once(separator))
+        .map(|(key, values)| (key.trim(), values.trim()))
+}
+
+fn entries(values: &'static str) -> impl Iterator<Item = &'static str> {
+    values.split(',').map(str::trim).filter(|word| !word.is_empty())
+}
+
+impl Tables {
+    fn parse() -> Self {
+        let mut tables = Self::default();
+        for (base, forms) in lines(FORMS, ":") {
+            for form in entries(forms) {
+                let (form, participle) = form
+                    .strip_suffix('*')
+                    .map_or((form, false), |form| (form, true));
+                tables.forms.insert(form, base);
+                if participle {
+                    tables.participles.insert(form);
+                }
+            }
+        }
+        for (list, words) in lines(LISTS, ":") {
+            tables.list(list, words);
+        }
+        for (class, words) in lines(CLASSES, ":") {
+            for word in entries(words) {
+                tables.classes.insert(word, class);
+            }
+        }
+        for (from, to) in lines(PHRASES, "=>") {
+            for from in from.split('|') {
+                tables.phrase(from, to);
+            }
+        }
+        for (key, words) in lines(SYNONYMS, ":") {
+            tables.synonyms.insert(tables.base(key), key);
+            for word in entries(words) {
+                if word.contains(' ') {
+                    tables.phrase(word, key);
+                } else {
+                    tables.synonyms.insert(tables.base(word), key);
+                }
+            }
+        }
+        for rules in tables.phrases.values_mut() {
+            rules.sort_by_key(|rule| std::cmp::Reverse(rule.from.len()));
+        }
+        tables
+    }
+
+    fn phrase(&mut self, from: &'static str, to: &'static str) {
+        let from: Vec<_> = from.split_whitespace().map(|word| self.base(word)).collect();
+        let to = to.split_whitespace().collect();
+        if let Some(first) = from.first() {
+            let rules = self.phrases.entry(first.clone()).or_default();
+            rules.push(Phrase { from, to });
+        }
+    }
+
+    fn list(&mut self, list: &'static str, words: &'static str) {
+        let mut all = entries(words);
+        match list.split_once(' ') {
+            Some(("unit", name)) => {
+                self.units.insert(name, name);
+                self.units.extend(all.map(|word| (word, name)));
+            }
+            Some(("role", name)) => self.prepositions.extend(all.map(|word| (word, name))),
+            _ => {
+                let set = match list {
+                    "determiners" => &mut self.determiners,
+                    "stop" => &mut self.stop,
+                    "soft" => &mut self.soft,
+                    "fixed" => &mut self.fixed,
+                    "verbs" => &mut self.verbs,
+                    "separable" => &mut self.separable,
+                    _ => return,
+                };
+                set.extend(all.by_ref());
+            }
+        }
+    }
+
+    /// The base form of a word: singular, present, without an ending of inflection.
+    pub(super) fn base(&self, word: &str) -> String {
+        if let Some(base) = self.forms.get(word) {
+            return bare(base);
+        }
+        if self.fixed.contains(word) || word.len() < 4 || !word.is_ascii() {
+            return word.to_owned();
+        }
+        regular(word)
+    }
+
+    /// The word that stands for all synonyms of `word`.
+    pub(super) fn canonical(&self, word: &str) -> String {
+        let base = self.base(word);
+        match self.synonyms.get(&base) {
+            Some(key) => (*key).to_owned(),
+            None => base,
+        }
+    }
+}
+
+/// Regular endings: plural, third person, past and progressive. Both "make" and "making" lose
+/// their "e", so that no list of verbs is needed.
+fn regular(word: &str) -> String {
+    let long = |stem: &str| stem.len() >= 3 && stem.contains(['a', 'e', 'i', 'o', 'u', 'y']);
+    if let Some(stem) = word.strip_suffix("ies")
+        && stem.len() >= 2
+    {
+        return format!("{stem}y");
+    }
+    if let Some(stem) = word.strip_suffix("ied")
+        && stem.len() >= 2
+    {
+        return format!("{stem}y");
+    }
+    if let Some(stem) = word.strip_suffix("ing").filter(|stem| long(stem)) {
+        return bare(stem);
+    }
+    if let Some(stem) = word.strip_suffix("ed").filter(|stem| long(stem) && !stem.ends_with('e')) {
+        return bare(stem);
+    }
+    if let Some(stem) = word.strip_suffix("es")
+        && ["s", "x", "z", "ch", "sh", "o"].iter().any(|end| stem.ends_with(end))
+        && stem.len() >= 2
+    {
+        return bare(stem);
+    }
+    if let Some(stem) = word.strip_suffix('s')
+        && !stem.ends_with(['s', 'u', 'i'])
+    {
+        return bare(stem);
+    }
+    bare(word)
+}
+
+/// A stem without its final "e" or its doubled consonant.
+fn bare(stem: &str) -> String {
+    let bytes = stem.as_bytes();
+    if bytes.len() > 3 && bytes.ends_with(b"e") {
+        return stem[..stem.len() - 1].to_owned();
+    }
+    if let [.., one, two] = bytes
+        && one == two
+        && bytes.len() > 3
+        && !matches!(one, b's' | b'e' | b'o')
+    {
+        return stem[..stem.len() - 1].to_owned();
+    }
+    stem.to_owned()
+}

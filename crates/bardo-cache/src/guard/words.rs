@@ -1,0 +1,170 @@
+//! Rewrites tokens to common wordings: contractions, written numbers, units, phrases.
+
+use super::number;
+use super::scan::{Kind, Token};
+use super::tables::{Phrase, TABLES};
+
+/// The tokens of a text with contractions, numbers and phrases in one form.
+pub(super) fn rewritten(tokens: Vec<Token>) -> Vec<Token> {
+    let tokens = contractions(tokens);
+    let tokens = numbers(&tokens);
+    let tokens = particles(tokens);
+    let tokens = phrases(&tokens);
+    phrases(&tokens)
+}
+
+fn contractions(tokens: Vec<Token>) -> Vec<Token> {
+    let mut found = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        if token.kind != Kind::Word || !token.text.contains('\'') {
+            found.push(token);
+            continue;
+        }
+        let word = token.text.as_str();
+        let (head, tail) = word.split_at(word.rfind('\'').unwrap_or_default());
+        match (head, tail) {
+            ("can" | "ca", "'t") => found.extend(["can", "not"].map(Token::word)),
+            ("won", "'t") => found.extend(["will", "not"].map(Token::word)),
+            ("shan", "'t") => found.extend(["shall", "not"].map(Token::word)),
+            (_, "'t") => {
+                found.push(Token::word(head.trim_end_matches('n')));
+                found.push(Token::word("not"));
+            }
+            ("let", "'s") => {}
+            ("what" | "who" | "where" | "how" | "when" | "why" | "it" | "that" | "there" | "here", "'s") => {
+                found.extend([head, "is"].map(Token::word));
+            }
+            (_, "'s") => {
+                found.push(Token::word(head));
+                found.push(Token::word("@s"));
+            }
+            (_, "'re") => found.extend([head, "are"].map(Token::word)),
+            (_, "'m") => found.extend([head, "am"].map(Token::word)),
+            (_, "'ve") => found.extend([head, "have"].map(Token::word)),
+            (_, "'ll") => found.extend([head, "will"].map(Token::word)),
+            (_, "'d") => found.extend([head, "would"].map(Token::word)),
+            _ => found.push(Token::word(word.replace('\'', ""))),
+        }
+    }
+    found
+}
+
+/// Written numbers as digits, and each number with its unit.
+fn numbers(tokens: &[Token]) -> Vec<Token> {
+    let mut found: Vec<Token> = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while at < tokens.len() {
+        let token = &tokens[at];
+        let before = found.last().map_or("", |last| last.text.as_str());
+        let counts = !matches!(before, "which" | "this" | "that" | "the" | "no" | "any" | "every" | "some" | "each" | "another" | "does");
+        let mut number = None;
+        if token.kind == Kind::Number {
+            let mut text = token.text.clone();
+            at += 1;
+            while let Some(zeros) = tokens.get(at).filter(|t| t.kind == Kind::Word).and_then(|t| number::zeros(&t.text)) {
+                text = scaled(&text, zeros);
+                at += 1;
+            }
+            number = Some(text);
+        } else if token.kind == Kind::Word && (counts || token.text != "one") {
+            let from = if token.is_word("a") && tokens.get(at + 1).is_some_and(|t| number::zeros(&t.text).is_some()) { at + 1 } else { at };
+            let first = if from > at { Some("one") } else { None };
+            let words = tokens[from..].iter().take(16).take_while(|t| t.kind == Kind::Word).map(|t| t.text.as_str());
+            if let Some((value, read)) = number::written(first.into_iter().chain(words)) {
+                at = from + read - usize::from(first.is_some());
+                number = Some(value.to_string());
+            }
+        }
+        match number {
+            Some(text) => at = unit(text, tokens, at, &mut found),
+            None => {
+                found.push(token.clone());
+                at += 1;
+            }
+        }
+    }
+    found
+}
+
+fn scaled(canonical: &str, zeros: usize) -> String {
+    match canonical.strip_prefix('-') {
+        Some(digits) => format!("-{}", number::scaled(digits, zeros)),
+        None => number::scaled(canonical, zeros),
+    }
+}
+
+/// Pushes a number with the unit that follows it; returns the place after both.
+fn unit(text: String, tokens: &[Token], at: usize, found: &mut Vec<Token>) -> usize {
+    let next = tokens.get(at).filter(|token| token.kind == Kind::Word || token.text == "%");
+    let unit = next.and_then(|token| TABLES.units.get(token.text.as_str()));
+    let (text, at) = match unit {
+        Some(&"bps") => (format!("{} percent", number::hundredth(&text)), at + 1),
+        Some(unit) => (format!("{text} {unit}"), at + 1),
+        None => (text, at),
+    };
+    found.push(Token::new(Kind::Number, text));
+    at
+}
+
+/// Moves a particle from the end of its clause to its verb: "turn the light off".
+fn particles(mut tokens: Vec<Token>) -> Vec<Token> {
+    const REACH: usize = 6;
+    let mut at = 0;
+    while at < tokens.len() {
+        let verb = tokens[at].kind == Kind::Word
+            && TABLES.separable.contains(TABLES.base(&tokens[at].text).as_str());
+        if verb {
+            let end = (at + REACH).min(tokens.len());
+            let clause = tokens[at..end].iter().position(|t| t.kind == Kind::Break).map_or(end, |cut| at + cut);
+            let particle = (at + 2..clause).find(|&place| {
+                let last = tokens.get(place + 1).is_none_or(|t| {
+                    t.kind == Kind::Break || matches!(t.text.as_str(), "and" | "or" | "when" | "if" | "for" | "at" | "in" | "after" | "before" | "from" | "with" | "without" | "using" | "automatically")
+                });
+                last && tokens[place].kind == Kind::Word
+                    && matches!(tokens[place].text.as_str(), "on" | "off" | "up" | "down" | "out" | "in" | "back" | "away")
+            });
+            if let Some(place) = particle {
+                let word = tokens.remove(place);
+                tokens.insert(at + 1, word);
+            }
+        }
+        at += 1;
+    }
+    tokens
+}
+
+/// Applies the longest phrase at each place.
+fn phrases(tokens: &[Token]) -> Vec<Token> {
+    let mut found = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    let bases: Vec<String> = tokens
+        .iter()
+        .map(|token| match token.kind {
+            Kind::Word => TABLES.base(&token.text),
+            _ => String::new(),
+        })
+        .collect();
+    while at < tokens.len() {
+        match longest(tokens, &bases, at) {
+            Some(phrase) => {
+                found.extend(phrase.to.iter().map(|word| Token::word(*word)));
+                at += phrase.from.len();
+            }
+            None => {
+                found.push(tokens[at].clone());
+                at += 1;
+            }
+        }
+    }
+    found
+}
+
+fn longest(tokens: &[Token], bases: &[String], at: usize) -> Option<&'static Phrase> {
+    if tokens[at].kind != Kind::Word {
+        return None;
+    }
+    let rules = TABLES.phrases.get(&bases[at])?;
+    rules
+        .iter()
+        .find(|rule| bases[at..].starts_with(&rule.from))
+}
