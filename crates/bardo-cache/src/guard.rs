@@ -46,8 +46,9 @@ impl Signature {
             return Self::too_long();
         }
         let tokens = words::rewritten(scan::tokens(text));
-        let (frame, tokens) = frame::read(tokens);
-        let atoms = atoms::build(&tokens);
+        let (mut frame, tokens) = frame::read(tokens);
+        let mut atoms = atoms::build(&tokens);
+        frame::settle(&mut frame, &mut atoms);
         if atoms.len() > ATOMS_MAX {
             return Self::too_long();
         }
@@ -68,7 +69,7 @@ impl Signature {
             return Some(Difference::Empty);
         }
         compare::frames(&self.frame, &other.frame)
-            .or_else(|| compare::atoms(&self.atoms, &other.atoms))
+            .or_else(|| compare::atoms(self, other))
     }
 
     fn too_long() -> Self {

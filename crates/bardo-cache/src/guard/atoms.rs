@@ -60,6 +60,8 @@ pub(super) struct Atom {
     /// The class of the word in explanations.
     pub(super) class: &'static str,
     pub(super) role: Role,
+    /// Stands before another word of its phrase, as "router" in "router password".
+    pub(super) modifier: bool,
     /// Words of one phrase have one number.
     pub(super) chunk: usize,
     /// Something is done to it: "is bitten" against "bites".
@@ -152,12 +154,16 @@ impl Builder {
     }
 
     fn push(&mut self, key: String, shown: &str, class: &'static str, passive: bool) {
+        if let Some(last) = self.atoms.last_mut() {
+            last.modifier = last.chunk == self.chunk && self.joined.is_none();
+        }
         self.atoms.push(Atom {
             key,
             shown: shown.to_owned(),
             class,
             role: self.role.unwrap_or(Role::Plain),
             chunk: self.chunk,
+            modifier: false,
             passive,
             joined: self.joined.take(),
         });

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::Signature;
 use super::atoms::{Atom, Role};
+use super::tables::TABLES;
 use super::frame::{Ask, Frame};
 
 /// Why two texts must not share an answer.
@@ -101,7 +103,7 @@ pub(super) fn frames(one: &Frame, other: &Frame) -> Option<Difference> {
             other: other.ask.name(),
         });
     }
-    if one.modals != other.modals {
+    if !modals_agree(one, other) {
         return Some(Difference::Modality {
             one: said(&one.modals),
             other: said(&other.modals),
@@ -113,6 +115,14 @@ pub(super) fn frames(one: &Frame, other: &Frame) -> Option<Difference> {
         return Some(Difference::Tense);
     }
     persons(one, other)
+}
+
+/// In open questions a modal may be left out: "what do I do" and "what should I do".
+fn modals_agree(one: &Frame, other: &Frame) -> bool {
+    let open = !matches!(one.ask, Ask::YesNo | Ask::Nothing);
+    let will = |frame: &Frame| frame.modals.contains(&"will");
+    let absent = one.modals.is_empty() || other.modals.is_empty();
+    one.modals == other.modals || open && absent && !will(one) && !will(other)
 }
 
 fn asks_agree(one: Ask, other: Ask) -> bool {
@@ -150,19 +160,21 @@ fn persons(one: &Frame, other: &Frame) -> Option<Difference> {
 }
 
 /// The first difference between two lists of atoms.
-pub(super) fn atoms(one: &[Atom], other: &[Atom]) -> Option<Difference> {
-    let (pairs, left, right) = aligned(one, other);
+pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Difference> {
+    let (one, other) = (&first.atoms[..], &second.atoms[..]);
+    let (mut pairs, left, right) = aligned(one, other);
     if let Some(difference) = unmatched(&left, &right) {
         return Some(difference);
     }
     for &(a, b) in &pairs {
         let (a, b) = (&one[a], &other[b]);
-        if a.passive != b.passive {
+        if a.passive != b.passive && !turned(first, second, a, b) {
             return Some(Difference::Voice {
                 word: a.shown.clone(),
             });
         }
     }
+    pairs.retain(|&(a, b)| one[a].passive == other[b].passive);
     order(one, other, &pairs).or_else(|| {
         pairs
             .iter()
@@ -174,6 +186,22 @@ pub(super) fn atoms(one: &[Atom], other: &[Atom]) -> Option<Difference> {
                 other: b.role.name(),
             })
     })
+}
+
+/// A sentence turned from the active to the passive voice: "how do I boil eggs" and "how are eggs
+/// boiled". Safe only where the one who acts is "I", "you" or "one", so that the verb comes first.
+fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> bool {
+    let (active, verb) = if a.passive { (second, b) } else { (first, a) };
+    let leads = active
+        .atoms
+        .first()
+        .is_some_and(|leading| leading.key == verb.key);
+    let asks = matches!(
+        active.frame.ask,
+        Ask::How | Ask::HowLong | Ask::HowOften | Ask::When | Ask::Where | Ask::Why | Ask::YesNo
+    );
+    let generic = active.frame.ask == Ask::How || active.frame.persons.len() == 1;
+    leads && asks && generic
 }
 
 /// Pairs of equal atoms in order, and what remains on each side.
@@ -210,6 +238,13 @@ fn unmatched(left: &[&Atom], right: &[&Atom]) -> Option<Difference> {
         let b = right.iter().find(|b| b.class == a.class)?;
         Some((a, b))
     });
+    let weak = |atoms: &[&Atom]| {
+        let known = |atom: &&Atom| atom.class != "code" && TABLES.weak.contains(atom.key.as_str());
+        atoms.iter().all(known)
+    };
+    if left.is_empty() && weak(right) || right.is_empty() && weak(left) {
+        return None;
+    }
     let any = left.first().zip(right.first());
     if let Some((a, b)) = same_class.or(any) {
         return Some(Difference::Changed {
@@ -258,12 +293,19 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), distance: usize) -> boo
     let compound = distance <= 3
         && match (a.role, b.role) {
             (Role::Of, Role::Plain) | (Role::Plain, Role::Of) => true,
-            (Role::In | Role::For, Role::Plain) => over.1.chunk == b.chunk,
-            (Role::Plain, Role::In | Role::For) => over.0.chunk == a.chunk,
+            (Role::Of | Role::In | Role::For, _) => b.modifier && over.1.chunk == b.chunk,
+            (_, Role::Of | Role::In | Role::For) => a.modifier && over.0.chunk == a.chunk,
             _ => false,
         };
     let time = a.class == "time" && over.0.class != "time";
-    phrase || compound || time
+    let adverb = distance <= 3 && a.key.ends_with("ly") && a.key.len() > 4;
+    let superlative = a.class == "superlative" && over.0.class != "superlative";
+    let label = distance == 1
+        && matches!(a.class, "number" | "code" | "address")
+        && over.0.class == "word"
+        && a.chunk == over.0.chunk
+        && b.chunk == over.1.chunk;
+    phrase || compound || time || label || adverb || superlative
 }
 
 /// Two words joined by "or".
@@ -273,11 +315,12 @@ fn alternatives(atoms: &[Atom], first: usize, second: usize) -> bool {
 
 fn roles_agree(a: &Atom, b: &Atom) -> bool {
     use Role::{For, In, Of, Plain};
+    let complement = |role| matches!(role, Of | In | For);
     a.role == b.role
+        || a.modifier && complement(b.role)
+        || b.modifier && complement(a.role)
         || match (a.role, b.role) {
             (Plain | Of | In, Plain | Of | In) | (Of | In, For) | (For, Of | In) => true,
-            // A compound such as "router password".
-            (Plain, For) | (For, Plain) => false,
             _ => false,
         }
 }

@@ -1,5 +1,6 @@
 //! The frame of a text: the kind of question, modality, tense and persons.
 
+use super::atoms::Atom;
 use super::scan::{Kind, Token};
 
 /// What a text asks for.
@@ -150,6 +151,27 @@ fn add(list: &mut Vec<&'static str>, word: &'static str) {
     }
 }
 
+/// Joins wordings that differ in the kind of question: "how do A and B differ" and "what is the
+/// difference", "how much does it cost" and "what is the price".
+pub(super) fn settle(frame: &mut Frame, atoms: &mut Vec<Atom>) {
+    let has = |atoms: &[Atom], key: &str| atoms.iter().any(|atom| atom.key == key);
+    match frame.ask {
+        Ask::How if has(atoms, "differ") => frame.ask = Ask::What,
+        Ask::HowMuch if has(atoms, "price") => frame.ask = Ask::What,
+        Ask::What if has(atoms, "happenif") => frame.modals.retain(|modal| *modal != "will"),
+        Ask::What if has(atoms, "amount") => {
+            frame.ask = Ask::HowMuch;
+            atoms.retain(|atom| atom.key != "amount");
+        }
+        Ask::What if atoms.len() > 1 && atoms.last().is_some_and(|last| last.key == "mean") => {
+            atoms.pop();
+        }
+        Ask::Where => atoms.retain(|atom| atom.key != "locat" && atom.key != "locate"),
+        Ask::HowLong => atoms.retain(|atom| !matches!(&*atom.key, "take" | "require")),
+        _ => {}
+    }
+}
+
 impl Frame {
     fn auxiliary(&mut self, word: &str) {
         match word {
@@ -173,11 +195,14 @@ impl Frame {
 
     /// Leaves out what does not separate questions of this kind.
     fn ease(&mut self) {
-        match self.ask {
-            Ask::How => self.modals.retain(|modal| !matches!(*modal, "can" | "should")),
-            Ask::Why => self.modals.retain(|modal| !matches!(*modal, "can" | "will")),
-            _ => {}
-        }
+        let eased: &[&str] = match self.ask {
+            Ask::Nothing | Ask::YesNo => &[],
+            Ask::How => &["can", "should", "must"],
+            Ask::Why => &["can", "will"],
+            Ask::HowMany | Ask::HowMuch | Ask::HowLong | Ask::HowOften => &["should", "must"],
+            Ask::What | Ask::When | Ask::Where | Ask::Who => &[],
+        };
+        self.modals.retain(|modal| !eased.contains(modal));
         self.modals.sort_unstable();
         self.others.sort_unstable();
     }

@@ -60,7 +60,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
                 push_break(&mut found);
             }
             rest = &rest[first.len_utf8()..];
-        } else if let Some(close) = closing(first, &found)
+        } else if let Some(close) = closing(first)
             && let Some((inner, after)) = span(&rest[first.len_utf8()..], close)
         {
             quoted(inner, first == '`', &mut found);
@@ -81,7 +81,7 @@ fn is_shouted(text: &str) -> bool {
     upper > lower
 }
 
-fn closing(open: char, _found: &[Token]) -> Option<char> {
+fn closing(open: char) -> Option<char> {
     match open {
         '`' => Some('`'),
         '"' => Some('"'),
@@ -154,7 +154,7 @@ fn chunk(chunk: &str, shouts: bool, found: &mut Vec<Token>) {
         body.trim_end_matches(ENDING)
     };
     if core.is_empty() {
-        if matches!(body, "-" | "—" | "–" | "--") || ended > 0 || body.is_empty() {
+        if ended > 0 || body.is_empty() {
             push_break(found);
         }
         return;
@@ -164,7 +164,9 @@ fn chunk(chunk: &str, shouts: bool, found: &mut Vec<Token>) {
         return;
     }
     classify(core, shouts, found);
-    if core.len() < body.len() {
+    if body.ends_with(',') {
+        found.push(Token::new(Kind::Break, ","));
+    } else if core.len() < body.len() {
         push_break(found);
     }
 }

@@ -12,6 +12,10 @@ const CLASSES: &str = include_str!("../../data/guard/classes.txt");
 
 /// A rewriting of several words, or of one.
 pub(super) struct Phrase {
+    /// Applies at the start of a sentence only.
+    pub(super) starts: bool,
+    /// A single word as it is written: no other form of it is replaced.
+    pub(super) exact: Option<&'static str>,
     /// The base forms of the words that are replaced.
     pub(super) from: Vec<String>,
     pub(super) to: Vec<&'static str>,
@@ -34,6 +38,8 @@ pub(super) struct Tables {
     pub(super) stop: HashSet<&'static str>,
     /// Words that seldom change an answer; they may be absent from one text.
     pub(super) soft: HashSet<&'static str>,
+    /// Words that one text may have where the other has nothing instead.
+    pub(super) weak: HashSet<&'static str>,
     /// Words that keep their form although they look inflected.
     pub(super) fixed: HashSet<&'static str>,
     /// Words that follow "to" as verbs.
@@ -107,11 +113,15 @@ impl Tables {
     }
 
     fn phrase(&mut self, from: &'static str, to: &'static str) {
-        let from: Vec<_> = from.split_whitespace().map(|word| self.base(word)).collect();
+        let rest = from.trim().strip_prefix('^');
+        let starts = rest.is_some();
+        let raw = rest.unwrap_or(from).trim();
+        let exact = (!raw.contains(' ')).then_some(raw);
+        let from: Vec<_> = raw.split_whitespace().map(|word| self.base(word)).collect();
         let to = to.split_whitespace().collect();
         if let Some(first) = from.first() {
             let rules = self.phrases.entry(first.clone()).or_default();
-            rules.push(Phrase { from, to });
+            rules.push(Phrase { starts, exact, from, to });
         }
     }
 
@@ -128,6 +138,7 @@ impl Tables {
                     "determiners" => &mut self.determiners,
                     "stop" => &mut self.stop,
                     "soft" => &mut self.soft,
+                    "weak" => &mut self.weak,
                     "fixed" => &mut self.fixed,
                     "verbs" => &mut self.verbs,
                     "separable" => &mut self.separable,

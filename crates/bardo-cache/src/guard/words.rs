@@ -7,7 +7,7 @@ use super::tables::{Phrase, TABLES};
 /// The tokens of a text with contractions, numbers and phrases in one form.
 pub(super) fn rewritten(tokens: Vec<Token>) -> Vec<Token> {
     let tokens = contractions(tokens);
-    let tokens = numbers(&tokens);
+    let tokens = fronted(numbers(&tokens));
     let tokens = particles(tokens);
     let tokens = phrases(&tokens);
     phrases(&tokens)
@@ -75,7 +75,11 @@ fn numbers(tokens: &[Token]) -> Vec<Token> {
                 number = Some(value.to_string());
             }
         }
-        match number {
+        match number.or_else(|| counted(token)) {
+            Some(text) if at < tokens.len() && std::ptr::eq(&tokens[at], token) => {
+                found.push(Token::new(Kind::Number, text));
+                at += 1;
+            }
             Some(text) => at = unit(text, tokens, at, &mut found),
             None => {
                 found.push(token.clone());
@@ -86,11 +90,47 @@ fn numbers(tokens: &[Token]) -> Vec<Token> {
     found
 }
 
+/// Moves a clause that stands before the question behind it: "in Go, how do I" and "if it fails,
+/// what".
+fn fronted(mut tokens: Vec<Token>) -> Vec<Token> {
+    let starts = tokens.first().is_some_and(|first| {
+        first.kind == Kind::Word
+            && (TABLES.prepositions.contains_key(first.text.as_str())
+                || matches!(
+                    first.text.as_str(),
+                    "if" | "when" | "before" | "after" | "during" | "each" | "every" | "without"
+                ))
+    });
+    let comma = tokens
+        .iter()
+        .position(|token| token.kind == Kind::Break && token.text == ",");
+    if let Some(at) = comma.filter(|at| starts && at + 2 < tokens.len()) {
+        let clause: Vec<_> = tokens.drain(..=at).collect();
+        if tokens.last().is_some_and(|last| last.kind != Kind::Break) {
+            tokens.push(Token::new(Kind::Break, ""));
+        }
+        tokens.extend(clause);
+    }
+    tokens
+}
+
 fn scaled(canonical: &str, zeros: usize) -> String {
     match canonical.strip_prefix('-') {
         Some(digits) => format!("-{}", number::scaled(digits, zeros)),
         None => number::scaled(canonical, zeros),
     }
+}
+
+/// Words that are numbers by themselves.
+fn counted(token: &Token) -> Option<String> {
+    let text = match token.text.as_str() {
+        "twice" => "2 times",
+        "thrice" => "3 times",
+        "ii" => "2",
+        "iii" => "3",
+        _ => return None,
+    };
+    (token.kind == Kind::Word).then(|| text.to_owned())
 }
 
 /// Pushes a number with the unit that follows it; returns the place after both.
@@ -102,6 +142,13 @@ fn unit(text: String, tokens: &[Token], at: usize, found: &mut Vec<Token>) -> us
         Some(unit) => (format!("{text} {unit}"), at + 1),
         None => (text, at),
     };
+    if let Some(last) = found.last_mut().filter(|last| last.kind == Kind::Word) {
+        match last.text.as_str() {
+            "over" | "above" | "beyond" => last.text = "morethan".to_owned(),
+            "under" | "below" => last.text = "lessthan".to_owned(),
+            _ => {}
+        }
+    }
     found.push(Token::new(Kind::Number, text));
     at
 }
@@ -145,7 +192,10 @@ fn phrases(tokens: &[Token]) -> Vec<Token> {
         })
         .collect();
     while at < tokens.len() {
-        match longest(tokens, &bases, at) {
+        let starts = found.last().is_none_or(|last: &Token| {
+            last.kind == Kind::Break || matches!(last.text.as_str(), "@tell" | "@polite")
+        });
+        match longest(tokens, &bases, at, starts) {
             Some(phrase) => {
                 found.extend(phrase.to.iter().map(|word| Token::word(*word)));
                 at += phrase.from.len();
@@ -159,12 +209,16 @@ fn phrases(tokens: &[Token]) -> Vec<Token> {
     found
 }
 
-fn longest(tokens: &[Token], bases: &[String], at: usize) -> Option<&'static Phrase> {
+fn longest(tokens: &[Token], bases: &[String], at: usize, starts: bool) -> Option<&'static Phrase> {
     if tokens[at].kind != Kind::Word {
         return None;
     }
     let rules = TABLES.phrases.get(&bases[at])?;
     rules
         .iter()
-        .find(|rule| bases[at..].starts_with(&rule.from))
+        .find(|rule| {
+            (starts || !rule.starts)
+                && rule.exact.is_none_or(|word| tokens[at].text == word)
+                && bases[at..].starts_with(&rule.from)
+        })
 }
