@@ -70,6 +70,7 @@ impl Signature {
         }
         compare::frames(&self.frame, &other.frame)
             .or_else(|| compare::atoms(self, other))
+            .or_else(|| compare::atoms(other, self).map(Difference::mirrored))
     }
 
     fn too_long() -> Self {

@@ -94,7 +94,10 @@ struct Builder {
 impl Builder {
     fn token(&mut self, tokens: &[Token], at: usize) {
         let token = &tokens[at];
-        self.since_be = self.since_be.map(|words| words + 1).filter(|words| *words <= 4);
+        self.since_be = self
+            .since_be
+            .map(|words| words + 1)
+            .filter(|words| *words <= 4);
         match token.kind {
             Kind::Break => {
                 self.boundary();
@@ -113,7 +116,24 @@ impl Builder {
 
     fn word(&mut self, tokens: &[Token], at: usize) {
         let word = tokens[at].text.as_str();
-        if matches!(word, "is" | "are" | "was" | "were" | "be" | "been" | "being" | "am" | "get" | "got" | "gets" | "getting") {
+        // "Solana's price" is a compound, as "Solana price".
+        if word == "@s" {
+            return;
+        }
+        if matches!(
+            word,
+            "is" | "are"
+                | "was"
+                | "were"
+                | "be"
+                | "been"
+                | "being"
+                | "am"
+                | "get"
+                | "got"
+                | "gets"
+                | "getting"
+        ) {
             self.since_be = Some(0);
         }
         if let Some(name) = TABLES.prepositions.get(word) {
@@ -148,7 +168,10 @@ impl Builder {
         if TABLES.soft.contains(key.as_str()) {
             return;
         }
-        let class = TABLES.classes.get(key.as_str()).or_else(|| TABLES.classes.get(word));
+        let class = TABLES
+            .classes
+            .get(key.as_str())
+            .or_else(|| TABLES.classes.get(word));
         let class = class.copied().unwrap_or("word");
         self.push(key, word, class, passive && class != "state");
     }

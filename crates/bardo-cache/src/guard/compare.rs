@@ -5,8 +5,8 @@ use std::fmt;
 
 use super::Signature;
 use super::atoms::{Atom, Role};
-use super::tables::TABLES;
 use super::frame::{Ask, Frame};
+use super::tables::TABLES;
 
 /// Why two texts must not share an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,15 +77,49 @@ pub enum Difference {
     },
 }
 
+impl Difference {
+    /// The difference as seen from the other text.
+    pub(super) fn mirrored(self) -> Self {
+        match self {
+            Self::Changed { class, one, other } => Self::Changed {
+                class,
+                one: other,
+                other: one,
+            },
+            Self::Order { one, other } => Self::Order {
+                one: other,
+                other: one,
+            },
+            Self::Relation { word, one, other } => Self::Relation {
+                word,
+                one: other,
+                other: one,
+            },
+            same @ (Self::TooLong
+            | Self::Empty
+            | Self::OnlyInOne { .. }
+            | Self::Voice { .. }
+            | Self::Question { .. }
+            | Self::Modality { .. }
+            | Self::Tense
+            | Self::Person { .. }) => same,
+        }
+    }
+}
+
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong => f.write_str("text too long to compare"),
             Self::Empty => f.write_str("no words to compare"),
-            Self::Changed { class, one, other } => write!(f, "{class} \"{one}\" against \"{other}\""),
+            Self::Changed { class, one, other } => {
+                write!(f, "{class} \"{one}\" against \"{other}\"")
+            }
             Self::OnlyInOne { class, word } => write!(f, "{class} \"{word}\" in one text only"),
             Self::Order { one, other } => write!(f, "order of \"{one}\" and \"{other}\""),
-            Self::Relation { word, one, other } => write!(f, "\"{word}\" after \"{one}\" against \"{other}\""),
+            Self::Relation { word, one, other } => {
+                write!(f, "\"{word}\" after \"{one}\" against \"{other}\"")
+            }
             Self::Voice { word } => write!(f, "active against passive \"{word}\""),
             Self::Question { one, other } => write!(f, "question \"{one}\" against \"{other}\""),
             Self::Modality { one, other } => write!(f, "modality \"{one}\" against \"{other}\""),
@@ -125,8 +159,18 @@ fn modals_agree(one: &Frame, other: &Frame) -> bool {
     one.modals == other.modals || open && absent && !will(one) && !will(other)
 }
 
+/// "Which is safer, A or B" and "is A or B safer".
+pub(super) fn offers_a_choice(atoms: &[Atom]) -> bool {
+    let choice = atoms.iter().any(|atom| atom.joined == Some("or"));
+    choice && atoms.iter().any(|atom| atom.class == "superlative")
+}
+
 fn asks_agree(one: Ask, other: Ask) -> bool {
-    one == other || matches!((one, other), (Ask::Nothing, Ask::What) | (Ask::What, Ask::Nothing))
+    one == other
+        || matches!(
+            (one, other),
+            (Ask::Nothing, Ask::What) | (Ask::What, Ask::Nothing)
+        )
 }
 
 fn said(words: &[&str]) -> String {
@@ -159,22 +203,44 @@ fn persons(one: &Frame, other: &Frame) -> Option<Difference> {
     None
 }
 
-/// The first difference between two lists of atoms.
+/// The first difference between the atoms of two signatures.
 pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Difference> {
     let (one, other) = (&first.atoms[..], &second.atoms[..]);
     let (mut pairs, left, right) = aligned(one, other);
     if let Some(difference) = unmatched(&left, &right) {
         return Some(difference);
     }
+    let mut has_agent = false;
     for &(a, b) in &pairs {
         let (a, b) = (&one[a], &other[b]);
-        if a.passive != b.passive && !turned(first, second, a, b) {
-            return Some(Difference::Voice {
-                word: a.shown.clone(),
+        if a.passive != b.passive {
+            match turned(first, second, a, b) {
+                Some(Turn::WithoutAgent) => {}
+                Some(Turn::WithAgent) => has_agent = true,
+                None => {
+                    return Some(Difference::Voice {
+                        word: a.shown.clone(),
+                    });
+                }
+            }
+        }
+    }
+    for &(a, b) in &pairs {
+        if let (Some(a), Some(b)) = (one[a].joined, other[b].joined)
+            && a != b
+        {
+            return Some(Difference::Changed {
+                class: "word",
+                one: a.to_owned(),
+                other: b.to_owned(),
             });
         }
     }
-    pairs.retain(|&(a, b)| one[a].passive == other[b].passive);
+    pairs.retain(|&(a, b)| {
+        let (a, b) = (&one[a], &other[b]);
+        let agent = has_agent && (a.role == Role::By) != (b.role == Role::By);
+        a.passive == b.passive && !agent
+    });
     order(one, other, &pairs).or_else(|| {
         pairs
             .iter()
@@ -188,20 +254,36 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Difference>
     })
 }
 
-/// A sentence turned from the active to the passive voice: "how do I boil eggs" and "how are eggs
-/// boiled". Safe only where the one who acts is "I", "you" or "one", so that the verb comes first.
-fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> bool {
-    let (active, verb) = if a.passive { (second, b) } else { (first, a) };
-    let leads = active
-        .atoms
-        .first()
-        .is_some_and(|leading| leading.key == verb.key);
+/// How a sentence was turned from the active to the passive voice.
+enum Turn {
+    /// "How do I boil eggs" and "how are eggs boiled".
+    WithoutAgent,
+    /// "Does the insurance cover X" and "is X covered by the insurance".
+    WithAgent,
+}
+
+/// Whether the passive voice of a verb means what the active voice does. Without "by", the one who
+/// acts has to be "I", "you" or "one", so that the verb comes first; with it, the words after "by"
+/// are those before the verb.
+fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<Turn> {
+    let (active, passive, verb) = if a.passive {
+        (second, first, b)
+    } else {
+        (first, second, a)
+    };
+    let at = active.atoms.iter().position(|atom| atom.key == verb.key)?;
+    let subject: Vec<&str> = active.atoms[..at].iter().map(|atom| &*atom.key).collect();
+    let by = passive.atoms.iter().filter(|atom| atom.role == Role::By);
+    let agent: Vec<&str> = by.map(|atom| &*atom.key).collect();
+    if !agent.is_empty() {
+        return (agent == subject).then_some(Turn::WithAgent);
+    }
     let asks = matches!(
         active.frame.ask,
         Ask::How | Ask::HowLong | Ask::HowOften | Ask::When | Ask::Where | Ask::Why | Ask::YesNo
     );
     let generic = active.frame.ask == Ask::How || active.frame.persons.len() == 1;
-    leads && asks && generic
+    (subject.is_empty() && asks && generic).then_some(Turn::WithoutAgent)
 }
 
 /// Pairs of equal atoms in order, and what remains on each side.
@@ -290,11 +372,15 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), distance: usize) -> boo
     let apart = over.0.chunk != a.chunk && over.1.chunk != b.chunk;
     let strong = |role: Role| !matches!(role, Role::Plain | Role::Of);
     let phrase = apart && strong(a.role) && roles_agree(a, b) && strong(b.role);
+    let complement = |role| matches!(role, Role::Of | Role::In | Role::For);
+    let settled =
+        over.0.role == over.1.role || !complement(over.0.role) && !complement(over.1.role);
     let compound = distance <= 3
+        && settled
         && match (a.role, b.role) {
             (Role::Of, Role::Plain) | (Role::Plain, Role::Of) => true,
-            (Role::Of | Role::In | Role::For, _) => b.modifier && over.1.chunk == b.chunk,
-            (_, Role::Of | Role::In | Role::For) => a.modifier && over.0.chunk == a.chunk,
+            (role, _) if complement(role) => b.modifier && over.1.chunk == b.chunk,
+            (_, role) if complement(role) => a.modifier && over.0.chunk == a.chunk,
             _ => false,
         };
     let time = a.class == "time" && over.0.class != "time";

@@ -89,8 +89,11 @@ pub(super) fn read(tokens: Vec<Token>) -> (Frame, Vec<Token>) {
             continue;
         }
         let word = token.text.as_str();
+        frame.auxiliary(word);
+        frame.person(word);
         if let Some(ask) = question(&tokens, at) {
-            let weak = !asked || frame.ask == Ask::What && found.iter().all(|t| t.kind == Kind::Break);
+            let weak =
+                !asked || frame.ask == Ask::What && found.iter().all(|t| t.kind == Kind::Break);
             if weak {
                 frame.ask = ask;
                 asked = true;
@@ -100,8 +103,7 @@ pub(super) fn read(tokens: Vec<Token>) -> (Frame, Vec<Token>) {
             }
             continue;
         }
-        frame.auxiliary(word);
-        frame.person(word);
+
         match modal(word) {
             Some(modal) => {
                 add(&mut frame.modals, modal);
@@ -156,6 +158,7 @@ fn add(list: &mut Vec<&'static str>, word: &'static str) {
 pub(super) fn settle(frame: &mut Frame, atoms: &mut Vec<Atom>) {
     let has = |atoms: &[Atom], key: &str| atoms.iter().any(|atom| atom.key == key);
     match frame.ask {
+        Ask::YesNo if super::compare::offers_a_choice(atoms) => frame.ask = Ask::What,
         Ask::How if has(atoms, "differ") => frame.ask = Ask::What,
         Ask::HowMuch if has(atoms, "price") => frame.ask = Ask::What,
         Ask::What if has(atoms, "happenif") => frame.modals.retain(|modal| *modal != "will"),
@@ -175,8 +178,8 @@ pub(super) fn settle(frame: &mut Frame, atoms: &mut Vec<Atom>) {
 impl Frame {
     fn auxiliary(&mut self, word: &str) {
         match word {
-            "did" | "was" | "were" | "had" => self.past = true,
-            "is" | "are" | "am" | "do" | "does" => self.present = true,
+            "@was" | "did" | "was" | "were" | "had" => self.past = true,
+            "@is" | "@how" | "is" | "are" | "am" | "do" | "does" => self.present = true,
             _ => {}
         }
     }
@@ -187,6 +190,7 @@ impl Frame {
             "you" | "yourself" => add(&mut self.persons, "you"),
             "my" | "mine" | "our" | "ours" => add(&mut self.owners, "my"),
             "your" | "yours" => add(&mut self.owners, "your"),
+            "they" => add(&mut self.others, "they"),
             "he" | "him" | "his" | "himself" => add(&mut self.others, "he"),
             "she" | "her" | "hers" | "herself" => add(&mut self.others, "she"),
             _ => {}
@@ -199,10 +203,17 @@ impl Frame {
             Ask::Nothing | Ask::YesNo => &[],
             Ask::How => &["can", "should", "must"],
             Ask::Why => &["can", "will"],
-            Ask::HowMany | Ask::HowMuch | Ask::HowLong | Ask::HowOften => &["should", "must"],
+            Ask::HowMany | Ask::HowMuch | Ask::HowLong | Ask::HowOften => {
+                let must = self.modals.iter_mut().filter(|modal| **modal == "must");
+                must.for_each(|modal| *modal = "should");
+                &[]
+            }
             Ask::What | Ask::When | Ask::Where | Ask::Who => &[],
         };
         self.modals.retain(|modal| !eased.contains(modal));
+        if self.ask == Ask::How {
+            self.others.retain(|person| *person != "they");
+        }
         self.modals.sort_unstable();
         self.others.sort_unstable();
     }

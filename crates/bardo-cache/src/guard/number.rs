@@ -4,15 +4,19 @@ use super::scan::{Kind, Token};
 
 /// Whether a run of characters is read as a number.
 pub(super) fn starts(core: &str) -> bool {
-    let body = core.trim_start_matches(['+', '-', '−', '$', '€', '£', '¥', '₹', '~', '≈', '.', '<', '>', '=', '±', '#']);
+    let body = core.trim_start_matches([
+        '+', '-', '−', '$', '€', '£', '¥', '₹', '~', '≈', '.', '<', '>', '=', '±', '#',
+    ]);
     body.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Reads a run such as `-1,000.50%`, `$10k`, `24h`, `2024-01-05`, `3.11.2` or `10:30`.
 pub(super) fn read(core: &str, found: &mut Vec<Token>) {
-    let digits_at = core
-        .find(|c: char| c.is_ascii_digit())
-        .unwrap_or_default();
+    if core.eq_ignore_ascii_case("2fa") {
+        found.push(Token::word("2fa"));
+        return;
+    }
+    let digits_at = core.find(|c: char| c.is_ascii_digit()).unwrap_or_default();
     let (signs, body) = core.split_at(digits_at);
     let mut negative = false;
     for sign in signs.chars() {
@@ -30,7 +34,10 @@ pub(super) fn read(core: &str, found: &mut Vec<Token>) {
     let digits_end = digits.trim_end_matches([',', '.', '_', '\'']);
     let leading_dot = signs.ends_with('.');
     if structured(digits_end, tail) {
-        found.push(Token::new(Kind::Code, format!("{signs}{body}").to_lowercase()));
+        found.push(Token::new(
+            Kind::Code,
+            format!("{signs}{body}").to_lowercase(),
+        ));
         return;
     }
     let plain = format!("{}{digits_end}", if leading_dot { "0." } else { "" });
@@ -155,7 +162,10 @@ pub(super) fn written<'a>(words: impl Iterator<Item = &'a str>) -> Option<(u64, 
             _ => step(word),
         };
         match (step, last) {
-            (Some((Step::Unit, value)), Step::Start | Step::Hundred | Step::Thousand | Step::Ten) if !(last == Step::Ten && value > 9) => {
+            (
+                Some((Step::Unit, value)),
+                Step::Start | Step::Hundred | Step::Thousand | Step::Ten,
+            ) if !(last == Step::Ten && value > 9) => {
                 current += value;
                 last = Step::Unit;
             }
@@ -189,8 +199,25 @@ enum Step {
 }
 
 const UNITS: [&str; 20] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
     "nineteen",
 ];
 const TENS: [&str; 8] = [

@@ -226,7 +226,10 @@ fn parts(core: &str, shouts: bool, found: &mut Vec<Token>) {
         } else {
             found.push(Token::new(Kind::Code, lower));
         }
-    } else if lower.chars().all(|c| c.is_alphanumeric() || matches!(c, '\'' | '-')) {
+    } else if lower
+        .chars()
+        .all(|c| c.is_alphanumeric() || matches!(c, '\'' | '-'))
+    {
         for part in lower.split('-').filter(|part| !part.is_empty()) {
             if acronym(core) && !shouts {
                 found.push(Token::word(format!("{part}^")));
@@ -249,7 +252,10 @@ fn is_special_name(lower: &str) -> bool {
 
 /// Capitals that would be a function word in small letters.
 fn acronym(core: &str) -> bool {
-    matches!(core, "US" | "IT" | "WHO" | "AM" | "OR" | "AND" | "NOT" | "IN" | "IS" | "AS" | "ME")
+    matches!(
+        core,
+        "US" | "IT" | "WHO" | "AM" | "OR" | "AND" | "NOT" | "IN" | "IS" | "AS" | "ME"
+    )
 }
 
 /// A word, cut where letters meet digits: "b12", "web3" and "ERC20" equal "b 12", "web 3", "erc 20".
@@ -280,7 +286,10 @@ fn is_mail(core: &str) -> bool {
 
 fn is_address(core: &str) -> bool {
     if let Some(hex) = core.strip_prefix("0x").or_else(|| core.strip_prefix("0X")) {
-        return !hex.is_empty() && hex.chars().all(|c| c.is_ascii_alphanumeric() || c == '…' || c == '.');
+        return !hex.is_empty()
+            && hex
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '…' || c == '.');
     }
     let digits = core.chars().filter(char::is_ascii_digit).count();
     let letters = core.chars().filter(char::is_ascii_alphabetic).count();

@@ -19,6 +19,8 @@ pub(super) struct Phrase {
     /// The base forms of the words that are replaced.
     pub(super) from: Vec<String>,
     pub(super) to: Vec<&'static str>,
+    /// The mark of the tense that the replaced words had.
+    pub(super) tense: Option<&'static str>,
 }
 
 /// The lists, ready to be asked.
@@ -58,7 +60,10 @@ pub(super) struct Tables {
 pub(super) static TABLES: LazyLock<Tables> = LazyLock::new(Tables::parse);
 
 /// Lines of a list without comments, each split at `separator`.
-fn lines(text: &'static str, separator: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+fn lines(
+    text: &'static str,
+    separator: &str,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
     text.lines()
         .map(|line| line.split('#').next().unwrap_or_default().trim())
         .filter_map(move |line| line.split_once(separator))
@@ -66,7 +71,10 @@ fn lines(text: &'static str, separator: &str) -> impl Iterator<Item = (&'static 
 }
 
 fn entries(values: &'static str) -> impl Iterator<Item = &'static str> {
-    values.split(',').map(str::trim).filter(|word| !word.is_empty())
+    values
+        .split(',')
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
 }
 
 impl Tables {
@@ -118,10 +126,17 @@ impl Tables {
         let raw = rest.unwrap_or(from).trim();
         let exact = (!raw.contains(' ')).then_some(raw);
         let from: Vec<_> = raw.split_whitespace().map(|word| self.base(word)).collect();
-        let to = to.split_whitespace().collect();
+        let to: Vec<_> = to.split_whitespace().collect();
+        let tense = tense(raw, &to);
         if let Some(first) = from.first() {
             let rules = self.phrases.entry(first.clone()).or_default();
-            rules.push(Phrase { starts, exact, from, to });
+            rules.push(Phrase {
+                starts,
+                exact,
+                from,
+                to,
+                tense,
+            });
         }
     }
 
@@ -170,6 +185,25 @@ impl Tables {
     }
 }
 
+/// The mark of the tense in words that a phrase replaces; openings such as "do you know" have none.
+fn tense(from: &str, to: &[&str]) -> Option<&'static str> {
+    if matches!(
+        to.first(),
+        None | Some(&"@tell" | &"@polite" | &"@whether" | &"@why")
+    ) {
+        return None;
+    }
+    let has = |words: &[&str]| from.split_whitespace().any(|word| words.contains(&word));
+    let kept = |word: &str| to.contains(&word);
+    if has(&["is", "are", "do", "does", "am"]) && !kept("is") {
+        Some("@is")
+    } else if has(&["was", "were", "did"]) && !kept("was") {
+        Some("@was")
+    } else {
+        None
+    }
+}
+
 /// Regular endings: plural, third person, past and progressive. Both "make" and "making" lose
 /// their "e", so that no list of verbs is needed.
 fn regular(word: &str) -> String {
@@ -187,11 +221,16 @@ fn regular(word: &str) -> String {
     if let Some(stem) = word.strip_suffix("ing").filter(|stem| long(stem)) {
         return bare(stem);
     }
-    if let Some(stem) = word.strip_suffix("ed").filter(|stem| long(stem) && !stem.ends_with('e')) {
+    if let Some(stem) = word
+        .strip_suffix("ed")
+        .filter(|stem| long(stem) && !stem.ends_with('e'))
+    {
         return bare(stem);
     }
     if let Some(stem) = word.strip_suffix("es")
-        && ["s", "x", "z", "ch", "sh", "o"].iter().any(|end| stem.ends_with(end))
+        && ["s", "x", "z", "ch", "sh", "o"]
+            .iter()
+            .any(|end| stem.ends_with(end))
         && stem.len() >= 2
     {
         return bare(stem);

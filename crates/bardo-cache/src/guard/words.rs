@@ -6,7 +6,7 @@ use super::tables::{Phrase, TABLES};
 
 /// The tokens of a text with contractions, numbers and phrases in one form.
 pub(super) fn rewritten(tokens: Vec<Token>) -> Vec<Token> {
-    let tokens = contractions(tokens);
+    let tokens = phrases(&contractions(tokens));
     let tokens = fronted(numbers(&tokens));
     let tokens = particles(tokens);
     let tokens = phrases(&tokens);
@@ -31,7 +31,11 @@ fn contractions(tokens: Vec<Token>) -> Vec<Token> {
                 found.push(Token::word("not"));
             }
             ("let", "'s") => {}
-            ("what" | "who" | "where" | "how" | "when" | "why" | "it" | "that" | "there" | "here", "'s") => {
+            (
+                "what" | "who" | "where" | "how" | "when" | "why" | "it" | "that" | "there"
+                | "here",
+                "'s",
+            ) => {
                 found.extend([head, "is"].map(Token::word));
             }
             (_, "'s") => {
@@ -56,20 +60,49 @@ fn numbers(tokens: &[Token]) -> Vec<Token> {
     while at < tokens.len() {
         let token = &tokens[at];
         let before = found.last().map_or("", |last| last.text.as_str());
-        let counts = !matches!(before, "which" | "this" | "that" | "the" | "no" | "any" | "every" | "some" | "each" | "another" | "does");
+        let counts = !matches!(
+            before,
+            "which"
+                | "this"
+                | "that"
+                | "the"
+                | "no"
+                | "any"
+                | "every"
+                | "some"
+                | "each"
+                | "another"
+                | "does"
+        );
         let mut number = None;
         if token.kind == Kind::Number {
             let mut text = token.text.clone();
             at += 1;
-            while let Some(zeros) = tokens.get(at).filter(|t| t.kind == Kind::Word).and_then(|t| number::zeros(&t.text)) {
+            while let Some(zeros) = tokens
+                .get(at)
+                .filter(|t| t.kind == Kind::Word)
+                .and_then(|t| number::zeros(&t.text))
+            {
                 text = scaled(&text, zeros);
                 at += 1;
             }
             number = Some(text);
         } else if token.kind == Kind::Word && (counts || token.text != "one") {
-            let from = if token.is_word("a") && tokens.get(at + 1).is_some_and(|t| number::zeros(&t.text).is_some()) { at + 1 } else { at };
+            let from = if token.is_word("a")
+                && tokens
+                    .get(at + 1)
+                    .is_some_and(|t| number::zeros(&t.text).is_some())
+            {
+                at + 1
+            } else {
+                at
+            };
             let first = if from > at { Some("one") } else { None };
-            let words = tokens[from..].iter().take(16).take_while(|t| t.kind == Kind::Word).map(|t| t.text.as_str());
+            let words = tokens[from..]
+                .iter()
+                .take(16)
+                .take_while(|t| t.kind == Kind::Word)
+                .map(|t| t.text.as_str());
             if let Some((value, read)) = number::written(first.into_iter().chain(words)) {
                 at = from + read - usize::from(first.is_some());
                 number = Some(value.to_string());
@@ -135,7 +168,9 @@ fn counted(token: &Token) -> Option<String> {
 
 /// Pushes a number with the unit that follows it; returns the place after both.
 fn unit(text: String, tokens: &[Token], at: usize, found: &mut Vec<Token>) -> usize {
-    let next = tokens.get(at).filter(|token| token.kind == Kind::Word || token.text == "%");
+    let next = tokens
+        .get(at)
+        .filter(|token| token.kind == Kind::Word || token.text == "%");
     let unit = next.and_then(|token| TABLES.units.get(token.text.as_str()));
     let (text, at) = match unit {
         Some(&"bps") => (format!("{} percent", number::hundredth(&text)), at + 1),
@@ -159,16 +194,42 @@ fn particles(mut tokens: Vec<Token>) -> Vec<Token> {
     let mut at = 0;
     while at < tokens.len() {
         let verb = tokens[at].kind == Kind::Word
-            && TABLES.separable.contains(TABLES.base(&tokens[at].text).as_str());
+            && TABLES
+                .separable
+                .contains(TABLES.base(&tokens[at].text).as_str());
         if verb {
             let end = (at + REACH).min(tokens.len());
-            let clause = tokens[at..end].iter().position(|t| t.kind == Kind::Break).map_or(end, |cut| at + cut);
+            let clause = tokens[at..end]
+                .iter()
+                .position(|t| t.kind == Kind::Break)
+                .map_or(end, |cut| at + cut);
             let particle = (at + 2..clause).find(|&place| {
                 let last = tokens.get(place + 1).is_none_or(|t| {
-                    t.kind == Kind::Break || matches!(t.text.as_str(), "and" | "or" | "when" | "if" | "for" | "at" | "in" | "after" | "before" | "from" | "with" | "without" | "using" | "automatically")
+                    t.kind == Kind::Break
+                        || t.text.starts_with('@')
+                        || matches!(
+                            t.text.as_str(),
+                            "and"
+                                | "or"
+                                | "when"
+                                | "if"
+                                | "for"
+                                | "at"
+                                | "in"
+                                | "after"
+                                | "before"
+                                | "from"
+                                | "with"
+                                | "without"
+                                | "using"
+                                | "automatically"
+                        )
                 });
                 last && tokens[place].kind == Kind::Word
-                    && matches!(tokens[place].text.as_str(), "on" | "off" | "up" | "down" | "out" | "in" | "back" | "away")
+                    && matches!(
+                        tokens[place].text.as_str(),
+                        "on" | "off" | "up" | "down" | "out" | "in" | "back" | "away"
+                    )
             });
             if let Some(place) = particle {
                 let word = tokens.remove(place);
@@ -183,6 +244,8 @@ fn particles(mut tokens: Vec<Token>) -> Vec<Token> {
 /// Applies the longest phrase at each place.
 fn phrases(tokens: &[Token]) -> Vec<Token> {
     let mut found = Vec::with_capacity(tokens.len());
+    // Marks of tense go to the end, where they separate no words.
+    let mut tenses = Vec::new();
     let mut at = 0;
     let bases: Vec<String> = tokens
         .iter()
@@ -197,6 +260,7 @@ fn phrases(tokens: &[Token]) -> Vec<Token> {
         });
         match longest(tokens, &bases, at, starts) {
             Some(phrase) => {
+                tenses.extend(phrase.tense.map(Token::word));
                 found.extend(phrase.to.iter().map(|word| Token::word(*word)));
                 at += phrase.from.len();
             }
@@ -206,6 +270,7 @@ fn phrases(tokens: &[Token]) -> Vec<Token> {
             }
         }
     }
+    found.extend(tenses);
     found
 }
 
@@ -214,11 +279,9 @@ fn longest(tokens: &[Token], bases: &[String], at: usize, starts: bool) -> Optio
         return None;
     }
     let rules = TABLES.phrases.get(&bases[at])?;
-    rules
-        .iter()
-        .find(|rule| {
-            (starts || !rule.starts)
-                && rule.exact.is_none_or(|word| tokens[at].text == word)
-                && bases[at..].starts_with(&rule.from)
-        })
+    rules.iter().find(|rule| {
+        (starts || !rule.starts)
+            && rule.exact.is_none_or(|word| tokens[at].text == word)
+            && bases[at..].starts_with(&rule.from)
+    })
 }
