@@ -90,7 +90,7 @@ fn values(pairs: &[Pair], of: impl Fn(&Pair) -> &String) -> BTreeSet<String> {
 fn heading(out: &mut impl Write, first: &str) -> std::io::Result<()> {
     writeln!(
         out,
-        "{first:<16}{:>12}{:>8}{:>10}{:>14}{:>12}{:>11}{:>11}",
+        "{first:<16}{:>12}{:>8}{:>10}{:>16}{:>12}{:>11}{:>11}",
         "paraphrases", "above", "hits", "of those above", "of all", "near-miss", "false hits"
     )
 }
@@ -115,7 +115,7 @@ fn row(out: &mut impl Write, name: &str, pairs: &[&Pair], from: f64) -> std::io:
     );
     writeln!(
         out,
-        "{name:<16}{all:>12}{above:>8}{hits:>10}{:>14}{:>12}{:>11}{:>11}",
+        "{name:<16}{all:>12}{above:>8}{hits:>10}{:>16}{:>12}{:>11}{:>11}",
         share(hits, above),
         share(hits, all),
         count(false, true, false),

@@ -405,8 +405,8 @@ fn roles_agree(a: &Atom, b: &Atom) -> bool {
     a.role == b.role
         || a.modifier && complement(b.role)
         || b.modifier && complement(a.role)
-        || match (a.role, b.role) {
-            (Plain | Of | In, Plain | Of | In) | (Of | In, For) | (For, Of | In) => true,
-            _ => false,
-        }
+        || matches!(
+            (a.role, b.role),
+            (Plain | Of | In, Plain | Of | In) | (Of | In, For) | (For, Of | In)
+        )
 }
