@@ -278,8 +278,7 @@ impl From<EngineError> for Problem {
         match error {
             EngineError::Json(error) => Self::invalid_json(error),
             EngineError::Invalid(refusal) => {
-                let mut problem =
-                    Self::new(ErrorCode::InvalidRequest, message);
+                let mut problem = Self::new(ErrorCode::InvalidRequest, message);
                 problem.fault.code = refusal.code.map(Into::into);
                 problem.param(refusal.param)
             }
@@ -288,21 +287,12 @@ impl From<EngineError> for Problem {
             }
             EngineError::NoRoute(no_route) => Self::no_route(no_route, &message),
             EngineError::Refused { model, refusal } => Self::refused(&model, &refusal),
-            EngineError::Tier { .. } => Self::new(
-                ErrorCode::KeyScope,
-                format!(
-                    "{message}; keys of tier `pro` and `golem` may use private, tee and e2ee backends. Create one with `bardo-gateway keys create --tier pro`"
-                ),
-            )
-            .for_good(),
-            EngineError::NoOperation { .. } => Self::new(
-                ErrorCode::OperationUnavailable,
-                message,
-            )
-            .param("model"),
+            EngineError::Tier { .. } => Self::class_beyond_tier(&message),
+            EngineError::NoOperation { .. } => {
+                Self::new(ErrorCode::OperationUnavailable, message).param("model")
+            }
             EngineError::Required { feature, .. } => {
-                Self::new(ErrorCode::FeatureUnavailable, message)
-                    .param(feature)
+                Self::new(ErrorCode::FeatureUnavailable, message).param(feature)
             }
             EngineError::CircuitOpen { retry_after_ms, .. } => {
                 Self::new(ErrorCode::CircuitOpen, message).retry_after(retry_after_ms)

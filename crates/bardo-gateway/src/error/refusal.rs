@@ -47,6 +47,15 @@ impl Problem {
         Self::new(ErrorCode::ModelNotFound, message).param("model")
     }
 
+    /// The tier of the key does not come with the class of the request.
+    pub(super) fn class_beyond_tier(message: &str) -> Self {
+        let message = format!(
+            "{message}; keys of tier `pro` and `golem` may use private, tee and e2ee backends. Create one with \
+             `bardo-gateway keys create --tier pro`"
+        );
+        Self::new(ErrorCode::KeyScope, message).for_good()
+    }
+
     /// Nobody may answer the request for the model.
     pub(crate) fn refused(model: &str, refusal: &Refusal) -> Self {
         let code = code(refusal.kind);
