@@ -20,7 +20,7 @@ struct Pair {
     same: bool,
     cosine: f64,
     texts: [String; 2],
-    difference: Option<guard::Difference>,
+    difference: Option<guard::Mismatch>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

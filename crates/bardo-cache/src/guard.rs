@@ -20,10 +20,10 @@ mod scan;
 mod tables;
 mod words;
 
-pub use compare::Difference;
+pub use compare::Mismatch;
 
 use atoms::Atom;
-use frame::Frame;
+use frame::SentenceFrame;
 
 /// The longest text that is read, in bytes; longer texts are never equal to another.
 pub const TEXT_BYTES_MAX: usize = 2_048;
@@ -33,7 +33,7 @@ pub const ATOMS_MAX: usize = 64;
 /// What carries the meaning of one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    frame: Frame,
+    frame: SentenceFrame,
     atoms: Vec<Atom>,
     complete: bool,
 }
@@ -61,21 +61,43 @@ impl Signature {
 
     /// The first difference that forbids a shared answer; `None` when the texts may share one.
     #[must_use]
-    pub fn difference(&self, other: &Self) -> Option<Difference> {
+    pub fn difference(&self, other: &Self) -> Option<Mismatch> {
         if !(self.complete && other.complete) {
-            return Some(Difference::TooLong);
+            return Some(Mismatch::TooLong);
         }
         if self.atoms.is_empty() {
-            return Some(Difference::Empty);
+            return Some(Mismatch::Empty);
         }
         compare::frames(&self.frame, &other.frame)
             .or_else(|| compare::atoms(self, other))
-            .or_else(|| compare::atoms(other, self).map(Difference::mirrored))
+            .or_else(|| compare::atoms(other, self).map(Mismatch::mirrored))
+    }
+
+    /// The words that two answers must have in common: their classes and what is compared.
+    pub fn facts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        const FACTS: [&str; 14] = [
+            "number",
+            "code",
+            "address",
+            "URL",
+            "file",
+            "sign",
+            "negation",
+            "quantifier",
+            "direction",
+            "action",
+            "chain",
+            "protocol",
+            "ticker",
+            "currency",
+        ];
+        let facts = self.atoms.iter().filter(|atom| FACTS.contains(&atom.class));
+        facts.map(|atom| (atom.class, atom.key.as_str()))
     }
 
     fn too_long() -> Self {
         Self {
-            frame: Frame::default(),
+            frame: SentenceFrame::default(),
             atoms: Vec::new(),
             complete: false,
         }
@@ -84,6 +106,6 @@ impl Signature {
 
 /// The first difference between two texts, or `None` when they may share an answer.
 #[must_use]
-pub fn difference(one: &str, other: &str) -> Option<Difference> {
+pub fn difference(one: &str, other: &str) -> Option<Mismatch> {
     Signature::of(one).difference(&Signature::of(other))
 }

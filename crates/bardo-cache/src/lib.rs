@@ -17,6 +17,7 @@ pub mod prefix;
 pub mod scope;
 pub mod sealed;
 pub mod second;
+pub mod semantic;
 pub mod store;
 pub mod tags;
 pub mod tape;

@@ -1,6 +1,6 @@
 //! The guard on pairs of texts, and what must hold for any text.
 
-use bardo_cache::guard::{ATOMS_MAX, Difference, Signature, TEXT_BYTES_MAX, difference};
+use bardo_cache::guard::{ATOMS_MAX, Mismatch, Signature, TEXT_BYTES_MAX, difference};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -158,12 +158,12 @@ fn numbers_are_equal_by_value_and_unit() {
 #[test]
 fn a_text_beyond_the_limits_shares_no_answer() {
     let long = "word ".repeat(TEXT_BYTES_MAX / 5 + 1);
-    assert_eq!(difference(&long, &long), Some(Difference::TooLong));
+    assert_eq!(difference(&long, &long), Some(Mismatch::TooLong));
     let many = (0..=ATOMS_MAX)
         .map(|n| format!("w{n} "))
         .collect::<String>();
-    assert_eq!(difference(&many, &many), Some(Difference::TooLong));
-    assert_eq!(difference("", ""), Some(Difference::Empty));
+    assert_eq!(difference(&many, &many), Some(Mismatch::TooLong));
+    assert_eq!(difference("", ""), Some(Mismatch::Empty));
 }
 
 const ORDINARY: &[&str] = &[
@@ -184,7 +184,7 @@ proptest! {
     #[test]
     fn a_text_differs_from_itself_only_when_it_says_nothing(text in "[a-z0-9 ,.'$%-]{0,120}") {
         let found = difference(&text, &text);
-        prop_assert!(matches!(found, None | Some(Difference::Empty)), "{found:?}");
+        prop_assert!(matches!(found, None | Some(Mismatch::Empty)), "{found:?}");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The meaningful words of a text, each with its class and its role.
 
-use super::scan::{Kind, Token};
+use super::scan::{Token, TokenKind};
 use super::tables::TABLES;
 
 /// The relation in which a word stands, from the preposition before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum Relation {
     Plain,
     Of,
     In,
@@ -18,7 +18,7 @@ pub(super) enum Role {
     Against,
 }
 
-impl Role {
+impl Relation {
     fn of(name: &str) -> Self {
         match name {
             "of" => Self::Of,
@@ -59,7 +59,7 @@ pub(super) struct Atom {
     pub(super) shown: String,
     /// The class of the word in explanations.
     pub(super) class: &'static str,
-    pub(super) role: Role,
+    pub(super) role: Relation,
     /// Stands before another word of its phrase, as "router" in "router password".
     pub(super) modifier: bool,
     /// Words of one phrase have one number.
@@ -82,7 +82,7 @@ pub(super) fn build(tokens: &[Token]) -> Vec<Atom> {
 #[derive(Default)]
 struct Builder {
     atoms: Vec<Atom>,
-    role: Option<Role>,
+    role: Option<Relation>,
     chunk: usize,
     /// Content of the current phrase was read.
     filled: bool,
@@ -99,18 +99,18 @@ impl Builder {
             .map(|words| words + 1)
             .filter(|words| *words <= 4);
         match token.kind {
-            Kind::Break => {
+            TokenKind::Break => {
                 self.boundary();
                 self.since_be = None;
             }
-            Kind::Word => self.word(tokens, at),
-            Kind::Number => self.push(token.text.clone(), &token.text, "number", false),
-            Kind::Code => self.push(token.text.clone(), &token.text, "code", false),
-            Kind::Quote => self.push(token.text.clone(), &token.text, "quote", false),
-            Kind::Address => self.push(token.text.clone(), &token.text, "address", false),
-            Kind::Url => self.push(token.text.clone(), &token.text, "URL", false),
-            Kind::Path => self.push(token.text.clone(), &token.text, "file", false),
-            Kind::Symbol => self.push(token.text.clone(), &token.text, "sign", false),
+            TokenKind::Word => self.word(tokens, at),
+            TokenKind::Number => self.push(token.text.clone(), &token.text, "number", false),
+            TokenKind::Code => self.push(token.text.clone(), &token.text, "code", false),
+            TokenKind::Quote => self.push(token.text.clone(), &token.text, "quote", false),
+            TokenKind::Address => self.push(token.text.clone(), &token.text, "address", false),
+            TokenKind::Url => self.push(token.text.clone(), &token.text, "URL", false),
+            TokenKind::Path => self.push(token.text.clone(), &token.text, "file", false),
+            TokenKind::Symbol => self.push(token.text.clone(), &token.text, "sign", false),
         }
     }
 
@@ -138,11 +138,11 @@ impl Builder {
         }
         if let Some(name) = TABLES.prepositions.get(word) {
             let verb = tokens.get(at + 1).is_some_and(|next| {
-                next.kind == Kind::Word && TABLES.verbs.contains(next.text.as_str())
+                next.kind == TokenKind::Word && TABLES.verbs.contains(next.text.as_str())
             });
             self.boundary();
             if !(word == "to" && verb) {
-                self.role = Some(Role::of(name));
+                self.role = Some(Relation::of(name));
             }
         } else if matches!(word, "and" | "or") {
             self.joined = Some(if word == "and" { "and" } else { "or" });
@@ -184,7 +184,7 @@ impl Builder {
             key,
             shown: shown.to_owned(),
             class,
-            role: self.role.unwrap_or(Role::Plain),
+            role: self.role.unwrap_or(Relation::Plain),
             chunk: self.chunk,
             modifier: false,
             passive,

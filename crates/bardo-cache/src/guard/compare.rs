@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::Signature;
-use super::atoms::{Atom, Role};
-use super::frame::{Ask, Frame};
+use super::atoms::{Atom, Relation};
+use super::frame::{Asking, SentenceFrame};
 use super::tables::TABLES;
 
 /// Why two texts must not share an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Difference {
+pub enum Mismatch {
     /// A text is longer than the guard reads.
     TooLong,
     /// The texts have no word with content.
@@ -40,7 +40,7 @@ pub enum Difference {
     },
     /// A word stands in different relations.
     Relation {
-        /// The word.
+        /// The word of both texts.
         word: String,
         /// Its preposition in the first text.
         one: &'static str,
@@ -49,7 +49,7 @@ pub enum Difference {
     },
     /// The active voice against the passive voice.
     Voice {
-        /// The verb.
+        /// The verb of both texts.
         word: String,
     },
     /// The texts ask in different ways.
@@ -70,14 +70,14 @@ pub enum Difference {
     Tense,
     /// Different persons, or persons in different roles.
     Person {
-        /// The persons of the first text.
+        /// Persons of the first text.
         one: String,
-        /// The persons of the second text.
+        /// Persons of the second text.
         other: String,
     },
 }
 
-impl Difference {
+impl Mismatch {
     /// The difference as seen from the other text.
     pub(super) fn mirrored(self) -> Self {
         match self {
@@ -107,7 +107,7 @@ impl Difference {
     }
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong => f.write_str("text too long to compare"),
@@ -130,31 +130,31 @@ impl fmt::Display for Difference {
 }
 
 /// The first difference between two frames.
-pub(super) fn frames(one: &Frame, other: &Frame) -> Option<Difference> {
+pub(super) fn frames(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
     if !asks_agree(one.ask, other.ask) {
-        return Some(Difference::Question {
+        return Some(Mismatch::Question {
             one: one.ask.name(),
             other: other.ask.name(),
         });
     }
     if !modals_agree(one, other) {
-        return Some(Difference::Modality {
+        return Some(Mismatch::Modality {
             one: said(&one.modals),
             other: said(&other.modals),
         });
     }
-    let past = |frame: &Frame| frame.past && !frame.present;
-    let present = |frame: &Frame| frame.present && !frame.past;
+    let past = |frame: &SentenceFrame| frame.past && !frame.present;
+    let present = |frame: &SentenceFrame| frame.present && !frame.past;
     if past(one) && present(other) || present(one) && past(other) {
-        return Some(Difference::Tense);
+        return Some(Mismatch::Tense);
     }
     persons(one, other)
 }
 
 /// In open questions a modal may be left out: "what do I do" and "what should I do".
-fn modals_agree(one: &Frame, other: &Frame) -> bool {
-    let open = !matches!(one.ask, Ask::YesNo | Ask::Nothing);
-    let will = |frame: &Frame| frame.modals.contains(&"will");
+fn modals_agree(one: &SentenceFrame, other: &SentenceFrame) -> bool {
+    let open = !matches!(one.ask, Asking::YesNo | Asking::Nothing);
+    let will = |frame: &SentenceFrame| frame.modals.contains(&"will");
     let absent = one.modals.is_empty() || other.modals.is_empty();
     one.modals == other.modals || open && absent && !will(one) && !will(other)
 }
@@ -165,11 +165,11 @@ pub(super) fn offers_a_choice(atoms: &[Atom]) -> bool {
     choice && atoms.iter().any(|atom| atom.class == "superlative")
 }
 
-fn asks_agree(one: Ask, other: Ask) -> bool {
+fn asks_agree(one: Asking, other: Asking) -> bool {
     one == other
         || matches!(
             (one, other),
-            (Ask::Nothing, Ask::What) | (Ask::What, Ask::Nothing)
+            (Asking::Nothing, Asking::What) | (Asking::What, Asking::Nothing)
         )
 }
 
@@ -182,9 +182,9 @@ fn said(words: &[&str]) -> String {
 }
 
 /// "You" and "I" are one person where they are the only one; owners and third persons are not.
-fn persons(one: &Frame, other: &Frame) -> Option<Difference> {
+fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
     let separate = |one: &[&str], other: &[&str]| {
-        Some(Difference::Person {
+        Some(Mismatch::Person {
             one: said(one),
             other: said(other),
         })
@@ -204,7 +204,7 @@ fn persons(one: &Frame, other: &Frame) -> Option<Difference> {
 }
 
 /// The first difference between the atoms of two signatures.
-pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Difference> {
+pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     let (one, other) = (&first.atoms[..], &second.atoms[..]);
     let (mut pairs, left, right) = aligned(one, other);
     if let Some(difference) = unmatched(&left, &right) {
@@ -218,7 +218,7 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Difference>
                 Some(Turn::WithoutAgent) => {}
                 Some(Turn::WithAgent) => has_agent = true,
                 None => {
-                    return Some(Difference::Voice {
+                    return Some(Mismatch::Voice {
                         word: a.shown.clone(),
                     });
                 }
@@ -229,7 +229,7 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Difference>
         if let (Some(a), Some(b)) = (one[a].joined, other[b].joined)
             && a != b
         {
-            return Some(Difference::Changed {
+            return Some(Mismatch::Changed {
                 class: "word",
                 one: a.to_owned(),
                 other: b.to_owned(),
@@ -238,7 +238,7 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Difference>
     }
     pairs.retain(|&(a, b)| {
         let (a, b) = (&one[a], &other[b]);
-        let agent = has_agent && (a.role == Role::By) != (b.role == Role::By);
+        let agent = has_agent && (a.role == Relation::By) != (b.role == Relation::By);
         a.passive == b.passive && !agent
     });
     order(one, other, &pairs).or_else(|| {
@@ -246,7 +246,7 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Difference>
             .iter()
             .map(|&(a, b)| (&one[a], &other[b]))
             .find(|(a, b)| !roles_agree(a, b))
-            .map(|(a, b)| Difference::Relation {
+            .map(|(a, b)| Mismatch::Relation {
                 word: a.shown.clone(),
                 one: a.role.name(),
                 other: b.role.name(),
@@ -273,16 +273,25 @@ fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<T
     };
     let at = active.atoms.iter().position(|atom| atom.key == verb.key)?;
     let subject: Vec<&str> = active.atoms[..at].iter().map(|atom| &*atom.key).collect();
-    let by = passive.atoms.iter().filter(|atom| atom.role == Role::By);
+    let by = passive
+        .atoms
+        .iter()
+        .filter(|atom| atom.role == Relation::By);
     let agent: Vec<&str> = by.map(|atom| &*atom.key).collect();
     if !agent.is_empty() {
         return (agent == subject).then_some(Turn::WithAgent);
     }
     let asks = matches!(
         active.frame.ask,
-        Ask::How | Ask::HowLong | Ask::HowOften | Ask::When | Ask::Where | Ask::Why | Ask::YesNo
+        Asking::How
+            | Asking::HowLong
+            | Asking::HowOften
+            | Asking::When
+            | Asking::Where
+            | Asking::Why
+            | Asking::YesNo
     );
-    let generic = active.frame.ask == Ask::How || active.frame.persons.len() == 1;
+    let generic = active.frame.ask == Asking::How || active.frame.persons.len() == 1;
     (subject.is_empty() && asks && generic).then_some(Turn::WithoutAgent)
 }
 
@@ -315,7 +324,7 @@ fn aligned<'a>(
     (pairs, left, right)
 }
 
-fn unmatched(left: &[&Atom], right: &[&Atom]) -> Option<Difference> {
+fn unmatched(left: &[&Atom], right: &[&Atom]) -> Option<Mismatch> {
     let same_class = left.iter().find_map(|a| {
         let b = right.iter().find(|b| b.class == a.class)?;
         Some((a, b))
@@ -329,20 +338,20 @@ fn unmatched(left: &[&Atom], right: &[&Atom]) -> Option<Difference> {
     }
     let any = left.first().zip(right.first());
     if let Some((a, b)) = same_class.or(any) {
-        return Some(Difference::Changed {
+        return Some(Mismatch::Changed {
             class: a.class,
             one: a.shown.clone(),
             other: b.shown.clone(),
         });
     }
     let only = left.first().or(right.first())?;
-    Some(Difference::OnlyInOne {
+    Some(Mismatch::OnlyInOne {
         class: only.class,
         word: only.shown.clone(),
     })
 }
 
-fn order(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Difference> {
+fn order(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Mismatch> {
     let compares = one.iter().any(|atom| atom.key == "differ");
     for (at, &(a1, b1)) in pairs.iter().enumerate() {
         for &(a2, b2) in &pairs[at + 1..] {
@@ -356,7 +365,7 @@ fn order(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Diffe
                 || compares
                 || alternatives(one, a1, a2) && alternatives(other, b2, b1);
             if !free {
-                return Some(Difference::Order {
+                return Some(Mismatch::Order {
                     one: one[a1].shown.clone(),
                     other: one[a2].shown.clone(),
                 });
@@ -370,15 +379,15 @@ fn order(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Diffe
 fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), distance: usize) -> bool {
     let (a, b) = mover;
     let apart = over.0.chunk != a.chunk && over.1.chunk != b.chunk;
-    let strong = |role: Role| !matches!(role, Role::Plain | Role::Of);
+    let strong = |role: Relation| !matches!(role, Relation::Plain | Relation::Of);
     let phrase = apart && strong(a.role) && roles_agree(a, b) && strong(b.role);
-    let complement = |role| matches!(role, Role::Of | Role::In | Role::For);
+    let complement = |role| matches!(role, Relation::Of | Relation::In | Relation::For);
     let settled =
         over.0.role == over.1.role || !complement(over.0.role) && !complement(over.1.role);
     let compound = distance <= 3
         && settled
         && match (a.role, b.role) {
-            (Role::Of, Role::Plain) | (Role::Plain, Role::Of) => true,
+            (Relation::Of, Relation::Plain) | (Relation::Plain, Relation::Of) => true,
             (role, _) if complement(role) => b.modifier && over.1.chunk == b.chunk,
             (_, role) if complement(role) => a.modifier && over.0.chunk == a.chunk,
             _ => false,
@@ -400,7 +409,7 @@ fn alternatives(atoms: &[Atom], first: usize, second: usize) -> bool {
 }
 
 fn roles_agree(a: &Atom, b: &Atom) -> bool {
-    use Role::{For, In, Of, Plain};
+    use Relation::{For, In, Of, Plain};
     let complement = |role| matches!(role, Of | In | For);
     a.role == b.role
         || a.modifier && complement(b.role)

@@ -1,11 +1,11 @@
 //! The frame of a text: the kind of question, modality, tense and persons.
 
 use super::atoms::Atom;
-use super::scan::{Kind, Token};
+use super::scan::{Token, TokenKind};
 
 /// What a text asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Ask {
+pub(super) enum Asking {
     /// A command or a bare phrase.
     #[default]
     Nothing,
@@ -22,7 +22,7 @@ pub(super) enum Ask {
     HowOften,
 }
 
-impl Ask {
+impl Asking {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Nothing => "no question",
@@ -59,8 +59,8 @@ impl Ask {
 
 /// What auxiliaries and pronouns say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Frame {
-    pub(super) ask: Ask,
+pub(super) struct SentenceFrame {
+    pub(super) ask: Asking,
     /// "can", "should", "must", "will", sorted, each once.
     pub(super) modals: Vec<&'static str>,
     pub(super) past: bool,
@@ -74,17 +74,17 @@ pub(super) struct Frame {
 }
 
 /// Reads the frame and returns the tokens without their question words and modals.
-pub(super) fn read(tokens: Vec<Token>) -> (Frame, Vec<Token>) {
-    let mut frame = Frame::default();
+pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
+    let mut frame = SentenceFrame::default();
     let mut asked = false;
     let mut found: Vec<Token> = Vec::with_capacity(tokens.len());
     let starts_with_aux = tokens
         .iter()
-        .find(|token| token.kind != Kind::Break)
-        .is_some_and(|first| first.kind == Kind::Word && is_auxiliary(&first.text));
+        .find(|token| token.kind != TokenKind::Break)
+        .is_some_and(|first| first.kind == TokenKind::Word && is_auxiliary(&first.text));
     for at in 0..tokens.len() {
         let token = &tokens[at];
-        if token.kind != Kind::Word {
+        if token.kind != TokenKind::Word {
             found.push(token.clone());
             continue;
         }
@@ -92,12 +92,12 @@ pub(super) fn read(tokens: Vec<Token>) -> (Frame, Vec<Token>) {
         frame.auxiliary(word);
         frame.person(word);
         if let Some(ask) = question(&tokens, at) {
-            let weak =
-                !asked || frame.ask == Ask::What && found.iter().all(|t| t.kind == Kind::Break);
+            let weak = !asked
+                || frame.ask == Asking::What && found.iter().all(|t| t.kind == TokenKind::Break);
             if weak {
                 frame.ask = ask;
                 asked = true;
-                found.push(Token::new(Kind::Break, ""));
+                found.push(Token::new(TokenKind::Break, ""));
             } else if !matches!(word, "what" | "which" | "who" | "whom" | "whose" | "@what") {
                 found.push(Token::word(word.trim_start_matches('@')));
             }
@@ -113,21 +113,21 @@ pub(super) fn read(tokens: Vec<Token>) -> (Frame, Vec<Token>) {
         }
     }
     if !asked && starts_with_aux {
-        frame.ask = Ask::YesNo;
+        frame.ask = Asking::YesNo;
     }
     frame.ease();
     (frame, found)
 }
 
 /// The question word at a place; "when" asks only before an auxiliary.
-fn question(tokens: &[Token], at: usize) -> Option<Ask> {
+fn question(tokens: &[Token], at: usize) -> Option<Asking> {
     let word = tokens[at].text.as_str();
     if word == "when" {
         let next = tokens.get(at + 1)?;
-        let asks = next.kind == Kind::Word && is_auxiliary(&next.text);
-        return asks.then_some(Ask::When);
+        let asks = next.kind == TokenKind::Word && is_auxiliary(&next.text);
+        return asks.then_some(Asking::When);
     }
-    Ask::of(word)
+    Asking::of(word)
 }
 
 fn is_auxiliary(word: &str) -> bool {
@@ -155,27 +155,27 @@ fn add(list: &mut Vec<&'static str>, word: &'static str) {
 
 /// Joins wordings that differ in the kind of question: "how do A and B differ" and "what is the
 /// difference", "how much does it cost" and "what is the price".
-pub(super) fn settle(frame: &mut Frame, atoms: &mut Vec<Atom>) {
+pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
     let has = |atoms: &[Atom], key: &str| atoms.iter().any(|atom| atom.key == key);
     match frame.ask {
-        Ask::YesNo if super::compare::offers_a_choice(atoms) => frame.ask = Ask::What,
-        Ask::How if has(atoms, "differ") => frame.ask = Ask::What,
-        Ask::HowMuch if has(atoms, "price") => frame.ask = Ask::What,
-        Ask::What if has(atoms, "happenif") => frame.modals.retain(|modal| *modal != "will"),
-        Ask::What if has(atoms, "amount") => {
-            frame.ask = Ask::HowMuch;
+        Asking::YesNo if super::compare::offers_a_choice(atoms) => frame.ask = Asking::What,
+        Asking::How if has(atoms, "differ") => frame.ask = Asking::What,
+        Asking::HowMuch if has(atoms, "price") => frame.ask = Asking::What,
+        Asking::What if has(atoms, "happenif") => frame.modals.retain(|modal| *modal != "will"),
+        Asking::What if has(atoms, "amount") => {
+            frame.ask = Asking::HowMuch;
             atoms.retain(|atom| atom.key != "amount");
         }
-        Ask::What if atoms.len() > 1 && atoms.last().is_some_and(|last| last.key == "mean") => {
+        Asking::What if atoms.len() > 1 && atoms.last().is_some_and(|last| last.key == "mean") => {
             atoms.pop();
         }
-        Ask::Where => atoms.retain(|atom| atom.key != "locat" && atom.key != "locate"),
-        Ask::HowLong => atoms.retain(|atom| !matches!(&*atom.key, "take" | "require")),
+        Asking::Where => atoms.retain(|atom| atom.key != "locat" && atom.key != "locate"),
+        Asking::HowLong => atoms.retain(|atom| !matches!(&*atom.key, "take" | "require")),
         _ => {}
     }
 }
 
-impl Frame {
+impl SentenceFrame {
     fn auxiliary(&mut self, word: &str) {
         match word {
             "@was" | "did" | "was" | "were" | "had" => self.past = true,
@@ -200,18 +200,18 @@ impl Frame {
     /// Leaves out what does not separate questions of this kind.
     fn ease(&mut self) {
         let eased: &[&str] = match self.ask {
-            Ask::Nothing | Ask::YesNo => &[],
-            Ask::How => &["can", "should", "must"],
-            Ask::Why => &["can", "will"],
-            Ask::HowMany | Ask::HowMuch | Ask::HowLong | Ask::HowOften => {
+            Asking::Nothing | Asking::YesNo => &[],
+            Asking::How => &["can", "should", "must"],
+            Asking::Why => &["can", "will"],
+            Asking::HowMany | Asking::HowMuch | Asking::HowLong | Asking::HowOften => {
                 let must = self.modals.iter_mut().filter(|modal| **modal == "must");
                 must.for_each(|modal| *modal = "should");
                 &[]
             }
-            Ask::What | Ask::When | Ask::Where | Ask::Who => &[],
+            Asking::What | Asking::When | Asking::Where | Asking::Who => &[],
         };
         self.modals.retain(|modal| !eased.contains(modal));
-        if self.ask == Ask::How {
+        if self.ask == Asking::How {
             self.others.retain(|person| *person != "they");
         }
         self.modals.sort_unstable();

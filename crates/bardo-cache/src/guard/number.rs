@@ -1,6 +1,6 @@
 //! Numbers in one form: `1,000`, `1000.0`, `1k` and `one thousand` are equal, their signs count.
 
-use super::scan::{Kind, Token};
+use super::scan::{Token, TokenKind};
 
 /// Whether a run of characters is read as a number.
 pub(super) fn starts(core: &str) -> bool {
@@ -24,7 +24,7 @@ pub(super) fn read(core: &str, found: &mut Vec<Token>) {
             '-' | '−' => negative = true,
             '.' => {}
             '$' | '€' | '£' | '¥' | '₹' => {}
-            other => found.push(Token::new(Kind::Symbol, other.to_string())),
+            other => found.push(Token::new(TokenKind::Symbol, other.to_string())),
         }
     }
     let end = body
@@ -35,7 +35,7 @@ pub(super) fn read(core: &str, found: &mut Vec<Token>) {
     let leading_dot = signs.ends_with('.');
     if structured(digits_end, tail) {
         found.push(Token::new(
-            Kind::Code,
+            TokenKind::Code,
             format!("{signs}{body}").to_lowercase(),
         ));
         return;
@@ -45,7 +45,7 @@ pub(super) fn read(core: &str, found: &mut Vec<Token>) {
     let tail = tail.to_lowercase();
     let (scale, rest) = scale(&tail);
     found.push(Token::new(
-        Kind::Number,
+        TokenKind::Number,
         format!("{sign}{}", scaled(&plain, scale)),
     ));
     if let Some(name) = signs.chars().find_map(currency) {
@@ -106,7 +106,7 @@ fn suffix(rest: &str, found: &mut Vec<Token>) {
             "£" => found.push(Token::word("gbp")),
             "$" => found.push(Token::word("usd")),
             word if word.chars().all(char::is_alphabetic) => found.push(Token::word(word)),
-            other => found.push(Token::new(Kind::Code, other)),
+            other => found.push(Token::new(TokenKind::Code, other)),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::number;
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A word in lower case; phrases and inflections are still to be read.
     Word,
     /// A number in its canonical form; the unit is joined to it later.
@@ -28,12 +28,12 @@ pub(super) enum Kind {
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) text: String,
 }
 
 impl Token {
-    pub(super) fn new(kind: Kind, text: impl Into<String>) -> Self {
+    pub(super) fn new(kind: TokenKind, text: impl Into<String>) -> Self {
         Self {
             kind,
             text: text.into(),
@@ -41,11 +41,11 @@ impl Token {
     }
 
     pub(super) fn word(text: impl Into<String>) -> Self {
-        Self::new(Kind::Word, text)
+        Self::new(TokenKind::Word, text)
     }
 
     pub(super) fn is_word(&self, text: &str) -> bool {
-        self.kind == Kind::Word && self.text == text
+        self.kind == TokenKind::Word && self.text == text
     }
 }
 
@@ -113,12 +113,12 @@ fn quoted(inner: &str, is_code: bool, found: &mut Vec<Token>) {
         if text.chars().all(char::is_lowercase) || !is_code {
             found.push(Token::word(text.to_lowercase()));
         } else {
-            found.push(Token::new(Kind::Code, text));
+            found.push(Token::new(TokenKind::Code, text));
         }
     } else if is_code {
-        found.push(Token::new(Kind::Code, text));
+        found.push(Token::new(TokenKind::Code, text));
     } else {
-        found.push(Token::new(Kind::Quote, text.to_lowercase()));
+        found.push(Token::new(TokenKind::Quote, text.to_lowercase()));
     }
 }
 
@@ -130,8 +130,11 @@ fn chunk_end(rest: &str) -> usize {
 }
 
 fn push_break(found: &mut Vec<Token>) {
-    if found.last().is_some_and(|last| last.kind != Kind::Break) {
-        found.push(Token::new(Kind::Break, ""));
+    if found
+        .last()
+        .is_some_and(|last| last.kind != TokenKind::Break)
+    {
+        found.push(Token::new(TokenKind::Break, ""));
     }
 }
 
@@ -165,7 +168,7 @@ fn chunk(chunk: &str, shouts: bool, found: &mut Vec<Token>) {
     }
     classify(core, shouts, found);
     if body.ends_with(',') {
-        found.push(Token::new(Kind::Break, ","));
+        found.push(Token::new(TokenKind::Break, ","));
     } else if core.len() < body.len() {
         push_break(found);
     }
@@ -174,15 +177,15 @@ fn chunk(chunk: &str, shouts: bool, found: &mut Vec<Token>) {
 fn classify(core: &str, shouts: bool, found: &mut Vec<Token>) {
     let lower = core.to_lowercase();
     if core.contains("://") || lower.starts_with("www.") || is_mail(core) {
-        found.push(Token::new(Kind::Url, core.trim_end_matches('/')));
+        found.push(Token::new(TokenKind::Url, core.trim_end_matches('/')));
     } else if is_address(core) {
-        found.push(Token::new(Kind::Address, address(core)));
+        found.push(Token::new(TokenKind::Address, address(core)));
     } else if is_path(core) {
-        found.push(Token::new(Kind::Path, core));
+        found.push(Token::new(TokenKind::Path, core));
     } else if number::starts(core) {
         number::read(core, found);
     } else if core.contains("::") || core.contains('_') || core.ends_with("()") {
-        found.push(Token::new(Kind::Code, core));
+        found.push(Token::new(TokenKind::Code, core));
     } else if !core.chars().any(char::is_alphanumeric) {
         symbols(core, found);
     } else if let Some((left, right)) = core.split_once(['/', '—', '–', '|', '&']) {
@@ -203,7 +206,7 @@ fn symbols(core: &str, found: &mut Vec<Token>) {
     if core == "&" {
         found.push(Token::word("and"));
     } else if !core.is_empty() {
-        found.push(Token::new(Kind::Symbol, core));
+        found.push(Token::new(TokenKind::Symbol, core));
     }
 }
 
@@ -222,9 +225,9 @@ fn parts(core: &str, shouts: bool, found: &mut Vec<Token>) {
         if lower.split('.').all(|part| part.chars().count() <= 1) {
             found.push(Token::word(lower.replace('.', "")));
         } else if lower.split('.').all(|part| part.len() > 1) || lower.starts_with('.') {
-            found.push(Token::new(Kind::Path, lower));
+            found.push(Token::new(TokenKind::Path, lower));
         } else {
-            found.push(Token::new(Kind::Code, lower));
+            found.push(Token::new(TokenKind::Code, lower));
         }
     } else if lower
         .chars()
@@ -240,7 +243,7 @@ fn parts(core: &str, shouts: bool, found: &mut Vec<Token>) {
             }
         }
     } else {
-        found.push(Token::new(Kind::Code, core));
+        found.push(Token::new(TokenKind::Code, core));
     }
 }
 
@@ -265,13 +268,13 @@ fn plain(word: &str, found: &mut Vec<Token>) {
             let (head, tail) = word.split_at(at);
             if tail.chars().all(|c| c.is_ascii_digit()) {
                 if matches!(head, "v" | "ver" | "version") {
-                    found.push(Token::new(Kind::Code, format!("v{tail}")));
+                    found.push(Token::new(TokenKind::Code, format!("v{tail}")));
                 } else {
                     found.push(Token::word(head));
-                    found.push(Token::new(Kind::Number, number::canonical(tail)));
+                    found.push(Token::new(TokenKind::Number, number::canonical(tail)));
                 }
             } else {
-                found.push(Token::new(Kind::Code, word));
+                found.push(Token::new(TokenKind::Code, word));
             }
         }
         _ => found.push(Token::word(word)),

@@ -1,7 +1,7 @@
 //! Rewrites tokens to common wordings: contractions, written numbers, units, phrases.
 
 use super::number;
-use super::scan::{Kind, Token};
+use super::scan::{Token, TokenKind};
 use super::tables::{Phrase, TABLES};
 
 /// The tokens of a text with contractions, numbers and phrases in one form.
@@ -16,7 +16,7 @@ pub(super) fn rewritten(tokens: Vec<Token>) -> Vec<Token> {
 fn contractions(tokens: Vec<Token>) -> Vec<Token> {
     let mut found = Vec::with_capacity(tokens.len());
     for token in tokens {
-        if token.kind != Kind::Word || !token.text.contains('\'') {
+        if token.kind != TokenKind::Word || !token.text.contains('\'') {
             found.push(token);
             continue;
         }
@@ -75,19 +75,19 @@ fn numbers(tokens: &[Token]) -> Vec<Token> {
                 | "does"
         );
         let mut number = None;
-        if token.kind == Kind::Number {
+        if token.kind == TokenKind::Number {
             let mut text = token.text.clone();
             at += 1;
             while let Some(zeros) = tokens
                 .get(at)
-                .filter(|t| t.kind == Kind::Word)
+                .filter(|t| t.kind == TokenKind::Word)
                 .and_then(|t| number::zeros(&t.text))
             {
                 text = scaled(&text, zeros);
                 at += 1;
             }
             number = Some(text);
-        } else if token.kind == Kind::Word && (counts || token.text != "one") {
+        } else if token.kind == TokenKind::Word && (counts || token.text != "one") {
             let from = if token.is_word("a")
                 && tokens
                     .get(at + 1)
@@ -101,7 +101,7 @@ fn numbers(tokens: &[Token]) -> Vec<Token> {
             let words = tokens[from..]
                 .iter()
                 .take(16)
-                .take_while(|t| t.kind == Kind::Word)
+                .take_while(|t| t.kind == TokenKind::Word)
                 .map(|t| t.text.as_str());
             if let Some((value, read)) = number::written(first.into_iter().chain(words)) {
                 at = from + read - usize::from(first.is_some());
@@ -110,7 +110,7 @@ fn numbers(tokens: &[Token]) -> Vec<Token> {
         }
         match number.or_else(|| counted(token)) {
             Some(text) if at < tokens.len() && std::ptr::eq(&tokens[at], token) => {
-                found.push(Token::new(Kind::Number, text));
+                found.push(Token::new(TokenKind::Number, text));
                 at += 1;
             }
             Some(text) => at = unit(text, tokens, at, &mut found),
@@ -127,7 +127,7 @@ fn numbers(tokens: &[Token]) -> Vec<Token> {
 /// what".
 fn fronted(mut tokens: Vec<Token>) -> Vec<Token> {
     let starts = tokens.first().is_some_and(|first| {
-        first.kind == Kind::Word
+        first.kind == TokenKind::Word
             && (TABLES.prepositions.contains_key(first.text.as_str())
                 || matches!(
                     first.text.as_str(),
@@ -136,11 +136,14 @@ fn fronted(mut tokens: Vec<Token>) -> Vec<Token> {
     });
     let comma = tokens
         .iter()
-        .position(|token| token.kind == Kind::Break && token.text == ",");
+        .position(|token| token.kind == TokenKind::Break && token.text == ",");
     if let Some(at) = comma.filter(|at| starts && at + 2 < tokens.len()) {
         let clause: Vec<_> = tokens.drain(..=at).collect();
-        if tokens.last().is_some_and(|last| last.kind != Kind::Break) {
-            tokens.push(Token::new(Kind::Break, ""));
+        if tokens
+            .last()
+            .is_some_and(|last| last.kind != TokenKind::Break)
+        {
+            tokens.push(Token::new(TokenKind::Break, ""));
         }
         tokens.extend(clause);
     }
@@ -163,28 +166,28 @@ fn counted(token: &Token) -> Option<String> {
         "iii" => "3",
         _ => return None,
     };
-    (token.kind == Kind::Word).then(|| text.to_owned())
+    (token.kind == TokenKind::Word).then(|| text.to_owned())
 }
 
 /// Pushes a number with the unit that follows it; returns the place after both.
 fn unit(text: String, tokens: &[Token], at: usize, found: &mut Vec<Token>) -> usize {
     let next = tokens
         .get(at)
-        .filter(|token| token.kind == Kind::Word || token.text == "%");
+        .filter(|token| token.kind == TokenKind::Word || token.text == "%");
     let unit = next.and_then(|token| TABLES.units.get(token.text.as_str()));
     let (text, at) = match unit {
         Some(&"bps") => (format!("{} percent", number::hundredth(&text)), at + 1),
         Some(unit) => (format!("{text} {unit}"), at + 1),
         None => (text, at),
     };
-    if let Some(last) = found.last_mut().filter(|last| last.kind == Kind::Word) {
+    if let Some(last) = found.last_mut().filter(|last| last.kind == TokenKind::Word) {
         match last.text.as_str() {
             "over" | "above" | "beyond" => last.text = "morethan".to_owned(),
             "under" | "below" => last.text = "lessthan".to_owned(),
             _ => {}
         }
     }
-    found.push(Token::new(Kind::Number, text));
+    found.push(Token::new(TokenKind::Number, text));
     at
 }
 
@@ -193,7 +196,7 @@ fn particles(mut tokens: Vec<Token>) -> Vec<Token> {
     const REACH: usize = 6;
     let mut at = 0;
     while at < tokens.len() {
-        let verb = tokens[at].kind == Kind::Word
+        let verb = tokens[at].kind == TokenKind::Word
             && TABLES
                 .separable
                 .contains(TABLES.base(&tokens[at].text).as_str());
@@ -201,11 +204,11 @@ fn particles(mut tokens: Vec<Token>) -> Vec<Token> {
             let end = (at + REACH).min(tokens.len());
             let clause = tokens[at..end]
                 .iter()
-                .position(|t| t.kind == Kind::Break)
+                .position(|t| t.kind == TokenKind::Break)
                 .map_or(end, |cut| at + cut);
             let particle = (at + 2..clause).find(|&place| {
                 let last = tokens.get(place + 1).is_none_or(|t| {
-                    t.kind == Kind::Break
+                    t.kind == TokenKind::Break
                         || t.text.starts_with('@')
                         || matches!(
                             t.text.as_str(),
@@ -225,7 +228,7 @@ fn particles(mut tokens: Vec<Token>) -> Vec<Token> {
                                 | "automatically"
                         )
                 });
-                last && tokens[place].kind == Kind::Word
+                last && tokens[place].kind == TokenKind::Word
                     && matches!(
                         tokens[place].text.as_str(),
                         "on" | "off" | "up" | "down" | "out" | "in" | "back" | "away"
@@ -250,13 +253,13 @@ fn phrases(tokens: &[Token]) -> Vec<Token> {
     let bases: Vec<String> = tokens
         .iter()
         .map(|token| match token.kind {
-            Kind::Word => TABLES.base(&token.text),
+            TokenKind::Word => TABLES.base(&token.text),
             _ => String::new(),
         })
         .collect();
     while at < tokens.len() {
         let starts = found.last().is_none_or(|last: &Token| {
-            last.kind == Kind::Break || matches!(last.text.as_str(), "@tell" | "@polite")
+            last.kind == TokenKind::Break || matches!(last.text.as_str(), "@tell" | "@polite")
         });
         match longest(tokens, &bases, at, starts) {
             Some(phrase) => {
@@ -275,7 +278,7 @@ fn phrases(tokens: &[Token]) -> Vec<Token> {
 }
 
 fn longest(tokens: &[Token], bases: &[String], at: usize, starts: bool) -> Option<&'static Phrase> {
-    if tokens[at].kind != Kind::Word {
+    if tokens[at].kind != TokenKind::Word {
         return None;
     }
     let rules = TABLES.phrases.get(&bases[at])?;

@@ -1,0 +1,199 @@
+//! The evidence of one domain, and whether it serves.
+
+use std::collections::VecDeque;
+
+use super::bounds::{clean_audits, lower, upper};
+use super::{AuditMode, AuditOutcome, AuditReport, AuditRules, DomainChange};
+
+/// The error that audits may have; the rest up to 5 % is the baseline's.
+const AUDIT_ERROR: f64 = 0.04;
+const BASELINE_ERROR: f64 = 0.01;
+
+#[derive(Debug)]
+pub(super) struct DomainState {
+    pub(super) serves: bool,
+    /// The bound after the latest audit of any domain.
+    pub(super) current_bound: f64,
+    /// Whether each audit of the window agreed, oldest first.
+    window: VecDeque<bool>,
+    disagreements: u32,
+    live: VecDeque<bool>,
+    live_disagreements: u32,
+    /// Audits since the last disagreement.
+    since_alarm: Option<usize>,
+    looks: u32,
+    next_look: u32,
+}
+
+impl DomainState {
+    pub(super) fn new(rules: &AuditRules) -> Self {
+        let mut state = Self {
+            serves: rules.mode == AuditMode::Guarded,
+            current_bound: 1.0,
+            window: VecDeque::new(),
+            disagreements: 0,
+            live: VecDeque::new(),
+            live_disagreements: 0,
+            since_alarm: None,
+            looks: 0,
+            next_look: 0,
+        };
+        state.next_look = state.clean_size(rules);
+        state
+    }
+
+    pub(super) fn is_alarmed(&self, rules: &AuditRules) -> bool {
+        self.since_alarm.is_some_and(|audits| audits < rules.recent)
+    }
+
+    /// Audits and disagreements of the window.
+    pub(super) fn counts(&self) -> (u32, u32) {
+        (count(self.window.len()), self.disagreements)
+    }
+
+    pub(super) fn record(
+        &mut self,
+        outcome: AuditOutcome,
+        rules: &AuditRules,
+        pooled: f64,
+    ) -> Option<DomainChange> {
+        push(
+            &mut self.window,
+            &mut self.disagreements,
+            outcome.agrees,
+            rules.window,
+        );
+        if let Some(agree) = outcome.live_agree {
+            push(
+                &mut self.live,
+                &mut self.live_disagreements,
+                agree,
+                rules.window,
+            );
+        }
+        self.since_alarm = match (outcome.agrees, self.since_alarm) {
+            (false, _) => Some(0),
+            (true, since) => since.map(|audits| audits + 1),
+        };
+        if self.serves {
+            let stops = self.bound(rules, pooled) > rules.max_error || self.proves_error(rules);
+            return stops.then(|| self.stop(rules));
+        }
+        self.look(rules)
+    }
+
+    fn stop(&mut self, rules: &AuditRules) -> DomainChange {
+        self.serves = false;
+        self.forget(rules);
+        DomainChange::Stopped
+    }
+
+    fn forget(&mut self, rules: &AuditRules) {
+        self.window.clear();
+        self.disagreements = 0;
+        self.next_look = self.clean_size(rules);
+    }
+
+    /// The error of the next look: all looks together stay within the whole.
+    fn look_error(&self) -> f64 {
+        let look = f64::from(self.looks + 1);
+        AUDIT_ERROR / (look * (look + 1.0))
+    }
+
+    fn clean_size(&self, rules: &AuditRules) -> u32 {
+        clean_audits(rules.max_error, self.look_error())
+    }
+
+    /// Looks at the evidence of a stopped domain where a look is due.
+    fn look(&mut self, rules: &AuditRules) -> Option<DomainChange> {
+        let (audits, disagreements) = self.counts();
+        if audits < self.next_look {
+            return None;
+        }
+        let above = upper(disagreements, audits, self.look_error());
+        let passes = self.beyond_baseline(above) <= rules.max_error;
+        self.looks += 1;
+        if passes {
+            self.serves = true;
+            self.since_alarm = None;
+            return Some(DomainChange::Started);
+        }
+        self.next_look = audits.saturating_mul(2).max(self.clean_size(rules));
+        if usize::try_from(self.next_look).is_ok_and(|next| next > rules.window) {
+            self.forget(rules);
+        }
+        None
+    }
+
+    /// Whether the latest audits alone prove a rate above the limit.
+    fn proves_error(&self, rules: &AuditRules) -> bool {
+        let latest = self.window.iter().rev().take(rules.recent);
+        let (audits, wrong) = latest.fold((0, 0), |(audits, wrong), agrees| {
+            (audits + 1, wrong + u32::from(!agrees))
+        });
+        let below = lower(wrong, audits, 0.05);
+        self.beyond_baseline(below) > rules.max_error
+    }
+
+    /// The upper bound of the false-hit rate, with borrowed audits in mode `guarded`.
+    pub(super) fn bound(&self, rules: &AuditRules, pooled: f64) -> f64 {
+        let (audits, disagreements) = self.counts();
+        let needed = clean_audits(rules.max_error, AUDIT_ERROR);
+        let borrowed = match rules.mode {
+            // A domain that was stopped stands on its own evidence.
+            AuditMode::Guarded if self.looks == 0 && self.serves => needed.saturating_sub(audits),
+            AuditMode::Guarded | AuditMode::Verified => 0,
+        };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of some hundred audits"
+        )]
+        let borrowed_wrong = (f64::from(borrowed) * pooled).round() as u32;
+        let above = upper(
+            disagreements + borrowed_wrong,
+            audits + borrowed,
+            AUDIT_ERROR,
+        );
+        self.beyond_baseline(above)
+    }
+
+    /// The part of a rate that two live answers do not explain.
+    fn beyond_baseline(&self, rate: f64) -> f64 {
+        let base = lower(
+            self.live_disagreements,
+            count(self.live.len()),
+            BASELINE_ERROR,
+        );
+        ((rate - base) / (1.0 - base).max(f64::EPSILON)).max(0.0)
+    }
+
+    pub(super) fn report(&self) -> AuditReport {
+        let (audits, disagreements) = self.counts();
+        AuditReport {
+            serves: self.serves,
+            audits,
+            disagreements,
+            live_pairs: count(self.live.len()),
+            live_disagreements: self.live_disagreements,
+            bound: self.current_bound,
+            missing: if self.serves {
+                0
+            } else {
+                self.next_look.saturating_sub(audits)
+            },
+        }
+    }
+}
+
+fn push(window: &mut VecDeque<bool>, wrong: &mut u32, agrees: bool, most: usize) {
+    window.push_back(agrees);
+    *wrong += u32::from(!agrees);
+    if window.len() > most && window.pop_front() == Some(false) {
+        *wrong -= 1;
+    }
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
