@@ -1,0 +1,182 @@
+//! The model in the program against its float32 original, and its tokenizer against the original.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bardo_embed::{Embedded, Embedder, ModelSpec, Skip, Vector, Vocabulary};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+const LONG: Duration = Duration::from_secs(60);
+
+#[derive(Deserialize)]
+struct GoldenTokens {
+    text: String,
+    ids: Vec<u32>,
+}
+
+#[derive(Deserialize)]
+struct Golden {
+    vectors: Vec<GoldenVector>,
+    pairs: Vec<Pair>,
+}
+
+#[derive(Deserialize)]
+struct GoldenVector {
+    text: String,
+    vector: Vec<f32>,
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    a: String,
+    b: String,
+    cosine: f32,
+}
+
+fn golden() -> Golden {
+    serde_json::from_str(include_str!("golden/vectors.json")).expect("golden vectors are JSON")
+}
+
+fn model_file(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "model", name].iter().collect()
+}
+
+async fn embed(embedder: &Embedder, text: &str) -> Embedded {
+    let embedded = embedder.embed(text.into(), 256, LONG).await;
+    embedded.expect("the model answers")
+}
+
+#[test]
+fn the_files_of_the_model_are_those_that_the_script_wrote() {
+    for line in include_str!("../model/SHA256SUMS").lines() {
+        let (sum, name) = line.split_once("  ").expect("a sum and a name");
+        let bytes = std::fs::read(model_file(name)).expect("the file is there");
+        let hash: String = Sha256::digest(&bytes)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert_eq!(hash, sum, "{name}");
+    }
+}
+
+#[test]
+fn hard_strings_have_the_token_ids_of_the_original() {
+    let words = include_str!("../model/vocab.txt");
+    let vocabulary = Vocabulary::parse(Cow::Borrowed(words)).expect("a vocabulary");
+    let strings: Vec<GoldenTokens> =
+        serde_json::from_str(include_str!("golden/tokens.json")).expect("golden tokens are JSON");
+    assert!(strings.len() > 50);
+    for GoldenTokens { text, ids } in strings {
+        assert_eq!(vocabulary.encode(&text, 256).ids, ids, "{text:?}");
+    }
+}
+
+#[test]
+fn a_vocabulary_read_from_a_file_gives_the_numbers_of_the_one_in_the_program() {
+    let words = include_str!("../model/vocab.txt");
+    let owned = Vocabulary::parse(Cow::Owned(words.into())).expect("a vocabulary");
+    let borrowed = Vocabulary::parse(Cow::Borrowed(words)).expect("a vocabulary");
+    let text = "unaffable 東京 0x52908400098527886E0F";
+    assert_eq!(owned.encode(text, 64), borrowed.encode(text, 64));
+    let lacking = Vocabulary::parse(Cow::Borrowed("[PAD]\n[UNK]\nword"));
+    assert_eq!(
+        lacking.expect_err("no [CLS]").to_string(),
+        "the vocabulary has no line [CLS]"
+    );
+}
+
+#[test]
+fn a_text_of_any_length_is_cut_at_the_limit() {
+    let words = include_str!("../model/vocab.txt");
+    let vocabulary = Vocabulary::parse(Cow::Borrowed(words)).expect("a vocabulary");
+    let tokens = vocabulary.encode(&"word ".repeat(1_000_000), 8);
+    assert_eq!((tokens.ids.len(), tokens.cut), (8, true));
+    let tokens = vocabulary.encode("word word word word word word", 8);
+    assert_eq!((tokens.ids.len(), tokens.cut), (8, false));
+}
+
+#[tokio::test]
+async fn vectors_are_near_those_of_the_float32_model() {
+    let embedder = Embedder::new(ModelSpec::minilm(), 4);
+    let mut cosines = Vec::new();
+    for GoldenVector { text, vector } in golden().vectors {
+        let exact = Vector::normalized(vector).expect("a vector");
+        let ours = embed(&embedder, &text).await;
+        assert_eq!(ours.vector.values().len(), 384);
+        let cosine = ours.vector.cosine(&exact);
+        assert!(cosine > 0.97, "{cosine} for {text:?}");
+        cosines.push(cosine);
+    }
+    let mean = cosines.iter().sum::<f32>() / cosines.len() as f32;
+    assert!(mean > 0.99, "{mean}");
+}
+
+#[tokio::test]
+async fn pairs_are_as_near_as_the_float32_model_says_also_in_integers() {
+    let embedder = Embedder::new(ModelSpec::minilm(), 4);
+    for Pair { a, b, cosine } in golden().pairs {
+        let (left, right) = (embed(&embedder, &a).await, embed(&embedder, &b).await);
+        let ours = left.vector.cosine(&right.vector);
+        assert!(
+            (ours - cosine).abs() < 0.06,
+            "{ours}, not {cosine}: {a} / {b}"
+        );
+        let (left, right) = (left.vector.quantized(), right.vector.quantized());
+        let dot: i32 = left
+            .iter()
+            .zip(&right)
+            .map(|(a, b)| i32::from(*a) * i32::from(*b))
+            .sum();
+        assert!((dot as f32 / (127.0 * 127.0) - ours).abs() < 0.01);
+    }
+}
+
+#[tokio::test]
+async fn a_text_has_one_vector_whatever_else_is_asked() {
+    let embedder = Embedder::new(ModelSpec::minilm(), 4);
+    let alone = embed(&embedder, "How do I reset my password?").await;
+    let texts = [
+        "short",
+        "How do I reset my password?",
+        "a much longer text in between",
+    ];
+    let together = embedder
+        .embed_all(texts.map(String::from).into(), 256, LONG)
+        .await
+        .expect("the model answers");
+    assert_eq!(together[1], alone);
+    assert!(alone.namespace.starts_with("rten/all-MiniLM-L6-v2/384/"));
+    assert!(alone.namespace.ends_with("/256"));
+}
+
+#[tokio::test]
+async fn a_configured_file_loads_with_its_prefix_and_another_namespace() {
+    let file = model_file("all-MiniLM-L6-v2-int8.onnx");
+    let prefixed = ModelSpec {
+        prefix: "search_query: ".into(),
+        ..ModelSpec::file("mine", file)
+    };
+    let (mine, own) = (
+        Embedder::new(prefixed, 4),
+        Embedder::new(ModelSpec::minilm(), 4),
+    );
+    let with_prefix = embed(&mine, "open a pull request").await;
+    let spelled_out = embed(&own, "search_query: open a pull request").await;
+    assert_eq!(with_prefix.vector, spelled_out.vector);
+    assert_ne!(with_prefix.namespace, spelled_out.namespace);
+}
+
+#[tokio::test]
+async fn a_configured_dimension_that_the_model_lacks_is_refused() {
+    let spec = ModelSpec::nomic(model_file("all-MiniLM-L6-v2-int8.onnx"));
+    let refused = Embedder::new(spec, 4).embed("text".into(), 64, LONG).await;
+    let Err(Skip::Failed(reason)) = refused else {
+        panic!("another dimension is a failure: {refused:?}");
+    };
+    assert_eq!(
+        &*reason,
+        "nomic-embed-text-v1.5 gives vectors of 384 numbers, and 768 are configured"
+    );
+}
