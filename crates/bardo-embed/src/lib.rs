@@ -5,12 +5,17 @@
 //! answer, a missing model and a crash of the thread each come back as a [`Skip`], and a caller
 //! goes on without a vector.
 //!
-//! The crate carries all-MiniLM-L6-v2 (feature `minilm`, on by default; see `model/README.md`).
-//! Other BERT encoders are read from ONNX files: see [`ModelSpec`].
+//! The crate carries all-MiniLM-L6-v2 (feature `minilm`, on by default; see `model/README.md`) and
+//! runs its layers itself. Other BERT encoders are read from ONNX files with the feature `onnx`,
+//! whose engine is slow to compile: see [`ModelSpec`].
 
+#[cfg(feature = "minilm")]
+mod bert;
 mod embedder;
 mod encoder;
 mod model;
+#[cfg(feature = "onnx")]
+mod onnx;
 mod spec;
 mod tokenizer;
 mod vector;

@@ -147,10 +147,15 @@ async fn a_text_has_one_vector_whatever_else_is_asked() {
         .await
         .expect("the model answers");
     assert_eq!(together[1], alone);
-    assert!(alone.namespace.starts_with("rten/all-MiniLM-L6-v2/384/"));
+    assert!(
+        alone
+            .namespace
+            .starts_with("rten-gemm/all-MiniLM-L6-v2/384/")
+    );
     assert!(alone.namespace.ends_with("/256"));
 }
 
+#[cfg(feature = "onnx")]
 #[tokio::test]
 async fn a_configured_file_loads_with_its_prefix_and_another_namespace() {
     let file = model_file("all-MiniLM-L6-v2-int8.onnx");
@@ -164,10 +169,13 @@ async fn a_configured_file_loads_with_its_prefix_and_another_namespace() {
     );
     let with_prefix = embed(&mine, "open a pull request").await;
     let spelled_out = embed(&own, "search_query: open a pull request").await;
-    assert_eq!(with_prefix.vector, spelled_out.vector);
     assert_ne!(with_prefix.namespace, spelled_out.namespace);
+    // One graph and one set of weights, by two ways to run it.
+    let cosine = with_prefix.vector.cosine(&spelled_out.vector);
+    assert!(cosine > 0.999, "{cosine}");
 }
 
+#[cfg(feature = "onnx")]
 #[tokio::test]
 async fn a_configured_dimension_that_the_model_lacks_is_refused() {
     let spec = ModelSpec::nomic(model_file("all-MiniLM-L6-v2-int8.onnx"));
@@ -178,5 +186,19 @@ async fn a_configured_dimension_that_the_model_lacks_is_refused() {
     assert_eq!(
         &*reason,
         "nomic-embed-text-v1.5 gives vectors of 384 numbers, and 768 are configured"
+    );
+}
+
+#[cfg(not(feature = "onnx"))]
+#[tokio::test]
+async fn a_configured_file_names_the_feature_that_reads_it() {
+    let spec = ModelSpec::nomic("/models/nomic.onnx".into());
+    let refused = Embedder::new(spec, 4).embed("text".into(), 64, LONG).await;
+    assert_eq!(
+        refused,
+        Err(Skip::Failed(
+            "/models/nomic.onnx: this build reads no ONNX files; build it with the feature `onnx`"
+                .into()
+        ))
     );
 }
