@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bardo_types::Degradation;
 use bardo_types::chat::StreamEvent;
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
@@ -42,6 +43,8 @@ pub struct Fresh<'a> {
     pub regime: Option<Regime>,
     /// What the answer depends on.
     pub tags: Tags,
+    /// What the answer lacks of what was asked for.
+    pub degraded: Vec<Degradation>,
     /// When the answer was complete, in Unix milliseconds.
     pub now_ms: u64,
 }
@@ -69,6 +72,8 @@ pub struct Entry {
     pub kind: Kind,
     /// What the answer depends on.
     pub tags: Tags,
+    /// What the answer lacks of what was asked for.
+    pub degraded: Vec<Degradation>,
     /// When the answer was complete, in Unix milliseconds.
     pub created_ms: u64,
     /// Lifetime by the regime at that time, in milliseconds.
@@ -92,6 +97,7 @@ impl Entry {
             class: fresh.class,
             kind: fresh.kind,
             tags: fresh.tags,
+            degraded: fresh.degraded,
             created_ms: fresh.now_ms,
             ttl_ms,
             answer: codec::write_events(fresh.events).into(),
@@ -129,6 +135,15 @@ impl Entry {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let tags = self.tags.each().count();
-        size_of::<Self>() + self.answer.len() + self.model.len() + self.provider.len() + 128 * tags
+        let degraded = self.degraded.iter();
+        let lost: usize = degraded
+            .map(|lost| size_of::<Degradation>() + lost.feature.len() + lost.detail.len())
+            .sum();
+        size_of::<Self>()
+            + lost
+            + self.answer.len()
+            + self.model.len()
+            + self.provider.len()
+            + 128 * tags
     }
 }

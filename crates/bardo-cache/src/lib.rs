@@ -4,12 +4,10 @@
 //! milliseconds, and second levels sit behind the port [`second::SecondLevel`].
 //!
 //! Start from [`policy`], which says whether a request may be looked up and its answer stored, then
-//! [`key::key_of`], then [`store::Store`]. [`flight::Flights`] joins identical requests that run at
-//! the same time.
+//! [`key::key_of`], then [`store::Store`].
 
 pub mod codec;
 pub mod entry;
-pub mod flight;
 pub mod guard;
 pub mod key;
 pub mod policy;
@@ -20,5 +18,4 @@ pub mod second;
 pub mod semantic;
 pub mod store;
 pub mod tags;
-pub mod tape;
 pub mod ttl;

@@ -97,6 +97,12 @@ impl Store {
         }
     }
 
+    /// Whether there is an entry of `key`, served or not. Counts nothing.
+    #[must_use]
+    pub fn holds(&self, key: &Key) -> bool {
+        self.cache.contains_key(key)
+    }
+
     /// The entry of `key`, if it may be served to this reader now. Counts a hit with what it
     /// saves, or a miss.
     #[must_use]

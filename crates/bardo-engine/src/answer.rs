@@ -1,15 +1,17 @@
 //! What a caller gets, or why one backend gave nothing.
 
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 
 use crate::error::EngineError;
 use crate::failure::Failure;
-use crate::head::AnswerHead;
+use crate::head::{AnswerHead, Figures};
 use crate::lifecycle::{Lifecycle, Sent, Unsettled};
 use crate::record::RequestRecord;
 use crate::relay::ReplyStream;
+use crate::single_flight::LeadSeat;
 use crate::usage_figures::UsageFigures;
 
 /// Why there is no answer from this backend.
@@ -74,5 +76,32 @@ pub enum AnswerBody {
     /// All at once, as JSON.
     Whole(Bytes),
     /// Piece by piece, as server-sent events.
-    Stream(Box<ReplyStream>),
+    Stream(AnswerStream),
+}
+
+/// An answer that comes piece by piece, in the caller's dialect.
+pub enum AnswerStream {
+    /// The request reads it alone.
+    Own(Box<ReplyStream>),
+    /// Identical requests may read it too.
+    Led(LeadSeat),
+}
+
+impl AnswerStream {
+    /// The next bytes for the caller; `None` when the stream is over.
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        match self {
+            Self::Own(stream) => stream.poll_next(cx),
+            Self::Led(seat) => seat.poll_next(cx),
+        }
+    }
+
+    /// What it came to, once it is over and settled; for trailers.
+    #[must_use]
+    pub fn figures(&self) -> Option<&Figures> {
+        match self {
+            Self::Own(stream) => stream.figures(),
+            Self::Led(seat) => seat.figures(),
+        }
+    }
 }

@@ -24,6 +24,9 @@ pub(crate) trait AnswerNotes: Send {
     /// Notes whether an answer that was handed over unchecked matches its schema.
     fn matched(&mut self, check: &SchemaCheck, matches: bool);
 
+    /// Notes the usage of an answer that no provider is called for, when one made it.
+    fn saved(&mut self, usage: &Usage);
+
     /// The meter of an answer that is being made; `None` where nothing is counted.
     fn live_meter(&mut self) -> Option<&mut Meter>;
 }
@@ -49,6 +52,10 @@ impl AnswerNotes for RequestRecord {
         self.schema(check, Some(matches), false);
     }
 
+    fn saved(&mut self, usage: &Usage) {
+        Self::saved(self, usage);
+    }
+
     fn live_meter(&mut self) -> Option<&mut Meter> {
         Self::live_meter(self)
     }
@@ -67,6 +74,8 @@ impl AnswerNotes for NoNotes {
     fn answered_by(&mut self, _model: &str) {}
 
     fn matched(&mut self, _check: &SchemaCheck, _matches: bool) {}
+
+    fn saved(&mut self, _usage: &Usage) {}
 
     fn live_meter(&mut self) -> Option<&mut Meter> {
         None

@@ -4,18 +4,25 @@
 
 mod at_end;
 mod changes;
+mod recorded;
+mod replayed;
 mod reported;
 mod stage;
+
+use std::sync::Arc;
 
 use bardo_profile::SchemaCheck;
 use bardo_types::chat::{ChatResponse, StreamEvent};
 
 use crate::answer_notes::AnswerNotes;
+use crate::recording::Recording;
 use crate::schema;
 use crate::shape::Translation;
 
 use at_end::AtEnd;
 use changes::{Lift, Plain, Textual};
+use recorded::RecordedEvents;
+use replayed::Replayed;
 use reported::Reported;
 pub(crate) use stage::{AnswerStage, OnComplete};
 
@@ -53,6 +60,24 @@ impl AnswerStages {
         stages.add(Plain(check.clone()));
         stages.add(AtEnd::new([keep]));
         stages
+    }
+
+    /// The stages of an answer that no provider is called for.
+    pub(crate) fn replayed(keep: Option<OnComplete>) -> Self {
+        let mut stages = Self::default();
+        stages.add(Replayed);
+        if keep.is_some() {
+            stages.add(AtEnd::new(keep));
+        }
+        stages
+    }
+
+    /// The stages with one behind them that notes the events for the cache.
+    pub(crate) fn recorded(mut self, recording: Option<Arc<Recording>>) -> Self {
+        if let Some(recording) = recording {
+            self.add(RecordedEvents(recording));
+        }
+        self
     }
 
     /// Adds a stage behind the others.

@@ -210,7 +210,7 @@ pub(crate) fn failed_before_content(fault: Fault) -> Failure {
 }
 
 /// The context of the request for the decoder of its answer.
-fn context(call: &Call, shaped: &Shaped) -> DecodeContext {
+pub(crate) fn context(call: &Call, shaped: &Shaped) -> DecodeContext {
     if let AnswerMode::Transcode(translation) = &shaped.mode {
         return translation.decode.clone();
     }

@@ -4,7 +4,7 @@
 use bardo_ledger::StoreError;
 use bardo_wire::receipt;
 
-use crate::answer::{Answer, AnswerBody, BOOKS_WAIT, Delivering, Whole};
+use crate::answer::{Answer, AnswerBody, AnswerStream, BOOKS_WAIT, Delivering, Whole};
 use crate::engine::Engine;
 use crate::head::AnswerHead;
 use crate::record::RequestRecord;
@@ -65,6 +65,6 @@ async fn hand_over_once_held(mut reply: Box<ReplyStream>) -> Result<Answer, Stor
     }
     Ok(Answer {
         head: AnswerHead::begun(reply.record()),
-        body: AnswerBody::Stream(reply),
+        body: AnswerBody::Stream(AnswerStream::Own(reply)),
     })
 }

@@ -54,7 +54,10 @@ impl Engine {
         }
         let answer = failover.once_more().await;
         self.health.note_retries(Instant::now(), failover.freely);
-        match answer {
+        if let Some(answer) = answer {
+            return Ok(answer);
+        }
+        match failover.stored().await {
             Some(answer) => Ok(answer),
             None => Err(failover.into_error()),
         }
@@ -347,6 +350,24 @@ impl<'a> Failover<'a> {
         self.ask(again.index, permit).await
     }
 
+    /// Where no backend answers and surely none carried the request out: a stored answer that the
+    /// caller did not want as long as there was another.
+    async fn stored(&mut self) -> Option<Delivering> {
+        let is_down = match (&self.withheld, &self.last) {
+            (Some(_), _) => false,
+            (None, Some(failure)) => is_outage(&failure.fault),
+            (None, None) => self.paused.is_some() || self.open.is_some(),
+        };
+        let reserved = self.life.as_ref().filter(|_| is_down)?;
+        let recording = Arc::clone(reserved.record().recording()?);
+        let (engine, call) = (self.engine, self.call);
+        let found = engine.last_resort(call, recording.slot()).await?;
+        let model = Arc::clone(&found.served.model);
+        let ready = engine.ready(call, found.body, &model, found.class).ok()?;
+        let flowing = self.life.take()?.served(call, &found.served);
+        Some(ready.delivering(call, flowing))
+    }
+
     fn into_error(mut self) -> EngineError {
         if let Some(reserved) = self.life.take() {
             reserved.failed();
@@ -398,6 +419,18 @@ impl<'a> Failover<'a> {
             }))
         })
     }
+}
+
+/// Whether a failure is the backend's own, and says nothing against the request.
+fn is_outage(fault: &Fault) -> bool {
+    matches!(
+        fault.class,
+        FaultClass::Connection
+            | FaultClass::Timeout
+            | FaultClass::Server
+            | FaultClass::Overloaded
+            | FaultClass::RateLimit
+    )
 }
 
 /// A try in a few words of ours: `openrouter (overloaded, status 503)`.

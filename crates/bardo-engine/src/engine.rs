@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use bardo_providers::transport::Transport;
 
+use crate::answer_cache::AnswerCache;
 use crate::health::HealthRecords;
 use crate::idempotency::Idempotency;
 use crate::memory::Memory;
@@ -14,6 +15,7 @@ use crate::searches::Searches;
 use crate::seeds::{Credit, Seeds};
 use crate::services::Services;
 use crate::settler::Settler;
+use crate::single_flight::FlightBoard;
 use crate::snapshot::Snapshot;
 use crate::stores::Stores;
 
@@ -30,6 +32,9 @@ pub struct Engine {
     pub(crate) seeds: Arc<Seeds>,
     pub(crate) bankr_credit: Credit,
     pub(crate) stores: Stores,
+    pub(crate) cache: Arc<AnswerCache>,
+    /// Answers that identical requests may share while they are made.
+    pub(crate) flights: FlightBoard,
     /// Sells single requests; `None`: none are sold.
     pub(crate) offers: Option<Box<dyn Offers>>,
 }
@@ -38,6 +43,7 @@ impl Engine {
     /// An engine over a first world.
     #[must_use]
     pub fn new(snapshot: Snapshot, transport: Transport, services: Services) -> Self {
+        let cache = AnswerCache::new(snapshot.cache.limits, || None, None);
         Self {
             snapshot: ArcSwap::from_pointee(snapshot),
             transport,
@@ -50,6 +56,8 @@ impl Engine {
             seeds: Arc::default(),
             bankr_credit: Credit::default(),
             stores: Stores::default(),
+            cache: Arc::new(cache),
+            flights: FlightBoard::default(),
             offers: None,
         }
     }
@@ -58,6 +66,19 @@ impl Engine {
     #[must_use]
     pub fn with_stores(self, stores: Stores) -> Self {
         Self { stores, ..self }
+    }
+
+    /// The engine with this cache of answers in place of its own.
+    #[must_use]
+    pub fn with_cache(self, cache: AnswerCache) -> Self {
+        let cache = Arc::new(cache);
+        Self { cache, ..self }
+    }
+
+    /// The stored answers.
+    #[must_use]
+    pub fn cache(&self) -> &AnswerCache {
+        &self.cache
     }
 
     /// The engine with a seller of single requests, asked where an account does not pay.
@@ -99,6 +120,7 @@ impl Engine {
 
     /// Puts another world in place. Requests under way keep theirs.
     pub fn swap_world(&self, snapshot: Snapshot) {
+        self.cache.limit(snapshot.cache.limits);
         self.snapshot.store(Arc::new(snapshot));
     }
 }

@@ -217,6 +217,12 @@ pub enum EngineError {
         /// The first model was asked, and what its provider bills is charged.
         is_sent: bool,
     },
+    /// The caller takes a stored answer alone, and there is none.
+    #[error("no stored answer matches the request, and `cache` is `only-if-cached`: {why}")]
+    NotCached {
+        /// Why there is none, in words.
+        why: &'static str,
+    },
     /// As many requests are under way as can be settled.
     #[error("too many requests are in progress")]
     Busy,

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bardo_access::Admission;
 use bardo_types::ids::RequestId;
@@ -38,6 +39,8 @@ pub struct AnswerHead {
     pub upstream_request_id: Option<Arc<str>>,
     /// `hash`, `semantic`, `miss` or `bypass`.
     pub cache: Cow<'static, str>,
+    /// Time since a stored answer was made; `None` where none is served.
+    pub cache_age: Option<Duration>,
     /// The measures that made the answer cheaper.
     pub optimizations: Vec<Cow<'static, str>>,
     /// The most that the answer can cost, where it is billed and the final figures are not known
@@ -120,11 +123,13 @@ impl AnswerHead {
             tee: routing.and_then(|routing| routing.tee),
             upstream_request_id: receipt.upstream_request_id.clone(),
             cache: receipt.cache.clone(),
+            cache_age: receipt.cache_age,
             optimizations: receipt.optimizations.clone(),
             estimate: record
                 .estimate()
                 .filter(|_| receipt.mode != PaymentMode::Direct),
-            figures: None,
+            // Of a found answer they are known from the start.
+            figures: receipt.is_found().then(|| Figures::of(receipt)),
             unbilled: !receipt.is_billed(),
             unpriced: record.is_unpriced(),
             funds: record.funds_known(),

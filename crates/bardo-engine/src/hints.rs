@@ -14,6 +14,8 @@ mod schema;
 
 use std::sync::Arc;
 
+use bardo_cache::policy::Wish;
+use bardo_cache::ttl::Regime;
 use bardo_types::feature::Feature;
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::Quality;
@@ -28,7 +30,8 @@ use serde_json::{Map, Value};
 use crate::size;
 use given::Given;
 use mistakes::{
-    cut, no_amount, no_feature, no_hint, no_profile, one_of, unknown_class, unknown_task,
+    cut, no_amount, no_feature, no_hint, no_profile, one_of, unknown_cache, unknown_class,
+    unknown_task,
 };
 pub use schema::hints_schema;
 
@@ -47,6 +50,12 @@ pub struct Hints {
     pub subsystem: Option<Arc<str>>,
     /// Hints for routing and profiles; `None` without any.
     pub route: Option<Box<RouteHints>>,
+    /// What the caller asks of the gateway's own cache; `None` where it says nothing.
+    pub cache: Option<Wish>,
+    /// Texts that the caller declares to differ from call to call without changing the answer.
+    pub ephemeral: Vec<String>,
+    /// How fast the market moves, by the caller's word.
+    pub regime: Option<Regime>,
     /// The header `x-prompt-cache-key`.
     pub cache_key: Option<Arc<str>>,
     /// A header that asks for protection and was not understood. Such a request goes nowhere.
@@ -66,6 +75,8 @@ struct Refused {
 const NAME_MAX: usize = 128;
 /// More warnings than these are not kept.
 const WARNINGS_MAX: usize = 64;
+/// Number of texts that a request may declare ephemeral; further ones count.
+const EPHEMERAL_MAX: usize = 32;
 /// A name that differs from another by so many letters is taken for a slip.
 const SLIP: usize = 2;
 
@@ -107,12 +118,13 @@ const KNOWN: &[&str] = &[
     "batch",
 ];
 /// Hints that protect: what is not understood of them is refused.
-const PROTECTING: [&str; 5] = [
+const PROTECTING: [&str; 6] = [
     "security_class",
     "task_class",
     "profile",
     "max_cost_usd",
     "stakes_usd",
+    "cache",
 ];
 /// Hints whose loss would cost privacy or money: an unknown name that is nearly one of them is
 /// refused.
@@ -290,6 +302,28 @@ impl Hints {
             }
             "accept_degraded" => self.route().accept_degraded = Some(given.flag(name)?),
             "profile" => self.profile(given)?,
+            "cache" => {
+                let text = given.text(name)?;
+                let hint = Wish::parse(text).ok_or_else(|| unknown_cache(name, text, given))?;
+                self.cache = Some(hint);
+                self.understood("cache");
+            }
+            "ephemeral" => {
+                self.ephemeral = given.list(name)?;
+                self.ephemeral.retain(|text| !text.is_empty());
+                self.ephemeral.truncate(EPHEMERAL_MAX);
+            }
+            "regime" => {
+                let regime = given.text(name)?;
+                let read = Regime::parse(regime);
+                self.known(
+                    name,
+                    regime,
+                    read.is_some(),
+                    &Regime::ALL.map(Regime::as_str),
+                );
+                self.regime = read;
+            }
             _ => return self.take_number(name, given),
         }
         Ok(())
@@ -323,8 +357,7 @@ impl Hints {
             "call_index" => self.route().call_index = self.small(name, given)?,
             "call_count" => self.route().call_count = self.small(name, given)?,
             "cycle" => self.route().cycle = self.small(name, given)?,
-            "regime" | "tick_type" | "clade_id" | "cache" | "transforms" | "ephemeral"
-            | "batch" => {
+            "tick_type" | "clade_id" | "transforms" | "batch" => {
                 if !given.asks_for_nothing(name) {
                     self.has_no_effect(name);
                 }

@@ -143,6 +143,14 @@ impl Lifecycle<Admitted> {
 }
 
 impl Lifecycle<Reserved> {
+    /// No backend answers, and a stored answer goes to the caller.
+    pub(crate) fn served(self, call: &Call, served: &Served) -> Lifecycle<Flowing> {
+        let mut kept = self.take();
+        kept.record.serve(call, served);
+        kept.record.first_content();
+        Lifecycle::at(kept)
+    }
+
     /// A backend is about to be asked.
     pub(crate) fn sent(self, call: &Call, shaped: &Shaped) -> Lifecycle<Sent> {
         let mut kept = self.take();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bardo_access::{KeyLimits, LimitRequest};
 
+use crate::cache_slot::CacheSlot;
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -12,6 +13,7 @@ use crate::lifecycle::{Admitted, Lifecycle};
 use crate::receipt_builder::Passed;
 use crate::received::{Payer, Task};
 use crate::record::RequestRecord;
+use crate::recording::Recording;
 use crate::seeds::SeedTaken;
 
 /// A request within its caller's limits. Nothing is held for it yet.
@@ -19,6 +21,8 @@ pub(crate) struct Limited {
     /// On the heap, since every stage hands it on.
     call: Box<Call>,
     life: Lifecycle<Admitted>,
+    /// Its place in the cache, where the cache has a part in it and no answer.
+    slot: Option<Box<CacheSlot>>,
 }
 
 impl Limited {
@@ -30,6 +34,22 @@ impl Limited {
     /// Notes when a later stage was passed.
     pub(crate) fn passed(&mut self, stage: Passed) {
         self.life.record_mut().passed(stage);
+    }
+
+    /// Notes that the cache has a part in the request and no answer to it.
+    pub(crate) fn missed(&mut self, slot: CacheSlot) {
+        self.life.record_mut().cache_missed();
+        self.slot = Some(Box::new(slot));
+    }
+
+    /// The place of the request in the cache, for the stage that stores its answer.
+    pub(crate) fn take_slot(&mut self) -> Option<Box<CacheSlot>> {
+        self.slot.take()
+    }
+
+    /// Notes the answer for the cache from now on.
+    pub(crate) fn record_with(&mut self, recording: Recording) {
+        self.life.record_mut().record_with(Arc::new(recording));
     }
 
     /// The request with another source, for stages that change what is asked.
@@ -81,7 +101,11 @@ impl Engine {
         );
         let Some(request) = self.limit_request(&call) else {
             life.record_mut().passed(Passed::Limits);
-            return Ok(Limited { call, life });
+            return Ok(Limited {
+                call,
+                life,
+                slot: None,
+            });
         };
         let admission = self
             .services
@@ -96,7 +120,11 @@ impl Engine {
         let record = life.record_mut();
         record.admitted(request, admission);
         record.passed(Passed::Limits);
-        Ok(Limited { call, life })
+        Ok(Limited {
+            call,
+            life,
+            slot: None,
+        })
     }
 
     /// The request to the limits of the caller; `None` where no limits apply.

@@ -3,10 +3,13 @@
 //! served in place of a provider's, with a receipt of its own.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use bardo_cache::policy::Wish;
 use bardo_ledger::StoreError;
+use bardo_types::Degradation;
 use bardo_types::chat::{Assembler, ChatRequest, StreamEvent};
-use bardo_types::model::{Capabilities, Service};
+use bardo_types::model::{Capabilities, Dialect, Service};
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::{DecodeContext, ReplyContext, Target};
@@ -14,51 +17,154 @@ use bardo_wire::table;
 use bytes::Bytes;
 
 use crate::answer::{Answer, Delivering, Whole};
+use crate::answer_notes::NoNotes;
 use crate::answer_stages::AnswerStages;
+use crate::cache_slot::CacheSlot;
+use crate::caching::{may_have, slot_of, wish};
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::lifecycle::{Admitted, Lifecycle};
+use crate::lifecycle::{Admitted, Flowing, Lifecycle};
 use crate::limit::Limited;
 use crate::plan::Planned;
 use crate::receipt_builder::{Passed, Served};
 use crate::relay::{Conversion, Passthrough, ReplyStream, Transcode};
 use crate::shape::{Translation, unix_now};
+use crate::single_flight::Follower;
 use crate::source::AnswerSource;
-use crate::stores::{AnswerStore, Asked, StoredAnswer, StoredBody};
+use crate::stores::{AnswerStore, Asked, StoredBody};
 use crate::usage_figures::UsageFigures;
+
+/// Why a caller that takes a stored answer alone gets none.
+const NONE_STORED: &str = "none is stored, or it has expired";
 
 /// What a look-up came to.
 pub(crate) enum Lookup<T> {
     /// The answer is there; no provider is called.
-    Hit(Box<Hit>),
+    Hit(Box<FoundHit>),
     /// No answer was found; the request goes on.
     Miss(T),
 }
 
-/// A stored answer to a request.
-pub(crate) struct Hit {
-    call: Box<Call>,
-    life: Lifecycle<Admitted>,
-    answer: StoredAnswer,
-    layer: &'static str,
-    class: SecurityClass,
-    charge: MicroUsd,
+/// An answer to a request that is there already.
+pub(crate) struct FoundHit {
+    pub(crate) call: Box<Call>,
+    pub(crate) life: Lifecycle<Admitted>,
+    pub(crate) found: FoundAnswer,
+}
+
+/// An answer that no provider is called for.
+pub(crate) struct FoundAnswer {
+    pub(crate) body: FoundBody,
+    pub(crate) served: Served,
+    /// How well the answer has to be kept.
+    pub(crate) class: SecurityClass,
+}
+
+/// Where the content of a found answer is.
+pub(crate) enum FoundBody {
+    /// All of it is there.
+    Stored(StoredBody),
+    /// An identical request makes it.
+    Followed(Follower),
+}
+
+impl FoundHit {
+    fn of(limited: Limited, found: FoundAnswer) -> Box<Self> {
+        let (call, life) = limited.into_parts();
+        Box::new(Self { call, life, found })
+    }
 }
 
 impl Engine {
     /// Looks for an answer to the identical request. The limits of the caller were checked before.
-    pub(crate) async fn hash_lookup(&self, mut limited: Limited) -> Lookup<Limited> {
+    ///
+    /// # Errors
+    /// When the caller takes a stored answer alone, and there is none.
+    pub(crate) async fn hash_lookup(
+        &self,
+        mut limited: Limited,
+    ) -> Result<Lookup<Limited>, EngineError> {
         let asked = Asked {
             call: limited.call(),
             class: SecurityClass::default(),
         };
-        let found = find(&self.stores.by_hash, asked).await;
+        let ported = find(&self.stores.by_hash, asked, "hash").await;
+        let found = match ported {
+            Some(found) => Some(found),
+            None => self.cached(&mut limited).await?,
+        };
         limited.passed(Passed::HashLookup);
-        match found {
-            Some(found) => Lookup::Hit(Box::new(found.hit(limited, "hash"))),
+        Ok(match found {
+            Some(found) => Lookup::Hit(FoundHit::of(limited, found)),
             None => Lookup::Miss(limited),
+        })
+    }
+
+    /// Looks into the cache. A request that the cache has a part in, and that it has no answer to,
+    /// takes its place there along.
+    async fn cached(&self, limited: &mut Limited) -> Result<Option<FoundAnswer>, EngineError> {
+        let call = limited.call();
+        let only = wish(call) == Some(Wish::OnlyIfCached);
+        let slot = match slot_of(call, &self.memory) {
+            Ok(slot) => slot,
+            Err(skip) => {
+                self.cache.bypass(skip);
+                let why = skip.explain();
+                return match only {
+                    true => Err(EngineError::NotCached { why }),
+                    false => Ok(None),
+                };
+            }
+        };
+        let serves = slot.wish.serves();
+        if let Some(found) = self.stored(call, &slot).await.filter(|_| serves) {
+            return Ok(Some(found));
         }
+        if only {
+            return Err(EngineError::NotCached { why: NONE_STORED });
+        }
+        limited.missed(slot);
+        Ok(None)
+    }
+
+    /// The entry for a request, if its caller may have it now.
+    pub(crate) async fn stored(&self, call: &Call, slot: &CacheSlot) -> Option<FoundAnswer> {
+        let now_ms = self.services.clock.now_ms();
+        let tenant = &call.principal().account;
+        let hit = self.cache.find(slot, tenant, now_ms).await?;
+        if !may_have(call, &hit.entry.model, &hit.entry.provider) {
+            return None;
+        }
+        let entry = &hit.entry;
+        let events = entry.events().ok()?;
+        Some(FoundAnswer {
+            body: FoundBody::Stored(StoredBody::Events(events)),
+            served: Served {
+                layer: "hash",
+                model: Arc::clone(&entry.model),
+                usage: Some(entry.usage.clone()),
+                degraded: entry.degraded.clone(),
+                charge: MicroUsd::ZERO,
+                age: Some(Duration::from_millis(hit.age_ms)),
+                is_shared: false,
+            },
+            class: entry.class,
+        })
+    }
+
+    /// The entry that serves a caller that asked for a new answer when no backend answers.
+    pub(crate) async fn last_resort(&self, call: &Call, slot: &CacheSlot) -> Option<FoundAnswer> {
+        let is_on = call.snapshot().cache.last_resort;
+        if !is_on || !slot.wish.serves_as_last_resort() || !self.cache.store().holds(&slot.key) {
+            return None;
+        }
+        let mut found = self.stored(call, slot).await?;
+        let detail = "no backend answers; a stored answer is served";
+        let lost = Degradation::new("no_cache", detail);
+        found.served.degraded.push(lost);
+        self.cache.resort();
+        Some(found)
     }
 
     /// Looks for an answer to a request of the same meaning.
@@ -67,95 +173,125 @@ impl Engine {
             call: planned.call(),
             class: planned.class(),
         };
-        let found = find(&self.stores.by_meaning, asked).await;
+        let found = find(&self.stores.by_meaning, asked, "semantic").await;
         planned.passed(Passed::SemanticLookup);
         match found {
             Some(found) => {
                 let (limited, _) = planned.into_parts();
-                Lookup::Hit(Box::new(found.hit(limited, "semantic")))
+                Lookup::Hit(FoundHit::of(limited, found))
             }
             None => Lookup::Miss(planned),
         }
     }
 
-    /// Serves a stored answer: holds its charge, where there is any, and hands it over as any other
-    /// answer, with a receipt that names the look-up and no backend.
+    /// Serves an answer that is there already: holds its charge, where there is any, and hands it
+    /// over as any other answer, with a receipt that names the look-up and no backend.
     ///
     /// # Errors
     /// When the caller cannot pay the charge, or the answer cannot be written in its dialect.
-    pub(crate) async fn serve(&self, hit: Hit) -> Result<Answer, EngineError> {
-        let Hit {
+    pub(crate) async fn serve(self: &Arc<Self>, hit: FoundHit) -> Result<Answer, EngineError> {
+        let FoundHit {
             call,
             mut life,
-            answer,
-            layer,
-            class,
-            charge,
+            found,
         } = hit;
-        let replay = match answer.body {
-            StoredBody::Bytes(bytes) => Replay::Bytes(bytes),
-            StoredBody::Events(events) => {
-                let request = call.request_body().request(&self.memory)?;
-                let translation = translation(&call, request, &answer.model, class);
-                Replay::Events(events, Box::new(translation))
-            }
-        };
         // What cannot be handed over costs nothing.
-        let ready = match call.stream() {
-            true => Ready::Stream(replay.streamed(&call)),
-            false => Ready::Whole(replay.whole(&call)?),
+        let ready = self.ready(&call, found.body, &found.served.model, found.class)?;
+        self.hold_charge(&call, &mut life, found.served.charge)
+            .await?;
+        let flowing = life.served(&call, &found.served);
+        Ok(self.relay(ready.delivering(&call, flowing)).await?)
+    }
+
+    /// An answer in the form in which it is handed over.
+    ///
+    /// # Errors
+    /// When the answer cannot be written in the dialect of the caller.
+    pub(crate) fn ready(
+        self: &Arc<Self>,
+        call: &Call,
+        body: FoundBody,
+        model: &str,
+        class: SecurityClass,
+    ) -> Result<ReadyAnswer, EngineError> {
+        let source = match body {
+            FoundBody::Stored(StoredBody::Bytes(bytes)) => {
+                return Ok(match call.stream() {
+                    true => of_bytes(call, bytes),
+                    false => ReadyAnswer::Whole(bytes),
+                });
+            }
+            FoundBody::Stored(StoredBody::Events(events)) => match call.stream() {
+                true => AnswerSource::of_events(events),
+                false => return self.whole_of(call, events, model, class),
+            },
+            FoundBody::Followed(follower) => AnswerSource::shared(follower),
         };
-        self.hold_charge(&call, &mut life, charge).await?;
-        let served = Served {
-            layer,
-            model: answer.model.as_str().into(),
-            usage: answer.usage,
-            degraded: answer.degraded,
-            charge,
-        };
-        let flowing = life.served(&call, &served);
-        let delivering = match ready {
-            Ready::Stream((source, conversion)) => Delivering::Stream(Box::new(ReplyStream::kept(
-                source, conversion, &call, flowing,
-            ))),
-            Ready::Whole(body) => Delivering::Whole(Whole {
-                ended: flowing.finished(),
-                figures: UsageFigures::of(&call),
-                body,
-            }),
-        };
-        Ok(self.relay(delivering).await?)
+        let translation = self.translation(call, model, class)?;
+        let stages = self.replayed(call, &translation);
+        let (dialect, figures) = (call.dialect(), UsageFigures::of(call));
+        let written = Transcode::new(dialect, dialect, &translation, stages, figures);
+        let conversion = Conversion::Transcode(Box::new(written));
+        Ok(ReadyAnswer::Stream(Box::new((source, conversion))))
+    }
+
+    fn whole_of(
+        self: &Arc<Self>,
+        call: &Call,
+        events: Vec<StreamEvent>,
+        model: &str,
+        class: SecurityClass,
+    ) -> Result<ReadyAnswer, EngineError> {
+        let translation = self.translation(call, model, class)?;
+        let mut assembler = Assembler::default();
+        events.into_iter().for_each(|event| assembler.push(event));
+        let mut response = assembler
+            .finish()
+            .map_err(|fault| StoreError::Damaged(format!("a stored answer: {}", fault.message)))?;
+        let stages = self.replayed(call, &translation);
+        stages.whole(&mut response, &mut NoNotes);
+        let body = table::encode_response(call.dialect(), &response, &translation.reply);
+        Ok(ReadyAnswer::Whole(body.into()))
+    }
+
+    /// The stages of a replay. A response that its caller may go on from is remembered under its
+    /// new id.
+    fn replayed(self: &Arc<Self>, call: &Call, translation: &Translation) -> AnswerStages {
+        let goes_on = call.dialect() == Dialect::Responses;
+        let keep = goes_on.then(|| self.remember(call, translation));
+        AnswerStages::replayed(keep)
+    }
+
+    fn translation(
+        &self,
+        call: &Call,
+        model: &str,
+        class: SecurityClass,
+    ) -> Result<Translation, EngineError> {
+        let request = call.request_body().request(&self.memory)?;
+        Ok(translation(call, request, model, class))
     }
 }
 
-/// A stored answer with its charge.
-struct Found {
-    answer: StoredAnswer,
-    class: SecurityClass,
-    charge: MicroUsd,
-}
-
-impl Found {
-    fn hit(self, limited: Limited, layer: &'static str) -> Hit {
-        let (call, life) = limited.into_parts();
-        Hit {
-            call,
-            life,
-            answer: self.answer,
-            layer,
-            class: self.class,
-            charge: self.charge,
-        }
-    }
-}
-
-async fn find(stores: &[Box<dyn AnswerStore>], asked: Asked<'_>) -> Option<Found> {
+async fn find(
+    stores: &[Box<dyn AnswerStore>],
+    asked: Asked<'_>,
+    layer: &'static str,
+) -> Option<FoundAnswer> {
     for store in stores {
         if let Some(answer) = store.find(asked).await {
-            return Some(Found {
-                charge: store.charge(asked, &answer),
+            return Some(FoundAnswer {
                 class: asked.class,
-                answer,
+                served: Served {
+                    layer,
+                    charge: store.charge(asked, &answer),
+                    model: answer.model.as_str().into(),
+                    usage: answer.usage,
+                    degraded: answer.degraded,
+                    age: None,
+                    is_shared: false,
+                },
+                body: FoundBody::Stored(answer.body),
             });
         }
     }
@@ -194,50 +330,35 @@ fn translation(
     }
 }
 
-/// A stored answer as it is handed over.
-enum Ready {
+/// Bytes of the caller's dialect as a stream.
+fn of_bytes(call: &Call, bytes: Bytes) -> ReadyAnswer {
+    let (dialect, choices) = (call.dialect(), call.size().choices);
+    let figures = UsageFigures::of(call);
+    let pass = Passthrough::new(dialect, Service::Local, choices, false, figures);
+    let source = AnswerSource::of_bytes([bytes]);
+    ReadyAnswer::Stream(Box::new((source, Conversion::Passthrough(Box::new(pass)))))
+}
+
+/// An answer in the form in which it is handed over.
+pub(crate) enum ReadyAnswer {
     Whole(Bytes),
-    Stream((AnswerSource, Conversion)),
+    Stream(Box<(AnswerSource, Conversion)>),
 }
 
-/// A stored answer on its way back.
-enum Replay {
-    /// Bytes of the caller's dialect.
-    Bytes(Bytes),
-    /// Events for the encoder of the caller's dialect.
-    Events(Vec<StreamEvent>, Box<Translation>),
-}
-
-impl Replay {
-    fn streamed(self, call: &Call) -> (AnswerSource, Conversion) {
-        let (dialect, figures) = (call.dialect(), UsageFigures::of(call));
+impl ReadyAnswer {
+    /// The answer with the state of its request.
+    pub(crate) fn delivering(self, call: &Call, life: Lifecycle<Flowing>) -> Delivering {
         match self {
-            Self::Bytes(bytes) => {
-                let choices = call.size().choices;
-                let pass = Passthrough::new(dialect, Service::Local, choices, false, figures);
-                let source = AnswerSource::of_bytes([bytes]);
-                (source, Conversion::Passthrough(Box::new(pass)))
+            Self::Stream(ready) => {
+                let (source, conversion) = *ready;
+                let stream = ReplyStream::kept(source, conversion, call, life);
+                Delivering::Stream(Box::new(stream))
             }
-            Self::Events(events, translation) => {
-                let stages = AnswerStages::default();
-                let written = Transcode::new(dialect, dialect, &translation, stages, figures);
-                let source = AnswerSource::of_events(events);
-                (source, Conversion::Transcode(Box::new(written)))
-            }
+            Self::Whole(body) => Delivering::Whole(Whole {
+                ended: life.finished(),
+                figures: UsageFigures::of(call),
+                body,
+            }),
         }
-    }
-
-    fn whole(self, call: &Call) -> Result<Bytes, StoreError> {
-        Ok(match self {
-            Self::Bytes(bytes) => bytes,
-            Self::Events(events, translation) => {
-                let mut assembler = Assembler::default();
-                events.into_iter().for_each(|event| assembler.push(event));
-                let response = assembler.finish().map_err(|fault| {
-                    StoreError::Damaged(format!("a stored answer: {}", fault.message))
-                })?;
-                table::encode_response(call.dialect(), &response, &translation.reply).into()
-            }
-        })
     }
 }

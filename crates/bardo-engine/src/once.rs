@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::answer::{Answer, AnswerBody};
+use crate::answer::{Answer, AnswerBody, AnswerStream};
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -61,7 +61,7 @@ impl Engine {
             KeptBody::Stream(stream) => {
                 let deadlines = self.snapshot().deadlines;
                 let replay = ReplyStream::replay(stream.pieces(), stream.figures, deadlines);
-                AnswerBody::Stream(Box::new(replay))
+                AnswerBody::Stream(AnswerStream::Own(Box::new(replay)))
             }
         };
         Answer {
@@ -95,6 +95,7 @@ fn is_unknown(error: &EngineError) -> bool {
         | EngineError::Unpaid(_)
         | EngineError::Budget { .. }
         | EngineError::Store(_)
+        | EngineError::NotCached { .. }
         | EngineError::Busy => false,
     }
 }

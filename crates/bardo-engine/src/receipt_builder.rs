@@ -67,6 +67,10 @@ pub(crate) struct Served {
     pub(crate) degraded: Vec<Degradation>,
     /// The charge, where the caller is charged at all.
     pub(crate) charge: MicroUsd,
+    /// Time since it was made; `None` where that is not known, or it is being made.
+    pub(crate) age: Option<Duration>,
+    /// An identical request makes it at the same time.
+    pub(crate) is_shared: bool,
 }
 
 /// A stage that the request has passed.
@@ -173,12 +177,32 @@ impl ReceiptBuilder {
         receipt.degraded.clone_from(&served.degraded);
         receipt.usage = Some(Usage::default());
         receipt.saved_usage.clone_from(&served.usage);
+        receipt.cache_age = served.age;
+        if served.is_shared {
+            receipt.optimizations.push("single_flight".into());
+        }
+        // Where backends were asked in vain their names are in the attempts.
+        receipt.backend = Arc::default();
+        receipt.provider_payment = None;
         self.consumption.serve();
     }
 
     /// Notes the backends that cannot take the request and come before the next one.
     pub(crate) fn passed_over(&mut self, backends: Vec<PassedOver>) {
         self.receipt.passed_over = backends;
+    }
+
+    /// Notes that the cache has a part in the request and no answer to it.
+    pub(crate) fn cache_missed(&mut self) {
+        self.receipt.cache = "miss".into();
+    }
+
+    /// Notes the usage of the answer when a provider made it.
+    pub(crate) fn saved(&mut self, usage: &Usage) {
+        match &mut self.receipt.saved_usage {
+            Some(known) => known.supersede(usage),
+            empty => *empty = Some(usage.clone()),
+        }
     }
 
     /// An attempt begins.
@@ -503,6 +527,7 @@ fn empty(call: &Call) -> Receipt {
         streamed: call.stream(),
         usage: None,
         saved_usage: None,
+        cache_age: None,
         estimated: false,
         mode: PaymentMode::Owner,
         provider_payment: None,

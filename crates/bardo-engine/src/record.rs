@@ -25,6 +25,7 @@ use crate::health::HealthRecords;
 use crate::meter::Meter;
 use crate::quota::Quota;
 use crate::receipt_builder::{Passed, ReceiptBuilder, Served};
+use crate::recording::Recording;
 use crate::scrub::for_logs;
 use crate::seeds::SeedTaken;
 use crate::services::Services;
@@ -41,6 +42,8 @@ pub(crate) struct RequestRecord {
     quota: Quota,
     /// The decision in the answer, where a second model is asked for it too.
     decision: Option<Decision>,
+    /// Notes the answer for the cache, where it may be stored or shared.
+    recording: Option<Arc<Recording>>,
 }
 
 /// Read access for the stages.
@@ -54,6 +57,7 @@ impl RequestRecord {
             funds: RequestFunds::default(),
             quota: Quota::default(),
             decision: None,
+            recording: None,
         }
     }
 
@@ -138,6 +142,11 @@ impl RequestRecord {
         self.receipt.work(&self.health, now)
     }
 
+    /// What notes the answer for the cache.
+    pub(crate) fn recording(&self) -> Option<&Arc<Recording>> {
+        self.recording.as_ref()
+    }
+
     /// The meter of an answer that is being made.
     pub(crate) fn live_meter(&mut self) -> Option<&mut Meter> {
         self.receipt.live_meter()
@@ -191,10 +200,29 @@ impl RequestRecord {
         self.receipt.passed(stage);
     }
 
+    /// Notes that the cache has a part in the request and no answer to it.
+    pub(crate) fn cache_missed(&mut self) {
+        self.receipt.cache_missed();
+    }
+
+    /// Notes the answer for the cache from now on.
+    pub(crate) fn record_with(&mut self, recording: Arc<Recording>) {
+        self.recording = Some(recording);
+    }
+
+    /// Notes the usage of a found answer when a provider made it.
+    pub(crate) fn saved(&mut self, usage: &Usage) {
+        self.receipt.saved(usage);
+    }
+
     /// A stored answer is served. No provider is called for the request.
     pub(crate) fn serve(&mut self, call: &Call, served: &Served) {
         self.receipt.serve(call, served);
         self.funds.serve(call, served.charge);
+        if served.charge == MicroUsd::ZERO {
+            // Nothing changes any more.
+            self.funds.price(&mut self.receipt);
+        }
     }
 
     /// Notes the backends that cannot take the request and come before the next one.
@@ -407,6 +435,9 @@ impl RequestRecord {
         self.funds.end_seed(&self.receipt);
         self.correct(self.receipt.usage().map_or(0, Usage::total));
         let receipt = self.receipt.receipt();
+        if let Some(recording) = self.recording.take() {
+            recording.store(receipt, self.services.clock.now_ms());
+        }
         self.health
             .settled(receipt, self.receipt.broke(), Instant::now());
         self.services.sink.settled(receipt);

@@ -9,6 +9,7 @@ mod output;
 mod passthrough;
 mod pipeline;
 mod slices;
+mod tap;
 mod transcode;
 
 use std::pin::Pin;
@@ -42,6 +43,7 @@ pub(crate) use passthrough::Passthrough;
 use pipeline::AnswerPipeline;
 pub(crate) use pipeline::Conversion;
 use slices::{HoldCoverage, HoldTopUp};
+pub(crate) use tap::Tap;
 pub(crate) use transcode::Transcode;
 
 /// Number of bytes that are joined into one write.
@@ -207,7 +209,8 @@ impl ReplyStream {
         }
     }
 
-    /// A stored answer, which is there as a whole. The request is settled when the stream ends.
+    /// An answer that no provider is called for: it is there, or an identical request makes it. The
+    /// request is settled when the stream ends.
     pub(crate) fn kept(
         source: AnswerSource,
         conversion: Conversion,
@@ -219,11 +222,14 @@ impl ReplyStream {
             started: Instant::now(),
             framed: true,
         };
-        Self {
+        let mut reply = Self {
             books: Books::Open(life),
             in_usage: UsageFigures::of(call),
             ..Self::new(arriving, conversion, call.snapshot().deadlines)
-        }
+        };
+        let next = reply.next_deadline();
+        reply.timer.as_mut().reset(next);
+        reply
     }
 
     /// Names the monitor that is told when the answer breaks off.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bardo_providers::transport::UpstreamBody;
+use bardo_types::chat::ChatResponse;
 use bardo_types::model::Dialect;
 use bardo_wire::{responses, table};
 use bytes::Bytes;
@@ -13,12 +14,13 @@ use crate::answer::{Delivering, Unanswered, Whole};
 use crate::answer_stages::{AnswerStages, OnComplete};
 use crate::arriving::{Arriving, is_framed, unreadable};
 use crate::call::Call;
-use crate::complete_answer::{CompleteAnswer, Reading};
+use crate::complete_answer::{CompleteAnswer, Reading, context};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::lifecycle::{Lifecycle, Sent};
+use crate::live::AnswerOrigin;
 use crate::meter::Meter;
-use crate::relay::{Conversion, Passthrough, ReplyStream, Transcode};
+use crate::relay::{Conversion, Passthrough, ReplyStream, Tap, Transcode};
 use crate::schema::SchemaContract;
 use crate::scrub::scrub;
 use crate::shape::{AnswerMode, Shaped, Translation};
@@ -46,6 +48,9 @@ impl Engine {
         let record = sent.record_mut();
         record.head();
         record.answered_as(upstream_request_id, &shaped.degraded);
+        if let Some(recording) = record.recording() {
+            recording.comes_from(origin(&shaped));
+        }
         let arriving = Arriving {
             source: body.into(),
             started,
@@ -68,16 +73,20 @@ impl Engine {
         arriving: Arriving,
         mut sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
+        let recording = sent.record().recording().cloned();
         let conversion = match &shaped.mode {
             AnswerMode::Relay { .. } => {
                 let meter = Meter::new(call.dialect());
                 sent.record_mut().meter_with(Some(meter));
-                passthrough(call, &shaped)
+                let context = || context(call, &shaped);
+                let tap = recording.map(|recording| Tap::new(shaped.dialect, context(), recording));
+                Conversion::Passthrough(Box::new(passthrough(call, &shaped).tapped(tap)))
             }
             AnswerMode::Transcode(translation) => {
                 let meter = Meter::new(shaped.dialect);
                 sent.record_mut().meter_with(Some(meter));
-                let stages = AnswerStages::live(translation, self.remember(call, translation));
+                let remember = self.remember(call, translation);
+                let stages = AnswerStages::live(translation, remember).recorded(recording);
                 transcode(call, &shaped, translation, stages)
             }
         };
@@ -93,9 +102,13 @@ impl Engine {
         conversion: Conversion,
         sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
+        let recording = sent.record().recording().cloned();
         let begun = ReplyStream::begin(arriving, conversion, call, shaped, sent).await;
         match begun {
-            Ok(reply) => Ok(Delivering::Stream(Box::new(reply))),
+            Ok(reply) => {
+                recording.iter().for_each(|recording| recording.begin());
+                Ok(Delivering::Stream(Box::new(reply)))
+            }
             Err((failure, sent)) => Err(failed(failure, shaped, sent)),
         }
     }
@@ -107,7 +120,11 @@ impl Engine {
         arriving: Arriving,
         mut sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
-        let read = CompleteAnswer::read(arriving, call, &shaped, Reading::AsRelayed).await;
+        let reading = match sent.record().recording() {
+            Some(_) => Reading::Decoded,
+            None => Reading::AsRelayed,
+        };
+        let read = CompleteAnswer::read(arriving, call, &shaped, reading).await;
         let complete = match read {
             Ok(complete) => complete,
             Err(failure) => return Err(failed(failure, &shaped, sent)),
@@ -134,12 +151,23 @@ impl Engine {
         stages: AnswerStages,
         mut sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
+        let recording = sent.record().recording().cloned();
+        let note = |response: &ChatResponse| {
+            if let Some(recording) = &recording {
+                recording.push(&steps(response.clone()));
+            }
+        };
         let translated = match (&shaped.mode, complete.response.take()) {
             (AnswerMode::Transcode(translation), Some(mut response)) => {
                 stages.whole(&mut response, sent.record_mut());
+                note(&response);
                 Some((translation, response))
             }
-            _ => None,
+            (AnswerMode::Relay { .. }, Some(response)) => {
+                note(&response);
+                None
+            }
+            (_, None) => None,
         };
         if call.stream() {
             sent.record_mut().complete(complete.meter.take());
@@ -150,7 +178,7 @@ impl Engine {
                 ),
                 None => (
                     AnswerSource::of_bytes(complete.bytes),
-                    passthrough(call, shaped),
+                    Conversion::Passthrough(Box::new(passthrough(call, shaped))),
                 ),
             };
             let arriving = Arriving {
@@ -160,6 +188,7 @@ impl Engine {
             };
             return self.begun(call, shaped, arriving, conversion, sent).await;
         }
+        recording.iter().for_each(|recording| recording.begin());
         let upstream = complete.joined();
         let body = match translated {
             None => upstream.clone(),
@@ -205,15 +234,25 @@ impl Engine {
 }
 
 /// The provider's events as they are.
-fn passthrough(call: &Call, shaped: &Shaped) -> Conversion {
+fn passthrough(call: &Call, shaped: &Shaped) -> Passthrough {
     let hide_usage = matches!(shaped.mode, AnswerMode::Relay { hide_usage: true });
-    Conversion::Passthrough(Box::new(Passthrough::new(
+    Passthrough::new(
         call.dialect(),
         shaped.endpoint.service,
         call.size().choices,
         hide_usage,
         UsageFigures::of(call),
-    )))
+    )
+}
+
+/// Where the answer of a backend comes from, for the cache.
+fn origin(shaped: &Shaped) -> AnswerOrigin {
+    AnswerOrigin {
+        model: shaped.leg.candidate.entry.id.as_str().into(),
+        backend: shaped.endpoint.name.as_str().into(),
+        class: shaped.leg.effective_class(),
+        degraded: shaped.degraded.clone(),
+    }
 }
 
 /// The provider's events in the caller's dialect.

@@ -375,7 +375,7 @@ impl HealthView for EngineHealthView<'_> {
 }
 
 /// The protection that the caller itself asks for.
-fn asked_class(hints: Option<&RouteHints>) -> SecurityClass {
+pub(crate) fn asked_class(hints: Option<&RouteHints>) -> SecurityClass {
     let Some(hints) = hints else {
         return SecurityClass::Standard;
     };

@@ -9,6 +9,7 @@ use crate::call::Call;
 use crate::decision;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::limit::Limited;
 use crate::lookup::Lookup;
 use crate::received::{Received, Task};
 use crate::scrub::for_logs;
@@ -24,14 +25,21 @@ impl Engine {
     pub async fn answer(self: Arc<Self>, call: Call) -> Result<Answer, EngineError> {
         let limited = self.limit(call).await?;
         // A stored answer was not verified for this request.
+        if decision::is_verified(limited.call()) {
+            return self.carry_out(limited).await;
+        }
+        match self.hash_lookup(limited).await? {
+            Lookup::Hit(hit) => self.serve(*hit).await,
+            Lookup::Miss(limited) => self.share(limited).await,
+        }
+    }
+
+    /// The stages of a request that no stored answer is found for.
+    pub(crate) async fn carry_out(
+        self: Arc<Self>,
+        limited: Limited,
+    ) -> Result<Answer, EngineError> {
         let is_verified = decision::is_verified(limited.call());
-        let limited = match is_verified {
-            true => limited,
-            false => match self.hash_lookup(limited).await {
-                Lookup::Hit(hit) => return self.serve(*hit).await,
-                Lookup::Miss(limited) => limited,
-            },
-        };
         let screened = self.screen(limited).await?;
         let prepared = self.prepare(screened).await;
         let planned = self.plan(prepared)?;

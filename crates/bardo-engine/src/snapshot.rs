@@ -15,6 +15,7 @@ use bardo_types::profile::InferenceProfile;
 use bardo_types::secret::Secret;
 
 use crate::cache_key::EpochEvents;
+use crate::cache_policy::CachePolicy;
 use crate::health::Breaker;
 use crate::ports::Stages;
 
@@ -160,6 +161,8 @@ pub struct Snapshot {
     pub limits: DefaultLimits,
     /// The screens and preparers of requests.
     pub stages: Stages,
+    /// What is stored of answers.
+    pub cache: CachePolicy,
 }
 
 impl Snapshot {

@@ -2,7 +2,6 @@
 //! an answer that several callers share; and the channel between its bytes and their reader.
 
 mod channel;
-mod shared;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -47,11 +46,8 @@ enum SourceOrigin {
     Upstream(UpstreamBody),
     /// An answer that is there, in the pieces in which it goes on.
     Kept(VecDeque<Piece>),
-    /// One of several readers of a source.
-    Shared(shared::SharedReader),
-    /// Pieces that a test sends.
-    #[cfg(test)]
-    Scripted(tokio::sync::mpsc::UnboundedReceiver<Result<Bytes, Broken>>),
+    /// The answer to an identical request.
+    Shared(Box<dyn PieceSource>),
 }
 
 /// A piece of an answer on its way.
@@ -61,6 +57,12 @@ pub(crate) enum Piece {
     Data(Bytes),
     /// One neutral event, for an encoder.
     Event(StreamEvent),
+}
+
+/// Pieces that come from elsewhere in the engine.
+pub(crate) trait PieceSource: Send {
+    /// The next piece; `None` when the answer is over.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Piece, Broken>>>;
 }
 
 impl AnswerSource {
@@ -84,6 +86,11 @@ impl AnswerSource {
         Self::of(SourceOrigin::Kept(
             events.into_iter().map(Piece::Event).collect(),
         ))
+    }
+
+    /// A source that reads the answer to an identical request.
+    pub(crate) fn shared(source: impl PieceSource + 'static) -> Self {
+        Self::of(SourceOrigin::Shared(Box::new(source)))
     }
 
     /// The source behind a channel that opens its bytes.
@@ -140,11 +147,7 @@ impl SourceOrigin {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Piece, Broken>>> {
         match self {
             Self::Kept(pieces) => Poll::Ready(pieces.pop_front().map(Ok)),
-            Self::Shared(reader) => reader.poll_next(cx),
-            #[cfg(test)]
-            Self::Scripted(pieces) => pieces
-                .poll_recv(cx)
-                .map(|next| next.map(|next| next.map(Piece::Data))),
+            Self::Shared(source) => source.poll_next(cx),
             Self::Upstream(body) => loop {
                 let Some(frame) = std::task::ready!(Pin::new(&mut *body).poll_frame(cx)) else {
                     return Poll::Ready(None);

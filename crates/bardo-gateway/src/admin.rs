@@ -5,12 +5,14 @@ pub(crate) mod receipts;
 
 use std::time::Duration;
 
+use bardo_engine::AnswerCache;
 use bardo_types::money::MicroUsd;
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::caches::{self, FlushOrder};
 use crate::config::units::Span;
 use crate::operator::{BillResolution, KeyChange, KeySpec, Operator, OperatorError, Unseen};
 
@@ -84,6 +86,7 @@ impl<'de> Deserialize<'de> for Amount {
 /// Answers a call below `/admin/`; `None` when there is no such place.
 pub(crate) async fn answer(
     operator: &Operator,
+    cache: &AnswerCache,
     method: &Method,
     path: &str,
     body: &Bytes,
@@ -104,6 +107,12 @@ pub(crate) async fn answer(
         ("GET", ["admin", "balances", name]) => balance(operator, name).await,
         ("POST", ["admin", "balances", name, "deposits"]) => deposit(operator, name, body).await,
         ("GET", ["admin", "balances", name, "ledger"]) => postings(operator, name).await,
+        ("GET", ["admin", "cache"]) => Ok(caches::stats(cache)),
+        ("GET", ["admin", "cache", name]) => operator
+            .account(name)
+            .await
+            .map(|account| caches::stats_of(cache, &account)),
+        ("POST", ["admin", "cache", "flush"]) => flush(cache, body).await,
         ("GET", ["admin", "verify"]) => operator.verify().await.map(|(_, found)| found),
         ("GET", ["admin", "unknown"]) => operator
             .unknown()
@@ -141,6 +150,14 @@ fn read<'b, T: Deserialize<'b> + Default>(body: &'b Bytes) -> Result<T, Operator
 
 fn parse<'b, T: Deserialize<'b>>(body: &'b Bytes) -> Result<T, OperatorError> {
     serde_json::from_slice(body).map_err(|error| OperatorError::Invalid(error.to_string()))
+}
+
+async fn flush(cache: &AnswerCache, body: &Bytes) -> Result<Value, OperatorError> {
+    let order: FlushOrder = read(body)?;
+    let order = order
+        .read()
+        .map_err(|error| OperatorError::Invalid(error.to_string()))?;
+    Ok(caches::flush(cache, &order).await)
 }
 
 async fn create_key(operator: &Operator, body: &Bytes) -> Result<Value, OperatorError> {

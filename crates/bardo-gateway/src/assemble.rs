@@ -417,6 +417,7 @@ pub(crate) fn snapshot(
         },
         limits: limits(&config.limits),
         stages: screens::stages(config),
+        cache: policy::caching(config),
     }
 }
 

@@ -18,6 +18,7 @@ use crate::stores::DataFolderKind;
 use crate::{assemble, serve, simulation};
 
 mod balance;
+mod cache;
 mod check;
 mod demo;
 mod failure;
@@ -73,6 +74,11 @@ enum Verb {
     },
     /// Sum requests, tokens and costs over all accounts, by key, day, model and more.
     Usage(Box<usage::UsageArgs>),
+    /// Show and remove the stored answers of the running server.
+    Cache {
+        #[command(subcommand)]
+        verb: cache::CacheVerb,
+    },
     /// List requests with an unknown outcome, and charge or release them.
     Reconcile(balance::ReconcileArgs),
     /// Print a completion script for a shell.
@@ -293,6 +299,7 @@ pub(crate) fn run() -> ExitCode {
         Verb::Keys { verb } => keys::run(*verb),
         Verb::Balance { verb } => balance::run(verb),
         Verb::Usage(args) => usage::run(*args),
+        Verb::Cache { verb } => cache::run(verb),
         Verb::Reconcile(args) => balance::reconcile(args),
         Verb::Completions { shell, .. } => {
             complete(shell);

@@ -13,8 +13,8 @@ use serde_json::Value;
 pub(crate) use layers::{Layer, Layers};
 pub(crate) use raw::{
     BACKENDS, BankrConfig, Config, DirectKey, DirectProvider, LimitsConfig, ModeName,
-    OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawDurability, RawMinPFallback,
-    RefusedPhrasesConfig, ServiceConfig, StoreConfig, usd,
+    OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawCacheScope, RawDurability,
+    RawMinPFallback, RefusedPhrasesConfig, ServiceConfig, StoreConfig, usd,
 };
 
 /// The defaults, as documented text.
@@ -203,6 +203,7 @@ fn build(
     let missing = layers::resolve_secrets(&mut merged, "", environment);
     let mut config = settings::read(merged, missing).map_err(|reason| located(file, &reason))?;
     config.upstream.header_timeout_is_set = layers.is_set(&["upstream", "header_timeout"]);
+    config.revision = layers.revision();
     config.check().map_err(|reason| located(file, &reason))?;
     Ok(config)
 }

@@ -1,4 +1,5 @@
-//! How one process has a server bring the store up to date: a socket in the data folder.
+//! How one process has a server bring the store up to date, or asks for its stored answers: a socket
+//! in the data folder.
 //!
 //! A server would notice by itself within a moment what another process changed, and carry over what
 //! it acknowledged. A revoked key is refused when `keys revoke` returns, and `balance show`
@@ -11,12 +12,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bardo_engine::Engine;
 use bardo_store::sqlite::SqliteStore;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use bardo_types::ids::AccountId;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+
+use crate::caches::{self, FlushOrder};
 
 const FILE: &str = "control.sock";
 const REQUEST: &[u8] = b"refresh\n";
+/// The begin of a question about stored answers; an order as JSON follows, on one line.
+const CACHE: &str = "cache ";
+/// The longest line, in bytes.
+const LINE_MAX: u64 = 16 << 10;
 /// A server that is too busy to look is not waited for longer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -30,6 +41,19 @@ pub(crate) fn poke(folder: &Path) -> bool {
     let _ = stream.set_write_timeout(Some(PATIENCE));
     let mut answer = [0; 3];
     stream.write_all(REQUEST).is_ok() && stream.read_exact(&mut answer).is_ok()
+}
+
+/// Asks a server that uses this folder about its stored answers; `None` where none answers.
+pub(crate) fn ask_cache(folder: &Path, order: &Value) -> Option<Value> {
+    let mut stream = StdStream::connect(folder.join(FILE)).ok()?;
+    let _ = stream.set_read_timeout(Some(PATIENCE));
+    let _ = stream.set_write_timeout(Some(PATIENCE));
+    stream
+        .write_all(format!("{CACHE}{order}\n").as_bytes())
+        .ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    serde_json::from_str(&answer).ok()
 }
 
 /// Has the store that was opened beside a server say all that was acknowledged. A server that is
@@ -66,11 +90,11 @@ impl Control {
     }
 
     /// Answers for as long as the process runs.
-    pub(crate) async fn serve(self, store: Arc<SqliteStore>) {
+    pub(crate) async fn serve(self, store: Option<Arc<SqliteStore>>, engine: Arc<Engine>) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    tokio::spawn(answer(stream, Arc::clone(&store)));
+                    tokio::spawn(answer(stream, store.clone(), Arc::clone(&engine)));
                 }
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
@@ -84,10 +108,48 @@ impl Drop for Control {
     }
 }
 
-async fn answer(mut stream: UnixStream, store: Arc<SqliteStore>) {
-    let mut line = [0; REQUEST.len()];
-    let asked = tokio::time::timeout(PATIENCE, stream.read_exact(&mut line)).await;
-    if matches!(asked, Ok(Ok(_))) && line == REQUEST && store.refresh().await.is_ok() {
-        let _ = stream.write_all(b"ok\n").await;
+async fn answer(stream: UnixStream, store: Option<Arc<SqliteStore>>, engine: Arc<Engine>) {
+    let mut stream = BufReader::new(stream);
+    let mut line = Vec::new();
+    let mut bounded = (&mut stream).take(LINE_MAX);
+    let asked = tokio::time::timeout(PATIENCE, bounded.read_until(b'\n', &mut line)).await;
+    if !matches!(asked, Ok(Ok(_))) {
+        return;
+    }
+    if let Some(order) = line.strip_prefix(CACHE.as_bytes()) {
+        let answer = of_cache(&engine, order).await.to_string();
+        let _ = stream.get_mut().write_all(answer.as_bytes()).await;
+    } else if line == REQUEST
+        && let Some(store) = store
+        && store.refresh().await.is_ok()
+    {
+        let _ = stream.get_mut().write_all(b"ok\n").await;
+    }
+}
+
+/// A question about stored answers, as [`ask_cache`] writes it.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum CacheQuestion {
+    Stats { account: Option<String> },
+    Flush(FlushOrder),
+}
+
+async fn of_cache(engine: &Engine, order: &[u8]) -> Value {
+    let refused = |error: &dyn std::fmt::Display| json!({ "error": error.to_string() });
+    let cache = engine.cache();
+    match serde_json::from_slice(order) {
+        Ok(CacheQuestion::Stats { account: None }) => caches::stats(cache),
+        Ok(CacheQuestion::Stats {
+            account: Some(account),
+        }) => match AccountId::parse(&account) {
+            Ok(account) => caches::stats_of(cache, &account),
+            Err(error) => refused(&error),
+        },
+        Ok(CacheQuestion::Flush(order)) => match order.read() {
+            Ok(flush) => caches::flush(cache, &flush).await,
+            Err(error) => refused(&error),
+        },
+        Err(error) => refused(&error),
     }
 }

@@ -40,6 +40,7 @@ mod named {
     pub(super) const UPSTREAM_REQUEST_ID: HeaderName =
         HeaderName::from_static(names::UPSTREAM_REQUEST_ID);
     pub(super) const CACHE: HeaderName = HeaderName::from_static(names::CACHE);
+    pub(super) const CACHE_AGE: HeaderName = HeaderName::from_static(names::CACHE_AGE);
     pub(super) const COST_ESTIMATE: HeaderName = HeaderName::from_static(names::COST_ESTIMATE);
     pub(super) const COST: HeaderName = HeaderName::from_static(names::COST);
     pub(super) const COST_USD: HeaderName = HeaderName::from_static(names::COST_USD);
@@ -133,6 +134,9 @@ pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut Header
         insert(headers, named::UPSTREAM_REQUEST_ID, id);
     }
     insert(headers, named::CACHE, &head.cache);
+    if let Some(age) = head.cache_age {
+        show(headers, named::CACHE_AGE, age.as_secs());
+    }
     if let Some(estimate) = head.estimate {
         show(headers, named::COST_ESTIMATE, estimate);
     }
@@ -177,7 +181,8 @@ pub(crate) const TRAILERS: &str =
 pub(crate) const LATE_TRAILERS: &str = "x-bardo-cost, x-bardo-cost-usd, x-bardo-savings, \
     x-bardo-spread, x-bardo-balance, x-bardo-model-requested, x-bardo-model, x-bardo-provider, \
     x-bardo-degraded, x-bardo-warnings, x-bardo-verification, x-bardo-tee, x-bardo-optimizations, \
-    x-bardo-upstream-request-id, x-bardo-cache, x-bardo-cost-estimate, x-bardo-billed, \
+    x-bardo-upstream-request-id, x-bardo-cache, x-bardo-cache-age, x-bardo-cost-estimate, \
+    x-bardo-billed, \
     x-bardo-price, x-bardo-balance-warning";
 
 /// Whether the caller takes trailers.

@@ -34,6 +34,7 @@ use self::replies::{
 use crate::account;
 use crate::auth::{Access, Gatekeeper, UnverifiedCall, presented_id};
 use crate::body::{self, BodyBudget, Room};
+use crate::caches;
 use crate::cors::Cors;
 use crate::error::Problem;
 use crate::events::{Bus, Filter};
@@ -166,6 +167,7 @@ impl Edge {
             ApiRoute::Explain => self.explain(caller, head, body).await,
             ApiRoute::Health => Ok(self.health()),
             ApiRoute::ChangeCaps => self.change_caps(caller, &head.headers, body).await,
+            ApiRoute::FlushCache => self.flush_cache(caller, head).await,
             ApiRoute::WrongMethod(allowed) => {
                 let problem = Problem::method_not_allowed(&head.method, allowed);
                 let mut reply = refuse(caller, &problem);
@@ -208,6 +210,7 @@ impl Edge {
             ReadRoute::Caps => {
                 account::caps::show(keys, ledger, &principal, now_ms, &snapshot.router).await?
             }
+            ReadRoute::Cache => caches::stats_of(self.engine.cache(), &principal.account),
             ReadRoute::Receipt(id) => {
                 let receipt = account::receipt(ledger, &principal, &id).await?;
                 return Ok(whole(receipt.into()));
@@ -224,6 +227,19 @@ impl Edge {
             }
         };
         Ok(json_reply(StatusCode::OK, shown))
+    }
+
+    async fn flush_cache(
+        &self,
+        caller: &Caller,
+        head: &http::request::Parts,
+    ) -> Result<ApiReply, Problem> {
+        let principal = self
+            .authenticate(caller, &head.headers, Access::Spend)
+            .await?;
+        let order = account::flush_order(head.uri.query(), &principal)?;
+        let flushed = caches::flush(self.engine.cache(), &order).await;
+        Ok(json_reply(StatusCode::OK, flushed))
     }
 
     async fn change_caps(

@@ -162,6 +162,11 @@ impl Problem {
         Self::new(ErrorCode::InvalidRequest, message).param("events")
     }
 
+    /// What the caller wants removed from the cache is not clear.
+    pub(crate) fn bad_flush(message: String) -> Self {
+        Self::new(ErrorCode::InvalidRequest, message)
+    }
+
     /// Caps that the caller sent cannot be set.
     pub(crate) fn bad_caps(message: String) -> Self {
         Self::new(ErrorCode::InvalidRequest, message)
@@ -358,6 +363,7 @@ impl From<EngineError> for Problem {
                 Self::new(ErrorCode::SchemaViolated, message).for_good()
             }
             EngineError::Unverified { is_sent, .. } => Self::unverified(&message, is_sent),
+            EngineError::NotCached { .. } => Self::new(ErrorCode::NotCached, message),
             EngineError::Busy => {
                 let message = format!("{message}; try again later");
                 Self::new(ErrorCode::Busy, message).retry_after(1_000)

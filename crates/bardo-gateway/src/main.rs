@@ -7,6 +7,7 @@ mod auth;
 mod bankr;
 mod body;
 mod cache_secret;
+mod caches;
 mod cli;
 mod config;
 mod control;

@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::admin::{self, receipts::ReceiptsBody};
+use crate::caches;
 use crate::edge::Edge;
 use crate::operator::Operator;
 use crate::unbilled;
@@ -108,6 +109,8 @@ impl Ops {
             "/metrics" => {
                 let backends = Backends::of(&self.edge.engine);
                 self.metrics.backends(&backends.gauges());
+                self.metrics
+                    .caches(&caches::gauges(self.edge.engine.cache()));
                 text_reply(self.metrics.encode(&self.gauges().await), OPENMETRICS)
             }
             _ if path.starts_with("/admin/") => self.admin(&head, &path, body).await,
@@ -180,7 +183,15 @@ impl Ops {
         if let Some(reply) = self.receipts(head, path).await {
             return reply;
         }
-        match admin::answer(&self.operator, &head.method, path, &body.to_bytes()).await {
+        match admin::answer(
+            &self.operator,
+            self.edge.engine.cache(),
+            &head.method,
+            path,
+            &body.to_bytes(),
+        )
+        .await
+        {
             Some((status, mut value)) => {
                 if value["key"].is_string()
                     && let Some(notice) = unbilled::of_key(&value, &self.unbilled())

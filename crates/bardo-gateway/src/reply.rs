@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bardo_engine::{AnswerHead, Recorder, ReplyStream};
+use bardo_engine::{AnswerHead, AnswerStream, Recorder};
 use bardo_types::model::Dialect;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -51,11 +51,7 @@ impl Behind {
 }
 
 /// A stream as its caller gets it, recorded where a repetition may ask for it.
-pub(crate) fn stream(
-    stream: Box<ReplyStream>,
-    recorder: Option<Recorder>,
-    behind: Behind,
-) -> Trailers {
+pub(crate) fn stream(stream: AnswerStream, recorder: Option<Recorder>, behind: Behind) -> Trailers {
     Trailers::new(RecordedStream::new(stream, recorder), behind)
 }
 

@@ -22,6 +22,8 @@ pub(crate) enum ApiRoute {
     Read(ReadRoute),
     /// New caps for the caller's key.
     ChangeCaps,
+    /// The removal of stored answers of the caller's account.
+    FlushCache,
     /// Alive, ready, or both.
     Health,
     /// A known path with another method.
@@ -43,6 +45,8 @@ pub(crate) enum ReadRoute {
     Usage,
     /// The caps of the caller's key.
     Caps,
+    /// The figures of the stored answers of the caller's account.
+    Cache,
     /// The feed of events.
     Events,
     /// The receipt of one request.
@@ -105,6 +109,9 @@ pub(crate) fn route(method: &Method, path: &str) -> ApiRoute {
         "caps" if is_read(method) => ApiRoute::Read(ReadRoute::Caps),
         "caps" if method == Method::POST => ApiRoute::ChangeCaps,
         "caps" => ApiRoute::WrongMethod("GET, POST"),
+        "cache" if is_read(method) => ApiRoute::Read(ReadRoute::Cache),
+        "cache" if method == Method::DELETE => ApiRoute::FlushCache,
+        "cache" => ApiRoute::WrongMethod("GET, DELETE"),
         "balance" | "usage" | "events" => ApiRoute::WrongMethod("GET"),
         other => named(method, other),
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
-use bardo_engine::{Engine, Principal, Services, Snapshot};
+use bardo_engine::{AnswerCache, Engine, Principal, Services, Snapshot};
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
 use bardo_telemetry::Metrics;
@@ -35,7 +35,7 @@ use crate::refresh::{self, Fetched};
 use crate::server::{self, StopPhase};
 use crate::sink::Sink;
 use crate::stores::ProcessStores;
-use crate::{bankr, cache_secret, last_lists, ops, probe, simulation, stores, upkeep};
+use crate::{bankr, cache_secret, caches, last_lists, ops, probe, simulation, stores, upkeep};
 
 /// A start waits this long for the prices of backends that callers are charged for.
 const FIRST_PRICES: Duration = Duration::from_millis(200);
@@ -149,7 +149,8 @@ fn serve(
     bankr::store_seeds(&engine, folder.path());
     runtime.spawn(bankr::watch(Arc::clone(&engine), running.transport.clone()));
     let patience = runtime.block_on(async {
-        upkeep::start(&stores, folder.path(), loaded.config.store.keep_receipts.0);
+        let keep = loaded.config.store.keep_receipts.0;
+        upkeep::start(&stores, &engine, folder.path(), keep);
         let admin = tokio::net::TcpListener::from_std(admin).map_err(|error| error.to_string())?;
         let token = loaded.config.server.admin_token.clone();
         tokio::spawn(ops::serve(admin, running.ops(&stores, token)));
@@ -203,6 +204,7 @@ fn edge(
     let policy = policy(&loaded.config, stored.clone(), transport)?;
     let (metrics, bus) = (Arc::new(Metrics::new()), Bus::default());
     let counters = stores::limits(&loaded.config.limits)?;
+    let cache = AnswerCache::new(snapshot.cache.limits, caches::sealer, None);
     let services = Services {
         ledger: Some(Arc::<dyn bardo_ledger::Ledger>::clone(&stores.ledger)),
         limits: Arc::clone(&counters),
@@ -215,7 +217,7 @@ fn edge(
     };
     Ok(Arc::new(Edge {
         bodies: BodyBudget::default(),
-        engine: Arc::new(Engine::new(snapshot, transport.clone(), services)),
+        engine: Arc::new(Engine::new(snapshot, transport.clone(), services).with_cache(cache)),
         policy: ArcSwap::from_pointee(policy),
         draining: AtomicBool::new(false),
         store_reached: Arc::clone(&stores.reached),

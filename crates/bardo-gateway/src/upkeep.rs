@@ -2,9 +2,11 @@
 //! processes.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bardo_engine::Engine;
 use bardo_types::clock::{Clock as _, SystemClock};
 
 use crate::control::Control;
@@ -12,22 +14,37 @@ use crate::stores::{ProcessStores, tell_unavailable};
 
 /// How often expired holds are released.
 const EXPIRE: Duration = Duration::from_secs(5);
+/// How often expired answers are removed.
+const SWEEP: Duration = Duration::from_secs(30);
 /// How often old receipts are deleted.
 const PRUNE: Duration = Duration::from_secs(3_600);
 
 /// Looks after the stores for as long as the process runs.
-pub(crate) fn start(stores: &ProcessStores, folder: &Path, keep_receipts: Duration) {
+pub(crate) fn start(
+    stores: &ProcessStores,
+    engine: &Arc<Engine>,
+    folder: &Path,
+    keep_receipts: Duration,
+) {
+    tokio::spawn(sweep(Arc::clone(engine)));
     tokio::spawn(expire(stores.clone()));
     tokio::spawn(prune(stores.clone(), keep_receipts));
-    let Some(sqlite) = &stores.sqlite else {
-        return;
-    };
+    // Several gateways on one Postgres have a folder each, or share the socket of the last.
     match Control::bind(folder) {
         Ok(control) => {
-            tokio::spawn(control.serve(std::sync::Arc::clone(sqlite)));
+            tokio::spawn(control.serve(stores.sqlite.clone(), Arc::clone(engine)));
         }
         // Changes of other processes are then noticed a moment later.
         Err(error) => tracing::debug!(%error, "no control socket"),
+    }
+}
+
+/// Removes stored answers that have expired, which only take room.
+async fn sweep(engine: Arc<Engine>) {
+    let mut tick = tokio::time::interval(SWEEP);
+    loop {
+        tick.tick().await;
+        engine.cache().store().sweep(SystemClock.now_ms());
     }
 }
 

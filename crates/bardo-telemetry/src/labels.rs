@@ -56,6 +56,18 @@ pub(crate) struct ListingLabels {
     pub(crate) provider: String,
 }
 
+/// Labels of an event of the cache.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct CacheEventLabels {
+    pub(crate) event: &'static str,
+}
+
+/// Labels of why the cache did nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct CacheReasonLabels {
+    pub(crate) reason: &'static str,
+}
+
 /// Labels of a refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct RefusedLabels {

@@ -5,7 +5,9 @@
 //! the gateway tells here; nothing is measured twice. Label values come from small closed sets:
 //! never a key, an account, a prompt, or a model name that only a caller wrote.
 
+mod caches;
 mod labels;
 mod metrics;
 
+pub use caches::CacheGauges;
 pub use metrics::{BackendGauges, Gauges, LatencyGauge, Metrics};

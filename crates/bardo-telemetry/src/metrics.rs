@@ -18,6 +18,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
+use crate::caches::CacheMetrics;
 use crate::labels::{
     BackendStateLabels, BoundedLabels, BuildLabels, DegradedLabels, FailedAttemptLabels,
     LatencyLabels, ListingLabels, MoneyLabels, PaymentLabels, RefusedLabels, RequestLabels,
@@ -167,6 +168,7 @@ pub struct Metrics {
     breakers_asked_anyway: Gauge,
     backend_state: Family<BackendStateLabels, Gauge>,
     backend_latency: Family<LatencyLabels, Gauge<f64, AtomicU64>>,
+    pub(crate) caches: CacheMetrics,
 }
 
 fn family<L, M>(registry: &mut Registry, name: &str, help: &str) -> Family<L, M>
@@ -319,6 +321,7 @@ impl Metrics {
                 "backend_latency_seconds",
                 "Latency of a backend over five minutes: to the first content of streams, to the end of whole answers",
             ),
+            caches: CacheMetrics::new(all),
             registry,
         }
     }

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bardo_engine::{
-    Answer, AnswerBody, Billing, Breaker, Deadlines, DefaultLimits, Engine, EngineError, EventSink,
-    Hints, Payer, Principal, Received, Resilience, Services, SetupPolicy, Snapshot, Stages, Stores,
-    Task, Unlimited,
+    Answer, AnswerBody, Billing, Breaker, CachePolicy, Deadlines, DefaultLimits, Engine,
+    EngineError, EventSink, Hints, Payer, Principal, Received, Resilience, Services, SetupPolicy,
+    Snapshot, Stages, Stores, Task, Unlimited,
 };
 use bardo_ledger::Holds;
 use bardo_providers::transport::Transport;
@@ -361,5 +361,6 @@ fn world(backends: &[Backend]) -> Snapshot {
         },
         limits: DefaultLimits::default(),
         stages: Stages::default(),
+        cache: CachePolicy::default(),
     }
 }

@@ -85,6 +85,8 @@ error_codes! {
     ModelNotFound = "model_not_found", 404, NotFound;
     /// The key may use no backend that serves the model.
     NoRoute = "no_route", 404, NotFound;
+    /// The request takes a stored answer alone, and none is stored.
+    NotCached = "not_cached", 412, BadRequest;
     /// No backend of the model supports the operation, such as embeddings.
     OperationUnavailable = "operation_unavailable", 400, BadRequest;
     /// The request has to be paid for, and the answer says how.

@@ -302,6 +302,8 @@ pub struct Receipt {
     pub usage: Option<Usage>,
     /// Usage of the answer when a provider made it, where a stored answer was served: it was saved.
     pub saved_usage: Option<Usage>,
+    /// Time since a stored answer was made; `None` where none was served.
+    pub cache_age: Option<Duration>,
     /// The usage was counted here, because the provider did not report it.
     pub estimated: bool,
     /// The party that pays for the request.
@@ -341,6 +343,12 @@ impl Receipt {
     #[must_use]
     pub fn cost_text(&self) -> Option<String> {
         self.cost().map(|cost| cost.to_string())
+    }
+
+    /// Whether the answer was there already, so that no provider was called for it.
+    #[must_use]
+    pub fn is_found(&self) -> bool {
+        matches!(&*self.cache, "hash" | "semantic")
     }
 
     /// Whether the account is charged.

@@ -21,6 +21,8 @@ pub const TEE: &str = "x-bardo-tee";
 pub const VERIFICATION: &str = "x-bardo-verification";
 /// `hash`, `semantic`, `miss` or `bypass`.
 pub const CACHE: &str = "x-bardo-cache";
+/// Seconds since a stored answer was made; absent where a provider was called.
+pub const CACHE_AGE: &str = "x-bardo-cache-age";
 /// The dialect that was detected, where the path does not tell.
 pub const DIALECT: &str = "x-bardo-dialect";
 /// The gateway's own id of the request, which is never used twice; callers may repeat theirs.

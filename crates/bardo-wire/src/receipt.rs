@@ -141,6 +141,7 @@ fn whole(receipt: &Receipt, object: &mut Object<'_>) {
     object
         .nest("cost", |object| write_cost(receipt, object))
         .set("cache", &*receipt.cache)
+        .set("cache_age_s", receipt.cache_age.map(|age| age.as_secs()))
         .list("degraded", &receipt.degraded, |lost, out| {
             inner(out, |object| {
                 object

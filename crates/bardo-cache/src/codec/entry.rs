@@ -1,5 +1,6 @@
 //! A whole entry as bytes, for second levels.
 
+use bardo_types::Degradation;
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
@@ -15,6 +16,9 @@ use crate::ttl::Kind;
 /// Version of the layout below. Raised with every change of it or of an event.
 const LAYOUT: u16 = 1;
 
+/// Losses of one entry at most.
+const LOSSES_MAX: usize = 1_024;
+
 /// The entry as bytes, not encrypted.
 #[must_use]
 pub fn write_entry(entry: &Entry) -> Vec<u8> {
@@ -29,6 +33,7 @@ pub fn write_entry(entry: &Entry) -> Vec<u8> {
         class,
         kind,
         tags,
+        degraded,
         created_ms,
         ttl_ms,
         answer,
@@ -47,6 +52,11 @@ pub fn write_entry(entry: &Entry) -> Vec<u8> {
     out.byte(*class as u8);
     out.byte(*kind as u8);
     write_tags(&mut out, tags);
+    out.number(degraded.len() as u64);
+    for lost in degraded {
+        out.text(&lost.feature);
+        out.text(&lost.detail);
+    }
     out.number(*created_ms);
     out.number(*ttl_ms);
     out.bytes(answer);
@@ -89,6 +99,7 @@ pub fn read_entry(bytes: &[u8]) -> Result<Entry, Corrupt> {
             _ => return Err(Corrupt),
         },
         tags: read_tags(&mut input)?,
+        degraded: input.list(LOSSES_MAX, read_loss)?,
         created_ms: input.number()?,
         ttl_ms: input.number()?,
         answer: input.bytes()?.into(),
@@ -106,6 +117,13 @@ pub(super) fn read_money(input: &mut Input<'_>) -> Result<MicroUsd, Corrupt> {
         return Err(Corrupt);
     }
     Ok(amount)
+}
+
+fn read_loss(input: &mut Input<'_>) -> Result<Degradation, Corrupt> {
+    Ok(Degradation {
+        feature: input.text()?.into(),
+        detail: input.text()?.into(),
+    })
 }
 
 fn write_tags(out: &mut Output, tags: &Tags) {

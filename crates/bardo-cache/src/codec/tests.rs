@@ -1,3 +1,4 @@
+use bardo_types::Degradation;
 use bardo_types::chat::{Finish, Opaque, StreamEvent};
 use bardo_types::ids::AccountId;
 use bardo_types::json::RawJson;
@@ -76,6 +77,7 @@ fn entry() -> Entry {
                 pools: Box::default(),
                 playbook: Some("p".into()),
             },
+            degraded: vec![Degradation::new("top_k", "the model has none")],
             now_ms: 1_000,
         },
         &Lifetimes::default(),

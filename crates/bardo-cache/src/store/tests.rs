@@ -75,6 +75,7 @@ impl Offer {
             kind: self.kind,
             regime: self.regime,
             tags: self.tags.clone(),
+            degraded: Vec::new(),
             now_ms: self.now_ms,
         })
     }

@@ -129,6 +129,7 @@ fn fresh<'a>(who: &Who, key: Key, namespace: Namespace, events: &'a [StreamEvent
         kind: Kind::Static,
         regime: None,
         tags: Tags::default(),
+        degraded: Vec::new(),
         now_ms: 1_000,
     }
 }

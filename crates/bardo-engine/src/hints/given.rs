@@ -28,9 +28,7 @@ impl Given<'_> {
             Self::Json(Value::Bool(false), _) => true,
             Self::Json(Value::Array(items), _) => items.is_empty(),
             other => match (name, other.as_text().map(str::trim)) {
-                ("cache", Some("default" | "no-store" | "no-cache"))
-                | ("transforms", Some("default" | "none"))
-                | ("batch", Some("false")) => true,
+                ("transforms", Some("default" | "none")) | ("batch", Some("false")) => true,
                 (_, text) => text == Some(""),
             },
         }

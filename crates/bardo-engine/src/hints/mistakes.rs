@@ -7,7 +7,8 @@ use bardo_types::profile::InferenceProfile;
 use bardo_wire::codec::BadRequest;
 use serde_json::Value;
 
-use super::SLIP;
+use super::given::Given;
+use super::{SLIP, Wish};
 
 /// The longest word of a caller that a message repeats, in characters.
 const WORD_MAX: usize = 64;
@@ -52,6 +53,16 @@ pub(super) fn no_amount(name: &str, text: &str) -> BadRequest {
         format!("bardo.{name}"),
         format!("`{name}` is `{text}`, which is not an amount in USD; send a number like 0.25"),
     )
+}
+
+/// The refusal of a word that is none of the cache's: a caller that meant `no-store` must not be
+/// stored.
+pub(super) fn unknown_cache(name: &str, wrong: &str, given: &Given<'_>) -> BadRequest {
+    let allowed = Wish::ALL.map(Wish::as_str);
+    let meant = did_you_mean(&wrong.replace('_', "-"), &allowed);
+    let (wrong, allowed) = (cut(wrong), allowed.join(", "));
+    let message = format!("`{name}` is `{wrong}`, and must be one of {allowed}{meant}");
+    BadRequest::new(given.place(name), message)
 }
 
 /// The refusal of a member that is nearly a hint.

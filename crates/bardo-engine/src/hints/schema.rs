@@ -3,7 +3,7 @@
 use bardo_types::phase::Phase;
 use serde_json::{Map, Value, json};
 
-use super::KNOWN;
+use super::{KNOWN, Wish};
 
 /// Hints that `intent` may hold too.
 const OF_INTENT: [&str; 7] = [
@@ -54,7 +54,9 @@ fn of(name: &str) -> Value {
         "security_class" => json!({ "enum": ["standard", "private", "tee", "e2ee"] }),
         "quality" => json!({ "enum": ["minimum", "low", "medium", "high", "maximum"] }),
         "phase" => json!({ "enum": Phase::ALL.map(Phase::as_str) }),
-        "require" | "prefer" => names,
+        "cache" => json!({ "enum": Wish::ALL.map(Wish::as_str) }),
+        "regime" => json!({ "type": "string", "description": "calm, normal, volatile or crisis." }),
+        "require" | "prefer" | "ephemeral" => names,
         "profile" | "intent" => json!({ "type": "object" }),
         "vitality" | "cost_sensitivity" => share,
         "sustainability" => json!({ "type": "number", "minimum": 0 }),
@@ -96,6 +98,7 @@ mod tests {
                 .is_some_and(|text| text.contains("without effect"));
             let (good, bad) = match name.as_str() {
                 "task_class" => (json!("trade"), json!(7)),
+                "regime" => (json!("calm"), json!(7)),
                 _ => samples(schema),
             };
             let read = |value: &Value| {

@@ -1,3 +1,4 @@
+use bardo_cache::policy::Wish;
 use bardo_types::feature::Feature;
 use bardo_types::intent::Quality;
 use bardo_types::phase::Phase;
@@ -306,20 +307,42 @@ fn a_member_that_is_nearly_a_hint_is_refused_to_the_strict() {
 
 #[test]
 fn hints_without_effect_are_said() {
-    for json in [
-        r#"{"domain":"defi"}"#,
-        r#"{"regime":"bull"}"#,
-        r#"{"cache":"only-if-cached"}"#,
-        r#"{"batch":true}"#,
-    ] {
+    for json in [r#"{"domain":"defi"}"#, r#"{"batch":true}"#] {
         let hints = of_body(json);
         let [said] = warnings(&hints) else {
             panic!("{json}: {hints:?}");
         };
         assert!(said.ends_with("has no effect yet"), "{said}");
     }
-    let neutral = r#"{"cache":"no-store","transforms":"none","batch":false,"ephemeral":[]}"#;
+    let neutral = r#"{"transforms":"none","batch":false,"ephemeral":[]}"#;
     assert_eq!(warnings(&of_body(neutral)), [""; 0]);
+}
+
+#[test]
+fn a_word_that_the_cache_does_not_know_is_refused_in_headers_and_bodies() {
+    for (word, hint) in [
+        ("default", Wish::Default),
+        ("No_Store", Wish::NoStore),
+        ("no-cache", Wish::NoCache),
+        (" only-if-cached ", Wish::OnlyIfCached),
+    ] {
+        let mut hints = Hints::default();
+        hints.header("cache", word);
+        assert!(hints.check(true).is_ok(), "{word}");
+        assert_eq!(hints.cache, Some(hint), "{word}");
+        // The router is not asked for it.
+        assert_eq!(hints.route, None);
+    }
+    let mut hints = Hints::default();
+    hints.header("cache", "nostore");
+    let refused = hints.check(false).unwrap_err();
+    assert_eq!(refused.param, "x-bardo-cache");
+    assert!(refused.message.ends_with("did you mean `no-store`?"));
+    let refused = Hints::default().body(r#"{"cache":"never"}"#).unwrap_err();
+    assert_eq!(refused.param, "bardo.cache");
+    // The body wins.
+    hints.body(r#"{"cache":"no-store"}"#).unwrap();
+    assert!(hints.check(false).is_ok());
 }
 
 #[test]

@@ -9,6 +9,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::closing::Closing;
 use super::output::{Output, Progress, error_view};
+use super::tap::Tap;
 use crate::answer_notes::AnswerNotes;
 use crate::events::{EVENT_MAX, EVENT_TOO_LARGE, failure_without_events};
 use crate::usage_figures::{self, UsageFigures, has_final_usage};
@@ -34,6 +35,7 @@ pub(crate) struct Passthrough {
     held: Bytes,
     /// The last event that was handed on, where a failure has to go on from it (Responses).
     last: Bytes,
+    tap: Option<Box<Tap>>,
 }
 
 impl Passthrough {
@@ -57,7 +59,14 @@ impl Passthrough {
             terminal: Bytes::new(),
             seen: Observed::default(),
             last: Bytes::new(),
+            tap: None,
         }
+    }
+
+    /// The stream with something that notes what it says.
+    pub(crate) fn tapped(self, tap: Option<Tap>) -> Self {
+        let tap = tap.map(Box::new);
+        Self { tap, ..self }
     }
 
     pub(super) fn data(
@@ -69,6 +78,9 @@ impl Passthrough {
     ) {
         if progress.done {
             return;
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.data(&bytes);
         }
         let searched = self.tail.len();
         let input = if searched == 0 {
@@ -195,6 +207,9 @@ impl Passthrough {
     ) {
         if progress.done || progress.fault.is_some() {
             return;
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.end(whole);
         }
         let tail = self.tail.split().freeze();
         self.last(&tail, progress, out, notes);

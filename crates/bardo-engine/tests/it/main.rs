@@ -1,6 +1,7 @@
 //! The engine in front of simulated providers.
 
 mod bound;
+mod caching;
 mod failures;
 mod history;
 mod keyless;
@@ -12,6 +13,7 @@ mod purse;
 mod refusals;
 mod routing;
 mod settling_first;
+mod sharing;
 mod stages;
 mod unfunded;
 mod world;

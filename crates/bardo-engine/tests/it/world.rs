@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bardo_engine::{
-    Answer, AnswerBody, AnswerHead, Billing, Deadlines, DefaultLimits, Engine, EngineError,
-    EventSink, Hints, Principal, Received, Resilience, Services, SetupPolicy, Snapshot, Stages,
-    Task,
+    Answer, AnswerBody, AnswerHead, Billing, CachePolicy, Deadlines, DefaultLimits, Engine,
+    EngineError, EventSink, Hints, Principal, Received, Resilience, Services, SetupPolicy,
+    Snapshot, Stages, Task,
 };
 use bardo_providers::transport::{Origin, Transport, UpstreamBody};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
@@ -278,6 +278,7 @@ pub(crate) fn world_of(
         billing: Billing::new(patience),
         limits: DefaultLimits::default(),
         stages: Stages::default(),
+        cache: CachePolicy::default(),
     }
 }
 

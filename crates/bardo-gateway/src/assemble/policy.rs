@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bardo_engine::EpochEvents;
+use bardo_cache::scope::Scope;
+use bardo_cache::store::Limits;
+use bardo_cache::ttl::Lifetimes;
+use bardo_engine::{CachePolicy, EpochEvents};
 use bardo_providers::BaseUrl;
 use bardo_router::{BankrPolicy, Mode, Policy, Subsystems, Weights};
 use bardo_types::backend::BackendName;
@@ -11,7 +14,8 @@ use bardo_types::profile::InferenceProfile;
 use bardo_types::subsystem::Subsystem;
 use serde_json::Number;
 
-use crate::config::{BACKENDS, BankrConfig, Config, ModeName, usd};
+use crate::config::units::{ByteSize, Span};
+use crate::config::{BACKENDS, BankrConfig, Config, ModeName, RawCacheScope, usd};
 
 /// The default budget for the searches of a cycle.
 const USUAL_BUDGET: MicroUsd = MicroUsd::new(50_000);
@@ -407,4 +411,33 @@ fn bankr(config: &BankrConfig) -> BankrPolicy {
 /// An amount that was checked when the configuration was read.
 fn amount(number: &Number) -> MicroUsd {
     usd("", number).unwrap_or(MicroUsd::ZERO)
+}
+
+/// The policy of the cache of answers.
+pub(super) fn caching(config: &Config) -> CachePolicy {
+    let (cache, hash) = (&config.cache, &config.cache.hash);
+    let ms = |span: Span| u64::try_from(span.0.as_millis()).unwrap_or(u64::MAX);
+    let bytes = |size: ByteSize| u64::try_from(size.0).unwrap_or(u64::MAX);
+    CachePolicy {
+        enabled: hash.enabled,
+        single_flight: hash.single_flight,
+        last_resort: cache.last_resort,
+        scope: match cache.scope {
+            RawCacheScope::Agent => Scope::Agent,
+            RawCacheScope::Tenant => Scope::Tenant,
+        },
+        keeps_private: cache.private,
+        unasked_bytes: hash.max_unasked.0,
+        limits: Limits {
+            bytes: bytes(hash.max_bytes),
+            entry_bytes: bytes(hash.max_entry),
+            lifetimes: Lifetimes {
+                market_ms: ms(hash.market_ttl),
+                static_ms: ms(hash.ttl),
+                private_ms: ms(hash.private_ttl),
+            },
+            ..Limits::default()
+        },
+        revision: config.revision.clone(),
+    }
 }

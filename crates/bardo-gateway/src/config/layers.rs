@@ -38,6 +38,20 @@ impl Layers {
         all
     }
 
+    /// Digest of the settings that can change an answer, as they are written. Secrets that are
+    /// named by a variable or a file do not enter it.
+    pub(crate) fn revision(&self) -> Vec<u8> {
+        use sha2::{Digest as _, Sha256};
+        let merged = self.merged();
+        let mut digest = Sha256::new();
+        for section in ["providers", "inference", "privacy", "screening", "catalog"] {
+            let json = merged[section].to_string();
+            digest.update((json.len() as u64).to_le_bytes());
+            digest.update(json);
+        }
+        digest.finalize().to_vec()
+    }
+
     /// Whether any layer above the defaults has a value for this.
     pub(crate) fn is_set(&self, path: &[&str]) -> bool {
         let path: Vec<String> = path.iter().map(|&key| key.to_owned()).collect();

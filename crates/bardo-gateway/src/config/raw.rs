@@ -1,6 +1,7 @@
 //! The schema. Field docs become the JSON schema's descriptions.
 
 mod auth;
+mod cache;
 mod catalog;
 mod check;
 mod inference;
@@ -18,6 +19,8 @@ use serde::Deserialize;
 
 use self::auth::Auth;
 pub(crate) use self::auth::PrivyConfig;
+use self::cache::CacheConfig;
+pub(crate) use self::cache::RawCacheScope;
 use self::catalog::CatalogConfig;
 pub(crate) use self::catalog::OwnerModelConfig;
 pub(crate) use self::check::{BACKENDS, usd};
@@ -60,6 +63,11 @@ pub(crate) struct Config {
     /// Checks of what requests say.
     #[serde(default)]
     pub(crate) screening: Screening,
+    /// The cache of answers.
+    pub(crate) cache: CacheConfig,
+    /// Digest of the settings that can change an answer.
+    #[serde(skip)]
+    pub(crate) revision: Vec<u8>,
 }
 
 fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {

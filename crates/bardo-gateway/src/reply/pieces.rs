@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bardo_engine::{Figures, Recorder, ReplyStream};
+use bardo_engine::{AnswerStream, Figures, Recorder};
 use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Body, Frame};
@@ -14,13 +14,13 @@ use crate::describe::trailers;
 
 /// Keeps what goes by for whoever repeats the request under the same key.
 pub(crate) struct RecordedStream {
-    stream: Box<ReplyStream>,
+    stream: AnswerStream,
     recorder: Option<Box<Recorder>>,
 }
 
 impl RecordedStream {
     /// Records `stream` where there is a recorder.
-    pub(crate) fn new(stream: Box<ReplyStream>, recorder: Option<Recorder>) -> Self {
+    pub(crate) fn new(stream: AnswerStream, recorder: Option<Recorder>) -> Self {
         Self {
             stream,
             recorder: recorder.map(Box::new),

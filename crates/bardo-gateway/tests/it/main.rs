@@ -8,6 +8,7 @@
 mod access;
 mod backends;
 mod bad_input;
+mod caching;
 mod command_line;
 mod connections;
 mod demo;

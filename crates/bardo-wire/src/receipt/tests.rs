@@ -72,6 +72,7 @@ fn receipt() -> Receipt {
             output: 6,
             ..Usage::default()
         }),
+        cache_age: Some(Duration::from_millis(12_500)),
         estimated: false,
         mode: PaymentMode::Prepaid,
         provider_payment: Some(ProviderPayment::ApiKey),

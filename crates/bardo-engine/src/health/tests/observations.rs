@@ -35,6 +35,7 @@ fn receipt(attempts: Vec<Attempt>, outcome: Outcome) -> Receipt {
         streamed: false,
         usage: None,
         saved_usage: None,
+        cache_age: None,
         estimated: false,
         mode: PaymentMode::Owner,
         provider_payment: None,

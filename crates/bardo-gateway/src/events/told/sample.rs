@@ -96,6 +96,7 @@ pub(crate) fn sample() -> Receipt {
             ..Usage::default()
         }),
         saved_usage: None,
+        cache_age: None,
         estimated: false,
         mode: PaymentMode::Prepaid,
         provider_payment: Some(ProviderPayment::ApiKey),

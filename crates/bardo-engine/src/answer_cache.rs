@@ -1,0 +1,223 @@
+//! The stored answers of a process, with what is counted about them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use bardo_cache::policy::Never;
+use bardo_cache::sealed::Sealer;
+use bardo_cache::second::{Fetched, SecondLevel};
+use bardo_cache::store::{Hit, Limits, Reading, Store};
+use bardo_types::ids::AccountId;
+
+use crate::cache_slot::CacheSlot;
+
+/// Why the cache has no part in a request, or does not keep its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CacheSkip {
+    /// The cache is off.
+    Off,
+    /// The request cannot be read, or goes on with what its provider keeps.
+    Unreadable,
+    /// The scope of the cache is closed to the caller.
+    Scope,
+    /// The answer is another one than would be made now: it lacks something by chance, or another
+    /// model answered.
+    Circumstances,
+    /// A rule of the cache.
+    Never(Never),
+}
+
+impl CacheSkip {
+    /// Every reason, in the order of the counters.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let own = [
+            Self::Off,
+            Self::Unreadable,
+            Self::Scope,
+            Self::Circumstances,
+        ];
+        own.into_iter().chain(Never::ALL.map(Self::Never))
+    }
+
+    /// The name in metrics.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Unreadable => "unreadable",
+            Self::Scope => "scope",
+            Self::Circumstances => "circumstances",
+            Self::Never(never) => never.as_str(),
+        }
+    }
+
+    /// One sentence for a person.
+    pub(crate) const fn explain(self) -> &'static str {
+        match self {
+            Self::Off => "the cache is off",
+            Self::Unreadable => "the request cannot be compared with others",
+            Self::Scope => "the scope of the cache is closed to the caller",
+            Self::Circumstances => "the answer lacks something that the next one may have",
+            Self::Never(never) => never.explain(),
+        }
+    }
+
+    fn place(self) -> usize {
+        Self::all().position(|one| one == self).unwrap_or(0)
+    }
+}
+
+/// What the cache did, beside the figures of its store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CacheCounts {
+    /// Requests that got the answer of an identical one while it was made.
+    pub followed: u64,
+    /// Requests that were served because no backend answered.
+    pub last_resorts: u64,
+    /// Requests without a part of the cache in them, by reason.
+    pub bypassed: Vec<(&'static str, u64)>,
+    /// Answers that were not stored, by reason.
+    pub unstored: Vec<(&'static str, u64)>,
+}
+
+/// The number of reasons.
+const REASONS: usize = 4 + Never::ALL.len();
+
+/// The stored answers of a process.
+pub struct AnswerCache {
+    store: ArcSwap<Store>,
+    /// The limits that the store was made with.
+    limits: Mutex<Limits>,
+    make_sealer: Box<dyn Fn() -> Option<Sealer> + Send + Sync>,
+    second: Option<Arc<dyn SecondLevel>>,
+    followed: AtomicU64,
+    last_resorts: AtomicU64,
+    bypassed: [AtomicU64; REASONS],
+    unstored: [AtomicU64; REASONS],
+}
+
+impl AnswerCache {
+    /// An empty cache. `make_sealer` makes what encrypts answers of class `private`; without it none
+    /// are kept.
+    #[must_use]
+    pub fn new(
+        limits: Limits,
+        make_sealer: impl Fn() -> Option<Sealer> + Send + Sync + 'static,
+        second: Option<Arc<dyn SecondLevel>>,
+    ) -> Self {
+        Self {
+            store: ArcSwap::from_pointee(Store::new(limits, make_sealer())),
+            limits: Mutex::new(limits),
+            make_sealer: Box::new(make_sealer),
+            second,
+            followed: AtomicU64::new(0),
+            last_resorts: AtomicU64::new(0),
+            bypassed: std::array::from_fn(|_| AtomicU64::new(0)),
+            unstored: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+
+    /// Takes other limits. Where they differ the cache begins anew.
+    pub(crate) fn limit(&self, limits: Limits) {
+        let mut known = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known != limits {
+            *known = limits;
+            let store = Store::new(limits, (self.make_sealer)());
+            self.store.store(Arc::new(store));
+        }
+    }
+
+    /// The store of the entries in this process.
+    #[must_use]
+    pub fn store(&self) -> Arc<Store> {
+        self.store.load_full()
+    }
+
+    /// The level behind the memory of this process.
+    #[must_use]
+    pub fn second(&self) -> Option<&Arc<dyn SecondLevel>> {
+        self.second.as_ref()
+    }
+
+    /// The entry for a request of `tenant`, if it may be served now.
+    pub(crate) async fn find(
+        &self,
+        slot: &CacheSlot,
+        tenant: &AccountId,
+        now_ms: u64,
+    ) -> Option<Hit> {
+        let reading = Reading {
+            tenant,
+            namespace: &slot.namespace,
+            class: slot.class,
+            regime: slot.regime,
+            now_ms,
+        };
+        let store = self.store.load_full();
+        let Some(second) = &self.second else {
+            return store.get(&slot.key, &reading);
+        };
+        if store.holds(&slot.key)
+            && let Some(hit) = store.get(&slot.key, &reading)
+        {
+            return Some(hit);
+        }
+        if let Fetched::Entry(entry) = second.get(&slot.key).await
+            && let Some(hit) = store.adopt(&slot.key, *entry, &reading)
+        {
+            return Some(hit);
+        }
+        store.get(&slot.key, &reading)
+    }
+
+    /// Counts a request that the cache has no part in.
+    pub(crate) fn bypass(&self, skip: CacheSkip) {
+        self.bypassed[skip.place()].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts an answer that is not stored.
+    pub(crate) fn not_stored(&self, skip: CacheSkip) {
+        self.unstored[skip.place()].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a request that got the answer of another one while it was made.
+    pub(crate) fn follow(&self) {
+        self.followed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a request that was served because no backend answered.
+    pub(crate) fn resort(&self) {
+        self.last_resorts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn counts(&self) -> CacheCounts {
+        let by_reason = |counters: &[AtomicU64; REASONS]| {
+            let counted = counters.iter().map(|one| one.load(Ordering::Relaxed));
+            let all = CacheSkip::all().map(CacheSkip::as_str).zip(counted);
+            all.filter(|(_, count)| *count > 0).collect()
+        };
+        CacheCounts {
+            followed: self.followed.load(Ordering::Relaxed),
+            last_resorts: self.last_resorts.load(Ordering::Relaxed),
+            bypassed: by_reason(&self.bypassed),
+            unstored: by_reason(&self.unstored),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_place_and_its_name() {
+        let all: Vec<CacheSkip> = CacheSkip::all().collect();
+        assert_eq!(all.len(), REASONS);
+        for (index, skip) in all.iter().enumerate() {
+            assert_eq!(skip.place(), index);
+            assert!(!skip.as_str().is_empty() && !skip.explain().is_empty());
+        }
+    }
+}

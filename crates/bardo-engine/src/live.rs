@@ -1,0 +1,272 @@
+//! One answer while it is made, event by event: for the cache that stores it, and for the requests
+//! that wait for the same answer.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Wake, Waker};
+
+use bardo_types::Degradation;
+use bardo_types::chat::StreamEvent;
+use bardo_types::privacy::SecurityClass;
+
+use crate::source::Broken;
+
+/// Where an answer comes from.
+#[derive(Debug, Clone)]
+pub(crate) struct AnswerOrigin {
+    /// The model that answers, by the catalog's name.
+    pub(crate) model: Arc<str>,
+    /// The backend that answers.
+    pub(crate) backend: Arc<str>,
+    /// How well the answer has to be kept.
+    pub(crate) class: SecurityClass,
+    /// What the answer lacks.
+    pub(crate) degraded: Vec<Degradation>,
+}
+
+/// An answer that is being made.
+pub(crate) struct LiveAnswer {
+    state: Mutex<LiveState>,
+    waiting: Arc<WakerList>,
+}
+
+#[derive(Default)]
+struct LiveState {
+    origin: Option<Arc<AnswerOrigin>>,
+    events: Vec<StreamEvent>,
+    /// Another backend can no longer take the place of the one that answers.
+    is_begun: bool,
+    end: Option<Result<(), Broken>>,
+}
+
+/// What comes next of a live answer.
+pub(crate) enum LiveNext {
+    /// The next event.
+    Event(StreamEvent),
+    /// The answer is over.
+    End(Result<(), Broken>),
+    /// There is no news yet.
+    Nothing,
+}
+
+impl LiveAnswer {
+    /// An answer of which there is nothing yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            state: Mutex::default(),
+            waiting: Arc::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, LiveState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The requests that wait for news.
+    pub(crate) fn waiting(&self) -> &Arc<WakerList> {
+        &self.waiting
+    }
+
+    /// A backend begins to answer. What an earlier one wrote does not count, since it gave nothing
+    /// that a caller got.
+    pub(crate) fn comes_from(&self, origin: AnswerOrigin) {
+        let mut state = self.state();
+        if !state.is_begun {
+            state.events.clear();
+            state.origin = Some(Arc::new(origin));
+        }
+    }
+
+    /// Takes the next events.
+    pub(crate) fn push(&self, events: &[StreamEvent]) {
+        if events.is_empty() {
+            return;
+        }
+        let mut state = self.state();
+        if state.end.is_some() {
+            return;
+        }
+        for event in events {
+            match event {
+                StreamEvent::Failed(fault) => {
+                    if state.is_begun {
+                        state.end = Some(Err(Broken::new(&fault.message)));
+                    }
+                    break;
+                }
+                event => state.events.push(event.clone()),
+            }
+            if matches!(event, StreamEvent::Done) && state.is_begun {
+                state.end = Some(Ok(()));
+            }
+        }
+        drop(state);
+        self.waiting.wake_all();
+    }
+
+    /// The answer will be delivered: those that wait may have what is there.
+    pub(crate) fn begin(&self) {
+        let mut state = self.state();
+        state.is_begun = true;
+        if matches!(state.events.last(), Some(StreamEvent::Done)) {
+            state.end = Some(Ok(()));
+        }
+        drop(state);
+        self.waiting.wake_all();
+    }
+
+    /// Nothing more comes. An answer that is complete stays so.
+    pub(crate) fn close(&self) {
+        let mut state = self.state();
+        let broken = || Err(Broken::new("the request that made the answer ended early"));
+        state.end.get_or_insert_with(broken);
+        drop(state);
+        self.waiting.wake_all();
+    }
+
+    /// The event with this number, counted from 0.
+    pub(crate) fn next(&self, number: usize) -> LiveNext {
+        let state = self.state();
+        if !state.is_begun {
+            return match &state.end {
+                Some(Err(broken)) => LiveNext::End(Err(broken.clone())),
+                Some(Ok(())) | None => LiveNext::Nothing,
+            };
+        }
+        match (state.events.get(number), &state.end) {
+            (Some(event), _) => LiveNext::Event(event.clone()),
+            (None, Some(end)) => LiveNext::End(end.clone()),
+            (None, None) => LiveNext::Nothing,
+        }
+    }
+
+    /// Where the answer comes from, once it will be delivered; an error where none will be.
+    pub(crate) fn begun(&self) -> Option<Result<Arc<AnswerOrigin>, ()>> {
+        let state = self.state();
+        match (&state.origin, &state.end) {
+            (Some(origin), _) if state.is_begun => Some(Ok(Arc::clone(origin))),
+            (_, Some(_)) => Some(Err(())),
+            (_, None) => None,
+        }
+    }
+
+    /// The whole answer and where it came from; `None` where it is not complete.
+    pub(crate) fn complete(&self) -> Option<(Arc<AnswerOrigin>, Vec<StreamEvent>)> {
+        let state = self.state();
+        match (&state.origin, &state.end) {
+            (Some(origin), Some(Ok(()))) => Some((Arc::clone(origin), state.events.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// Those that wait for one answer, by their numbers. All of them are woken together.
+#[derive(Default)]
+pub(crate) struct WakerList(Mutex<BTreeMap<u64, Waker>>);
+
+impl WakerList {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Waker>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes `waker` at the next news.
+    pub(crate) fn insert(&self, number: u64, waker: &Waker) {
+        let mut all = self.all();
+        match all.get_mut(&number) {
+            Some(known) => known.clone_from(waker),
+            None => {
+                all.insert(number, waker.clone());
+            }
+        }
+    }
+
+    /// Wakes every request that waits.
+    pub(crate) fn wake_all(&self) {
+        let all = std::mem::take(&mut *self.all());
+        all.into_values().for_each(Waker::wake);
+    }
+
+    /// Forgets one that left.
+    pub(crate) fn remove(&self, number: u64) {
+        self.all().remove(&number);
+    }
+}
+
+impl Wake for WakerList {
+    fn wake(self: Arc<Self>) {
+        self.wake_all();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.wake_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bardo_types::fault::{Fault, FaultClass};
+
+    use super::*;
+
+    fn origin(model: &str) -> AnswerOrigin {
+        AnswerOrigin {
+            model: model.into(),
+            backend: "b".into(),
+            class: SecurityClass::Standard,
+            degraded: Vec::new(),
+        }
+    }
+
+    fn text(text: &str) -> StreamEvent {
+        StreamEvent::Text {
+            choice: 0,
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_a_backend_wrote_before_another_took_its_place_reaches_nobody() {
+        let live = LiveAnswer::new();
+        live.comes_from(origin("first"));
+        let failed = Fault::new(FaultClass::Server, "no");
+        live.push(&[text("lost"), StreamEvent::Failed(failed)]);
+        assert!(matches!(live.next(0), LiveNext::Nothing));
+        live.comes_from(origin("second"));
+        live.push(&[text("kept")]);
+        assert!(live.begun().is_none());
+        live.begin();
+        assert!(matches!(live.next(0), LiveNext::Event(event) if event == text("kept")));
+        live.push(&[StreamEvent::Done]);
+        let (from, events) = live.complete().expect("a whole answer");
+        assert_eq!((&*from.model, events.len()), ("second", 2));
+    }
+
+    #[test]
+    fn an_answer_that_breaks_off_is_never_complete() {
+        for is_told in [true, false] {
+            let live = LiveAnswer::new();
+            live.comes_from(origin("m"));
+            live.push(&[text("half")]);
+            live.begin();
+            if is_told {
+                let failed = Fault::new(FaultClass::Server, "no");
+                live.push(&[StreamEvent::Failed(failed), StreamEvent::Done]);
+            }
+            live.close();
+            assert!(matches!(live.next(0), LiveNext::Event(_)));
+            assert!(matches!(live.next(1), LiveNext::End(Err(_))));
+            assert!(live.complete().is_none());
+        }
+    }
+
+    #[test]
+    fn closing_a_complete_answer_changes_nothing() {
+        let live = LiveAnswer::new();
+        live.comes_from(origin("m"));
+        live.push(&[text("all"), StreamEvent::Done]);
+        live.begin();
+        live.close();
+        assert!(live.complete().is_some());
+        assert!(matches!(live.next(2), LiveNext::End(Ok(()))));
+    }
+}

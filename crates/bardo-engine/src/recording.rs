@@ -1,0 +1,157 @@
+//! The recording of an answer: what passes is noted as it is made, and stored once its request has
+//! ended well.
+
+use std::sync::Arc;
+
+use bardo_cache::entry::Fresh;
+use bardo_cache::policy::{Answered, Never, may_store};
+use bardo_types::chat::StreamEvent;
+use bardo_types::ids::AccountId;
+use bardo_types::privacy::SecurityClass;
+use bardo_types::receipt::{Outcome, Receipt};
+use tokio::runtime::Handle;
+
+use crate::answer_cache::{AnswerCache, CacheSkip};
+use crate::cache_slot::CacheSlot;
+use crate::live::{AnswerOrigin, LiveAnswer};
+
+/// Losses that another answer to the request may not have: they come of the moment, of money, or of
+/// the choice among backends.
+const BY_CHANCE: [&str; 8] = [
+    "max_tokens",
+    "fallback_backends",
+    "model",
+    "quality",
+    "response_schema",
+    "privacy",
+    "tee",
+    "e2ee",
+];
+
+/// Notes one answer, for the cache and for requests that wait for it.
+pub(crate) struct Recording {
+    live: Arc<LiveAnswer>,
+    slot: CacheSlot,
+    tenant: AccountId,
+    cache: Arc<AnswerCache>,
+    /// The models that the request is meant for, by the catalog's names; empty where the gateway
+    /// chooses.
+    models: Vec<String>,
+}
+
+impl Recording {
+    /// Notes the answer to a request of `tenant` in `live`.
+    pub(crate) fn new(
+        live: Arc<LiveAnswer>,
+        slot: CacheSlot,
+        tenant: AccountId,
+        cache: Arc<AnswerCache>,
+        models: Vec<String>,
+    ) -> Self {
+        Self {
+            live,
+            slot,
+            tenant,
+            cache,
+            models,
+        }
+    }
+
+    /// The place of the request in the cache.
+    pub(crate) fn slot(&self) -> &CacheSlot {
+        &self.slot
+    }
+
+    /// A backend begins to answer.
+    pub(crate) fn comes_from(&self, origin: AnswerOrigin) {
+        self.live.comes_from(origin);
+    }
+
+    /// Notes the next events, as the caller gets them.
+    pub(crate) fn push(&self, events: &[StreamEvent]) {
+        self.live.push(events);
+    }
+
+    /// The answer will be delivered.
+    pub(crate) fn begin(&self) {
+        self.live.begin();
+    }
+
+    /// Stores the answer of a request that has ended, where it may be stored.
+    pub(crate) fn store(&self, receipt: &Receipt, now_ms: u64) {
+        if !self.slot.wish.stores() {
+            return;
+        }
+        if let Err(skip) = self.try_store(receipt, now_ms) {
+            self.cache.not_stored(skip);
+        }
+    }
+
+    fn try_store(&self, receipt: &Receipt, now_ms: u64) -> Result<(), CacheSkip> {
+        let cut = CacheSkip::Never(Never::Cut);
+        if receipt.outcome != Outcome::Finished {
+            return Err(cut);
+        }
+        let (origin, events) = self.live.complete().ok_or(cut)?;
+        let routing = receipt.routing.as_deref();
+        let schema = routing.and_then(|routing| routing.schema.as_ref());
+        may_store(&Answered {
+            events: &events,
+            usage: receipt.usage.as_ref(),
+            matches_schema: schema.and_then(|schema| schema.valid),
+        })
+        .map_err(CacheSkip::Never)?;
+        let usage = receipt.usage.clone().unwrap_or_default();
+        if usage.web_searches.is_some_and(|searches| searches > 0) {
+            return Err(CacheSkip::Never(Never::ServerSide));
+        }
+        if origin.class != self.slot.class || origin.class > SecurityClass::Private {
+            return Err(CacheSkip::Never(Never::Private));
+        }
+        let is_by_chance = |feature: &str| BY_CHANCE.contains(&feature);
+        let is_meant =
+            self.models.is_empty() || self.models.iter().any(|one| **one == *origin.model);
+        if !is_meant
+            || receipt
+                .degraded
+                .iter()
+                .any(|lost| is_by_chance(&lost.feature))
+        {
+            return Err(CacheSkip::Circumstances);
+        }
+        let entry = self
+            .cache
+            .store()
+            .insert(Fresh {
+                key: self.slot.key,
+                namespace: self.slot.namespace,
+                tenant: self.tenant.clone(),
+                events: &events,
+                model: Arc::clone(&origin.model),
+                provider: Arc::clone(&origin.backend),
+                usage,
+                cost: receipt.cost().unwrap_or_default(),
+                class: self.slot.class,
+                kind: self.slot.kind,
+                regime: self.slot.regime,
+                tags: self.slot.tags.clone(),
+                degraded: receipt.degraded.clone(),
+                now_ms,
+            })
+            .map_err(CacheSkip::Never)?;
+        if let (Some(second), Ok(runtime)) = (self.cache.second(), Handle::try_current()) {
+            let second = Arc::clone(second);
+            runtime.spawn(async move {
+                // A loss is counted there and costs a miss.
+                let _ = second.put(&entry, entry.ttl_ms).await;
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.live.close();
+    }
+}

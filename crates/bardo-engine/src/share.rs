@@ -1,0 +1,148 @@
+//! The stage behind the look-up in the cache: a request whose answer may be stored is recorded, and
+//! identical ones at the same time share its answer.
+
+use std::sync::Arc;
+
+use bardo_cache::policy::Wish;
+use bardo_types::chat::StreamEvent;
+use bardo_types::money::MicroUsd;
+use bardo_types::usage::Usage;
+
+use crate::answer::Answer;
+use crate::cache_slot::CacheSlot;
+use crate::caching::may_have;
+use crate::call::Call;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::limit::Limited;
+use crate::live::{AnswerOrigin, LiveAnswer};
+use crate::lookup::{FoundAnswer, FoundBody, FoundHit};
+use crate::receipt_builder::Served;
+use crate::recording::Recording;
+use crate::single_flight::{Boarding, FlightTicket, Follower};
+use crate::stores::StoredBody;
+
+/// What came of following another request.
+enum Followed {
+    /// The answer is the caller's too.
+    Found(Box<FoundAnswer>),
+    /// The caller may not have it, so it gets one of its own.
+    Alone,
+    /// The other request failed; how many have by now.
+    Free(u32),
+}
+
+impl Engine {
+    /// Carries out a request that the look-up found no answer to: alone, first of several, or by
+    /// waiting for the answer of an identical one.
+    pub(crate) async fn share(
+        self: Arc<Self>,
+        mut limited: Limited,
+    ) -> Result<Answer, EngineError> {
+        let Some(slot) = limited.take_slot() else {
+            return self.carry_out(limited).await;
+        };
+        let is_on = limited.call().snapshot().cache.single_flight;
+        if !is_on || slot.wish == Wish::NoCache {
+            let live = Arc::new(LiveAnswer::new());
+            let recording = self.recording(limited.call(), *slot, live);
+            limited.record_with(recording);
+            return self.carry_out(limited).await;
+        }
+        let mut round = 0;
+        loop {
+            let follower = match self.flights.board(slot.key, round) {
+                Boarding::Lead(ticket) => return self.lead(limited, *slot, ticket).await,
+                Boarding::Follow(follower) => follower,
+            };
+            match self.follow(limited.call(), follower).await {
+                Followed::Found(found) => {
+                    self.cache.follow();
+                    let (call, life) = limited.into_parts();
+                    let found = *found;
+                    return self.serve(FoundHit { call, life, found }).await;
+                }
+                Followed::Alone => return self.carry_out(limited).await,
+                Followed::Free(next) => round = next,
+            }
+        }
+    }
+
+    /// Makes the answer, unless the request before has just stored it.
+    async fn lead(
+        self: Arc<Self>,
+        mut limited: Limited,
+        slot: CacheSlot,
+        ticket: FlightTicket,
+    ) -> Result<Answer, EngineError> {
+        if self.cache.store().holds(&slot.key)
+            && let Some(found) = self.stored(limited.call(), &slot).await
+        {
+            drop(ticket);
+            let (call, life) = limited.into_parts();
+            return self.serve(FoundHit { call, life, found }).await;
+        }
+        let recording = self.recording(limited.call(), slot, Arc::clone(ticket.live()));
+        limited.record_with(recording);
+        ticket.lead(Box::pin(self.carry_out(limited))).await
+    }
+
+    fn recording(&self, call: &Call, slot: CacheSlot, live: Arc<LiveAnswer>) -> Recording {
+        let named = call.snapshot().roster().resolve(call.model());
+        let models = named.unwrap_or_default().into_iter();
+        let tenant = call.principal().account.clone();
+        let models = models.map(|candidate| candidate.entry.id.clone()).collect();
+        Recording::new(live, slot, tenant, Arc::clone(&self.cache), models)
+    }
+
+    /// Waits for the answer of an identical request: until its first content for a caller that
+    /// wants a stream, else until its end.
+    async fn follow(&self, call: &Call, mut follower: Follower) -> Followed {
+        let next = follower.next_round();
+        let Ok(origin) = follower.begun().await else {
+            return Followed::Free(next);
+        };
+        if !may_have(call, &origin.model, &origin.backend) {
+            return Followed::Alone;
+        }
+        let body = if call.stream() {
+            FoundBody::Followed(follower)
+        } else {
+            match follower.all().await {
+                Ok(events) => FoundBody::Stored(StoredBody::Events(events)),
+                Err(_) => return Followed::Free(next),
+            }
+        };
+        Followed::Found(Box::new(found(&origin, body)))
+    }
+}
+
+/// The answer of another request, which is being made or was just made.
+fn found(origin: &AnswerOrigin, body: FoundBody) -> FoundAnswer {
+    let usage = match &body {
+        FoundBody::Stored(StoredBody::Events(events)) => {
+            events.iter().rev().find_map(usage_of).cloned()
+        }
+        FoundBody::Stored(StoredBody::Bytes(_)) | FoundBody::Followed(_) => None,
+    };
+    FoundAnswer {
+        body,
+        served: Served {
+            layer: "hash",
+            model: Arc::clone(&origin.model),
+            usage,
+            degraded: origin.degraded.clone(),
+            charge: MicroUsd::ZERO,
+            age: None,
+            is_shared: true,
+        },
+        class: origin.class,
+    }
+}
+
+fn usage_of(event: &StreamEvent) -> Option<&Usage> {
+    match event {
+        StreamEvent::Usage(usage) => Some(usage),
+        _ => None,
+    }
+}

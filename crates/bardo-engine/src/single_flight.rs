@@ -1,0 +1,424 @@
+//! Identical requests at the same time share one call of a provider.
+//!
+//! The first one leads: its work, from the screens to its last byte, lies in a [`Flight`]. The others
+//! follow: they read what the leader's answer says, event by event, as it is made. There is no task:
+//! whoever is polled works for all. A leader that leaves hands its work on to the followers and is
+//! settled as any request; the work is dropped when the last of them has left. Followers of a leader
+//! that failed are free again. Each failed round doubles the leaders of the next one, so a failing
+//! provider is called by few at a time and nobody waits for ever.
+
+use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
+
+use bardo_cache::key::Key;
+use bardo_types::chat::StreamEvent;
+use bytes::Bytes;
+
+use crate::answer::{Answer, AnswerBody, AnswerStream};
+use crate::error::EngineError;
+use crate::head::{AnswerHead, Figures};
+use crate::live::{AnswerOrigin, LiveAnswer, LiveNext};
+use crate::relay::ReplyStream;
+use crate::source::{Broken, Piece, PieceSource};
+
+/// The number of the leader among those that wait for its answer.
+const LEADER: u64 = 0;
+/// Rounds after which the number of leaders doubles no more.
+const ROUNDS_MAX: u32 = 12;
+
+/// The work of a leader: its request from the screens on.
+pub(crate) type LeadersWork =
+    Pin<Box<dyn Future<Output = Result<Answer, EngineError>> + Send + 'static>>;
+
+/// The answers that are being made, by the keys of their requests.
+#[derive(Clone, Default)]
+pub(crate) struct FlightBoard(Arc<Mutex<HashMap<Key, FlightsOfKey>>>);
+
+#[derive(Default)]
+struct FlightsOfKey {
+    flights: Vec<Weak<Flight>>,
+    /// The highest round of a request for this key.
+    round: u32,
+    /// Seats given out, to spread followers over several leaders.
+    seats: usize,
+}
+
+/// What a request does about an answer that others may be waiting for.
+pub(crate) enum Boarding {
+    /// The request makes the answer.
+    Lead(FlightTicket),
+    /// The request reads the answer that another one makes.
+    Follow(Follower),
+}
+
+/// The right, and the duty, to make the answer for a key. Dropped, it frees those that follow.
+pub(crate) struct FlightTicket(LeadSeat);
+
+/// One answer that is being made, with those that read it.
+pub(crate) struct Flight {
+    live: Arc<LiveAnswer>,
+    board: FlightBoard,
+    key: Key,
+    round: u32,
+    cabin: Mutex<Cabin>,
+}
+
+struct Cabin {
+    work: FlightWork,
+    has_leader: bool,
+    followers: usize,
+    next_number: u64,
+    /// The leader's bytes that followers have pumped.
+    bytes: VecDeque<Bytes>,
+    /// What the headers of the leader's stream say, until it takes them.
+    head: Option<AnswerHead>,
+    figures: Option<Figures>,
+}
+
+enum FlightWork {
+    /// The leader has not begun.
+    Idle,
+    /// There is no answer yet.
+    Answering(LeadersWork),
+    /// A whole answer, or an error, until the leader takes it.
+    Answered(Box<Result<Answer, EngineError>>),
+    /// The answer flows.
+    Flowing(Box<ReplyStream>),
+    Over,
+}
+
+impl FlightBoard {
+    fn all(&self) -> MutexGuard<'_, HashMap<Key, FlightsOfKey>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Finds a request that makes the same answer, or makes this one the leader. `round` counts the
+    /// leaders that this request has seen fail.
+    pub(crate) fn board(&self, key: Key, round: u32) -> Boarding {
+        // Dropped behind the lock: the last hold on a flight takes the lock itself.
+        let mut open: Vec<Arc<Flight>> = Vec::new();
+        let mut all = self.all();
+        let of_key = all.entry(key).or_default();
+        of_key.round = of_key.round.max(round).min(ROUNDS_MAX);
+        open.extend(of_key.flights.iter().filter_map(Weak::upgrade));
+        open.retain(|flight| flight.is_open());
+        if open.len() >= 1_usize << of_key.round {
+            of_key.seats = of_key.seats.wrapping_add(1);
+            let first = of_key.seats;
+            let followed = (0..open.len())
+                .map(|step| &open[(first + step) % open.len()])
+                .find_map(Follower::of);
+            if let Some(follower) = followed {
+                return Boarding::Follow(follower);
+            }
+        }
+        let flight = Arc::new(Flight {
+            live: Arc::new(LiveAnswer::new()),
+            board: self.clone(),
+            key,
+            round: of_key.round,
+            cabin: Mutex::new(Cabin {
+                work: FlightWork::Idle,
+                has_leader: true,
+                followers: 0,
+                next_number: LEADER + 1,
+                bytes: VecDeque::new(),
+                head: None,
+                figures: None,
+            }),
+        });
+        of_key.flights.push(Arc::downgrade(&flight));
+        Boarding::Lead(FlightTicket(LeadSeat {
+            flight,
+            figures: None,
+        }))
+    }
+
+    /// Forgets flights that are over.
+    fn tidy(&self, key: Key) {
+        let mut all = self.all();
+        if let Some(of_key) = all.get_mut(&key) {
+            of_key.flights.retain(|flight| flight.strong_count() > 0);
+            if of_key.flights.is_empty() {
+                all.remove(&key);
+            }
+        }
+    }
+}
+
+impl FlightTicket {
+    /// Where the work notes what it makes.
+    pub(crate) fn live(&self) -> &Arc<LiveAnswer> {
+        &self.0.flight.live
+    }
+
+    /// Makes the answer, for this request and for those that follow.
+    ///
+    /// # Errors
+    /// As the work ends.
+    pub(crate) async fn lead(self, work: LeadersWork) -> Result<Answer, EngineError> {
+        let seat = self.0;
+        seat.flight.cabin().work = FlightWork::Answering(work);
+        let answered = std::future::poll_fn(|cx| seat.flight.poll_answer(cx)).await;
+        match answered {
+            LeadersAnswer::Begun(head) => Ok(Answer {
+                head: *head,
+                body: AnswerBody::Stream(AnswerStream::Led(seat)),
+            }),
+            LeadersAnswer::Ended(answer) => *answer,
+        }
+    }
+}
+
+enum LeadersAnswer {
+    Begun(Box<AnswerHead>),
+    Ended(Box<Result<Answer, EngineError>>),
+}
+
+impl Flight {
+    fn cabin(&self) -> MutexGuard<'_, Cabin> {
+        self.cabin.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the answer may still come.
+    fn is_open(&self) -> bool {
+        !matches!(self.live.begun(), Some(Err(())))
+    }
+
+    /// Works on the answer once, for all; says whether there may be news.
+    fn work(&self, cabin: &mut Cabin) -> bool {
+        let waker = Waker::from(Arc::clone(self.live.waiting()));
+        let mut cx = Context::from_waker(&waker);
+        match &mut cabin.work {
+            FlightWork::Answering(work) => match work.as_mut().poll(&mut cx) {
+                Poll::Pending => return false,
+                Poll::Ready(Ok(Answer {
+                    head,
+                    body: AnswerBody::Stream(AnswerStream::Own(stream)),
+                })) => {
+                    cabin.head = Some(head);
+                    cabin.work = FlightWork::Flowing(stream);
+                }
+                Poll::Ready(ended) => {
+                    self.live.close();
+                    cabin.work = FlightWork::Answered(Box::new(ended));
+                }
+            },
+            FlightWork::Flowing(stream) => match stream.poll_next(&mut cx) {
+                Poll::Pending => return false,
+                Poll::Ready(Some(bytes)) => {
+                    if cabin.has_leader {
+                        cabin.bytes.push_back(bytes);
+                    }
+                }
+                Poll::Ready(None) => {
+                    cabin.figures = stream.figures().copied();
+                    cabin.work = FlightWork::Over;
+                    self.live.close();
+                }
+            },
+            FlightWork::Idle | FlightWork::Answered(_) | FlightWork::Over => return false,
+        }
+        true
+    }
+
+    /// The leader's answer, once it begins.
+    fn poll_answer(&self, cx: &Context<'_>) -> Poll<LeadersAnswer> {
+        let mut cabin = self.cabin();
+        loop {
+            if let Some(head) = cabin.head.take() {
+                return Poll::Ready(LeadersAnswer::Begun(Box::new(head)));
+            }
+            if matches!(cabin.work, FlightWork::Answered(_))
+                && let FlightWork::Answered(ended) =
+                    std::mem::replace(&mut cabin.work, FlightWork::Over)
+            {
+                return Poll::Ready(LeadersAnswer::Ended(ended));
+            }
+            self.live.waiting().insert(LEADER, cx.waker());
+            if !self.work(&mut cabin) {
+                return Poll::Pending;
+            }
+            self.live.waiting().wake_all();
+        }
+    }
+
+    /// The leader's next bytes.
+    fn poll_bytes(&self, cx: &Context<'_>) -> Poll<Option<Bytes>> {
+        let mut cabin = self.cabin();
+        loop {
+            if let Some(bytes) = cabin.bytes.pop_front() {
+                return Poll::Ready(Some(bytes));
+            }
+            if matches!(cabin.work, FlightWork::Over) {
+                return Poll::Ready(None);
+            }
+            self.live.waiting().insert(LEADER, cx.waker());
+            if !self.work(&mut cabin) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Drops the work once nobody is left to do it.
+    fn left(&self, mut cabin: MutexGuard<'_, Cabin>) {
+        let is_idle = matches!(cabin.work, FlightWork::Idle);
+        if cabin.has_leader || cabin.followers > 0 && !is_idle {
+            return;
+        }
+        let work = std::mem::replace(&mut cabin.work, FlightWork::Over);
+        drop(cabin);
+        // Its drop closes the provider's connection and settles the request.
+        drop(work);
+        self.live.close();
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.live.close();
+        self.board.tidy(self.key);
+    }
+}
+
+/// The seat of the leader whose answer flows.
+pub struct LeadSeat {
+    flight: Arc<Flight>,
+    figures: Option<Figures>,
+}
+
+impl LeadSeat {
+    /// The next bytes for the leader; `None` when its stream is over.
+    pub(crate) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<Bytes>> {
+        let next = std::task::ready!(self.flight.poll_bytes(cx));
+        if next.is_none() {
+            self.figures = self.flight.cabin().figures;
+        }
+        Poll::Ready(next)
+    }
+
+    /// What the stream came to, once it is over and settled.
+    pub(crate) fn figures(&self) -> Option<&Figures> {
+        self.figures.as_ref()
+    }
+}
+
+impl Drop for LeadSeat {
+    fn drop(&mut self) {
+        self.flight.live.waiting().remove(LEADER);
+        let mut cabin = self.flight.cabin();
+        cabin.has_leader = false;
+        cabin.bytes.clear();
+        self.flight.left(cabin);
+    }
+}
+
+/// A request that reads the answer of another one.
+pub(crate) struct Follower {
+    flight: Arc<Flight>,
+    number: u64,
+    at: usize,
+    is_over: bool,
+}
+
+impl Follower {
+    /// A seat in a flight; `None` where its answer failed, or nobody works on it.
+    fn of(flight: &Arc<Flight>) -> Option<Self> {
+        let mut cabin = flight.cabin();
+        if !cabin.has_leader && cabin.followers == 0 {
+            return None;
+        }
+        let number = cabin.next_number;
+        cabin.next_number += 1;
+        cabin.followers += 1;
+        drop(cabin);
+        Some(Self {
+            flight: Arc::clone(flight),
+            number,
+            at: 0,
+            is_over: false,
+        })
+    }
+
+    /// The round of a request that was freed by this flight.
+    pub(crate) fn next_round(&self) -> u32 {
+        self.flight.round + 1
+    }
+
+    /// Waits until the answer will be delivered; an error where none will be.
+    pub(crate) async fn begun(&mut self) -> Result<Arc<AnswerOrigin>, ()> {
+        std::future::poll_fn(|cx| {
+            let live = Arc::clone(&self.flight.live);
+            self.poll(cx, || live.begun())
+        })
+        .await
+    }
+
+    /// Reads the answer to its end.
+    pub(crate) async fn all(mut self) -> Result<Vec<StreamEvent>, Broken> {
+        let mut events = Vec::new();
+        while let Some(piece) = std::future::poll_fn(|cx| self.poll_next(cx)).await {
+            if let Piece::Event(event) = piece? {
+                events.push(event);
+            }
+        }
+        Ok(events)
+    }
+
+    /// Looks for news, and works for all as long as there are none.
+    fn poll<T>(&self, cx: &Context<'_>, news: impl Fn() -> Option<T>) -> Poll<T> {
+        if let Some(news) = news() {
+            return Poll::Ready(news);
+        }
+        let mut cabin = self.flight.cabin();
+        loop {
+            // Registered first: news between the look and the registration must not be lost.
+            self.flight.live.waiting().insert(self.number, cx.waker());
+            if let Some(news) = news() {
+                return Poll::Ready(news);
+            }
+            if !self.flight.work(&mut cabin) {
+                return news().map_or(Poll::Pending, Poll::Ready);
+            }
+            self.flight.live.waiting().wake_all();
+        }
+    }
+}
+
+impl PieceSource for Follower {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Piece, Broken>>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        let (live, at) = (Arc::clone(&self.flight.live), self.at);
+        let next = self.poll(cx, || match live.next(at) {
+            LiveNext::Nothing => None,
+            next => Some(next),
+        });
+        Poll::Ready(match std::task::ready!(next) {
+            LiveNext::Event(event) => {
+                self.at += 1;
+                Some(Ok(Piece::Event(event)))
+            }
+            LiveNext::End(Err(broken)) => {
+                self.is_over = true;
+                Some(Err(broken))
+            }
+            LiveNext::End(Ok(())) | LiveNext::Nothing => {
+                self.is_over = true;
+                None
+            }
+        })
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.flight.live.waiting().remove(self.number);
+        let mut cabin = self.flight.cabin();
+        cabin.followers = cabin.followers.saturating_sub(1);
+        self.flight.left(cabin);
+    }
+}

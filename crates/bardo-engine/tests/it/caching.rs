@@ -1,0 +1,354 @@
+//! Stored answers: which requests get them, in which form, and what is never stored.
+
+use std::sync::Arc;
+
+use bardo_engine::{CachePolicy, EngineError, Hints, Principal, Snapshot, Task};
+use bardo_types::model::Dialect;
+use bardo_types::money::{BasisPoints, MicroUsd};
+use bardo_types::receipt::{Outcome, Receipt};
+use bardo_types::usage::Usage;
+use serde_json::{Value, json};
+
+use crate::purse::{PRICE, Purse};
+use crate::world::{Bench, Call, Read, prompt, read, script, world};
+
+const DIALECTS: [Dialect; 4] = [
+    Dialect::Chat,
+    Dialect::Anthropic,
+    Dialect::Responses,
+    Dialect::Completions,
+];
+
+/// The shipped policy, with the cache on.
+pub(crate) fn policy() -> CachePolicy {
+    CachePolicy {
+        enabled: true,
+        ..CachePolicy::default()
+    }
+}
+
+/// A caller with money before an engine that stores answers.
+pub(crate) async fn purse() -> Purse {
+    let purse = Purse::with("1000").await;
+    purse.bench.swap(|address| {
+        let mut world = world(address, false, Some(PRICE));
+        world.billing.spread = BasisPoints::new(2_000).expect("in range");
+        world.cache = policy();
+        world
+    });
+    purse
+}
+
+/// A request that asks for the cache.
+pub(crate) fn asking(dialect: Dialect, model: &str, text: &str, stream: bool) -> Value {
+    let mut body = match dialect {
+        Dialect::Completions => json!({ "model": model, "prompt": text }),
+        _ => prompt(dialect, model, text),
+    };
+    let limit = match dialect {
+        Dialect::Responses => "max_output_tokens",
+        _ => "max_tokens",
+    };
+    body[limit] = json!(1000);
+    body["stream"] = json!(stream);
+    body["bardo"] = json!({ "cache": "default" });
+    body
+}
+
+/// A scripted answer of some words, which begin with `mark`.
+pub(crate) fn words(mark: &str) -> String {
+    let text = format!("{mark} and a few more words that fill this answer up to its end.");
+    script(json!([{ "text": text }]))
+}
+
+/// The words of an answer, streamed or whole.
+pub(crate) fn said(answer: &str) -> String {
+    if !answer.contains("data: ") {
+        return answer.to_owned();
+    }
+    let places = [
+        "/choices/0/delta/content",
+        "/choices/0/text",
+        "/delta/text",
+        "/delta",
+    ];
+    let events = answer
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "));
+    let events = events.filter_map(|json| serde_json::from_str::<Value>(json).ok());
+    let words = |event: Value| {
+        let found = places
+            .iter()
+            .find_map(|place| event.pointer(place)?.as_str());
+        found.map(str::to_owned)
+    };
+    events.filter_map(words).collect()
+}
+
+async fn last(purse: &Purse) -> Receipt {
+    purse.settled().await.pop().expect("a receipt")
+}
+
+#[tokio::test]
+async fn an_identical_request_is_served_from_the_cache_in_each_dialect_streamed_and_whole() {
+    let purse = purse().await;
+    for dialect in DIALECTS {
+        for model in ["gpt-5.5", "claude-sonnet-5-5"] {
+            for (first, second) in [(false, false), (false, true), (true, false), (true, true)] {
+                let place = format!("{dialect:?}-{model}-{first}-{second}");
+                let text = words(&place);
+                let calls = purse.bench.received().await.len();
+                let made = purse
+                    .ask(dialect, &asking(dialect, model, &text, first))
+                    .await;
+                assert_eq!(made.expect(&place).head.cache, "miss", "{place}");
+                let spent = purse.balance().await.spent;
+                let found = purse
+                    .ask(dialect, &asking(dialect, model, &text, second))
+                    .await;
+                let found = found.expect(&place);
+                assert_eq!(found.head.cache, "hash", "{place}");
+                assert!(found.head.cache_age.is_some(), "{place}");
+                let figures = found.head.figures.expect("they are known at the start");
+                assert_eq!(figures.cost, Some(MicroUsd::ZERO), "{place}");
+                assert!(figures.savings > Some(MicroUsd::ZERO), "{place}");
+                let words = said(&found.text);
+                assert!(
+                    words.contains(&place) && words.contains("up to its end."),
+                    "{words}"
+                );
+                assert_eq!(purse.bench.received().await.len(), calls + 1, "{place}");
+                let receipt = last(&purse).await;
+                assert_eq!(receipt.outcome, Outcome::Finished, "{place}");
+                assert_eq!(receipt.usage, Some(Usage::default()), "{place}");
+                assert!(receipt.saved_usage.is_some_and(|saved| saved.output > 9));
+                assert_eq!(receipt.amounts.charge, MicroUsd::ZERO, "{place}");
+                assert!(receipt.backend.is_empty() && receipt.attempts.is_empty());
+                assert_eq!(purse.balance().await.spent, spent, "{place}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_in_one_dialect_serves_the_others() {
+    let purse = purse().await;
+    let text = words("shared");
+    for (index, dialect) in [Dialect::Chat, Dialect::Anthropic, Dialect::Responses]
+        .into_iter()
+        .enumerate()
+    {
+        let body = asking(dialect, "gpt-5.5", &text, index == 1);
+        let answer = purse.ask(dialect, &body).await.expect("an answer");
+        let expected = if index == 0 { "miss" } else { "hash" };
+        assert_eq!(answer.head.cache, expected, "{dialect:?}");
+        assert!(said(&answer.text).contains("shared"), "{}", answer.text);
+    }
+    assert_eq!(purse.bench.received().await.len(), 1);
+}
+
+#[tokio::test]
+async fn callers_say_whether_answers_are_stored_and_served() {
+    let purse = purse().await;
+    let dialect = Dialect::Chat;
+    let ask = async |mark: &str, cache: Option<&str>, temperature: Option<f64>| {
+        let mut body = asking(dialect, "gemini-3-flash", &words(mark), false);
+        body["bardo"] = json!({});
+        if let Some(cache) = cache {
+            body["bardo"]["cache"] = json!(cache);
+        }
+        if let Some(temperature) = temperature {
+            body["temperature"] = json!(temperature);
+        }
+        let answer = purse.ask(dialect, &body).await;
+        answer.map(|answer| answer.head.cache.into_owned())
+    };
+    let said = async |mark, cache, temperature| {
+        let answer = ask(mark, cache, temperature).await;
+        answer.unwrap_or_else(|error| error.to_string())
+    };
+    // Nothing is said: only an answer that leaves nothing to chance.
+    assert_eq!(said("a", None, None).await, "bypass");
+    assert_eq!(said("a", None, Some(1.0)).await, "bypass");
+    assert_eq!(said("b", None, Some(0.0)).await, "miss");
+    assert_eq!(said("b", None, Some(0.0)).await, "hash");
+    // Never above 0.7.
+    assert_eq!(said("c", Some("default"), Some(0.9)).await, "bypass");
+    // Neither stored nor served.
+    assert_eq!(said("d", Some("no-store"), None).await, "bypass");
+    assert_eq!(said("d", Some("default"), None).await, "miss");
+    assert_eq!(said("d", Some("no-store"), None).await, "bypass");
+    // Stored and not served.
+    assert_eq!(said("d", Some("no-cache"), None).await, "miss");
+    assert_eq!(said("e", Some("no-cache"), None).await, "miss");
+    assert_eq!(said("e", Some("only-if-cached"), None).await, "hash");
+    let calls = purse.bench.received().await.len();
+    let refused = ask("f", Some("only-if-cached"), None).await.unwrap_err();
+    assert!(
+        matches!(refused, EngineError::NotCached { .. }),
+        "{refused}"
+    );
+    assert_eq!(purse.bench.received().await.len(), calls);
+}
+
+/// Asks twice and says how many calls that took.
+async fn calls_of_two(purse: &Purse, dialect: Dialect, body: &Value) -> usize {
+    let before = purse.bench.received().await.len();
+    for _ in 0..2 {
+        let _ = purse.ask(dialect, body).await;
+    }
+    purse.bench.received().await.len() - before
+}
+
+#[tokio::test]
+async fn what_did_not_end_well_is_never_stored() {
+    let purse = purse().await;
+    let long = "One sentence after another keeps the stream going. ".repeat(4);
+    let short = json!([{ "text": "Yes." }]);
+    let cut = |kind: &str| json!([{ "text": long, "fault": { "kind": kind, "events": 6 } }]);
+    let tool = json!([{ "tool": { "name": "look", "input": {} } }]);
+    for (name, steps) in [
+        ("short", short),
+        ("eof", cut("eof_after")),
+        ("cut", cut("cut_after")),
+        ("error", cut("error_event_after")),
+        ("tool", tool),
+    ] {
+        for dialect in [Dialect::Chat, Dialect::Anthropic, Dialect::Responses] {
+            for model in ["gpt-5.5", "claude-sonnet-5-5"] {
+                let body = asking(dialect, model, &script(steps.clone()), true);
+                let calls = calls_of_two(&purse, dialect, &body).await;
+                assert_eq!(calls, 2, "{name} {dialect:?} {model}");
+            }
+        }
+    }
+    // A limit that ends the answer in its middle.
+    let mut body = asking(
+        Dialect::Chat,
+        "gpt-5.5",
+        &script(json!([{ "text": long }])),
+        false,
+    );
+    body["max_tokens"] = json!(12);
+    assert_eq!(calls_of_two(&purse, Dialect::Chat, &body).await, 2);
+    // Several answers.
+    let mut body = asking(Dialect::Chat, "gpt-5.5", &words("n"), false);
+    body["n"] = json!(2);
+    assert_eq!(calls_of_two(&purse, Dialect::Chat, &body).await, 2);
+    assert_eq!(purse.bench.engine.cache().store().stats().hits, 0);
+}
+
+#[tokio::test]
+async fn a_failure_of_a_provider_is_never_stored() {
+    let purse = purse().await;
+    for status in [400, 404, 429, 500, 503] {
+        let body = asking(
+            Dialect::Chat,
+            "gpt-5.5",
+            &words(&format!("s{status}")),
+            false,
+        );
+        let fault = json!({ "kind": "status", "status": status });
+        purse.bench.fault("openai", 1, fault).await;
+        assert!(purse.ask(Dialect::Chat, &body).await.is_err(), "{status}");
+        let answer = purse.ask(Dialect::Chat, &body).await.expect("an answer");
+        assert_eq!(answer.head.cache, "miss", "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_gets_no_answer_of_a_model_or_backend_that_it_may_not_use() {
+    let mut purse = purse().await;
+    let body = asking(Dialect::Chat, "gpt-5.5", &words("scoped"), false);
+    let made = purse.ask(Dialect::Chat, &body).await.expect("an answer");
+    assert_eq!(made.head.cache, "miss");
+    purse.key.scopes.models = vec!["claude-*".to_owned()];
+    let refused = purse.ask(Dialect::Chat, &body).await.unwrap_err();
+    assert!(matches!(refused, EngineError::Scope { .. }), "{refused}");
+    purse.key.scopes.models.clear();
+    purse.key.scopes.backends = vec!["backend-5".to_owned()];
+    assert!(purse.ask(Dialect::Chat, &body).await.is_err());
+    purse.key.scopes.backends.clear();
+    let found = purse.ask(Dialect::Chat, &body).await.expect("an answer");
+    assert_eq!(found.head.cache, "hash");
+}
+
+#[tokio::test]
+async fn a_stored_answer_is_the_last_resort_and_says_so() {
+    let purse = purse().await;
+    let body = asking(Dialect::Chat, "gpt-5.5", &words("resort"), true);
+    purse.ask(Dialect::Chat, &body).await.expect("an answer");
+    let fault = json!({ "kind": "status", "status": 503 });
+    for (cache, is_served) in [("no-cache", true), ("no-store", false)] {
+        purse.bench.fault("openai", 1, fault.clone()).await;
+        let mut body = body.clone();
+        body["bardo"]["cache"] = json!(cache);
+        match purse.ask(Dialect::Chat, &body).await {
+            Ok(answer) => {
+                assert!(is_served, "{cache}");
+                assert_eq!(answer.head.cache, "hash");
+                assert!(answer.head.degraded.contains("no_cache"));
+                let receipt = last(&purse).await;
+                assert_eq!(receipt.outcome, Outcome::Finished);
+                assert_eq!(receipt.attempts.len(), 1);
+                assert_eq!(receipt.amounts.charge, MicroUsd::ZERO);
+            }
+            Err(error) => assert!(!is_served, "{cache}: {error}"),
+        }
+    }
+    purse.settled().await;
+}
+
+/// A caller and an agent of it.
+async fn of_agent(bench: &Bench, account: &str, agent: Option<&str>, body: &Value) -> Read {
+    let mut hints = Hints::default();
+    if let Some(agent) = agent {
+        hints.header("golem-id", agent);
+    }
+    let call = Call {
+        task: Task::Generate,
+        dialect: Dialect::Chat,
+        body,
+        principal: Principal::owner(account).expect("an id"),
+        hints,
+    };
+    let call = bench.read(call).expect("a request");
+    let answer = Arc::clone(&bench.engine).answer(call).await;
+    read(answer.expect("an answer")).await.expect("all of it")
+}
+
+#[tokio::test]
+async fn no_answer_crosses_from_one_account_or_agent_to_another() {
+    let bench = Bench::start();
+    bench.swap(|address| Snapshot {
+        cache: policy(),
+        ..world(address, true, None)
+    });
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = move |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        usize::try_from(state >> 33).expect("small") % below
+    };
+    let accounts = ["alice", "bob", "alic", "alice2"];
+    let agents = [None, Some("a"), Some("b"), Some("alice")];
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..150 {
+        let (account, agent) = (accounts[random(4)], agents[random(4)]);
+        let question = random(3);
+        let body = asking(
+            Dialect::Chat,
+            "gpt-5.5",
+            &words(&format!("q{question}")),
+            false,
+        );
+        let answer = of_agent(&bench, account, agent, &body).await;
+        let is_new = seen.insert((account, agent, question));
+        let expected = if is_new { "miss" } else { "hash" };
+        assert_eq!(
+            answer.head.cache, expected,
+            "{account} {agent:?} {question}"
+        );
+    }
+}

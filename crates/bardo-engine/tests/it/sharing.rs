@@ -1,0 +1,177 @@
+//! Identical requests at the same time: one call of a provider, answers for all.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use bardo_engine::{Answer, AnswerBody, EngineError};
+use bardo_types::model::Dialect;
+use bardo_types::money::MicroUsd;
+use bardo_types::receipt::Receipt;
+use serde_json::{Value, json};
+
+use crate::caching::{asking, purse, said};
+use crate::purse::Purse;
+use crate::world::{read, script};
+
+type Answering = Pin<Box<dyn Future<Output = Result<Answer, EngineError>>>>;
+
+/// A slow answer of some twenty events.
+fn slow(mark: &str, stream: bool, dialect: Dialect, model: &str) -> Value {
+    let text = format!(
+        "{mark}: {}",
+        "one more sentence keeps the stream going. ".repeat(6)
+    );
+    let script = script(json!([{ "text": text, "delay_ms": 1 }]));
+    asking(dialect, model, &script, stream)
+}
+
+fn begin(purse: &Arc<Purse>, dialect: Dialect, body: &Value) -> Answering {
+    let (purse, body) = (Arc::clone(purse), body.clone());
+    Box::pin(async move { purse.begin(dialect, &body).await })
+}
+
+/// Polls once; whether there is no answer yet.
+async fn waits(answering: &mut Answering) -> bool {
+    std::future::poll_fn(|cx| Poll::Ready(answering.as_mut().poll(cx).is_pending())).await
+}
+
+fn is_free(receipt: &&Receipt) -> bool {
+    receipt.amounts.charge == MicroUsd::ZERO && &*receipt.cache == "hash"
+}
+
+#[tokio::test]
+async fn a_thousand_identical_requests_make_one_call_one_charge_and_a_thousand_answers() {
+    let purse = Arc::new(purse().await);
+    let mut all = Vec::new();
+    for number in 0..1_000 {
+        let purse = Arc::clone(&purse);
+        all.push(tokio::spawn(async move {
+            let body = slow("crowd", number % 2 == 0, Dialect::Chat, "gpt-5.5");
+            purse.ask(Dialect::Chat, &body).await
+        }));
+    }
+    for answer in all {
+        let answer = answer.await.expect("no panic").expect("an answer");
+        assert!(said(&answer.text).contains("crowd"), "{}", answer.text);
+    }
+    assert_eq!(purse.bench.received().await.len(), 1);
+    let receipts = purse.settled().await;
+    assert_eq!(receipts.len(), 1_000);
+    assert_eq!(receipts.iter().filter(is_free).count(), 999);
+    let charged: u64 = receipts.iter().map(|one| one.amounts.charge.get()).sum();
+    assert_eq!(purse.balance().await.spent, MicroUsd::new(charged));
+}
+
+#[tokio::test]
+async fn followers_get_the_whole_answer_wherever_the_leader_leaves_its_stream() {
+    for (dialect, model) in [
+        (Dialect::Chat, "gpt-5.5"),
+        (Dialect::Chat, "claude-sonnet-5-5"),
+        (Dialect::Anthropic, "claude-sonnet-5-5"),
+    ] {
+        let mut was_going = true;
+        for pieces in 0.. {
+            let place = format!("{dialect:?} {model} {pieces}");
+            let purse = Arc::new(purse().await);
+            let streamed = slow(&place, true, dialect, model);
+            let mut leader = begin(&purse, dialect, &streamed);
+            assert!(waits(&mut leader).await, "{place}");
+            let mut early = begin(&purse, dialect, &slow(&place, false, dialect, model));
+            assert!(waits(&mut early).await, "{place}");
+            let AnswerBody::Stream(mut stream) = leader.await.expect(&place).body else {
+                unreachable!("a stream was asked for");
+            };
+            for _ in 0..pieces {
+                let next = std::future::poll_fn(|cx| stream.poll_next(cx)).await;
+                was_going &= next.is_some();
+            }
+            let late = begin(&purse, dialect, &streamed).await.expect(&place);
+            drop(stream);
+            for answer in [late, early.await.expect(&place)] {
+                let answer = read(answer).await.expect(&place);
+                assert!(said(&answer.text).contains(&place), "{}", answer.text);
+                let end = match (dialect, answer.text.contains("data:")) {
+                    (_, false) => "going. ",
+                    (Dialect::Anthropic, true) => "message_stop",
+                    (_, true) => "[DONE]",
+                };
+                assert!(answer.text.contains(end), "{place}: {}", answer.text);
+            }
+            assert_eq!(purse.bench.received().await.len(), 1, "{place}");
+            let receipts = purse.settled().await;
+            assert_eq!(receipts.len(), 3, "{place}");
+            assert_eq!(receipts.iter().filter(is_free).count(), 2, "{place}");
+            assert!(purse.balance().await.spent > MicroUsd::ZERO, "{place}");
+            if !was_going {
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_leader_that_leaves_before_its_answer_begins_hands_its_call_on() {
+    for stream in [true, false] {
+        let purse = Arc::new(purse().await);
+        let body = slow("handed on", stream, Dialect::Chat, "gpt-5.5");
+        let mut leader = begin(&purse, Dialect::Chat, &body);
+        assert!(waits(&mut leader).await);
+        let mut follower = begin(&purse, Dialect::Chat, &body);
+        assert!(waits(&mut follower).await);
+        drop(leader);
+        let answer = read(follower.await.expect("an answer")).await;
+        assert!(said(&answer.expect("all of it").text).contains("handed on"));
+        assert_eq!(purse.bench.received().await.len(), 1, "{stream}");
+        let receipts = purse.settled().await;
+        assert_eq!(receipts.len(), 2, "{stream}");
+        assert_eq!(receipts.iter().filter(is_free).count(), 1, "{stream}");
+    }
+}
+
+#[tokio::test]
+async fn the_call_ends_when_the_last_of_them_has_left() {
+    let purse = Arc::new(purse().await);
+    let body = slow("left alone", true, Dialect::Chat, "gpt-5.5");
+    let mut leader = begin(&purse, Dialect::Chat, &body);
+    assert!(waits(&mut leader).await);
+    let mut follower = begin(&purse, Dialect::Chat, &body);
+    assert!(waits(&mut follower).await);
+    drop(leader);
+    drop(follower);
+    // Nothing was stored, so the next one makes its own call.
+    let answer = purse.ask(Dialect::Chat, &body).await.expect("an answer");
+    assert_eq!(answer.head.cache, "miss");
+    purse.settled().await;
+}
+
+#[tokio::test]
+async fn followers_of_a_leader_that_failed_are_free_and_few_call_at_a_time() {
+    let purse = Arc::new(purse().await);
+    let body = slow("freed", false, Dialect::Chat, "gpt-5.5");
+    let fault = json!({ "kind": "status", "status": 400 });
+    purse.bench.fault("openai", 2, fault).await;
+    let mut all: Vec<Answering> = Vec::new();
+    for _ in 0..20 {
+        let mut one = begin(&purse, Dialect::Chat, &body);
+        assert!(waits(&mut one).await);
+        all.push(one);
+    }
+    let tasks = tokio::task::LocalSet::new();
+    let answers = tasks
+        .run_until(async {
+            let spawned = all.into_iter().map(tokio::task::spawn_local);
+            let mut answers = Vec::new();
+            for one in spawned.collect::<Vec<_>>() {
+                answers.push(one.await.expect("no panic"));
+            }
+            answers
+        })
+        .await;
+    let failed = answers.iter().filter(|answer| answer.is_err()).count();
+    // One led and failed, then two led, of which one failed, then four at most.
+    assert_eq!(failed, 2);
+    assert!(purse.bench.received().await.len() <= 7);
+    let receipts = purse.settled().await;
+    assert!(receipts.iter().filter(is_free).count() >= 13);
+}

@@ -1,0 +1,251 @@
+//! What operators and accounts see of stored answers, and what they remove.
+
+use bardo_cache::scope::Namespace;
+use bardo_cache::sealed::Sealer;
+use bardo_cache::store::{Flush, Stats};
+use bardo_cache::tags::Tag;
+use bardo_engine::AnswerCache;
+use bardo_telemetry::CacheGauges;
+use bardo_types::ids::AccountId;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+/// What encrypts answers of class `private`, under a key that is new and never leaves the process.
+pub(crate) fn sealer() -> Option<Sealer> {
+    let mut key = Zeroizing::new([0; 32]);
+    getrandom::fill(&mut *key).ok()?;
+    Some(Sealer::new(key))
+}
+
+/// What a flush removes. Members narrow it: `account` alone, or together with one of the others;
+/// `agent` needs an account.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct FlushOrder {
+    /// Every entry of every account.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) all: bool,
+    /// Entries that this account paid for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) account: Option<String>,
+    /// Entries of this agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<String>,
+    /// Entries of this domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) domain: Option<String>,
+    /// Entries whose prompts name this token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<String>,
+    /// Entries whose prompts name this pool or contract.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pool: Option<String>,
+    /// Entries whose prompts carry this playbook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) playbook: Option<String>,
+    /// Entries whose lifetime depends on the regime.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) market: bool,
+}
+
+/// Why a flush was not carried out, in words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct BadFlush(&'static str);
+
+impl FlushOrder {
+    /// The order of an account, which reaches its own entries alone.
+    pub(crate) fn of(self, account: &AccountId) -> Self {
+        Self {
+            all: false,
+            account: Some(account.as_str().to_owned()),
+            ..self
+        }
+    }
+
+    /// What the store is told.
+    ///
+    /// # Errors
+    /// When it does not say what to remove, or says it twice.
+    pub(crate) fn read(&self) -> Result<Flush, BadFlush> {
+        let account = self.account.as_deref().map(AccountId::parse).transpose();
+        let account = account.map_err(|_| BadFlush("`account` is not an id of an account"))?;
+        let name = |name: &Option<String>| name.as_deref().map(Into::into);
+        let tags = [
+            name(&self.domain).map(Tag::Domain),
+            name(&self.token).map(Tag::Token),
+            name(&self.pool).map(Tag::Pool),
+            name(&self.playbook).map(Tag::Playbook),
+        ];
+        let mut orders: Vec<Flush> = tags
+            .into_iter()
+            .flatten()
+            .map(|tag| Flush::Tag(account.clone(), tag))
+            .collect();
+        if let Some(agent) = &self.agent {
+            let account = account.clone();
+            let account = account.ok_or(BadFlush("`agent` needs an `account`"))?;
+            let namespace = Namespace::agent(&account, agent);
+            orders.push(Flush::Namespace(account, namespace));
+        }
+        if self.market {
+            orders.push(Flush::Market(account.clone()));
+        }
+        if self.all {
+            orders.push(Flush::All);
+        }
+        match (orders.pop(), account) {
+            (Some(order), _) if orders.is_empty() => match (&order, &self.account) {
+                (Flush::All, Some(_)) => Err(BadFlush("send `all` without an `account`")),
+                _ => Ok(order),
+            },
+            (Some(_), _) => Err(BadFlush(
+                "send one of `agent`, `domain`, `token`, `pool`, `playbook`, `market` and `all`",
+            )),
+            (None, Some(account)) => Ok(Flush::Tenant(account)),
+            (None, None) => Err(BadFlush(
+                "say what to remove: `account`, `domain`, `token`, `pool`, `playbook`, `market` or `all`",
+            )),
+        }
+    }
+}
+
+/// Removes what an order names, here and in the level behind.
+pub(crate) async fn flush(cache: &AnswerCache, order: &Flush) -> Value {
+    let removed = cache.store().flush(order);
+    let mut shown = json!({ "flushed": removed });
+    if let Some(second) = cache.second() {
+        shown["second_level"] = match second.flush(order).await {
+            Ok(removed) => json!({ "flushed": removed }),
+            Err(loss) => json!({ "error": loss.to_string() }),
+        };
+    }
+    tracing::info!(removed, "stored answers were flushed");
+    shown
+}
+
+/// The figures of one account.
+pub(crate) fn stats_of(cache: &AnswerCache, account: &AccountId) -> Value {
+    let mut shown = figures(&cache.store().stats_of(account));
+    shown["account"] = json!(account.as_str());
+    shown
+}
+
+/// The figures of all accounts together, and of the largest.
+pub(crate) fn stats(cache: &AnswerCache) -> Value {
+    const SHOWN: usize = 20;
+    let store = cache.store();
+    let mut shown = figures(&store.stats());
+    let counts = cache.counts();
+    shown["followed"] = json!(counts.followed);
+    shown["last_resorts"] = json!(counts.last_resorts);
+    shown["max_bytes"] = json!(store.limits().bytes);
+    let reasons = |reasons: &[(&'static str, u64)]| {
+        let rows = reasons
+            .iter()
+            .map(|(name, count)| ((*name).to_owned(), json!(count)));
+        Value::Object(rows.collect())
+    };
+    shown["bypassed"] = reasons(&counts.bypassed);
+    shown["unstored"] = reasons(&counts.unstored);
+    let largest = store.tenants().into_iter().take(SHOWN);
+    let accounts = largest.map(|account| {
+        let mut row = figures(&store.stats_of(&account));
+        row["account"] = json!(account.as_str());
+        row
+    });
+    shown["accounts"] = accounts.collect();
+    shown
+}
+
+fn figures(stats: &Stats) -> Value {
+    let looked = stats.hits + stats.misses;
+    #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+    let rate = (looked > 0).then(|| stats.hits as f64 / looked as f64);
+    json!({
+        "entries": stats.entries,
+        "bytes": stats.bytes,
+        "hits": stats.hits,
+        "misses": stats.misses,
+        "hit_rate": rate,
+        "stored": stats.stored,
+        "evicted": stats.evicted,
+        "expired": stats.expired,
+        "flushed": stats.flushed,
+        "saved_usd": stats.saved.to_string(),
+    })
+}
+
+/// The figures for metrics.
+pub(crate) fn gauges(cache: &AnswerCache) -> CacheGauges {
+    let (stats, counts) = (cache.store().stats(), cache.counts());
+    CacheGauges {
+        entries: stats.entries,
+        bytes: stats.bytes,
+        saved_micro_usd: stats.saved.get(),
+        events: vec![
+            ("hit", stats.hits),
+            ("miss", stats.misses),
+            ("followed", counts.followed),
+            ("last_resort", counts.last_resorts),
+            ("stored", stats.stored),
+            ("evicted", stats.evicted),
+            ("expired", stats.expired),
+            ("flushed", stats.flushed),
+        ],
+        bypassed: counts.bypassed,
+        unstored: counts.unstored,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(order: Value) -> Result<Flush, BadFlush> {
+        let order: FlushOrder = serde_json::from_value(order).expect("an order");
+        order.read()
+    }
+
+    fn account(name: &str) -> AccountId {
+        AccountId::parse(name).expect("an id")
+    }
+
+    #[test]
+    fn an_order_says_what_to_remove_once() {
+        assert_eq!(read(json!({ "all": true })), Ok(Flush::All));
+        let tenant = Flush::Tenant(account("a"));
+        assert_eq!(read(json!({ "account": "a" })), Ok(tenant));
+        let tag = Tag::Token("ETH".into());
+        let order = Flush::Tag(Some(account("a")), tag.clone());
+        assert_eq!(read(json!({ "account": "a", "token": "ETH" })), Ok(order));
+        assert_eq!(read(json!({ "token": "ETH" })), Ok(Flush::Tag(None, tag)));
+        assert_eq!(read(json!({ "market": true })), Ok(Flush::Market(None)));
+        for wrong in [
+            json!({}),
+            json!({ "agent": "g" }),
+            json!({ "account": "a", "all": true }),
+            json!({ "token": "ETH", "pool": "0x1" }),
+            json!({ "account": "" }),
+        ] {
+            assert!(read(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_account_reaches_its_own_entries_alone_whatever_it_orders() {
+        let own = account("own");
+        for order in [
+            json!({ "all": true }),
+            json!({ "account": "other" }),
+            json!({ "account": "other", "domain": "defi" }),
+            json!({ "agent": "g" }),
+            json!({ "market": true }),
+        ] {
+            let asked: FlushOrder = serde_json::from_value(order).expect("an order");
+            let flush = asked.of(&own).read().expect("it is understood");
+            assert_eq!(flush.tenant(), Some(&own));
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `cache`: the stored answers of a running server.
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::{CliFailure, Common, say};
+use crate::caches::FlushOrder;
+use crate::control;
+use crate::stores::data_folder;
+
+#[derive(Subcommand)]
+pub(super) enum CacheVerb {
+    /// Show the entries, hits, misses and savings of the running server.
+    Stats(StatsArgs),
+    /// Remove stored answers from the running server.
+    Flush(FlushArgs),
+}
+
+#[derive(Args)]
+pub(super) struct StatsArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Show the figures of this account alone.
+    #[arg(long, value_name = "ACCOUNT")]
+    account: Option<String>,
+}
+
+#[derive(Args)]
+pub(super) struct FlushArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Remove the answers of all accounts.
+    #[arg(long, conflicts_with = "account")]
+    all: bool,
+    /// Remove only answers that this account paid for.
+    #[arg(long, value_name = "ACCOUNT")]
+    account: Option<String>,
+    /// Remove only answers to this agent of the account.
+    #[arg(long, value_name = "NAME", requires = "account")]
+    agent: Option<String>,
+    /// Remove only answers of this domain, such as defi.
+    #[arg(long, value_name = "NAME")]
+    domain: Option<String>,
+    /// Remove only answers to prompts that name this token, such as ETH.
+    #[arg(long, value_name = "TICKER")]
+    token: Option<String>,
+    /// Remove only answers to prompts that name this pool or contract.
+    #[arg(long, value_name = "ADDRESS")]
+    pool: Option<String>,
+    /// Remove only answers to prompts that carry the playbook of this digest.
+    #[arg(long, value_name = "DIGEST")]
+    playbook: Option<String>,
+    /// Remove only answers about a market.
+    #[arg(long)]
+    market: bool,
+}
+
+pub(super) fn run(verb: CacheVerb) -> Result<(), CliFailure> {
+    let (common, order) = match verb {
+        CacheVerb::Stats(args) => (args.common, json!({ "stats": { "account": args.account } })),
+        CacheVerb::Flush(args) => {
+            let order = FlushOrder {
+                all: args.all,
+                account: args.account,
+                agent: args.agent,
+                domain: args.domain,
+                token: args.token,
+                pool: args.pool,
+                playbook: args.playbook,
+                market: args.market,
+            };
+            order
+                .read()
+                .map_err(|error| CliFailure::new("usage", error.to_string()))?;
+            (args.common, json!({ "flush": order }))
+        }
+    };
+    let folder = data_folder(common.data_dir.as_deref())?;
+    let answer = control::ask_cache(&folder, &order).ok_or_else(|| {
+        CliFailure::new(
+            "unavailable",
+            format!(
+                "no server runs on the data folder {}; stored answers are in the memory of a server. Name its folder with --data-dir",
+                folder.display()
+            ),
+        )
+    })?;
+    if let Some(error) = answer["error"].as_str() {
+        return Err(CliFailure::new("invalid", error.to_owned()));
+    }
+    match common.json {
+        true => say(answer.to_string()),
+        false => words(&answer).iter().for_each(say),
+    }
+    Ok(())
+}
+
+/// The answer of the server for people.
+fn words(answer: &Value) -> Vec<String> {
+    if let Some(removed) = answer["flushed"]
+        .as_u64()
+        .filter(|_| answer["hits"].is_null())
+    {
+        return vec![format!("removed {removed} stored answers")];
+    }
+    let rate = answer["hit_rate"].as_f64().unwrap_or(0.0) * 100.0;
+    let mut lines = vec![
+        format!(
+            "entries   {} ({} bytes)",
+            answer["entries"], answer["bytes"]
+        ),
+        format!(
+            "hits      {} of {} look-ups ({rate:.1} %)",
+            answer["hits"],
+            looked(answer)
+        ),
+        format!(
+            "saved     {} USD",
+            answer["saved_usd"].as_str().unwrap_or("0")
+        ),
+        format!(
+            "stored    {}, evicted {}, expired {}, flushed {}",
+            answer["stored"], answer["evicted"], answer["expired"], answer["flushed"]
+        ),
+    ];
+    if let Some(followed) = answer["followed"].as_u64() {
+        lines.push(format!(
+            "shared    {followed} answers of identical requests at the same time"
+        ));
+    }
+    for (member, said) in [("bypassed", "bypassed"), ("unstored", "unstored")] {
+        for (reason, count) in answer[member].as_object().into_iter().flatten() {
+            lines.push(format!("{said}  {count} ({reason})"));
+        }
+    }
+    lines
+}
+
+fn looked(answer: &Value) -> u64 {
+    let count = |name: &str| answer[name].as_u64().unwrap_or(0);
+    count("hits") + count("misses")
+}

@@ -1,0 +1,54 @@
+//! The settings of the cache of answers.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::config::units::{ByteSize, Span};
+
+/// The cache of answers: what is stored, for whom and for how long.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CacheConfig {
+    /// Callers that share stored answers.
+    pub(crate) scope: RawCacheScope,
+    /// Store answers of privacy class `private` too, encrypted, in memory, for `hash.private_ttl`.
+    pub(crate) private: bool,
+    /// If no backend answers, serve a stored answer also to callers that said `no-cache`.
+    pub(crate) last_resort: bool,
+    /// Answers to identical requests.
+    pub(crate) hash: HashCacheConfig,
+}
+
+/// Callers that share stored answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RawCacheScope {
+    /// One agent of an account, by the hint `golem_id`. Requests of the account without that hint
+    /// share theirs.
+    Agent,
+    /// All requests of an account.
+    Tenant,
+}
+
+/// Answers to identical requests.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HashCacheConfig {
+    /// Store and serve answers.
+    pub(crate) enabled: bool,
+    /// Let identical requests at the same time share one call of a provider.
+    pub(crate) single_flight: bool,
+    /// Memory for stored answers.
+    pub(crate) max_bytes: ByteSize,
+    /// Largest stored answer.
+    pub(crate) max_entry: ByteSize,
+    /// Largest body of a request that does not ask for the cache itself. Larger ones are looked up
+    /// only with the hint `cache: default`.
+    pub(crate) max_unasked: ByteSize,
+    /// Lifetime of answers that no market moves.
+    pub(crate) ttl: Span,
+    /// Lifetime of answers about a market, in a calm one.
+    pub(crate) market_ttl: Span,
+    /// Longest lifetime of answers of privacy class `private`.
+    pub(crate) private_ttl: Span,
+}

@@ -1,0 +1,174 @@
+//! Stored answers, on the built binary.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::http::{Answer, Request};
+use crate::rig::{Gateway, Sandbox, command, makers, with};
+use crate::sse::Caller;
+
+/// A scripted answer of some words.
+fn words(mark: &str) -> String {
+    let text = format!("{mark} and a few more words that fill this answer up to its end.");
+    let steps = json!({ "steps": [{ "text": text }] });
+    format!("Please. bardo-script: {steps}")
+}
+
+fn ask(gateway: &Gateway, caller: Caller, mark: &str, stream: bool, cache: &str) -> Answer {
+    let body = caller.request("gpt-5.5", &words(mark), stream).to_string();
+    let request = Request::post(caller.path(), body).with("x-bardo-cache", cache);
+    gateway.send(&request)
+}
+
+fn chat(gateway: &Gateway, mark: &str, cache: &str) -> Answer {
+    ask(gateway, Caller::ALL[0], mark, false, cache)
+}
+
+/// A verb of the command line beside the server.
+fn verb(gateway: &Gateway, arguments: &[&str]) -> Value {
+    let mut command = command(&gateway.folder);
+    let done = command.arg("cache").args(arguments).arg("--json").output();
+    let done = done.expect("the binary runs");
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    let error = String::from_utf8_lossy(&done.stderr);
+    serde_json::from_str(text.trim()).unwrap_or_else(|_| panic!("{text}{error}"))
+}
+
+#[test]
+fn the_second_identical_request_costs_nothing_and_says_what_it_saved() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    for caller in Caller::ALL {
+        for stream in [false, true] {
+            let mark = format!("{caller:?}-{stream}");
+            let first = ask(&gateway, caller, &mark, stream, "default");
+            assert_eq!(first.status(), 200, "{}", first.text());
+            assert_eq!(first.header("x-bardo-cache"), Some("miss"), "{mark}");
+            sandbox.forget();
+            let second = ask(&gateway, caller, &mark, stream, "default");
+            assert_eq!(second.header("x-bardo-cache"), Some("hash"), "{mark}");
+            assert_eq!(second.header("x-bardo-cache-age"), Some("0"));
+            assert_eq!(second.header("x-bardo-cost"), Some("0.000000"));
+            let saved = second.header("x-bardo-savings").expect("it is known");
+            assert!(saved > "0.000000", "{saved}");
+            assert!(sandbox.journal().is_empty(), "no provider is called");
+            let id = second.header("x-bardo-request-id").expect("an id");
+            let receipt = gateway.send(&Request::get(&format!("/v1/receipts/{id}")));
+            let receipt = receipt.json();
+            assert_eq!(receipt["cache"], "hash", "{receipt}");
+            assert_eq!(receipt["usage"]["output_tokens"], 0, "{receipt}");
+            assert!(receipt["saved_usage"].is_object(), "{receipt}");
+        }
+    }
+}
+
+#[test]
+fn a_request_that_says_nothing_is_relayed_as_without_a_cache() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    let body = Caller::ALL[0].request("gpt-5.5", &words("silent"), false);
+    for _ in 0..2 {
+        let answer = gateway.send(&Request::json("/v1/chat/completions", &body));
+        assert_eq!(answer.header("x-bardo-cache"), Some("bypass"));
+    }
+    assert_eq!(sandbox.journal().len(), 2);
+}
+
+#[test]
+fn a_word_that_the_cache_does_not_know_and_a_missing_answer_are_refused() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    sandbox.forget();
+    let wrong = chat(&gateway, "wrong", "nostore");
+    assert_eq!(wrong.status(), 400);
+    let missing = chat(&gateway, "missing", "only-if-cached");
+    assert_eq!(missing.status(), 412);
+    assert_eq!(missing.json()["error"]["bardo_code"], "not_cached");
+    assert_eq!(missing.header("x-should-retry"), Some("false"));
+    assert!(sandbox.journal().is_empty());
+}
+
+#[test]
+fn identical_requests_on_all_workers_share_one_call() {
+    let sandbox = Sandbox::start();
+    let config = with(makers(&sandbox), "server", json!({ "workers": 2 }));
+    let gateway = Arc::new(Gateway::start(&config));
+    sandbox.forget();
+    let threads: Vec<_> = (0..40)
+        .map(|number| {
+            let gateway = Arc::clone(&gateway);
+            std::thread::spawn(move || {
+                let caller = Caller::ALL[0];
+                ask(&gateway, caller, "together", number % 2 == 0, "default")
+            })
+        })
+        .collect();
+    for thread in threads {
+        let answer = thread.join().expect("an answer");
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        assert_ne!(answer.header("x-bardo-cache"), Some("bypass"));
+    }
+    assert_eq!(sandbox.journal().len(), 1);
+    let stats = Request::get("/admin/cache").send(gateway.admin).json();
+    let shared = [&stats["hits"], &stats["followed"]].map(|count| count.as_u64().expect("a count"));
+    assert_eq!(shared.iter().sum::<u64>(), 39, "{stats}");
+}
+
+#[test]
+fn stored_answers_are_shown_and_removed_by_verbs_by_operators_and_by_their_account() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    let fill = |mark: &str| {
+        chat(&gateway, mark, "default");
+        assert_eq!(
+            chat(&gateway, mark, "default").header("x-bardo-cache"),
+            Some("hash")
+        );
+    };
+    fill("verb");
+    let stats = verb(&gateway, &["stats"]);
+    assert_eq!((&stats["entries"], &stats["hits"]), (&json!(1), &json!(1)));
+    assert_eq!(verb(&gateway, &["flush", "--all"])["flushed"], 1);
+    assert_eq!(verb(&gateway, &["stats"])["entries"], 0);
+
+    fill("operator");
+    let flush = |order: Value| Request::json("/admin/cache/flush", &order).send(gateway.admin);
+    assert_eq!(flush(json!({})).status(), 400);
+    assert_eq!(flush(json!({ "account": "nobody" })).json()["flushed"], 0);
+    assert_eq!(flush(json!({ "all": true })).json()["flushed"], 1);
+
+    fill("account");
+    let own = gateway.send(&Request::get("/v1/cache")).json();
+    assert_eq!(own["entries"], 1, "{own}");
+    let removed = gateway.send(&Request::get("/v1/cache").method("DELETE"));
+    assert_eq!(removed.json()["flushed"], 1, "{}", removed.text());
+    assert_eq!(
+        chat(&gateway, "account", "default").header("x-bardo-cache"),
+        Some("miss")
+    );
+
+    let metrics = Request::get("/metrics").send(gateway.admin).text();
+    assert!(
+        metrics.contains("bardo_cache_events_total{event=\"hit\"} 3"),
+        "{metrics}"
+    );
+}
+
+#[test]
+fn a_reload_that_changes_answers_and_one_that_turns_the_cache_off_are_obeyed() {
+    let sandbox = Sandbox::start();
+    let config = makers(&sandbox);
+    let gateway = Gateway::start(&config);
+    chat(&gateway, "reload", "default");
+    let cached = |expected: &str| {
+        crate::rig::eventually(expected, || {
+            let answer = chat(&gateway, "reload", "default");
+            (answer.header("x-bardo-cache") == Some(expected)).then_some(())
+        });
+    };
+    cached("hash");
+    let off = with(config, "cache", json!({ "hash": { "enabled": false } }));
+    gateway.configure(&off.to_string());
+    cached("bypass");
+}
