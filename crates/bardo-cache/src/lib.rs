@@ -19,3 +19,4 @@ pub mod semantic;
 pub mod store;
 pub mod tags;
 pub mod ttl;
+pub mod vault;

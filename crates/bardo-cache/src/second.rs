@@ -4,6 +4,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::entry::Entry;
 use crate::key::Key;
@@ -23,6 +24,12 @@ pub trait SecondLevel: Send + Sync {
 
     /// Removes what `flush` names, and says how many entries that were.
     fn flush<'a>(&'a self, flush: &'a Flush) -> Answering<'a, Result<u64, Loss>>;
+
+    /// What was lost so far.
+    fn losses(&self) -> &Losses;
+
+    /// Whether the level answers: `up` or `down`.
+    fn mode(&self) -> &'static str;
 }
 
 /// What a second level had for a key.
@@ -52,6 +59,9 @@ pub enum Loss {
     /// The bytes are ours, and no entry of this version.
     #[error("the second level of the cache holds an unreadable value")]
     Corrupt,
+    /// The level answered that it cannot, for example for want of memory.
+    #[error("the second level of the cache refused")]
+    Refused,
     /// The entry may not leave the process.
     #[error("the entry may not leave the process")]
     Withheld,
@@ -59,11 +69,12 @@ pub enum Loss {
 
 impl Loss {
     /// All losses.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Down,
         Self::Slow,
         Self::Foreign,
         Self::Corrupt,
+        Self::Refused,
         Self::Withheld,
     ];
 
@@ -75,7 +86,26 @@ impl Loss {
             Self::Slow => "slow",
             Self::Foreign => "foreign",
             Self::Corrupt => "corrupt",
+            Self::Refused => "refused",
             Self::Withheld => "withheld",
         }
+    }
+}
+
+/// How often each loss came.
+#[derive(Debug, Default)]
+pub struct Losses([AtomicU64; Loss::ALL.len()]);
+
+impl Losses {
+    /// Counts a loss, and hands it on.
+    pub fn count(&self, loss: Loss) -> Loss {
+        self.0[loss as usize].fetch_add(1, Ordering::Relaxed);
+        loss
+    }
+
+    /// How often it came.
+    #[must_use]
+    pub fn of(&self, loss: Loss) -> u64 {
+        self.0[loss as usize].load(Ordering::Relaxed)
     }
 }

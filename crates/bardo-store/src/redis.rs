@@ -11,6 +11,8 @@
 //! of a share each, so at each change a minute may see up to one more burst of the limit; and a
 //! limit below the number of processes is one per process.
 
+pub mod cache;
+
 mod calls;
 mod link;
 mod share;
@@ -21,9 +23,10 @@ use std::time::Duration;
 
 use bardo_access::{Admission, BoxFuture, LimitRequest, LimitStore, Throttled};
 use bardo_types::secret::Secret;
+use redis::{ErrorKind, RedisError};
 
-use self::calls::{Admit, Correct};
-use self::link::Link;
+use self::calls::{Admit, Correct, SCRIPTS, ScriptCall};
+use self::link::{Link, LinkOptions};
 use self::share::{Granted, share_of};
 use crate::thread::StoreThread;
 
@@ -75,6 +78,9 @@ pub enum InvalidRedis {
     /// The URL cannot be read.
     #[error("the URL of Redis is invalid: {0}")]
     Url(String),
+    /// The key that entries are encrypted with is too short.
+    #[error("the key of the shared cache must have 32 bytes or more")]
+    Key,
     /// No thread can be had.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] std::io::Error),
@@ -107,7 +113,17 @@ impl RedisLimits {
     /// When the options are wrong or no thread can be had; never because Redis is away.
     pub fn new(options: &RedisOptions, local: Arc<dyn LimitStore>) -> Result<Self, InvalidRedis> {
         let thread = StoreThread::start("bardo-redis").map_err(InvalidRedis::Thread)?;
-        let link = Arc::new(Link::new(options)?);
+        let link = Arc::new(Link::new(&LinkOptions {
+            url: &options.url,
+            timeout: options.timeout,
+            connect_timeout: options.connect_timeout,
+            queue: options.queue,
+            scripts: &SCRIPTS,
+            said: [
+                "rate limits are shared through Redis",
+                "Redis is unavailable; this process enforces its share of the rate limits",
+            ],
+        })?);
         thread.spawn(Arc::clone(&link).hold());
         Ok(Self {
             thread,
@@ -143,6 +159,18 @@ impl RedisLimits {
     }
 }
 
+/// Runs a script; `None` where Redis does not answer in time, answers nonsense, or too many calls
+/// are under way. After an answer that is no count, another connection is tried.
+async fn run<C: ScriptCall>(link: &Link, call: C) -> Option<C::Answer> {
+    let nonsense = || RedisError::from((ErrorKind::Parse, "not what the script answers"));
+    let asked = link.ask(|mut open| async move {
+        let answer = open.run(C::SCRIPT, call.keys(), call.arguments()).await;
+        call.read(answer.map_err(|_| nonsense())?)
+            .ok_or_else(nonsense)
+    });
+    asked.await.ok()
+}
+
 impl LimitStore for RedisLimits {
     fn admit(&self, request: LimitRequest) -> BoxFuture<'_, Result<Admission, Throttled>> {
         Box::pin(async move {
@@ -154,7 +182,7 @@ impl LimitStore for RedisLimits {
             };
             if self.link.is_up() {
                 let link = Arc::clone(&self.link);
-                let answer = self.thread.spawn(async move { link.call(&call).await });
+                let answer = self.thread.spawn(async move { run(&link, call).await });
                 // It fails only where the thread ends, with the process.
                 if let Ok(Some(answer)) = answer.await {
                     return answer;
@@ -173,7 +201,7 @@ impl LimitStore for RedisLimits {
         {
             let link = Arc::clone(&self.link);
             // Where this is lost the counters are wrong by the difference until they are full.
-            self.thread.spawn(async move { link.call(&call).await });
+            self.thread.spawn(async move { run(&link, call).await });
         }
     }
 

@@ -35,7 +35,7 @@ const EDGES: &[(&str, Allowed)] = &[
     ("bardo-telemetry", Allowed::Only(&["bardo-types"])),
     (
         "bardo-store",
-        Allowed::Only(&["bardo-types", "bardo-ledger", "bardo-access"]),
+        Allowed::Only(&["bardo-types", "bardo-ledger", "bardo-access", "bardo-cache"]),
     ),
     ("bardo-testkit", Allowed::Any),
     (

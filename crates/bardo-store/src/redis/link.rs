@@ -5,16 +5,45 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use bardo_types::secret::Secret;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, ErrorKind, RedisResult, ServerErrorKind};
+use redis::{
+    AsyncConnectionConfig, Client, ErrorKind, FromRedisValue, RedisError, RedisResult,
+    ServerErrorKind, ToRedisArgs,
+};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use super::calls::{Answered, SCRIPTS, ScriptCall};
-use super::{InvalidRedis, RedisOptions};
+use super::InvalidRedis;
 
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// How a [`Link`] connects, and what it keeps within bounds.
+pub(super) struct LinkOptions<'a> {
+    pub(super) url: &'a Secret,
+    /// How long an answer may take.
+    pub(super) timeout: Duration,
+    /// How long connecting may take.
+    pub(super) connect_timeout: Duration,
+    /// Calls at most that are under way.
+    pub(super) queue: usize,
+    /// The scripts that calls run.
+    pub(super) scripts: &'static [&'static str],
+    /// What the log says when Redis is there, and when it is lost.
+    pub(super) said: [&'static str; 2],
+}
+
+/// Why a call has no answer.
+#[derive(Debug)]
+pub(super) enum Unanswered {
+    /// There is no connection, or it broke.
+    Down,
+    /// The time was over, or too many calls are under way.
+    Slow,
+    /// Redis answered with an error.
+    Refused,
+}
 
 pub(super) struct Link {
     client: Client,
@@ -25,19 +54,22 @@ pub(super) struct Link {
     open: Mutex<Option<ScriptConnection>>,
     lost: Notify,
     tried: watch::Sender<bool>,
+    scripts: &'static [&'static str],
+    said: [&'static str; 2],
 }
 
 /// A connection, with the names of the scripts as this server knows them.
 #[derive(Clone)]
-struct ScriptConnection {
-    connection: MultiplexedConnection,
-    scripts: [Arc<str>; 2],
+pub(super) struct ScriptConnection {
+    pub(super) connection: MultiplexedConnection,
+    sources: &'static [&'static str],
+    scripts: Arc<[String]>,
     /// Counts connections, so that an old one's end is not taken for a new one's.
     number: u64,
 }
 
 impl Link {
-    pub(super) fn new(options: &RedisOptions) -> Result<Self, InvalidRedis> {
+    pub(super) fn new(options: &LinkOptions<'_>) -> Result<Self, InvalidRedis> {
         if options.url.expose().starts_with("rediss:") {
             return Err(InvalidRedis::Url(
                 "TLS (`rediss://`) is not supported; use `redis://` in a private network"
@@ -56,6 +88,8 @@ impl Link {
             open: Mutex::new(None),
             lost: Notify::new(),
             tried: watch::Sender::new(false),
+            scripts: options.scripts,
+            said: options.said,
         })
     }
 
@@ -78,7 +112,7 @@ impl Link {
             let opened = timeout(self.connect_timeout, self.connect(number)).await;
             if let Ok(Ok(open)) = opened {
                 *self.open() = Some(open);
-                tracing::info!("rate limits are shared through Redis");
+                tracing::info!("{}", self.said[0]);
                 self.up.store(true, Ordering::Release);
                 self.tried.send_replace(true);
                 self.lost.notified().await;
@@ -100,36 +134,53 @@ impl Link {
             .client
             .get_multiplexed_async_connection_with_config(&config)
             .await?;
-        let mut scripts = [Arc::from(""), Arc::from("")];
-        for (name, script) in scripts.iter_mut().zip(SCRIPTS) {
+        let mut scripts: Vec<String> = Vec::new();
+        for script in self.scripts {
             let mut load = redis::cmd("SCRIPT");
-            let loaded: String = load
-                .arg("LOAD")
-                .arg(script)
-                .query_async(&mut connection)
-                .await?;
-            *name = Arc::from(loaded);
+            let load = load.arg("LOAD").arg(script);
+            scripts.push(load.query_async(&mut connection).await?);
         }
         Ok(ScriptConnection {
             connection,
-            scripts,
+            sources: self.scripts,
+            scripts: scripts.into(),
             number,
         })
     }
 
-    /// Runs a script; `None` where Redis does not answer in time, or too many calls are under way.
-    pub(super) async fn call<C: ScriptCall>(&self, call: &C) -> Option<C::Answer> {
-        let _place = self.calls.try_acquire().ok()?;
-        let open = self.open().clone()?;
+    /// Asks Redis something. Where the answer breaks off or does not come in time, the connection
+    /// is given up, and calls fail at once until there is another.
+    pub(super) async fn ask<T, F>(
+        &self,
+        ask: impl FnOnce(ScriptConnection) -> F,
+    ) -> Result<T, Unanswered>
+    where
+        F: Future<Output = RedisResult<T>>,
+    {
+        self.ask_within(None, ask).await
+    }
+
+    /// As [`Self::ask`], with another budget of time than the usual one.
+    pub(super) async fn ask_within<T, F>(
+        &self,
+        budget: Option<Duration>,
+        ask: impl FnOnce(ScriptConnection) -> F,
+    ) -> Result<T, Unanswered>
+    where
+        F: Future<Output = RedisResult<T>>,
+    {
+        let budget = budget.unwrap_or(self.timeout);
+        let _place = self.calls.try_acquire().map_err(|_| Unanswered::Slow)?;
+        let open = self.open().clone().ok_or(Unanswered::Down)?;
         let number = open.number;
-        let answer = match timeout(self.timeout, run(open, call)).await {
-            Ok(Ok(answer)) => call.read(answer),
-            Ok(Err(_)) | Err(_) => None,
+        let unanswered = match timeout(budget, ask(open)).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) if is_an_answer(&error) => return Err(Unanswered::Refused),
+            Ok(Err(_)) => Unanswered::Down,
+            Err(_) => Unanswered::Slow,
         };
-        if answer.is_none() {
-            self.lose(number);
-        }
-        answer
+        self.lose(number);
+        Err(unanswered)
     }
 
     fn lose(&self, number: u64) {
@@ -138,9 +189,7 @@ impl Link {
             *open = None;
             self.up.store(false, Ordering::Release);
             self.lost.notify_one();
-            tracing::warn!(
-                "Redis is unavailable; this process enforces its share of the rate limits"
-            );
+            tracing::warn!("{}", self.said[1]);
         }
     }
 
@@ -149,25 +198,36 @@ impl Link {
     }
 }
 
-async fn run<C: ScriptCall>(mut open: ScriptConnection, call: &C) -> RedisResult<Answered> {
-    let known = command("EVALSHA", &open.scripts[C::SCRIPT], call);
-    match known.query_async(&mut open.connection).await {
-        // Somebody has emptied the server's memory of scripts; this fills it again.
-        Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-            command("EVAL", SCRIPTS[C::SCRIPT], call)
-                .query_async(&mut open.connection)
-                .await
-        }
-        answer => answer,
-    }
+/// Whether Redis itself said so: the connection is as good as before.
+fn is_an_answer(error: &RedisError) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Server(_) | ErrorKind::Extension | ErrorKind::UnexpectedReturnType
+    )
 }
 
-fn command<C: ScriptCall>(verb: &str, script: &str, call: &C) -> redis::Cmd {
-    let mut command = redis::cmd(verb);
-    command
-        .arg(script)
-        .arg(call.keys().len())
-        .arg(call.keys())
-        .arg(call.arguments());
-    command
+impl ScriptConnection {
+    /// Runs the script of that number.
+    pub(super) async fn run<T: FromRedisValue>(
+        &mut self,
+        script: usize,
+        keys: &[impl ToRedisArgs],
+        arguments: &[impl ToRedisArgs],
+    ) -> RedisResult<T> {
+        let command = |verb: &str, script: &str| {
+            let mut command = redis::cmd(verb);
+            command.arg(script).arg(keys.len()).arg(keys).arg(arguments);
+            command
+        };
+        let known = command("EVALSHA", &self.scripts[script]);
+        match known.query_async(&mut self.connection).await {
+            // Somebody has emptied the server's memory of scripts; this fills it again.
+            Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
+                command("EVAL", self.sources[script])
+                    .query_async(&mut self.connection)
+                    .await
+            }
+            answer => answer,
+        }
+    }
 }

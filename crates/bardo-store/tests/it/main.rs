@@ -5,4 +5,5 @@
 
 mod postgres;
 mod redis;
+mod redis_cache;
 mod wait;

@@ -1,0 +1,246 @@
+//! Answers that several processes share through Redis: the second level of the hash cache.
+//!
+//! Redis holds names that are keyed digests and values that are encrypted with the operator's key;
+//! see [`bardo_cache::vault`]. Whatever goes wrong is a miss and a count, within a budget of time:
+//! where one answer breaks off or is late the connection is given up, and look-ups fail at once
+//! until it is there again. Start from [`RedisCache::new`].
+//!
+//! Each entry is one string with an expiry. Sorted sets, one per tenant, namespace and tag, hold the
+//! names of entries by the time of their expiry, so that a flush finds them and old names go. All
+//! names carry one hash tag, for a script touches several of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_cache::entry::Entry;
+use bardo_cache::key::Key;
+use bardo_cache::second::{Answering, Fetched, Loss, Losses, SecondLevel};
+use bardo_cache::store::Flush;
+use bardo_cache::vault::{SALT_BYTES, Vault};
+use bardo_types::secret::Secret;
+use redis::RedisResult;
+
+use super::InvalidRedis;
+use super::link::{Link, LinkOptions, ScriptConnection, Unanswered};
+use crate::thread::StoreThread;
+
+/// Every script, in the order that the constants below count them.
+const SCRIPTS: [&str; 2] = [
+    include_str!("cache/put.lua"),
+    include_str!("cache/flush.lua"),
+];
+const PUT: usize = 0;
+const FLUSH: usize = 1;
+/// Entries that one call of the script removes: Redis serves nobody else meanwhile.
+const FLUSHED_AT_ONCE: u64 = 500;
+/// Calls that one flush makes at most.
+const FLUSH_CALLS: u32 = 20_000;
+/// How long each call of a flush may take. No request waits for it.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How a [`RedisCache`] connects, and what it keeps within bounds.
+#[derive(Debug, Clone)]
+pub struct RedisCacheOptions {
+    /// `redis://user:password@host:port/database` or `redis+unix:///path`.
+    pub url: Secret,
+    /// Secret of 32 bytes or more that all processes share; entries are encrypted with it.
+    pub key: Secret,
+    /// How long a look-up or a store may take.
+    pub timeout: Duration,
+    /// How long connecting may take.
+    pub connect_timeout: Duration,
+    /// Calls at most that are under way; beyond it a look-up is a miss.
+    pub queue: usize,
+    /// Bytes of a value at most; longer ones are neither stored nor read to their end.
+    pub value_bytes: usize,
+}
+
+impl RedisCacheOptions {
+    /// The usual ones: 20 ms for a look-up.
+    #[must_use]
+    pub fn new(url: Secret, key: Secret) -> Self {
+        Self {
+            url,
+            key,
+            timeout: Duration::from_millis(20),
+            connect_timeout: Duration::from_secs(1),
+            queue: 1_024,
+            value_bytes: 2 << 20,
+        }
+    }
+}
+
+/// Entries shared through Redis.
+pub struct RedisCache {
+    thread: StoreThread,
+    link: Arc<Link>,
+    vault: Arc<Vault>,
+    losses: Losses,
+    value_bytes: usize,
+}
+
+impl std::fmt::Debug for RedisCache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RedisCache")
+            .field("mode", &self.mode())
+            .finish_non_exhaustive()
+    }
+}
+
+impl RedisCache {
+    /// A second level over a Redis that is connected to in the background.
+    ///
+    /// # Errors
+    /// When the options are wrong or no thread can be had; never because Redis is away.
+    pub fn new(options: &RedisCacheOptions) -> Result<Self, InvalidRedis> {
+        let vault = Vault::new(options.key.expose().as_bytes()).ok_or(InvalidRedis::Key)?;
+        let link = Arc::new(Link::new(&LinkOptions {
+            url: &options.url,
+            timeout: options.timeout,
+            connect_timeout: options.connect_timeout,
+            queue: options.queue,
+            scripts: &SCRIPTS,
+            said: [
+                "cached answers are shared through Redis",
+                "Redis is unavailable; answers are cached by this process alone",
+            ],
+        })?);
+        let thread = StoreThread::start("bardo-cache").map_err(InvalidRedis::Thread)?;
+        thread.spawn(Arc::clone(&link).hold());
+        Ok(Self {
+            thread,
+            link,
+            vault: Arc::new(vault),
+            losses: Losses::default(),
+            value_bytes: options.value_bytes,
+        })
+    }
+
+    /// Asks Redis on the thread of its connection, within a budget of time.
+    async fn ask<T, F>(
+        &self,
+        budget: Option<Duration>,
+        ask: impl FnOnce(ScriptConnection) -> F + Send + 'static,
+    ) -> Result<T, Loss>
+    where
+        T: Send + 'static,
+        F: Future<Output = RedisResult<T>> + Send,
+    {
+        if !self.link.is_up() {
+            return Err(Loss::Down);
+        }
+        let link = Arc::clone(&self.link);
+        let asked = self
+            .thread
+            .spawn(async move { link.ask_within(budget, ask).await });
+        match asked.await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(Unanswered::Slow)) => Err(Loss::Slow),
+            Ok(Err(Unanswered::Refused)) => Err(Loss::Refused),
+            // The task fails only where the thread ends, with the process.
+            Ok(Err(Unanswered::Down)) | Err(_) => Err(Loss::Down),
+        }
+    }
+
+    async fn fetch(&self, key: &Key) -> Result<Option<Entry>, Loss> {
+        let name = entry_name(&self.vault.name(key));
+        let last = self.value_bytes;
+        let value: Vec<u8> = self
+            .ask(None, move |mut open| async move {
+                let mut command = redis::cmd("GETRANGE");
+                command.arg(name).arg(0).arg(last);
+                command.query_async(&mut open.connection).await
+            })
+            .await
+            // A value of another type is none of ours.
+            .map_err(|loss| match loss {
+                Loss::Refused => Loss::Foreign,
+                loss => loss,
+            })?;
+        if value.is_empty() {
+            return Ok(None);
+        }
+        self.vault.open(key, &value).map(Some)
+    }
+
+    async fn keep(&self, entry: &Entry, left_ms: u64) -> Result<(), Loss> {
+        let mut salt = [0; SALT_BYTES];
+        getrandom::fill(&mut salt).map_err(|_| Loss::Withheld)?;
+        let value = self.vault.close(entry, salt)?;
+        if value.len() > self.value_bytes || left_ms == 0 {
+            return Err(Loss::Withheld);
+        }
+        let mut keys = vec![entry_name(&self.vault.name(&entry.key))];
+        keys.extend(self.vault.sets(entry).iter().map(|set| set_name(set)));
+        let arguments = [left_ms.to_string().into_bytes(), value];
+        self.ask(None, move |mut open| async move {
+            open.run(PUT, &keys, &arguments).await
+        })
+        .await
+    }
+
+    /// Removes entries in small batches, so that Redis serves others in between.
+    async fn remove(&self, flush: &Flush) -> Result<u64, Loss> {
+        let sets = self.vault.flushed_sets(flush);
+        let mut removed = 0;
+        for set in sets.iter().map(|set| set_name(set)) {
+            for _ in 0..FLUSH_CALLS {
+                let keys = [set.clone()];
+                let arguments = [FLUSHED_AT_ONCE];
+                let (found, deleted): (u64, u64) = self
+                    .ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
+                        open.run(FLUSH, &keys, &arguments).await
+                    })
+                    .await?;
+                removed += deleted;
+                if found < FLUSHED_AT_ONCE {
+                    break;
+                }
+            }
+        }
+        Ok(removed)
+    }
+}
+
+/// The braces keep all names on one node of a cluster.
+fn entry_name(digest: &str) -> String {
+    format!("bardo:{{cache}}:e:{digest}")
+}
+
+fn set_name(digest: &str) -> String {
+    format!("bardo:{{cache}}:s:{digest}")
+}
+
+impl SecondLevel for RedisCache {
+    fn get<'a>(&'a self, key: &'a Key) -> Answering<'a, Fetched> {
+        Box::pin(async move {
+            match self.fetch(key).await {
+                Ok(Some(entry)) => Fetched::Entry(Box::new(entry)),
+                Ok(None) => Fetched::Absent,
+                Err(loss) => Fetched::Lost(self.losses.count(loss)),
+            }
+        })
+    }
+
+    fn put<'a>(&'a self, entry: &'a Entry, left_ms: u64) -> Answering<'a, Result<(), Loss>> {
+        Box::pin(async move {
+            let kept = self.keep(entry, left_ms).await;
+            kept.map_err(|loss| self.losses.count(loss))
+        })
+    }
+
+    fn flush<'a>(&'a self, flush: &'a Flush) -> Answering<'a, Result<u64, Loss>> {
+        Box::pin(async move {
+            let removed = self.remove(flush).await;
+            removed.map_err(|loss| self.losses.count(loss))
+        })
+    }
+
+    fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    fn mode(&self) -> &'static str {
+        if self.link.is_up() { "up" } else { "down" }
+    }
+}

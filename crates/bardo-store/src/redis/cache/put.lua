@@ -1,0 +1,17 @@
+-- Keeps an entry, and its name in the sets that flushes look into.
+--
+-- KEYS: the entry; its sets.
+-- ARGV: how long it may be kept, in milliseconds; its value.
+-- Sets hold names by the time of their expiry. They live as long as their youngest name at least,
+-- and lose the names that expired.
+local left = tonumber(ARGV[1])
+redis.call('SET', KEYS[1], ARGV[2], 'PX', left)
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+for i = 2, #KEYS do
+    redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now)
+    redis.call('ZADD', KEYS[i], now + left, KEYS[1])
+    if redis.call('PTTL', KEYS[i]) < left then
+        redis.call('PEXPIRE', KEYS[i], left)
+    end
+end

@@ -1,0 +1,349 @@
+//! Cached answers that processes share, on a real Redis server.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bardo_cache::entry::{Entry, Fresh};
+use bardo_cache::key::Key;
+use bardo_cache::scope::Namespace;
+use bardo_cache::second::{Fetched, Loss, SecondLevel};
+use bardo_cache::store::Flush;
+use bardo_cache::tags::{Tag, Tags};
+use bardo_cache::ttl::{Kind, Lifetimes, Regime};
+use bardo_cache::vault::Vault;
+use bardo_ledger::contract::{block_on, join_all};
+use bardo_store::redis::InvalidRedis;
+use bardo_store::redis::cache::{RedisCache, RedisCacheOptions};
+use bardo_store::servers::RedisServer;
+use bardo_types::chat::{Finish, StreamEvent};
+use bardo_types::ids::AccountId;
+use bardo_types::money::MicroUsd;
+use bardo_types::privacy::SecurityClass;
+use bardo_types::secret::Secret;
+use bardo_types::usage::Usage;
+
+use crate::wait::until;
+
+const OPERATOR: &str = "an operator's key of more than thirty-two bytes";
+
+/// The usual options, but for machines that are busy with other tests.
+fn patient(server: &RedisServer, key: &str) -> RedisCacheOptions {
+    RedisCacheOptions {
+        timeout: Duration::from_secs(20),
+        connect_timeout: Duration::from_secs(20),
+        ..RedisCacheOptions::new(Secret::new(server.url()), Secret::new(key.to_owned()))
+    }
+}
+
+fn connected(options: &RedisCacheOptions) -> RedisCache {
+    let cache = RedisCache::new(options).unwrap();
+    until("the cache is connected", || cache.mode() == "up");
+    cache
+}
+
+fn account(name: &str) -> AccountId {
+    AccountId::parse(name).unwrap()
+}
+
+/// An entry that no other test has.
+fn entry(tenant: &str, tokens: &[&str]) -> Entry {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&number.to_le_bytes());
+    let tenant = account(tenant);
+    let fresh = Fresh {
+        key: Key::from_bytes(key),
+        namespace: Namespace::tenant(&tenant),
+        tenant,
+        events: &[
+            StreamEvent::Text {
+                choice: 0,
+                text: "a secret answer".into(),
+            },
+            StreamEvent::Finish {
+                choice: 0,
+                reason: Finish::Stop,
+                stop_sequence: None,
+                details: None,
+            },
+            StreamEvent::Done,
+        ],
+        model: "m".into(),
+        provider: "p".into(),
+        usage: Usage::default(),
+        cost: MicroUsd::new(1),
+        class: SecurityClass::Standard,
+        kind: Kind::Market,
+        regime: Some(Regime::Calm),
+        tags: Tags {
+            domain: Some("defi".into()),
+            tokens: tokens.iter().map(|&token| token.into()).collect(),
+            ..Tags::default()
+        },
+        now_ms: 5,
+    };
+    Entry::new(fresh, &Lifetimes::default())
+}
+
+fn get(cache: &RedisCache, entry: &Entry) -> Fetched {
+    block_on(cache.get(&entry.key))
+}
+
+fn put(cache: &RedisCache, entry: &Entry) {
+    block_on(cache.put(entry, 60_000)).unwrap();
+}
+
+fn name(key: &str, entry: &Entry) -> String {
+    let vault = Vault::new(key.as_bytes()).unwrap();
+    format!("bardo:{{cache}}:e:{}", vault.name(&entry.key))
+}
+
+#[test]
+fn an_entry_of_one_process_is_found_by_another_and_goes_in_time() {
+    let server = RedisServer::start().unwrap();
+    let options = patient(&server, OPERATOR);
+    let (here, there) = (connected(&options), connected(&options));
+    let entry = entry("a", &["ETH"]);
+    assert_eq!(get(&there, &entry), Fetched::Absent);
+    put(&here, &entry);
+    assert_eq!(get(&there, &entry), Fetched::Entry(Box::new(entry.clone())));
+    let left = server.command(&["PTTL", &name(OPERATOR, &entry)]).unwrap();
+    let left: i64 = left.trim().parse().unwrap();
+    assert!((1..=60_000).contains(&left), "{left}");
+    block_on(here.put(&entry, 1)).unwrap();
+    until("it expired", || get(&there, &entry) == Fetched::Absent);
+    let losses = Loss::ALL.map(|loss| here.losses().of(loss) + there.losses().of(loss));
+    assert_eq!(losses, [0; Loss::ALL.len()]);
+}
+
+#[test]
+fn redis_sees_neither_prompt_nor_answer_nor_tenant() {
+    let server = RedisServer::start().unwrap();
+    let cache = connected(&patient(&server, OPERATOR));
+    put(&cache, &entry("tenant_of_note", &["ETH"]));
+    let keys = server.command(&["DBSIZE"]).unwrap();
+    assert!(keys.trim().parse::<u64>().unwrap() > 4);
+    for pattern in ["*tenant*", "*ETH*", "*defi*"] {
+        let found = server.command(&[
+            "EVAL",
+            &format!("\"return#redis.call('KEYS','{pattern}')\""),
+            "0",
+        ]);
+        assert_eq!(found.unwrap().trim(), "0", "{pattern}");
+    }
+}
+
+#[test]
+fn a_value_of_another_operator_or_of_anybody_is_a_miss_and_a_count() {
+    let server = RedisServer::start().unwrap();
+    let ours = connected(&patient(&server, OPERATOR));
+    let theirs_key = "another operator's key of more than thirty-two bytes";
+    let theirs = connected(&patient(&server, theirs_key));
+    let entry = entry("a", &[]);
+    put(&theirs, &entry);
+    assert_eq!(get(&ours, &entry), Fetched::Absent, "it has another name");
+    let (from, to) = (name(theirs_key, &entry), name(OPERATOR, &entry));
+    server.command(&["RENAME", &from, &to]).unwrap();
+    assert_eq!(get(&ours, &entry), Fetched::Lost(Loss::Foreign));
+    server.command(&["SET", &to, "garbage"]).unwrap();
+    assert_eq!(get(&ours, &entry), Fetched::Lost(Loss::Foreign));
+    server.command(&["DEL", &to]).unwrap();
+    server.command(&["LPUSH", &to, "x"]).unwrap();
+    assert_eq!(get(&ours, &entry), Fetched::Lost(Loss::Foreign));
+    assert_eq!(ours.losses().of(Loss::Foreign), 3);
+    assert_eq!(ours.mode(), "up", "such an answer costs no connection");
+    put(&ours, &entry);
+    assert_eq!(get(&ours, &entry), Fetched::Entry(Box::new(entry.clone())));
+}
+
+#[test]
+fn a_value_that_was_moved_or_changed_serves_nobody() {
+    let server = RedisServer::start().unwrap();
+    let cache = connected(&patient(&server, OPERATOR));
+    let (one, other) = (entry("a", &[]), entry("b", &[]));
+    put(&cache, &one);
+    let (from, to) = (name(OPERATOR, &one), name(OPERATOR, &other));
+    server.command(&["COPY", &from, &to]).unwrap();
+    assert_eq!(get(&cache, &other), Fetched::Lost(Loss::Foreign));
+    server.command(&["SETRANGE", &from, "60", "x"]).unwrap();
+    assert_eq!(get(&cache, &one), Fetched::Lost(Loss::Foreign));
+    server.command(&["APPEND", &to, "x"]).unwrap();
+    assert_eq!(get(&cache, &other), Fetched::Lost(Loss::Foreign));
+}
+
+#[test]
+fn a_flush_removes_what_it_names_and_nothing_else() {
+    let server = RedisServer::start().unwrap();
+    let cache = connected(&patient(&server, OPERATOR));
+    let token = |name: &str| Tag::Token(name.into());
+    let a = || account("a");
+    for (flush, left) in [
+        (Flush::Tag(None, token("eth")), vec![1]),
+        (Flush::Tag(Some(a()), token("ETH")), vec![1, 2]),
+        (Flush::Tenant(a()), vec![2]),
+        (Flush::Namespace(a(), Namespace::tenant(&a())), vec![2]),
+        (Flush::Market(Some(account("b"))), vec![0, 1]),
+        (Flush::Tenant(account("c")), vec![0, 1, 2]),
+        (Flush::All, vec![]),
+    ] {
+        let entries = [
+            entry("a", &["ETH"]),
+            entry("a", &["BTC"]),
+            entry("b", &["ETH"]),
+        ];
+        entries.iter().for_each(|entry| put(&cache, entry));
+        let removed = block_on(cache.flush(&flush)).unwrap();
+        let kept: Vec<usize> = (0..3)
+            .filter(|&place| get(&cache, &entries[place]) != Fetched::Absent)
+            .collect();
+        assert_eq!(kept, left, "{flush:?}");
+        assert_eq!(removed, 3 - left.len() as u64, "{flush:?}");
+        block_on(cache.flush(&Flush::All)).unwrap();
+    }
+}
+
+#[test]
+fn a_flush_of_more_than_one_batch_removes_all() {
+    let server = RedisServer::start().unwrap();
+    let cache = connected(&patient(&server, OPERATOR));
+    let entries: Vec<Entry> = (0..1_203).map(|_| entry("a", &[])).collect();
+    let puts = entries.iter().map(|entry| cache.put(entry, 60_000));
+    let stored = block_on(join_all(puts.collect()));
+    let kept = stored.iter().filter(|kept| kept.is_ok()).count() as u64;
+    assert!(kept >= 1_000, "{kept}");
+    assert_eq!(
+        block_on(cache.flush(&Flush::Tenant(account("a")))).unwrap(),
+        kept
+    );
+    assert_eq!(block_on(cache.flush(&Flush::All)).unwrap(), 0);
+}
+
+#[test]
+fn names_of_expired_entries_leave_their_sets() {
+    let server = RedisServer::start().unwrap();
+    let cache = connected(&patient(&server, OPERATOR));
+    let vault = Vault::new(OPERATOR.as_bytes()).unwrap();
+    let set = &vault.flushed_sets(&Flush::All)[0];
+    let set = format!("bardo:{{cache}}:s:{set}");
+    for _ in 0..20 {
+        block_on(cache.put(&entry("a", &[]), 1)).unwrap();
+    }
+    until("old names are gone", || {
+        put(&cache, &entry("a", &[]));
+        let held = server.command(&["ZCOUNT", &set, "-inf", "+inf"]).unwrap();
+        let puts = server.command(&["DBSIZE"]).unwrap();
+        held.trim().parse::<u64>().unwrap() < puts.trim().parse::<u64>().unwrap()
+    });
+    let left = server.command(&["PTTL", &set]).unwrap();
+    assert!((1..=60_000).contains(&left.trim().parse::<i64>().unwrap()));
+}
+
+#[test]
+fn a_redis_that_dies_is_a_miss_and_comes_back() {
+    let mut server = RedisServer::start().unwrap();
+    let cache = connected(&patient(&server, OPERATOR));
+    let entry = entry("a", &[]);
+    put(&cache, &entry);
+    server.stop();
+    until("it is missed", || {
+        get(&cache, &entry) == Fetched::Lost(Loss::Down)
+    });
+    assert!(cache.losses().of(Loss::Down) > 0);
+    assert_eq!(block_on(cache.put(&entry, 9)), Err(Loss::Down));
+    assert_eq!(block_on(cache.flush(&Flush::All)), Err(Loss::Down));
+    server.resume().unwrap();
+    until("it is back", || get(&cache, &entry) == Fetched::Absent);
+    put(&cache, &entry);
+    assert_eq!(get(&cache, &entry), Fetched::Entry(Box::new(entry.clone())));
+}
+
+#[test]
+fn a_redis_that_says_nothing_is_a_miss_within_the_budget_and_then_at_once() {
+    let server = RedisServer::start().unwrap();
+    let url = Secret::new(server.url());
+    let options = RedisCacheOptions {
+        connect_timeout: Duration::from_secs(20),
+        ..RedisCacheOptions::new(url, Secret::new(OPERATOR.to_owned()))
+    };
+    assert_eq!(options.timeout, Duration::from_millis(20));
+    let cache = connected(&options);
+    let entry = entry("a", &[]);
+    server.freeze();
+    // The first that asks waits for its budget, which a busy machine may stretch; the rest do not
+    // wait at all.
+    until("the silence is felt", || {
+        matches!(get(&cache, &entry), Fetched::Lost(Loss::Slow | Loss::Down))
+    });
+    let started = Instant::now();
+    for _ in 0..1_000 {
+        assert_eq!(get(&cache, &entry), Fetched::Lost(Loss::Down));
+    }
+    let budget = options.timeout * 1_000;
+    assert!(started.elapsed() < budget, "a thousand waited for one each");
+    server.thaw();
+    until("it is back", || get(&cache, &entry) == Fetched::Absent);
+}
+
+#[test]
+fn an_entry_that_is_private_or_large_never_leaves_the_process() {
+    let server = RedisServer::start().unwrap();
+    let cache = connected(&RedisCacheOptions {
+        value_bytes: 400,
+        ..patient(&server, OPERATOR)
+    });
+    let private = Entry {
+        class: SecurityClass::Private,
+        ..entry("a", &[])
+    };
+    assert_eq!(block_on(cache.put(&private, 9)), Err(Loss::Withheld));
+    let large = Entry {
+        model: "m".repeat(400).into(),
+        ..entry("a", &[])
+    };
+    assert_eq!(block_on(cache.put(&large, 9)), Err(Loss::Withheld));
+    assert_eq!(
+        block_on(cache.put(&entry("a", &[]), 0)),
+        Err(Loss::Withheld)
+    );
+    assert_eq!(server.command(&["DBSIZE"]).unwrap().trim(), "0");
+}
+
+#[test]
+fn a_full_redis_refuses_and_keeps_serving() {
+    let server = RedisServer::start().unwrap();
+    let cache = connected(&patient(&server, OPERATOR));
+    let kept = entry("a", &[]);
+    put(&cache, &kept);
+    server
+        .command(&["CONFIG", "SET", "maxmemory", "1"])
+        .unwrap();
+    assert_eq!(
+        block_on(cache.put(&entry("a", &[]), 9_000)),
+        Err(Loss::Refused)
+    );
+    assert_eq!(get(&cache, &kept), Fetched::Entry(Box::new(kept.clone())));
+}
+
+#[test]
+fn it_starts_without_redis_and_refuses_what_can_never_work() {
+    let nobody = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = nobody.local_addr().unwrap().port();
+    drop(nobody);
+    let options = |url: &str, key: &str| {
+        RedisCacheOptions::new(Secret::new(url.to_owned()), Secret::new(key.to_owned()))
+    };
+    let away = format!("redis://127.0.0.1:{port}/");
+    let cache: Arc<dyn SecondLevel> = Arc::new(RedisCache::new(&options(&away, OPERATOR)).unwrap());
+    assert_eq!(cache.mode(), "down");
+    let key = Key::from_bytes([1; 32]);
+    assert_eq!(block_on(cache.get(&key)), Fetched::Lost(Loss::Down));
+    let short = RedisCache::new(&options(&away, "short")).unwrap_err();
+    assert!(matches!(short, InvalidRedis::Key), "{short}");
+    for wrong in ["http://u:hunter2@h/", "rediss://u:hunter2@h/", "hunter2"] {
+        let error = RedisCache::new(&options(wrong, OPERATOR)).unwrap_err();
+        assert!(matches!(error, InvalidRedis::Url(_)));
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+}
