@@ -154,6 +154,7 @@ fn put(store: &Store, number: u64, events: &[StreamEvent]) -> Key {
             tokens: ["ETH".into(), "USDC".into()].into(),
             ..Tags::default()
         },
+        degraded: Vec::new(),
         now_ms: 1_000,
     };
     store.insert(fresh).expect("it fits");
@@ -216,6 +217,7 @@ fn resident() -> u64 {
 }
 
 fn memory(out: &mut impl Write) -> std::io::Result<()> {
+    let mut stores = Vec::new();
     for chunks in [1, 50] {
         let before = resident();
         let store = Store::new(Limits::default(), None);
@@ -233,6 +235,8 @@ fn memory(out: &mut impl Write) -> std::io::Result<()> {
             budget >> 20,
             used >> 20
         )?;
+        // What the first gave back would hide what the second takes.
+        stores.push(store);
     }
     Ok(())
 }

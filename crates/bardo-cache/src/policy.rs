@@ -88,6 +88,10 @@ pub enum Never {
     Private,
     /// The provider searches, runs tools or keeps state of its own.
     ServerSide,
+    /// The body holds members that reach the provider and that its decoder does not read, as
+    /// `bardo_wire::table::holds_unread_members` says. The caller of [`may_use`] looks for them once
+    /// all else is in order.
+    Unread,
     /// The answer is spoken.
     Spoken,
     /// The prompt was flagged as an injection.
@@ -110,7 +114,7 @@ pub enum Never {
 
 impl Never {
     /// All reasons.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::NoStore,
         Self::NotAsked,
         Self::Long,
@@ -120,6 +124,7 @@ impl Never {
         Self::Critical,
         Self::Private,
         Self::ServerSide,
+        Self::Unread,
         Self::Spoken,
         Self::Flagged,
         Self::Cut,
@@ -144,6 +149,7 @@ impl Never {
             Self::Critical => "critical",
             Self::Private => "private",
             Self::ServerSide => "server_side",
+            Self::Unread => "unread_members",
             Self::Spoken => "audio",
             Self::Flagged => "flagged",
             Self::Cut => "cut",
@@ -173,6 +179,7 @@ impl Never {
             Self::Critical => "answers about risk, trades, the operator or death are never reused",
             Self::Private => "answers of this privacy class are not kept",
             Self::ServerSide => "the provider searches, runs tools or keeps state for this request",
+            Self::Unread => "the body holds members of messages or tools that are not understood",
             Self::Spoken => "the answer is audio",
             Self::Flagged => "the prompt was flagged as an injection",
             Self::Cut => "the answer failed or was cut off",

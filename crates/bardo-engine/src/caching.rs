@@ -12,6 +12,7 @@ use bardo_types::chat::ChatRequest;
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::Quality;
 use bardo_types::privacy::SecurityClass;
+use bardo_wire::table;
 
 use crate::answer_cache::CacheSkip;
 use crate::cache_policy::CachePolicy;
@@ -54,6 +55,9 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         flagged: false,
     })
     .map_err(CacheSkip::Never)?;
+    if table::holds_unread_members(call.dialect(), call.body()) {
+        return Err(CacheSkip::Never(Never::Unread));
+    }
     let caller = Caller {
         tenant: &call.principal().account,
         agent: Some(hints.golem_id.as_deref().unwrap_or_default()),

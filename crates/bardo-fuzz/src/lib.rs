@@ -12,6 +12,7 @@ mod conversion;
 pub mod endless;
 mod framing;
 mod input;
+mod kept;
 mod mutation;
 mod requests;
 mod seeds;
@@ -26,6 +27,7 @@ pub use seeds::{Seed, dictionary, regressions, seeds};
 pub use answers::{anthropic_answer, chat_answer, gemini_answer, responses_answer};
 pub use conversion::{request_conversion, response_conversion, stream_conversion};
 pub use framing::{envelope, json_scan, splice, sse};
+pub use kept::cache_entry;
 pub use requests::{anthropic_request, chat_request, completions_request, responses_request};
 pub use settings::settings;
 pub use textual::textual;
@@ -41,6 +43,8 @@ pub enum Payload {
     Stream,
     /// Words of a model that writes thinking and calls into its text.
     Words,
+    /// An entry of the cache, as a second level holds it before encryption.
+    Entry,
 }
 
 /// One fuzz target.
@@ -77,4 +81,5 @@ pub const TARGETS: &[FuzzTarget] = &[
     target("request_conversion", Payload::Request, request_conversion),
     target("stream_conversion", Payload::Stream, stream_conversion),
     target("response_conversion", Payload::Answer, response_conversion),
+    target("cache_entry", Payload::Entry, cache_entry),
 ];

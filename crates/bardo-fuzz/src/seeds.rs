@@ -7,7 +7,7 @@ use std::{fs, io};
 use bardo_types::model::Dialect;
 use serde_json::Value;
 
-use crate::{FuzzTarget, Knobs, Payload, world};
+use crate::{FuzzTarget, Knobs, Payload, kept, world};
 
 /// An input with a name.
 #[derive(Debug, Clone)]
@@ -181,6 +181,10 @@ pub fn seeds(target: &FuzzTarget) -> Vec<Seed> {
         })
         .collect();
     for fixture in fixtures().expect("the fixtures of the workspace can be read") {
+        if target.payload == Payload::Entry && fixture.payload == Payload::Stream {
+            let entry = kept::entry_of(fixture.dialect, &fixture.bytes);
+            seeds.extend(entry.map(|entry| seed(&fixture.name, [0; 4], &entry)));
+        }
         if wants(target, &fixture) {
             let knobs = knobs(target, &fixture);
             seeds.extend(
@@ -206,7 +210,7 @@ fn wants(target: &FuzzTarget, fixture: &Fixture) -> bool {
         Payload::Request => fixture.payload == Payload::Request,
         Payload::Answer => matches!(fixture.payload, Payload::Answer | Payload::Stream),
         Payload::Stream => fixture.payload == Payload::Stream,
-        Payload::Words => false,
+        Payload::Words | Payload::Entry => false,
     };
     let dialect = match target.name.split_once('_') {
         Some(("chat", _)) => Some(Dialect::Chat),

@@ -23,7 +23,7 @@ pub use answer::encode::encode_response;
 pub use detect::{detect_completions_body, holds_foreign_thinking};
 pub use error::decode::decode_error;
 pub use error::encode::{encode_error, encode_stream_error};
-pub use left_out::members_left_out;
+pub use left_out::{holds_unread_members, members_left_out};
 pub use limit::limit_renamed;
 pub use observe::{observe, observe_response, usage_only_chunk};
 pub use request::decode::decode_request;

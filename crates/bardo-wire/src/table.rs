@@ -27,6 +27,19 @@ pub fn decode_request(dialect: Dialect, body: &[u8]) -> Result<ChatRequest, BadR
     }
 }
 
+/// Whether a caller's body holds members below the top level that [`decode_request`] takes and does
+/// not read. A relay sends them to a provider of the same dialect, which may answer by them, so the
+/// neutral request says less than the body and no key can be made of it.
+#[must_use]
+pub fn holds_unread_members(dialect: Dialect, body: &[u8]) -> bool {
+    match dialect {
+        Dialect::Anthropic => anthropic::holds_unread_members(body),
+        Dialect::Chat | Dialect::Gemini => chat::holds_unread_members(body),
+        // Their items are kept as they were written.
+        Dialect::Responses | Dialect::Completions => false,
+    }
+}
+
 /// Writes an answer for a caller.
 #[must_use]
 pub fn encode_response(

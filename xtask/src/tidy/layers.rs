@@ -64,7 +64,7 @@ const EDGES: &[(&str, Allowed)] = &[
     (
         "bardo-fuzz",
         // The last for its tests alone.
-        Allowed::Only(&["bardo-types", "bardo-wire", "bardo-steps"]),
+        Allowed::Only(&["bardo-types", "bardo-wire", "bardo-cache", "bardo-steps"]),
     ),
     ("bardo-steps", Allowed::Only(&[])),
     ("bardo-gateway", Allowed::Any),

@@ -77,7 +77,10 @@ fn entry() -> Entry {
                 pools: Box::default(),
                 playbook: Some("p".into()),
             },
-            degraded: vec![Degradation::new("top_k", "the model has none")],
+            degraded: vec![Degradation {
+                feature: "max_tokens".into(),
+                detail: "set by the balance".into(),
+            }],
             now_ms: 1_000,
         },
         &Lifetimes::default(),

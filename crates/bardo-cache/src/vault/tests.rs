@@ -45,6 +45,7 @@ fn entry(tenant: &str, kind: Kind, tokens: &[&str]) -> Entry {
             tokens: tokens.iter().map(|&token| token.into()).collect(),
             ..Tags::default()
         },
+        degraded: Vec::new(),
         now_ms: 5,
     };
     Entry::new(fresh, &Lifetimes::default())

@@ -82,6 +82,7 @@ fn entry(tenant: &str, tokens: &[&str]) -> Entry {
             tokens: tokens.iter().map(|&token| token.into()).collect(),
             ..Tags::default()
         },
+        degraded: Vec::new(),
         now_ms: 5,
     };
     Entry::new(fresh, &Lifetimes::default())
@@ -293,15 +294,11 @@ fn an_entry_that_is_private_or_large_never_leaves_the_process() {
         value_bytes: 400,
         ..patient(&server, OPERATOR)
     });
-    let private = Entry {
-        class: SecurityClass::Private,
-        ..entry("a", &[])
-    };
+    let mut private = entry("a", &[]);
+    private.class = SecurityClass::Private;
     assert_eq!(block_on(cache.put(&private, 9)), Err(Loss::Withheld));
-    let large = Entry {
-        model: "m".repeat(400).into(),
-        ..entry("a", &[])
-    };
+    let mut large = entry("a", &[]);
+    large.model = "m".repeat(400).into();
     assert_eq!(block_on(cache.put(&large, 9)), Err(Loss::Withheld));
     assert_eq!(
         block_on(cache.put(&entry("a", &[]), 0)),

@@ -73,6 +73,23 @@ pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
     Ok(request)
 }
 
+wire_object! {
+    struct MessagesWire<'a> {
+        "messages" => messages: Option<Vec<RequestMessage<'a>>>,
+    }
+}
+
+/// Whether a body holds members below the top level that [`decode_request`] does not read. A relay
+/// sends them on; the neutral request does not know of them. A body that cannot be read holds some.
+#[must_use]
+pub fn holds_unread_members(body: &[u8]) -> bool {
+    let Ok(wire) = serde_json::from_slice::<MessagesWire<'_>>(body) else {
+        return true;
+    };
+    let mut messages = wire.messages.iter().flatten();
+    messages.any(|message| !message.extra.is_empty())
+}
+
 fn required(member: &str) -> BadRequest {
     BadRequest::new(member, format!("{member} is required"))
 }
